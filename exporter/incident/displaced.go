@@ -5,11 +5,12 @@ import "time"
 // Displaced counts the incidents that newer ones displaced, so that no list contains them.
 type Displaced struct {
 	Count int `json:"count"`
-	// Until is the latest time at which one of them was known to be ongoing. Lists are complete from then on.
+	// Until is the latest time at which one of the displaced incidents was known to be ongoing. After this time, the
+	// lists are complete.
 	Until time.Time `json:"until"`
 }
 
-// Add also counts other displaced incidents.
+// Add adds the displaced incidents in other.
 func (d *Displaced) Add(other Displaced) {
 	d.Count += other.Count
 	if other.Until.After(d.Until) {

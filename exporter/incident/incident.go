@@ -50,7 +50,8 @@ type Incident struct {
 	State      State
 	Cause      cause.Cause
 	Scope      Scope
-	// Subject is the node, the workload or the Service. Namespace is empty if the subject has none.
+	// Subject is the name of the node, workload, Service or control-plane component. Namespace is empty if the subject
+	// has none.
 	Namespace, Subject string
 	// Nodes and Services list the affected nodes and Services. Both lists are limited. NodesLeftOut and ServicesLeftOut
 	// count the rest.
@@ -68,20 +69,21 @@ type Incident struct {
 	Numbers Numbers
 	// Decision holds the verdict and the hypotheses behind it.
 	verdict.Decision
-	// Evidence is sorted by time. Its length is limited, like that of Timeline.
+	// Evidence is sorted by time. Evidence and Timeline have limited lengths. EvidenceLeftOut and SpansLeftOut count
+	// the items that these lists omit.
 	Evidence        []Evidence
 	EvidenceLeftOut int
 	Timeline        []Span
 	SpansLeftOut    int
 	Summary, Remedy string
-	// Happened is the part of Summary before the losses of Services. It is empty if the incident was withdrawn.
+	// Happened is the part of Summary that precedes the losses of Services. It is empty if the incident was withdrawn.
 	Happened string
 	// Withdrawn is the reason why the incident was withdrawn, or empty if it was not.
 	Withdrawn string
 }
 
-// Compare orders incidents for readers: running ones first, then pending ones, newest first. It returns a result like
-// cmp.Compare.
+// Compare orders incidents for readers: running incidents first, then pending ones, then all others. Within each group,
+// the newest come first. Compare returns a result like cmp.Compare.
 func Compare(a, b *Incident) int {
 	return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
 }
@@ -107,7 +109,7 @@ func (x *Incident) Lasted(asOf time.Time) time.Duration {
 
 // Standing holds the fields of an incident that metrics need.
 type Standing struct {
-	// These fields equal those of Incident.
+	// The following fields have the same meaning as in Incident.
 	ID                 string
 	Start, End         time.Time
 	Cause              cause.Cause
@@ -140,12 +142,12 @@ type Silences struct {
 // Numbers holds measurements from this cluster that the remedy is based on. Irrelevant numbers are 0.
 type Numbers struct {
 	GracePeriod time.Duration
-	// LongestInterval is the longest time between two heartbeats. LongestAtLeast is set if it is only a lower limit,
-	// because kubeflap's watch was broken when the heartbeats resumed.
+	// LongestInterval is the longest time between two heartbeats. LongestAtLeast is set if LongestInterval is only a
+	// lower limit, because kubeflap's watch was broken when the heartbeats resumed.
 	LongestInterval        time.Duration
 	LongestAtLeast         bool
 	RecommendedGracePeriod time.Duration
-	// Windows holds the bounces and stale re-adds that clients would have seen, by batching window.
+	// Windows holds the bounces and stale re-adds of modeled clients, by batching window.
 	Windows []advice.Window
 }
 
@@ -213,7 +215,7 @@ const (
 	Started NoticeKind = iota + 1
 	// Changed means that the losses of a pending incident have happened.
 	Changed
-	// Ended means that the recovery has lasted.
+	// Ended means that the incident has ended, because everything has stayed recovered.
 	Ended
 	// Merged means that the incident was merged into another one, which replaces it in later reports.
 	Merged

@@ -13,11 +13,11 @@ func (b *Break) Begin(t time.Time) {
 	}
 }
 
-// caughtUp is the time that a repaired watch needs to deliver missed events (catchUp in exporter/track/watches).
+// caughtUp is the time that a restored watch may need to deliver missed events (catchUp in exporter/track/watches).
 const caughtUp = 2 * time.Second
 
-// othersUnseen reports whether it is unknown if other nodes fell silent at the same time. This happens if kubeflap's
-// Lease watch broke before their next heartbeats were due and has not caught up yet.
+// othersUnseen reports whether kubeflap cannot know if other nodes fell silent at the same time. This is the case if
+// the Lease watch broke before the other nodes' next heartbeats were due, and has not caught up yet.
 func (f *NodeLoss) othersUnseen() bool {
 	b := f.Break
 	if b.From.IsZero() || !b.To.IsZero() && !f.Now.Before(b.To.Add(caughtUp)) {

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// aroundBegin is the maximum time between the stop of an API server and node silences with the same cause. Both
-	// renew their Leases every 10 s.
+	// aroundBegin is the maximum time between the stop of an API server and node silences with the same cause. Both API
+	// servers and kubelets renew their Leases every 10 s.
 	aroundBegin = 15 * time.Second
-	// maxStops limits the lists of stops, leader changes and reads, each separately.
+	// maxStops limits the length of each list: stops, leader changes and reads.
 	maxStops = 100
 )
 
-// ControlPlane holds the facts about the control plane from Leases in kube-system and direct reads. The zero value has no
-// facts.
+// ControlPlane holds the facts about the control plane from Leases in kube-system and direct reads. The zero value has
+// no facts.
 type ControlPlane struct {
 	// AsOf is the state of the Leases at the newest node loss.
 	AsOf    transition.ControlPlane
@@ -51,7 +51,7 @@ func (c *ControlPlane) Renewed(x transition.ControlPlaneLeaseRenewed) {
 	}
 }
 
-// StoppedSince returns the Leases that stopped at t or later, each with the time of its last renewal.
+// StoppedSince returns the Leases whose renewals stopped at t or later, each with the time of its last renewal.
 func (c *ControlPlane) StoppedSince(t time.Time) map[string]time.Time {
 	all := map[string]time.Time{}
 	for _, s := range c.stops {
@@ -141,7 +141,8 @@ const (
 	serverPrefix = "apiserver-"
 )
 
-// stopped returns the API servers that stopped renewing their Leases around the time from, and the time of the first stop.
+// stopped returns the API servers that stopped renewing their Leases within aroundBegin before or after from. at is the
+// time of the first such stop.
 func (c *ControlPlane) stopped(from time.Time) (names []string, at time.Time) {
 	for _, s := range c.stops {
 		if strings.HasPrefix(s.name, serverPrefix) && s.since.Sub(from).Abs() <= aroundBegin {
@@ -158,14 +159,14 @@ func (c *ControlPlane) stopped(from time.Time) (names []string, at time.Time) {
 	return names, at
 }
 
-// allStopped reports whether all API servers stopped renewing their Leases around the time from. In that case, etcd may be at
-// fault, because all of them use it.
+// allStopped reports whether all API servers stopped renewing their Leases within aroundBegin before or after from. In
+// that case, etcd may be at fault, because all API servers use it.
 func (c *ControlPlane) allStopped(from time.Time) bool {
 	names, _ := c.stopped(from)
 	return len(names) > 0 && len(names) >= c.AsOf.APIServers
 }
 
-// pathText names the faulty component on the path to the API, as far as the facts show it.
+// pathText names the faulty component on the path to the API, as far as the facts show.
 func (f *NodeLoss) pathText() string {
 	names, at := f.ControlPlane.stopped(f.began())
 	known := f.ControlPlane.AsOf
@@ -199,8 +200,8 @@ func (c *ControlPlane) readFailed(from, to time.Time) bool {
 	})
 }
 
-// readText describes the results of direct reads during the silences. A success after failures proves nothing about the
-// time before it.
+// readText describes the results of direct reads during the silences. A success after failures does not show that the
+// API server could read Leases at the time of the failures.
 func (c *ControlPlane) readText(from, to time.Time) string {
 	text := ""
 	for _, x := range slices.Backward(c.reads) {

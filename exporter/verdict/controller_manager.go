@@ -6,7 +6,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// controllerManager weighs whether the node controller marked a node despite a recent heartbeat, or leaves silent nodes Ready.
+// controllerManager weighs whether the node controller set a node to Unknown despite a recent heartbeat, or leaves
+// silent nodes Ready.
 func controllerManager(f *NodeLoss) (Answer, string) {
 	inTime := f.each(func(s *Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })
 	ageUnknown := f.each(func(s *Silence) bool { return s.Marked && s.MarkedAge == 0 && s.ClockBack == 0 })
@@ -20,7 +21,7 @@ func controllerManager(f *NodeLoss) (Answer, string) {
 		return Yes, fmt.Sprintf("%s silent for 15s longer than the grace period%s, and still Ready, while the API server answered: the node controller has not reacted",
 			phrase.Count(notMarked, "node was", "nodes were"), f.graceText()) + f.leaderText()
 	case inTime > 0 && silent > 0:
-		// The marks came late, but they do not explain why these nodes fell silent.
+		// The node controller reacted late, but that does not explain why these nodes fell silent.
 		return Unknown, fmt.Sprintf("the node controller marked %s after the heartbeats had returned, but %s silent for longer than the grace period",
 			phrase.Count(inTime, "node", "nodes"), phrase.Count(silent, "node was", "nodes were"))
 	case inTime > 0:

@@ -4,12 +4,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict/chance"
 )
 
-// manyTimes is the hourly rate above which a group of flapping nodes is no evidence of a common cause, because they
-// often fall silent together by chance.
+// manyTimes is the hourly rate above which a group of flapping nodes is no evidence of a common cause, because these
+// nodes often fall silent together by chance.
 const manyTimes = 0.05
 
-// flapAlone weighs whether a group has a common cause although its nodes also fall silent alone, so that they may fall
-// silent together by chance. It returns Yes if chance is excluded, and No if chance explains the group.
+// flapAlone weighs whether a group has a common cause. If its nodes also fall silent alone, they may fall silent
+// together by chance. flapAlone returns Yes if chance is excluded, and No if chance explains the group.
 func (f *NodeLoss) flapAlone(group []*Silence) Answer {
 	expected := f.byThemselves(group)
 	if expected < chance.Accepted {
@@ -21,8 +21,8 @@ func (f *NodeLoss) flapAlone(group []*Silence) Answer {
 	return No
 }
 
-// byThemselves returns how often per hour these nodes are expected to fall silent within one interval by chance, based
-// on each node's single silences in the last hour. It returns 0 if one of the nodes had no single silence.
+// byThemselves returns how often per hour the group's nodes are expected to fall silent within one interval by chance,
+// based on each node's single silences in the last hour. It returns 0 if one of the nodes had no single silence.
 func (f *NodeLoss) byThemselves(group []*Silence) float64 {
 	counts, expected := f.byItself(), 1.0
 	for i, s := range group {

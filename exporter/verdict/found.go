@@ -13,15 +13,15 @@ const notWatched = "kubeflap did not watch yet"
 // found returns the number of silences that began before kubeflap watched.
 func (f *NodeLoss) found() int { return f.each(func(s *Silence) bool { return s.Found.Is }) }
 
-// isDoubtful reports whether the failure of the node is uncertain: its departure may have been announced, or it may have
-// returned already.
+// isDoubtful reports whether the failure of the node is uncertain: its departure may have been announced, or the node
+// may have returned already.
 func (x *Found) isDoubtful() bool { return x.Perhaps != "" || x.InDoubt }
 
 // inLastHour reports whether a silence began in the last hour.
 func (f *NodeLoss) inLastHour(s *Silence) bool { return s.Began.After(f.Now.Add(-time.Hour)) }
 
-// perhaps explains that all departures may have been announced. It is empty if one was certainly not announced, or if all
-// certainly were.
+// perhaps explains why all departures may have been announced. The text is empty if a departure was certainly not
+// announced, or if all departures certainly were.
 func (f *NodeLoss) perhaps() string {
 	n := f.each(func(s *Silence) bool { return s.Found.Perhaps != "" || s.Announced != "" })
 	if n == 0 || n < len(f.Silences) {
@@ -46,7 +46,7 @@ func (f *NodeLoss) othersSent(others int) string {
 }
 
 // maybeShared explains why a silence that began unseen may have a shared cause: other nodes may have been lost at the
-// same time and returned, or the nodes' own clocks may be wrong. It is empty if neither applies.
+// same time and returned, or the nodes' own clocks may be wrong. The text is empty if neither applies.
 func (f *NodeLoss) maybeShared() string {
 	for _, s := range f.Silences {
 		if other := f.backUnseen(s); other != "" {
@@ -74,9 +74,9 @@ func (f *NodeLoss) backUnseen(s *Silence) string {
 	return ""
 }
 
-// markedWith returns another node that turned Unknown at the same time before kubeflap watched, although the nodes' own
-// clocks show different last heartbeats. It is empty if there is no such node. The node controller checks all nodes
-// every 5 s by a single clock.
+// markedWith returns another node that turned Unknown together with the node of s, before kubeflap watched. The nodes'
+// own clocks show different last heartbeats, but the node controller checks all nodes every 5 s by a single clock.
+// markedWith returns an empty string if there is no such node.
 func (f *NodeLoss) markedWith(s *Silence) string {
 	if s.Found.Marked.IsZero() {
 		return ""

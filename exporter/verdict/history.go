@@ -53,8 +53,8 @@ func (h *History) Begin(t time.Time) {
 	}
 }
 
-// Add adds a silence, sorted by its start. It is usually the newest one, unless it began before kubeflap watched. Add drops silences
-// that are too old, and the oldest ones above the limit.
+// Add inserts a silence in order of the start times. Usually the silence is the newest, unless it began before kubeflap
+// watched. Add drops silences that are too old, and the oldest ones above the limit.
 func (h *History) Add(s *Silence) {
 	at := len(h.silences)
 	for at > 0 && h.silences[at-1].Began.After(s.Began) {
@@ -63,7 +63,7 @@ func (h *History) Add(s *Silence) {
 	h.silences = slices.Insert(h.silences, at, s)
 	old := h.silences[len(h.silences)-1].Began.Add(-remembered)
 	keep := slices.IndexFunc(h.silences, func(x *Silence) bool { return x.Began.After(old) })
-	// Ongoing silences that began earlier may still have the same cause as others.
+	// Keep ongoing silences that began before kubeflap watched, because they may have the same cause as newer silences.
 	older := slices.DeleteFunc(h.silences[:keep], func(x *Silence) bool { return !x.Found.Is || !x.lasts() })
 	h.silences = slices.Delete(h.silences, len(older), keep)
 	h.silences = slices.Delete(h.silences, 0, max(len(h.silences)-maxRemembered, 0))
@@ -94,8 +94,9 @@ func (s *Silence) Explained() bool {
 	return s.Announced != "" || s.Rebooted || s.Upgraded || s.NotReady || s.ClockBack > 0
 }
 
-// SetBackTogether returns the silences after t of nodes whose clocks were set back within one interval, which means
-// that they follow the same wrong time source. It returns nil for fewer than two nodes.
+// SetBackTogether returns the silences of nodes whose clocks were set back together. The silences began after t and
+// within one interval, so the nodes probably follow the same wrong time source. SetBackTogether returns nil for fewer
+// than two nodes.
 func (h *History) SetBackTogether(t time.Time, interval time.Duration) []*Silence {
 	var all []*Silence
 	for _, s := range slices.Backward(h.silences) {
@@ -139,8 +140,8 @@ func (h *History) AfterOrLasting(t time.Time) []*Silence {
 	return all
 }
 
-// Rate returns the rate of single silences in a cluster of nodes. It omits silences from before the observation, and
-// those of the last hour, which are still being judged.
+// Rate returns the rate of unexplained silences. nodes is the number of nodes in the cluster. Rate omits silences that
+// began before kubeflap watched, and those of the last hour, which are still being judged.
 func (h *History) Rate(t time.Time, nodes int) chance.Rate {
 	r := chance.Rate{NodeTime: time.Duration(nodes) * min(t.Sub(h.since), remembered)}
 	for _, s := range h.silences {

@@ -2,8 +2,8 @@ package verdict
 
 import "slices"
 
-// Judgement is the decision about an incident. All of the incident's silences point to it, so that each revision
-// applies to them.
+// Judgement is the decision about an incident. All of the incident's silences point to the same Judgement, so that each
+// revision applies to all of them.
 type Judgement struct {
 	// reviewed is the verdict at the last review. asked is the verdict at the last query.
 	reviewed, asked Verdict
@@ -51,8 +51,8 @@ const (
 	Slow
 	// Down means that the node is at fault and was silent for longer than advice.LongestGrace.
 	Down
-	// Announced and Rebooted are used if the incident's verdict blames the node for other silences, but this silence
-	// was announced or ended with a reboot.
+	// Announced and Rebooted are used if the incident's verdict blames the node because of other silences. Announced
+	// means that the departure before this silence was announced. Rebooted means that this silence ended with a reboot.
 	Announced
 	Rebooted
 	// Upgraded means that the node fell silent because its kubelet was replaced by another version.

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// maxGroups limits the number of additional groups in a text, and of label values in severalText.
+// maxGroups limits the number of additional groups in othersText, and the number of label values in severalText.
 const maxGroups = 3
 
 // commonText describes labels that all silent nodes share and other nodes lack.
@@ -82,7 +82,8 @@ func severalText(silent []*Silence, nodes int) string {
 	return ""
 }
 
-// othersText describes further groups of the incident that fell silent together shortly before or after the largest group.
+// othersText describes further groups of the incident that fell silent together shortly before or after the largest
+// group.
 func (f *NodeLoss) othersText() (text string) {
 	group := f.together()
 	rest := withoutNodes(slices.DeleteFunc(slices.Clone(f.Silences), func(s *Silence) bool { return s.BeganBlind || !f.disturbed(s) }), group)

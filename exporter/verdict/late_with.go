@@ -8,13 +8,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// fewest is the minimum number of late nodes for a common cause if some returned within the grace period. Late
-// heartbeats are more frequent than silences.
+// fewest is the minimum number of late nodes for a common cause if some of them returned within the grace period. It is
+// higher than the minimum for silences (2), because late heartbeats are more frequent.
 const fewest = 3
 
-// lateWith returns the silences of nodes that became late at the same time as one of the incident's nodes, for the same
-// cause. It includes nodes that returned within the grace period and have no incident of their own. It returns nil if
-// there are too few nodes.
+// lateWith returns the silences of nodes that became late at the same time as one of the incident's nodes, and for the
+// same cause. The result includes nodes that returned within the grace period, and therefore have no incident of their
+// own. It is nil if there are too few such nodes.
 func (f *NodeLoss) lateWith() []*Silence {
 	if f.Within == nil || len(f.Silences) == 0 || len(f.together()) > 1 {
 		return nil

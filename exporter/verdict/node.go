@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// oneNode weighs whether the fault lies in this node only, and not in something that it shares with others.
+// oneNode weighs whether the fault lies in the node itself, and not in something that it shares with other nodes.
 func oneNode(f *NodeLoss) (Answer, string) {
 	if f.unseen() > 0 {
 		return Unknown, unseenText
@@ -58,18 +58,19 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	return Yes, f.othersSent(others) + deletedText(f)
 }
 
-// goneWithin is the maximum time from the last heartbeat to the deletion of a reclaimed Node. The cloud controller manager
-// deletes Nodes without a machine soon after they stop being Ready (node lifecycle controller of cloud-provider, MonitorNodes).
-// A Node that is deleted later failed first and was then cleaned up.
+// goneWithin is the maximum time from the last heartbeat to the deletion of a Node whose machine was reclaimed. The
+// cloud controller manager deletes Nodes without a machine soon after they stop being Ready (node lifecycle controller
+// of cloud-provider, MonitorNodes). If a Node is deleted later, its machine probably failed first, and the Node was
+// then cleaned up.
 const goneWithin = 10 * time.Minute
 
-// isGone reports whether the machine may have been reclaimed.
+// isGone reports whether the node's machine may have been reclaimed.
 func (s *Silence) isGone() bool {
 	return s.isDeleted() && s.Deleted.Sub(s.Began) <= goneWithin
 }
 
-// oneOfSeveral is oneNode for nodes that fell silent together with others. The text is empty if the other nodes do not
-// decide the answer.
+// oneOfSeveral answers the hypothesis of oneNode for nodes that fell silent together with others. The text is empty if
+// the other nodes do not decide the answer.
 func (f *NodeLoss) oneOfSeveral() (Answer, string) {
 	if len(f.together()) < 2 {
 		if late := f.lateWith(); late != nil {
@@ -93,8 +94,8 @@ func (f *NodeLoss) oneOfSeveral() (Answer, string) {
 	return Unknown, ""
 }
 
-// otherThanPath describes an explanation other than a shared path for nodes that fell silent together. It is empty if there is
-// none.
+// otherThanPath describes an explanation other than a shared path for nodes that fell silent together. The text is
+// empty if there is no such explanation.
 func (f *NodeLoss) otherThanPath() string {
 	if f.allGone() {
 		return allGoneText
@@ -104,7 +105,8 @@ func (f *NodeLoss) otherThanPath() string {
 
 const allGoneText = "each of these Nodes was deleted soon after: somebody may have removed these machines without notice"
 
-// allGone reports whether all nodes that fell silent together may have been reclaimed, for example by a scaling group.
+// allGone reports whether the machines of all nodes that fell silent together may have been reclaimed, for example by a
+// scaling group.
 func (f *NodeLoss) allGone() bool {
 	group := f.together()
 	return len(group) > 1 && !slices.ContainsFunc(group, func(s *Silence) bool { return !s.isGone() })
@@ -115,7 +117,7 @@ const unclearText = "the Node was deleted and created again with another bootID,
 // isDeleted reports whether the Node was deleted before its next heartbeat.
 func (s *Silence) isDeleted() bool { return !s.Deleted.IsZero() && s.Ended.IsZero() }
 
-// deletedText describes the deletion of a silent Node. It is empty if no Node was deleted.
+// deletedText describes the deletion of a silent Node. The text is empty if no Node was deleted.
 func deletedText(f *NodeLoss) string {
 	for _, s := range f.Silences {
 		if s.isDeleted() {
@@ -125,7 +127,7 @@ func deletedText(f *NodeLoss) string {
 	return ""
 }
 
-// unclear explains why the silences or their start are uncertain. It is empty if they are certain.
+// unclear explains why the silences or their start times are uncertain. The text is empty if they are certain.
 func (f *NodeLoss) unclear() string {
 	switch n := f.blind(); {
 	case n > 0 && n == len(f.Silences):

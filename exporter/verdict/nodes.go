@@ -10,11 +10,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict/upgrades"
 )
 
-// Silence is the loss of a node: a missing heartbeat, or a mark by the node controller.
+// Silence is the loss of a node: heartbeats are missing, or the node controller set Ready to Unknown.
 type Silence struct {
 	Node string
 	// Began is the last heartbeat before the silence. Ended is the first heartbeat after it, or zero if the silence is
-	// ongoing. Both are by kubeflap's clock.
+	// ongoing. Both are measured by kubeflap's clock.
 	Began, Ended time.Time
 	// Announced describes the node's departure announcement. It is empty if there was none before the first missing
 	// heartbeat was due. AnnouncedAfter reports whether the announcement came after Began.
@@ -31,15 +31,16 @@ type Silence struct {
 	// that the controller must have seen at that time, or 0 if unknown.
 	Marked    bool
 	MarkedAge time.Duration
-	// MarkedInTime reports whether MarkedAge was shorter than the grace period at that time.
+	// MarkedInTime reports whether MarkedAge was shorter than the grace period when the node controller set Ready to
+	// Unknown.
 	MarkedInTime bool
 	// NotMarked reports whether the node was still Ready after the grace period plus the node controller's own delay,
 	// although the API server answered. NotMarkedCertain reports whether other explanations, such as an unseen leader
 	// change, are excluded.
 	NotMarked, NotMarkedCertain bool
 	// Blind reports whether kubeflap's own watch was broken during the silence, so that heartbeats or other nodes'
-	// silences may be missing. BeganBlind reports whether a proven silence began during the break; Began is then the
-	// end of the break. EndedBlind reports whether the watch was broken when the silence may have ended.
+	// silences may be missing. BeganBlind reports whether a proven silence began while the watch was broken. Began is
+	// then the end of the break. EndedBlind reports whether the watch was broken when the silence may have ended.
 	Blind, BeganBlind, EndedBlind bool
 	// Relisted reports whether the silence began during a break of kubeflap's own watch, and the list after the break
 	// showed the last renewal. Began is then the time of that renewal by the node's own clock.
@@ -47,8 +48,8 @@ type Silence struct {
 	// Read reports whether a direct read of Leases confirmed that the node sent no heartbeat for the whole grace
 	// period.
 	Read bool
-	// Unseen reports whether kubeflap only saw status reports, which may be 5 min apart. Began is then the time of the
-	// mark.
+	// Unseen reports whether kubeflap only saw status reports, which may be 5 min apart. Began is then the time at
+	// which Ready turned Unknown.
 	Unseen bool
 	// ClockBack is the step by which the node's clock was set back, or 0. After such a step, the node's heartbeats do
 	// not count for a while.
@@ -68,8 +69,8 @@ type Silence struct {
 type Found struct {
 	// Is reports whether the silence began before kubeflap watched.
 	Is bool
-	// InDoubt reports whether the last heartbeat is too recent to explain the mark. Either the node had returned, the
-	// mark was wrong, or the clocks differ.
+	// InDoubt reports whether the last heartbeat is too recent to explain the status Unknown. Either the node had
+	// returned, the status was wrong, or the clocks differ.
 	InDoubt bool
 	// Marked is the time at which the node controller set Ready to Unknown, by its own clock. It is zero if Ready was
 	// not Unknown.
@@ -83,13 +84,14 @@ type Found struct {
 
 // NodeLoss holds the facts of a node incident.
 type NodeLoss struct {
-	// Silences holds the incident's silences, sorted by Began. Others holds the unexplained silences of all nodes,
-	// including these, that began in the last hour or are ongoing.
+	// Silences holds the incident's silences, sorted by Began. Others holds the unexplained silences of all nodes that
+	// began in the last hour or are ongoing. Others includes the incident's own silences.
 	Silences, Others []*Silence
-	// Late holds the nodes that have been silent for more than half the grace period, but not yet for all of it.
+	// Late holds the nodes that have been silent for more than half the grace period, but not yet for the whole grace
+	// period.
 	Late []*Silence
-	// Within returns the unexplained silences that began between two times and lasted at least half the grace period,
-	// but less than all of it. It may be nil.
+	// Within returns the unexplained silences that began between two times and lasted more than half the grace period,
+	// but not the whole grace period. It may be nil.
 	Within func(from, to time.Time) []*Silence
 	// Now is the time of the decision.
 	Now time.Time
@@ -103,10 +105,10 @@ type NodeLoss struct {
 	Break Break
 	// Upgrades holds the recent upgrades of kubelets. It is nil if there were none.
 	Upgrades *upgrades.Upgrades
-	// Rate measures how often single silences occur in this cluster.
+	// Rate measures how often nodes of this cluster fall silent.
 	Rate chance.Rate
 
-	// group caches the result of the method together. grouped reports whether it is valid.
+	// group caches the result of the method together. grouped reports whether group is valid.
 	group   []*Silence
 	grouped bool
 	// sorted caches Others, sorted by start. near caches the last result of largestGroup for a single silence.
@@ -186,8 +188,8 @@ func Withdrawn(because string) (d Decision) {
 	return d
 }
 
-// blind returns the number of silences that are unproven because kubeflap's own watch was broken. blindText explains
-// the reason.
+// blind returns the number of unproven silences: kubeflap's own watch was broken, or the last heartbeat is too recent
+// (Found.InDoubt). blindText explains the reason.
 func (f *NodeLoss) blind() int {
 	return f.each(func(s *Silence) bool { return s.Blind || s.Found.InDoubt })
 }
@@ -199,7 +201,7 @@ func (f *NodeLoss) blindText() string {
 	return "kubeflap's own watch was broken at that time, so this proves nothing"
 }
 
-// unseen returns the number of silences without any visible heartbeats. unseenText explains the reason.
+// unseen returns the number of silences of nodes whose heartbeats kubeflap cannot see. unseenText explains the reason.
 func (f *NodeLoss) unseen() int { return f.each(func(s *Silence) bool { return s.Unseen }) }
 
 const unseenText = "kubeflap sees no Leases, only status reports that may be 5 min apart, so it is unknown what happened in between"

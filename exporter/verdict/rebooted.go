@@ -28,9 +28,8 @@ func rebooted(f *NodeLoss) (Answer, string) {
 	return No, "the bootID is the same as before"
 }
 
-// rebooting describes nodes that fell silent together and may have lost a shared host or power supply. It requires that
-// at least two nodes are back, that all of those were rebooted, and that others are still silent. Otherwise it is
-// empty.
+// rebooting describes nodes that fell silent together and may have lost a shared host or power supply. The text is
+// empty unless at least two nodes are back, all nodes that are back were rebooted, and others are still silent.
 func (f *NodeLoss) rebooting() string {
 	var back []string
 	away := 0

@@ -38,7 +38,7 @@ func Shared(f *NodeLoss) Answer {
 
 func sharedPath(f *NodeLoss) (Answer, string) { return f.sharedAnswer(), f.shared.because() }
 
-// sharedAnswer is sharedPath without the text, which is expensive to compute.
+// sharedAnswer returns the answer of sharedPath without the text, which is expensive to compute.
 func (f *NodeLoss) sharedAnswer() Answer {
 	if f.shared == nil {
 		f.shared = &considered{}
@@ -143,7 +143,7 @@ func inTurn(f *NodeLoss) (Answer, string) {
 
 func (f *NodeLoss) weighTurn() *turn {
 	if len(f.Others) < 4 || f.Rate.InTurn(len(f.Others), f.Nodes, time.Hour) >= chance.Accepted {
-		return &turn{holds: No} // there are too few silences, even if all of them are unexplained
+		return &turn{holds: No} // there are too few silences, even if all of them count
 	}
 	counts := map[string]int{}
 	most := 0

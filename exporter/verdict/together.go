@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// together returns the largest group of silences that began within one interval and includes one of the incident's. It
-// omits silences that began unseen.
+// together returns the largest group of silences that began within one interval, among the incident's silences and the
+// silences near them. It omits silences whose start kubeflap did not see.
 func (f *NodeLoss) together() []*Silence {
 	if !f.grouped {
 		f.group, f.grouped = f.largestGroup(), true
@@ -27,8 +27,8 @@ func (f *NodeLoss) largestGroup() []*Silence {
 	others := f.sorted[from:to]
 	all := f.grouping(own)
 	if len(own) == 1 && len(all) == 1 && slices.Contains(others, own[0]) {
-		// All incidents with the same neighbors have the same group. One node cannot have two disturbed silences this close
-		// together.
+		// All incidents of one silence with the same neighbors have the same group. One node cannot have two disturbed
+		// silences this close together.
 		if f.near.from != from || f.near.to != to {
 			f.near = near{from, to, largest(f.grouping(others), f.Interval)}
 		}
@@ -124,8 +124,8 @@ func (f *NodeLoss) aloneOf(alone, rest []*Silence) []*Silence {
 	}
 }
 
-// disturbed reports whether a silence is longer than an undisturbed interval. Shorter silences only exceed a short
-// grace period. Unseen silences prove nothing, and kubelet upgrades are not disturbances.
+// disturbed reports whether something delayed heartbeats: the silence is proven, and longer than an undisturbed
+// interval. A shorter silence only exceeds a short grace period. Kubelet upgrades and clock steps do not count.
 func (f *NodeLoss) disturbed(s *Silence) bool {
 	return !s.Unseen && !s.Blind && !s.Found.isDoubtful() && !s.Upgraded && s.ClockBack == 0 && f.lasted(s) > f.Interval
 }
@@ -149,8 +149,8 @@ const beganBlindText = "several nodes fell silent while kubeflap's own watch was
 // lasted returns the duration of a silence, up to Now if it is ongoing.
 func (f *NodeLoss) lasted(s *Silence) time.Duration { return s.Lasted(f.Now) }
 
-// lateToo returns other nodes that became late together with nodes of the incident. They will soon miss the grace period or
-// return.
+// lateToo returns other nodes that became late together with nodes of the incident. The grace period of the late nodes
+// has not passed yet, so they may still return.
 func (f *NodeLoss) lateToo() (names []string) {
 	for _, s := range f.Late {
 		isNear := func(x *Silence) bool {
@@ -168,7 +168,7 @@ func together(all []*Silence, interval time.Duration) []*Silence {
 	return largest(byBegan(all), interval)
 }
 
-// largest is together for silences that are already sorted by start.
+// largest is like the function together, but requires silences that are already sorted by start.
 func largest(sorted []*Silence, interval time.Duration) (most []*Silence) {
 	end := 0
 	for i := range sorted {

@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// upgrade explains that a kubelet upgrade may be the common cause of nodes that fell silent together. It is empty
-// without such an upgrade. The fault may be in the new kubelets, or in something that the nodes share.
+// upgrade explains why a kubelet upgrade may be the common cause of nodes that fell silent together. The fault may be
+// in the new kubelets, or in something that the nodes share. The text is empty if there was no such upgrade.
 func (f *NodeLoss) upgrade() string {
 	if text := f.upgradedTogether(f.together()); text != "" {
 		return text
@@ -16,8 +16,9 @@ func (f *NodeLoss) upgrade() string {
 	return f.upgrading()
 }
 
-// upgrading describes a group whose returned nodes all have another kubelet version, so that the silent ones may be in
-// an upgrade, too. Otherwise it is empty.
+// upgrading describes nodes that came back with another kubelet version, while nodes that fell silent together with
+// them are still silent. The silent nodes may be in an upgrade, too. The text is empty if no node is back, or if a node
+// came back with the same version.
 func (f *NodeLoss) upgrading() string {
 	silent := f.together()
 	if len(silent) < 2 || slices.ContainsFunc(silent, func(s *Silence) bool { return !s.Ended.IsZero() }) {
@@ -31,7 +32,8 @@ func (f *NodeLoss) upgrading() string {
 }
 
 // upgradedTogether describes a kubelet upgrade that reached these nodes, and few others, shortly before their silences.
-// Such silences have a common cause, but it may be the new kubelets. The text is empty if there was no such upgrade.
+// The silences then have a common cause, but that cause may be the new kubelets. The text is empty if there was no such
+// upgrade.
 func (f *NodeLoss) upgradedTogether(silent []*Silence) string {
 	if f.Upgrades == nil || len(silent) == 0 {
 		return ""

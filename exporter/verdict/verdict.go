@@ -11,14 +11,14 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	// Undecided means that no hypothesis holds, or that two hold that exclude each other.
+	// Undecided means that no hypothesis holds.
 	Undecided Verdict = iota
 	// Node means that this node or its kubelet is at fault.
 	Node
 	// NodeRebooted means that the machine restarted.
 	NodeRebooted
-	// SharedPath means that several nodes share the fault, which lies on the path to the API: etcd, an API server, a zone or a
-	// network.
+	// SharedPath means that several nodes share the fault, which lies on the path to the API: etcd, an API server, a
+	// zone or a network.
 	SharedPath
 	// ControllerManager means that the kube-controller-manager is slow, its watch is stale, or it leaves silent nodes
 	// Ready.
@@ -27,10 +27,10 @@ const (
 	GracePeriod
 	// Planned means that the departure was announced. Nothing is at fault.
 	Planned
-	// EndpointsController means that the endpoints controller overwrote manually managed Endpoints because the Service has a
-	// selector.
+	// EndpointsController means that the endpoints controller overwrote manually managed Endpoints because the Service
+	// has a selector.
 	EndpointsController
-	// ForeignWriter means that another writer changes a Service's addresses.
+	// ForeignWriter means that a writer other than a Kubernetes controller changes a Service's addresses.
 	ForeignWriter
 	// ServiceSpec means that somebody changed the Service.
 	ServiceSpec

@@ -57,6 +57,6 @@ func (f *follower) run(ctx context.Context) {
 	defer f.health.withdraw()
 	f.runReflector(ctx)
 	f.running.Wait()
-	f.passing <- struct{}{} // wait for the current page. No page follows after the context was canceled.
+	f.passing <- struct{}{} // wait for the current page. No page follows, because the context is canceled.
 	<-f.passing
 }

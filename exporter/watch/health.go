@@ -23,7 +23,7 @@ type health struct {
 	downSince time.Time
 	// suspect is the reason why the watch is not trusted, or empty. A watch becomes suspect if it was silent, or
 	// repeatedly ended right after it was opened. A suspect watch stays down until an event or a bookmark arrives, even
-	// if it is open and was listed again.
+	// if it is open and the resource was listed again.
 	suspect event.Reason
 	// listed is the time of the last list, or zero.
 	listed time.Time
@@ -117,7 +117,7 @@ func (h *health) downFor() time.Duration {
 	return time.Since(h.downSince)
 }
 
-// staleFor returns how long ago the resource's state was last known.
+// staleFor returns the age of the last known state of the resource.
 func (h *health) staleFor() time.Duration { return min(h.downFor(), time.Since(h.listed)) }
 
 // up is called when a watch resumes where the previous watch ended.
@@ -153,8 +153,8 @@ func (h *health) trust(ctx context.Context) {
 	h.up(ctx)
 }
 
-// synced is called after a list. Readers treat a complete list as a sign of a working watch. For a suspect watch,
-// synced emits another Down to correct this.
+// synced is called after a list. Consumers of the events treat a complete list as a sign that the watch works. If the
+// watch is suspect, synced emits another Down event to correct this.
 func (h *health) synced() {
 	h.listed = time.Now()
 	if !h.isSuspect() {

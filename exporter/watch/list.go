@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// list returns one page. The reflector uses it for servers without WatchList (before v1.32, and v1.33).
+// list returns one page. The reflector uses list for servers without WatchList (up to v1.31, and v1.33).
 //
 // Like kubectl, it sends no resourceVersion, so that the server reads from etcd in pages. The list is then current, and
 // its pages are small. A reflector would request version "0", for which the watch cache ignores the limit. With any

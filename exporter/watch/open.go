@@ -18,26 +18,27 @@ import (
 const (
 	// peekTime is the time to wait for the first event of a resumed watch before reporting the watch as up. If the
 	// version has expired, the server responds with status 200 and immediately sends an error event (apiserver,
-	// cacher.Watch). Events are not delayed.
+	// cacher.Watch). The wait does not delay events.
 	peekTime = 100 * time.Millisecond
 	// minLife is the minimum duration of a working watch, even without events. Servers end watches after minutes.
 	minLife = 4 * time.Second
-	// resumeFor is the time for which a broken watch is resumed instead of listed again. Servers remember little more,
-	// because etcd is compacted every 5 minutes.
+	// resumeFor is the time for which a broken watch resumes at its last version, instead of listing the resource
+	// again. Servers keep few older versions, because etcd is compacted every 5 minutes.
 	resumeFor = 5 * time.Minute
 	// suspectAfter is the time after which a watch becomes suspect if it always ends right after it was opened. A
 	// starting server also ends some watches early.
 	suspectAfter = 10 * time.Second
 	// maxSilentWatches is the number of consecutive silent watches after which the resource is listed again.
 	maxSilentWatches = 2
-	// noBookmarkTimeout is the timeout in seconds of watches from a server that sends no bookmarks. The timely end of a
-	// watch is then the sign of life.
+	// noBookmarkTimeout is the timeout in seconds of watches from a server that sends no bookmarks. Such a watch is
+	// considered working if it ends on time.
 	noBookmarkTimeout = 60
 )
 
-// probeTimeouts are the timeouts in seconds of the first watches while the watch is suspect. The server sends a
-// bookmark shortly before a watch times out (apiserver, cacheWatcher.nextBookmarkTime), so a probe receives one soon. A
-// normal watch would receive its first bookmark after a minute. Watches after the probes have the normal timeout.
+// probeTimeouts are the timeouts in seconds of the probes: the first watches that kubeflap opens after a watch became
+// suspect. The server sends a bookmark shortly before a watch times out (apiserver, cacheWatcher.nextBookmarkTime), so
+// a probe receives a bookmark soon. A normal watch would receive its first bookmark after a minute. Watches after the
+// probes have the normal timeout.
 var probeTimeouts = [...]int64{5, 20}
 
 var (
@@ -169,8 +170,8 @@ func (f *follower) openFailed(ctx context.Context, err error, options *metav1.Li
 	return fmt.Errorf("watch %s: %w", f.resource.Kind, err)
 }
 
-// peek waits for a resumed watch's first event to check whether the watch works. If the version has expired, the
-// reflector receives the event.
+// peek waits for a resumed watch's first event to check whether the watch works. If the version has expired, peek
+// leaves the error event to the reflector.
 func (f *follower) peek(ctx context.Context, s *stream) error {
 	limit := peekTime
 	if f.health.isSuspect() {
@@ -230,8 +231,8 @@ func (f *follower) noteShort(cause error) {
 	}
 }
 
-// probeEnded is called when a suspect watch ended on time without delivering anything. The watch stays down, unless all
-// probes end this way: the server then merely sends no bookmarks.
+// probeEnded is called when a suspect watch ended on time without delivering anything. The watch stays down until the
+// last probe also ends this way, which shows that the server merely sends no bookmarks.
 func (f *follower) probeEnded(ctx context.Context, s *stream) {
 	if s.listFirst {
 		return
@@ -242,9 +243,9 @@ func (f *follower) probeEnded(ctx context.Context, s *stream) {
 	}
 }
 
-// requestProgress makes the server's watch cache request progress from etcd after a delay. The cache does so before it
-// serves a list that must be current (apiserver, watchCache.waitAndListConsistent, since v1.31). The list itself is not
-// used.
+// requestProgress waits for delay, and then makes the server's watch cache request progress from etcd. To do so, it
+// requests a list that must be current (apiserver, watchCache.waitAndListConsistent, since v1.31). The list itself is
+// not used.
 func (f *follower) requestProgress(ctx context.Context, delay time.Duration) {
 	if sleep(ctx, delay) != nil {
 		return

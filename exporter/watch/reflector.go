@@ -32,9 +32,9 @@ const (
 	shortWatch = 1500 * time.Millisecond
 )
 
-// retries returns the back-off for lists and watches. It is the reflector's own, but capped at 3 to 4.5 s instead of 30
-// to 60 s. The reflector's cap is meant for thousands of kubelets, whereas kubeflap sends only seven requests, and
-// misses flaps while it waits.
+// retries returns the back-off for lists and watches. It equals the reflector's own back-off, but is capped at 3 to 4.5
+// s instead of 30 to 60 s. The reflector's cap is meant for thousands of kubelets, whereas kubeflap sends only seven
+// requests, and misses flaps while it waits.
 func retries() wait.Backoff {
 	return wait.Backoff{Duration: 800 * time.Millisecond, Cap: 3 * time.Second, Steps: 10, Factor: 2, Jitter: 0.5}
 }
@@ -63,7 +63,7 @@ func (f *follower) runReflector(ctx context.Context) {
 	})
 }
 
-// WatchFunc returns these errors to select the reflector's next step.
+// The method watch returns these errors to select the reflector's next step.
 var (
 	// errRelist makes the reflector list, because isWatchErrorRetriable returns false for it.
 	errRelist = errors.New("the watch received nothing for too long: listing again")
@@ -77,8 +77,8 @@ func reflectorRetries(err error) bool {
 }
 
 // resumable makes the reflector resume the watch at the same version, because the error looks like a refused
-// connection. After a timeout or a 503, the reflector would list (isWatchErrorRetriable), but a list hides the changes
-// in the gap, which the server may still know.
+// connection. After a timeout or a 503, the reflector would list (isWatchErrorRetriable). A list would hide the changes
+// since the watch broke, which the server may still know.
 type resumable struct{ error }
 
 // Unwrap returns the error that isWatchErrorRetriable looks for, and the cause.

@@ -13,8 +13,8 @@ import (
 
 const (
 	// maxSilence is the maximum time without an event or a bookmark. Servers send each watch a bookmark about every
-	// minute (apiserver, cacher.defaultBookmarkFrequency), because a reflector always requests bookmarks. Buckets
-	// and timers add up to 3 s. The remaining time allows for a slow server.
+	// minute (apiserver, cacher.defaultBookmarkFrequency), because a reflector always requests bookmarks. The
+	// server's bookmark buckets and timers add up to 3 s. The remaining time allows for a slow server.
 	//
 	// A working server omits bookmarks in one case: it has no newer version than the start of the watch
 	// (cacheWatcher.process). The newest version in a resource's watch cache advances with events of the resource
@@ -23,7 +23,8 @@ const (
 	// serves a list that must be current. So a watch without a bookmark requests such a list after quietTicks,
 	// before the first minute ends. After the first bookmark, bookmarks arrive every minute.
 	maxSilence = 90 * time.Second
-	// silenceTicks is the number of ticks in maxSilence.
+	// silenceTicks is the number of ticks in maxSilence. quietTicks is the number of ticks without an event after which
+	// onQuiet is called.
 	silenceTicks = 6
 	quietTicks   = 3
 	// maxOverdue is the maximum time that a watch may exceed its timeout. Servers end a watch on time, by their own
@@ -43,7 +44,8 @@ type stream struct {
 	// behind is full if the watch must end because it lags.
 	behind chan struct{}
 
-	// onEnd is called once after the last event. onQuiet is called once if nothing arrives for quietTicks.
+	// onEnd is called once after the last event. onQuiet is called if nothing arrives for quietTicks, and the server
+	// has not sent a bookmark yet.
 	onEnd   func(error)
 	onQuiet func()
 	// onListed receives the objects of a large streamed list. It is nil after the list. changes holds the events that

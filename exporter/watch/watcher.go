@@ -37,7 +37,7 @@ type Watcher struct {
 }
 
 // New returns a Watcher for the cluster of config. If namespace is not empty, it only watches that namespace and, if
-// permitted, nodes. sink receives all events: those of one kind sequentially, those of several kinds concurrently.
+// permitted, nodes. sink receives all events: events of one kind sequentially, events of different kinds concurrently.
 func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(event.Event)) (*Watcher, error) {
 	if faults := validation.IsDNS1123Label(namespace); namespace != "" && len(faults) > 0 {
 		return nil, fmt.Errorf("namespace %q: %s", namespace, faults[0])
@@ -58,8 +58,8 @@ func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(e
 	return w, nil
 }
 
-// Run watches until the context is canceled. It waits for an unreachable server. It only returns an error at startup,
-// if the server rejects the credentials or a required permission is missing.
+// Run watches until the context is canceled. If the server is unreachable, Run waits for it. Run only returns an error
+// at startup, if the server rejects the credentials or a required permission is missing.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.client.CloseIdleConnections()
 	all, err := permissions.Preflight(ctx, w.resources, w.namespaced, w.log, func(kind event.Kind, reason event.Reason) {

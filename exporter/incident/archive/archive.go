@@ -1,4 +1,5 @@
-// Package archive merges the incidents from before a restart of kubeflap with the current ones.
+// Package archive merges the incidents from before a restart of kubeflap (past incidents) with those that kubeflap
+// detected after the restart (current incidents).
 package archive
 
 import (
@@ -11,22 +12,22 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
-// settleTime is the time after the first lists in which an incident that was ongoing before the restart may reappear.
-// The cause of a lost address is known at most 15 s after the loss.
+// settleTime is the time after the initial lists within which an incident that was ongoing before the restart may
+// reappear. A lost address only joins an incident when its cause is known, at most 15 s after the loss.
 const settleTime = time.Minute
 
-// Saved is the state of an incident at a time.
+// Saved is the state of an incident at Time.
 type Saved struct {
 	Time     time.Time
 	Incident incident.Incident
 }
 
-// Archive holds the incidents from before a restart. An incident that was ongoing then either continues as one or several
-// that this process sees, or is recorded as ended while kubeflap was not watching. Archive is safe for concurrent use.
+// Archive holds the incidents from before a restart. An incident that was ongoing at the restart may continue as one or
+// several current incidents. Otherwise, Archive determines when the incident ended. Archive is safe for concurrent use.
 type Archive struct {
 	mu sync.Mutex
 	// stopped is the last time at which the previous process is known to have watched. watching is the time at which
-	// this process had received all lists; it is zero until then.
+	// the current process had received all lists, or zero if lists are still missing.
 	stopped, watching time.Time
 	past              []*past
 	// interrupted holds the ongoing incidents as they were when kubeflap stopped.
@@ -36,13 +37,13 @@ type Archive struct {
 // past is an incident from before the restart.
 type past struct {
 	incident.Incident
-	// stopped is the last time at which a process is known to have watched the ongoing incident.
+	// stopped is the last time at which an earlier process is known to have watched the ongoing incident.
 	stopped time.Time
 	// open is set while it is undecided whether the incident is still ongoing.
 	open bool
 	// by lists the IDs of the current incidents that continue this one.
 	by []string
-	// standing holds the objects that had not recovered at stopped.
+	// standing holds the nodes and Services that may not have recovered when kubeflap stopped.
 	standing []*standing
 }
 
@@ -68,7 +69,8 @@ func New(saved []Saved, stopped time.Time) *Archive {
 // Stopped returns the time until which the previous process watched, or zero if it is unknown.
 func (a *Archive) Stopped() time.Time { return a.stopped }
 
-// interrupt records that nobody has watched an ongoing incident since stopped. It was saved at a time.
+// interrupt records that kubeflap has not watched an ongoing incident since stopped. saved is the time at which the
+// incident was saved.
 func (p *past) interrupt(saved, stopped time.Time) {
 	if i := p.openBlind(); i >= 0 {
 		// The previous process ended before it knew whether the incident was still ongoing.
@@ -88,16 +90,17 @@ func (p *past) interrupt(saved, stopped time.Time) {
 	p.Timeline = append(p.Timeline, incident.Span{Track: incident.TrackBlind, Start: stopped})
 }
 
-// openBlind returns the index of the timeline interval in which nobody watches, or -1 if it is closed.
+// openBlind returns the index of the ongoing timeline span in which kubeflap is not watching, or -1 if there is none.
 func (p *past) openBlind() int {
 	return slices.IndexFunc(p.Timeline, func(s incident.Span) bool { return s.Track == incident.TrackBlind && s.End.IsZero() })
 }
 
-// Interrupted returns the incidents that may still be ongoing, as they were when kubeflap stopped. If they are saved, a
-// process that ends before it knows more does not hide this interruption.
+// Interrupted returns the incidents that may still be ongoing, as they were when kubeflap stopped. The caller saves
+// these incidents, so that the interruption is known even if the current process soon ends, too.
 func (a *Archive) Interrupted() []incident.Incident { return a.interrupted }
 
-// watched closes the timeline interval in which nobody watched the incident. The clock may have been set back since then.
+// watched ends the timeline span in which kubeflap was not watching. If the clock was set back during this span,
+// watching is earlier than stopped.
 func (p *past) watched(watching time.Time) {
 	i := p.openBlind()
 	if i < 0 {
@@ -123,8 +126,8 @@ func (a *Archive) Watching(t time.Time) {
 	}
 }
 
-// Ended returns the incidents that were ongoing before the restart and, as of t, are known to have ended since. It
-// returns each incident once.
+// Ended returns the incidents that were ongoing before the restart and are known to have ended by t. It returns each
+// incident only once.
 func (a *Archive) Ended(t time.Time) (ended []incident.Incident) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -140,7 +143,7 @@ func (a *Archive) Ended(t time.Time) (ended []incident.Incident) {
 	return ended
 }
 
-// end ends an incident that no current one continues.
+// end ends a past incident that no current incident continues.
 func (p *past) end(watching time.Time) {
 	p.open = false
 	unseen := false
@@ -172,7 +175,7 @@ func between(from, to time.Time) string {
 	return "between " + from.UTC().Format(time.TimeOnly) + " and " + to.UTC().Format(time.TimeOnly) + " UTC"
 }
 
-// Find returns the past incident with an ID, and the IDs of the current incidents that continue it.
+// Find returns the past incident with the given ID, and the IDs of the current incidents that continue it.
 func (a *Archive) Find(t time.Time, id string) (x incident.Incident, current []string, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

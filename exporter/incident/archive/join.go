@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// join returns an incident that was ongoing before the restart and continues as x, as of t. The earlier verdict stays
-// unless it was undecided, because its evidence is not seen again.
+// join merges the past incident p with x, the current incident that continues it, as of t. The verdict of p stays
+// unless it is undecided, because kubeflap will not see the evidence for this verdict again.
 func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 	before := p.asOf(t)
 	all := before
@@ -38,8 +38,8 @@ func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 	return all
 }
 
-// describe updates the summary. If the incident is about the same single node, the current process knows better how long
-// its silence lasts.
+// describe updates the summary. If the merged incident has only one node, whose silence is at least as long in x as in
+// p, then describe takes Happened from x.
 func (p *past) describe(all, x *incident.Incident) {
 	if x.Withdrawn != "" {
 		all.Happened, all.Summary, all.Remedy = "", x.Summary, x.Remedy
@@ -55,7 +55,7 @@ func (p *past) describe(all, x *incident.Incident) {
 	summarise(all)
 }
 
-// merged returns several current incidents as one. The one that readers would see first decides the texts.
+// merged combines several current incidents into one. The incident that is first in display order provides the texts.
 func merged(current []*incident.Incident) incident.Incident {
 	if len(current) == 1 {
 		return *current[0]
@@ -76,7 +76,8 @@ func merged(current []*incident.Incident) incident.Incident {
 	return all
 }
 
-// add adds the nodes, losses, evidence and timeline of x. Its lists are limited like those of every incident.
+// add adds the nodes, losses, evidence and timeline of x to all. The lists in all have the same maximum lengths as
+// those of every incident.
 func add(all, x *incident.Incident) {
 	if x.Start.Before(all.Start) {
 		all.Start = x.Start
@@ -97,7 +98,7 @@ func add(all, x *incident.Incident) {
 	all.SpansLeftOut += x.SpansLeftOut + left
 }
 
-// addServices adds up the effects on each Service.
+// addServices adds up the effects of two incidents on each Service.
 func addServices(all, more []incident.Service) []incident.Service {
 	all = slices.Clone(all)
 	for _, s := range more {
@@ -114,7 +115,8 @@ func addServices(all, more []incident.Service) []incident.Service {
 	return all
 }
 
-// limited returns at most size items, and the number of items that are left out. all contains some of at least total items.
+// limited returns at most size items of all, and the number of items that are left out. all may itself be incomplete:
+// there are at least total items.
 func limited[T any](all []T, size, total int) ([]T, int) {
 	if len(all) <= size && len(all) >= total {
 		return all, 0
@@ -129,10 +131,10 @@ func union(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// maxAlso limits the former IDs. An incident gets another one with each restart.
+// maxAlso limits the former IDs of an incident, because each restart may add an ID.
 const maxAlso = 100
 
-// without returns the former IDs of an incident: the newest different ones, except its own.
+// without returns ids without duplicates and without id, but at most the newest maxAlso.
 func without(ids []string, id string) []string {
 	var kept []string
 	for _, x := range slices.Backward(ids) {

@@ -8,15 +8,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
-// group is a set of current incidents and the past ones that they continue. After a restart, kubeflap may see one past
-// incident as several, or several as one.
+// group is a set of current incidents and the past incidents that they continue. After a restart, kubeflap may see one
+// past incident as several current ones, or several past incidents as one current incident.
 type group struct {
 	owners  []*past
 	current []*incident.Incident
 }
 
-// Join merges the current incidents with the past ones as of t and returns at most size of them: ongoing ones first, then
-// the newest.
+// Join merges the current incidents with the past ones as of t. It returns all current incidents, and adds past ones up
+// to a total of size. Ongoing incidents come first, then the newest.
 func (a *Archive) Join(t time.Time, current []incident.Incident, size int) []incident.Incident {
 	shown, _ := a.split(t, current, size)
 	return shown
@@ -58,9 +58,9 @@ func (a *Archive) split(t time.Time, current []incident.Incident, size int) (sho
 	return shown, past[room:]
 }
 
-// One returns a current incident as of t, merged with the past incidents that it continues. others returns the other
-// current incidents that continue the same past ones; find looks them up by ID. continued reports whether there is a past
-// incident.
+// One returns a current incident as of t, merged with the past incidents that it continues. others holds the other
+// current incidents that continue the same past incidents. find returns a current incident by its ID. continued reports
+// whether the incident continues a past incident.
 func (a *Archive) One(t time.Time, current incident.Incident, find func(id string) (incident.Incident, bool)) (x incident.Incident, others []incident.Incident, continued bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -79,7 +79,8 @@ func (a *Archive) One(t time.Time, current incident.Incident, find func(id strin
 	return a.groups(all)[0].joined(t), all[1:], true
 }
 
-// groups assigns the current incidents to groups. An incident that continues none is a group of its own.
+// groups assigns the current incidents to groups. A current incident that continues no past incident forms its own
+// group.
 func (a *Archive) groups(current []incident.Incident) (all []*group) {
 	for i := range current {
 		x := &group{owners: a.ownersOf(&current[i]), current: []*incident.Incident{&current[i]}}
@@ -112,8 +113,8 @@ func (g *group) joined(t time.Time) incident.Incident {
 	return all
 }
 
-// ownersOf returns the past incidents that a current one continues. While a past incident may still be ongoing,
-// ownersOf looks for current incidents with the same subject, or with a node or Service in common.
+// ownersOf returns the past incidents that x continues. x continues a past incident that may still be ongoing if both
+// have the same subject, or have a node or Service in common.
 func (a *Archive) ownersOf(x *incident.Incident) (owners []*past) {
 	soon := a.watching.IsZero() || x.Start.Sub(a.watching) <= settleTime
 	for _, p := range a.past {

@@ -7,11 +7,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// holdAtMost is the maximum time after a restart for which addresses that are not ready keep an incident open. They may
-// be others than those that the incident lost.
+// holdAtMost is the maximum time after a restart for which addresses that are not ready keep an incident open. kubeflap
+// cannot know whether these are the addresses that the incident lost.
 const holdAtMost = time.Hour
 
-// Cluster is the current state of the objects of incidents. An object that does not exist is in no map.
+// Cluster is the current state of all nodes and Services. Nodes and Services that do not exist are in neither map.
 type Cluster struct {
 	// NotReady holds the nodes whose Ready condition is not True.
 	NotReady map[string]bool
@@ -22,31 +22,33 @@ type Cluster struct {
 // ServiceName identifies a Service.
 type ServiceName struct{ Namespace, Name string }
 
-// Lacking describes which ready addresses a Service lacks: all of them, or NotReady of them.
+// Lacking describes the ready addresses that a Service lacks. All is set if no address is ready. NotReady is the number
+// of addresses that are not ready.
 type Lacking struct {
 	All      bool
 	NotReady int
 }
 
-// standing is an object that may not have recovered when kubeflap stopped. This process may report no incident of it: the
-// tracker does not know that the object was once ready.
+// standing is an object, a node or Service, that may not have recovered when kubeflap stopped. The current process may
+// not report an incident for this object, because its tracker does not know that the object was once ready.
 type standing struct {
 	// node is the name of a node, or empty for a Service.
 	node    string
 	service ServiceName
-	// out is the number of lost addresses of the Service that were not back.
+	// out is the number of lost addresses of the Service that had not returned when kubeflap stopped.
 	out int
-	// down reports whether the Service has an outage. It began before kubeflap stopped or, with inGap, after that and
-	// before began, which is the time of the first look.
+	// down reports whether the Service had an outage when kubeflap stopped, or at the first call of look. inGap reports
+	// whether the outage began in between. began is the time from which asOf counts the outage: the time of the first
+	// call if inGap is set, otherwise the time at which kubeflap stopped.
 	down, inGap bool
 	began       time.Time
-	// upAt is the end of the outage, as this process saw it. It is zero until then.
+	// upAt is the time at which the current process saw the end of the outage. It is zero if the outage is ongoing.
 	upAt time.Time
-	// looked is set after the first look. notReady is the number of addresses that were not ready then.
+	// looked is set after the first call of look. notReady is the number of addresses that were not ready at that time.
 	looked   bool
 	notReady int
-	// seen reports whether this process has seen the object before it recovered. recovered is the time of its recovery if
-	// seen is set.
+	// seen reports whether the current process has seen the object before the object recovered. If seen is set,
+	// recovered is the time of the recovery.
 	seen      bool
 	recovered time.Time
 	// over reports whether the object has recovered.
@@ -94,7 +96,8 @@ func (p *past) runOutages(d time.Duration) {
 	}
 }
 
-// hold collects the objects that may not have recovered. After a recovery, only an outage that began since then counts.
+// hold fills standing with the objects that may not have recovered. If the incident is no longer running, only a new
+// outage of one of its Services can reopen it.
 func (p *past) hold() {
 	running := p.State == incident.StateRunning
 	if running && ofNodes(p.Scope) {
@@ -116,7 +119,8 @@ func (p *past) holds(s ServiceName) bool {
 	return slices.ContainsFunc(p.standing, func(x *standing) bool { return x.node == "" && x.service == s && !x.over })
 }
 
-// Stands reports whether an object from before the restart may not have recovered yet. Look is then to be called.
+// Stands reports whether an object from before the restart may not have recovered yet. If so, the caller must call Look
+// regularly.
 func (a *Archive) Stands() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -148,8 +152,8 @@ func (a *Archive) Look(t time.Time, c *Cluster) (changed []string) {
 	return changed
 }
 
-// Ongoing returns the incidents from before the restart that this process has seen to be ongoing, although no current
-// incident continues them.
+// Ongoing returns the incidents from before the restart that the current process has seen to be ongoing, although no
+// current incident continues them.
 func (a *Archive) Ongoing(t time.Time) (all []incident.Incident) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -161,14 +165,14 @@ func (a *Archive) Ongoing(t time.Time) (all []incident.Incident) {
 	return all
 }
 
-// stands reports whether an object has not recovered, as far as is known.
+// stands reports whether an object of the incident has not recovered, as far as kubeflap knows.
 func (p *past) stands() bool {
 	return slices.ContainsFunc(p.standing, func(s *standing) bool {
 		return !s.over && (s.seen || !s.looked && p.State == incident.StateRunning)
 	})
 }
 
-// lastRecovery returns the last time at which this process saw a recovery, or zero if it saw none.
+// lastRecovery returns the last time at which the current process saw a recovery, or zero if it saw none.
 func (p *past) lastRecovery() (last time.Time) {
 	for _, s := range p.standing {
 		if s.over && s.seen && s.recovered.After(last) {
@@ -178,8 +182,9 @@ func (p *past) lastRecovery() (last time.Time) {
 	return last
 }
 
-// asOf returns the incident as of t. If this process has seen a Service without a ready address, the outage counts as one
-// that lasted since before the restart. Otherwise it ended at an unknown time, and only the time before the restart counts.
+// asOf returns the incident as of t. If a Service was down before the restart and is still down at the first call of
+// Look, its outage counts as one that continued during the restart. Otherwise, the outage ended at an unknown time, and
+// only the time before the restart counts.
 func (p *past) asOf(t time.Time) incident.Incident {
 	x := p.Incident
 	if len(p.standing) == 0 {

@@ -22,18 +22,20 @@ type addresses struct {
 	lately  map[record.AddressKey]*address
 }
 
-// address is a recently lost address, or an address with stale re-adds. Its loss is reported before its return.
+// address is a recently lost address, or an address with stale re-adds: clients that batch updates would have put the
+// address back although its container was being replaced. The tracker reports the loss of an address before its return.
 type address struct {
 	record *record.Record
-	// isOut is set while the Service lists the address as not ready. away is set while the Service does not list it.
+	// isOut is set while the Service lists the lost address as not ready. away is set while the Service does not list
+	// the lost address, which may still return.
 	isOut, away bool
 	// losses counts the losses in the same incident.
 	losses int32
 	// changed is the time of the last loss, return or stale re-add.
 	changed time.Time
 	span    *evidence.Span
-	// readds counts the stale re-adds since the last loss, which belong to the incident of the next loss. readded is
-	// the time of the first one.
+	// readds counts the stale re-adds since the last loss. They belong to the incident of the next loss. readded is the
+	// time of the first of these stale re-adds.
 	readds  windows.ByWindow
 	readded time.Time
 }
@@ -42,7 +44,8 @@ func keyOf(x transition.Address) record.AddressKey {
 	return record.AddressKey{Service: x.Service, ID: x.ID}
 }
 
-// lost handles the loss of a ready address. The tracker reports a loss up to 15 s late, but before the return of the address.
+// lost handles the loss of a ready address. The tracker reports a loss up to 15 s late, but before the return of the
+// address.
 func (l *addresses) lost(x transition.AddressLost) {
 	if x.Foreign || x.Managed {
 		l.outages.LostForeign(x)
@@ -81,8 +84,8 @@ func (l *addresses) lost(x transition.AddressLost) {
 	l.records.Touch(r, x.Time)
 }
 
-// takeOut records whether the incident must wait for the address to return. It waits for an address that the Service
-// still lists, but not for a removed one, which may never return.
+// takeOut records whether the incident must wait for the address to return. The incident waits for an address that the
+// Service still lists, but not for a removed address, which may never return.
 func (l *addresses) takeOut(r *record.Record, a *address, x transition.AddressLost) {
 	a.span = a.span.End(x.Time)
 	switch {
@@ -130,7 +133,8 @@ func (l *addresses) returned(key record.AddressKey, t time.Time) {
 	l.records.Touch(r, t)
 }
 
-// gone handles an address that is no longer listed or shown while it was not ready. Incidents stop waiting for it.
+// gone handles the removal of an address that was not ready. how distinguishes an address that left the Service from an
+// address that truncated Endpoints no longer list. Incidents stop waiting for the address.
 func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
 	a := l.lately[keyOf(x)]
 	if a == nil || !a.isOut {
@@ -154,7 +158,7 @@ func (l *addresses) consumerBounced(x transition.ConsumerBounced) {
 	}
 }
 
-// consumerReadded keeps a stale re-add until the address is lost. Only then is the re-add's incident known.
+// consumerReadded keeps a stale re-add until the address is lost, because the loss determines the incident.
 func (l *addresses) consumerReadded(x transition.ConsumerReaddedStale) {
 	key := keyOf(x.Address)
 	a := l.lately[key]
@@ -171,8 +175,8 @@ func (l *addresses) consumerReadded(x transition.ConsumerReaddedStale) {
 	a.readds.Count(x.Window)
 }
 
-// moveReadds moves a lost address's stale re-adds to the incident. It shows the incident if they would have misled
-// clients that batch updates.
+// moveReadds moves the stale re-adds of a lost address to the incident if an in-place update caused the loss. It shows
+// the incident if clients that batch updates would have put the address back.
 func (l *addresses) moveReadds(r *record.Record, a *address, x transition.AddressLost) {
 	if a.readded.IsZero() {
 		return
@@ -187,7 +191,7 @@ func (l *addresses) moveReadds(r *record.Record, a *address, x transition.Addres
 	a.readds, a.readded = windows.ByWindow{}, time.Time{}
 }
 
-// serviceRemoved handles a Service's deletion. Incidents stop waiting for its addresses.
+// serviceRemoved handles a Service's deletion. Incidents stop waiting for the Service's addresses.
 func (l *addresses) serviceRemoved(x transition.ServiceRemoved) {
 	for key, a := range l.lately {
 		if key.Service != x.Service {
@@ -228,8 +232,9 @@ func (l *addresses) recordOf(x transition.AddressLost) *record.Record {
 // safeAlphabet lists the characters in Kubernetes' pod template hashes (apimachinery, rand.SafeEncodeString).
 const safeAlphabet = "bcdfghjklmnpqrstvwxz2456789"
 
-// workloadOf returns the name of a pod's workload. Each Deployment rollout creates a ReplicaSet that is named after the
-// Deployment. Pods without an owner are named after their Service.
+// workloadOf returns the name of a pod's workload. For a pod of a Deployment, it removes the hash from the name of the
+// ReplicaSet, because each rollout creates another ReplicaSet. For a pod without an owner, it returns the name of the
+// Service.
 func workloadOf(x transition.Address) string {
 	if x.Pod.Owner == "" {
 		return "Service/" + x.Name

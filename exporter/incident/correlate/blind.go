@@ -8,8 +8,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// watchBroke records that kubeflap cannot see heartbeats. Silences that were already proven stay proven. In all other
-// cases, the node may have sent heartbeats, and other nodes may be silent, too.
+// watchBroke records that kubeflap no longer sees heartbeats. A silence stays proven if it was longer than the grace
+// period when the watch broke, or if a direct read confirmed it. Otherwise, the node may have sent heartbeats, and
+// other nodes may be silent, too.
 func (l *nodes) watchBroke(x transition.WatchBroke) {
 	for _, n := range l.troubled {
 		s := n.silence
@@ -26,9 +27,9 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 	}
 }
 
-// relisted handles the list after a break of the watch. last is the time of a silent node's last renewal in the list,
-// or zero if unknown. The node sent no heartbeat after last, so its silence is proven. relisted returns the time of the
-// last heartbeat.
+// relisted returns the time of a silent node's last heartbeat. listed is this time according to the watch. If the
+// silence began while the watch was broken, listed is the end of the break, and last is the node's last renewal in the
+// next list. The node sent no heartbeat after last, so its silence is proven. last is zero if unknown.
 func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	if last.IsZero() {
 		return listed
@@ -42,9 +43,9 @@ func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	return last
 }
 
-// wereInTime withdraws a silence that only seemed to happen because the watch was late. It also withdraws the incident
-// if it is empty afterwards. If the node controller has marked the node since then, the silence stays but proves
-// nothing.
+// wereInTime withdraws a silence that did not happen: the heartbeats were on time, but the watch delivered them late.
+// If the incident is empty without this silence, wereInTime also withdraws the incident. If the node controller has set
+// the node to Unknown, the silence stays, but proves nothing.
 func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 	n := l.troubled[x.Node]
 	if n == nil || n.silence == nil {
@@ -69,8 +70,8 @@ func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 	l.records.WithdrawIfEmpty(r, x.Time)
 }
 
-// clockSetBack records that a node's clock was set back. This explains an ongoing silence, or one that begins now,
-// without a fault of the kubelet or the network.
+// clockSetBack records that a node's clock was set back. The step explains the node's ongoing or next silence without a
+// fault of the kubelet or the network.
 func (l *nodes) clockSetBack(x transition.ClockSetBack) {
 	n := l.hear(x.Node, x.Time)
 	n.setBack, n.setBackBy = x.Time, x.By

@@ -35,7 +35,8 @@ func leaseStopped(name string, since time.Time) evidence.Entry {
 	return evidence.Entry{Kind: evidence.APIServerStopped, Time: since, Name: name}
 }
 
-// lookBack is the maximum time between the last renewal of a control-plane Lease and the start of a silence with the same cause.
+// lookBack is the maximum time between the last renewal of a control-plane Lease and the start of a silence with the
+// same cause.
 const lookBack = 15 * time.Second
 
 // addStopped adds evidence of the control-plane Leases that stopped around the start of a silence.

@@ -1,7 +1,7 @@
 // Package correlate decides which transitions belong to the same incident.
 //
-// Like the tracker, it reads no clock: transitions and queries carry the time, and a query only advances the current
-// time. So the same transitions produce the same incidents at any speed.
+// Like the tracker, the package reads no clock. Each transition and each query contains a time, and a query only
+// advances the current time. So the same transitions produce the same incidents at any speed.
 package correlate
 
 import (
@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// delay is the time for which the timers wait. Transitions may arrive late, because a loss waits a second for its
-	// cause, or up to 15 s if a watch lags.
+	// delay is the time by which timers run late, so that late transitions are handled first. A transition may be late,
+	// because a loss waits a second for its cause, or up to 15 s if a watch lags.
 	delay = time.Second
 	// sweepEvery is the interval between runs of sweep.
 	sweepEvery = time.Minute
@@ -179,7 +179,7 @@ func (l *Log) observeService(x transition.Transition) {
 	}
 }
 
-// advance runs the timers that are due at t in order of time, so that the result does not depend on the number of
+// advance runs all timers that are due at t in order of time, so that the result does not depend on the number of
 // queries.
 func (l *Log) advance(t time.Time) {
 	if now := l.records.Now(); now.After(t) {
@@ -202,12 +202,12 @@ func (l *Log) sweep(t time.Time) {
 	l.nodes.sweep(t)
 }
 
-// Incidents returns copies of the incidents as of t. Running incidents come first, then pending ones, each with the
-// newest first.
+// Incidents returns copies of the incidents as of t. Running incidents come first, then pending ones, then all others.
+// Within each group, the newest come first.
 func (l *Log) Incidents(t time.Time) []incident.Incident { return ask(l, t, l.records.Incidents) }
 
-// Overview returns the same copies without Evidence, Timeline, Numbers, Summary and Remedy, which are the most
-// expensive fields.
+// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Happened, Summary and
+// Remedy.
 func (l *Log) Overview(t time.Time) []incident.Incident { return ask(l, t, l.records.Overview) }
 
 // Incident returns a copy of the incident with the given ID as of t. ok reports whether it exists.

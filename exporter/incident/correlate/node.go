@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// markDelay is the maximum time from the end of a silence to the node controller's mark for it. The controller sees
-	// the heartbeat up to one monitor period (5 s) late, and its write may be delayed.
+	// markDelay is the maximum time from the end of a silence until the node controller sets the node to Unknown
+	// because of that silence. The controller sees the next heartbeat up to one monitor period (5 s) late, and its
+	// write may be delayed.
 	markDelay = 15 * time.Second
-	// nodeMemory is the time for which a node is remembered after its last heartbeat, and for which its other
-	// transitions are remembered.
+	// nodeMemory is the minimum time for which heard and troubled contain a node after its last transition.
 	nodeMemory = 10 * time.Minute
 )
 
 // nodes assigns lost and unready nodes to incidents.
 type nodes struct {
 	records *record.Store
-	// heard maps each node in the cluster to the time of its last transition, which is zero if only pods of the node
-	// were seen.
+	// heard maps each node in the cluster to the time of its last transition. The time is zero if kubeflap has only
+	// seen pods of the node.
 	heard map[string]time.Time
 	// known is the number of Nodes, or 0 if kubeflap cannot see Nodes.
 	known int
@@ -48,7 +48,8 @@ type node struct {
 	// missed is set while no heartbeat has arrived since gapFrom.
 	missed  bool
 	gapFrom time.Time
-	// trigger identifies the last missed heartbeat. renewed is the renewTime before that.
+	// trigger identifies the write that started the node's last loss, like transition.NodeLoss.Trigger. renewed is the
+	// node's last renewTime before that loss.
 	trigger uint64
 	renewed time.Time
 	// listed is the end of the last break of the watch in which the node fell silent. It is zero if there was no such
@@ -57,7 +58,7 @@ type node struct {
 	// setBack is the time at which the node's clock was last set back, or zero. setBackBy is the size of that step.
 	setBack   time.Time
 	setBackBy time.Duration
-	// notReady is set while Ready is not True after it was.
+	// notReady is set while a node that used to be Ready is not Ready.
 	notReady bool
 	record   *record.Record
 	// silence is the current or last silence, or nil.
@@ -80,7 +81,7 @@ func (l *nodes) count() int {
 // oneBeatLost returns the longest interval with at most one lost heartbeat.
 func (l *nodes) oneBeatLost() time.Duration { return 2 * l.records.HeartbeatInterval() }
 
-// named returns a node, which may only be known from its pods.
+// named returns the node with the given name. kubeflap may only know the node from its pods.
 func (l *nodes) named(name string) *node {
 	n := l.troubled[name]
 	if n == nil {
@@ -94,7 +95,7 @@ func (l *nodes) named(name string) *node {
 	return n
 }
 
-// hear returns a node after a transition other than a heartbeat.
+// hear records a transition other than a heartbeat, and returns its node.
 func (l *nodes) hear(name string, t time.Time) *node {
 	l.heard[name] = t
 	n := l.named(name)
@@ -191,7 +192,7 @@ func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 		r = l.lose(n, x.Time, x.Loss, x.Silence)
 		r.HeartbeatLost = true
 		if x.Loss.Blind {
-			x.Silence = 0 // the node may have sent heartbeats since then
+			x.Silence = 0 // the node may have sent heartbeats that kubeflap missed
 		}
 		if x.Time.Sub(n.gapFrom) > record.Quiet && x.Silence > 0 {
 			r.Evidence.Add(evidence.Entry{Kind: evidence.LastHeartbeat, Time: x.Time.Add(-x.Silence), Name: n.name})
@@ -243,7 +244,7 @@ func (l *nodes) readyMissed(x transition.NodeReadyMissed) {
 	l.records.Touch(r, x.Time)
 }
 
-// beginSilence returns a node's current silence, or begins one at a heartbeat.
+// beginSilence returns a node's ongoing silence. If there is none, a new silence begins at the given heartbeat.
 func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
 	n.endSilence(heartbeat)
 	if n.silence == nil || !n.silence.Ended.IsZero() {
@@ -257,7 +258,7 @@ func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss
 	return n.silence
 }
 
-// endSilence ends the silence if the heartbeat is later than its start.
+// endSilence ends the node's silence if the heartbeat is later than the start of the silence.
 func (n *node) endSilence(heartbeat time.Time) {
 	if s := n.silence; s != nil && s.Ended.IsZero() && heartbeat.After(s.Began) {
 		s.Ended = heartbeat
@@ -272,7 +273,8 @@ func (l *nodes) close(r *record.Record, n *node, t time.Time) {
 	}
 }
 
-// sweep forgets nodes without recent transitions, and old transitions of other nodes.
+// sweep forgets nodes without recent transitions. If a node still sends heartbeats, sweep only forgets its other
+// transitions.
 func (l *nodes) sweep(t time.Time) {
 	l.records.Sweep(t)
 	l.forgetGone(t)

@@ -12,7 +12,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// nodeLoss is the loss of a node.
 type nodeLoss struct {
 	at   time.Time
 	node *node
@@ -58,8 +57,7 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 	return r
 }
 
-// follow returns the incident of a node: the node's current incident, a recent control-plane incident, or a new one for
-// the node.
+// follow returns the node's current incident, a recent control-plane incident, or a new incident of the node.
 func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *record.Record {
 	short := l.graceTooShort() && gap <= l.records.Undisturbed() && !x.Unseen
 	if r := n.current(t); r != nil {
@@ -90,8 +88,9 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 	return n.record
 }
 
-// controlPlaneOf returns the control-plane incident of a lost node, whose other nodes fell silent at about the same
-// time. If the start of the node's silence is unknown, it is sufficient that other nodes were lost recently.
+// controlPlaneOf returns the subject of the control-plane incident to which a lost node belongs. The nodes of that
+// incident fell silent at about the same time. If the start of the node's silence is unknown, it is sufficient that any
+// node was lost recently.
 func (l *nodes) controlPlaneOf(n *node, t time.Time) (s record.Subject, ok bool) {
 	if n.silence != nil && n.silence.Ended.IsZero() {
 		return l.records.ControlPlaneNear(n.silence.Began, t, l.records.LostTogether())
@@ -99,7 +98,7 @@ func (l *nodes) controlPlaneOf(n *node, t time.Time) (s record.Subject, ok bool)
 	return record.ControlPlane(), l.records.Find(record.ControlPlane(), t) != nil && l.lostLately(t)
 }
 
-// followPod returns the incident of the node that a pod was lost with.
+// followPod returns the incident of the node with which a pod was lost.
 func (l *nodes) followPod(x transition.Pod, t time.Time, why cause.Cause, trigger uint64) *record.Record {
 	gap := time.Duration(0)
 	if why != cause.NodeHeartbeatLost {
@@ -115,7 +114,7 @@ func (l *nodes) graceTooShort() bool {
 	return l.records.GracePeriod > 0 && l.records.GracePeriod <= l.records.Undisturbed()
 }
 
-// lostLately reports whether a node was lost so recently that the next loss has the same cause.
+// lostLately reports whether a node was lost so recently that a loss at t may have the same cause.
 func (l *nodes) lostLately(t time.Time) bool {
 	n := len(l.losses)
 	return n > 0 && t.Sub(l.losses[n-1].at) <= max(l.records.LostTogether(), record.Quiet)
@@ -133,8 +132,8 @@ func (l *nodes) noteLoss(n *node, t time.Time) {
 	}
 }
 
-// mergeIfShared merges incidents of single nodes into a control-plane incident if their silences share a cause: etcd,
-// the API server or the network to it. near is the start of one of the silences.
+// mergeIfShared merges incidents of single nodes into a control-plane incident if their silences share a cause, such as
+// etcd, the API server or the network. near is the start of one of the silences.
 func (l *nodes) mergeIfShared(t, near time.Time) {
 	within := l.records.LostTogether() + record.Quiet
 	recent := l.records.History.After(near.Add(-within))
@@ -152,7 +151,8 @@ func (l *nodes) mergeClocks(t time.Time) {
 	l.merge(l.records.History.SetBackTogether(t.Add(-l.records.LostTogether()-record.Quiet), l.records.Undisturbed()), record.Clocks(), t)
 }
 
-// merge merges the incidents of single nodes with these silences into one incident.
+// merge merges the incidents of single nodes that fell silent together into one incident. shared holds the silences of
+// these nodes.
 func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Time) {
 	var some []*record.Record
 	var renewed time.Time
@@ -179,9 +179,9 @@ func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Tim
 // triggerPrecision is the precision of renewTime in the trigger of an incident of many nodes.
 const triggerPrecision = 10 * time.Minute
 
-// sharedTrigger returns the trigger of an incident of several nodes. It does not depend on which node was lost first,
-// because replicas may see the losses in another order. All of these nodes sent their last heartbeats within one
-// interval.
+// sharedTrigger returns the trigger of an incident of several nodes. The trigger must not depend on which node was lost
+// first, because replicas of kubeflap may see the losses in another order. All of these nodes sent their last
+// heartbeats within one interval, so sharedTrigger truncates the renewTime of one node.
 func sharedTrigger(renewed time.Time) uint64 {
 	if renewed.IsZero() {
 		return 0
@@ -189,7 +189,7 @@ func sharedTrigger(renewed time.Time) uint64 {
 	return uint64(renewed.Truncate(triggerPrecision).Unix())
 }
 
-// look moves a node out of the incident of a short grace period if the node has been silent for too long.
+// look moves a node out of a grace-period incident (record.KindGracePeriod) if the node has been silent for too long.
 func (l *nodes) look(n *node, t time.Time) {
 	switch due := n.gapFrom.Add(l.oneBeatLost()); {
 	case !n.missed:
@@ -200,7 +200,7 @@ func (l *nodes) look(n *node, t time.Time) {
 	}
 }
 
-// outgrow moves a node from the incident of a short grace period to its own incident. The node missed more than one
+// outgrow moves a node from a grace-period incident to the node's own incident. The node missed more than one
 // heartbeat, so a longer grace period would not have helped.
 func (l *nodes) outgrow(n *node, t time.Time) *record.Record {
 	r := n.current(t)

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// podMemory is the time for which an unready pod is kept. maxNotes limits the observations per pod.
+	// podMemory is the maximum time for which an unready pod is remembered. maxNotes limits the observations per pod.
 	podMemory = time.Hour
 	maxNotes  = 6
 )
@@ -31,7 +31,8 @@ type pod struct {
 	// seen is the time of the pod's last transition.
 	seen  time.Time
 	notes []evidence.Entry
-	// down is the time since which the pod has not been Ready, or zero. span shows this period on a timeline.
+	// down is the time at which the pod stopped being Ready. It is zero while the pod is Ready. span shows the time
+	// since then on a timeline.
 	down time.Time
 	span *evidence.Span
 }
@@ -112,7 +113,7 @@ func (l *pods) evicted(x transition.PodEvicted) {
 }
 
 // moveNotes adds the observations about a lost address's pod to the incident. again reports whether the incident has
-// lost the address before.
+// already counted an earlier loss of the address.
 func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool) {
 	key := podKey{x.Namespace, x.Pod.Name}
 	p := l.lately[key]
@@ -120,7 +121,7 @@ func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool)
 		return
 	}
 	for _, note := range p.notes {
-		// After the first loss, the start of a stale Ready status may be long past.
+		// For a repeated loss, the stale period may have begun long ago, before the first loss.
 		if note.Kind != evidence.PodWasStale || !again {
 			r.Evidence.Add(note)
 		}

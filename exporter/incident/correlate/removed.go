@@ -10,7 +10,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// removedFor is the time for which a silent node is remembered after its deletion, because it may be created again.
+// removedFor is the time for which a silent node is remembered after its deletion, because the Node may be created
+// again.
 const removedFor = time.Hour
 
 // removedNode is a silent node that was deleted.
@@ -41,8 +42,8 @@ func (l *nodes) removed(x transition.NodeRemoved) {
 	l.close(r, n, x.Time)
 }
 
-// returned handles a silent node that was deleted and created again. Its bootID and providerID show whether it is the
-// same machine.
+// returned handles a silent node that was deleted and created again. Its bootID and providerID show whether the machine
+// is the same.
 func (l *nodes) returned(x transition.NodeReturned) {
 	g, known := l.gone[x.Node]
 	if !known {
@@ -81,7 +82,7 @@ func (l *nodes) forgetGone(t time.Time) {
 	}
 }
 
-// wasDeleted reports whether a Node was deleted in the minutes before t and not created again.
+// wasDeleted reports whether a Node was deleted at most nodeMemory before t, and has not been created again.
 func (l *nodes) wasDeleted(name string, t time.Time) bool {
 	at, ok := l.deleted[name]
 	_, again := l.heard[name]

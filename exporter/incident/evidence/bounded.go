@@ -6,18 +6,20 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// The evidence and the timeline keep this many items at the beginning and at the end.
+// An incident keeps this many of its first and last evidence entries and timeline spans.
 const (
 	firstEntries, lastEntries = 12, 24
 	firstSpans, lastSpans     = 24, 72
 )
 
-// Limit limits the evidence of joined incidents like that of a single one. It returns the number of dropped entries.
+// Limit limits the evidence of joined incidents to the length that a single incident may have. It returns the kept
+// entries and the number of dropped ones.
 func Limit(all []incident.Evidence) (kept []incident.Evidence, dropped int) {
 	return limit(all, firstEntries, lastEntries)
 }
 
-// LimitSpans limits the timeline of joined incidents like that of a single one. It returns the number of dropped spans.
+// LimitSpans limits the timeline of joined incidents to the length that a single incident may have. It returns the kept
+// spans and the number of dropped ones.
 func LimitSpans(all []incident.Span) (kept []incident.Span, dropped int) {
 	return limit(all, firstSpans, lastSpans)
 }

@@ -16,8 +16,9 @@ type Kind uint8
 // The kinds. Entries with the same time are sorted in this order, so that causes come before effects.
 const (
 	LastHeartbeat Kind = iota + 1
-	// HeartbeatBefore and UnknownBefore are the last heartbeat and the mark of a node that was lost before kubeflap
-	// watched. FoundLost is the observation in the first list that the node was lost.
+	// HeartbeatBefore is the last heartbeat of a node that was lost before kubeflap watched. UnknownBefore means that
+	// the node controller had already set such a node to Unknown. FoundLost means that the first list showed the node
+	// as lost.
 	HeartbeatBefore
 	UnknownBefore
 	FoundLost
@@ -35,8 +36,8 @@ const (
 	PodRestarted
 	PodWasStale
 	PodNotReady
-	// EvictedUnknown and EvictedNotReady mean that the pod was evicted after its node turned Unknown or reported not
-	// ready.
+	// EvictedUnknown means that the pod was evicted after its node turned Unknown. EvictedNotReady means that the pod
+	// was evicted after its node reported not ready.
 	EvictedUnknown
 	EvictedNotReady
 	SelectorConflict
@@ -46,12 +47,13 @@ const (
 	// two writers keep undoing each other's changes.
 	ForeignAddresses
 	Contested
-	// AddressesWithdrawn means that somebody removed pod addresses from Endpoints. WithdrawnReturned means that they
-	// are back.
+	// AddressesWithdrawn means that somebody removed pod addresses from Endpoints. WithdrawnReturned means that the
+	// removed addresses are back.
 	AddressesWithdrawn
 	EndpointsReset
 	AddressLost
-	// StaleReadd means that clients put back an address whose container was being replaced.
+	// StaleReadd means that clients that batch updates would have put back an address whose container was being
+	// replaced.
 	StaleReadd
 	OutageStarted
 	HeartbeatSeen
@@ -75,7 +77,8 @@ const (
 	NodeReplaced
 	NodeUnclear
 	ServiceRemoved
-	// APIServerStopped and LeaderLate mean that a control-plane Lease was not renewed.
+	// APIServerStopped means that an API server stopped renewing its Lease. LeaderLate means that the leading
+	// kube-controller-manager stopped renewing its Lease.
 	APIServerStopped
 	LeaderLate
 	LeaderChanged
@@ -117,7 +120,7 @@ func NewEntries() Entries {
 
 const (
 	// batchWithin is the maximum time between entries of the same kind that are combined. maxLookBack is the number of
-	// entries to compare.
+	// newest entries with which a new entry is compared.
 	batchWithin = 15 * time.Second
 	maxLookBack = 8
 )
@@ -144,8 +147,8 @@ func (l *Entries) Add(e Entry) {
 	l.entries.add(&e)
 }
 
-// has reports whether the list already contains the last renewal of this control-plane Lease. The renewal is found
-// again for each node that is lost later.
+// has reports whether the list already contains e, if e is the last renewal of a control-plane Lease. Each node that is
+// lost later adds the same renewal again.
 func (l *Entries) has(e *Entry) bool {
 	if e.Kind != APIServerStopped && e.Kind != LeaderLate {
 		return false
@@ -156,8 +159,8 @@ func (l *Entries) has(e *Entry) bool {
 	})
 }
 
-// opposites maps a kind to the kind that ends its batch: an address that is lost again after its return starts a new
-// entry.
+// opposites maps a kind to the kind that ends its batch. For example, an address that is lost again after its return
+// starts a new entry.
 var opposites = [VerdictRevised + 1]Kind{
 	AddressLost: AddressReturned, AddressReturned: AddressLost, OutageStarted: OutageEnded, OutageEnded: OutageStarted,
 	EndpointsReset: EndpointsRewritten, EndpointsRewritten: EndpointsReset,

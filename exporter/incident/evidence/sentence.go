@@ -79,7 +79,7 @@ func (e *Entry) nodeSentence() string {
 	return ""
 }
 
-// before describes the state of nodes before kubeflap was started.
+// before describes the state of nodes before kubeflap started.
 func (e *Entry) before() string {
 	switch e.Kind {
 	case HeartbeatBefore:

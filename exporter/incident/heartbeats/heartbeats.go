@@ -1,5 +1,6 @@
-// Package heartbeats keeps the facts that determine the grace period: the heartbeat interval, and late heartbeats that
-// a longer grace period might have bridged. It also counts each node's silences by verdict while the Node exists.
+// Package heartbeats keeps the facts that determine the recommended grace period: the heartbeat interval, and late
+// heartbeats that a longer grace period might have bridged. It also counts each node's silences by verdict while the
+// Node exists.
 package heartbeats
 
 import (
@@ -18,8 +19,8 @@ type Heartbeats struct {
 	// defaultGrace is the default grace period of the Kubernetes version. interval is the heartbeat interval. Both are
 	// 0 if unknown.
 	defaultGrace, interval time.Duration
-	// late holds the late intervals of the last day. count is the number of nodes. nodes holds the nodes with silences
-	// or late heartbeats.
+	// late holds the late intervals of the last day. count is the number of nodes in the cluster at the last late
+	// heartbeat. nodes holds the nodes with silences or late heartbeats.
 	late  []*silence
 	count int
 	nodes map[string]*node

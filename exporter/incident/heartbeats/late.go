@@ -10,15 +10,16 @@ import (
 )
 
 const (
-	// lateFor is the time for which a single late heartbeat affects the recommended grace period. Heartbeats that
-	// exceeded the grace period, or whose node is frequently late, count for lateRemembered.
+	// lateFor is the time for which a late heartbeat affects the recommended grace period. The time is lateRemembered
+	// if the heartbeat exceeded the grace period, or if the node was late repeatedly. often is the number of late
+	// heartbeats that counts as repeatedly. maxLate limits the number of remembered late heartbeats.
 	lateFor        = 10 * time.Minute
 	lateRemembered = 24 * time.Hour
 	often          = 3
 	maxLate        = 500
 )
 
-// IsLate reports whether the interval between two heartbeats is long enough to affect the grace period.
+// IsLate reports whether the interval between two heartbeats is long enough to affect the recommended grace period.
 func (h *Heartbeats) IsLate(interval time.Duration) bool {
 	return 2*interval > h.GracePeriod && interval > h.Facts().Late()
 }
@@ -70,8 +71,8 @@ func (h *Heartbeats) speaks(x *silence, now time.Time) bool {
 }
 
 // JudgeLate decides whether the late heartbeats of the last hour have a shared cause, or whether each node itself is at
-// fault. It only judges heartbeats within the grace period, because these have no incident. f holds the current facts
-// about the cluster.
+// fault. It only judges heartbeats that arrived within the grace period, because they belong to no incident. f holds
+// the current facts about the cluster.
 func (h *Heartbeats) JudgeLate(f *verdict.NodeLoss) {
 	var open []*silence
 	for _, x := range slices.Backward(h.late) {
@@ -99,7 +100,7 @@ func (h *Heartbeats) JudgeLate(f *verdict.NodeLoss) {
 	}
 }
 
-// Within returns the unexplained silences that began between two times and ended within the grace period.
+// Within returns the unexplained silences that began between from and to, and were shorter than the grace period.
 func (h *Heartbeats) Within(from, to time.Time) (all []*verdict.Silence) {
 	start, _ := slices.BinarySearchFunc(h.late, from, func(x *silence, t time.Time) int { return x.Ended.Compare(t) })
 	for _, x := range h.late[start:] {
@@ -113,5 +114,5 @@ func (h *Heartbeats) Within(from, to time.Time) (all []*verdict.Silence) {
 	return all
 }
 
-// Nodes returns the number of nodes at the last late heartbeat.
+// Nodes returns the number of nodes in the cluster at the last late heartbeat.
 func (h *Heartbeats) Nodes() int { return h.count }

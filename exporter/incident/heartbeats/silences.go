@@ -15,8 +15,9 @@ const (
 	revisedFor = time.Hour
 	// maxRevised limits the silences per node whose verdicts may still be revised.
 	maxRevised = 10
-	// rebootShown and upgradeShown are the maximum times from a restarted node's first heartbeat to its report of
-	// another bootID or kubelet version. A kubelet reports its status when it starts.
+	// rebootShown is the maximum time from a rebooted node's first heartbeat to its report of another bootID.
+	// upgradeShown is the maximum time from an upgraded kubelet's first heartbeat to its report of another version. A
+	// kubelet reports its status when it starts.
 	rebootShown  = 5 * time.Minute
 	upgradeShown = time.Minute
 )
@@ -27,12 +28,13 @@ type node struct {
 	// older silences.
 	revised []*silence
 	older   map[kind]total
-	// becameLate is the time at which a heartbeat last became late. announced describes the node's departure
-	// announcement before then.
+	// becameLate is the time at which a heartbeat last became late. announced describes the announcement of the node's
+	// departure before becameLate, or is empty.
 	becameLate time.Time
 	announced  string
-	// rebooted, upgraded and setBack are the last times at which the node reported another bootID, reported another
-	// kubelet version, and had its clock set back. by is the size of that clock step.
+	// rebooted is the last time at which the node reported another bootID. upgraded is the last time at which it
+	// reported another kubelet version. setBack is the last time at which its clock was set back. by is the size of
+	// that clock step.
 	rebooted, upgraded, setBack time.Time
 	by                          time.Duration
 }
@@ -43,11 +45,11 @@ type silence struct {
 	// within is set if the heartbeat was late but arrived within the grace period, so that there is no incident.
 	within bool
 	// mayBeReboot is set if the node reported another bootID soon after the silence. The report may be delayed, so the
-	// reboot may have caused this silence even if there is a newer one.
+	// reboot may have caused this silence even if there is a newer silence.
 	mayBeReboot bool
 }
 
-// kind is the verdict on a silence and its reason.
+// kind is the verdict about a silence, and the reason that qualifies the verdict.
 type kind struct {
 	verdict verdict.Verdict
 	reason  verdict.Reason
@@ -134,8 +136,8 @@ func (h *Heartbeats) SetBack(name string, t time.Time, by time.Duration) {
 	n.setBack, n.by = t, by
 }
 
-// endedBy returns the silence that is ongoing or ended shortly before t. It returns nil if a newer late interval has
-// started, which is only recorded when it ends.
+// endedBy returns the node's newest silence if it is ongoing, or ended at most shown before t. It returns nil if
+// another heartbeat has become late since that silence, because that interval is only recorded when it ends.
 func (n *node) endedBy(t time.Time, shown time.Duration) *verdict.Silence {
 	x := n.newest()
 	switch {
@@ -164,7 +166,8 @@ func (h *Heartbeats) add(n *node, x *silence) {
 	}
 }
 
-// fold moves the oldest silences, whose verdicts are final, into the counts.
+// fold moves the oldest silences into the counts. some is the number of silences to move. The verdicts of these
+// silences are final.
 func (h *Heartbeats) fold(n *node, some int) {
 	for _, x := range n.revised[:some] {
 		if x.Judgement == nil {
@@ -190,7 +193,6 @@ func (h *Heartbeats) Sweep(t time.Time) {
 	}
 }
 
-// length returns the duration of the interval.
 func (x *silence) length() time.Duration { return x.Ended.Sub(x.Began) }
 
 // own reports whether the node itself caused the silence.

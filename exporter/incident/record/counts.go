@@ -40,7 +40,7 @@ type counts struct {
 	Longest time.Duration
 	// HeartbeatLost reports whether a node lost its heartbeat, which explains all other losses of the node.
 	HeartbeatLost bool
-	// ByCause counts the lost addresses for each cause. A count may be 0.
+	// ByCause counts the lost addresses for each cause. The count is 0 if the cause has only made pods not ready.
 	ByCause map[cause.Cause]int
 	// ConsumerBounces counts the addresses that clients would have put back and removed again. StaleReadds counts the
 	// addresses that clients would have put back although the container was being replaced.

@@ -17,8 +17,8 @@ func (s *Store) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeLo
 	}
 }
 
-// decide returns the current decision about an incident. After the incident has ended for good, only later silences
-// that explain it can change the decision.
+// decide returns the current decision about an incident. After the incident has ended for good, the decision only
+// changes if revisit or Explain reconsiders it.
 func (s *Store) decide(r *Record) verdict.Decision {
 	switch {
 	case r.withdrawn:
@@ -31,7 +31,8 @@ func (s *Store) decide(r *Record) verdict.Decision {
 	return s.weigh(r)
 }
 
-// judge decides the current verdicts of all node incidents that are not final, and applies them to the nodes' silences.
+// judge determines the current verdict of each node incident without a final decision, and applies it to the incident's
+// silences.
 func (s *Store) judge() {
 	for _, r := range s.shown {
 		if r.OfNodes() && r.final == nil {
@@ -68,12 +69,13 @@ func (r *Record) conclude(d verdict.Decision) {
 }
 
 const (
-	// Verdicts are reviewed reviewAfter a change, but at most once per reviewEvery. The reviews continue for reviewFor,
-	// because some verdicts depend on the duration of a silence.
+	// reviewAfter is the time from a change to the review of the verdicts. reviewEvery is the minimum interval between
+	// reviews. reviewFor is the time for which reviews continue after a change, because some verdicts depend on the
+	// duration of a silence.
 	reviewAfter = time.Second
 	reviewEvery = 5 * time.Second
 	reviewFor   = 15 * time.Second
-	// maxReviewed limits the incidents per review. More incidents than this soon merge into one.
+	// maxReviewed limits the incidents per review. If there are more incidents, they soon merge into one.
 	maxReviewed = 50
 )
 
@@ -150,7 +152,7 @@ func (s *Store) Explain(r *Record, t time.Time) {
 }
 
 // revise records the verdict, and adds an evidence entry if the verdict changed. The entry contains the time of the
-// revision, although the cause of the revision may be older, for example if a list after a broken watch shows it.
+// revision. The reason for the revision may be older, for example if a list after a broken watch reveals it.
 func (s *Store) revise(r *Record, d verdict.Decision) {
 	if r.isNamed && r.named != d.Verdict {
 		e := evidence.Entry{Kind: evidence.VerdictRevised, Time: s.now, Name: "from " + r.named.String() + " to " + d.Verdict.String()}

@@ -18,7 +18,8 @@ func (s *Store) gracePeriod() advice.GracePeriod {
 	return g
 }
 
-// graceFor returns the facts that determine the recommended grace period. It returns none unless r is a node incident.
+// graceFor returns the facts that determine the recommended grace period. It returns the zero value unless r is a node
+// incident.
 func (s *Store) graceFor(r *Record) advice.GracePeriod {
 	if !r.OfNodes() {
 		return advice.GracePeriod{}

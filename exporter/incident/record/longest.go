@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// longest returns the longest time between two heartbeats so far, or 0 if kubeflap could not see it. If the heartbeat that
-// ended a silence has no known interval, the length of the silence is used.
+// longest returns the longest time between two heartbeats so far, or 0 if kubeflap could not measure it. It also
+// considers the lengths of silences, because the heartbeat after a silence may have no known interval.
 func (r *Record) longest(now time.Time, gracePeriod time.Duration) time.Duration {
 	known, unknown := max(r.Longest, r.Timeline.Lasting(incident.TrackHeartbeat, now)), time.Duration(0)
 	for _, s := range r.Silences {
@@ -39,8 +39,8 @@ func (r *Record) atLeast(longest time.Duration) string {
 	return ""
 }
 
-// unexplained returns the longest interval that no reboot, announcement, upgrade or clock change explains. If the incident has
-// no explained silences, it returns longest.
+// unexplained returns the longest interval that no reboot, announcement, upgrade or clock change explains. If the
+// incident has no explained silences, it returns longest.
 func (r *Record) unexplained(longest time.Duration, now time.Time) time.Duration {
 	if !slices.ContainsFunc(r.Silences, (*verdict.Silence).Explained) {
 		return longest

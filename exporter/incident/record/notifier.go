@@ -37,7 +37,7 @@ func (n *notifier) note(r *Record) {
 	}
 }
 
-// due returns the incidents that may have changes to report at t, in display order.
+// due returns the incidents that may have changes to report at t, in the order of the slice shown.
 func (n *notifier) due(t time.Time, shown []*Record) []*Record {
 	var due []*Record
 	switch {
@@ -57,7 +57,7 @@ func (n *notifier) report(r *Record, t time.Time) incident.NoticeKind {
 	r.reported = reported{started: true, ended: was.ended || state == incident.StateEnded, state: state}
 	switch {
 	case !was.started:
-		// The next query reports the end, if the incident has ended, too.
+		// If the incident has also ended, the next query reports its end.
 		r.reported.ended = false
 		return incident.Started
 	case r.reported.ended && !was.ended:

@@ -18,23 +18,24 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// Quiet is the time for which everything must stay recovered. An earlier flap belongs to the same incident.
+// Quiet is the time for which everything must stay recovered before an incident ends. A flap within this time belongs
+// to the same incident.
 const Quiet = 2 * time.Minute
 
-// stuckAfter is the time after which a lost address makes an incident harmful. It ensures that an incident is reported
-// within 2 minutes of its first loss.
+// stuckAfter is the time after which an address that has not returned makes an incident harmful. The incident is then
+// reported within 2 minutes of its first loss.
 const stuckAfter = 100 * time.Second
 
-// Record is an incident while it grows. The package that finds the incident writes the exported fields, and the Store writes
-// the others.
+// Record is an incident while it grows. The package that finds the incident writes the exported fields, and the Store
+// writes the others.
 type Record struct {
 	Subject
 	counts
 	Open     Open
 	Evidence evidence.Entries
 	Timeline evidence.Timeline
-	// ConflictSpan is ongoing while Open.Conflict is true. RemovedSpan is ongoing while Removed is also true. ForeignSpan is
-	// ongoing while Open.Foreign is not empty.
+	// ConflictSpan is ongoing while Open.Conflict is true. RemovedSpan is ongoing while Removed is also true.
+	// ForeignSpan is ongoing while Open.Foreign is not empty.
 	ConflictSpan, RemovedSpan, ForeignSpan *evidence.Span
 	// Writers names the unexpected writers of a Service's addresses, or is empty. Contested is set if two writers keep
 	// undoing each other's changes. Foreign is set if the Service has a selector and foreign addresses. Withdrawn is
@@ -42,7 +43,7 @@ type Record struct {
 	Writers                       string
 	Contested, Foreign, Withdrawn bool
 	// Conflicted is set if the Service had a selector and manually managed addresses. Removed is set while these
-	// addresses are removed. ServiceGone is set if the Service was deleted.
+	// addresses are missing. ServiceGone is set if the Service was deleted.
 	Conflicted, Removed, ServiceGone bool
 
 	id    string
@@ -50,7 +51,8 @@ type Record struct {
 	start time.Time
 	// recovered is the time at which everything had recovered, or zero.
 	recovered time.Time
-	// harmless is set if the incident has shown no harm yet, like a rollout.
+	// harmless is set if the incident has shown no harm yet, as in a rollout. shown is set if the incident is reported.
+	// settled is set if the incident has ended for good.
 	harmless, shown, settled bool
 	// into is the incident into which this one was merged.
 	into     *Record
@@ -59,7 +61,7 @@ type Record struct {
 	// It is zero afterwards.
 	undecided time.Time
 	timer     timer.Timer
-	// withdrawn is set if the incident did not happen, because the watch lagged.
+	// withdrawn is set if the incident did not happen, but only seemed to, because the watch lagged.
 	withdrawn bool
 	// touched is the time of the last change.
 	touched time.Time
@@ -73,14 +75,14 @@ type Record struct {
 // Open holds everything that has not recovered.
 type Open struct {
 	Nodes map[string]struct{}
-	// Addresses and Outages map to the time of the loss.
+	// Addresses and Outages contain the time of each loss.
 	Addresses map[AddressKey]time.Time
 	Outages   map[transition.Service]time.Time
-	// Conflict reports whether the Service has a selector and manually managed addresses, or had both when the addresses were
-	// removed.
+	// Conflict reports whether the Service has a selector and manually managed addresses, or had both when the
+	// addresses were removed.
 	Conflict bool
-	// Foreign holds the objects with foreign addresses of a Service with a selector. Withdrawn holds the objects from which
-	// somebody removed pod addresses.
+	// Foreign holds the objects with foreign addresses of a Service with a selector. Withdrawn holds the objects from
+	// which somebody removed pod addresses.
 	Foreign, Withdrawn map[string]struct{}
 }
 
@@ -109,8 +111,9 @@ func newRecord(s Subject, t time.Time, trigger uint64) *Record {
 	return r
 }
 
-// idOf returns an ID that needs no escaping in a URL. It hashes the subject and the write that started the incident, so that
-// all replicas of kubeflap compute the same ID. If that write is unknown, as in older recordings, it uses the time instead.
+// idOf returns an ID that needs no escaping in a URL. It hashes the subject and the write that started the incident, so
+// that all replicas of kubeflap compute the same ID. If that write is unknown, as in older recordings, idOf hashes the
+// time instead.
 func idOf(key string, t time.Time, trigger uint64) string {
 	if trigger == 0 {
 		trigger = uint64(t.UnixMilli())
@@ -158,7 +161,7 @@ func (r *Record) Ongoing() bool {
 // for example because pods match the selector, the incident does not wait for them.
 func (r *Record) lacksAddresses() bool { return r.Removed && r.Open.Conflict }
 
-// affected returns the facts about a workload or a Service that determine its texts.
+// affected returns the facts about the incident's workload or Service that determine the texts of the incident.
 func (r *Record) affected() advice.Affected {
 	a := advice.Affected{Cause: r.Cause, Namespace: r.Namespace, Name: r.fullName(), Contested: r.Contested, Withdrawn: r.Withdrawn, Pending: r.Resets == 0 && r.Lost == 0}
 	a.Gone = a.Pending && r.Foreign && !r.Withdrawn && len(r.Open.Foreign) == 0
@@ -187,9 +190,9 @@ func (r *Record) state(t time.Time) incident.State {
 	return incident.StateRecovered
 }
 
-// harmfulAt returns the time at which lost addresses make the incident harmful if they do not return. It does not apply
-// to changed Services, which are judged by their other addresses, nor to manual writes, because a steady writer may
-// remove addresses.
+// harmfulAt returns the time at which lost addresses make the incident harmful unless they return, and whether there is
+// such a time. There is none for changed Services, because Outages.judge considers their new addresses. There is none
+// for manual writes either, because a steady writer may remove addresses on purpose.
 func (r *Record) harmfulAt() (time.Time, bool) {
 	if !r.harmless || r.settled || r.Cause == cause.ServiceChanged || r.Cause == cause.ManualWrite {
 		return time.Time{}, false

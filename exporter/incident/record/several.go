@@ -12,7 +12,7 @@ const maxSeveral = 5
 
 // ControlPlaneNear returns the subject of an active control-plane incident in which a node fell silent near the given
 // time. If there is none, it returns the subject of a new incident, and ok is false. Zones that fail one after another
-// are separate incidents, because their nodes do not fall silent together.
+// form separate incidents, because their nodes do not fall silent together.
 func (s *Store) ControlPlaneNear(began, t time.Time, near time.Duration) (x Subject, ok bool) {
 	free := -1
 	for i := range maxSeveral {

@@ -12,15 +12,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// Incidents returns copies of the shown incidents as of now. Running incidents come first, then pending ones, each with the
-// newest first.
+// Incidents returns copies of the shown incidents as of now. Running incidents come first, then pending ones, then all
+// others. Within each group, the newest come first.
 func (s *Store) Incidents() []incident.Incident {
 	g := s.gracePeriod()
 	return s.copies(func(r *Record) incident.Incident { return s.snapshot(r, g) })
 }
 
-// Overview returns the same copies without Evidence, Timeline, Numbers, Summary and Remedy, which are the most expensive
-// fields.
+// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Happened, Summary and
+// Remedy.
 func (s *Store) Overview() []incident.Incident { return s.copies(s.outline) }
 
 // Incident returns a copy of the shown incident with the given ID. ok reports whether it exists.
@@ -107,7 +107,7 @@ func (r *Record) servicesAsOf(t time.Time) (all []incident.Service) {
 	return all
 }
 
-// mainCause returns the cause of a node incident that explains the other causes: a lost heartbeat or, without one, the
+// mainCause returns the cause that explains the other causes of a node incident: a lost heartbeat or, without one, the
 // cause with the most lost addresses.
 func (r *Record) mainCause() cause.Cause {
 	if !r.OfNodes() || r.HeartbeatLost {

@@ -9,7 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// standsFor is the time for which verdicts on nodes and Services remain exposed after their incident was resolved.
+// standsFor is the time for which verdicts about nodes and Services remain in the metrics after their incident was
+// resolved.
 const standsFor = 10 * time.Minute
 
 // Standings returns the ongoing and the recently resolved incidents as of now.
@@ -40,8 +41,8 @@ func (s *Store) Standings() (all []incident.Standing) {
 // Resolved returns the number of incidents that have ended for good, by scope and final verdict.
 func (s *Store) Resolved() map[incident.Resolution]uint64 { return maps.Clone(s.resolved) }
 
-// countResolved counts an incident that has ended for good. It does not count incidents that were merged, dropped, withdrawn or
-// never shown.
+// countResolved counts an incident that has ended for good. It does not count incidents that were merged, dropped,
+// withdrawn or never shown.
 func (s *Store) countResolved(r *Record) {
 	if !r.shown || r.settled || r.withdrawn || r.into != nil || r.isOpen() {
 		return

@@ -35,7 +35,8 @@ type Store struct {
 	size int
 	// now is the time of the newest transition or query.
 	now time.Time
-	// active holds the incidents that may still grow, by the key of their subject. shown holds the incidents that are reported.
+	// active holds the incidents that may still grow, by the key of their subject. shown holds the incidents that are
+	// reported.
 	active map[string]*Record
 	shown  []*Record
 	// harmless is the number of active incidents that show no harm.
@@ -69,8 +70,8 @@ func (s *Store) Advance(t time.Time) {
 	}
 }
 
-// LostTogether returns the maximum time between losses of nodes that are lost together: the nodes' heartbeats are
-// spread over one interval, and the grace period is longer than that.
+// LostTogether returns the maximum time between the losses of nodes that are lost together. It returns the grace
+// period, which is longer than the interval over which the nodes' heartbeats are spread.
 func (s *Store) LostTogether() time.Duration {
 	if s.GracePeriod == 0 {
 		return advice.DefaultGracePeriod
@@ -78,7 +79,8 @@ func (s *Store) LostTogether() time.Duration {
 	return s.GracePeriod
 }
 
-// Find returns the active incident of a subject. It returns nil if there is none, or if it has ended for good by t.
+// Find returns the active incident of a subject. It returns nil if there is no such incident, or if the incident has
+// ended for good by t.
 func (s *Store) Find(x Subject, t time.Time) *Record {
 	r := s.active[x.key()]
 	if r != nil && r.QuietBy(t) {
@@ -110,7 +112,8 @@ func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
 	return r
 }
 
-// unique appends a number to an ID if the same write started another incident.
+// unique appends a number to an ID if another incident already has this ID, because the same write started both
+// incidents.
 func unique(id string, among []*Record) string {
 	taken := func(id string) bool {
 		return slices.ContainsFunc(among, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
@@ -155,7 +158,8 @@ func (s *Store) Show(r *Record) {
 }
 
 // makeRoom drops the oldest incidents if there are too many: ended ones first, ongoing ones last. It ignores undecided
-// node incidents, because a stall of a large cluster ends up as one incident and must not displace others.
+// node incidents. If many nodes of a large cluster stall, their incidents soon merge into one, and must not displace
+// others.
 func (s *Store) makeRoom() {
 	if len(s.shown) <= s.size {
 		return

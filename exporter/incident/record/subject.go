@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Kind classifies the subject that an incident follows. It determines the scope, the summary and the remedy.
+// Kind classifies the subjects of incidents. It determines the scope, the summary and the remedy.
 type Kind uint8
 
 // The kinds of subjects.
@@ -18,7 +18,8 @@ const (
 	KindControlPlane
 	// KindGracePeriod means that no heartbeat is late, but the grace period is as short as the heartbeat interval.
 	KindGracePeriod
-	// KindControllerManager means that the node controller marked nodes with punctual heartbeats.
+	// KindControllerManager means that the node controller set nodes with punctual heartbeats to Unknown, or left
+	// silent nodes Ready.
 	KindControllerManager
 	// KindClocks means that the clocks of several nodes were set back together.
 	KindClocks
@@ -26,7 +27,7 @@ const (
 	KindService
 )
 
-// Subject identifies the object or component that an incident follows.
+// Subject identifies the object or component that an incident is about.
 type Subject struct {
 	Kind            Kind
 	Namespace, Name string
@@ -45,7 +46,7 @@ func Clocks() Subject {
 	return Subject{Kind: KindClocks, Name: "clocks", Cause: cause.NodeHeartbeatLost}
 }
 
-// Service returns the subject for a Service that lost addresses.
+// Service returns the subject for an incident of a Service. why is the cause of the incident.
 func Service(x transition.Service, why cause.Cause) Subject {
 	return Subject{Kind: KindService, Namespace: x.Namespace, Name: x.Name, Cause: why}
 }

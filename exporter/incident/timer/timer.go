@@ -1,4 +1,5 @@
-// Package timer provides timers for changes of incidents that depend on time. The timers use event time.
+// Package timer provides timers for changes of incidents that depend on time. The timers follow the time of events and
+// queries, not a clock.
 package timer
 
 import (
@@ -8,7 +9,8 @@ import (
 	"time"
 )
 
-// Timer calls a function when it is due. If the call is too early, the function must do nothing.
+// Timer calls a function at its due time. The function must check whether its work is due, because Wake does not
+// postpone a timer that is already scheduled.
 type Timer struct {
 	due  time.Time
 	name string
@@ -20,8 +22,8 @@ type Timer struct {
 // New returns a timer that calls do with the due time.
 func New(name string, do func(time.Time)) Timer { return Timer{name: name, do: do} }
 
-// Queue holds the scheduled timers. Timers with the same due time run in the order of their names, so that the same transitions
-// always produce the same incidents.
+// Queue holds the scheduled timers. Timers with the same due time run in the order of their names, so that the same
+// transitions always produce the same incidents.
 type Queue struct{ timers timers }
 
 // Wake schedules x for t, unless x is already scheduled earlier.

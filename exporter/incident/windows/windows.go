@@ -11,7 +11,7 @@ import (
 // ByWindow contains the number of mistakes for each batching window in consumers.Windows.
 type ByWindow [consumers.NumWindows]int
 
-// Count counts an address that a client would have put back by mistake.
+// Count counts an address that a client with the given batching window would have put back by mistake.
 func (c *ByWindow) Count(window time.Duration) {
 	windows := consumers.Windows()
 	if i := slices.Index(windows[:], window); i >= 0 {

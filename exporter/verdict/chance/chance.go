@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// Accepted is the probability below which chance is excluded: independent failures look like a common cause less
-	// than once in 1,000 times.
+	// Accepted is the probability below which chance is excluded: independent failures look like a common cause in less
+	// than 1 of 1,000 cases.
 	Accepted = 1.0 / 1000
-	// priorSilences is the assumed number of silences of one node in priorTime, for a cluster without a history: one a week.
-	// With a smaller number, two unrelated nodes in a large cluster would look like a common cause.
+	// priorSilences is the assumed number of silences per node in priorTime, for a cluster without a history. With a
+	// smaller number, two unrelated nodes in a large cluster would look like a common cause.
 	priorSilences = 1.0
 	priorTime     = 7 * 24 * time.Hour
 )
 
-// Rate is the observed rate of single silences. A prior is added, because a new cluster lacks a history.
+// Rate is the observed rate of silences per node. A prior is added, because a new cluster lacks a history.
 type Rate struct {
-	// Silences is the number of single silences within NodeTime. NodeTime is the observed time, summed over all nodes.
+	// Silences is the number of silences within NodeTime. NodeTime is the observed time, summed over all nodes.
 	Silences int
 	NodeTime time.Duration
 }
@@ -28,14 +28,15 @@ func (r Rate) perNode(d time.Duration) float64 {
 	return (float64(r.Silences) + priorSilences) / (r.NodeTime.Hours() + priorTime.Hours()) * d.Hours()
 }
 
-// Together returns the probability that at least silent-1 other nodes independently fall silent within one interval before or
-// after a given silence.
+// Together returns the probability that at least silent-1 other nodes independently fall silent within one interval
+// before or after a given silence.
 func (r Rate) Together(silent, nodes int, interval time.Duration) float64 {
 	p := 1 - math.Exp(-r.perNode(2*interval))
 	return binomialTail(nodes-1, silent-1, p)
 }
 
-// OfEnd returns the probability that independent silences of up to one hour all end within the given time of each other.
+// OfEnd returns the probability that independent silences of up to one hour all end within the given time of each
+// other.
 func OfEnd(silent int, within time.Duration) float64 {
 	return math.Pow(min(1, 2*within.Hours()), float64(silent-1))
 }

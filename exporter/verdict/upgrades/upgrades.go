@@ -6,13 +6,14 @@ import "time"
 const (
 	// upgradeExplains is the time after an upgrade during which the new kubelet may be the cause of a silence.
 	upgradeExplains = 10 * time.Minute
-	// upgradesRemembered must cover the silences of the last hour and the time shortly before.
+	// upgradesRemembered must exceed upgradeExplains plus one hour, because verdicts consider the silences of the last
+	// hour.
 	upgradesRemembered = 2 * time.Hour
 )
 
 // Upgrades holds the kubelets that reported another version in the last two hours. The zero value is empty.
 type Upgrades struct {
-	// all is sorted by time. of holds the times for each node.
+	// all holds the upgrades, sorted by time. of holds the times of the upgrades for each node.
 	all []upgrade
 	of  map[string][]time.Time
 }
@@ -48,7 +49,8 @@ func (u *Upgrades) Before(node string, t time.Time) bool {
 	return false
 }
 
-// Reached returns the number of nodes that were upgraded in the period from 10 minutes before first until last.
+// Reached returns the number of nodes whose upgrades may explain silences that began between first and last. These
+// upgrades happened at most 10 minutes before first, and not after last.
 func (u *Upgrades) Reached(first, last time.Time) int {
 	names := map[string]bool{}
 	for _, x := range u.all {

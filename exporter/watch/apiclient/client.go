@@ -54,7 +54,7 @@ func New(config *rest.Config, logger *slog.Logger) (*Client, error) {
 	// JSON.
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	// A client-side limit is not needed, because each resource has one request at a time and the server can throttle.
+	// A client-side limit is not needed, because the server can throttle.
 	config.QPS = -1
 	for _, group := range []schema.GroupVersion{core, discovery, coordination} {
 		config.GroupVersion, config.APIPath = &group, "/apis"
@@ -83,7 +83,7 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// newCodecs returns codecs that decode Leases to objects of the kind lease.
+// newCodecs returns codecs that decode Leases into objects of the kind lease.
 func newCodecs(scheme *runtime.Scheme, lease event.Kind) codecs {
 	return codecs{serializer.NewCodecFactory(scheme).WithoutConversion(), lease}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// codecs wraps client-go's codecs and decodes watched objects to slim objects. Building the API's own types first
+// codecs wraps client-go's codecs and decodes watched objects into slim objects. Building the API's own types first
 // would take most of kubeflap's CPU time.
 type codecs struct {
 	runtime.NegotiatedSerializer
@@ -139,7 +139,7 @@ func (d *decoder) list(kind event.Kind, message []byte) (*Page, error) {
 	return page, nil
 }
 
-// kinds maps the API's names of the watched kinds and their lists to kinds.
+// kinds maps the API names of the watched kinds, and of their lists, to values of event.Kind.
 var kinds = map[string]struct {
 	kind event.Kind
 	list bool

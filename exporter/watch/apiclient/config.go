@@ -25,7 +25,8 @@ type Choice struct {
 // Config describes a connection to an API server.
 type Config struct {
 	*rest.Config
-	// Context is the name of the kubeconfig context, or a description of what is used instead.
+	// Context is the name of the kubeconfig context. Without a context, it is "none" or names the service account of
+	// the pod.
 	Context string
 	// Namespace comes from the context or from the service account.
 	Namespace string

@@ -31,7 +31,7 @@ const (
 type Resource struct {
 	Kind event.Kind
 	// Large is set if there may be hundreds of thousands of objects. Objects of a large list are passed on as they
-	// arrive, and those of other lists when the list is complete.
+	// arrive. Objects of other lists are passed on when the list is complete.
 	Large bool
 	// Lost describes what kubeflap cannot see without the resource.
 	Lost string

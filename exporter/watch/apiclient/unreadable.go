@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxShown is the number of bytes of an unreadable response to log. They suffice to recognize a login page.
+	// maxShown is the number of bytes of an unreadable response to log. These bytes suffice to recognize a login page.
 	maxShown = 120
 	// maxShowWait limits the time to read these bytes.
 	maxShowWait = time.Second

@@ -5,9 +5,9 @@
 // interrupts the same way.
 //
 // Measurements with the same API server, without and with batching (docs/performance.md):
-//   - 1,000 events in a small cluster: 0.37 s of CPU without, 0.18 s with batching.
-//   - Startup with 1,000 nodes and 30,000 pods: 4.9 s of CPU without, 2.2 s with batching. The lists took 8.8 s
-//     without, 5.3 s with batching.
+//   - 1,000 events in a small cluster: 0.37 s of CPU time without batching, 0.18 s with batching.
+//   - Startup with 1,000 nodes and 30,000 pods: 4.9 s of CPU time without batching, 2.2 s with batching. The lists took
+//     8.8 s without batching, 5.3 s with batching.
 //
 // The cost is a delay: an event shortly after another event is seen up to 20 ms later. An event after a pause is read
 // immediately.
@@ -55,11 +55,11 @@ type conn struct {
 	closed     <-chan struct{}
 	closeWaits func()
 
-	// Only Read uses the following fields. It must not be called concurrently.
+	// Only Read uses the following fields. Read must not be called concurrently.
 
 	// drained is set if the last Read returned all available data.
 	drained bool
-	// start is the time at which the current window began. size is the number of bytes read in it.
+	// start is the time at which the current window began. size is the number of bytes read in the current window.
 	start time.Time
 	size  int
 	// list is set if the previous window contained a list.
@@ -89,7 +89,8 @@ func (c *conn) wait() {
 	}
 }
 
-// sleep waits. Meanwhile the kernel does not wake the process for fewer than listBytes bytes.
+// sleep waits for d, or until the connection is closed. Meanwhile the kernel does not wake the process for fewer than
+// listBytes bytes.
 func (c *conn) sleep(d time.Duration) {
 	if d <= 0 {
 		return

@@ -29,8 +29,8 @@ func NewReader(client *apiclient.Client, resource apiclient.Resource, sink func(
 
 // Read reads the Leases of nodes. It also requests /readyz?verbose, which often explains why Leases cannot be read.
 //
-// It emits one Asking, one Read per Lease, and finally one Answered or Unanswered. It emits nothing after ctx is
-// canceled. It returns within 5 s.
+// Read emits one Asking event, one Read event for each received Lease, and finally one Answered or Unanswered event. It
+// emits nothing after ctx is canceled. It returns within 5 s.
 func (r *Reader) Read(ctx context.Context, names []string) {
 	if len(names) == 0 || ctx.Err() != nil {
 		return

@@ -40,8 +40,8 @@ func (a *Access) Reason() event.Reason {
 	return event.ReasonForbidden
 }
 
-// Check sends the requests of a reflector: a short list, and a watch from its version. If listing is forbidden, it
-// opens the watch at version "0" to find all missing verbs.
+// Check sends the requests of a reflector: a short list, and a watch from the version of this list. If listing is
+// forbidden, it opens the watch at version "0" to find all missing verbs.
 func Check(ctx context.Context, resource apiclient.Resource) Access {
 	ctx, cancel := context.WithTimeout(ctx, apiclient.Timeout)
 	defer cancel()
@@ -56,7 +56,7 @@ func Check(ctx context.Context, resource apiclient.Resource) Access {
 	return a
 }
 
-// take records the result for a verb. It reports whether it makes sense to check another verb.
+// take records the result for a verb. It reports whether another verb should be checked.
 func (a *Access) take(verb string, err error) bool {
 	switch {
 	case err == nil:

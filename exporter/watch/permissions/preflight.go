@@ -20,8 +20,8 @@ import (
 // repeatAfter is the interval between log lines while the API server does not respond.
 const repeatAfter = time.Minute
 
-// believeAfter is the time for which a permission must be missing. A server that has just started denies all requests
-// until it has read the RBAC rules (plugin/pkg/auth/authorizer/rbac).
+// believeAfter is the time for which a permission must be missing before Preflight returns an error. A server that has
+// just started denies all requests until it has read the RBAC rules (plugin/pkg/auth/authorizer/rbac).
 const believeAfter = 5 * time.Second
 
 // Preflight checks all resources, and waits until the API server has responded for each. It returns an error if the

@@ -85,8 +85,8 @@ func (c *Client) Find(ctx context.Context, namespaces ...string) (Service, error
 	return Service{}, fmt.Errorf("there are several kubeflap Services: choose one with --%s: %s", c.flag, strings.Join(names, ", "))
 }
 
-// listEach lists the Services of all namespaces that the user may list. It returns an error if the user may list none
-// of them.
+// listEach lists kubeflap's Services in the given namespaces, except those that the user may not list. It returns an
+// error if the user may list none of the namespaces.
 func (c *Client) listEach(ctx context.Context, namespaces []string) ([]Service, error) {
 	var all []Service
 	var forbidden error

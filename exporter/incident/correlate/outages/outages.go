@@ -39,16 +39,17 @@ func (l *Outages) Len() int { return len(l.lately) }
 
 // service is a Service with recently lost or gained addresses.
 type service struct {
-	// losses holds the Service's recent losses of addresses. lossAt is the time of the newest one.
+	// losses holds the Service's recent losses of addresses. lossAt is the time of the newest loss.
 	losses []serviceLoss
 	lossAt time.Time
 	// outage is the time at which the Service lost its last ready address, or zero. record is the outage's incident, or
-	// nil until it is known.
+	// nil while the incident is unknown.
 	outage  time.Time
 	trigger uint64
 	record  *record.Record
 	span    *evidence.Span
-	// gained is the number of ready addresses that were added around gainedAt.
+	// gained is the number of ready addresses that the Service recently gained in quick succession. gainedAt is the
+	// time of the newest gain.
 	gained   int
 	gainedAt time.Time
 	// changed is the incident that must be judged after a selector change.
@@ -63,7 +64,7 @@ type serviceLoss struct {
 	record *record.Record
 }
 
-// noteLoss records a loss, which may be older than the newest one if it waited for its cause.
+// noteLoss records a loss. A loss that waited for its cause may be older than the newest recorded loss.
 func (s *service) noteLoss(x serviceLoss) {
 	if x.at.After(s.lossAt) {
 		s.lossAt = x.at
@@ -101,7 +102,7 @@ func (l *Outages) named(x transition.Service) *service {
 	return s
 }
 
-// LostAddress records a loss. If an outage started with it, the outage belongs to the same incident.
+// LostAddress records a loss. If the loss started an outage, the outage belongs to the same incident.
 func (l *Outages) LostAddress(r *record.Record, x transition.AddressLost) {
 	s := l.named(x.Service)
 	s.noteLoss(serviceLoss{x.Time, x.Cause, r})
@@ -110,8 +111,8 @@ func (l *Outages) LostAddress(r *record.Record, x transition.AddressLost) {
 	}
 }
 
-// LostForeign records the removal of foreign addresses, or of a known manager's addresses. If the Service has no other
-// addresses, it has just lost its own, and an outage that starts now belongs to that loss's incident.
+// LostForeign records the removal of a foreign address, or of an address that a known manager removed. If the Service
+// has just lost its own addresses, an outage that starts now belongs to that loss's incident.
 func (l *Outages) LostForeign(x transition.AddressLost) {
 	s := l.named(x.Service)
 	if n := len(s.losses); n > 0 && !s.losses[n-1].record.Root().Settled() {
@@ -174,7 +175,7 @@ func (l *Outages) Ended(x transition.OutageEnded) {
 	l.endOutage(x.Service, s, x.Time, evidence.OutageEnded, x.Complete)
 }
 
-// endOutage ends an outage. seen reports whether kubeflap saw its start and its end as they happened.
+// endOutage ends an outage. seen reports whether kubeflap saw the start and the end of the outage as they happened.
 func (l *Outages) endOutage(x transition.Service, s *service, t time.Time, how evidence.Kind, seen bool) {
 	r := s.record.Root()
 	lasted := max(t.Sub(s.outage), 0)

@@ -12,14 +12,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Writers detects these incidents.
+// Writers detects incidents of Services whose addresses have unexpected writers.
 type Writers struct{ records *record.Store }
 
 // New returns Writers that keep their incidents in records.
 func New(records *record.Store) Writers { return Writers{records} }
 
 // ServiceRemoved records a Service's deletion. The Service's incidents stop waiting for lost addresses to return and
-// for foreign ones to be removed.
+// for foreign addresses to be removed.
 func (l Writers) ServiceRemoved(x transition.ServiceRemoved) {
 	for _, s := range []record.Subject{foreignWriter(x.Service), selectorConflict(x.Service)} {
 		r := l.records.Find(s, x.Time)
@@ -36,7 +36,7 @@ func (l Writers) ServiceRemoved(x transition.ServiceRemoved) {
 	}
 }
 
-// begin returns the incident of an existing Service.
+// begin returns the active incident of a subject or starts one, and records that the Service exists.
 func (l Writers) begin(s record.Subject, t time.Time, trigger uint64) *record.Record {
 	r := l.records.Begin(s, t, trigger)
 	r.ServiceGone = false

@@ -50,8 +50,8 @@ func (l Writers) ForeignEnded(x transition.Service, object string, t time.Time) 
 	l.records.Touch(r, t)
 }
 
-// Withdrawn records that a writer removed ready pod addresses from Endpoints. This is reported even if kubeflap reads
-// the addresses from EndpointSlices, because clients of Endpoints have lost the addresses.
+// Withdrawn records that a writer removed ready pod addresses from Endpoints. kubeflap reports the removal even if it
+// reads the addresses from EndpointSlices, because clients of Endpoints have lost the addresses.
 func (l Writers) Withdrawn(x transition.AddressesWithdrawn) {
 	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
