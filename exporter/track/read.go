@@ -75,7 +75,7 @@ func (t *Tracker) Synced() bool { return asOf(t, time.Time{}, t.watches.AllSynce
 // AddressSource returns the resource from which address states are currently read.
 func (t *Tracker) AddressSource() event.Kind { return asOf(t, time.Time{}, t.endpoints.Source) }
 
-// GracePeriod returns the current node monitor grace period. Its Period is 0 if it is unknown.
+// GracePeriod returns the current node monitor grace period. Period is 0 if the grace period is unknown.
 func (t *Tracker) GracePeriod() grace.Setting { return asOf(t, time.Time{}, t.nodes.GracePeriod) }
 
 // Heartbeats returns the nodes' heartbeat interval, and whether a cloud provider runs the control plane.

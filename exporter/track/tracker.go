@@ -29,14 +29,15 @@ type Settings struct {
 	// AddressSource is the resource from which address states are read, KindEndpointSlice or KindEndpoints. 0 means
 	// EndpointSlices if the cluster has them, and Endpoints otherwise.
 	AddressSource event.Kind
-	// KnownManagers may add addresses to a Service with a selector, in addition to those in event.IsSliceManager.
+	// KnownManagers lists the managers that may add addresses to a Service with a selector, in addition to the managers
+	// that event.IsSliceManager recognizes.
 	KnownManagers []string
 }
 
 // Tracker tracks the readiness of a cluster's objects. It is safe for concurrent use.
 type Tracker struct {
 	mu sync.Mutex
-	// found holds the transitions that were not returned yet. Queries may also add transitions.
+	// found holds the transitions that have not been returned yet. Queries may also add transitions.
 	found transition.List
 
 	watches      *watches.Watches
@@ -64,7 +65,7 @@ func New(settings Settings) *Tracker {
 func (t *Tracker) Apply(e event.Event) []transition.Transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// The watches run concurrently, so an event may arrive after a later one.
+	// The watches run concurrently, so an event may arrive after an event that was seen later.
 	if now := t.watches.Now(); e.Seen.Before(now) {
 		e.Seen = now
 	}
@@ -119,7 +120,7 @@ func (t *Tracker) applyPod(e event.Event, o *event.Pod) {
 	t.endpoints.PodChanged(o.UID, t.pods.Apply(e, o), e.Seen)
 }
 
-// deletePod handles a pod's deletion. last is its last state, or nil if that was not seen.
+// deletePod handles a pod's deletion. last is the pod's last state, or nil if that state was not seen.
 func (t *Tracker) deletePod(id event.UID, last *event.Pod) {
 	if c, ok := t.pods.Delete(id, last); ok {
 		t.endpoints.PodChanged(id, c, t.watches.Now())
@@ -220,8 +221,8 @@ func (t *Tracker) findCutOff(e event.Event) {
 	}
 }
 
-// watchesRestored records that a watch delivers events again. All watches are then connected, and will deliver their
-// delayed events.
+// watchesRestored records that a watch delivers events again. All watches are then connected again, and will deliver
+// the delayed events.
 func (t *Tracker) watchesRestored(seen time.Time) {
 	for _, e := range t.watches.Restored(seen) {
 		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.Works(e)})
@@ -244,8 +245,8 @@ func (t *Tracker) sweep(e event.Event) {
 	}
 }
 
-// Advance advances the time without an event: heartbeats become late, and waiting causes are settled. It returns the
-// transitions found since the last call, in order.
+// Advance advances the time without an event. Heartbeats may become late, and losses whose wait for evidence ends get a
+// cause. Advance returns the transitions found since the last call, in order.
 func (t *Tracker) Advance(to time.Time) []transition.Transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -264,9 +265,9 @@ func (t *Tracker) advance(to time.Time) {
 	t.endpoints.Pass()
 }
 
-// settleDue settles the causes that have waited long enough, ordered by time together with everything else that is due.
-// A pod's cause may decide the cause of a loss, and incidents depend on the order of transitions. With any other order,
-// they would depend on the times of queries.
+// settleDue settles the causes whose wait for evidence has ended. It handles them in order of time, together with late
+// heartbeats and due batches. The order matters: a pod's cause may decide the cause of an address loss, and incidents
+// depend on the order of transitions. In any other order, incidents would depend on the times of queries.
 func (t *Tracker) settleDue(to time.Time) {
 	for {
 		due, settle := t.pods.Due(to)
@@ -283,8 +284,8 @@ func (t *Tracker) settleDue(to time.Time) {
 	}
 }
 
-// Settle settles all waiting causes with the most likely one. Call it after the last event. It returns the transitions
-// found since the last call, in order.
+// Settle settles every cause that still waits for evidence, and chooses the most likely cause. Call Settle after the
+// last event. It returns the transitions found since the last call, in order.
 func (t *Tracker) Settle() []transition.Transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -38,8 +38,8 @@ func StateOf(a *event.Address) State {
 	return NotReady
 }
 
-// Address is one address of a Service, merged from all slices that contain it. Several slices contain it while it moves
-// from one to another, and if the Service has several IP families.
+// Address is one address of a Service, merged from all slices that contain it. Several slices contain the same address
+// while it moves between slices, and if the Service has several IP families.
 type Address struct {
 	UID event.UID
 	Origin

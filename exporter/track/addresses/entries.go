@@ -19,7 +19,8 @@ type Placed struct {
 	Index int32
 }
 
-// Store copies an object's addresses into entries. It allocates new memory if that of entries has the wrong size.
+// Store copies an object's addresses into entries. It allocates new memory if the capacity of entries is too small or
+// far too large.
 func Store(entries []Entry, addresses []event.Address) []Entry {
 	if cap(entries) < len(addresses) || cap(entries) > 2*len(addresses)+8 {
 		entries = make([]Entry, 0, len(addresses))
@@ -47,7 +48,7 @@ func Sorted(entries []Entry, into []Placed) []Placed {
 }
 
 // Compare walks two lists that are sorted by UID. It calls do for each UID, with nil for a list that does not contain
-// it.
+// the UID.
 func Compare[T any](before, after []T, uid func(*T) *event.UID, do func(was, is *T)) {
 	for len(before) > 0 || len(after) > 0 {
 		order := -1

@@ -20,11 +20,11 @@ const NumWindows = 4
 
 var windows = [NumWindows]time.Duration{0, 2 * time.Second, 5 * time.Second, 10 * time.Second}
 
-// Windows returns the batching windows of the modeled consumers. A consumer collects changes for this long before
-// applying them. With a window of 0 it applies each change immediately.
+// Windows returns the batching windows of the modeled consumers. A consumer collects changes for the length of its
+// window before it applies them. With a window of 0, it applies each change immediately.
 func Windows() [NumWindows]time.Duration { return windows }
 
-// Service lists the methods of a Service that consumers call.
+// Service lists the methods of a Service that this package calls.
 type Service interface {
 	Exists() bool
 	Namespace() string
@@ -36,13 +36,13 @@ type Service interface {
 type Consumers struct {
 	watches *watches.Watches
 	pods    podFacts
-	// bounceWindow limits a bounce: the time from an address's removal to its return, and from then to its next
-	// removal.
+	// bounceWindow limits two times in a bounce: from an address's removal to its return, and from its return to its
+	// next removal.
 	bounceWindow time.Duration
 	namespaces   totals.Totals[counts]
 	// open holds the open batches of each window, sorted by the time at which they close.
 	open [NumWindows]queue.Queue[batch]
-	// stale holds the Services with pods that are being updated in place, and those that had stale re-adds.
+	// stale holds the Services whose pods are being updated in place, and the Services that had stale re-adds.
 	stale map[Service]*staleness
 }
 
@@ -57,7 +57,7 @@ type batch struct {
 // Set holds the consumers of one Service. The zero value has no consumers yet.
 type Set struct{ of *[NumWindows]consumer }
 
-// consumer is one consumer of one Service.
+// consumer is the state of one consumer of one Service.
 type consumer struct {
 	// due is the time at which the open batch closes, or zero.
 	due time.Time
@@ -70,7 +70,7 @@ type consumer struct {
 // turns holds the times at which a consumer removed an address and put it back.
 type turns struct{ out, back event.Moment }
 
-// Applied is an address that a consumer put back or removed when its window closed.
+// Applied is an address that a consumer put back or removed when a batch closed.
 type Applied struct {
 	Service Service
 	Address event.UID
@@ -129,7 +129,7 @@ func (c *Consumers) Close(t time.Time) (closed Closed) {
 }
 
 // nextDue returns the index of the window whose batch is due next, or -1 if none is due by t. All batches of a window
-// last equally long, so its oldest batch is due first.
+// last equally long, so the oldest batch is due first.
 func (c *Consumers) nextDue(t time.Time) int {
 	next := -1
 	for i := range c.open {
@@ -174,8 +174,8 @@ func (c *Consumers) apply(b batch, window int, closed *Closed) {
 	}
 }
 
-// addressChanged applies the change of one address. It reports whether the consumer removes an address that it put back
-// no earlier than oldest. A longer window would have hidden this bounce.
+// addressChanged applies the change of one address. It reports a bounce: the consumer removes an address that it put
+// back at oldest or later. A longer window would have hidden the bounce.
 func (x *consumer) addressChanged(id event.UID, ready bool, now, oldest event.Moment) (bounced bool) {
 	last := x.turns[id]
 	switch {

@@ -14,16 +14,18 @@ import (
 
 // A client that batches endpoint updates applies the whole list of ready addresses when its window closes. A tool for
 // in-place updates may have removed its pods from the load balancer before it changed their images. The kubelet reports
-// these pods Ready until their old containers are gone. Meanwhile their addresses are still listed, and leave one by one.
-// The client then puts back the addresses that have not left yet.
+// these pods Ready until their old containers are gone. Meanwhile their addresses are still listed, and leave one by
+// one. The client then puts back the addresses that have not left yet.
 //
-// A stale re-add is such an address. An image of its pod was changed in place at most 2 minutes ago. Since then, the pod has
-// not been Ready with a new container. The address is ready when a window of the Service closes. A change of any of its addresses may have opened the window.
+// An address is a stale re-add if three conditions hold. An image of its pod was changed in place at most 2 minutes
+// ago. Since that change, the pod has not been Ready with a new container. The address is ready when a window of the
+// Service closes. A change of any of the Service's addresses may have opened that window.
 //
-// It counts once for each image change and window, because a window that closes later finds the address in rotation already.
-// kubeflap does not see the load balancer. It assumes that the tool had removed the address.
+// A stale re-add counts once for each image change and window length. When a later batch of the same window closes, the
+// address is already in rotation. kubeflap does not see the load balancer, so it assumes that the tool had removed the
+// address.
 
-// podFacts lists the methods of package pods that consumers call.
+// podFacts lists the methods of package pods that this package calls.
 type podFacts interface {
 	// IsBeingUpdated reports whether an in-place update of the pod is in progress at t.
 	IsBeingUpdated(id event.UID, t time.Time) bool
@@ -31,7 +33,8 @@ type podFacts interface {
 
 // staleness holds the stale addresses of one Service.
 type staleness struct {
-	// updating holds the address of each pod that is being updated, and the windows that have put it back since.
+	// updating holds the address of each pod that is being updated. The value shows which windows have put the address
+	// back since the update began.
 	updating map[event.UID][NumWindows]bool
 	// readds counts the stale re-adds by window.
 	readds [NumWindows]uint64

@@ -1,5 +1,6 @@
 // Package controlplane tracks the control-plane Leases: the leading kube-controller-manager's Lease, and one for each
-// API server. They are optional evidence. Without permission to watch them, nothing is known.
+// API server. The Leases are optional evidence. Without permission to watch them, the state of the control plane is
+// unknown.
 package controlplane
 
 import (
@@ -14,7 +15,8 @@ import (
 )
 
 const (
-	// shownWithin is the maximum age of the newest renewal seen. Leaders renew every 2 s, API servers every 10 s.
+	// shownWithin is the maximum time since the watch last showed a renewal. After that, kubeflap may have missed a
+	// leader change. Leaders renew every 2 s, and API servers renew every 10 s.
 	shownWithin = 15 * time.Second
 	// leaderLate is the time after which a leader gives up (client-go, tools/leaderelection, RenewDeadline). serverLate
 	// allows for two lost renewals of an API server.
@@ -39,23 +41,25 @@ type lease struct {
 	name, host string
 	generation uint32
 	holder     string
-	// held is the earliest time at which this holder was seen to hold the Lease.
+	// held is the time at which kubeflap first saw the current holder hold the Lease.
 	held time.Time
-	// renewed is the Lease's renewTime. seen is when the watch delivered it. live is set if the Lease was renewed while
-	// kubeflap was watching, so it is not stale.
+	// renewed is the Lease's renewTime. seen is the time at which the watch showed that renewTime. live is set if the
+	// Lease was renewed while kubeflap watched it, so that the Lease is not stale.
 	renewed, seen time.Time
 	live, late    bool
-	// made is the time of the last renewal by kubeflap's clock. gap is the longest interval between two renewals
-	// since the Lease became late. The watch may show renewals late, or etcd may accept a delayed write.
+	// made is the time at which the holder made the last renewal, by kubeflap's clock. It is earlier than seen if the
+	// watch showed the renewal late, or etcd accepted a delayed write. lateSince is the time of the last renewal before
+	// the Lease became late. gap is the longest interval between two renewals since lateSince.
 	made, lateSince time.Time
 	gap             time.Duration
-	// delays holds the most recent times from a renewTime to its arrival, including the difference of the clocks.
+	// delays holds the most recent delays from a renewTime to the renewal's arrival. Each includes the difference
+	// between the clocks.
 	delays []time.Duration
 }
 
 const (
 	// maxDelays is the maximum number of delays, which covers half a minute of a leader's renewals. minDelays is the
-	// number that LeaderDelay requires.
+	// number of delays that LeaderDelay requires.
 	maxDelays = 16
 	minDelays = 8
 )
@@ -98,7 +102,7 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 	l.renewed, l.live = o.Renew, e.Type == event.Modified
 }
 
-// noteRenewal handles a renewal. A late Lease counts as renewed only after the watch shows a renewal promptly.
+// noteRenewal handles a renewal. A late Lease only counts as renewed once the watch shows a renewal promptly.
 func (x *ControlPlane) noteRenewal(l *lease, seen, renewed time.Time) {
 	if !l.late {
 		l.made = seen
@@ -106,7 +110,7 @@ func (x *ControlPlane) noteRenewal(l *lease, seen, renewed time.Time) {
 	}
 	step := renewed.Sub(l.renewed)
 	if l.made, l.gap = l.made.Add(step), max(l.gap, step); l.made.After(seen) || l.held.Equal(seen) {
-		l.made = seen // the renewTime is by another holder's clock
+		l.made = seen // a new holder's renewTime is by another clock
 	}
 	if reads.IsLate(l.made, seen) {
 		return
@@ -162,8 +166,8 @@ func (x *ControlPlane) LeadsSince(t time.Time) (since time.Time, known bool) {
 	return l.held, true
 }
 
-// LeaderDelay returns the shortest delay of the leading kube-controller-manager's recent renewals. A delay lasts from the
-// renewTime, by the leader's clock, to the arrival. known is false if there were too few renewals.
+// LeaderDelay returns the shortest delay of the leading kube-controller-manager's recent renewals. A delay lasts from
+// the renewTime, by the leader's clock, to the renewal's arrival. known is false if there were too few renewals.
 func (x *ControlPlane) LeaderDelay(t time.Time) (least time.Duration, known bool) {
 	l := x.leases[event.LeaseControllerManager]
 	if l == nil || len(l.delays) < minDelays || !x.watches.Live(event.KindControlPlaneLease, t) {

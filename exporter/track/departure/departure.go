@@ -19,8 +19,8 @@ const (
 )
 
 const (
-	// cordonAnnounces is the time for which a cordon announces a departure. An emptied node stays departing while it is
-	// empty.
+	// cordonAnnounces is the time for which a cordon counts as an announcement. After all pods have left the node, the
+	// cordon counts for as long as the node stays empty.
 	cordonAnnounces = time.Hour
 	// troubleBefore is the time for which a node must have been healthy before a cordon. Otherwise the cordon does not
 	// count as an announcement, because people also cordon flapping nodes.
@@ -29,21 +29,22 @@ const (
 
 // Departure holds the announcement that a node will leave. The zero value is a node that stays.
 type Departure struct {
-	// now is the current announcement by a taint, a deletion or a condition. before is the first of the announcements
-	// that followed each other without a gap, up to now or up to the end of the last one.
+	// now is the current announcement by a taint, a deletion or a condition. before merges the previous announcements
+	// that followed each other without a gap. It has the reason and the start of the first of them, and the end of the
+	// newest.
 	now, before announcement
 	// cordoned is the time at which the node became unschedulable, or zero. sound is set if the node had been healthy
 	// for troubleBefore at that time.
 	cordoned time.Time
 	sound    bool
-	// pods counts the running pods, except DaemonSet pods and static pods. left is set if there were any since the
-	// cordon.
+	// pods counts the running pods, except DaemonSet pods and static pods. left is set if the node has run any such
+	// pods since the cordon.
 	pods int
 	left bool
 }
 
-// announcement is an announcement by a taint, a deletion or a condition. Its reason and name are empty if there was
-// none. It was first seen at since, and was in force until the time until, which is zero for the current announcement.
+// announcement is an announcement by a taint, a deletion or a condition. reason and name are empty if there was none.
+// since is the time at which the announcement was first seen. until is its end, or zero for the current announcement.
 type announcement struct {
 	reason       Reason
 	name         string
@@ -61,7 +62,8 @@ func (d *Departure) Pods(n int) {
 	d.left = d.left || n > 0
 }
 
-// Note handles a Node event. troubled is the time at which the node was last late or not Ready.
+// Note handles a Node event. troubled is the last time at which the node's heartbeat became late or the node became not
+// Ready.
 func (d *Departure) Note(e event.Event, o *event.Node, troubled time.Time, isReady bool) {
 	if reason, name := announcementOf(o); reason != d.now.reason || name != d.now.name {
 		d.change(announcement{reason: reason, name: name, since: e.Seen})
@@ -75,8 +77,8 @@ func (d *Departure) Note(e event.Event, o *event.Node, troubled time.Time, isRea
 	}
 }
 
-// change replaces the current announcement. A maintenance tool may replace one condition by another, even while the
-// node is silent. The departure then counts as announced since the first one.
+// change replaces the current announcement. A maintenance tool may replace one condition with another, even while the
+// node is silent. The departure then counts as announced since the first condition.
 func (d *Departure) change(to announcement) {
 	if d.now.reason != "" {
 		if d.before.until.IsZero() || !d.before.until.Equal(d.now.since) {
@@ -118,14 +120,16 @@ func (d *Departure) At(t time.Time) (reason Reason, name string) {
 }
 
 // emptied reports whether all pods except DaemonSet pods and static pods have left since the cordon. kubeflap must have
-// seen at least one such pod: otherwise the node may only appear empty, because kubeflap may not see all namespaces.
+// seen at least one of these pods on the node: otherwise the node may only appear empty, because kubeflap may not see
+// all namespaces.
 func (d *Departure) emptied() bool { return d.left && d.pods == 0 }
 
-// Announced describes the announcement that applied at t, or is empty.
+// Announced returns a description of the announcement that applied at t, or an empty string.
 func (d *Departure) Announced(t time.Time) string { return textOf(d.At(t)) }
 
-// Present describes the current announcement regardless of its age, or is empty. It also accepts an unhealthy node's
-// cordon. Use it for the first list, which does not show the age of announcements.
+// Present returns a description of the current announcement regardless of its age, or an empty string. It also accepts
+// the cordon of a node that was unhealthy. Use Present for the first list, which does not show the age of
+// announcements.
 func (d *Departure) Present() string {
 	if d.now.reason == "" && !d.cordoned.IsZero() {
 		return textOf(Cordon, "")

@@ -3,8 +3,8 @@ package earlier
 
 import "time"
 
-// returnedWithin is the maximum time from the end of a lost node's grace period to the return of a related node. It is
-// short because a growing cluster gets new nodes all the time.
+// returnedWithin limits the time from the end of a lost node's grace period until another node becomes Ready. A node
+// that becomes Ready later counts as unrelated, because a growing cluster gets new nodes all the time.
 const returnedWithin = 10 * time.Minute
 
 // longest is the maximum credible age of a loss. A larger age indicates a wrong clock.
@@ -13,8 +13,9 @@ const longest = 365 * 24 * time.Hour
 // IsCredible reports whether t is set and is at most one year before now.
 func IsCredible(t, now time.Time) bool { return !t.IsZero() && now.Sub(t) <= longest }
 
-// Convert converts a heartbeat time from the node's clock and limits it to now. The result contains the monotonic reading
-// of kubeflap's clock, so that setting that clock does not move it. Convert returns zero if no heartbeat is known.
+// Convert uses a heartbeat time by the node's clock as a time by kubeflap's clock, and limits it to now. The result
+// contains a monotonic reading, so that setting kubeflap's clock does not shift the result. Convert returns zero if no
+// heartbeat is known.
 func Convert(t, now time.Time) time.Time {
 	switch {
 	case t.IsZero():
@@ -25,9 +26,10 @@ func Convert(t, now time.Time) time.Time {
 	return now.Add(t.Sub(now))
 }
 
-// Interval returns the time between two heartbeats of which kubeflap saw only the second. The first one is known from
-// the node's clock. If the node's clock shows both times, Interval compares those, so that a clock offset has no
-// effect.
+// Interval returns the time between two heartbeats. last is the estimated time of the first heartbeat, which kubeflap
+// did not see. seen is the time at which kubeflap saw the second. toldLast and toldSeen are the times of the two
+// heartbeats by the node's clock, or zero if unknown. If both are known, Interval uses them, so that a clock offset has
+// no effect.
 func Interval(last, seen, toldLast, toldSeen time.Time) time.Duration {
 	if toldLast.IsZero() || toldSeen.IsZero() {
 		return seen.Sub(last)
@@ -56,9 +58,10 @@ func (r Returns) After(silent time.Time, period time.Duration) (nodes int) {
 	return nodes
 }
 
-// MarkedAge returns the age of the last heartbeat when the node controller set a node in the first list to Unknown. It
-// compares the controller's clock with the node's. It returns 0 if the heartbeat was younger than the grace period: the
-// node has returned since, the mark was wrong, or the clocks differ. marked has a precision of one second.
+// MarkedAge returns the age of a node's last heartbeat at the time when the node controller set the node to Unknown.
+// heartbeat is by the node's clock. marked is by the controller's clock, in whole seconds. MarkedAge returns 0 if the
+// heartbeat was younger than the grace period. Then the node has returned since, the controller was wrong, or the
+// clocks differ.
 func MarkedAge(heartbeat, marked time.Time, period time.Duration) time.Duration {
 	if marked.Add(time.Second).Sub(heartbeat) < period {
 		return 0

@@ -18,7 +18,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// podFacts lists the methods of package pods that endpoints call.
+// podFacts lists the methods of package pods that this package calls.
 type podFacts interface {
 	// Find returns an existing pod, or nil. Named also finds deleted pods.
 	Find(id event.UID) *pods.Pod
@@ -36,7 +36,8 @@ type Settings struct {
 	// Source is the resource from which address states are read, KindEndpointSlice or KindEndpoints. 0 means
 	// EndpointSlices if the cluster has them, and Endpoints otherwise.
 	Source event.Kind
-	// KnownManagers may add addresses to a Service with a selector, in addition to those in event.IsSliceManager.
+	// KnownManagers lists the managers that may add addresses to a Service with a selector, in addition to the managers
+	// that event.IsSliceManager recognizes.
 	KnownManagers []string
 }
 
@@ -96,7 +97,7 @@ func (x *Endpoints) PodChanged(id event.UID, c pods.Change, t time.Time) {
 	x.losses.SettleCertainOf(id)
 }
 
-// Pass handles the passing of time.
+// Pass handles everything that is due at the current time.
 func (x *Endpoints) Pass() {
 	t := x.watches.Now()
 	x.consumers.ForgetNamespaces()
@@ -151,8 +152,8 @@ func (x *Endpoints) Sweep(e event.Event) {
 	}
 }
 
-// sweepSources drops objects sorted by UID, so that the same events always cause the same transitions in the same
-// order.
+// sweepSources drops the missing objects in the order of their UIDs, so that the same events always cause the same
+// transitions in the same order.
 func (x *Endpoints) sweepSources(e event.Event, sources map[event.UID]*source) {
 	for _, id := range sortedIDs(sources) {
 		if sources[id].generation != x.watches.Generation(e.Kind) {
@@ -172,8 +173,8 @@ func (x *Endpoints) CompareAll(t time.Time) {
 func (x *Endpoints) Source() event.Kind { return x.readFrom }
 
 // ChooseSource selects EndpointSlices as the source of address states if they can be watched, and Endpoints otherwise.
-// It never switches to a resource that cannot be seen. In that case the last states remain, and the watch is reported
-// as broken.
+// It never switches to a resource that cannot be seen. If neither resource can be seen, the last states remain, and the
+// watch is reported as broken.
 func (x *Endpoints) ChooseSource() {
 	noSlices := x.watches.Missing(event.KindEndpointSlice)
 	slicesSynced := x.watches.IsSynced(event.KindEndpointSlice)

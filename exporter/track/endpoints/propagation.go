@@ -14,9 +14,9 @@ import (
 const (
 	// propagationLimit is the longest time from a pod's change to the change of its address that counts as propagation.
 	propagationLimit = time.Minute
-	// sideBySide is the tolerance for events in the wrong order. An address's change may be seen up to this long before
-	// its pod's, although the pod changed first: the two resources have separate watches, and connections are read in
-	// batches (exporter/watch/batching).
+	// sideBySide is the tolerance for events in the wrong order. An address's change may be seen up to sideBySide
+	// before the change of its pod, although the pod changed first. The two resources have separate watches, and
+	// connections are read in batches (exporter/watch/batching).
 	sideBySide = 50 * time.Millisecond
 )
 
@@ -33,7 +33,7 @@ type pending struct {
 	change  transition.AddressFollowedPod
 }
 
-// observe records a change in address readiness.
+// observe records a change of an address's readiness.
 func (x *propagation) observe(s shift, p *pods.Pod, change transition.AddressFollowedPod) {
 	if p.IsReady() != change.Ready {
 		x.notePending(s, change)

@@ -22,8 +22,8 @@ type Service struct {
 	Outages                      uint64
 	// OutageTime is the total time without a ready address, including the current outage.
 	OutageTime time.Duration
-	// Lost counts the lost ready addresses. Losses counts those with a settled cause, by cause. LastLoss is the time of
-	// the newest of these, and LastCause is its cause. LastLoss and LastCause exclude foreign addresses.
+	// Lost counts the lost ready addresses. Losses counts the losses with a settled cause, by cause. LastLoss is the
+	// time of the newest such loss, and LastCause is its cause. LastLoss and LastCause exclude foreign addresses.
 	Lost      uint64
 	Losses    [cause.Count]uint32
 	LastLoss  time.Time
@@ -36,9 +36,11 @@ type Service struct {
 	ManualAddresses int
 	// Diverging counts the addresses on whose readiness Endpoints, slices and pods have disagreed for more than 10 s.
 	Diverging int
-	// PendingPods counts the pods in phase Pending that the Service selects. It is 0 if the Service has a ready address.
+	// PendingPods counts the pods in phase Pending that the Service selects. It is 0 if the Service has a ready
+	// address.
 	PendingPods int
-	// ForeignAddresses counts the addresses of a Service with a selector that neither Kubernetes nor a known manager wrote.
+	// ForeignAddresses counts the addresses that neither Kubernetes nor a known manager wrote. It is 0 if the Service
+	// has no selector.
 	ForeignAddresses int
 }
 

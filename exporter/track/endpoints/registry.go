@@ -23,7 +23,7 @@ type registry struct {
 	// others holds the Services that are only known as owners of slices: they have not been seen yet, or a Service with
 	// the same name has replaced them.
 	others map[ownedKey]*service
-	// sorted is sorted by name. It is nil after a Service was added or removed.
+	// sorted holds the Services, sorted by namespace and name. It is nil after a Service has been added or removed.
 	sorted []*service
 }
 
@@ -52,7 +52,7 @@ func (r *registry) owned(k key, owner event.UID) *service {
 	return r.others[o]
 }
 
-// adopt makes the Service with a UID the current one with its name.
+// adopt returns the Service with the given UID, and makes it the current Service with that name.
 func (r *registry) adopt(k key, uid event.UID) *service {
 	o := ownedKey{k, uid}
 	s := r.others[o]

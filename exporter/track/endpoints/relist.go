@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/writers"
 )
 
-// past is the state of a Service before a list of slices. The list arrives slice by slice, and an address may have moved to
-// another slice, so only the complete list can be compared.
+// past is the state of a Service before a list of slices. The list arrives slice by slice, and an address may have
+// moved to another slice, so only the complete list can be compared.
 type past struct {
 	service   *service
 	addresses []addresses.Address

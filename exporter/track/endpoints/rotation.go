@@ -20,7 +20,8 @@ type shift struct {
 	version string
 	// quiet is set for a baseline, whose changes are not counted.
 	quiet bool
-	// wasTruncated and truncated report whether the Endpoints object omitted addresses before the event and does so now.
+	// wasTruncated reports whether the Endpoints object omitted addresses before the event. truncated reports whether
+	// it omits addresses now.
 	wasTruncated, truncated bool
 	// mirrored is set for a slice that mirrors Endpoints. foreign is set for an unknown writer's object if the Service
 	// has a selector. known is set for a known manager's object.
@@ -97,7 +98,7 @@ func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.Stat
 	if isReady {
 		x.backInRotation(s, a)
 	}
-	// A watch that was broken delivers events late, so the time would be meaningless.
+	// A watch that was broken delivers events late, so the propagation time would be meaningless.
 	if p := x.pods.Find(a.UID); p != nil && wasReady != isReady && x.watches.Live(x.readFrom, s.at) {
 		x.propagation.observe(s, p, transition.AddressFollowedPod{At: at(s.at), Address: named(x.pods, s.service, a), Ready: isReady})
 	}
@@ -118,7 +119,7 @@ func (x *Endpoints) reportGain(s shift, a *addresses.Address, from, to addresses
 	x.losses.ReportOf(s.service, a.UID, change)
 }
 
-// departed describes when an address left rotation. at is the earliest possible time. seen is set if it is the actual
+// departed describes when an address left rotation. at is the earliest possible time. seen is set if at is the actual
 // time.
 type departed struct {
 	at   time.Time

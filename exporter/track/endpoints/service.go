@@ -104,7 +104,8 @@ func (s *service) UID() event.UID { return s.uid }
 // Writers returns the clients that write the Service's addresses.
 func (s *service) Writers() *writers.Set { return &s.writers }
 
-// HasSteadyWriter reports whether the Service has no selector, and its addresses have one writer.
+// HasSteadyWriter reports whether the Service has no selector, and the first writer of its addresses also made the
+// latest write.
 func (s *service) HasSteadyWriter() bool { return !s.HasSelector() && s.writers.Steady() }
 
 // Ledger returns the Service's losses.
@@ -131,8 +132,8 @@ func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 	x.writers.Check(s, e.Seen)
 }
 
-// noteChoice records the time at which a Service began to select other pods, which may explain losses that were seen
-// earlier.
+// noteChoice records the time at which a Service began to select other pods. Such a change may also explain losses that
+// were seen before it.
 func (s *service) noteChoice(e event.Event, o *event.Service) {
 	choice := choiceOf(o)
 	if s.choice == choice {
@@ -158,9 +159,9 @@ func choiceOf(o *event.Service) uint64 {
 	return choice | 1
 }
 
-// succeed makes the Service with a new UID the current one with its name. Its own slices may already have shown
-// addresses. Objects without an owner (Endpoints, and slices without one) move to the new Service. Their addresses are
-// its baseline, and not counted.
+// succeed makes the Service with a new UID the current Service with its name. Slices of the new Service may have been
+// seen before the Service. Endpoints, and slices without an owner, move from the old Service to the new one. Their
+// addresses are a baseline there, and are not counted.
 func (x *Endpoints) succeed(old *service, k key, uid event.UID) *service {
 	s := x.services.adopt(k, uid)
 	if old == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Flag is a kube-controller-manager flag. Its value has the flag's unit, with durations in seconds.
+// Flag is a kube-controller-manager flag. Value is in the flag's unit. Durations are in seconds.
 type Flag struct {
 	Name  string
 	Value float64

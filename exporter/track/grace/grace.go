@@ -36,9 +36,9 @@ const (
 	newDefaultMinor = 32
 )
 
-// MonitorSlack is the longest time from the end of the grace period until the node controller sets a node to Unknown. The
-// controller sees a heartbeat up to one --node-monitor-period (5 s) late, and decides up to one period later. Then it needs
-// time for the pass itself (node lifecycle controller, monitorNodeHealth).
+// MonitorSlack is the longest time from the end of the grace period until the node controller sets a node to Unknown.
+// The controller sees a heartbeat up to one --node-monitor-period (5 s) late, and decides up to one period later. Then
+// it needs time for the pass itself (node lifecycle controller, monitorNodeHealth).
 const MonitorSlack = 15 * time.Second
 
 // Finder determines the grace period.
@@ -48,12 +48,12 @@ type Finder struct {
 	managers map[event.UID]event.ControllerManager
 	// aks is set if any node has the label of an AKS node pool.
 	aks bool
-	// episodes are the most recent times at which the node controller found nodes lost, oldest first.
+	// episodes holds the most recent episodes, oldest first.
 	episodes []episode
 }
 
-// episode is a group of nodes that the node controller found lost at about the same time. Losses within a minute form one
-// episode, because the same delay affects all of them.
+// episode is a group of nodes that the node controller found lost at about the same time. Losses within a minute form
+// one episode, because the same delay affects all of them.
 type episode struct {
 	at time.Time
 	// shortest is the shortest time from a node's last heartbeat until the node controller set the node to Unknown.
@@ -68,12 +68,12 @@ const (
 	rememberedEpisodes = 5
 )
 
-// New returns a Finder. flag is the grace period if the user has set it, else 0.
+// New returns a Finder. flag is the grace period that the user has set, or 0.
 func New(flag time.Duration) Finder {
 	return Finder{flag: flag, managers: map[event.UID]event.ControllerManager{}}
 }
 
-// Current returns the current grace period. Its Period is 0 if unknown.
+// Current returns the current grace period. Period is 0 if the grace period is unknown.
 func (g *Finder) Current() Setting {
 	if g.flag > 0 {
 		return Setting{g.flag, SourceFlag}
@@ -105,8 +105,8 @@ func (g *Finder) LongestUnseen(period time.Duration) time.Duration {
 	return longest
 }
 
-// IsCertain reports whether there is better evidence for the grace period than a default: kubeflap can read the
-// setting, or the node controller has marked a node after that time.
+// IsCertain reports whether there is better evidence for the grace period than a default. Either kubeflap can read the
+// setting, or the node controller has set a node to Unknown after a silence that matches the default.
 func (g *Finder) IsCertain() bool {
 	is := g.Current()
 	return is.Source != SourceDefault || slices.ContainsFunc(g.episodes, func(x episode) bool {
@@ -141,8 +141,9 @@ func (g *Finder) defaultFor(m event.ControllerManager) time.Duration {
 	return defaultOf(firstOf(m.Version, g.version))
 }
 
-// Default returns the shortest default of --node-monitor-grace-period of all controller managers. If no version is
-// known, it returns the current default.
+// Default returns the default of --node-monitor-grace-period, which depends on the controller manager's version. If
+// several controller managers are visible, it returns their shortest default. If none is visible, it uses the API
+// server's version. If no version is known, it returns the default of the newest versions.
 func (g *Finder) Default() time.Duration {
 	shortest := time.Duration(0)
 	for _, m := range g.managers {
@@ -178,9 +179,9 @@ func (g *Finder) observed() (shortest time.Duration, agreed bool) {
 	return 0, false
 }
 
-// Sample adds the time from a node's last heartbeat until the node controller set the node to Unknown. interval is
-// the node's heartbeat interval. No grace period can be shorter, so a shorter time shows a fault of the controller
-// manager and is ignored.
+// Sample adds the time from a node's last heartbeat until the node controller set the node to Unknown. interval is the
+// node's heartbeat interval. A grace period cannot be shorter than interval. A shorter time shows a fault of the
+// controller manager, so Sample ignores it.
 func (g *Finder) Sample(d time.Duration, t time.Time, interval time.Duration) {
 	if d < interval*95/100 {
 		return
@@ -195,16 +196,16 @@ func (g *Finder) Sample(d time.Duration, t time.Time, interval time.Duration) {
 	g.episodes = append(g.episodes, episode{t, d})
 }
 
-// Outlived drops the episodes that a node has disproved by staying Ready during a longer silence d. It reports
-// whether any were dropped.
+// Outlived drops the episodes that a node has disproved by staying Ready during a longer silence d. It reports whether
+// it dropped any episodes.
 func (g *Finder) Outlived(d time.Duration) bool {
 	before := len(g.episodes)
 	g.episodes = slices.DeleteFunc(g.episodes, func(x episode) bool { return d > x.shortest+MonitorSlack })
 	return len(g.episodes) < before
 }
 
-// defaultOf returns the default of a Kubernetes version such as "v1.31.4+k3s1". For an unreadable version it returns
-// the current default.
+// defaultOf returns the default grace period of a Kubernetes version such as "v1.31.4+k3s1". For an unreadable version,
+// it returns the default of the newest versions.
 func defaultOf(version string) time.Duration {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	if len(parts) < 2 {
@@ -232,9 +233,9 @@ func (g *Finder) VersionIs(version string) { g.version = version }
 // IsAKS records that a node belongs to an AKS node pool.
 func (g *Finder) IsAKS() { g.aks = true }
 
-// ApplyControllerManager reads the grace period from a kube-controller-manager pod, and reports whether it may have
-// changed. It ignores pods outside of kube-system that look alike, because they may belong to another cluster or be
-// intended to mislead.
+// ApplyControllerManager reads the grace period from a kube-controller-manager pod, and reports whether the grace
+// period may have changed. It ignores pods outside of kube-system that look alike, because they may belong to another
+// cluster or be intended to mislead.
 func (g *Finder) ApplyControllerManager(o *event.Pod) bool {
 	if o.ControllerManager == nil || o.Namespace != "kube-system" || o.Phase != "Running" || g.managers[o.UID] == *o.ControllerManager {
 		return false
@@ -243,7 +244,7 @@ func (g *Finder) ApplyControllerManager(o *event.Pod) bool {
 	return true
 }
 
-// ForgetControllerManager records a pod's deletion, and reports whether it was a kube-controller-manager.
+// ForgetControllerManager records a pod's deletion, and reports whether the pod was a kube-controller-manager.
 func (g *Finder) ForgetControllerManager(pod event.UID) bool {
 	_, ok := g.managers[pod]
 	delete(g.managers, pod)

@@ -38,7 +38,7 @@ func (x Intervals) Nodes() (nodes int) {
 	return nodes
 }
 
-// IsNews reports whether the facts that determine the grace period differ from those last reported.
+// IsNews reports whether the facts that determine the grace period differ from the facts that were last reported.
 func IsNews(last, now transition.GracePeriodKnown) bool {
 	last.At = now.At
 	return !now.Time.IsZero() && now != last

@@ -10,7 +10,7 @@ import (
 // Queue is a heap of checks, earliest first.
 type Queue[T comparable] []Look[T]
 
-// Look is a check of one item at a time.
+// Look is a check of the item Of that is due at the time At.
 type Look[T comparable] struct {
 	At time.Time
 	Of T
@@ -28,7 +28,7 @@ func (q *Queue[T]) Later(at time.Time) {
 	heap.Fix(q, 0)
 }
 
-// First returns at most a number of matching items in the order of their checks, each once.
+// First returns the matching items in the order of their checks, each item once. most limits the number of items.
 func (q *Queue[T]) First(most int, match func(T) bool) (all []T) {
 	sorted := slices.Clone(*q)
 	slices.SortFunc(sorted, func(a, b Look[T]) int { return a.At.Compare(b.At) })

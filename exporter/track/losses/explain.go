@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// changeWindow is the longest time between a Service change and an address loss that it causes.
+// changeWindow is the longest time from a Service change to an address loss that the change causes.
 const changeWindow = 30 * time.Second
 
 // explanation is the cause of a loss, based on the evidence so far.
@@ -40,8 +40,8 @@ func (q *Losses) explain(l *Loss) explanation {
 	case notReady && pending:
 		return explanation{cause: tentative, behind: true}
 	case notReady && p.WasReady() && p.Cause() != cause.Unknown:
-		// Check this before the pod's permanent removal, which would also remove the address, but the address is still
-		// listed.
+		// Check the pod's unreadiness before its permanent removal. A permanent removal would also remove the address,
+		// but the address is still listed.
 		return q.explainByPod(l, p)
 	case p.Leaving() != cause.Unknown:
 		return explanation{cause: p.Leaving(), certain: true}
@@ -76,7 +76,8 @@ func (q *Losses) explainByPod(l *Loss, p *pods.Pod) explanation {
 	case longAgo && l.Service.Ledger().changedAround(l.Change.Time):
 		return explanation{cause: cause.ServiceChanged, certain: true}
 	case l.Terminating:
-		// The deletion of the pod has not been seen yet. The pod's next event shows the cause.
+		// The pod is being deleted, but the pod watch has not shown the deletion yet. The pod's next event will show
+		// the cause.
 		return explanation{cause: cause.PodDeleted, behind: !q.watches.Missing(event.KindPod)}
 	}
 	return explanation{cause: p.Cause(), certain: p.Cause() != cause.Unknown && !longAgo}

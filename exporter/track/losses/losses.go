@@ -12,49 +12,50 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Service lists the methods of a Service that losses call.
+// Service lists the methods of a Service that this package calls.
 type Service interface {
 	Exists() bool
 	Named() transition.Service
 	IsReady(address event.UID) bool
-	// HasSteadyWriter reports whether the Service has no selector, and its addresses have one writer.
+	// HasSteadyWriter reports whether the Service has no selector, and the first writer of its addresses also made the
+	// latest write.
 	HasSteadyWriter() bool
 	// WasCleared reports whether the Service has a selector and no manually managed addresses in Endpoints.
 	WasCleared() bool
 	Ledger() *Ledger
 }
 
-// podFacts lists the methods of package pods that losses call.
+// podFacts lists the methods of package pods that this package calls.
 type podFacts interface {
 	Find(id event.UID) *pods.Pod
 	// Named also finds deleted pods.
 	Named(id event.UID) transition.Pod
-	// Departed returns the cause of the loss of a deleted pod's addresses. Pending returns the tentative cause for a
-	// pod that waits for its node's event.
+	// Departed returns the cause of the loss of a deleted pod's addresses. Pending returns the tentative cause of a
+	// pod's readiness loss that still waits for an event of the pod's node.
 	Departed(id event.UID, notReady bool) (why cause.Cause, ok bool)
 	Pending(id event.UID) (why cause.Cause, ok bool)
 }
 
-// nodeFacts lists the methods of package nodes that losses call.
+// nodeFacts lists the methods of package nodes that this package calls.
 type nodeFacts interface {
 	Trigger(node string, why cause.Cause) (trigger uint64, ok bool)
-	// Announced describes a node's departure announcement that applied at t, or is empty.
+	// Announced returns a description of the node's departure announcement that applied at t, or an empty string.
 	Announced(node string, t time.Time) string
 }
 
-// Loss is a lost ready address. It exists until its cause is known and it has been reported.
+// Loss is the loss of a ready address. It is kept until its cause is known and the loss has been reported.
 type Loss struct {
 	Service Service
 	Change  transition.AddressLost
 	// Foreign is set if an unknown writer managed the address's object and the Service has a selector. Known is set if
-	// a known manager did.
+	// a known manager managed that object.
 	Foreign, Known bool
-	// Manual is set if the address had no targetRef, InEndpoints if it was in Endpoints or a mirror, and Terminating if
-	// its pod is being deleted.
+	// Manual is set if the address had no targetRef. InEndpoints is set if the address was in Endpoints, or in a slice
+	// that mirrors Endpoints. Terminating is set if the address's pod is being deleted.
 	Manual, InEndpoints, Terminating bool
 
-	// outage is set if the Service lost its last ready address with this loss. ended is the end of that outage, if it
-	// has ended.
+	// outage is set if the Service lost its last ready address with this loss. ended is the end of that outage, or nil
+	// if the outage continues.
 	outage bool
 	ended  *transition.OutageEnded
 	// after holds later changes of the address, which are reported after the loss.
@@ -72,8 +73,9 @@ type Losses struct {
 	pods    podFacts
 	nodes   nodeFacts
 
-	// fresh holds losses sorted by time. behind holds losses that have waited for evidenceWait, but whose evidence will
-	// arrive later. Settled losses stay in the queues until they are reported.
+	// fresh holds the newest losses, sorted by time. behind holds the losses that have waited for as long as
+	// evidenceWait, but whose evidence will arrive later. A settled loss stays in its queue until its waiting time has
+	// passed.
 	fresh, behind queue.Queue[*Loss]
 	// of holds the newest unreported loss of each address.
 	of map[event.UID]*Loss
@@ -87,8 +89,8 @@ func New(watches *watches.Watches, found *transition.List, pods podFacts, nodes 
 // Ledger holds the losses of one Service, and the facts that explain them.
 type Ledger struct {
 	// Changed is the time at which the Service last began to select other addresses. Edited is the time at which
-	// somebody last wrote or deleted a controller's object. SliceDeleted is the time at which a slice of the controller
-	// was last deleted.
+	// somebody last wrote or deleted a controller's object. SliceDeleted is the time at which a slice of the
+	// EndpointSlice controller was last deleted.
 	Changed, Edited, SliceDeleted time.Time
 
 	// Lost counts the lost ready addresses. ByCause counts those with a settled cause. Last is the time of the newest
@@ -122,7 +124,7 @@ func (q *Losses) Add(l *Loss) {
 	ledger.unreported.Push(l)
 }
 
-// Position returns the end of the queue. The losses that an event adds are behind the position before that event.
+// Position returns the current end of the queue of fresh losses. The losses that are added later follow that position.
 func (q *Losses) Position() int { return q.fresh.End() }
 
 // forget removes a reported loss.
@@ -145,12 +147,13 @@ func (q *Losses) forget(l *Loss) {
 	}
 }
 
-// goneWithin is the time after the loss of a Service's own addresses within which the removal of foreign ones does not count
-// as harm.
+// goneWithin is the time after the loss of a Service's own addresses within which the removal of foreign addresses does
+// not count as harm.
 const goneWithin = 2 * time.Minute
 
-// OutageBegan makes an event's last loss the start of an outage, which then has the same cause. If the Service has
-// depended on foreign addresses for longer than goneWithin, their removal counts as harm.
+// OutageBegan makes an event's last loss the start of an outage. The outage gets the same cause as that loss. position
+// is the value of Position before the event. If the Service has depended on foreign addresses for longer than
+// goneWithin, their removal counts as harm.
 func (q *Losses) OutageBegan(s Service, position int) {
 	ledger := s.Ledger()
 	ledger.outageCause = cause.Unknown
@@ -177,8 +180,8 @@ func (q *Losses) OutageEnded(s Service, change transition.OutageEnded) {
 	q.Report(s, change)
 }
 
-// settle sets the cause of a loss. A Service's losses are reported sorted by time, so that every watcher reports the
-// same order, and a loss with an immediately known cause does not overtake an older one.
+// settle sets the cause of a loss. A Service's losses are reported sorted by time, so that every instance of kubeflap
+// reports the same order. A loss with an immediately known cause does not overtake an older loss.
 func (q *Losses) settle(l *Loss, why cause.Cause) {
 	ledger := l.Service.Ledger()
 	l.settled = true
@@ -231,8 +234,9 @@ func (q *Losses) reportLoss(s Service, l *Loss) {
 	q.Report(s, *l.ended)
 }
 
-// ReportOf reports a change of an address, but not before an unreported loss of the address. Otherwise a reader would
-// see the return first and then wait for it forever.
+// ReportOf reports a change of an address. If a loss of the address has not been reported yet, the change waits until
+// after the loss. Otherwise a reader would see the address return before its loss, and then wait forever for the
+// return.
 func (q *Losses) ReportOf(s Service, address event.UID, change transition.Transition) {
 	for l := q.of[address]; l != nil; l = l.older {
 		if l.Service == s {
@@ -250,8 +254,8 @@ func (q *Losses) Report(s Service, change transition.Transition) {
 	}
 }
 
-// noteLast keeps the newest loss by time, because a loss with an immediately known cause may be settled before an older one.
-// For several losses at the same time, the result does not depend on the order of settling.
+// noteLast keeps the newest loss by time, because a loss with an immediately known cause may be settled before an older
+// loss. For several losses at the same time, the result does not depend on the order of settling.
 func (g *Ledger) noteLast(t time.Time, why cause.Cause) {
 	switch {
 	case t.Before(g.Last):

@@ -12,10 +12,11 @@ import (
 )
 
 // evidenceWait is the time for which a loss waits for its evidence, because different watches have no common order. If
-// the required watch is known to lag, the loss waits for watches.LagWait.
+// the required watch is known to lag, the loss waits for as long as watches.LagWait.
 const evidenceWait = time.Second
 
-// SettleCertainOf settles the losses of an address that its pod's event explains, oldest first.
+// SettleCertainOf settles an address's losses, oldest first, if their causes are certain. Call it after an event of the
+// address's pod.
 func (q *Losses) SettleCertainOf(id event.UID) { q.settleOldestFirst(q.of[id]) }
 
 func (q *Losses) settleOldestFirst(l *Loss) {
@@ -25,7 +26,7 @@ func (q *Losses) settleOldestFirst(l *Loss) {
 	}
 }
 
-// SettleCertainFrom settles the losses behind a position in the queue, if their cause is certain.
+// SettleCertainFrom settles the losses that were added after position, if their causes are certain.
 func (q *Losses) SettleCertainFrom(position int) {
 	for _, l := range q.fresh.From(position) {
 		q.settleIfCertain(l)
@@ -96,7 +97,7 @@ func (q *Losses) PodResolved(w *pods.ReadinessLoss) {
 }
 
 // settleFollowing settles the losses that a pod's readiness change caused, even if the pod is Ready again or was
-// deleted. They were seen while the pod was not Ready, or earlier if the pod watch lags.
+// deleted. These losses were seen while the pod was not Ready, or earlier if the pod watch lags.
 func (q *Losses) settleFollowing(w *pods.ReadinessLoss) {
 	for l := q.of[w.ID]; l != nil; l = l.older {
 		if !l.settled && !l.Change.Removed && q.followed(w, l) {
@@ -111,12 +112,13 @@ func (q *Losses) followed(w *pods.ReadinessLoss, l *Loss) bool {
 	if after <= evidenceWait {
 		return after >= -watches.LagWait
 	}
-	// The slice watch lags. If the pod is Ready again, the loss must have been seen before that.
+	// The slice watch lags. If the pod is Ready again, the loss must have been seen before the pod became Ready.
 	again := w.Pod.IsReady() && l.Change.Time.After(q.watches.Time(w.Pod.ReadyChangedAt()))
 	return !again && !l.Service.Ledger().changedAround(l.Change.Time)
 }
 
-// settleOverdueOf settles the losses of a pod that only waited for the cause of its readiness change.
+// settleOverdueOf settles the losses of a pod's address that have already waited for evidenceWait. They were only
+// waiting for the cause of the pod's readiness change.
 func (q *Losses) settleOverdueOf(id event.UID) {
 	var waiting []*Loss
 	for l := q.of[id]; l != nil; l = l.older {

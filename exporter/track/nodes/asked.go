@@ -11,12 +11,13 @@ import (
 // Known reports whether a Node or its Lease has been seen.
 func (x *Nodes) Known(name string) bool { return x.nodes[name] != nil }
 
-// notReadyWindow is the time after a node's Ready=False in which its pods can follow. By then, their probes have failed
-// or never will.
+// notReadyWindow is the time for which a node's Ready=False can explain why the node's pods become not ready. A probe
+// that fails later has another cause.
 const notReadyWindow = 5 * time.Minute
 
 // NotReadyAt reports whether the node's own kubelet reported Ready=False shortly before t (kubelet, nodestatus
-// ReadyCondition). by is the latest possible time of the report by the kubelet's own clock. Zero means no limit.
+// ReadyCondition). by is an upper limit for the time of the report, on the kubelet's own clock. If by is zero, there is
+// no limit.
 func (x *Nodes) NotReadyAt(name string, t, by time.Time) bool {
 	n := x.nodes[name]
 	return n != nil && n.exists && n.ready == event.StatusFalse && t.Sub(n.since) <= notReadyWindow &&
@@ -24,18 +25,21 @@ func (x *Nodes) NotReadyAt(name string, t, by time.Time) bool {
 }
 
 // RestartedBefore reports whether the node's kubelet started shortly before t and has a version whose restart makes
-// pods not ready. by is as in NotReadyAt.
+// pods not ready. by is an upper limit for the time of the start, as in NotReadyAt.
 func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 	n := x.nodes[name]
 	return n != nil && n.kubelet.MadePodsFlap(t, n.returned, by)
 }
 
-// CauseOfMark returns the reason why the node controller marked a pod of the node not ready. The mark was seen at t, and
-// the pod had been Ready since podReady, zero if unknown. The controller marks all pods of a node that it sets to
-// Unknown (node lifecycle controller, monitorNodeHealth). It also marks single pods that change, or are bound to the
-// node, while Ready is not True (processPod). A pod that was Ready before the node was last Unknown was marked then,
-// even if the pod watch lags and the node has changed since. If the node was last seen Ready, the node watch lags, and
-// the cause is only certain if the node has exceeded the grace period.
+// CauseOfMark returns the reason why the node controller marked a pod of the node, that is, set the pod's Ready to
+// False. t is the time at which kubeflap saw the mark. podReady is the time since which the pod had been Ready, or zero
+// if unknown.
+//
+// The controller marks all pods of a node that it sets to Unknown (node lifecycle controller, monitorNodeHealth). It
+// also marks a pod that changes, or is bound to the node, while the node is not Ready (processPod). If the node was
+// recently Unknown, and the pod had been Ready before, the controller marked the pod during that time. This holds even
+// if the pod watch lags and the node has changed since. If kubeflap last saw the node Ready, the node watch lags. Then
+// the cause is only certain if the node has been silent for longer than the grace period.
 func (x *Nodes) CauseOfMark(name string, t, podReady time.Time) (why cause.Cause, certain bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists || x.watches.Missing(event.KindNode) {
@@ -57,7 +61,7 @@ func (x *Nodes) CauseOfMark(name string, t, podReady time.Time) (why cause.Cause
 	return cause.Unknown, false
 }
 
-// ReadySince returns the start of the period in which a node is known to be Ready. ok is false if it is not Ready.
+// ReadySince returns the time since which a node is known to be Ready. ok is false if the node is not Ready.
 func (x *Nodes) ReadySince(name string) (since time.Time, ok bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists || n.ready != event.StatusTrue {
@@ -66,8 +70,8 @@ func (x *Nodes) ReadySince(name string) (since time.Time, ok bool) {
 	return n.since, true
 }
 
-// UnreadySince returns the start of the period in which a node is known not to be Ready, and its status. ok is false if
-// it is Ready or unknown.
+// UnreadySince returns the time since which a node's Ready is known to have its current status, and that status. ok is
+// false if the node is Ready or does not exist.
 func (x *Nodes) UnreadySince(name string) (since time.Time, status event.Status, ok bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists || n.ready == event.StatusTrue {
@@ -88,7 +92,7 @@ func (x *Nodes) Lost(t time.Time) map[string]bool {
 	return lost
 }
 
-// Announced describes a node's departure announcement that applied at t, or is empty.
+// Announced returns a description of the node's departure announcement that applied at t, or an empty string.
 func (x *Nodes) Announced(name string, t time.Time) string {
 	n := x.nodes[name]
 	if n == nil || !n.exists {
@@ -97,7 +101,7 @@ func (x *Nodes) Announced(name string, t time.Time) string {
 	return n.departure.Announced(t)
 }
 
-// Trigger identifies the node failure that caused a loss. ok is false if there is no such Node.
+// Trigger returns a value that identifies the node failure that caused a loss. ok is false if the Node does not exist.
 func (x *Nodes) Trigger(name string, why cause.Cause) (trigger uint64, ok bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists {

@@ -5,9 +5,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// noteSetBack handles a renewal that is older than the renewTime that the node controller holds, because the node's
+// noteSetBack handles a renewal whose renewTime is earlier than the one that the node controller holds: the node's
 // clock was set back. The node controller only accepts later renewTimes (node lifecycle controller,
-// tryUpdateNodeHealth), so the node appears to be silent.
+// tryUpdateNodeHealth), so it considers the node silent.
 func (x *heartbeats) noteSetBack(n *node, e event.Event, l *event.Lease) {
 	h := &n.heartbeat
 	if h.setBack || e.Type != event.Modified || !l.Renew.Before(h.saved) || h.renewalSeen.IsZero() {

@@ -8,12 +8,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Listed handles the end of a list. After the first lists of nodes and heartbeats, it reports the nodes that the node
-// controller had already set to Unknown. It does not count them, because counters only include changes that kubeflap
-// saw.
+// Listed handles the end of a list. After the first lists of Nodes and Leases, Listed reports the nodes that the node
+// controller had already set to Unknown. It does not count these nodes, because counters only include changes that
+// kubeflap saw.
 func (x *Nodes) Listed(t time.Time) {
 	if len(x.intervals) > 0 {
-		x.tell() // this reports the number of nodes
+		x.tell() // the number of nodes may have changed
 	}
 	heartbeats := x.watches.IsSynced(event.KindLease) || x.watches.Missing(event.KindLease)
 	if x.compared || !heartbeats || !x.watches.IsSynced(event.KindNode) {
@@ -64,9 +64,9 @@ func (x *heartbeats) watchedSince(n *node) time.Time {
 }
 
 // missedFrom returns the time from which an interval that began at base counts as missed. before reports whether the
-// grace period ended before kubeflap watched the node, which is only known from the node's own clock. That clock may be
-// slow, so the interval does not count as missed until one more interval has passed, unless the node controller has
-// marked the node, too.
+// grace period ended before kubeflap watched the node. In that case, base is only known from the node's own clock,
+// which may be slow. So missedFrom allows one more heartbeat interval, unless the node controller has set the node to
+// Unknown as well.
 func (x *heartbeats) missedFrom(n *node, base time.Time) (at time.Time, before bool) {
 	at, since := base.Add(x.period), x.watchedSince(n)
 	switch {
@@ -78,15 +78,16 @@ func (x *heartbeats) missedFrom(n *node, base time.Time) (at time.Time, before b
 	return since.Add(n.heartbeat.rhythm.Undisturbed()), true
 }
 
-// doubts reports whether the last heartbeat may be more recent than the node's clock shows: by that clock the node was
-// lost before kubeflap watched it, but nothing else confirms this.
+// doubts reports whether the last heartbeat may be more recent than the node's clock shows. By that clock, the node was
+// lost before kubeflap watched the node, but nothing else confirms the loss.
 func (x *heartbeats) doubts(n *node, t time.Time) bool {
 	at, before := x.missedFrom(n, x.intervalStart(n))
 	return before && !n.heartbeat.missed && n.ready == event.StatusTrue && !t.After(at)
 }
 
-// lastRenewal returns the last Lease renewal in the list after a break of the watch, or zero if a heartbeat has been
-// seen since. If the renewal happened during the break, its time is by the node's own clock.
+// lastRenewal returns the time of the last Lease renewal that the list after a break of the watch showed. It returns
+// zero if a heartbeat has been seen since the break. If the renewal happened during the break, the time is by the
+// node's own clock.
 func (x *heartbeats) lastRenewal(n *node) time.Time {
 	h := &n.heartbeat
 	if x.blind() || h.last.After(x.resumed) || x.source() != event.KindLease || n.leaseGeneration != x.watches.Generation(event.KindLease) {

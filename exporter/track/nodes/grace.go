@@ -5,7 +5,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
 )
 
-// GracePeriod returns the current node monitor grace period. Its Period is 0 if it is unknown.
+// GracePeriod returns the current node monitor grace period. Period is 0 if the grace period is unknown.
 func (x *Nodes) GracePeriod() grace.Setting { return x.grace.Current() }
 
 // ServerVersion records the version of the API server.

@@ -24,19 +24,21 @@ type heartbeats struct {
 	// isManaged reports whether a cloud provider runs the control plane.
 	isManaged func() bool
 	labelled  shared.Counts
-	// resumed is the time at which the heartbeat watch resumed after its last break. Intervals do not start before it,
-	// because a heartbeat that could not be seen is not late.
+	// resumed is the time at which the heartbeat watch resumed after its last break. Intervals do not start before that
+	// time, because a heartbeat that could not be seen is not late.
 	resumed time.Time
-	// measured is the time from which heartbeats arrive without delay. A resumed watch first delivers all missed events at once.
+	// measured is the time from which heartbeats arrive without delay. A resumed watch first delivers all missed events
+	// at once.
 	measured time.Time
-	// marks holds a check for each node, due no later than its next heartbeat would be late or missed. A new heartbeat
-	// does not move the check; the check itself detects it, so that heartbeats cost nothing here.
+	// marks holds a check for each node. The check is due when the node's next heartbeat would be late or missed, or
+	// earlier. To save work, a new heartbeat does not move the check. Instead, the check itself detects the new
+	// heartbeat.
 	marks looks.Queue[*node]
 	// reads holds the results of direct reads of Leases.
 	reads   reads.Reads
 	overdue overdue
-	// compared is set when the nodes that were lost before kubeflap watched have been determined. returns holds the
-	// times at which other nodes had become Ready.
+	// compared is set once kubeflap has found the nodes that were lost before it watched them. returns holds the times
+	// at which the Ready nodes of the first list had become Ready.
 	compared bool
 	returns  earlier.Returns
 }
@@ -53,20 +55,21 @@ type heartbeat struct {
 	last    time.Time
 	guessed bool
 	// byClock is the time on the node's clock from which last was computed, or zero. believed is set if the node
-	// controller has since marked the node as well, which confirms that time.
+	// controller has since set the node to Unknown, which confirms byClock.
 	byClock  time.Time
 	believed bool
-	// told is the time of last by the node's own clock, or zero if unknown. timed is set if last is also exact by
-	// kubeflap's clock: the heartbeat arrived without delay.
+	// told is the time of the last heartbeat by the node's own clock, or zero if unknown. timed is set if that
+	// heartbeat arrived without delay, so that last is exact by kubeflap's clock.
 	told  time.Time
 	timed bool
-	// earlier holds the heartbeats before last, newest first, or zero. They cover one minute, the longest time for
-	// which the API server delays a write of the node controller.
+	// earlier holds the times of the heartbeats before the last one, newest first. Unknown times are zero. The times
+	// cover one minute, because the API server delays a write of the node controller for up to one minute.
 	earlier [7]time.Time
-	// since is the time at which kubeflap began to watch the node. Earlier late heartbeats are not counted.
+	// since is the time at which kubeflap began to watch the node. Heartbeats that became late before that time are not
+	// counted.
 	since time.Time
-	// saved is the renewTime that the node controller holds. shown is the newest renewTime in the API. They differ
-	// after the node's clock was set back.
+	// saved is the renewTime that the node controller holds. shown is the newest renewTime in the API. The two differ
+	// after the node's clock has been set back.
 	saved, shown time.Time
 	// reported is Ready's lastHeartbeatTime.
 	reported time.Time
@@ -79,10 +82,10 @@ type heartbeat struct {
 	late, missed bool
 	// setBack is set if the node's clock was set back since the last heartbeat.
 	setBack bool
-	// catchUp tracks the renewals after the last missed heartbeat while the watch may have shown them late. Otherwise
-	// it is nil.
+	// catchUp tracks the renewals after the last missed heartbeat, while it is possible that the watch showed them
+	// late. Otherwise catchUp is nil.
 	catchUp *reads.CatchUp
-	// pending holds the last heartbeats while they do not count yet.
+	// pending holds the heartbeats that do not count yet, because the reason for their delay is unknown.
 	pending reads.Pending
 	// steady counts the node's regular status reports while Leases cannot be watched.
 	steady rhythm.Steady
@@ -92,12 +95,14 @@ type heartbeat struct {
 	look                 time.Time
 	total, lates, misses uint64
 	intervals            window.Window
-	// leads holds the differences between the node's clock and kubeflap's. The delivery time makes them smaller.
+	// leads holds the times by which the node's clock was ahead of kubeflap's. Each is too small by the delivery time
+	// of a renewal.
 	leads window.Window
 }
 
-// beat counts a heartbeat that the node sent at t, and closes the interval before it. seen is the time at which
-// kubeflap learned of it. byNode is the time by the node's clock, or zero if unknown.
+// beat counts a heartbeat, and closes the interval that it ends. t is the time at which the node sent the heartbeat.
+// seen is the time at which kubeflap could first count it. byNode is the time of the heartbeat by the node's clock, or
+// zero if unknown.
 func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 	if x.provesSilence(n) {
 		x.found.AddInOrder(x.lateOf(nil, n, t, seen))
@@ -133,15 +138,17 @@ func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 	x.await(n)
 }
 
-// guess takes a heartbeat of the first list from the node's clock.
+// guess estimates the time of the last heartbeat from byClock, a time on the node's clock. It does nothing if a later
+// heartbeat is known.
 func (h *heartbeat) guess(byClock, seen time.Time) {
 	if t := earlier.Convert(byClock, seen); t.After(h.last) {
 		h.last, h.guessed, h.byClock = t, true, byClock
 	}
 }
 
-// ApplyLease handles a Lease event. It is a heartbeat if renewTime is strictly later than the renewTime that the node
-// controller holds. After the node's clock was set back, renewals do not count until they pass that time.
+// ApplyLease handles a Lease event. The event is a heartbeat if its renewTime is strictly later than the renewTime that
+// the node controller holds. After the node's clock has been set back, renewals do not count until they are later than
+// the renewTime that the controller holds.
 func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	if e.Type == event.Read {
 		x.leaseRead(x.nodes[l.Name], e, l)
@@ -174,7 +181,7 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	case !h.saved.Before(l.Renew):
 		x.noteSetBack(n, e, l)
 	case n.exists || e.Type == event.Added:
-		// A new Lease may be seen before its new node.
+		// A new Lease may be seen before its new Node.
 		h.saved = l.Renew
 		h.catchUp = x.noteLateRenewal(n, e, l.Renew)
 		x.renew(n, made, e.Seen, l.Renew)
@@ -187,14 +194,15 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 			h.leads.Add(e.Seen, l.Renew.Sub(e.Seen))
 		}
 	default:
-		// This Lease has no Node. Either a deleted node left it behind, or the node has not been seen yet. In both cases the start of the first
-		// interval is a guess.
+		// This Lease has no Node. Either a deleted node left it behind, or the node has not been seen yet. In both
+		// cases the start of the first interval is a guess.
 		h.guessed = true
 	}
 }
 
-// statusHeartbeat handles the lastHeartbeatTime of the Ready condition. Any change is a heartbeat, even a step back. The node controller then
-// drops the Lease that it holds, and takes the current one in its next pass (tryUpdateNodeHealth).
+// statusHeartbeat handles the lastHeartbeatTime of the Ready condition. Any change of that time is a heartbeat, even a
+// step back. After such a change, the node controller drops the Lease that it holds. It takes over the current Lease in
+// its next pass (tryUpdateNodeHealth).
 func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	if ready == nil || ready.Reason == reasonNeverUpdated || n.heartbeat.reported.Equal(ready.Heartbeat) {
 		return
@@ -219,7 +227,8 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 	n.kubelet.Note()
 }
 
-// noteRenewal records a renewal and detects early ones. Only watch events can be early, since a list does not show the previous renewals.
+// noteRenewal records a renewal, and detects whether the renewal is early. Only watch events can be early, since a list
+// does not show the previous renewals.
 func (n *node) noteRenewal(e event.Event, made, renewed time.Time) {
 	h := &n.heartbeat
 	if e.Type == event.Modified && !h.renewed.IsZero() {
@@ -232,14 +241,14 @@ func (n *node) noteRenewal(e event.Event, made, renewed time.Time) {
 		}
 	}
 	if e.Type == event.Listed && !h.renewalSeen.IsZero() {
-		made = earlier.Convert(h.renewalSeen.Add(renewed.Sub(h.renewed)), made) // this is by the node's clock
+		made = earlier.Convert(h.renewalSeen.Add(renewed.Sub(h.renewed)), made) // measured by the node's clock
 	}
 	h.renewed, h.renewalSeen = renewed, made
 	n.kubelet.Note()
 }
 
-// firstHeartbeat starts a node's first interval. If kubeflap has just started, the interval begins at the last known heartbeat. If the node is
-// new, it begins now (tryUpdateNodeHealth, nodeHealth == nil).
+// firstHeartbeat starts a node's first interval. If kubeflap has just started, the interval begins at the last known
+// heartbeat. If the node is new, the interval begins now (tryUpdateNodeHealth, nodeHealth == nil).
 func (x *heartbeats) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	h := &n.heartbeat
 	h.saved = h.shown
@@ -272,7 +281,8 @@ func (x *Nodes) forgetLease(name string) {
 	}
 }
 
-// LeaseWatchBroke records that the Lease watch broke. Afterwards the watch is known to lag, without further proof.
+// LeaseWatchBroke records that the Lease watch broke. It drops the evidence that the watch lags, because a resumed
+// watch lags at first in any case.
 func (x *heartbeats) LeaseWatchBroke() { x.reads.WatchBroke() }
 
 // WatchWorks records that a watch works again after a break.

@@ -25,8 +25,8 @@ func (x *heartbeats) made(n *node, seen, renewed time.Time) time.Time {
 	return made
 }
 
-// renew handles a renewal that the node made at made and the watch showed at seen. If the watch showed it late, it
-// stays pending until the next renewal.
+// renew handles a renewal that the node sent at the time made and the watch showed at the time seen. A renewal that the
+// watch showed late stays pending until the next renewal.
 func (x *Nodes) renew(n *node, made, seen, renewed time.Time) {
 	h := &n.heartbeat
 	late, follows := reads.IsLate(made, seen), false
@@ -52,8 +52,9 @@ func (x *heartbeats) hold(n *node, p reads.Held) {
 	x.await(n)
 }
 
-// endPending counts the pending heartbeats and closes the intervals before them. Heartbeats from a backlog of the watch count at the time when
-// they were made, others when they were seen. The position of a status report within a backlog of renewals is unknown, so it closes no interval.
+// endPending counts the pending heartbeats and closes the intervals before them. If the watch delivered them from a
+// backlog, they count at the times when the node sent them. Otherwise they count at the times when they were seen. The
+// position of a status report within a backlog of renewals is unknown, so the report closes no interval.
 func (x *Nodes) endPending(n *node, backlog bool, t time.Time) {
 	h := &n.heartbeat
 	pending, late, missed := h.pending, h.late, h.missed
@@ -72,7 +73,7 @@ func (x *Nodes) endPending(n *node, backlog bool, t time.Time) {
 			x.beat(n, p.Made, t, time.Time{})
 		}
 	}
-	h.late, h.missed = late, missed // these belong to the current interval
+	h.late, h.missed = late, missed // these values belong to the current interval
 }
 
 // lastSeen returns the time at which the last heartbeat was seen, including pending ones.
@@ -90,7 +91,7 @@ func (h *heartbeat) mayCatchUp() {
 	}
 }
 
-// noteLateRenewal returns the catch-up to which a renewal belongs, or nil. After a missed heartbeat, the watch may show
+// noteLateRenewal returns the CatchUp that a renewal continues, or nil. After a missed heartbeat, the watch may show
 // several renewals late.
 func (x *heartbeats) noteLateRenewal(n *node, e event.Event, renewed time.Time) *reads.CatchUp {
 	h := &n.heartbeat
@@ -100,7 +101,8 @@ func (x *heartbeats) noteLateRenewal(n *node, e event.Event, renewed time.Time) 
 	return h.catchUp
 }
 
-// caughtUp reports that the watch was late if the renewals cover the silence.
+// caughtUp checks whether the renewals cover the silence. If so, the watch was late, not the node, and caughtUp adds a
+// transition.
 func (x *heartbeats) caughtUp(n *node, t, renewed time.Time) {
 	h := &n.heartbeat
 	if h.catchUp == nil || !h.catchUp.Covers(t, renewed, x.period/2) {

@@ -8,7 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// noteInterval updates a node's counted interval if it has changed. Nodes that do not exist are not counted.
+// noteInterval updates the counts of nodes by heartbeat interval if the node's interval has changed. Nodes that do not
+// exist are not counted.
 func (x *Nodes) noteInterval(n *node) {
 	every := time.Duration(0)
 	if n.exists {
@@ -43,7 +44,7 @@ func (x *Nodes) tell() {
 		Assumed: x.grace.Current().Source == grace.SourceDefault,
 	}
 	if x.watches.IsSynced(event.KindNode) {
-		now.Nodes = x.intervals.Nodes() // this is not done during the first list, where each node changes the number
+		now.Nodes = x.intervals.Nodes() // not during the first list, in which each node changes the number
 	}
 	if grace.IsNews(x.settings, now) {
 		x.settings = now

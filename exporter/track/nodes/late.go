@@ -6,8 +6,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// await schedules a node's check for the time when its next heartbeat is late or missed, unless an earlier one is
-// scheduled.
+// await schedules a node's check for the time when the node's next heartbeat becomes late or missed, unless an earlier
+// check is scheduled.
 func (x *heartbeats) await(n *node) {
 	at := x.due(n)
 	if look := n.heartbeat.look; at.IsZero() || !look.IsZero() && !look.After(at) {
@@ -83,8 +83,9 @@ func (x *heartbeats) intervalStart(n *node) time.Time {
 	return x.resumed
 }
 
-// lateOf counts the node's current interval as late and as missed if this applies at t. It appends a transition for
-// each, with the exact time of the change. proven is the time at which the change was proven.
+// lateOf counts the node's current interval as late, as missed, or both, if it has become so by t. For each, lateOf
+// appends a transition with the exact time at which the interval became late or missed. proven is the time at which the
+// silence was proven.
 func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
 	base := x.intervalStart(n)
 	if !n.exists || base.IsZero() || x.period == 0 || x.blind() || !x.notices(n) {

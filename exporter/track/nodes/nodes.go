@@ -28,9 +28,10 @@ type Nodes struct {
 	former machine.Former
 	// pods counts the running pods of each node, without DaemonSet pods and static pods.
 	pods map[string]int
-	// sorted is sorted by name. It is nil after a node was added or removed.
+	// sorted holds the nodes, sorted by name. It is nil after a node has been added or removed.
 	sorted []*node
-	// intervals counts the nodes by heartbeat interval. settings holds the grace period settings that were last reported.
+	// intervals counts the nodes by heartbeat interval. settings holds the grace period settings that were last
+	// reported.
 	intervals grace.Intervals
 	settings  transition.GracePeriodKnown
 }
@@ -46,13 +47,14 @@ type node struct {
 	heartbeat                   heartbeat
 
 	machine machine.Identity
-	// version is a hash of the kubelet's version, or 0. troubled is the time at which the node was last late or not
-	// Ready.
+	// version is a hash of the kubelet's version, or 0. troubled is the last time at which the node's heartbeat became
+	// late or the node became not Ready.
 	version   uint64
 	troubled  time.Time
 	departure departure.Departure
 	labels    shared.Labels
-	// markedInTime counts how often the node controller set the node to Unknown although its newest heartbeat was younger than the grace period.
+	// markedInTime counts how often the node controller set the node to Unknown although its newest heartbeat was
+	// younger than the grace period.
 	markedInTime uint64
 	kubelet      restart.Kubelet
 	// returned is the time at which Ready last changed from Unknown to True.
@@ -60,7 +62,7 @@ type node struct {
 	condition
 }
 
-// New returns Nodes without a node. gracePeriod is the node monitor grace period set by the user, or 0.
+// New returns an empty Nodes. gracePeriod is the node monitor grace period set by the user, or 0.
 func New(gracePeriod time.Duration, controlPlane *controlplane.ControlPlane, watches *watches.Watches, found *transition.List) *Nodes {
 	x := &Nodes{
 		heartbeats: heartbeats{watches: watches, found: found, labelled: shared.Counts{}}, grace: grace.New(gracePeriod),
@@ -133,7 +135,8 @@ func (x *Nodes) noteLabels(n *node, o *event.Node) {
 	n.labels = x.labelled.Replace(n.labels, shared.Of(o))
 }
 
-// CountPods changes the number of pods on a node. The caller excludes DaemonSet pods and static pods.
+// CountPods changes the number of pods on a node by the given number. The caller excludes DaemonSet pods and static
+// pods.
 func (x *Nodes) CountPods(name string, by int) {
 	if x.pods[name] += by; x.pods[name] == 0 {
 		delete(x.pods, name)
@@ -153,7 +156,7 @@ func changed(hash *uint64, reported string) bool {
 	return was != 0 && was != *hash
 }
 
-// forget drops a Node and all of its counts. Its Lease stays if there is one.
+// forget drops a Node and all of its counts. The node's Lease stays, if it has one.
 func (x *Nodes) forget(n *node) {
 	now := x.watches.Now()
 	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: x.watches.NotBefore(event.KindNode, now)})

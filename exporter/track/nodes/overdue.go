@@ -14,8 +14,8 @@ import (
 // lookEvery is the shortest time between two searches for overdue nodes.
 const lookEvery = time.Second
 
-// overdue finds nodes that the node controller should have set to Unknown: they are still Ready after a silence longer
-// than the grace period and the controller's own delay, although the API server accepted writes. Either the node
+// overdue finds nodes that the node controller should have set to Unknown. They are still Ready after a silence longer
+// than the grace period plus the controller's own delay, although the API server accepted writes. Either the node
 // controller is stuck, or it holds back because its copy of the Leases lags behind the API server (v1.37,
 // NodeControllerLeaseCircuitBreaker).
 type overdue struct {
@@ -40,7 +40,8 @@ func (o *overdue) forget(n *node) {
 	o.candidates = slices.DeleteFunc(o.candidates, func(x *node) bool { return x == n })
 }
 
-// names returns some candidates. Direct reads of their Leases show whether the API server answers.
+// names returns the names of up to askAtOnce candidates. Direct reads of their Leases show whether the API server
+// answers.
 func (o *overdue) names() (names []string) {
 	for _, n := range o.candidates {
 		if len(names) < askAtOnce && n.hasLease {
@@ -61,7 +62,7 @@ func (x *Nodes) ShowOverdue(t time.Time) {
 	o.candidates = slices.DeleteFunc(o.candidates, func(n *node) bool { return x.isDecided(n, t) })
 }
 
-// isDecided reports whether a candidate needs no more checks, and reports the node if it is overdue.
+// isDecided reports whether a candidate needs no more checks. If the candidate is overdue, isDecided adds a transition.
 func (x *Nodes) isDecided(n *node, t time.Time) bool {
 	h := &n.heartbeat
 	if !n.exists || !h.missed || n.ready != event.StatusTrue || x.period == 0 {

@@ -14,7 +14,7 @@ type Node struct {
 	Name string
 	// Created is the time at which kubeflap first saw the node and began to count.
 	Created time.Time
-	// HeartbeatKnown is set if the last heartbeat is known. HeartbeatAge is the time since then.
+	// HeartbeatKnown is set if the last heartbeat is known. HeartbeatAge is the time since that heartbeat.
 	HeartbeatKnown bool
 	HeartbeatAge   time.Duration
 	// LongestInterval is the longest interval between heartbeats in the last ten minutes, including the current one.
@@ -24,15 +24,17 @@ type Node struct {
 	TurnedReady, TurnedNotReady, TurnedUnknown   uint64
 	// Unready is the total time during which the node was not Ready.
 	Unready time.Duration
-	// ClockOffset is the minimum difference between a renewal's arrival and its renewTime in the last ten minutes, if
-	// ClockKnown is set.
+	// ClockOffset is the minimum time from a renewal's renewTime to its arrival in the last ten minutes. It is only
+	// valid if ClockKnown is set.
 	ClockOffset time.Duration
 	ClockKnown  bool
 	// Departing is the node's departure announcement, or empty.
 	Departing departure.Reason
-	// Overdue reports whether the node is still Ready after a silence of more than the grace period plus 15 s, while the API server answers.
+	// Overdue reports whether the node is still Ready after a silence of more than the grace period plus 15 s, while
+	// the API server answers.
 	Overdue bool
-	// MarkedInTime counts how often the node controller set Ready to Unknown although the newest heartbeat was younger than the grace period.
+	// MarkedInTime counts how often the node controller set Ready to Unknown although the newest heartbeat was younger
+	// than the grace period.
 	MarkedInTime uint64
 }
 
@@ -69,7 +71,8 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 	return v
 }
 
-// longestInterval returns the longest interval between heartbeats in the last ten minutes. A break of the watch ends the current interval.
+// longestInterval returns the longest interval between heartbeats in the last ten minutes. A break of the watch ends
+// the current interval.
 func (x *heartbeats) longestInterval(n *node, t time.Time) time.Duration {
 	longest, _ := n.heartbeat.intervals.Max(t)
 	start := x.intervalStart(n)

@@ -8,11 +8,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// askAtOnce is the number of Leases per direct read.
+// askAtOnce is the maximum number of Leases per direct read.
 const askAtOnce = 3
 
-// showsLag reports whether a Lease event proves that the watch lagged: it arrives late although the renewal was in time
-// by the node's own clock. The heartbeat then does not count as late, like after a break of the watch.
+// showsLag reports whether a Lease event proves that the watch lagged: the event arrives late although the renewal was
+// in time by the node's own clock. Then the heartbeat does not count as late, just as after a break of the watch.
 func (x *heartbeats) showsLag(n *node, e event.Event, l *event.Lease) bool {
 	if !x.reads.Ahead() || x.reads.Doubtful() || n == nil || e.Type != event.Modified || n.heartbeat.renewed.IsZero() || n.heartbeat.last.IsZero() {
 		return false
@@ -24,8 +24,8 @@ func (x *heartbeats) showsLag(n *node, e event.Event, l *event.Lease) bool {
 	return l.Renew.Sub(n.heartbeat.renewed) <= mark && e.Seen.Sub(x.intervalStart(n)) > mark
 }
 
-// provenAt returns the earliest time at which it is proven that a node sent no heartbeat until mark, unless new events arrive. Status reports
-// cannot be read directly, so other nodes must show that the watch works.
+// provenAt returns the earliest time at which the silence of a node until mark is proven, if no further events arrive.
+// Without a Lease watch, nothing can be read directly, so other nodes' status reports must show that the watch works.
 func (x *heartbeats) provenAt(mark time.Time) (at time.Time, ok bool) {
 	if x.source() == event.KindNode {
 		return x.reads.ShownAfter(mark)
@@ -52,15 +52,17 @@ func (x *heartbeats) ApplyRead(e event.Event) {
 	x.found.Add(transition.LeasesRead{At: at(e.Seen), Answered: e.Type == event.Answered, Reason: e.Reason})
 }
 
-// ReadFailed returns the start of the last direct read if it proved nothing and the watch has shown nothing since. Otherwise it returns zero.
+// ReadFailed returns the start of the last direct read, if that read proved nothing and the watch has shown nothing
+// since. Otherwise ReadFailed returns zero.
 func (x *heartbeats) ReadFailed() time.Time { return x.reads.Failed() }
 
-// askAfter is the time for which the Lease watch must be silent, after a heartbeat became late, before some Leases are
-// read directly. In a large cluster an event arrives every few milliseconds.
+// askAfter is the time from a late heartbeat to a direct read of some Leases, if the Lease watch stays silent in
+// between. In a large cluster, a working watch shows an event every few milliseconds.
 const askAfter = 500 * time.Millisecond
 
-// LeasesToRead returns the nodes whose Leases should be read directly, or none. A read is necessary if a heartbeat is late, to find out whether
-// the node or the watch is silent. It is also necessary if a node may be overdue and nothing shows that the API server answers.
+// LeasesToRead returns the nodes whose Leases should be read directly, or none. A read is necessary if a heartbeat is
+// late, to find out whether the node or the watch is silent. A read is also necessary if a node may be overdue and
+// nothing shows that the API server answers.
 func (x *heartbeats) LeasesToRead() []string {
 	m, t := x.marks, x.watches.Now()
 	switch {
@@ -71,10 +73,10 @@ func (x *heartbeats) LeasesToRead() []string {
 	case len(x.overdue.candidates) > 0 && t.Sub(x.overdue.answers.Last) >= reads.AskEvery:
 		return x.overdue.names()
 	}
-	return nil // nothing is late, or not for long enough
+	return nil // no heartbeat has been late for long enough
 }
 
-// longestSilent returns the nodes that have been silent for longest.
+// longestSilent returns the names of the nodes that have been silent for longest.
 func (x *heartbeats) longestSilent() (names []string) {
 	for _, n := range x.marks.First(askAtOnce, func(n *node) bool { return n.hasLease }) {
 		names = append(names, n.name)

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// These are the reasons for Ready=Unknown that the node lifecycle controller writes (tryUpdateNodeHealth).
+// Reasons that the node lifecycle controller writes with Ready=Unknown (tryUpdateNodeHealth).
 const (
 	reasonUnknown      = "NodeStatusUnknown"
 	reasonNeverUpdated = "NodeStatusNeverUpdated"
@@ -23,15 +23,18 @@ type condition struct {
 	ready             event.Status
 	// foundUnknown reports whether the node controller had set Ready to Unknown before kubeflap watched.
 	foundUnknown bool
-	// transition is Ready's lastTransitionTime. falseSince is the lastTransitionTime at which Ready was last False.
+	// transition is Ready's lastTransitionTime. falseSince is the lastTransitionTime of the last Ready=False. Until
+	// Ready has been False, it is the lastTransitionTime that was seen first.
 	transition, falseSince time.Time
-	// since is the earliest time at which Ready is known to have its status. sinceSeen reports whether kubeflap saw the change.
+	// since is the time since which Ready is known to have its current status. sinceSeen reports whether kubeflap saw
+	// the change to that status.
 	since     time.Time
 	sinceSeen bool
-	// lastFalse and lastUnknown are the times at which Ready last changed from these statuses.
+	// lastFalse is the time at which Ready last changed from False. lastUnknown is the time at which Ready last changed
+	// from Unknown.
 	lastFalse, lastUnknown time.Time
 	transitions            [3]uint64
-	// unready is the total time not Ready, without the current period.
+	// unready is the total time for which the node was not Ready, excluding the current period.
 	unready time.Duration
 }
 
@@ -53,7 +56,7 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 		c = *ready
 	}
 	if posted := ready != nil; posted != n.posted {
-		// The node controller starts again with this node and forgets its copy of the Lease (tryUpdateNodeHealth).
+		// The node controller resets its data about the node, including its copy of the Lease (tryUpdateNodeHealth).
 		n.posted = posted
 		n.heartbeat.saved = n.heartbeat.shown
 	}
@@ -83,8 +86,9 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 	return false
 }
 
-// turn counts a change of Ready. live reports whether kubeflap saw the change without delay. markedAge is the value for transition.NodeLoss. A
-// starting node is not Ready until its first Ready=True. That time is not an unready episode.
+// turn counts a change of Ready. live reports whether kubeflap saw the change without delay. markedAge is the value of
+// MarkedAge in transition.NodeLoss. The time before a starting node's first Ready=True does not count as an unready
+// episode.
 func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge time.Duration) {
 	change := transition.NodeReadyChanged{
 		At: at(t), Node: n.name, From: n.ready, To: to,
@@ -121,10 +125,10 @@ func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge
 	x.found.Add(change)
 }
 
-// turnedUnseen counts changes that a list proves: the status is the same but lastTransitionTime moved, so Ready changed
-// and changed back while the watch was broken. This is reliable for nodes, because the kubelet and the node controller
-// only set the time when the status changes. The status in between is unknown. turnedUnseen assumes Unknown if the
-// status is True, and True otherwise.
+// turnedUnseen counts changes that a list proves: the status is the same but lastTransitionTime differs, so Ready
+// changed and changed back while the watch was broken. The proof is reliable for nodes, because the kubelet and the
+// node controller only set lastTransitionTime when the status changes. The status in between is unknown. turnedUnseen
+// assumes Unknown if the status is True, and True otherwise.
 func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 	between := event.StatusTrue
 	if n.ready == event.StatusTrue {
@@ -142,15 +146,15 @@ func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 	}
 }
 
-// markedUnknown handles Ready=Unknown as set by the node controller. With that write the controller takes over the newest Lease
-// (tryUpdateNodeHealth). The write also measures the grace period: the time from the last heartbeat to Unknown includes the grace period and the
-// controller's delay.
+// markedUnknown handles a change to Ready=Unknown by the node controller. With this write, the controller also takes
+// over the newest Lease (tryUpdateNodeHealth). The time from the last heartbeat to the write is the grace period plus
+// the controller's delay. It therefore serves as a sample of the grace period.
 func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	h := &n.heartbeat
 	h.saved = h.shown
 	if !x.reads.Doubtful() {
 		h.believed = true
-		x.found.AddInOrder(x.lateOf(nil, n, e.Seen, e.Seen)) // the node controller has marked the node, too
+		x.found.AddInOrder(x.lateOf(nil, n, e.Seen, e.Seen)) // the node controller also considers the node silent
 	}
 	seenLive := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen) && !x.blind()
 	if !seenLive || h.guessed || h.last.IsZero() || h.last.Before(x.measured) {
@@ -176,11 +180,11 @@ func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duratio
 	return m.Age(append([]time.Time{h.last}, h.earlier[:]...), x.measured)
 }
 
-// loss describes the loss of a silent node. The silence began when the heartbeat after the last one was due.
+// loss describes the loss of a silent node. The silence began when the next heartbeat was due.
 func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	unseen, began := !x.notices(n), n.heartbeat.last.Add(n.heartbeat.rhythm.Interval())
 	if unseen {
-		began = x.watches.Now().Add(-x.period) // this is the latest possible time
+		began = x.watches.Now().Add(-x.period) // the latest time at which the silence can have begun
 	}
 	announced := n.departure.Announced(began)
 	return transition.NodeLoss{
@@ -190,8 +194,9 @@ func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	}
 }
 
-// trigger identifies the node and its last sign of life: the last renewTime of a silent node, or lastTransitionTime if
-// the kubelet reported not ready.
+// trigger returns a value that identifies the node and its last sign of life. The sign of a silent node is its last
+// renewTime, or its lastHeartbeatTime without a Lease. If the kubelet reported Ready=False, the sign is the
+// lastTransitionTime of that report.
 func (n *node) trigger(why cause.Cause) uint64 {
 	sign := n.heartbeat.reported
 	switch {

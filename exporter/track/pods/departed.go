@@ -10,7 +10,7 @@ import (
 // departedFor is the time for which a deleted pod can explain the loss of its addresses.
 const departedFor = 30 * time.Second
 
-// departure is the stored state of a deleted pod. It is kept because the pod watch may be ahead of the others.
+// departure is the stored state of a deleted pod. It is kept because the pod watch may be ahead of the other watches.
 type departure struct {
 	pod   *Pod
 	cause cause.Cause
@@ -24,7 +24,7 @@ type departed struct {
 }
 
 // Departed returns the cause of the loss of a recently deleted pod's addresses. ok is false if no such pod was deleted.
-// If notReady is set, the address became not ready before the deletion, so the cause is that of the pod's unreadiness.
+// If notReady is set, the address became not ready before the deletion, so the cause of the pod's unreadiness applies.
 func (x *Pods) Departed(id event.UID, notReady bool) (why cause.Cause, ok bool) {
 	d, ok := x.departed[id]
 	if ok && notReady && d.pod.WasReady() && d.pod.cause != cause.Unknown {

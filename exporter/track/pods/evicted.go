@@ -13,9 +13,9 @@ import (
 // byTaint is the DisruptionTarget reason of a pod that no longer tolerated a taint (pkg/controller/tainteviction).
 const byTaint = "DeletionByTaintManager"
 
-// noteLeaving stores the first cause of a pod's permanent removal. Later causes do not count: a deleted pod may complete
-// much later, and a completed pod is eventually deleted. noteLeaving reports pods that are evicted from a node that is not
-// Ready.
+// noteLeaving stores the first cause of a pod's permanent removal. Later causes do not count: a deleted pod may
+// complete much later, and a completed pod is eventually deleted. If the pod is evicted from a node that is not Ready,
+// noteLeaving adds a transition.
 func (x *Pods) noteLeaving(p *Pod, o *event.Pod, t time.Time) {
 	if p.leaving != cause.Unknown {
 		return
@@ -43,7 +43,8 @@ type short struct {
 	seconds   uint8
 }
 
-// ShortTolerations describes the pods in a namespace that tolerate a node that is not Ready for at most 60 s.
+// ShortTolerations describes the pods in a namespace with short tolerations: they stay for at most 60 s on a node that
+// is not Ready.
 type ShortTolerations struct {
 	Namespace string
 	Pods      int
@@ -51,8 +52,8 @@ type ShortTolerations struct {
 	Shortest time.Duration
 }
 
-// noteToleration records the time for which a pod tolerates a node that is not Ready. It uses the shorter of the two
-// tolerations.
+// noteToleration records the time for which a pod tolerates a node that is not Ready. It uses the shorter toleration of
+// the taints not-ready and unreachable.
 func (x *Pods) noteToleration(p *Pod, o *event.Pod) {
 	is := uint8(0)
 	for _, t := range [...]*event.Toleration{o.ToleratesNotReady, o.ToleratesUnreachable} {

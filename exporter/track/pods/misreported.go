@@ -16,15 +16,15 @@ type MisreportKind string
 
 // Kinds of wrong Ready conditions.
 const (
-	// UnreadyAfterRecovery means that the pod's Ready is still False although its node and all of its containers are
-	// ready: nobody has reverted the node controller's mark.
+	// UnreadyAfterRecovery means that the pod's Ready is still False although the node and all containers of the pod
+	// are ready: nobody has reverted the node controller's write.
 	UnreadyAfterRecovery MisreportKind = "unready_after_recovery"
 	// ReadyOnLostNode means that Ready is True on a node that has sent no heartbeat for longer than the grace period.
 	ReadyOnLostNode MisreportKind = "ready_on_lost_node"
 )
 
-// recoverWithin is the time that a kubelet may need to restore the readiness of its pods. It compares its own status with
-// the API every 10 s (status manager, syncBatch).
+// recoverWithin is the time that a kubelet may need to restore the readiness of its pods. The kubelet compares its own
+// status with the API every 10 s (status manager, syncBatch).
 const recoverWithin = 10 * time.Second
 
 // Misreported is the number of pods in a namespace whose Ready condition is wrong.
@@ -34,7 +34,7 @@ type Misreported struct {
 	Pods      int
 }
 
-// noteStuck records whether the pod is not Ready although its containers and readiness gates are.
+// noteStuck records whether the pod is not Ready although its containers and readiness gates are ready.
 func (x *Pods) noteStuck(id event.UID, p *Pod, o *event.Pod, t time.Time) {
 	stuck := p.running && p.leaving == cause.Unknown && p.ready == event.StatusFalse &&
 		o.ContainersReady == event.StatusTrue && len(o.GatesNotReady) == 0
@@ -69,8 +69,8 @@ func (x *Pods) Misreported(into []Misreported) []Misreported {
 	return into
 }
 
-// readyOnLost visits all pods only if a node has been lost since the previous query. Otherwise events keep the counts of
-// each node up to date.
+// readyOnLost counts the Ready pods on lost nodes. It only visits all pods if a node has been lost since the previous
+// query, because events keep the counts of the other lost nodes up to date.
 func (x *Pods) readyOnLost(counts map[Misreported]int) {
 	lost := x.nodes.Lost(x.watches.Now())
 	maps.DeleteFunc(x.onLost, func(node string, _ map[string]int) bool { return !lost[node] })
@@ -92,7 +92,8 @@ func (x *Pods) readyOnLost(counts map[Misreported]int) {
 	}
 }
 
-// countOnLost adds by to the count of a Ready pod's node, if the node has a count.
+// countOnLost changes the number of Ready pods on a lost node by the given number. It does nothing if the pod is not
+// Ready, or if the last query did not find the pod's node lost.
 func (x *Pods) countOnLost(p *Pod, by int) {
 	namespaces := x.onLost[p.node.Value()]
 	if namespaces == nil || p.ready != event.StatusTrue {

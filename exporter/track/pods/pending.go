@@ -9,7 +9,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// label is a label of a pod.
 type label struct{ name, value string }
 
 // Selector is the pod selector of a Service. An empty Selector selects no pods.
@@ -34,8 +33,8 @@ func (s Selector) selects(labels map[string]string) bool {
 	return len(s) > 0
 }
 
-// pending holds the labels of the pods in phase Pending that are not about to leave, by namespace. Only these pods can
-// lack an IP and therefore an address (endpointslice, podEndpointChanged and ShouldPodBeInEndpoints).
+// pending holds, by namespace and UID, the labels of the pods in phase Pending that are not about to leave. Only these
+// pods can lack an IP, and therefore an address (endpointslice, podEndpointChanged and ShouldPodBeInEndpoints).
 type pending map[string]map[event.UID]map[string]string
 
 func (x pending) note(p *Pod, o *event.Pod) {

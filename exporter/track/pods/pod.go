@@ -15,12 +15,12 @@ type text = unique.Handle[string]
 
 // Pod is the stored state of a pod. Pods are the most numerous objects, so the fields are ordered to avoid padding.
 type Pod struct {
-	// rest is the pod's name. If afterOwner is set, as for most pods, it is only the part after the owner's name.
+	// rest is the pod's name. If afterOwner is set, as for most pods, rest is only the part after the owner's name.
 	rest      string
 	namespace *totals.Namespace[counts]
 	node      text
 	owner     text
-	// changed is the time at which Ready last changed, and updated the time at which an image last changed in place.
+	// changed is the time at which Ready last changed. updated is the time at which an image last changed in place.
 	// ended is the time at which a container's exit was seen while Ready was True.
 	changed, updated, ended event.Moment
 	containers              []container
@@ -33,16 +33,16 @@ type Pod struct {
 	gated bool
 	// pending reports whether the pod is in Pods.pending.
 	pending bool
-	// everReady reports whether the pod has been Ready since it was first seen. Until then it is starting.
+	// everReady reports whether the pod has been Ready since it was first seen. Until then, the pod is starting.
 	everReady bool
 	// replaced is set if a container was replaced since the last in-place update. updateDone is set if the pod has been
-	// Ready since then.
+	// Ready since that replacement.
 	replaced, updateDone bool
 	// short is the number of seconds for which the pod tolerates a node that is not Ready, plus one. It is 0 if the
 	// toleration is not short.
 	short uint8
 	// cause explains why the pod is not Ready. recovered is the cause of the last unready period. leaving is the cause
-	// of the pod's permanent removal, or Unknown if it stays.
+	// of the pod's permanent removal, or Unknown if the pod stays.
 	cause, recovered, leaving cause.Cause
 }
 
@@ -65,7 +65,7 @@ func (p *Pod) IsReady() bool { return p.ready == event.StatusTrue }
 // WasReady reports whether Ready is not True now, but was True before.
 func (p *Pod) WasReady() bool { return p.ready != event.StatusTrue && p.everReady }
 
-// ReadyChangedAt returns the time at which Ready last changed; 0 if it never changed.
+// ReadyChangedAt returns the time at which Ready last changed, or 0 if Ready never changed.
 func (p *Pod) ReadyChangedAt() event.Moment { return p.changed }
 
 // Cause returns the reason why the pod is not Ready.
@@ -74,10 +74,11 @@ func (p *Pod) Cause() cause.Cause { return p.cause }
 // Recovered returns the cause of the pod's last unready period.
 func (p *Pod) Recovered() cause.Cause { return p.recovered }
 
-// Leaving returns the cause of the pod's permanent removal, or Unknown if it stays.
+// Leaving returns the cause of the pod's permanent removal, or Unknown if the pod stays.
 func (p *Pod) Leaving() cause.Cause { return p.leaving }
 
-// occupies reports whether the pod runs on a node and would leave it in a drain. DaemonSet pods and static pods stay.
+// occupies reports whether the pod runs on a node and would leave the node in a drain. DaemonSet pods and static pods
+// stay.
 func (p *Pod) occupies() bool {
 	if !p.running || p.node == (text{}) {
 		return false
@@ -91,7 +92,7 @@ func (p *Pod) named() transition.Pod {
 }
 
 // leavingOf returns the cause for which the endpoints controllers remove a pod's address permanently (endpointslice,
-// ShouldPodBeInEndpoints), or Unknown if they do not.
+// ShouldPodBeInEndpoints), or Unknown if they do not remove it.
 func leavingOf(o *event.Pod) cause.Cause {
 	c := &change{now: o}
 	switch {
@@ -147,7 +148,7 @@ func (p *Pod) ownerName() string {
 	return name
 }
 
-// container returns the named container, or nil. It is nearly always at index at.
+// container returns the named container, or nil. at is the index at which the container is nearly always found.
 func (p *Pod) container(name string, at int) *container {
 	if at < len(p.containers) && p.containers[at].runs.Value().name == name {
 		return &p.containers[at]
@@ -161,7 +162,7 @@ func (p *Pod) container(name string, at int) *container {
 }
 
 // compareContainers counts in-place updates, one for each write that changes an image of a running pod. It also counts
-// container restarts with Ready True before and after. It reports whether an image changed.
+// container restarts if Ready is True before and after the restart. It reports whether an image changed.
 func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedReady bool) (updated bool) {
 	for i := range o.Containers {
 		c := &o.Containers[i]
@@ -199,7 +200,7 @@ func readyOf(o *event.Pod) event.Status {
 	return o.Ready.Status
 }
 
-// setText interns s only if it is new, because a comparison is cheaper.
+// setText only interns s if it differs from t, because a comparison is cheaper.
 func setText(t *text, s string) {
 	if *t == (text{}) || t.Value() != s {
 		*t = unique.Make(s)

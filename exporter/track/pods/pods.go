@@ -1,4 +1,4 @@
-// Package pods tracks a cluster's pods: their Ready conditions and the causes of changes, in-place updates and silent
+// Package pods tracks a cluster's pods: changes of their Ready conditions with the causes, in-place updates, and silent
 // restarts.
 package pods
 
@@ -16,7 +16,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// nodeFacts lists the methods of package nodes that pods call.
+// nodeFacts lists the methods of package nodes that this package calls.
 type nodeFacts interface {
 	Known(node string) bool
 	NotReadyAt(node string, t, by time.Time) bool
@@ -34,7 +34,8 @@ type Pods struct {
 	watches *watches.Watches
 	found   *transition.List
 	nodes   nodeFacts
-	// resolved is called when the cause of a readiness change is certain, before the pod changes again.
+	// resolved is called when the cause of a readiness loss has been settled, before the pod's next readiness loss is
+	// handled.
 	resolved func(*ReadinessLoss)
 
 	pods       map[event.UID]*Pod
@@ -44,7 +45,8 @@ type Pods struct {
 	departed   map[event.UID]departure
 	departures queue.Queue[departed]
 	pending    pending
-	// stuck holds the pods that are not Ready although their containers are, and the time at which that was first seen.
+	// stuck holds the pods that are not Ready although their containers and readiness gates are ready. The value is the
+	// time at which kubeflap first saw this state.
 	stuck map[event.UID]time.Time
 	// onLost counts the Ready pods on the nodes that the last query found lost, by node and namespace.
 	onLost map[string]map[string]int
@@ -64,7 +66,7 @@ type counts struct {
 	transitions [3][cause.Count]uint64
 }
 
-// New returns an empty Pods. It calls resolved when the cause of a readiness change is certain.
+// New returns an empty Pods, which calls resolved when the cause of a readiness loss has been settled.
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
 		watches: watches, found: found, nodes: nodes, resolved: resolved,
@@ -75,7 +77,7 @@ func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, reso
 
 // Change describes the effect of an event on a pod.
 type Change struct {
-	// ReadyChanged reports whether the pod's Ready condition changed. Ready reports whether it is now True.
+	// ReadyChanged reports whether the pod's Ready condition changed. Ready reports whether the condition is True now.
 	ReadyChanged, Ready bool
 	// Updated reports whether an image was changed in place.
 	Updated bool
@@ -135,8 +137,8 @@ func (x *Pods) set(p *Pod, o *event.Pod) {
 	}
 }
 
-// Delete handles a pod's deletion. last is its last state, or nil if that was not seen. ok is false if there was no
-// such pod.
+// Delete handles a pod's deletion. last is the pod's last state, or nil if that state was not seen. ok is false if the
+// pod is unknown.
 func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 	p := x.pods[id]
 	if p == nil {
@@ -182,7 +184,7 @@ func (x *Pods) IsBeingUpdated(id event.UID, t time.Time) bool {
 	return p != nil && p.updated != 0 && !p.updateDone && t.Sub(x.watches.Time(p.updated)) <= updateWindow
 }
 
-// Named returns the name of a pod, even if the pod was deleted recently. It is zero if the pod was never seen.
+// Named returns the name of a pod, even if the pod was deleted recently. The result is zero if the pod is unknown.
 func (x *Pods) Named(id event.UID) transition.Pod {
 	if p := x.pods[id]; p != nil {
 		return p.named()

@@ -17,26 +17,28 @@ const (
 	// nodeWait is the time for which a pod with a failed probe waits for its node's event. A kubelet that is not ready
 	// reports its pods and its node in separate, consecutive requests.
 	nodeWait = 3 * time.Second
-	// evidenceWait is the longest delay of the node's event after the pod's. Different watches have no common order.
+	// evidenceWait is the longest delay of the node's event after the pod's event. Different watches have no common
+	// order.
 	evidenceWait = time.Second
 )
 
-// ReadinessLoss is a pod's change from Ready to another status whose cause still depends on later events of the pod's
-// node.
+// ReadinessLoss is the loss of a pod's readiness, while its cause still depends on later events of the pod's node.
 type ReadinessLoss struct {
 	ID  event.UID
 	Pod *Pod
 	At  time.Time
-	// nodeBy is the latest time of a node failure that can explain the change, or zero if unknown. It is by the clock
-	// of the kubelet, which writes both conditions. A lagging node watch may still show such a failure.
+	// nodeBy is the latest time at which a node failure can explain the loss, or zero if unknown. The time is by the
+	// clock of the kubelet, which writes the conditions of the node and of the pod. A lagging node watch may show such
+	// a failure late.
 	nodeBy time.Time
 	// ready is the time since which the pod had been Ready, or zero if it was Ready in the first list.
 	ready time.Time
 	// Cause is set when the loss is resolved.
 	Cause cause.Cause
 	node  string
-	// tentative is the cause so far: ProbeFailed, which a node that is not Ready overrides, or NodeHeartbeatLost, for a
-	// pod that the node controller marked although its node was last seen Ready.
+	// tentative is the cause so far. ProbeFailed is replaced if the node turns out to be not Ready, or its kubelet to
+	// have restarted. NodeHeartbeatLost means that the node controller marked the pod although kubeflap last saw the
+	// node Ready.
 	tentative cause.Cause
 	// changes are reported once the cause is certain.
 	changes []transition.PodReadyChanged
@@ -46,7 +48,8 @@ type ReadinessLoss struct {
 type readinessLosses struct {
 	of map[event.UID]*ReadinessLoss
 	on map[string]map[event.UID]*ReadinessLoss
-	// probes and marks hold the losses by tentative cause, sorted by time.
+	// probes holds the losses with the tentative cause ProbeFailed, and marks holds the others. Both are sorted by
+	// time.
 	probes, marks queue.Queue[*ReadinessLoss]
 }
 
@@ -74,7 +77,8 @@ func (q *readinessLosses) remove(w *ReadinessLoss) {
 	}
 }
 
-// Pending returns the tentative cause of a pod that waits for its node's event. ok is false if it does not wait.
+// Pending returns the tentative cause of a pod's readiness loss that still waits for an event of the pod's node. ok is
+// false if no loss waits.
 func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
 	if w := x.undecided.of[id]; w != nil {
 		return w.tentative, true
@@ -136,7 +140,8 @@ func (x *Pods) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool) {
 	return w.tentative, true
 }
 
-// report counts and reports a change of Ready. A change whose cause is not certain yet waits.
+// report counts and reports a change of Ready. A change whose cause is not certain yet is stored until the cause is
+// settled.
 func (x *Pods) report(id event.UID, p *Pod, change transition.PodReadyChanged) {
 	if w := x.undecided.of[id]; w != nil {
 		w.changes = append(w.changes, change)
@@ -213,8 +218,8 @@ func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
 	return due, func() { x.resolve(q.Take()) }
 }
 
-// dueOfProbe returns the time until which a pod with a failed probe waits for its node. It is later while the node
-// watch is known to lag.
+// dueOfProbe returns the time until which a pod with a failed probe waits for its node. The pod waits longer while the
+// node watch is known to lag.
 func (x *Pods) dueOfProbe(w *ReadinessLoss) time.Time {
 	due, limit := w.At.Add(nodeWait), w.At.Add(watches.LagWait)
 	switch until := x.watches.LaggingUntil(event.KindNode); {

@@ -23,8 +23,8 @@ type rule struct {
 	holds func(*change) bool
 }
 
-// The first rule that holds determines the cause. Permanent causes come before temporary ones. External causes come before
-// the pod's own: a container that exits normally after a termination request also makes its pod Succeeded.
+// The first rule that holds determines the cause. Permanent causes come before temporary ones. External causes come
+// before the pod's own: a container that exits normally after a termination request also makes its pod Succeeded.
 var podRules = [...]rule{
 	{cause.PodEvicted, evicted},
 	{cause.PodDeleted, deleted},
@@ -53,10 +53,10 @@ func completed(c *change) bool {
 	return c.now.Phase == "Succeeded" || c.reason() == "PodCompleted"
 }
 
-// evicted reports whether the pod was evicted. DisruptionTarget shows this for the Eviction API, taint eviction, scheduler
-// and pod GC, and status.reason for the kubelet (eviction manager, preemption, node shutdown). A kubelet that kills a pod
-// sets both only after its containers have ended. Until then Ready has the reason PodFailed in a running pod (status
-// manager, mergePodStatus).
+// evicted reports whether the pod was evicted. The condition DisruptionTarget shows evictions by the Eviction API,
+// taint eviction, the scheduler and pod GC. status.reason shows evictions by the kubelet (eviction manager, preemption,
+// node shutdown). A kubelet that kills a pod only sets the condition and the reason after the pod's containers have
+// ended. Until then Ready has the reason PodFailed in a running pod (status manager, mergePodStatus).
 func evicted(c *change) bool {
 	switch {
 	case c.now.Disruption != "" && (deleted(c) || c.now.Phase == "Failed" || completed(c)):
@@ -73,16 +73,17 @@ func deleted(c *change) bool { return !c.now.Deletion.IsZero() }
 
 // markedByNodeController reports whether the node controller marked the pod. MarkPodsNotReady sets Ready to False and
 // changes nothing else: no reason, no message, and the containers stay ready (node lifecycle controller,
-// controller_utils.go). The manager name of the write is no better evidence, because some distributions run controllers and
-// kubelet under one name.
+// controller_utils.go). The field manager of the write is no better evidence, because some distributions run the
+// controllers and the kubelet under one name.
 func markedByNodeController(c *change) bool {
 	r := c.now.Ready
 	return r != nil && r.Status == event.StatusFalse && r.Reason == "" && r.Message == "" &&
 		c.now.ContainersReady == event.StatusTrue
 }
 
-// updateWindow is the longest time from an image change to a loss that it causes. The kubelet kills, pulls and starts in one
-// pass (kuberuntime_manager, SyncPod), and a tool for in-place rollouts may change a readiness gate meanwhile.
+// updateWindow is the longest time from an image change to a readiness loss that the change causes. In one pass, the
+// kubelet kills the container, pulls the image and starts the new container (kuberuntime_manager, SyncPod). A tool for
+// in-place rollouts may change a readiness gate meanwhile.
 const updateWindow = 2 * time.Minute
 
 func updatedInPlace(c *change) bool {
@@ -95,8 +96,9 @@ func updatedInPlace(c *change) bool {
 // gateNotReady reports whether the containers are ready but a gate is not (kubelet, GeneratePodReadyCondition).
 func gateNotReady(c *change) bool { return c.reason() == "ReadinessGatesNotReady" }
 
-// restartSettles is the time after the start of a restarted container for which the restart can explain its unreadiness. It
-// is a little longer than the default period of a probe. Both times come from the kubelet.
+// restartSettles is the longest time from the start of a restarted container to a readiness loss that the restart
+// explains. It is a little longer than the default period of a probe. The start and the loss are by the kubelet's
+// clock.
 const restartSettles = 15 * time.Second
 
 // containerEnded reports whether a container does not run, or has been replaced by another one (kubelet,
@@ -119,8 +121,8 @@ func containerEnded(c *change) bool {
 }
 
 // justRestarted reports whether a restarted container became not ready soon after its start. The kubelet may report a
-// restarted container ready until its next probe, which starts with not ready (prober, worker doProbe: initialValue of a new
-// container ID).
+// restarted container ready until the next run of the probe worker, which first sets a new container to not ready
+// (prober, worker doProbe: initialValue of a new container ID).
 func (c *change) justRestarted(x *event.Container) bool {
 	if x.Ready || x.Restarts == 0 || x.Started.IsZero() || c.now.Ready == nil {
 		return false
@@ -129,20 +131,20 @@ func (c *change) justRestarted(x *event.Container) bool {
 	return after >= 0 && after <= restartSettles
 }
 
-// nodeNotReady reports whether the pod's kubelet reported its node not ready. The change then came from the kubelet, because
-// the node controller marks no pods in this case.
+// nodeNotReady reports whether the kubelet reported not only the pod's containers but also the node as not ready. The
+// reason ContainersNotReady comes from the kubelet, because the node controller writes no reason.
 func nodeNotReady(c *change) bool {
 	return c.notReadyContainers() && c.nodes.NotReadyAt(c.now.Node, c.at, time.Time{})
 }
 
-// kubeletRestarted reports whether the pod's kubelet restarted. Up to v1.34, a starting kubelet sets probed containers to
-// not ready until their probes succeed again (prober manager).
+// kubeletRestarted reports whether the pod's kubelet restarted. Up to v1.34, a starting kubelet sets probed containers
+// to not ready until their probes succeed again (prober manager).
 func kubeletRestarted(c *change) bool {
 	return c.notReadyContainers() && c.nodes.RestartedBefore(c.now.Node, c.at, time.Time{})
 }
 
-// probeFailed reports whether the kubelet reports a container not ready (prober, worker doProbe). The previous rules have excluded
-// a stopped or replaced container.
+// probeFailed reports whether the kubelet reports a container not ready (prober, worker doProbe). The previous rules
+// have excluded a stopped or replaced container.
 func probeFailed(c *change) bool { return c.notReadyContainers() }
 
 func (c *change) reason() string {

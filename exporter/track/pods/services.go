@@ -1,6 +1,6 @@
 package pods
 
-// Service is a Service that contains a pod. Package endpoints implements it.
+// Service is a Service that contains a pod. Package endpoints implements the interface.
 type Service interface{ Exists() bool }
 
 // ServiceList is an immutable list of Services. Pods share it.
@@ -24,8 +24,8 @@ func (l *ServiceList) existing() *ServiceList {
 	return &ServiceList{l.Service, rest}
 }
 
-// JoinService records that a Service contains the pod. alone is the list that only contains this Service, shared by
-// pods that are in no other Service.
+// JoinService records that a Service contains the pod. alone is the list that only contains this Service. Pods that are
+// in no other Service share it.
 func (p *Pod) JoinService(alone *ServiceList) {
 	for l := p.services; l != nil; l = l.Rest {
 		if l.Service == alone.Service {

@@ -26,7 +26,7 @@ func (q *Queue[T]) Take() T {
 	q.taken++
 	switch {
 	case q.IsEmpty() && cap(q.items) > 1024:
-		q.items, q.head = nil, 0 // this releases the memory of a burst
+		q.items, q.head = nil, 0 // release the memory of a burst
 	case q.head > len(q.items)/2:
 		kept := copy(q.items, q.items[q.head:])
 		clear(q.items[kept:])

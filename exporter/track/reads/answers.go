@@ -2,12 +2,12 @@ package reads
 
 import "time"
 
-// answersWithin is the longest time between two signs that the API server accepts writes. A single node renews every
-// 10 s, and direct reads are at least 10 s apart.
+// answersWithin is the longest normal time between two signs that the API server accepts writes. A single node renews
+// every 10 s, and direct reads are at least 10 s apart.
 const answersWithin = 15 * time.Second
 
-// Answers records signs that the API server accepts writes: the last sign, and the first one after the
-// last gap between signs.
+// Answers records signs that the API server accepts writes. Last is the time of the last sign. Since is the time of the
+// first sign after the last gap of more than answersWithin.
 type Answers struct{ Since, Last time.Time }
 
 // Note records a sign.

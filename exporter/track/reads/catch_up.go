@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/window"
 )
 
-// CatchUp tracks the renewals after a missed grace period. If they were on time by the node's clock and together cover
-// the silence, the watch was late, not the node.
+// CatchUp tracks the renewals after a missed heartbeat. If the renewals were on time by the node's clock and together
+// cover the silence, the watch was late, not the node.
 //
 // A renewal that waited for etcd looks different: the kubelet has retried in the meantime, and etcd accepts only one of
 // these renewals, since the others contain an old resourceVersion. The next renewal follows much later.
@@ -19,14 +19,14 @@ type CatchUp struct {
 	Intervals window.Window
 }
 
-// Covers reports whether the renewals until renewed, which was seen at t, cover the silence. The gap may be up to mark,
-// the time after which a heartbeat is late.
+// Covers reports whether the renewals so far cover the silence. renewed is the renewTime of the newest renewal, which
+// was seen at t. The renewals may leave a gap of up to mark, the time after which a heartbeat is late.
 func (c *CatchUp) Covers(t, renewed time.Time, mark time.Duration) bool {
 	return renewed.Sub(c.Renewed) >= t.Sub(c.Seen)-mark
 }
 
 // Pending holds heartbeats that were seen late, while the reason for the delay is unknown. Either the API server
-// delayed the write until etcd was back, or the watch was late. The node's next renewal decides.
+// delayed the write until etcd was back, or the watch was late. The node's next renewal shows which of the two is true.
 type Pending []Held
 
 // Held is a pending heartbeat.
@@ -57,9 +57,10 @@ const promptly = 2 * time.Second
 // IsLate reports whether a renewal was delayed between made and seen.
 func IsLate(made, seen time.Time) bool { return seen.Sub(made) > promptly }
 
-// WasBacklog reports whether the watch delayed a renewal: either several renewals were delayed, or the node's next
-// renewal followed after one regular interval by the node's own clock. The API server delays at most one renewal per
-// node. After the API server recovers, the kubelet sends a new one.
+// WasBacklog reports whether the watch, not the API server, delayed a renewal. Either several renewals were delayed, or
+// the node's next renewal followed after one regular interval. next is the time between the two renewals by the node's
+// own clock. The API server delays at most one renewal per node. After the API server recovers, the kubelet sends a new
+// renewal.
 func (p *Held) WasBacklog(next, interval time.Duration, nextIsLate bool) bool {
 	return p.Follows || nextIsLate || next <= interval+interval/20
 }

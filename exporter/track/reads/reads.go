@@ -12,18 +12,19 @@ import (
 const (
 	// AskEvery is the shortest time between two direct reads.
 	AskEvery = 10 * time.Second
-	// unaskedWait is the time that a late heartbeat waits if no Leases are read directly, as in older recordings.
+	// unaskedWait is the time from a late heartbeat until kubeflap counts it, if no Leases are read directly, as in
+	// older recordings.
 	unaskedWait = time.Second
-	// catchUpWithin is the time within which the watch must show a renewal that a read has shown. The two are not
-	// ordered.
+	// catchUpWithin is the time within which the watch must show a renewal that a read has shown. The API does not
+	// order reads and watch events.
 	catchUpWithin = 2 * time.Second
-	// upToDateWithin is the time after which old renewals no longer mean that the watch is late, but that the clocks
-	// were set.
+	// upToDateWithin is the longest time for which a watch that works again shows old renewals. If renewals still look
+	// old after that time, a clock was set.
 	upToDateWithin = 15 * time.Second
 )
 
-// Reads holds the results of direct reads of Leases, and the newest heartbeat that the watch showed. The zero value
-// has none.
+// Reads holds the results of direct reads of Leases, and the newest heartbeat that the watch showed. The zero value is
+// empty.
 type Reads struct {
 	// shown is the time of the newest heartbeat that the watch has shown.
 	shown time.Time
@@ -40,8 +41,8 @@ type Reads struct {
 	aheadSince time.Time
 }
 
-// WatchShowed records a renewal that the watch has shown. It proves that the watch has also shown everything before
-// made. A read may have shown the renewal earlier.
+// WatchShowed records a renewal that the watch has shown. The renewal proves that the watch has also shown everything
+// before made. A read may have shown the same renewal earlier.
 func (r *Reads) WatchShowed(made, seen time.Time, l *event.Lease) {
 	if made.After(r.shown) {
 		r.shown = made
@@ -54,17 +55,19 @@ func (r *Reads) WatchShowed(made, seen time.Time, l *event.Lease) {
 	}
 }
 
-// WatchShowedReport records a status report while reports are the heartbeats. It proves that the watch works.
+// WatchShowedReport records a status report, which proves that the watch works. Call it only while status reports are
+// the heartbeats.
 func (r *Reads) WatchShowedReport(t time.Time) { r.shown = t }
 
-// WatchBroke records that the watch broke. Afterwards the watch is known to lag, without further proof.
+// WatchBroke records that the watch broke. It drops the evidence that the watch lags, because a resumed watch lags at
+// first in any case.
 func (r *Reads) WatchBroke() { r.ahead, r.failed = nil, time.Time{} }
 
 // Asked returns the start of the last read.
 func (r *Reads) Asked() time.Time { return r.asked }
 
-// Failed returns the start of the last read if it proved nothing and the watch has shown nothing since. Otherwise it
-// returns zero.
+// Failed returns the start of the last read, if that read proved nothing and the watch has shown nothing since.
+// Otherwise Failed returns zero.
 func (r *Reads) Failed() time.Time { return r.failed }
 
 // Doubtful reports whether the last read failed and the watch has shown nothing since. Either the nodes are silent,
@@ -91,15 +94,16 @@ func (r *Reads) Behind(t time.Time) bool { return r.Ahead() && t.Sub(r.aheadSinc
 // ProvenAfter reports whether a read that began at mark or later found nothing newer than the watch had shown.
 func (r *Reads) ProvenAfter(mark time.Time) bool { return !r.proven.Before(mark) }
 
-// ShownAfter returns the time of the newest heartbeat that the watch has shown. ok reports whether it is at mark or
+// ShownAfter returns the time of the newest heartbeat that the watch has shown. ok reports whether that time is mark or
 // later.
 func (r *Reads) ShownAfter(mark time.Time) (at time.Time, ok bool) {
 	return r.shown, !r.shown.Before(mark)
 }
 
-// ProvenAt returns the earliest time at which it is proven that a node sent no heartbeat until mark, unless new
-// events arrive. The watch has shown other nodes' heartbeats since, or a read has shown no newer renewal. If the API
-// server answers but cannot read from etcd, no node can have renewed. ok is false while the watch is behind.
+// ProvenAt returns the earliest time at which the silence of a node until mark is proven, if no further events arrive.
+// The proof is a later heartbeat of another node on the watch, or a later read that shows no newer renewal. If the API
+// server answers but cannot read from etcd, no node can have renewed. ok is false while the watch has not shown a
+// renewal that a read has shown.
 func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
 	at = mark.Add(unaskedWait)
 	switch {
@@ -112,7 +116,7 @@ func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
 	case r.asking:
 		return r.asked.Add(AskEvery), true
 	case !r.asked.IsZero() && at.Before(r.asked.Add(AskEvery+unaskedWait)):
-		return r.asked.Add(AskEvery + unaskedWait), true // wait for the next read, which starts before that
+		return r.asked.Add(AskEvery + unaskedWait), true // the next read starts before this time
 	}
 	return at, true
 }
@@ -149,7 +153,7 @@ func (r *Reads) Apply(e event.Event, servers int) {
 // servers, the others may reach etcd.
 //
 // An API server that throttles kubeflap proves nothing, and neither does a proxy that answers in its place. If kubeflap
-// has no permission to read Leases, the result is the same as without direct reads.
+// has no permission to read Leases, the answer counts, so that the result is the same as without direct reads.
 func saysOfNodes(reason event.Reason, servers int) bool {
 	switch reason {
 	case "", event.ReasonForbidden:

@@ -3,25 +3,26 @@ package rhythm
 
 import "time"
 
-// Shortest is the shortest interval that counts. A shorter one comes from a heartbeat that was written twice.
+// Shortest is the shortest interval that counts. A shorter interval comes from a heartbeat that was written twice.
 const Shortest = time.Second
 
 const (
-	// regularAfter is the number of intervals that must agree in a row. regularMost is larger, so that a few
+	// An interval that agrees with the previous ones adds one to a count, and an irregular interval subtracts one.
+	// regularAfter is the count that a rhythm requires. regularMost is the maximum count. It is larger, so that a few
 	// irregular intervals do not end a rhythm.
 	regularAfter = 4
 	regularMost  = 8
 )
 
-// Rhythm measures the interval of a regular event. A Rhythm must contain only one kind of heartbeat. A slow kubelet has
-// no rhythm.
+// Rhythm measures the interval of a regular event. A Rhythm must contain only one kind of heartbeat. The heartbeats of
+// a slow kubelet may have no regular interval.
 type Rhythm struct {
 	every  time.Duration
 	agreed uint8
 }
 
 // Learn adds an interval, and reports whether Known changed. Intervals agree if they differ by at most one second or
-// a tenth, because lastHeartbeatTime has full seconds.
+// 10 %, whichever is larger, because lastHeartbeatTime is in whole seconds.
 func (r *Rhythm) Learn(d time.Duration) bool {
 	was := r.Known()
 	switch diff := d - r.every; {

@@ -2,15 +2,15 @@ package rhythm
 
 import "time"
 
-// Without a Lease watch, status reports are the heartbeats. A cluster without Leases also makes the node controller use
-// them.
+// Without a Lease watch, kubeflap uses status reports as heartbeats. In a cluster without Leases, the node controller
+// does so, too.
 //
 // A kubelet reports a changed status every 10 s, but an unchanged status only every 5 min (kubelet,
-// nodeStatusUpdateFrequency and nodeStatusReportFrequency). Without Leases, it reports every 10 s. So a silence only
-// counts if the node's reports were steady before.
+// nodeStatusUpdateFrequency and nodeStatusReportFrequency). In a cluster without Leases, a kubelet reports even an
+// unchanged status every 10 s. So a silence only counts if the node's reports were steady before.
 //
-// If Leases exist and kubeflap has no permission to watch them, a busy node may simply have become idle. Its silence
-// counts once the node controller has set it to Unknown.
+// If Leases exist but kubeflap has no permission to watch them, a silent node may simply have become idle. Its silence
+// only counts once the node controller has set the node to Unknown.
 const (
 	// steadyWithin is the longest interval between steady reports. Like a renewal, a report can be delayed.
 	steadyWithin = 11500 * time.Millisecond

@@ -10,8 +10,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/queue"
 )
 
-// keepFor is the time for which counts are kept after the last member of a namespace is gone, so that counters continue
-// if a workload is deleted and recreated, or scaled to zero and back.
+// keepFor is the time for which counts are kept after a namespace has lost its last member, such as a pod. Counters
+// thus continue if a workload is deleted and recreated, or scaled to zero and back.
 const keepFor = time.Hour
 
 // Namespace holds the counts of one namespace.
@@ -25,7 +25,7 @@ type Namespace[T any] struct {
 // Totals holds the counts of all namespaces that have members or had one in the last hour.
 type Totals[T any] struct {
 	all map[string]*Namespace[T]
-	// sorted is sorted by name. It is nil after a namespace was added or dropped.
+	// sorted holds the namespaces, sorted by name. It is nil after a namespace has been added or dropped.
 	sorted  []*Namespace[T]
 	emptied queue.Queue[emptied[T]]
 }

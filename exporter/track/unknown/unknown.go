@@ -6,27 +6,27 @@ import "time"
 
 const (
 	// seenByController is the age from which the node controller must have seen a heartbeat: one monitor period (5 s)
-	// and the delivery.
+	// plus the delivery time.
 	seenByController = 7 * time.Second
 	// delivery is the longest time from lastTransitionTime to the arrival of a mark if the clocks agree.
-	// lastTransitionTime has whole seconds.
+	// lastTransitionTime is in whole seconds.
 	delivery = 2 * time.Second
 )
 
 // Mark is a change of Ready to Unknown by the node controller.
 type Mark struct {
-	// Seen is the arrival time. Transition is lastTransitionTime according to the controller's clock, in whole
-	// seconds.
+	// Seen is the arrival time. Transition is lastTransitionTime by the controller's clock, in whole seconds.
 	Seen, Transition time.Time
 	// Delay is the shortest known time from a controller timestamp to the arrival of the write. It includes the
-	// difference of the clocks.
+	// difference between the clocks.
 	Delay time.Duration
 	// DelayKnown reports whether Delay was measured.
 	DelayKnown bool
 }
 
-// between returns the limits of the time of the mark by kubeflap's clock. The write can hang while heartbeats arrive,
-// so the mark can be much older than its arrival.
+// between returns the earliest and the latest possible time of the mark, by kubeflap's clock. known is false if the
+// clocks differ too much to determine the two times. The write can hang while heartbeats arrive, so the mark can be
+// much older than its arrival.
 func (m Mark) between() (earliest, latest time.Time, known bool) {
 	if !m.DelayKnown {
 		return m.Seen, m.Seen, m.Seen.Sub(m.Transition).Abs() <= delivery
@@ -39,9 +39,9 @@ func (m Mark) between() (earliest, latest time.Time, known bool) {
 	return earliest, latest, earliest.Sub(m.Seen) <= delivery
 }
 
-// Age returns the age, at the mark, of the newest heartbeat that the node controller must have seen. heartbeats
-// starts with the newest one. Age returns 0 if that age is unknown: the clocks differ, the write was delayed, or the
-// heartbeat is older than since.
+// Age returns the age that a heartbeat had at the time of the mark: the newest heartbeat that the node controller must
+// have seen. heartbeats starts with the newest heartbeat. Age returns 0 if the age is unknown: the clocks differ, the
+// write was delayed, or the heartbeat is older than since.
 func (m Mark) Age(heartbeats []time.Time, since time.Time) time.Duration {
 	earliest, latest, known := m.between()
 	if !known {

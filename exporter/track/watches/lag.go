@@ -13,15 +13,15 @@ const (
 	// in LagWait.
 	lagBucket  = 50 * time.Millisecond
 	lagBuckets = int(LagWait / lagBucket)
-	// lagNoticed is the smallest lag that counts. Connections are read in batches, so hundredths of a second are
-	// normal.
+	// lagNoticed is the smallest lag that counts. Connections are read in batches, so a lag of some hundredths of a
+	// second is normal.
 	lagNoticed = 300 * time.Millisecond
-	// lagRemembered is the time that a watch is assumed to lag after a lag was noticed.
+	// lagRemembered is the time for which a watch is assumed to lag after a lag was noticed.
 	lagRemembered = 5 * time.Minute
 )
 
 // lags detects watches that lag behind the others. The API server numbers all writes in the order in which etcd
-// accepted them. So a watch lags if it shows a write after another watch has shown a later one.
+// accepted them. So a watch lags if it shows a write after another watch has shown a later write.
 //
 // The API does not guarantee that versions of different resources are comparable. If they are not, a lost address
 // merely waits longer for evidence than necessary.

@@ -20,13 +20,14 @@ type Watch struct {
 	LastEvent   time.Time
 	// Blind is the total time without a working watch.
 	Blind time.Duration
-	// Since is the time at which the watch stopped working, and Reason is the cause. Both are zero while it works.
-	// Before the first list, Since is the time of the first event.
+	// Since is the time at which the watch stopped working, and Reason is the cause. Both are zero while the watch
+	// works. Before the first list, Since is the time of the first event.
 	Since  time.Time
 	Reason event.Reason
 }
 
-// unreadyAfter is the longest break of a watch that leaves kubeflap ready. Replacing an API server takes less time.
+// unreadyAfter is the longest break of a watch during which kubeflap stays ready. Replacing an API server takes less
+// time.
 const unreadyAfter = time.Minute
 
 // All appends the state of each resource's watch to into and returns the extended slice.
@@ -34,9 +35,9 @@ func (w *Watches) All(into []Watch) []Watch {
 	return w.matching(into, func(*state) bool { return true })
 }
 
-// Unwatched returns the watches that currently show nothing although the resource exists: it is forbidden or not listed
-// yet, or its watch is broken. It excludes resources that the cluster does not have: without Leases, for example,
-// status reports are the heartbeats.
+// Unwatched returns the watches that currently show nothing although the resource exists. Either the resource is
+// forbidden or not listed yet, or the watch is broken. Unwatched excludes resources that the cluster does not have. For
+// example, a cluster without Leases uses status reports as heartbeats.
 func (w *Watches) Unwatched() []Watch {
 	return w.matching(nil, func(s *state) bool {
 		absent := s.missing && s.reason == event.ReasonAbsent
@@ -44,8 +45,9 @@ func (w *Watches) Unwatched() []Watch {
 	})
 }
 
-// Unready returns the watches that make kubeflap not ready: their resources are not listed yet, or they have been
-// broken for longer than unreadyAfter. It excludes resources that can never be watched, because waiting does not help.
+// Unready returns the watches that make kubeflap not ready. Either the resource is not listed yet, or the watch has
+// been broken for longer than unreadyAfter. Unready excludes resources that were never listed because they cannot be
+// watched: waiting does not help.
 func (w *Watches) Unready() []Watch {
 	return w.matching(nil, func(s *state) bool { return !s.synced && !s.missing || s.brokenFor(w.now) > unreadyAfter })
 }
@@ -91,8 +93,8 @@ func (s *state) blindAsOf(t time.Time) time.Duration {
 	return s.blind + t.Sub(s.downSince)
 }
 
-// brokenSince returns the time at which the watch stopped working, or zero. If a watch was rejected without a break,
-// this is its last sign of life.
+// brokenSince returns the time at which the watch stopped working, or zero. For a watch that was rejected without a
+// break, brokenSince returns the time of the last sign of life.
 func (s *state) brokenSince() time.Time {
 	if !s.downSince.IsZero() || !s.synced || s.up {
 		return s.downSince

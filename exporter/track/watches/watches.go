@@ -1,5 +1,5 @@
-// Package watches keeps the state of the watch of each resource, and the time of the event stream. It reads no clock:
-// events and queries supply the time.
+// Package watches keeps the state of each resource's watch, and the current time. The package reads no clock: events
+// and queries supply the time.
 package watches
 
 import (
@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// tolerance is the longest break of a watch that is ignored. The API server ends a watch every 5 to 10 minutes
-	// (client-go, Reflector). The watch then continues from the same resource version within milliseconds.
+	// tolerance is the length below which a break of a watch is ignored. The API server ends a watch every 5 to
+	// 10 minutes (client-go, Reflector). The watch then continues from the same resource version within milliseconds.
 	tolerance = time.Second
 	// catchUp is the time that a restored watch may need to deliver the events that it missed.
 	catchUp = 2 * time.Second
@@ -31,9 +31,9 @@ type Watches struct {
 
 // state describes one watch.
 type state struct {
-	// generation is the number of the newest list. An object that is missing in the newest list no longer exists.
+	// generation is the number of the newest list. An object that is missing from the newest list no longer exists.
 	generation uint32
-	// synced is set when the first list is complete. synchronised is the time of that list.
+	// synced is set when the first list is complete. synchronised is the time at which that list was complete.
 	synced       bool
 	synchronised time.Time
 	up           bool
@@ -116,7 +116,7 @@ func (w *Watches) Unavailable(e event.Event) {
 	s.missing, s.up, s.reason = true, false, e.Reason
 }
 
-// Broke records that a watch broke, and reports whether it worked until then.
+// Broke records that a watch broke, and reports whether the watch worked until then.
 func (w *Watches) Broke(e event.Event) bool {
 	s := &w.state[e.Kind]
 	if e.Reason != event.ReasonEnded {
@@ -205,7 +205,7 @@ func (w *Watches) Absent(k event.Kind) bool {
 func (w *Watches) DownSince(k event.Kind) time.Time { return w.state[k].downSince }
 
 // Live reports whether events arrive without delay. A restored watch first delivers all missed events at once, and is
-// not live until then.
+// only live afterwards.
 func (w *Watches) Live(k event.Kind, t time.Time) bool { return w.state[k].live(t) }
 
 func (s *state) live(t time.Time) bool { return s.up && !t.Before(LiveFrom(s.resumed)) }

@@ -23,11 +23,12 @@ const (
 	foreigner
 )
 
-// foreign holds an object's addresses that are foreign if the Service has a selector.
+// foreign holds an object's addresses that neither Kubernetes nor a known manager wrote. They only count as foreign if
+// the Service has a selector.
 type foreign struct {
 	addresses []event.UID
 	ready     int
-	// object describes the object with its manager or writer. version is the resourceVersion at which the addresses
+	// object names the object and its manager or writer. version is the object's resourceVersion when the addresses
 	// appeared.
 	object, version string
 	// reported is set if the addresses were reported as foreign.
@@ -35,7 +36,7 @@ type foreign struct {
 }
 
 // inSlice records a slice's kind of writer and its foreign addresses. A foreign manager manages the whole slice, so all
-// of its addresses are foreign.
+// addresses in the slice are foreign.
 func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 	switch {
 	case h.Controlled, h.Mirrored:
@@ -55,10 +56,10 @@ func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 	}
 }
 
-// inEndpoints records the writer of Endpoints and their foreign addresses. While the manager is the same, these are the
-// addresses without a pod. If another, unknown manager writes the object, they are the addresses that it added or made
-// ready. An unknown name alone proves nothing, because a distribution may have renamed the controller. before holds the
-// previous addresses.
+// inEndpoints records the writer of an Endpoints object, and the object's foreign addresses. While the writer stays the
+// same, the addresses without a targetRef are foreign. If another, unknown writer writes the object, the addresses that
+// this writer added or made ready are foreign. An unknown name alone proves nothing, because a distribution may have
+// renamed the controller. before holds the object's previous addresses.
 func (x *Writers) inEndpoints(h *Source, o *event.Endpoints, before []addresses.Entry) {
 	was := h.keeper
 	h.keeper = unproven
@@ -140,12 +141,12 @@ func (h *Source) noteForeign(held []event.Address, isForeign func(*event.Address
 	case h.foreign != nil:
 		h.foreign.object, h.foreign.version, h.foreign.reported = was.object, was.version, was.reported
 	case was.reported:
-		// The next check reports the end.
+		// The next check reports that the object has no foreign addresses left.
 		h.foreign = &foreign{object: was.object, reported: true}
 	}
 }
 
-// keptBy names an object's manager by its label, or else by its field manager.
+// keptBy describes who manages an object: the manager in the object's label, or else the field manager that wrote it.
 func keptBy(manager, writer string) string {
 	switch {
 	case manager != "":
@@ -164,7 +165,7 @@ func (x *Writers) checkForeign(s Service, t time.Time) {
 		if f == nil {
 			continue
 		}
-		// Manual Endpoints are a conflict if the selector matches no pod. The Service's owner can resolve it.
+		// If the selector matches no pod, manually managed Endpoints are reported as a selector conflict instead.
 		is := s.Exists() && s.HasSelector() && len(f.addresses) > 0 && (h.Kind != event.KindEndpoints || !InConflict(s))
 		switch {
 		case is && !f.reported:
@@ -181,7 +182,7 @@ func (x *Writers) checkForeign(s Service, t time.Time) {
 	}
 }
 
-// emptied reports whether somebody applied addresses that no longer exist.
+// emptied reports whether Endpoints are empty although somebody had applied addresses to them.
 func (x *Writers) emptied(o *event.Endpoints) bool {
 	other := o.OtherWriter != "" && !x.known[o.OtherWriter] && !event.IsControllerManager(o.OtherWriter)
 	return len(o.Addresses) == 0 && (o.LastApplied || other)
@@ -193,8 +194,8 @@ func IsForeign(s Service, h *Source) bool { return h.keeper == foreigner && s.Ha
 // IsKnown reports whether the source has a known manager.
 func (h *Source) IsKnown() bool { return h.keeper == knownManager }
 
-// ForeignAddresses returns the number of distinct foreign addresses of a Service with a selector. Without a selector no
-// address is foreign, because no Kubernetes controller writes addresses.
+// ForeignAddresses returns the number of distinct foreign addresses of a Service with a selector. Without a selector,
+// no address is foreign, because no Kubernetes controller writes the Service's addresses.
 func ForeignAddresses(s Service) int {
 	if !s.HasSelector() {
 		return 0

@@ -10,19 +10,20 @@ import (
 // manual counts a Service's manually managed addresses, which have no targetRef and are not derived from a pod by a
 // controller.
 type manual struct {
-	// endpoints counts the addresses in the Endpoints object, slices the addresses in slices of Kubernetes controllers,
-	// and others the addresses in other slices.
+	// endpoints counts the addresses in the Endpoints object. slices counts the addresses in slices of Kubernetes
+	// controllers. others counts the addresses in other slices.
 	endpoints, slices, others int
 	// ever is set if the Service has had such addresses. cleared is set if they were removed while the Service had a
-	// selector, and no pod has matched it since. conflict is set if a conflict was reported.
+	// selector, and the selector has matched no pod since. conflict is set if a conflict was reported.
 	ever, cleared, conflict bool
-	// These fields count the removals of all addresses, with and without a selector.
+	// resetsWithSelector and resetsSelectorless count the resets while the Service had a selector and while it had
+	// none. A reset is the removal of all such addresses.
 	resetsWithSelector, resetsSelectorless uint64
 }
 
 // Manual is the reported state of manually managed addresses.
 type Manual struct {
-	// Ever reports whether the Service has or had such addresses.
+	// Ever reports whether the Service has or had manually managed addresses.
 	Ever                                   bool
 	ResetsWithSelector, ResetsSelectorless uint64
 }
@@ -63,7 +64,7 @@ func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	s.Subtract(h)
 	h.manual, h.managed, h.other = written, len(held)-written, h.Kind == event.KindEndpointSlice && !h.Controlled && !h.Mirrored
 	if h.Mirrored && x.watches.IsSynced(event.KindEndpoints) {
-		h.manual = 0 // the mirrored Endpoints are watched themselves
+		h.manual = 0 // these addresses are counted in the Endpoints object
 		before.manual = s.manual.in(h.Kind, selector)
 	}
 	s.Add(h)
@@ -76,7 +77,8 @@ func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	x.Check(c.Service, c.At)
 }
 
-// CompareSlices detects a reset in relisted slices. Addresses in mirrors are counted in Endpoints.
+// CompareSlices detects a reset in relisted slices. before holds the counts before the list. Addresses in slices that
+// mirror Endpoints are counted in the Endpoints object instead.
 func (x *Writers) CompareSlices(c Change, before Tally) {
 	if c.Service.Exists() {
 		x.compare(c, before, c.Service.Writers().tallyOf(event.KindEndpointSlice, c.Service.HasSelector()), false)
@@ -84,7 +86,8 @@ func (x *Writers) CompareSlices(c Change, before Tally) {
 	x.Check(c.Service, c.At)
 }
 
-// Tally counts a Service's addresses: manual ones in one resource, and those with a pod in both resources.
+// Tally counts a Service's addresses. manual counts the manually managed addresses in one resource, Endpoints or
+// slices. managed counts the addresses with a targetRef in both resources.
 type Tally struct{ manual, managed int }
 
 // TallyOfSlices counts a Service's addresses for CompareSlices.
@@ -97,7 +100,7 @@ func (s *Set) tallyOf(k event.Kind, selector bool) Tally {
 }
 
 // compare detects a reset, or the return of removed addresses. If the selector matches pods, or did so until now, the
-// removal is not a reset: the addresses were foreign, and a user or a controller has corrected them.
+// removal is not a reset: the manually managed addresses were foreign, and a user or a controller has removed them.
 func (x *Writers) compare(c Change, before, now Tally, inEndpoints bool) {
 	s, selector := c.Service.Writers(), c.Service.HasSelector()
 	switch {
@@ -118,9 +121,9 @@ func (x *Writers) compare(c Change, before, now Tally, inEndpoints bool) {
 	}
 }
 
-// in returns the number of addresses in a resource. If the Service has a selector, it excludes slices that no
-// Kubernetes controller manages, because their addresses are foreign or belong to a known manager, and no controller
-// removes them.
+// in returns the number of manually managed addresses in a resource. If the Service has a selector, the number excludes
+// slices that no Kubernetes controller manages. Their addresses are foreign or belong to a known manager, and no
+// Kubernetes controller removes them.
 func (m *manual) in(k event.Kind, selector bool) int {
 	switch {
 	case k == event.KindEndpoints:
@@ -142,9 +145,10 @@ func (m *manual) of(h *Source) *int {
 	return &m.slices
 }
 
-// InConflict reports whether the endpoints controller has cleared the manually managed Endpoints of a Service, or will do so
-// at the next sync. The reason is a selector that matches no pod (endpoints controller, syncService). The controller does
-// not change manually managed slices. If pods match the selector, manually managed addresses are foreign instead.
+// InConflict reports whether a Service has manually managed Endpoints and a selector that matches no pod. The endpoints
+// controller has cleared these Endpoints, or will clear them at the next sync (endpoints controller, syncService). The
+// controller does not change manually managed slices. If pods match the selector, manually managed addresses are
+// foreign instead.
 func InConflict(s Service) bool {
 	w := s.Writers()
 	return s.HasSelector() && (w.manual.endpoints > 0 && w.managed == 0 || w.manual.cleared)

@@ -17,22 +17,23 @@ type write struct {
 	addresses          []event.Address
 }
 
-// written is a state of an object's addresses with its writer.
+// written is one state of an object's addresses: the writer, a hash of the addresses, and the time of the write.
 type written struct {
 	writer    string
 	addresses uint64
 	at        time.Time
 }
 
-// rivals holds the last two states of an object's addresses by different writers.
+// rivals holds the last two states of an object's addresses that different writers wrote.
 type rivals struct {
 	before, last written
 	// undone counts consecutive writes that restored their writer's previous state.
 	undone int
 }
 
-// compete detects two writers that undo each other's changes to a Service without a selector. One writer is legitimate
-// there, and so is a second writer that corrects the first. They only compete if each has undone a change of the other.
+// compete detects two writers that undo each other's changes to a Service without a selector. Such a Service
+// legitimately has one writer, or a second writer that corrects the first. The two only compete if each has undone a
+// change of the other.
 func (x *Writers) compete(s Service, h *Source, e event.Event, w write) {
 	name := rivalOf(w.writer)
 	if name == "" || h.Mirrored || h.Controlled || s.HasSelector() || !s.Exists() {
@@ -73,7 +74,7 @@ func rivalOf(manager string) string {
 	return manager
 }
 
-// hashOf returns a hash of addresses and their readiness that does not depend on their order.
+// hashOf returns a hash of addresses and their readiness. The hash does not depend on the order of the addresses.
 func hashOf(held []event.Address) uint64 {
 	sum := uint64(len(held))
 	for i := range held {

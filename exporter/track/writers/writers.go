@@ -13,7 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Service lists the methods of a Service that writers call.
+// Service lists the methods of a Service that this package calls.
 type Service interface {
 	losses.Service
 	UID() event.UID
@@ -21,7 +21,7 @@ type Service interface {
 	Writers() *Set
 }
 
-// Set holds the writers of one Service's addresses. The zero value has none.
+// Set holds the writers of one Service's addresses. The zero value has no writers.
 type Set struct {
 	// sources hold the Service's addresses.
 	sources []*Source
@@ -33,11 +33,12 @@ type Set struct {
 // Source describes the writers of one slice or Endpoints object.
 type Source struct {
 	Kind event.Kind
-	// Mirrored is true for a slice that mirrors Endpoints, Controlled for a slice of the EndpointSlice controller.
+	// Mirrored is set for a slice that mirrors Endpoints. Controlled is set for a slice of the EndpointSlice
+	// controller.
 	Mirrored, Controlled bool
 
-	// writer is a hash of the field manager that first wrote the addresses. newest is a hash of the latest field
-	// manager, or 0 if unknown.
+	// writer is a hash of the field manager that first wrote the addresses, or of managerName once that controller has
+	// written them. newest is a hash of the field manager of the latest write, or 0 if unknown.
 	writer, newest uint64
 	// manual counts the addresses without a targetRef, and managed counts the addresses with a targetRef. other is set
 	// for a slice that no Kubernetes controller manages.
@@ -45,17 +46,18 @@ type Source struct {
 	other           bool
 	// version is the resourceVersion at which manually managed addresses appeared in Endpoints.
 	version string
-	// keeper is the kind of writer. foreign holds the addresses that are foreign if the Service has a selector, or is
-	// nil.
+	// keeper is the kind of writer. foreign holds the addresses of a foreign writer, or is nil. They only count as
+	// foreign if the Service has a selector.
 	keeper  keeper
 	foreign *foreign
-	// own holds the addresses of Endpoints and their readiness before a foreign writer changed them, or nil.
+	// own holds, for each address in Endpoints, whether the address was ready before a foreign writer changed the
+	// object. It is nil if no foreign writer did so.
 	own map[event.UID]bool
-	// withdrawn describes the addresses that the foreign writer removed, or is nil.
+	// withdrawn describes the addresses that a foreign writer removed, or is nil.
 	withdrawn *withdrawn
 	// were holds the addresses that had been reported as foreign before the newest event.
 	were []event.UID
-	// rivals holds the last writes to a Service without a selector, or is nil.
+	// rivals holds the last writes by different writers to a Service without a selector, or is nil.
 	rivals *rivals
 	// overwritten is true for Endpoints that have been empty since they were first seen, although somebody had applied
 	// addresses to them.
@@ -69,8 +71,8 @@ func OfSlice() Source { return Source{Kind: event.KindEndpointSlice} }
 func OfEndpoints() Source { return Source{Kind: event.KindEndpoints, overwritten: true} }
 
 const (
-	// managerName is the field manager of the controllers that write slices and Endpoints, unless a distribution has renamed
-	// it.
+	// managerName is the field manager of the controllers that write slices and Endpoints, unless a distribution has
+	// renamed it.
 	managerName         = "kube-controller-manager"
 	sliceController     = "endpointslice-controller.k8s.io"
 	mirroringController = "endpointslicemirroring-controller.k8s.io"
@@ -84,7 +86,7 @@ type Writers struct {
 	known map[string]bool
 }
 
-// New returns Writers that trust the given managers and those that event.IsSliceManager knows.
+// New returns Writers that trust the given managers and the managers that event.IsSliceManager recognizes.
 func New(watches *watches.Watches, losses *losses.Losses, known []string) *Writers {
 	x := &Writers{watches: watches, losses: losses, known: map[string]bool{}}
 	for _, name := range known {
@@ -111,9 +113,9 @@ func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.End
 	h.overwritten = h.overwritten && x.emptied(o)
 }
 
-// noteWriter records an object's writer. If the writer changes, somebody has edited a controller's object. This only
-// matters for the resource from which address states are read. A placeholder without addresses has no writer. The
-// controller itself, under its usual name, never counts as another writer.
+// noteWriter records an object's writer. If the writer changes, somebody has edited a controller's object. Such an edit
+// only matters in read, the resource from which address states are read. writer is empty for a placeholder slice, which
+// has no addresses. The controller itself, under its usual name, never counts as another writer.
 func noteWriter(s Service, h *Source, e event.Event, writer string, read event.Kind) {
 	h.newest = 0
 	if writer == "" {
@@ -129,8 +131,8 @@ func noteWriter(s Service, h *Source, e event.Event, writer string, read event.K
 	}
 }
 
-// Leaves records that a source is about to leave its Service. This only matters if the source was deleted, and address
-// states are read from its resource.
+// Leaves records that a source is about to leave its Service. read is the resource from which address states are read.
+// The departure only matters if the source belongs to that resource and was deleted.
 func Leaves(s Service, h *Source, e event.Event, read event.Kind) {
 	h.keepForeign()
 	switch {
@@ -154,8 +156,8 @@ func (x *Writers) Left(s Service, h *Source, t time.Time) {
 	}
 }
 
-// Steady reports whether each of the Service's objects has had only one manager since it was first seen. Mirrors do not
-// count, because they contain another object's addresses.
+// Steady reports whether the Service has objects, and the latest write of each came from the object's first writer.
+// Slices that mirror Endpoints do not count, because they contain another object's addresses.
 func (s *Set) Steady() bool {
 	steady := false
 	for _, h := range s.sources {
