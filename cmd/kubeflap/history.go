@@ -62,16 +62,19 @@ type history struct {
 // openHistory reads the incidents of earlier processes. If it cannot read them, kubeflap runs without them, and saves no
 // incidents until it can read the file, because saving would delete them.
 func openHistory(dir string, size int, earlier coverage.State, current *correlate.Log, logger *slog.Logger) *history {
-	file, saved, err := journal.Open(filepath.Join(dir, incidentsFile), size)
+	path := filepath.Join(dir, incidentsFile)
+	stopped := journal.LastSave(path)
+	file, saved, err := journal.Open(path, size)
 	if err != nil {
 		logger.Error("cannot read the incidents of earlier processes, continuing without them", "err", err)
 	}
 	if len(saved) > 0 {
 		logger.Info("loaded the incidents of earlier processes", "incidents", len(saved), "directory", dir)
 	}
-	stopped := flightrecorder.LastWrite(dir)
-	if earlier.AsOf.After(stopped) {
-		stopped = earlier.AsOf
+	for _, t := range []time.Time{flightrecorder.LastWrite(dir), earlier.AsOf} {
+		if t.After(stopped) {
+			stopped = t
+		}
 	}
 	return &history{
 		Archive: archive.New(saved, stopped), journal: file, size: size, logger: logger,

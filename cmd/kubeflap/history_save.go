@@ -119,6 +119,11 @@ func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 	all := at.Sub(h.saved).Abs() >= saveSame
 	if job := h.changed(at, covered, all); all || len(job.incidents) > 0 {
 		h.save(at, job.incidents, job.coverage) // this includes incidents that could not be saved before
+		return
+	}
+	select {
+	case h.jobs <- saveJob{at: at, done: make(chan struct{})}: // the next process then knows when this one ended
+	default:
 	}
 }
 

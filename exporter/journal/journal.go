@@ -57,7 +57,7 @@ type Journal struct {
 // skips lines that cannot be parsed, because the process may have been killed while writing them. Nothing is written
 // before the first Save.
 func Open(path string, size int) (*Journal, []archive.Saved, error) {
-	j := &Journal{path: path, size: size, pending: map[string]archive.Saved{}, lock: flock.New(path+".lock", flock.SetPermissions(0o600))}
+	j := &Journal{path: path, size: size, pending: map[string]archive.Saved{}, lock: flock.New(lockOf(path), flock.SetPermissions(0o600))}
 	saved, displaced, err := load(path, size)
 	j.displaced = displaced
 	return j, saved, err
@@ -163,19 +163,36 @@ func newest(all []archive.Saved, size int) (kept, dropped []archive.Saved) {
 }
 
 // Save writes the state of incidents at a time. If it returns nil, they are in the file. Otherwise the next Save
-// retries.
+// retries. Without incidents, it only records that the process was still running at this time.
 func (j *Journal) Save(at time.Time, incidents ...incident.Incident) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, x := range incidents {
 		j.pending[x.ID] = archive.Saved{Time: at.UTC(), Incident: x}
 	}
-	if len(j.pending) == 0 {
-		return nil
+	if len(j.pending) > 0 {
+		if j.err = j.write(); j.err != nil {
+			return j.err
+		}
 	}
-	j.err = j.write()
-	return j.err
+	if j.file != nil {
+		// The time is only an improvement: without it, the last write tells roughly when the process ended.
+		_ = os.Chtimes(lockOf(j.path), at, at)
+	}
+	return nil
 }
+
+// LastSave returns the time of the last Save to a file, or zero if it is unknown.
+func LastSave(path string) time.Time {
+	info, err := os.Stat(lockOf(path))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// lockOf returns the path of the lock file. Its modification time is the time of the last Save.
+func lockOf(path string) string { return path + ".lock" }
 
 // Err returns the error of the last Save, or nil.
 func (j *Journal) Err() error {

@@ -89,9 +89,9 @@ func (s *Silence) Lasted(now time.Time) time.Duration {
 }
 
 // Explained reports whether the silence has a known cause on its own node: an announced departure, a reboot, another
-// kubelet version, a kubelet that is not ready, or a clock that was set back.
+// kubelet version, or a clock that was set back.
 func (s *Silence) Explained() bool {
-	return s.Announced != "" || s.Rebooted || s.Upgraded || s.NotReady || s.ClockBack > 0
+	return s.Announced != "" || s.Rebooted || s.Upgraded || s.ClockBack > 0
 }
 
 // SetBackTogether returns the silences of nodes whose clocks were set back together. The silences began after t and

@@ -54,8 +54,6 @@ type Silence struct {
 	// ClockBack is the step by which the node's clock was set back, or 0. After such a step, the node's heartbeats do
 	// not count for a while.
 	ClockBack time.Duration
-	// NotReady reports whether the node's own kubelet reported not ready while no heartbeat was late.
-	NotReady bool
 	// Labels holds the node's labels that other nodes may share. It is nil if unknown.
 	Labels []transition.NodeLabel
 	// Judgement is the decision about the silence, or nil if there is none yet.

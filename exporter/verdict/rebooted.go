@@ -10,7 +10,7 @@ import (
 func rebooted(f *NodeLoss) (Answer, string) {
 	n := f.each(func(s *Silence) bool { return s.Rebooted })
 	deleted := f.each((*Silence).isDeleted)
-	away := f.each(func(s *Silence) bool { return s.Ended.IsZero() && !s.NotReady }) - deleted
+	away := f.each(func(s *Silence) bool { return s.Ended.IsZero() }) - deleted
 	switch {
 	case len(f.Silences) > 0 && n == len(f.Silences):
 		return Yes, nodesText(f.Silences) + " reported another bootID after the silence"

@@ -146,25 +146,39 @@ func (a *Archive) Ended(t time.Time) (ended []incident.Incident) {
 // end ends a past incident that no current incident continues.
 func (p *past) end(watching time.Time) {
 	p.open = false
-	unseen := false
-	switch seen := p.lastRecovery(); {
-	case !p.End.IsZero():
-	case !seen.IsZero():
-		p.End = seen
-	default:
-		p.End, unseen = watching, true
-		p.Evidence = append(p.Evidence, incident.Evidence{
-			Time: watching, Until: watching, Count: 1,
-			Text: "everything had recovered when kubeflap watched again. The incident ended " + between(p.stopped, watching),
-		})
+	if p.End.IsZero() {
+		if p.End = p.lastRecovery(); p.End.IsZero() {
+			p.recoverUnseen(watching)
+		}
 	}
 	if p.End.Before(p.Start) {
 		p.End = p.Start // the clock was set back
 	}
 	p.Incident = p.asOf(p.End)
 	p.State, p.standing = incident.StateEnded, nil
-	if unseen {
-		p.Summary = strings.TrimSuffix(p.Summary, ".") + ". It ended while kubeflap was not watching, " + between(p.stopped, watching) + "."
+	p.endedUnseen(&p.Incident)
+}
+
+// recoverUnseen records that everything had recovered when kubeflap watched again.
+func (p *past) recoverUnseen(watching time.Time) {
+	p.State, p.End = incident.StateRecovered, watching
+	p.Evidence = append(slices.Clone(p.Evidence), incident.Evidence{
+		Time: watching, Until: watching, Count: 1,
+		Text: "everything had recovered when kubeflap watched again. The incident ended " + between(p.stopped, watching),
+	})
+}
+
+// endedUnseen adds a sentence to the summary if the incident ended while kubeflap was not watching: its end is then that
+// of a timeline span.
+func (p *past) endedUnseen(x *incident.Incident) {
+	for _, s := range x.Timeline {
+		if s.Track != incident.TrackBlind || x.End.IsZero() || !s.End.Equal(x.End) {
+			continue
+		}
+		sentence := "It ended while kubeflap was not watching, " + between(s.Start, s.End) + "."
+		if !strings.HasSuffix(x.Summary, sentence) {
+			x.Summary = strings.TrimSuffix(x.Summary, ".") + ". " + sentence
+		}
 	}
 }
 

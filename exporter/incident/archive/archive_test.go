@@ -189,3 +189,37 @@ func TestHiddenIncidentsAreCounted(t *testing.T) {
 		}
 	}
 }
+
+// TestAnOutageThatEndedUnseen checks that an outage counts only until kubeflap stopped if the Service had a ready address
+// at the first look, although another lost address was still not ready.
+func TestAnOutageThatEndedUnseen(t *testing.T) {
+	a := restarted(nodeLost())
+	a.Watching(at(5))
+	web := ServiceName{"shop", "web"}
+	a.Look(at(5), &Cluster{Services: map[ServiceName]Lacking{web: {NotReady: 1}}})
+	a.Look(at(8), &Cluster{Services: map[ServiceName]Lacking{web: {NotReady: 1}}})
+	x := a.Join(at(8), nil, 500)[0]
+	if x.State != incident.StateRunning || x.Outages != 1 || x.OutageTime != 2*time.Minute || x.Services[0].Down || !x.Services[0].Inexact {
+		t.Errorf("got %s, %d outages, %s, %+v: want an outage from 12:01 to 12:03 in an incident that runs", x.State, x.Outages, x.OutageTime, x.Services)
+	}
+}
+
+// TestRecoveredUnseen checks that the incident has recovered from the first look on, and that another restart does not
+// change the time and the text.
+func TestRecoveredUnseen(t *testing.T) {
+	a := restarted(nodeLost())
+	a.Watching(at(5))
+	a.Look(at(5.01), &Cluster{})
+	x := a.Join(at(5.02), nil, 500)[0]
+	if x.State != incident.StateRecovered || !x.End.Equal(at(5)) || !strings.HasSuffix(x.Summary, ". It ended while kubeflap was not watching, between 12:03:00 and 12:05:00 UTC.") {
+		t.Fatalf("got %s, until %s, %q", x.State, x.End, x.Summary)
+	}
+	b := New([]Saved{{at(5.1), x}}, at(5.2))
+	b.Watching(at(5.3))
+	b.Look(at(5.3), &Cluster{})
+	b.Ended(at(8))
+	y := b.Join(at(8), nil, 500)[0]
+	if y.State != incident.StateEnded || !y.End.Equal(x.End) || y.Summary != x.Summary {
+		t.Errorf("after another restart: got %s, until %s, %q", y.State, y.End, y.Summary)
+	}
+}

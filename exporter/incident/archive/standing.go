@@ -42,8 +42,10 @@ type standing struct {
 	// call if inGap is set, otherwise the time at which kubeflap stopped.
 	down, inGap bool
 	began       time.Time
-	// upAt is the time at which the current process saw the end of the outage. It is zero if the outage is ongoing.
-	upAt time.Time
+	// lasted reports whether the current process has seen the outage. upAt is the time at which it saw the Service with a
+	// ready address, or zero if the outage is ongoing.
+	lasted bool
+	upAt   time.Time
 	// looked is set after the first call of look. notReady is the number of addresses that were not ready at that time.
 	looked   bool
 	notReady int
@@ -77,6 +79,7 @@ func (s *standing) lookAtOutage(t time.Time, lacks Lacking) {
 			s.down, s.inGap, s.began = true, true, t
 		}
 	}
+	s.lasted = s.lasted || lacks.All && s.upAt.IsZero()
 	if s.down && s.upAt.IsZero() && !lacks.All {
 		s.upAt = t
 	}
@@ -146,6 +149,9 @@ func (a *Archive) Look(t time.Time, c *Cluster) (changed []string) {
 			p.State, p.End = incident.StateRunning, time.Time{}
 		}
 		if was && !p.stands() {
+			if p.open && p.End.IsZero() && p.lastRecovery().IsZero() {
+				p.recoverUnseen(a.watching)
+			}
 			changed = append(changed, p.ID)
 		}
 	}
@@ -205,7 +211,7 @@ func (p *past) asOf(t time.Time) incident.Incident {
 			s.Outages++
 			x.Outages++
 		}
-		if !o.seen {
+		if !o.lasted {
 			continue
 		}
 		until := t
@@ -218,6 +224,7 @@ func (p *past) asOf(t time.Time) incident.Incident {
 	}
 	incident.SortServices(x.Services)
 	summarise(&x)
+	p.endedUnseen(&x)
 	return x
 }
 

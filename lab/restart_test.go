@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/compare"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+const (
+	// lasting is silent during all restarts, passing recovers while kubeflap is not running, and later becomes silent
+	// after the last restart.
+	lasting, passing, later = "node-2", "node-3", "node-4"
+	// ended is how long after the last recovery incidents end, with some time to spare.
+	ended = 4 * time.Minute
+	// apart is the largest difference in seconds between the times of two kubeflap processes.
+	apart = 2.0
+)
+
+// restarted is a cluster with two kubeflap instances. Only one of them is restarted. The other knows what it should
+// report.
+type restarted struct {
+	*whatIfCluster
+	t             *testing.T
+	ctx           context.Context
+	kept, witness *cluster.Process
+	// addresses of the restarted kubeflap and of the witness
+	keptURL, witnessURL string
+	// stopped and started limit the time in which passing recovered.
+	stopped, started time.Time
+}
+
+// lastingIncident is what must survive a restart.
+type lastingIncident struct {
+	ID, State, Cause, Verdict, Subject string
+	Also                               []string
+	Start                              time.Time
+	End                                *time.Time
+	Nodes                              []string
+	NodeTransitions                    int     `json:"node_transitions"`
+	AddressesLost                      int     `json:"addresses_lost"`
+	AddressesBack                      int     `json:"addresses_back"`
+	Outages                            int     `json:"outages"`
+	OutageSeconds                      float64 `json:"outage_seconds"`
+	Timeline                           []struct{ Lane string }
+	Considered                         []compare.Considered
+}
+
+// TestRestart kills and restarts a kubeflap with --data.dir while nodes are silent. It must report the same incidents as
+// an instance that was not restarted.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	r := startRestarted(t, buildKubeflap(t))
+	r.silence(lasting, passing)
+	r.must(poll.Sleep(r.ctx, 3*time.Second)) // kubeflap saves an incident within a second
+	r.kept.Stop()
+	r.stopped = time.Now()
+	r.recover(passing)
+	r.restart()
+	r.started = time.Now()
+	r.alike("while a node is still silent")
+
+	r.must(r.kept.Terminate(r.ctx))
+	r.restart()
+	r.alike("after the second restart")
+
+	r.silence(later)
+	r.recover(lasting, later)
+	r.must(poll.Until(r.ctx, ended, "all incidents to end", func(ctx context.Context) error {
+		return errors.Join(allEnded(r.incidents(ctx, r.witnessURL)), allEnded(r.incidents(ctx, r.keptURL)))
+	}))
+	r.alike("after the end")
+}
+
+func startRestarted(t *testing.T, kubeflap string) *restarted {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), longest)
+	t.Cleanup(cancel)
+	started, err := cluster.Start(ctx, cluster.Options{
+		Nodes: whatIfNodes, ControllerManagerPod: true, Log: logger(t),
+		ControllerManagerFlags: []string{"--node-monitor-grace-period=24s", "--node-monitor-period=1s"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(started.Stop)
+	r := &restarted{whatIfCluster: &whatIfCluster{Cluster: started}, t: t, ctx: ctx}
+	r.must(r.serve(ctx))
+	r.witness, r.witnessURL = r.startKubeflap(kubeflap, "witness")
+	r.kept, r.keptURL = r.startKubeflap(kubeflap, "kept", "--data.dir="+t.TempDir())
+	return r
+}
+
+func (r *restarted) startKubeflap(path, name string, args ...string) (run *cluster.Process, url string) {
+	r.t.Helper()
+	address, err := cluster.FreePort()
+	r.must(err)
+	run, err = cluster.StartProcess(name, r.LogPath(name), cluster.Command{Path: path, Args: append([]string{"run", "--kubeconfig=" + r.Kubeconfig, "--web.listen-address=" + address}, args...)})
+	r.must(err)
+	r.t.Cleanup(run.Stop)
+	url = "http://" + address
+	r.ready(run, url)
+	return run, url
+}
+
+func (r *restarted) ready(run *cluster.Process, url string) {
+	r.t.Helper()
+	r.must(run.Until(r.ctx, time.Minute, run.Name+" to be ready", func(ctx context.Context) error { return compare.Ready(ctx, url) }))
+}
+
+// restart starts the kept kubeflap again, and waits until it has compared the saved incidents with the cluster.
+func (r *restarted) restart() {
+	r.t.Helper()
+	r.must(r.kept.Restart())
+	r.ready(r.kept, r.keptURL)
+	r.must(poll.Sleep(r.ctx, 5*time.Second))
+}
+
+func (r *restarted) must(errs ...error) {
+	r.t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// silence pauses the kubelets of nodes, and waits until the nodes are Unknown and the witness reports their outages.
+func (r *restarted) silence(nodes ...string) {
+	r.t.Helper()
+	for _, node := range nodes {
+		r.must(r.Kubelets[node].Pause())
+	}
+	for _, node := range nodes {
+		r.becomes(node, corev1.ConditionUnknown)
+		r.must(poll.Until(r.ctx, time.Minute, "an outage because of "+node, func(ctx context.Context) error {
+			all, err := r.incidents(ctx, r.witnessURL)
+			if !slices.ContainsFunc(all, func(x lastingIncident) bool { return x.Subject == node && x.Outages > 0 }) {
+				err = errors.Join(err, fmt.Errorf("got %+v", all))
+			}
+			return err
+		}))
+	}
+}
+
+// recover resumes the kubelets of nodes, and waits until the addresses on the nodes are ready.
+func (r *restarted) recover(nodes ...string) {
+	r.t.Helper()
+	for _, node := range nodes {
+		r.must(r.Kubelets[node].Resume())
+	}
+	for _, node := range nodes {
+		r.becomes(node, corev1.ConditionTrue)
+		r.must(poll.Until(r.ctx, time.Minute, "the Service on "+node, func(ctx context.Context) error {
+			slices, err := r.Client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=only-on-" + node})
+			if err != nil {
+				return fmt.Errorf("list the slices: %w", err)
+			}
+			for _, slice := range slices.Items {
+				for _, x := range slice.Endpoints {
+					if x.Conditions.Ready != nil && *x.Conditions.Ready {
+						return nil
+					}
+				}
+			}
+			return errors.New("no ready address")
+		}))
+	}
+}
+
+func (r *restarted) becomes(name string, status corev1.ConditionStatus) {
+	r.t.Helper()
+	r.must(poll.Until(r.ctx, 2*time.Minute, fmt.Sprintf("%s to have Ready=%s", name, status), func(ctx context.Context) error {
+		node, err := r.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("get node: %w", err)
+		}
+		for _, x := range node.Status.Conditions {
+			if x.Type == corev1.NodeReady && x.Status == status {
+				return nil
+			}
+		}
+		return errors.New("not yet")
+	}))
+}
+
+func (r *restarted) incidents(ctx context.Context, url string) ([]lastingIncident, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/v1/incidents", nil)
+	if err != nil {
+		return nil, fmt.Errorf("request the incidents: %w", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("request the incidents: %w", err)
+	}
+	defer response.Body.Close()
+	var got struct{ Incidents []lastingIncident }
+	if err := json.NewDecoder(response.Body).Decode(&got); err != nil {
+		return nil, fmt.Errorf("read the incidents: %w", err)
+	}
+	return got.Incidents, nil
+}
+
+func allEnded(all []lastingIncident, err error) error {
+	for _, x := range all {
+		if x.State != "ended" {
+			err = errors.Join(err, fmt.Errorf("the incident of %s is %s", x.Subject, x.State))
+		}
+	}
+	return err
+}
+
+// alike checks that both instances report the same incidents.
+func (r *restarted) alike(when string) {
+	r.t.Helper()
+	want, err := r.incidents(r.ctx, r.witnessURL)
+	r.must(err)
+	got, err := r.incidents(r.ctx, r.keptURL)
+	r.must(err)
+	r.t.Logf("%s:\nnot restarted: %+v\n    restarted: %+v", when, want, got)
+	if len(want) != len(got) {
+		r.t.Errorf("%s: got %d incidents, want %d", when, len(got), len(want))
+	}
+	for _, x := range want {
+		i := slices.IndexFunc(got, func(y lastingIncident) bool { return y.ID == x.ID })
+		if i < 0 {
+			r.t.Errorf("%s: no incident %s of %s", when, x.ID, x.Subject)
+			continue
+		}
+		if err := r.same(got[i], x); err != nil {
+			r.t.Errorf("%s: the incident of %s differs: %v", when, x.Subject, err)
+		}
+	}
+}
+
+// same compares an incident with the one that the witness reports. The recovery of passing was not seen, so its times may
+// be anywhere in the gap.
+func (r *restarted) same(got, want lastingIncident) error {
+	var errs []error
+	differs := func(what string, got, want any) {
+		if got != want {
+			errs = append(errs, fmt.Errorf("%s: got %v, want %v", what, got, want))
+		}
+	}
+	differs("cause", got.Cause, want.Cause)
+	differs("verdict", got.Verdict, want.Verdict)
+	differs("start", got.Start.Sub(want.Start).Abs() < time.Second, true)
+	differs("nodes", fmt.Sprint(got.Nodes), fmt.Sprint(want.Nodes))
+	differs("addresses lost", got.AddressesLost, want.AddressesLost)
+	differs("outages", got.Outages, want.Outages)
+	if want.Subject == passing {
+		differs("recovered", got.State == "recovered" || got.State == "ended", true)
+		gap := r.started.Sub(r.stopped).Seconds()
+		differs("outage seconds", math.Abs(got.OutageSeconds-want.OutageSeconds) <= gap, true)
+		return errors.Join(errs...)
+	}
+	differs("state", got.State, want.State)
+	differs("a gap in the timeline", slices.ContainsFunc(got.Timeline, func(x struct{ Lane string }) bool { return x.Lane == "blind" }), want.Subject == lasting)
+	if math.Abs(got.OutageSeconds-want.OutageSeconds) > apart {
+		differs("outage seconds", got.OutageSeconds, want.OutageSeconds)
+	}
+	if want.End != nil && (got.End == nil || got.End.Sub(*want.End).Abs().Seconds() > apart) {
+		differs("end", got.End, want.End)
+	}
+	return errors.Join(errs...)
+}
