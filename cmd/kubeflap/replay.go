@@ -193,8 +193,8 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 	return errors.Join(group.Wait(), failure)
 }
 
-// unready returns the unlisted resources of the first recording. After its lists, the replay stays ready, even if a
-// recording lacks resources.
+// unready returns the unlisted resources of the first recording. Once these resources are listed, the replay stays
+// ready, even if another recording lacks resources.
 func (r *replay) unready() []watches.Watch {
 	if first := r.pipelines[0]; !first.tracker.Synced() {
 		return first.unready()
