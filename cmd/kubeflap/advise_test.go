@@ -98,7 +98,7 @@ func TestAdviceOnOneOfSeveralClusters(t *testing.T) {
 		t.Errorf("status %d %s, and\n%s\nwant\n%s", status, errOut, got, want)
 	}
 	status, _, errOut = kubeflap(t, "advise", "--url", server.URL)
-	if status != 1 || !strings.Contains(errOut, "name one: 1-heartbeat-loss, ") {
+	if status != 1 || !strings.Contains(errOut, "choose one: 1-heartbeat-loss, ") {
 		t.Errorf("status %d: %s", status, errOut)
 	}
 }
@@ -118,7 +118,7 @@ func TestAdviceFromAKubeflapWithAPassword(t *testing.T) {
 		t.Errorf("status %d: %s", status, errOut)
 	}
 	status, _, errOut := kubeflap(t, "advise", "--url", server.URL+"/secret")
-	if want := server.URL + "/secret/metrics answers 401"; status != 1 || !strings.Contains(errOut, want) {
+	if want := server.URL + "/secret/metrics responded with 401"; status != 1 || !strings.Contains(errOut, want) {
 		t.Errorf("status %d, want 1 and %q: %s", status, want, errOut)
 	}
 }

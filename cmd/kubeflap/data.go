@@ -31,8 +31,8 @@ func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
 	return f
 }
 
-// keep makes a pipeline save its events and incidents in the directory, and predict from them. The caller must run the
-// flight recorder, the history and the predictor.
+// keep makes a pipeline save its events and incidents in --data.dir, and predict the effects of other settings from
+// these events. The caller must run the flight recorder, the history and the predictor.
 func (f *dataFlags) keep(logger *slog.Logger, p *pipeline, watcher *watch.Watcher, settings settings) (*flightrecorder.Recorder, error) {
 	if f.age == 0 {
 		return nil, errors.New("--data.age: must be more than 0s")

@@ -74,7 +74,7 @@ func checkAuthentication(path string) error {
 	return nil
 }
 
-// period limits the events of a directory that are replayed. A zero time means no limit.
+// period limits which events of a directory are replayed. A zero time means no limit.
 type period struct{ from, to moment }
 
 // moment is a flag value for a time.
@@ -83,7 +83,7 @@ type moment struct{ time.Time }
 // Set implements kingpin.Value.
 func (m *moment) Set(s string) (err error) {
 	m.Time, err = query.ParseTime(s)
-	return err //nolint:wrapcheck // kingpin names the flag
+	return err //nolint:wrapcheck // the error quotes the value
 }
 
 // open opens a recording, or a directory of recordings.

@@ -23,16 +23,16 @@ import (
 const (
 	incidentsFile = "incidents.jsonl"
 	coverageFile  = "coverage.json"
-	// saveEvery is the interval at which kubeflap saves important changes of ongoing incidents. It saves the start and
-	// the end of an incident immediately. saveSame is the interval at which it saves the coverage, and incidents in which
-	// only counts have changed.
+	// saveEvery is the interval at which kubeflap saves important changes of ongoing incidents. kubeflap saves the
+	// start and the end of an incident immediately. saveSame is the interval at which kubeflap saves the coverage, and
+	// incidents in which only counts have changed.
 	saveEvery = time.Second
 	saveSame  = 30 * time.Second
-	// compareEvery is the interval at which incidents from before the restart are compared with the tracker's state, which
-	// has to be copied for this.
+	// compareEvery is the interval at which incidents from before the restart are compared with the tracker's state. It
+	// is not shorter, because each comparison copies that state.
 	compareEvery = time.Second
-	// saveWithin is the maximum time that an event waits for the disk. So a disk that hangs does not stop kubeflap.
-	// Unless the disk hangs, everything that a process has reported is saved before it can be killed.
+	// saveWithin is the maximum time that an event waits for the disk. The limit keeps a hanging disk from stopping
+	// kubeflap. Unless the disk hangs, kubeflap saves each incident before it reports the incident.
 	saveWithin = 200 * time.Millisecond
 )
 
@@ -47,8 +47,8 @@ type history struct {
 	ended chan struct{}
 	// current holds the incidents of this process.
 	current *correlate.Log
-	// counted holds each ongoing incident at the last save, by ID. looked and saved are the times of the last look for
-	// important changes, and for all changes.
+	// counted holds the state of each ongoing incident at its last save, by ID. looked is when kubeflap last looked for
+	// important changes. saved is when it last looked for all changes.
 	counted       map[string]changes
 	looked, saved time.Time
 	// compared is the last time at which incidents from before the restart were compared with the tracker's state.
@@ -59,8 +59,8 @@ type history struct {
 	interrupted bool
 }
 
-// openHistory reads the incidents of earlier processes. If it cannot read them, kubeflap runs without them, and saves no
-// incidents until it can read the file, because saving would delete them.
+// openHistory reads the incidents of earlier processes. If the file cannot be read, kubeflap runs without these
+// incidents. It saves no incidents until it can read the file, because saving would delete the earlier ones.
 func openHistory(dir string, size int, earlier coverage.State, current *correlate.Log, logger *slog.Logger) *history {
 	path := filepath.Join(dir, incidentsFile)
 	stopped := journal.LastSave(path)
@@ -82,8 +82,8 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 	}
 }
 
-// readCoverage reads the coverage of earlier processes. It is empty if there is none, so that the coverage begins with
-// this process.
+// readCoverage reads the coverage of earlier processes. If there is none, it returns an empty State, so that the
+// coverage begins with this process.
 func readCoverage(dir string, logger *slog.Logger) (earlier coverage.State) {
 	text, err := os.ReadFile(filepath.Join(dir, coverageFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,8 +100,8 @@ func readCoverage(dir string, logger *slog.Logger) (earlier coverage.State) {
 }
 
 // keep saves the incidents in notices before they are reported. It returns the notices, merged with the incidents of
-// earlier processes. If several incidents continue the same earlier one, it only returns the first continuation and the
-// last end.
+// earlier processes. If several incidents continue the same earlier one, keep omits the notices about the later
+// continuations and the earlier ends.
 func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notice {
 	var changed []incident.Incident
 	var kept []incident.Notice
@@ -122,7 +122,8 @@ func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notic
 	return kept
 }
 
-// continues adapts a notice about an incident that continues an earlier one. It reports whether the notice is news.
+// continues adapts a notice about an incident that continues an earlier one. It reports whether the notice must be
+// reported.
 func (h *history) continues(at time.Time, n *incident.Notice, others []incident.Incident) bool {
 	id := n.Incident.ID
 	switch n.Kind {
@@ -170,7 +171,7 @@ func (h *history) look(at time.Time, tracker *track.Tracker) (ended []incident.I
 	return ended
 }
 
-// clusterOf returns what nodes and Services lack.
+// clusterOf returns the nodes that are not Ready, and the Services with missing or unready addresses.
 func clusterOf(at time.Time, tracker *track.Tracker) *archive.Cluster {
 	c := &archive.Cluster{NotReady: map[string]bool{}, Services: map[archive.ServiceName]archive.Lacking{}}
 	for _, n := range tracker.Nodes(at, nil) {
@@ -203,7 +204,7 @@ func (h *history) incident(t time.Time, id string) (incident.Incident, bool) {
 	return past, ok
 }
 
-// currentOne returns the incident of this process with an ID, or the one into which it was merged.
+// currentOne returns the incident of this process with this ID, or the one into which it was merged.
 func (h *history) currentOne(t time.Time, id string) (incident.Incident, bool) {
 	if x, ok := h.current.Incident(t, id); ok {
 		return x, true

@@ -45,7 +45,8 @@ func changesOf(x *incident.Incident) (c changes) {
 	return c
 }
 
-// run saves incidents until the context is canceled. It then saves what last returns, and the jobs that still wait.
+// run saves incidents until the context is canceled. Then it saves the jobs that still wait and, at the end, the result
+// of last().
 func (h *history) run(ctx context.Context, last func() saveJob) error {
 	defer close(h.ended)
 	failing := ""
@@ -64,7 +65,8 @@ func (h *history) run(ctx context.Context, last func() saveJob) error {
 	}
 }
 
-// write does a job. It logs an error unless it equals failing, the last one, and returns it.
+// write saves a job and returns the error text, or an empty string. failing is the error text of the previous job.
+// write logs an error only if its text differs from failing.
 func (h *history) write(job saveJob, failing string) string {
 	defer close(job.done)
 	err := h.journal.Save(job.at, job.incidents...)
@@ -110,7 +112,7 @@ func (h *history) save(at time.Time, incidents []incident.Incident, covered *cov
 	}
 }
 
-// saveOngoing saves the changed ongoing incidents, and sometimes the coverage.
+// saveOngoing saves the changed ongoing incidents and, every saveSame, the coverage.
 func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 	if at.Sub(h.looked).Abs() < saveEvery {
 		return
@@ -127,8 +129,8 @@ func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 	}
 }
 
-// changed returns the ongoing incidents that have changed since they were last saved. With all, it includes those of
-// which only counts have changed, and the coverage.
+// changed returns the ongoing incidents that have changed since they were last saved. If all is set, it includes
+// incidents in which only counts have changed, and the coverage.
 func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob {
 	job := saveJob{at: at, done: make(chan struct{})}
 	if !h.interrupted {

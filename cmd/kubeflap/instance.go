@@ -119,7 +119,7 @@ func (i *instance) proxied(p program, config apiclient.Config, path string, quer
 	return client.Get(p.ctx, service, path, query)
 }
 
-// where describes the running kubeflap after read.
+// where describes the running kubeflap. Call it after read.
 func (i *instance) where() string {
 	if i.remote.url != "" {
 		return i.asked

@@ -11,7 +11,7 @@ import (
 )
 
 // checkLeases reads Leases directly while the tracker cannot distinguish silent nodes from a silent Lease watch. It
-// reopens the watch if it lags behind. The watcher passes the Leases to the tracker as events.
+// reopens the watch if the watch lags behind. The watcher passes the Leases to the tracker as events.
 func checkLeases(ctx context.Context, tracker *track.Tracker, watcher *watch.Watcher) error {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// throughQueue makes loggers of this configuration write to a queue, and returns the queue.
+// throughQueue makes loggers with this configuration write to a queue, and returns the queue.
 func throughQueue(logging *promslog.Config) *logQueue {
 	direct := *logging
 	logger := promslog.New(&direct)

@@ -39,7 +39,7 @@ type logQueue struct {
 	blocking bool
 }
 
-// logLine is the text of one Write. gap is the number of lines dropped before it.
+// logLine is the text of one Write. gap is the number of lines dropped before this line.
 type logLine struct {
 	text []byte
 	gap  int
@@ -118,7 +118,7 @@ func (q *logQueue) run() {
 	}
 }
 
-// take waits for the next line, or for dropped lines after the last one. It returns false when the queue is closed
+// take waits for the next line, or for dropped lines at the end of the queue. It returns false when the queue is closed
 // and empty.
 func (q *logQueue) take() (logLine, bool) {
 	q.mu.Lock()

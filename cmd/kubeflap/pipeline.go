@@ -37,7 +37,7 @@ type pipeline struct {
 	history *history
 	// recorder returns the state of the flight recorder. It is nil if nothing is recorded.
 	recorder func() flightrecorder.Status
-	// whatIf predicts from the recordings. It is nil if nothing is recorded.
+	// whatIf predicts the effects of other settings from the recordings. It is nil if nothing is recorded.
 	whatIf *background.Predictor
 	now    func() time.Time
 	// started is the creation time of the pipeline. It is zero in a replay, whose time starts with the first event.
@@ -172,7 +172,7 @@ func (p *pipeline) look(t time.Time) {
 	p.history.saveOngoing(t, p.coverage)
 }
 
-// last returns what is to be saved when kubeflap stops.
+// last returns the incidents and the coverage to save when kubeflap stops.
 func (p *pipeline) last() saveJob {
 	p.mu.Lock()
 	defer p.mu.Unlock()

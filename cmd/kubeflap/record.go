@@ -66,18 +66,18 @@ type recorder struct {
 	writer     *recording.Writer
 	anonymiser *recording.Anonymiser
 	file       string
-	// tracker decides when to read Leases directly. The results are recorded, too.
+	// tracker decides when to read Leases directly. The recording includes these Leases.
 	tracker *track.Tracker
 	events  int
-	// listed is set after the first complete list, so that the recording is not empty.
+	// listed is set after the first complete list. A recording without a complete list is deleted.
 	listed bool
 	// fail stops the watches if the file cannot be written. err is the write error.
 	fail context.CancelFunc
 	err  error
 }
 
-// finish records a last event at the end time, because ongoing outages last until then. It removes the file if it
-// contains no list.
+// finish records a last event at the end time, because ongoing outages last until then. If the recording contains no
+// complete list, finish removes the file.
 func (r *recorder) finish(watched error) error {
 	r.record(event.Event{Seen: time.Now(), Kind: event.KindCluster, Type: event.Bookmark})
 	err := errors.Join(watched, cmp.Or(r.err, r.writer.Close()))

@@ -115,14 +115,15 @@ type statusError struct {
 
 // Error implements error.
 func (e *statusError) Error() string {
-	text := e.url + " answers " + e.status
+	text := e.url + " responded with " + e.status
 	if e.text != "" {
 		text += ": " + e.text
 	}
 	return text
 }
 
-// reasonIn returns the error of the API, or the first line of a plain text response, unless it only repeats the status.
+// reasonIn returns the error of the API, or the first line of a plain text response, unless that line only repeats the
+// status.
 func reasonIn(response *http.Response) string {
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
 		var failure struct{ Error string }

@@ -28,8 +28,8 @@ func registerReplay(app *kingpin.Application) (string, command) {
 	var pace speed
 	addFlag(cmd, "speed", "Replay speed. 1 is the recorded speed, 10 is ten times as fast.", "1", &pace)
 	var between period
-	cmd.Flag("from", "Start of the replay of a directory, such as 2026-03-01T12:00:00Z or 1772366400. The default is the first event.").PlaceHolder("TIME").SetValue(&between.from)
-	cmd.Flag("to", "End of the replay of a directory. The default is the last event.").PlaceHolder("TIME").SetValue(&between.to)
+	cmd.Flag("from", "Start of the replay of a directory, such as 2026-03-01T12:00:00Z or 1772366400. The default is the first event.").PlaceHolder("TIME").SetValue(named{&between.from, "from"})
+	cmd.Flag("to", "End of the replay of a directory. The default is the last event.").PlaceHolder("TIME").SetValue(named{&between.to, "to"})
 	once := cmd.Flag("once", "Replay without waiting, print the final metrics and exit.").Bool()
 	flags := addPipelineFlags(cmd)
 	listen := addWebFlags(cmd)
@@ -193,8 +193,8 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 	return errors.Join(group.Wait(), failure)
 }
 
-// unready returns the unlisted resources of the first recording. After its lists, the replay stays ready, even if a
-// recording lacks resources.
+// unready returns the unlisted resources of the first recording. Once these resources are listed, the replay stays
+// ready, even if another recording lacks resources.
 func (r *replay) unready() []watches.Watch {
 	if first := r.pipelines[0]; !first.tracker.Synced() {
 		return first.unready()

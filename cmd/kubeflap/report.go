@@ -55,7 +55,7 @@ func (r *reportWriter) validate() error {
 	namespace, name, found := strings.Cut(r.affected, "/")
 	switch {
 	case r.recording != "" && r.remote.url != "":
-		return errors.New("--recording and --url exclude each other")
+		return errors.New("--recording and --url are mutually exclusive")
 	case r.recording != "" && (r.cluster.given() || r.instance.service+r.remote.cluster+r.remote.config != ""):
 		return errors.New("--kubeconfig, --context, --cluster, --user, --kubeflap-service, --url.cluster and --url.config do not apply to --recording")
 	case r.recording == "" && *r.tracker != trackerDefaults():
@@ -63,7 +63,7 @@ func (r *reportWriter) validate() error {
 	case r.affected != "" && (!found || namespace == "" || name == "" || strings.Contains(name, "/")):
 		return fmt.Errorf("--service: %q is not NAMESPACE/NAME", r.affected)
 	case r.affected != "" && r.node != "":
-		return errors.New("--service and --node exclude each other")
+		return errors.New("--service and --node are mutually exclusive")
 	case *r.cluster.namespace != "" && r.affected+r.node != "":
 		return errors.New("--namespace does not apply to --node, nor to --service, which includes the namespace")
 	}
@@ -78,8 +78,8 @@ func (r *reportWriter) filter() postmortem.Filter {
 	return f
 }
 
-// report writes the report. If a recording is damaged, the report covers the part before the damage, and report returns
-// the error.
+// report writes the post-mortem. If a recording is damaged, the post-mortem covers the part before the damage, and this
+// method returns the error.
 func (r *reportWriter) report(p program) error {
 	if r.file != "" {
 		// Fail before reading if the file cannot be written.
@@ -116,7 +116,7 @@ func (r *reportWriter) isHTML() bool {
 }
 
 func existsError(file string) error {
-	return fmt.Errorf("%s exists already and is not overwritten", file)
+	return fmt.Errorf("%s already exists and is not overwritten", file)
 }
 
 // save writes the report to the file or to out. It neither overwrites a file nor leaves an incomplete one behind.
@@ -172,7 +172,7 @@ func selection(f postmortem.Filter, from, to time.Time) url.Values {
 	return values
 }
 
-// timeOrAgo is a flag value for a time, or for a duration before the present.
+// timeOrAgo is a flag value for a time, or for a duration that counts back from now or from the end of a recording.
 type timeOrAgo struct {
 	text string
 	time time.Time
@@ -199,7 +199,8 @@ func (m *timeOrAgo) String() string { return m.text }
 
 func (m *timeOrAgo) given() bool { return m.text != "" }
 
-// at returns the flag's time. A duration is subtracted from now. If the flag is not set, at returns otherwise.
+// at returns the flag's time. A duration is subtracted from now. Without the flag, the result is the argument
+// otherwise.
 func (m *timeOrAgo) at(now, otherwise time.Time) time.Time {
 	switch {
 	case !m.given():

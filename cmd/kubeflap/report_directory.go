@@ -14,8 +14,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// furtherBack holds the times before a period from which the report reads a directory again, if a Service or node was not
-// ready at the start of what it read. It ends after some hours, because something may be broken for days.
+// furtherBack holds, for each further attempt, how long before the period the report starts to read a directory. A
+// further attempt is made while a Service or node was not ready at the first event read. The attempts end after some
+// hours, because a fault may last for days.
 var furtherBack = []time.Duration{time.Hour, 6 * time.Hour}
 
 // readDirectory replays a period of a --data.dir directory, with a margin before and after.
@@ -56,8 +57,8 @@ func (r *reportWriter) readDirectory(p program, in *postmortem.Input) (damage, e
 	return played.damage, r.conclude(played, in)
 }
 
-// openAround opens the recordings in a directory from first to last. If the names change in the margin before or after
-// the period, it leaves out that part of the margin.
+// openAround opens the recordings in a directory from first to last. If the names change in a margin, it leaves out the
+// part of the margin beyond the change.
 func openAround(ctx context.Context, dir string, from, to, first, last time.Time) (*recording.Reader, error) {
 	const margins = 2
 	for range margins {

@@ -183,7 +183,7 @@ func (r *reportWriter) readRunning(p program, in *postmortem.Input) (damage, err
 	}
 	to := in.To
 	if !r.to.given() {
-		// That kubeflap's clock may be ahead, or show the time of a replay.
+		// The clock of the running kubeflap may be ahead, or show the time of a replay.
 		to = time.Time{}
 	}
 	_, answer, err := r.readIncidents(p, selection(in.Filter, in.From, to))

@@ -27,8 +27,8 @@ const (
 	// drainTimeout is the time that running requests get to finish after SIGTERM.
 	drainTimeout = 5 * time.Second
 
-	// These limit each connection. Requests are small, because the server only accepts GET and HEAD. The largest
-	// responses, the metrics of a large cluster, are about ten megabytes.
+	// The following values limit each connection. Requests are small, because the server only accepts GET and HEAD. The
+	// largest responses, the metrics of a large cluster, are about ten megabytes.
 	headerTimeout  = 10 * time.Second
 	readTimeout    = 30 * time.Second
 	writeTimeout   = time.Minute
@@ -50,8 +50,8 @@ func checkWeb(flags *toolkit.FlagConfig) error {
 }
 
 // newRegistry returns a registry with the process metrics. In a replay of several clusters, each cluster gets these
-// metrics with its own label, so that rules and dashboards can join them with the cluster's metrics, as for one
-// kubeflap per cluster.
+// metrics with its own label, so that rules and dashboards can join them with the cluster's metrics, as if each cluster
+// had its own kubeflap.
 func newRegistry(droppedLines func() float64, clusters ...string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	register := func(to prometheus.Registerer) {

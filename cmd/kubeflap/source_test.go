@@ -50,13 +50,13 @@ func TestWhatIfOnSourcesThatFail(t *testing.T) {
 	authenticated := []string{"--url=http://" + address, "--url.config=" + config}
 	for want, args := range map[string][]string{
 		"select a recording with --recording or --url":                             nil,
-		"--recording and --url exclude each other":                                 {"--recording=" + story, "--url=http://" + address},
+		"--recording and --url are mutually exclusive":                             {"--recording=" + story, "--url=http://" + address},
 		"--url.config needs --url":                                                 {"--recording=" + story, "--url.config=" + config},
 		"--from and --to need --url or a --data.dir directory":                     {"--recording=" + story, "--from=1h"},
 		`--url: "host" is not a URL`:                                               {"--url=host"},
 		`--from: "then" is not a time`:                                             {"--url=http://host", "--from=then"},
 		"reader:xxxxx@" + address + "/api/v1/recording?from=1970-01-01T00%3A00%3A": withURL,
-		"answers 401 Unauthorized":                                                 withURL,
+		"responded with 401 Unauthorized":                                          withURL,
 		"404 Not Found: nothing was recorded in this period: from 2030-01":         append(authenticated, "--from=2030-01-01T00:00:00Z", "--to=2030-01-02T00:00:00Z"),
 		"--to is before --from":                                                    append(authenticated, "--from=2026-01-02T00:00:00Z", "--to=2026-01-01T00:00:00Z"),
 		"that kubeflap must run with --web.enable-recordings":                      {"--url=" + serveIncidents(t, lostNode)},

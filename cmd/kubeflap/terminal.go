@@ -34,13 +34,14 @@ type terminal struct {
 	// dated makes the terminal print the date before the first line, and when it changes. day is the last printed date.
 	dated bool
 	day   string
-	// greets is set until greet was called. waiting is the line about the grace period that waits for that.
+	// greets is set until greet is called. waiting is the transition about the grace period that is held back until
+	// then.
 	greets  bool
 	waiting *transition.GracePeriodKnown
 	// last is the time of the last line.
 	last time.Time
-	// grace is the last line about the grace period. It is kept because some transitions only differ in fields that are
-	// not printed.
+	// grace is the last line about the grace period. It prevents a second, equal line for a transition that differs
+	// only in fields that are not printed.
 	grace string
 }
 
@@ -61,7 +62,7 @@ func (t *terminal) transition(x transition.Transition) {
 		if x.Interval == 0 || text == t.grace { // no nodes are listed yet, or no printed field has changed
 			return
 		}
-		if t.greets { // a line about the nodes before their number would be confusing
+		if t.greets { // greet prints the number of nodes first
 			t.waiting = &x
 			return
 		}
@@ -79,7 +80,7 @@ func (t *terminal) incident(at time.Time, n incident.Notice) {
 	}
 }
 
-// earlier is the time between a change and its detection from which both times are printed.
+// earlier is the minimum time between a change and its detection at which both times are printed.
 const earlier = time.Second
 
 // line prints text with the time of detection. If the change happened much earlier, line adds that time.
@@ -94,7 +95,8 @@ func (t *terminal) line(found, when time.Time, text string) {
 	fmt.Fprintf(t.out, "%s  %s\n", clockTime(t.last), printable.Line(text))
 }
 
-// date prints the date of the next line, unless it is known. Only the line that waited can have an earlier date.
+// date prints the date of the next line if it is later than the last printed date. Only a line that was held back can
+// have an earlier date.
 func (t *terminal) date(next time.Time) {
 	if day := next.UTC().Format(time.DateOnly); t.dated && day > t.day {
 		t.day = day

@@ -75,8 +75,8 @@ func (w *whatIf) validate() error {
 	return nil
 }
 
-// study returns a Study for the flags. The recorded monitor period is not known yet. With any, the controller waits for
-// at least the grace period.
+// study returns a Study for the flags. The recorded monitor period is not known yet, so study passes the shortest one.
+// With any monitor period, the node controller waits for at least the grace period.
 func (w *whatIf) study() *whatif.Study {
 	if len(w.grace) == 0 {
 		return whatif.NewUsual(time.Duration(w.recorded))

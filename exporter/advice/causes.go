@@ -10,7 +10,7 @@ import (
 type causeText struct {
 	// happened summarizes the incident. remedy describes how to fix it.
 	happened, remedy string
-	// pending and pendingRedemy replace these texts while no address is lost.
+	// pending and pendingRemedy replace happened and remedy while no address is lost.
 	pending, pendingRemedy string
 	// advice and why are the texts of `kubeflap advise`.
 	advice, why string
@@ -96,14 +96,15 @@ type Affected struct {
 	// Resolved reports whether the selector conflict is resolved: the selector was removed, or it matches pods now.
 	// ServiceGone reports whether the Service was deleted.
 	Resolved, ServiceGone bool
-	// Withdrawn reports whether another writer removed pod addresses from the Endpoints of a controller.
+	// Withdrawn reports whether another writer removed pod addresses from Endpoints that the endpoints controller
+	// manages.
 	Withdrawn bool
 	// Gone reports whether the foreign addresses of a Service with a selector were removed.
 	Gone bool
 	// Contested reports whether two writers keep undoing each other's changes to a Service without a selector.
 	Contested bool
-	// DeletedNodes names the DeletedCount Nodes if each lost address was on a Node that had been deleted without
-	// notice. Otherwise it is empty.
+	// DeletedNodes names the deleted Nodes if each lost address was on a Node that was deleted without notice.
+	// Otherwise it is empty. DeletedCount is the number of these Nodes.
 	DeletedNodes string
 	DeletedCount int
 	// Windows holds the bounces and stale re-adds that clients would have seen. It is only set for in-place updates.
@@ -180,7 +181,7 @@ func (a Affected) Advice() string { return a.fill(causeTexts[a.Cause].advice) }
 // Why returns the reason for Advice.
 func (a Affected) Why() string { return causeTexts[a.Cause].why }
 
-// WindowAdvice returns the batching advice that Windows add to Advice.
+// WindowAdvice returns advice on client batching, to append to Advice. It is derived from Windows.
 func (a Affected) WindowAdvice() string { return windowAdvice(a.Windows) }
 
 // fill replaces the names in braces. The owner is the Service itself if the pods have no controller.

@@ -67,8 +67,8 @@ func (g GracePeriod) Late() time.Duration {
 // result.
 //
 // If heartbeats are late, it returns twice the longest interval, rounded up to 10 s and limited to one to two minutes.
-// A node then survives one lost heartbeat even if the next one is as late as the latest one seen. Otherwise it returns
-// the default.
+// A node then survives one lost heartbeat even if the next heartbeat is as late as any observed so far. Otherwise it
+// returns the default.
 func (g GracePeriod) Recommended() time.Duration {
 	switch {
 	case g.Managed || g.Period == 0:
@@ -79,7 +79,7 @@ func (g GracePeriod) Recommended() time.Duration {
 	}
 	to := g.right()
 	if to == g.Period || to < g.Period && to < 2*g.Longest {
-		return 0 // a shorter one does not bridge these intervals, and a longer one detects dead nodes too late
+		return 0 // a shorter grace period does not bridge the intervals, and a longer one detects dead nodes too late
 	}
 	return to
 }

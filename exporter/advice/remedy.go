@@ -40,8 +40,8 @@ func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 	return look + "Leave the grace period as it is (" + phrase.Duration(g.Period) + "): it is not the cause."
 }
 
-// VerdictRemedy returns the remedy for nodes if the verdict needs no numbers. Otherwise it is empty. It names the command if
-// the verdict is undecided.
+// VerdictRemedy returns the remedy for nodes with a verdict, or an empty string if the remedy depends on numbers. For
+// an undecided verdict, the remedy names the command.
 func VerdictRemedy(v verdict.Verdict, nodes, command string, managed bool) string {
 	switch v {
 	case verdict.Planned:

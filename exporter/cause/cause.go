@@ -70,10 +70,10 @@ func All() []Cause {
 	return all
 }
 
-// OfNode reports whether the cause lies in the pod's node.
+// OfNode reports whether the pod's node caused the loss.
 func (c Cause) OfNode() bool {
 	return c == NodeHeartbeatLost || c == NodeNotReady || c == KubeletRestart
 }
 
-// EndsPod reports whether a pod lost for this cause is gone for good and cannot become ready again.
+// EndsPod reports whether a pod that lost readiness for this cause is gone for good and cannot become ready again.
 func (c Cause) EndsPod() bool { return c == PodDeleted || c == PodEvicted || c == PodCompleted }

@@ -19,11 +19,11 @@ const (
 	sameGap = 2 * time.Second
 )
 
-// FirstLists is the time in which the first process must complete its first lists. The coverage then begins after the
-// lists; otherwise the delay is a gap.
+// FirstLists is the time within which the first process must complete its first lists. If it succeeds, the coverage
+// begins after the lists. Otherwise the delay counts as a gap.
 const FirstLists = 5 * time.Minute
 
-// These gaps have reasons that no watch reports.
+// The reasons for gaps that come from kubeflap itself, not from a watch.
 const (
 	// NotListed means that the first list of the resource was not complete.
 	NotListed event.Reason = "not listed yet"
@@ -41,10 +41,10 @@ type Gap struct {
 	Reason event.Reason
 }
 
-// State is the coverage at a time. It has JSON names because it is saved in a file.
+// State is the coverage at a point in time. It has JSON names because it is saved in a file.
 type State struct {
-	// Since is the time since which kubeflap has watched, except in the gaps. It includes earlier processes if their
-	// history was kept.
+	// Since is the start of the coverage. kubeflap has been watching since then, except in the gaps. The coverage
+	// includes earlier processes if their history was kept.
 	Since time.Time `json:"since"`
 	// Started is the start time of this process. It is zero in a replay.
 	Started time.Time `json:"started"`
@@ -74,8 +74,8 @@ type gap struct {
 	reason event.Reason
 }
 
-// New returns a Log for a process that started at a time. earlier is the saved state of the previous process, which
-// watched until stopped. It is empty if nothing was saved.
+// New returns a Log for a process that started at the given time. earlier is the saved state of the previous process,
+// or empty if nothing was saved. stopped is the time at which the previous process stopped watching.
 func New(started time.Time, earlier State, stopped time.Time) *Log {
 	l := &Log{begin: started, State: State{Since: started, Started: started}}
 	if earlier.Since.IsZero() || earlier.AsOf.After(started) {
@@ -85,7 +85,8 @@ func New(started time.Time, earlier State, stopped time.Time) *Log {
 		stopped = earlier.AsOf
 	}
 	l.begin, l.Since, l.LeftOut = earlier.Since, earlier.Since, earlier.LeftOut
-	// A gap that was ongoing when the earlier process stopped ends then. The next gap follows immediately.
+	// If a gap was ongoing when the earlier process stopped, the gap ends at that time. The next gap follows
+	// immediately.
 	for _, g := range earlier.Gaps {
 		if g.To.IsZero() {
 			g.To = stopped
@@ -98,7 +99,8 @@ func New(started time.Time, earlier State, stopped time.Time) *Log {
 	return l
 }
 
-// Observe handles the tracker's transitions for broken and working watches. Update may miss short breaks.
+// Observe handles the tracker's transitions for broken and working watches. It is necessary because Update may miss
+// short breaks.
 func (l *Log) Observe(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.WatchBroke:
@@ -120,7 +122,7 @@ func (l *Log) Observe(x transition.Transition) {
 	}
 }
 
-// Update records which resources are not watched at a time.
+// Update records which resources are not watched at t.
 func (l *Log) Update(t time.Time, unwatched []watches.Watch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,8 +184,8 @@ func (l *Log) end(k event.Kind, t time.Time) {
 	}
 }
 
-// together adds a gap to a list. If a recent gap of other resources has about the same reason, start and end, the two
-// are merged.
+// together adds a gap to a list. If a recent gap of other resources has the same reason, and about the same start and
+// end, together merges the two gaps.
 func together(all []Gap, g Gap) []Gap {
 	for i := len(all) - 1; i >= max(len(all)-len(event.Kinds()), 0); i-- {
 		x := &all[i]

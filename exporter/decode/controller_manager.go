@@ -16,7 +16,7 @@ const (
 )
 
 // controllerManager reads the settings of a kube-controller-manager from its pod's spec. Kubeadm and similar installers
-// set the pod's label "component" to this name (cmd/kubeadm, ComponentPod).
+// set the pod's label "component" to kube-controller-manager (cmd/kubeadm, ComponentPod).
 func (r *Reader) controllerManager(spec []byte) *event.ControllerManager {
 	settings := &event.ControllerManager{}
 	var words []string
@@ -111,7 +111,7 @@ func number(text string) (float64, error) {
 }
 
 func number32(text string) (int32, error) {
-	n, err := strconv.ParseInt(text, 0, 32) // base 0 is the same as in pflag
+	n, err := strconv.ParseInt(text, 0, 32) // pflag also uses base 0
 	return int32(n), err                    //nolint:wrapcheck // the caller drops the error
 }
 

@@ -203,9 +203,9 @@ func TestJSONThatIsWrong(t *testing.T) {
 		{`{"kind":"Node","spec":{"unschedulable":"true"}}`, "Node.spec.unschedulable: want true or false"},
 		{`{"kind":"Pod","spec":{"containers":{}}}`, "Pod.spec.containers: want a list"},
 		{`{"kind":"Pod","spec":{"containers":[{"args":["a",{}]}]}}`, "Pod.spec.containers[0].args[1]: want a string"},
-		{`{"kind":"Lease","spec":{"leaseDurationSeconds":1.5}}`, "Lease.spec.leaseDurationSeconds: want an integer of 32 bits"},
-		{`{"kind":"Lease","spec":{"leaseDurationSeconds":2147483648}}`, "Lease.spec.leaseDurationSeconds: want an integer of 32 bits"},
-		{`{"kind":"Pod","spec":{"tolerations":[{"tolerationSeconds":"300"}]}}`, "Pod.spec.tolerations[0].tolerationSeconds: want an integer of 64 bits"},
+		{`{"kind":"Lease","spec":{"leaseDurationSeconds":1.5}}`, "Lease.spec.leaseDurationSeconds: want a 32-bit integer"},
+		{`{"kind":"Lease","spec":{"leaseDurationSeconds":2147483648}}`, "Lease.spec.leaseDurationSeconds: want a 32-bit integer"},
+		{`{"kind":"Pod","spec":{"tolerations":[{"tolerationSeconds":"300"}]}}`, "Pod.spec.tolerations[0].tolerationSeconds: want a 64-bit integer"},
 		{`{"kind":"NodeList","items":[{},"a"]}`, "NodeList.items[1]: want an object"},
 		{`{"kind":"NodeList","items":[{},{"status":{"conditions":[{"status":true}]}}]}`, "NodeList.items[1].status.conditions[0].status: want a string"},
 	} {

@@ -9,7 +9,7 @@ import (
 // (sigs.k8s.io/structured-merge-diff, fieldpath).
 var readyStatusPath = []string{`f:status`, `f:conditions`, `k:{\"type\":\"Ready\"}`, `f:status`}
 
-// Both lists are atomic, so managedFields has one entry for the whole list.
+// Subsets and endpoints are atomic lists, so managedFields has one entry for the whole list.
 var subsetsPath, endpointsPath = []string{"f:subsets"}, []string{"f:endpoints"}
 
 // writer returns the manager that last wrote a field, or an empty string if it is unknown. An update makes its manager

@@ -25,8 +25,8 @@ type Reader struct {
 
 // fields reads single fields of messages.
 type fields struct {
-	// recent caches strings, because names of nodes, namespaces and images repeat, and so do reasons, and each change
-	// of a pod contains all of its strings.
+	// recent caches strings, because the names of nodes, namespaces and images repeat, and so do reasons. In addition,
+	// each change of a pod contains all strings of the pod again.
 	recent []string
 	// err is an error in the current object, or nil.
 	err error

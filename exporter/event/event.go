@@ -50,8 +50,8 @@ func (k Kind) String() string { return textOf(kindTexts[:], k) }
 // changes of the watch itself.
 type Type uint8
 
-// The types of Event. A list arrives as Listing, one Listed for each object, and Synced. After an interruption it
-// starts again with Listing. A known object that is missing from the list was deleted.
+// The types of Event. A list arrives as Listing, one Listed for each object, and Synced. After an interruption, the
+// list starts again with Listing. A known object that is missing from the list was deleted.
 const (
 	Added Type = iota + 1
 	Modified

@@ -37,8 +37,8 @@ const (
 type file struct {
 	path   string
 	begins time.Time
-	// number orders the files by creation, because the clock may be set back. A state file has the number of the file that
-	// begins with it. Files of earlier versions have no number. They are older than all others.
+	// number orders the files by creation, because the clock may be set back. A state file has the number of the file
+	// whose start it describes. Files of earlier versions have no number. They are older than all others.
 	number int
 	role   role
 	size   int64
@@ -57,7 +57,7 @@ func parseName(name string) (f file, ok bool) {
 	switch {
 	case !ok || err != nil || f.role != roleStart && f.role != roleNext && f.role != roleState:
 		return f, false
-	case len(parts) == 2: // an earlier version wrote it
+	case len(parts) == 2: // written by an earlier version
 		return f, true
 	case len(parts) == 3:
 		f.number, err = strconv.Atoi(parts[1])
@@ -86,7 +86,7 @@ func filesOf(dir string) ([]file, error) {
 		all = append(all, f)
 	}
 	slices.SortFunc(all, func(a, b file) int {
-		// A state file comes before the file that begins with it.
+		// A state file comes before the file whose start it describes.
 		return cmp.Or(cmp.Compare(a.number, b.number), a.begins.Compare(b.begins), cmp.Compare(b.role, a.role))
 	})
 	return all, nil
@@ -124,8 +124,8 @@ func LastWrite(dir string) (last time.Time) {
 	return last
 }
 
-// prune deletes the oldest generations while the files are larger than size bytes in total, and all generations that
-// ended before oldest. It keeps the newest generation, and returns the remaining files.
+// prune deletes all generations that ended before oldest. It also deletes the oldest generations until the files total
+// at most size bytes. It always keeps the newest generation, and returns the remaining files.
 func prune(all []file, size int64, oldest time.Time) (kept []file, err error) {
 	var total int64
 	for _, f := range all {

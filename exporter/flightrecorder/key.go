@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// keyName is the file with the key of the pseudonyms. With it, everybody can test which name a pseudonym stands for.
+	// keyName is the file with the key of the pseudonyms. With this key, anybody can test which name a pseudonym stands
+	// for.
 	keyName = "pseudonyms.key"
 	// keySize is the size of the key in bytes. The file holds it as hexadecimal digits, so that a file of zeros, which a
 	// power loss can leave behind, is no key.

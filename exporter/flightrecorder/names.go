@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
-// RenamedError is returned for a period in which the names in the recordings change, because --data.anonymise or the key
-// of the pseudonyms was changed. The same object then has another name before and after the change, so the two parts
+// RenamedError is returned for a period in which the names in the recordings change, because --data.anonymise or the
+// key of the pseudonyms was changed. The same object has different names before and after the change, so the two parts
 // must be read separately.
 type RenamedError struct{ At time.Time }
 

@@ -20,8 +20,8 @@ type placed struct {
 // partBits is the number of bits of a place below the number of the part.
 const partBits = 32
 
-// reading reads files as one sequence of events. A file that is damaged or was deleted is a gap: the watches are reported
-// as down from its first unreadable event to the next base, because without it the state of the objects is unknown.
+// reading reads files as one sequence of events. A damaged or deleted file is a gap: the watches are reported as down
+// from its first unreadable event to the next base. Until that base, the state of the objects is unknown.
 type reading struct {
 	ctx   context.Context
 	parts []part
@@ -91,7 +91,7 @@ func (p *player) play(i int) bool {
 	for ev, err := range eventsIn(f.path) {
 		switch {
 		case err != nil && f.last && (errors.Is(err, recording.ErrCutShort) || errors.Is(err, recording.ErrEmpty)):
-			return true // its process was killed, or is writing
+			return true // the process that wrote the file was killed, or is still writing
 		case err != nil:
 			p.lost[i] = err
 			return p.interrupt()

@@ -25,15 +25,16 @@ import (
 const (
 	// queueSize is the maximum number of events that wait for the disk. Further events are lost and counted.
 	queueSize = 16384
-	// writeEvery is the interval at which queued events are written to the disk. A killed process loses the events since
-	// then. Waking up for each event would take twice the CPU. A queue with more than writeAbove events does not wait.
+	// writeEvery is the interval at which queued events are written to the disk. A killed process loses the events
+	// since the last write. Waking up for each event would take twice the CPU time. A queue with more than writeAbove
+	// events is written immediately.
 	writeEvery = time.Second
 	writeAbove = queueSize / 16
 	// retryAfter is the delay before the recorder retries after a failure. Each retry lists all resources, so the delay
 	// doubles up to retryAtMost while retries fail.
 	retryAfter  = 10 * time.Second
 	retryAtMost = 5 * time.Minute
-	// upkeepEvery is the interval of the checks whether a new file or generation is due.
+	// upkeepEvery is the interval at which the recorder checks whether a new file or generation is due.
 	upkeepEvery = 10 * time.Second
 	// fileAge and fileShare limit a file, generationAge and generationShare a generation. The shares are fractions of
 	// the directory's size limit. To read a period, its generation must be read from the start. For the heartbeats of
@@ -74,8 +75,8 @@ type Recorder struct {
 
 // Status describes the state of a Recorder.
 type Status struct {
-	// Recording is set while events are being written. Since is the time of its last change. Err is the reason why
-	// nothing is recorded.
+	// Recording is set while events are being written. Since is the time at which Recording last changed. Err is the
+	// reason why nothing is recorded.
 	Recording bool
 	Since     time.Time
 	Err       error

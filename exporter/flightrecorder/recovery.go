@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// settledAfter is how long an attempt must work after its lists to succeed. The disk has accepted the lists by then, because files are
-// flushed every second.
+// settledAfter is the time for which an attempt must record without a failure after its lists before it counts as
+// successful. By then, the disk has accepted the lists, because files are flushed every second.
 const settledAfter = 3 * time.Second
 
 // errRemoved means that the open file was deleted, for example with its directory.
@@ -21,10 +21,10 @@ var errInUse = errors.New("another process records into")
 // because they fill the disk and have no complete lists.
 type recovery struct {
 	active bool
-	// files are those of the attempt. events is the number of events that it accepted.
+	// files are the paths of the files of the attempt. events is the number of events that the attempt accepted.
 	files  []string
 	events uint64
-	// last is the time at which a file was created, or a list was not complete yet.
+	// last is the latest time at which a file was created, or at which a list was incomplete.
 	last time.Time
 }
 
@@ -50,7 +50,8 @@ func (w *writer) confirm() {
 	w.of.works()
 }
 
-// end ends a session. failure is the reason, or nil. It returns the failure, or why the last file could not be completed.
+// end ends a session. failure is the reason for the end, or nil. end returns failure or, if failure is nil, the error
+// from closing the last file.
 func (w *writer) end(failure error) error {
 	if closeErr := w.close(); failure == nil {
 		failure = closeErr

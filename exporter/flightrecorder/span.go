@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Span returns the begin of the first recording in a directory, and the time of the last event that was recorded.
+// Span returns the start of the first recording in a directory, and the time of the last recorded event.
 func Span(dir string) (begin, end time.Time, err error) {
 	all, err := filesOf(dir)
 	if err != nil {
@@ -32,7 +32,7 @@ func Span(dir string) (begin, end time.Time, err error) {
 	return begin, end, fmt.Errorf("%w: the directory has no recordings", ErrNothing)
 }
 
-// oldest returns the begin of the first base by the clock.
+// oldest returns the time at which the earliest base begins.
 func oldest(all []file) (begin time.Time) {
 	for _, f := range all {
 		if f.isBase() && (begin.IsZero() || f.begins.Before(begin)) {

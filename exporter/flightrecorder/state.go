@@ -39,7 +39,8 @@ type summary struct {
 
 // watchState is the state of a watch.
 type watchState struct {
-	// listing is the place of the event that began the current list, or 0 without one. listed is set after a complete list.
+	// listing is the place of the event that began the current list, or 0 if no list is in progress. listed is set
+	// after a complete list.
 	listing int
 	listed  bool
 	// down is the event that broke the watch, if the watch has not worked since then.
@@ -95,8 +96,8 @@ func (s *summary) dropUnlisted(kind event.Kind, listing int) {
 // afterAll is after all events: a recording has none after 2199.
 var afterAll = time.Date(2200, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// stateAt returns the state of all objects after all events, as lists at a time. It reads the events twice, and needs
-// about 40 bytes of memory per object.
+// stateAt returns the state of all objects after all events, as lists. at is the time of the events in these lists.
+// stateAt reads the events twice, and needs about 40 bytes of memory per object.
 func stateAt(r *reading, at time.Time) (events, error) {
 	s, err := summarise(r, afterAll)
 	if err != nil {
@@ -105,8 +106,8 @@ func stateAt(r *reading, at time.Time) (events, error) {
 	return s.replay(r, at, time.Time{}), nil
 }
 
-// replay returns the state after the summarized events, as lists at a time, and then the events from that time on, up to
-// another time. If that is zero, it only returns the state. It reads all events once.
+// replay returns the state after the summarized events as lists. The events in these lists have the time from. The
+// later events follow, up to the time to. If to is zero, replay only returns the state. It reads all events once.
 func (s *summary) replay(r *reading, from, to time.Time) events {
 	return func(yield func(event.Event, error) bool) {
 		if !s.yieldBegin(from, yield) {
@@ -141,7 +142,7 @@ func (s *summary) replay(r *reading, from, to time.Time) events {
 	}
 }
 
-// yieldBegin yields the begin of each list.
+// yieldBegin yields the start of each list.
 func (s *summary) yieldBegin(at time.Time, yield func(event.Event, error) bool) bool {
 	for kind, w := range s.kinds {
 		if (w.listed || w.listing > 0) && !yield(event.Event{Seen: at, Kind: event.Kind(kind), Type: event.Listing}, nil) {
@@ -170,8 +171,9 @@ func (s *summary) yieldEnd(r *reading, at time.Time, yield func(event.Event, err
 	return true
 }
 
-// newestAs returns an event as part of a list, if it has the last state of its object. A list that was not complete yet is
-// continued by the later events. It then only contains what this list has shown, because other objects may be gone.
+// newestAs returns an event as part of a list, if the event has the last state of its object. If the last list was
+// incomplete, the later events continue this list. newestAs then only returns objects from the incomplete list, because
+// other objects may be gone.
 func (s *summary) newestAs(ev placed, at time.Time) (listed event.Event, ok bool) {
 	if !ev.Type.HasObject() {
 		return ev.Event, false

@@ -3,14 +3,15 @@ package flightrecorder
 import "time"
 
 const (
-	// clockSlack is the maximum step back of the clock that counts as normal. Events are then only slightly out of order.
+	// clockSlack is the maximum step back of the clock that counts as normal. After such a step, events are only
+	// slightly out of order.
 	clockSlack = 10 * time.Second
-	// fileSpan is the maximum time from the begin of a file to its last event: a file is closed after fileAge, and before
-	// the clock jumps ahead by more than fileAge.
+	// fileSpan is the maximum time from the start of a file to its last event: a file is closed after fileAge, and
+	// before the clock jumps ahead by more than fileAge.
 	fileSpan = 2 * fileAge
 )
 
-// generation is a base and the files up to the next base. The first generation has no base if that was deleted.
+// generation is a base and the files up to the next base. The first generation has no base if its base was deleted.
 type generation []file
 
 // generationsOf divides the files of a directory.
@@ -30,7 +31,7 @@ func generationsOf(all []file) (generations []generation) {
 
 func (g generation) begins() time.Time { return g[0].begins }
 
-// covers reports whether the generation may have been recorded at a time.
+// covers reports whether the generation may have been recorded at t.
 func (g generation) covers(t time.Time) bool { return !t.Before(g.begins()) && t.Before(g.end()) }
 
 // end returns a time that is after all events.
@@ -45,7 +46,7 @@ func (g generation) endsAfter(t time.Time, next generation) bool {
 // part is a file to read.
 type part struct {
 	file
-	// until is the begin of the next generation to read. It is zero for the last one.
+	// until is the start of the next generation to read. It is zero in the last generation.
 	until time.Time
 	// apart is set for a base that does not continue the part before it.
 	apart bool
@@ -54,7 +55,8 @@ type part struct {
 }
 
 // timeline returns the files to read for a period, in the order of the clock. Usually, this is the order in which they
-// were created. If the clock was set back, several generations may have recorded the same time; the newest is read then.
+// were created. If the clock was set back, several generations may have recorded the same time. timeline then returns
+// the newest of them.
 func timeline(all []file, from, to time.Time) (parts []part) {
 	generations := generationsOf(all)
 	if len(generations) > 0 && !generations[0][0].isBase() {
@@ -82,8 +84,9 @@ func timeline(all []file, from, to time.Time) (parts []part) {
 	return parts
 }
 
-// firstOf returns the index of the generation with the state at a time: the newest that covers it, or else the last one
-// before it, or else the first one after it. It returns -1 if there is no generation.
+// firstOf returns the index of the generation to read for the state at a point in time. That is the newest generation
+// that covers the time, or else the last one before the time, or else the first one after the time. It returns -1 if
+// there is no generation.
 func firstOf(all []generation, at time.Time) int {
 	covers, before, after := -1, -1, -1
 	for i, g := range all {
@@ -107,8 +110,8 @@ func firstOf(all []generation, at time.Time) int {
 	return after
 }
 
-// nextOf returns the index of the generation that follows another one by the clock, or -1. An earlier generation only
-// follows a later one that ended before it.
+// nextOf returns the index of the generation that follows another one by the clock, or -1. A generation that was
+// created before the other one only follows if it begins after the end of the other one.
 func nextOf(all []generation, at int) int {
 	next := -1
 	for i, g := range all {

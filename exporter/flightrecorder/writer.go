@@ -17,8 +17,8 @@ import (
 // writer writes the files of one session. It must be used by one goroutine only.
 type writer struct {
 	of *Recorder
-	// open is the current file. It is nil before the file's first event. path and number are those of the current or the
-	// last file.
+	// open is the current file. It is nil before the file's first event. path and number belong to the current file or,
+	// if there is none, to the last file.
 	open   *recording.Writer
 	path   string
 	number int
@@ -81,8 +81,8 @@ func (w *writer) write(ev event.Event) error {
 	return w.add(ev)
 }
 
-// add writes an event, and creates a file if none is open. A generation begins when the clock is set, because readers
-// find a state by its time.
+// add writes an event, and creates a file if none is open. If the clock was set, add begins a new generation, because
+// readers find a state by its time.
 func (w *writer) add(ev event.Event) error {
 	step := ev.Seen.Sub(w.newest)
 	if w.next == roleNext && (step < -clockSlack || step > fileAge) {
@@ -137,7 +137,7 @@ func (w *writer) create(seen time.Time) error {
 	return nil
 }
 
-// header returns the header of a file that begins at a time.
+// header returns the header of a file that begins at the given time.
 func (w *writer) header(begins time.Time) recording.Header {
 	header := recording.Header{Recorded: begins}
 	if w.anonymiser != nil {
@@ -160,8 +160,9 @@ func (w *writer) close() error {
 	return err
 }
 
-// upkeep closes the current file if it is too large or too old, notes that a generation is due, and deletes the oldest
-// ones. The next event creates the next file, so that the name of each file has the time of an event.
+// upkeep closes the current file if it is too large or too old, and notes whether a new generation is due. It also
+// deletes the oldest generations. The next event creates the next file, so that the name of each file has the time of
+// an event.
 func (w *writer) upkeep() error {
 	settings := w.of.settings
 	switch {
@@ -186,7 +187,7 @@ func (w *writer) state() {
 	w.background.Go(func() {
 		defer w.stating.Store(false)
 		if err := writeState(dir, at, number, header); err != nil {
-			// The current generation must not go on: it may be damaged, and it cannot be deleted before it ends.
+			// The current generation must end: it may be damaged, and it cannot be deleted before its end.
 			w.of.log.Warn("cannot compute the state for a new set of recordings, listing all resources again", "err", err)
 			w.of.relist()
 		}

@@ -28,14 +28,14 @@ const (
 	// maxLine limits the size of an incident in the file. An incident takes a few kilobytes, because its lists are
 	// bounded.
 	maxLine = 4 << 20
-	// rewriteAbove is the size above which the file is rewritten. It must also have doubled since it was last rewritten.
+	// rewriteAbove is the size above which the file is rewritten, if it has also doubled since the last rewrite.
 	rewriteAbove = 4 << 20
-	// writeSize is the size of a write in bytes. The start or the end of an incident fits into one.
+	// writeSize is the size of a write in bytes. The start or the end of an incident fits into one write.
 	writeSize = 64 << 10
 )
 
-// Journal is a file with one line of JSON for each saved state of an incident. The last line with an ID is the valid
-// one. A Journal is safe for concurrent use.
+// Journal is a file with one line of JSON for each saved state of an incident. If several lines have the same ID, the
+// last one is valid. A Journal is safe for concurrent use.
 type Journal struct {
 	path string
 	size int
@@ -53,9 +53,9 @@ type Journal struct {
 	removed atomic.Bool
 }
 
-// Open reads the newest incidents of a file, at most size, oldest first. It returns none if the file does not exist. It
-// skips lines that cannot be parsed, because the process may have been killed while writing them. Nothing is written
-// before the first Save.
+// Open returns the newest incidents in a file: at most size of them, oldest first. It returns none if the file does not
+// exist. It skips lines that cannot be parsed, because the process may have been killed while writing them. Nothing is
+// written before the first Save.
 func Open(path string, size int) (*Journal, []archive.Saved, error) {
 	j := &Journal{path: path, size: size, pending: map[string]archive.Saved{}, lock: flock.New(lockOf(path), flock.SetPermissions(0o600))}
 	saved, displaced, err := load(path, size)
@@ -100,7 +100,8 @@ func load(path string, size int) (kept []archive.Saved, displaced incident.Displ
 		}
 		byID[s.Incident.ID] = s.Saved
 	}
-	// A merged incident may be saved in the same batch as the one that it is part of, so their order says nothing.
+	// A merged incident may be saved in the same batch as the incident that it is part of, so the order of the two
+	// lines says nothing.
 	for _, s := range byID {
 		for _, id := range s.Incident.Also {
 			delete(byID, id)
@@ -143,8 +144,8 @@ func linesOf(file io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// newest returns at most size incidents, oldest first, and the others. Like kubeflap itself, it drops the oldest ended
-// ones first.
+// newest returns at most size incidents, oldest first, and the dropped ones. Like kubeflap itself, it first drops the
+// oldest ended incidents.
 func newest(all []archive.Saved, size int) (kept, dropped []archive.Saved) {
 	slices.SortFunc(all, func(a, b archive.Saved) int {
 		x, y := a.Incident.State == incident.StateEnded, b.Incident.State == incident.StateEnded
@@ -162,8 +163,8 @@ func newest(all []archive.Saved, size int) (kept, dropped []archive.Saved) {
 	return kept, dropped
 }
 
-// Save writes the state of incidents at a time. If it returns nil, they are in the file. Otherwise the next Save
-// retries. Without incidents, it only records that the process was still running at this time.
+// Save writes the state of incidents at a point in time. If it returns nil, the incidents are in the file. Otherwise
+// the next Save retries. Without incidents, Save only records that the process was still running at that time.
 func (j *Journal) Save(at time.Time, incidents ...incident.Incident) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

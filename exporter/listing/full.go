@@ -22,7 +22,7 @@ const (
 	evidenceWidth = 14
 )
 
-// Full prints all details of an incident as of a time.
+// Full prints all details of an incident. asOf is the current time.
 func Full(out io.Writer, incident *api.Incident, asOf time.Time) error {
 	x := &row{incident, asOf}
 	var text strings.Builder

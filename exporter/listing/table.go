@@ -73,7 +73,7 @@ func table(out io.Writer, answer *api.Answer, columns []column) error {
 	return nil
 }
 
-// row is an incident as of a time.
+// row is an incident with the current time.
 type row struct {
 	*api.Incident
 	asOf time.Time

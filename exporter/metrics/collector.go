@@ -18,7 +18,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Collector reads the tracker at each scrape. Observe adds to its histograms.
+// Collector reads the tracker at each scrape. Observe adds to the Collector's histograms.
 type Collector struct {
 	tracker   *track.Tracker
 	incidents *correlate.Log

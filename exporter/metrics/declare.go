@@ -30,7 +30,7 @@ type Metric struct {
 	Labels    []string
 	Help      string
 	Stability Stability
-	// Series describes the objects for which a series exists, and when.
+	// Series describes for which objects a series exists, and when it exists.
 	Series string
 
 	desc *prometheus.Desc

@@ -24,7 +24,8 @@ type scrape struct {
 	hasSeries bool
 	// out writes large chunks to the network and gzip.
 	out *bufio.Writer
-	// registry receives the series instead, unless it is nil. selected reports which metrics to send, by metric index.
+	// registry receives the series instead of out, unless registry is nil. selected reports which metrics to send, by
+	// metric index.
 	registry chan<- prometheus.Metric
 	selected []bool
 
@@ -32,8 +33,8 @@ type scrape struct {
 	cluster string
 	object  object
 	// labels holds the encoded labels of the group's objects, one after another. ends holds the end of each object's
-	// labels. All metrics of a group have the same objects in the same order, so only the first one encodes the labels.
-	// next is the index of the next object.
+	// labels. All metrics of a group have the same objects in the same order, so only the first metric encodes the
+	// labels. next is the index of the next object.
 	labels []byte
 	ends   []int
 	next   int

@@ -83,7 +83,7 @@ func (m *verdictMetrics) collect(to *scrape, now *snapshot) {
 	}
 }
 
-// collectSilences adds the silences of existing nodes. Both lists are sorted by node.
+// collectSilences adds the silences of existing nodes. The lists of silences and of nodes are both sorted by node name.
 func (m *verdictMetrics) collectSilences(to *scrape, now *snapshot) {
 	all := now.silences
 	for i := range now.nodes {

@@ -13,8 +13,8 @@ import (
 // tolerance is the longest interruption that is not a gap. kubeflap itself ignores shorter breaks of a watch, too.
 const tolerance = time.Second
 
-// gaps returns the intervals of the period in which resources were not watched, ordered by time. A running kubeflap
-// keeps only some of its gaps.
+// gaps returns the gaps in coverage that overlap the period, ordered by time. A running kubeflap keeps only its newest
+// gaps.
 func gaps(in *Input) (all []api.Gap) {
 	c := &in.Answer.Coverage
 	for _, g := range c.Gaps {

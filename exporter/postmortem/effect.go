@@ -38,8 +38,8 @@ func effectOf(x *api.Incident) string {
 	return strings.Join(parts, ", ")
 }
 
-// manualLost reports whether manually managed addresses were removed from Endpoints that no client uses for ready
-// addresses. Such addresses do not count as lost.
+// manualLost reports whether manually managed addresses were removed from Endpoints while kubeflap counts ready
+// addresses in EndpointSlices. Such addresses do not count as lost.
 func manualLost(x *api.Incident) bool {
 	return x.Scope == "service" && x.AddressesLost == 0 &&
 		slices.ContainsFunc(x.Timeline, func(s api.Span) bool { return s.Lane == string(incident.TrackAddress) })

@@ -64,7 +64,7 @@ func madeOf(in *Input) (all []fact) {
 	if s.Recording == nil {
 		add("kubeflap that watched the cluster", cmp.Or(s.Server, "unknown version"))
 	}
-	if s.Recording != nil || len(s.Kubernetes) > 0 { // a running kubeflap does not tell
+	if s.Recording != nil || len(s.Kubernetes) > 0 { // a running kubeflap does not report this version
 		add("Kubernetes", cmp.Or(strings.Join(s.Kubernetes, ", then "), "unknown version"))
 	}
 	add("Period of the report", periodOf(in))

@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Observer collects facts about a recording other than incidents: its time span, versions and names, and
-// what was not ready when it began.
+// Observer collects the facts about a recording that incidents do not contain: its time span, the versions and names in
+// it, and the objects that were not ready when it began.
 type Observer struct {
 	begin, end time.Time
 	versions   []string
@@ -21,7 +21,7 @@ type Observer struct {
 // NewObserver returns an empty Observer.
 func NewObserver() *Observer { return &Observer{names: map[[2]string]bool{}, first: newFirstState()} }
 
-// Start returns what was not ready when the recording began.
+// Start returns the Services and nodes that were not ready when the recording began.
 func (o *Observer) Start() *Start { return o.first.start(o.begin) }
 
 // Event records an event.

@@ -19,7 +19,8 @@ type Input struct {
 	Filter   Filter
 	// Answer holds the incidents of the period that match the filter.
 	Answer api.Answer
-	// Start is the state at the start of the recording. It is nil for a running kubeflap, which does not keep it.
+	// Start is the state at the start of the recording. It is nil for a running kubeflap, which does not keep this
+	// state.
 	Start *Start
 	// Advice is nil if the settings could not be read. NoAdvice then holds the reason.
 	Advice   *report.Report
@@ -52,7 +53,7 @@ type Recording struct {
 	// File is the name of the file or directory. SHA256 is the file's checksum in hexadecimal, and Size is its length
 	// in bytes.
 	File, SHA256 string
-	// Directory is set for a directory. It has no checksum, because its files change.
+	// Directory is set for a directory. A directory has no checksum, because its files change.
 	Directory  bool
 	Size       int64
 	Title      string

@@ -26,10 +26,10 @@ type Unready struct {
 	Until           time.Time
 }
 
-// overlaps reports whether it was not ready at any time from a time on.
+// overlaps reports whether the Service or node was still unready at from.
 func (x *Unready) overlaps(from time.Time) bool { return x.Until.IsZero() || x.Until.After(from) }
 
-// Lasts reports whether anything was still not ready at a time.
+// Lasts reports whether any Service or node was still unready at t.
 func (s *Start) Lasts(t time.Time) bool {
 	overlaps := func(x Unready) bool { return x.overlaps(t) }
 	return slices.ContainsFunc(s.Services, overlaps) || slices.ContainsFunc(s.Nodes, overlaps)
@@ -42,7 +42,7 @@ type firstState struct {
 	// addresses is the kind of the objects with the addresses of Services.
 	addresses event.Kind
 	synced    map[event.Kind]bool
-	// decided is set when services only contains those without a ready address.
+	// decided is set once services only contains Services without a ready address.
 	decided bool
 	// missing holds the names that a list after a gap has not shown yet.
 	missing map[event.Kind]map[[2]string]bool
@@ -52,7 +52,7 @@ type firstState struct {
 // by slice.
 type firstService struct {
 	slices map[string][2]int
-	// had is set if it had addresses in the first list.
+	// had is set if the Service had addresses in the first list.
 	had   bool
 	until time.Time
 }
@@ -169,7 +169,7 @@ func (f *firstState) relist(k event.Kind) {
 	f.missing[k] = names
 }
 
-// listed handles the end of a list. What a list after a gap does not show was deleted in the gap.
+// listed handles the end of a list. An object that is missing from a list after a gap was deleted in the gap.
 func (f *firstState) listed(e event.Event) {
 	for name := range f.missing[e.Kind] {
 		if n := f.nodes[name[1]]; n != nil && e.Kind == event.KindNode && n.Until.IsZero() {
@@ -198,8 +198,8 @@ func (f *firstState) decide() {
 	})
 }
 
-// start returns the state at the start. A Service without any address counts if it had a ready one later. Otherwise it
-// may have none on purpose.
+// start returns the state at the start. A Service without any address only counts if it had a ready address later.
+// Otherwise it may have no addresses on purpose.
 func (f *firstState) start(begin time.Time) *Start {
 	s := &Start{Time: begin, ServicesUnknown: !f.decided, NodesUnknown: !f.synced[event.KindNode]}
 	for name, x := range f.services {

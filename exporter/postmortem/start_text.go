@@ -27,7 +27,7 @@ func startOf(in *Input) (services, nodes []Unready) {
 	return services, nodes
 }
 
-// startText describes what was not ready at the start of the recording.
+// startText describes the Services and nodes that were not ready at the start of the recording.
 func startText(in *Input) (all []string) {
 	services, nodes := startOf(in)
 	when := ""
@@ -89,7 +89,7 @@ func withoutText(in *Input) (all []string) {
 	return all
 }
 
-// noServiceText begins a sentence that is only certain if kubeflap saw everything.
+// noServiceText returns the beginning of a sentence. The text is qualified if kubeflap did not see everything.
 func noServiceText(in *Input) string {
 	if len(lacksOf(in)) > 0 {
 		return "As far as kubeflap saw, no Service"

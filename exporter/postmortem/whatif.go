@@ -4,7 +4,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
 
-// whatIf is the part of a report about other settings. Text replaces the table if there is none.
+// whatIf is the part of a report that predicts the effects of other settings. Text replaces the table if there is no
+// prediction.
 type whatIf struct {
 	Text      string
 	Table     answer.Table

@@ -30,7 +30,8 @@ type Anonymiser struct {
 // realName is a name to replace. The same name in two namespaces belongs to two objects.
 type realName struct{ noun, namespace, text string }
 
-// NewAnonymiser returns an Anonymiser for one recording. Its pseudonyms are short, as in node-1, and it remembers each.
+// NewAnonymiser returns an Anonymiser for one recording. Its pseudonyms are short, as in node-1, and it remembers each
+// of them.
 func NewAnonymiser() *Anonymiser {
 	return &Anonymiser{
 		pseudonyms: make(map[realName]string),
@@ -40,7 +41,7 @@ func NewAnonymiser() *Anonymiser {
 }
 
 // NewKeyedAnonymiser returns an Anonymiser whose pseudonyms depend only on the name and a secret key. They are the same
-// in all recordings with this key, and it remembers none, so that it can run for months.
+// in all recordings with this key. The Anonymiser remembers no pseudonym, so that it can run for months.
 func NewKeyedAnonymiser(key []byte) *Anonymiser {
 	return &Anonymiser{keyed: hmac.New(sha256.New, key)}
 }
@@ -51,7 +52,7 @@ func (a *Anonymiser) Header(header Header) Header {
 	defer a.mu.Unlock()
 	header.Pseudonyms = ""
 	if a.keyed != nil {
-		// This does not reveal the key.
+		// The digest does not reveal the key.
 		const length = 8
 		digest := a.digest(realName{noun: "pseudonyms"})
 		header.Pseudonyms = hex.EncodeToString(digest[:length])
@@ -94,7 +95,7 @@ func (a *Anonymiser) Event(ev event.Event) event.Event {
 	return ev
 }
 
-// pseudonym returns "noun-7" for the seventh name with this noun, or with a key "noun-" and 12 hexadecimal digits. It
+// pseudonym returns "noun-7" for the seventh name with this noun, or, with a key, "noun-" and 12 hexadecimal digits. It
 // returns "" for an empty name.
 func (a *Anonymiser) pseudonym(n realName) string {
 	if n.text == "" {
@@ -113,7 +114,8 @@ func (a *Anonymiser) pseudonym(n realName) string {
 	return made
 }
 
-// digest returns the HMAC of a name. No noun and no namespace contains a zero byte.
+// digest returns the HMAC of a name. A zero byte can separate the parts of the name, because no noun and no namespace
+// contains one.
 func (a *Anonymiser) digest(n realName) (digest [sha256.Size]byte) {
 	a.text = append(a.text[:0], n.noun...)
 	a.text = append(a.text, 0)

@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// The functions in this file receive objects by value, so that they copy unchanged fields. They replace pointers, lists
-// and maps with new ones.
+// The functions in this file receive objects by value, so that the unchanged fields are copies. They replace pointers,
+// lists and maps with new ones.
 
 func (a *Anonymiser) node(n event.Node) *event.Node {
 	n.Meta = event.Meta{UID: a.uid(n.UID), Namespace: a.namespaceName(n.Namespace), Name: a.nodeName(n.Name)}
@@ -133,8 +133,9 @@ func (a *Anonymiser) condition(namespace string, original *event.Condition) *eve
 	return &c
 }
 
-// address keeps the UID of the target. The UID of an address without a target is derived from its IP. With a key, it is
-// not derived from the new IP, because two of these may be equal.
+// address replaces the IP, node and UID of an address. The UID of an address without a target is derived from its IP,
+// so the new UID is derived from the new IP. With a key, address replaces such a UID like any other, because two new
+// IPs may be equal.
 func (a *Anonymiser) address(original event.Address) event.Address {
 	replaced := original
 	replaced.IP = a.ip(original.IP)
@@ -147,8 +148,8 @@ func (a *Anonymiser) address(original event.Address) event.Address {
 	return replaced
 }
 
-// ip replaces IPv4 addresses with addresses from 10.0.0.0/8, and IPv6 addresses with addresses from fd00::/8, in order
-// of appearance or with a key. It treats any other text as a host name.
+// ip replaces IPv4 addresses with addresses from 10.0.0.0/8, and IPv6 addresses with addresses from fd00::/8, numbered
+// in order of appearance or computed from the key. It treats any other text as a host name.
 func (a *Anonymiser) ip(original string) string {
 	ip, err := netip.ParseAddr(original)
 	if err != nil {
@@ -171,7 +172,8 @@ func (a *Anonymiser) ip(original string) string {
 	return made
 }
 
-// private returns an address from 10.0.0.0/8, or for IPv6 from fd00::/8. Its last bits are those of a number.
+// private returns an address from 10.0.0.0/8, or for IPv6 from fd00::/8. The last bits of the address are those of
+// number.
 func private(is4 bool, number uint64) netip.Addr {
 	if is4 {
 		const bits = 24

@@ -32,7 +32,8 @@ type Writer struct {
 	span    span
 	// dense writes several Lease renewals per line. It is nil if each event has its own line.
 	dense *dense
-	// flush is the timer for unflushed lines. It is nil if there are none. pending counts their events.
+	// flush is the timer that flushes the lines. It is nil if all lines are flushed. pending counts the events that are
+	// not flushed.
 	flush   *time.Timer
 	pending int
 	// err is the first write error. Nothing is written afterwards, because no reader can continue after an incomplete
@@ -58,7 +59,7 @@ func Create(path string, header Header) (*Writer, error) {
 func create(path string) (*Writer, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("recording %s exists already and is not overwritten: %w", path, fs.ErrExist)
+		return nil, fmt.Errorf("recording %s already exists and is not overwritten: %w", path, fs.ErrExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create recording %s: %w", path, cause(err))
@@ -76,8 +77,8 @@ func (w *Writer) beginFile(header Header) (*Writer, error) {
 	return w, nil
 }
 
-// CreateDense creates a file and starts a compressed recording in it, whose lines can hold several Lease renewals. It
-// truncates the times of events to microseconds. It returns fs.ErrExist if the file exists.
+// CreateDense creates a file and starts a compressed recording whose lines can hold several Lease renewals. The
+// recording truncates the times of events to microseconds. CreateDense returns fs.ErrExist if the file exists.
 func CreateDense(path string, header Header) (*Writer, error) {
 	w, err := create(path)
 	if err != nil {
@@ -126,8 +127,8 @@ func (w *Writer) begin(header Header) error {
 	return w.err
 }
 
-// Write adds an event. When Write returns, the event is in the file; if the file is compressed, it follows within a
-// second.
+// Write adds an event. When Write returns, the event is in the file or, if the file is compressed, will be there within
+// a second.
 func (w *Writer) Write(ev event.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

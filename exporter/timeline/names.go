@@ -9,16 +9,17 @@ import (
 const (
 	// maxLabel is the number of characters of a label that fit on a phone.
 	maxLabel = 42
-	// minName is the number of characters that a name may always have.
+	// minName is the number of characters that a name may always use, even before a long label.
 	minName = 12
-	// extra is the number of characters by which names may be longer, so that they stay different.
+	// extra is the number of characters by which shortened names may exceed their maximum length to stay distinct.
 	extra = 3
 )
 
 // room returns the number of characters that are left for the name before the row's label.
 func (r *Row) room() int { return maxLabel - len(": ") - utf8.RuneCountInString(r.Label) }
 
-// label puts the names before the labels of their rows. Long names lose their middle. Different names stay different.
+// label puts the names before the labels of their rows. Long names lose their middle, but different names stay
+// distinct.
 func label(rows []Row) {
 	var long []string
 	most := maxLabel
@@ -39,7 +40,7 @@ func label(rows []Row) {
 	}
 }
 
-// shorten returns the names with about this many characters. All lose the same part, so that they can be compared. If
+// shorten shortens the names to about most characters. All names lose the same part, so that they can be compared. If
 // different names look the same however they are cut, the later ones get a number.
 func shorten(names []string, most int) map[string]string {
 	letters := map[string][]rune{}
@@ -58,8 +59,8 @@ func shorten(names []string, most int) map[string]string {
 	return numbered(names, short)
 }
 
-// heads returns the numbers of characters that names may keep at their start, best first. The host of a domain name
-// is worth more than the domain. Other names keep as much of both ends.
+// heads returns the numbers of characters that names may keep at their start, best first. If possible, a domain name
+// keeps its whole host. Other names keep equal parts of both ends.
 func heads(names []string, kept int) []int {
 	best := (kept + 1) / 2
 	for _, name := range names {
@@ -79,8 +80,8 @@ func heads(names []string, kept int) []int {
 	return all
 }
 
-// cut removes the middle of the names and keeps this many characters at both ends. It reports whether different names
-// stay different.
+// cut removes the middle of the names and keeps head characters at the start and tail characters at the end. different
+// reports whether different names stay distinct.
 func cut(names []string, letters map[string][]rune, head, tail int) (short map[string]string, different bool) {
 	short, different = map[string]string{}, true
 	taken := map[string]string{}

@@ -23,7 +23,7 @@ type Drawing struct {
 	Alt string
 }
 
-// Row is a row of bars with a label above it. It has no bars if the label only counts what is not drawn.
+// Row is a row of bars with a label above it. It has no bars if the label only counts the rows that are not drawn.
 type Row struct {
 	Lane, Label string
 	TextY, BarY int
@@ -80,9 +80,9 @@ func laneText(l incident.Track) string {
 	return string(l) // a report may contain the incidents of a newer kubeflap
 }
 
-// Draw returns an incident's timeline, or nil if it has none. Spans without an end last until until, which is the end
-// of the incident, or the current time if it is ongoing. In a list each lane has one row. Otherwise each name has its
-// own row.
+// Draw returns an incident's timeline, or nil if the incident has none. Spans without an end extend to the time until.
+// That is the end of the incident or, for an ongoing incident, the current time. In a list, each lane has one row.
+// Otherwise each name has its own row.
 func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
 	if len(x.Timeline) == 0 {
 		return nil

@@ -59,12 +59,13 @@ type AddressLost struct {
 	// Removed reports whether the address left the Service. If false, the address is still listed but not ready.
 	Removed bool
 	Cause   cause.Cause
-	// Steady reports whether the Service has no selector and the only writer of its addresses removed this one.
+	// Steady reports whether the Service has no selector and the only writer of its addresses removed this address.
 	Steady bool
 	// Foreign reports whether the lost address was a foreign address of a Service with a selector. It is only true if the
 	// address was removed while the Service kept its own addresses, or shortly after it lost them.
 	Foreign bool
-	// Managed reports whether a known manager removed its own address. Its reason is not visible in this cluster.
+	// Managed reports whether a known manager removed its own address. The reason for such a removal is not visible in
+	// this cluster.
 	Managed bool
 	// Announced describes how the departure of the pod's node was announced, such as "a cordon". It is empty unless the
 	// pod was deleted or evicted after the announcement.
@@ -161,7 +162,8 @@ func (x ConsumerBounced) String() string {
 }
 
 // ConsumerReaddedStale means that a client that batches endpoint updates would have put back an address whose container
-// was, after an in-place image change, about to be replaced or already gone. The pod had not been Ready since.
+// was about to be replaced or already gone after an in-place image change. The pod had not been Ready since that
+// change.
 type ConsumerReaddedStale struct {
 	At
 	Address

@@ -7,7 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// ControlPlane summarizes the control-plane Leases at a time. The zero value means that the Leases are not visible.
+// ControlPlane summarizes the control-plane Leases at a point in time. The zero value means that the Leases are not
+// visible.
 type ControlPlane struct {
 	// Time is the time to which the summary refers.
 	Time time.Time
@@ -58,8 +59,7 @@ type ControlPlaneLeaseRenewed struct {
 	At
 	Name    string
 	Silence time.Duration
-	// InTime reports whether the renewals were on time by their renewTime. In that case the watch was late, not the
-	// Lease.
+	// InTime reports whether the renewals were on time by their renewTime. If so, the watch was late, not the Lease.
 	InTime bool
 }
 

@@ -13,8 +13,8 @@ type HeartbeatSeen struct {
 	Node string
 	// Interval is the time since the previous heartbeat.
 	Interval time.Duration
-	// Unwatched reports whether the interval started before kubeflap watched the node. Its length is then computed from
-	// the node's own clock and is not a measurement.
+	// Unwatched reports whether the interval started before kubeflap began to watch the node. If so, its length is
+	// computed from the node's own clock, not measured.
 	Unwatched bool
 }
 
@@ -34,8 +34,8 @@ type HeartbeatLate struct {
 	// Announced describes the announcement of the node's departure. It is empty unless the announcement came before the
 	// next heartbeat was due.
 	Announced string
-	// Unwatched reports whether the heartbeat was late before kubeflap watched the node, by the node's own clock. It is
-	// then not counted.
+	// Unwatched reports whether the heartbeat was already late, by the node's own clock, when kubeflap began to watch
+	// the node. Such a late heartbeat is not counted.
 	Unwatched bool
 	// Last is the same as NodeLoss.Last.
 	Last time.Time
@@ -78,26 +78,26 @@ type NodeLoss struct {
 	Managed     bool
 	// ControlPlane is the state of the control-plane Leases at the time of the loss.
 	ControlPlane ControlPlane
-	// Blind reports whether kubeflap's watch was broken at some time since the last heartbeat, so that it may have
-	// missed heartbeats.
+	// Blind reports whether kubeflap's watch was broken at some time since the last heartbeat, so that kubeflap may
+	// have missed heartbeats.
 	Blind bool
-	// Last is the time of the node's last renewal in the first list after a break, if its silence began while the watch
-	// was broken. It is zero if unknown.
+	// Last is the time of the node's last renewal that the first list after a break of the watch shows. It is only set
+	// if the silence began during the break. It is zero if unknown.
 	Last time.Time
 	// Unseen reports whether kubeflap cannot see the node's heartbeats, but only status reports, which may be 5 min
 	// apart.
 	Unseen bool
 	// Labels holds the node's labels that other nodes may share. It is nil if unknown.
 	Labels []NodeLabel
-	// Found reports whether the node was lost before kubeflap watched it. Perhaps and Returned are only set for such
-	// nodes. Perhaps describes a possible announcement of the departure, before or after the loss. Returned is the
+	// Found reports whether the node was lost before kubeflap began to watch it. Perhaps and Returned are only set for
+	// such nodes. Perhaps describes a possible announcement of the departure, before or after the loss. Returned is the
 	// number of other nodes that turned Ready soon after this node fell silent.
 	Found    bool
 	Perhaps  string
 	Returned int
 }
 
-// NodeLabel is a label with the number of its nodes.
+// NodeLabel is a label with the number of nodes that have it.
 type NodeLabel struct {
 	Key, Value string
 	Nodes      int
@@ -114,9 +114,9 @@ func (x HeartbeatMissed) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s (the whole grace period)", x.Node, round(x.Silence))
 }
 
-// NodeFoundLost means that the node was lost before kubeflap watched it. Either the first list shows it as Unknown, or
-// its Lease is older than the grace period and is not renewed for one more interval. Counters do not include such
-// losses.
+// NodeFoundLost means that the node was lost before kubeflap began to watch it. Either the first list shows it as
+// Unknown, or its Lease is older than the grace period and is not renewed for one more interval. Counters do not
+// include such losses.
 type NodeFoundLost struct {
 	At
 	Node string
@@ -146,8 +146,8 @@ func (x NodeFoundLost) String() string {
 	return s
 }
 
-// ClockSetBack means that the node's clock was set back. Renewals do not count until their renewTime is later than all
-// before the step.
+// ClockSetBack means that the node's clock was set back. Renewals do not count until their renewTime is later than
+// every renewTime before the step.
 type ClockSetBack struct {
 	At
 	Node string
@@ -223,7 +223,7 @@ type NodeNotMarked struct {
 	// Silence is the time since the last heartbeat.
 	Silence time.Duration
 	// Certain reports whether all other explanations are excluded. Otherwise an unseen leader change may have started a
-	// new grace period for each node, or the cluster's grace period is longer than the default.
+	// new grace period for each node, or the cluster's grace period may be longer than the default.
 	Certain bool
 	Loss    NodeLoss
 }
@@ -331,7 +331,7 @@ func (m Machine) String() string {
 // nodes.
 type GracePeriodKnown struct {
 	At
-	// Period is the current grace period, or 0 if unknown. Default applies to this Kubernetes version.
+	// Period is the current grace period, or 0 if unknown. Default is the default value in this Kubernetes version.
 	Period, Default time.Duration
 	// Assumed reports whether Period is only an assumption, based on the default.
 	Assumed bool

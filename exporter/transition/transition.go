@@ -17,7 +17,7 @@ type Transition interface {
 	// When returns the time of the change, by kubeflap's clock.
 	When() time.Time
 	// Found returns the time at which the tracker found the change, by kubeflap's clock. It is later than When if the
-	// cause had to wait for evidence.
+	// tracker had to wait for evidence of the cause.
 	Found() time.Time
 	// Fields returns the names for a structured log line.
 	Fields() Fields
@@ -36,7 +36,8 @@ type Fields struct {
 // At is the time of a transition.
 type At struct {
 	Time time.Time
-	// Waited is the time for which the cause waited for evidence, or 0 if it was known immediately.
+	// Waited is the time for which the tracker waited for evidence of the cause, or 0 if the cause was known
+	// immediately.
 	Waited time.Duration
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/recordings"
 )
 
-// card shows an incident: in full, or in a list only with its remedy and timeline.
+// card shows an incident in full or, in a list, with only the remedy and the timeline.
 type card struct {
 	heading
 	Figures  []figure
@@ -130,7 +130,7 @@ func (c *card) takeDetails(x *found) {
 	}
 }
 
-// inCluster returns parameters of a URL that select incidents in the cluster of an incident.
+// inCluster encodes URL parameters, and adds the cluster of the incident x.
 func inCluster(x *found, values url.Values) string {
 	if x.cluster.Name != "" {
 		values.Set("cluster", x.cluster.Name)

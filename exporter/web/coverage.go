@@ -68,12 +68,13 @@ type coverageView struct {
 	// those that were dropped.
 	Gaps            []gapRow
 	Hidden, LeftOut int
-	// Dropped is the number of incidents that were dropped, in words, and DroppedUntil is the time from which on all are kept.
-	// Dropped is empty if none was dropped. Incomplete is set if they may belong to the page's period.
+	// Dropped states how many incidents were dropped, or is empty if none was dropped. All incidents that were ongoing
+	// after DroppedUntil are kept. Incomplete is set if dropped incidents may belong to the page's period.
 	Dropped, DroppedUntil string
 	Incomplete            bool
-	// NotRecording is the reason why events are not recorded, and NotRecordingSince the start of that. Both are empty if they are recorded,
-	// or need not be. Unrecorded counts the events that were not recorded.
+	// NotRecording is the reason why events are not recorded. NotRecordingSince is the time at which the recording
+	// stopped. Both are empty if events are recorded, or if there is no flight recorder. Unrecorded counts the events
+	// that were not recorded.
 	NotRecording, NotRecordingSince string
 	Unrecorded                      uint64
 }

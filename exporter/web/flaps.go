@@ -158,7 +158,8 @@ func (p *flapsPage) list(all []found) {
 	}
 }
 
-// addCard adds an incident's card. If the log has dropped the incident since then, the card contains only the overview.
+// addCard adds an incident's card. If the incident was dropped after the overview was read, the card contains only the
+// overview.
 func (p *flapsPage) addCard(x found) {
 	if full, ok := x.cluster.Incident(x.ID); ok {
 		x.Incident = &full

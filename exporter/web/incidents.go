@@ -30,7 +30,8 @@ type Cluster struct {
 	Unwatched func() []watches.Watch
 	// Coverage returns the times at which resources were not watched.
 	Coverage func() coverage.State
-	// Displaced returns the number of incidents that newer ones displaced, so that the others do not contain them.
+	// Displaced returns the number of incidents that newer ones displaced. The functions above do not return these
+	// incidents.
 	Displaced func() incident.Displaced
 	// Recorder returns the state of the flight recorder. It is nil if there is none.
 	Recorder func() flightrecorder.Status
@@ -81,8 +82,8 @@ func runningIn(every []found, q *query.Query) (n int) {
 }
 
 // find returns the incidents that match a query, regardless of state and verdict. Ongoing incidents come first, then
-// the newest. Another replica may know an incident by another ID, because it saw other events. find then matches the
-// incident by its subject and a time at which it was ongoing.
+// the newest. A link from another replica may contain another ID, because that replica saw other events. If no incident
+// has the ID, find uses the incident's subject and a time at which it was ongoing.
 func find(every []found, q *query.Query) []found {
 	all := selected(every, q)
 	if other, ok := q.WithoutID(); ok && len(all) == 0 {

@@ -60,7 +60,7 @@ func headingOf(x *found) heading {
 // What returns the subject with its kind.
 func (h *heading) What() string { return strings.TrimSuffix(h.Kind+" "+h.Name, " ") }
 
-// linkOf returns a link that also works at a replica that started later and has not seen the begin of the incident.
+// linkOf returns a link that also works at a replica that started later and has not seen the start of the incident.
 func linkOf(x *found) string {
 	link, at := url.Values{"id": {x.ID}}, x.Start
 	if !x.End.IsZero() {
@@ -81,7 +81,7 @@ func stateText(x *found) string {
 	return string(x.State)
 }
 
-// stateNote returns details about the state. It omits ages for recordings, because they depend on the user's clock.
+// stateNote returns details about the state. It omits ages for recordings, because ages depend on the user's clock.
 func stateNote(x *found) string {
 	switch {
 	case x.isOpen() && x.State == incident.StatePending:

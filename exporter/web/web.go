@@ -31,7 +31,7 @@ type Pages struct {
 	// Registry receives the metrics of the handler itself. The page Metrics should include them.
 	Registry *prometheus.Registry
 	Clusters []Cluster
-	// Unready returns the resources because of which /-/ready fails.
+	// Unready returns the resources that make /-/ready fail.
 	Unready func() []watches.Watch
 	// Profiles enables the profiles of the Go runtime, at the paths that go tool pprof uses.
 	Profiles bool

@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// whatIfView is what the page predicts for other settings. Table has no rows if there is no prediction. Text then gives
-// the reason.
+// whatIfView holds the page's predictions for other settings. If there is no prediction, Table has no rows, and Text
+// gives the reason.
 type whatIfView struct {
 	Text string
 	// From and To limit the recording.
@@ -19,8 +19,8 @@ type whatIfView struct {
 	CannotSay []string
 }
 
-// whatIfOf returns the predictions for an incident. It returns nil if nothing is recorded, or if the incident has no nodes: the
-// settings then make no difference to it.
+// whatIfOf returns the predictions for an incident. It returns nil if nothing is recorded, or if the settings make no
+// difference to the incident, because it is not about nodes.
 func whatIfOf(x *found) *whatIfView {
 	if x.cluster.WhatIf == nil || len(x.Nodes) == 0 || x.Scope == incident.ScopeWorkload || x.Scope == incident.ScopeService {
 		return nil

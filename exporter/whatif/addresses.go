@@ -33,13 +33,14 @@ type address struct {
 	last int
 }
 
-// change is a change of an address. ready is the recorded state after the change. base is the state without any marked
-// node.
+// change is a change of an address. ready is the recorded state after the change. base is what the state would be if no
+// node were marked.
 type change struct {
 	at          time.Time
 	address     *address
 	ready, base bool
-	// first is set if the change only shows the state at the start of the recording; gone, if the Service was deleted.
+	// first is set if the change only shows the state at the start of the recording. gone is set if the Service was
+	// deleted.
 	first, gone bool
 }
 

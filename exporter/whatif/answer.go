@@ -64,7 +64,7 @@ func (s *Study) check(recorded Settings) *answer.Check {
 	c := &answer.Check{}
 	for _, x := range s.silences {
 		if x.hasUnknownLength() {
-			continue // the model cannot be wrong about it
+			continue // the model cannot be wrong about this silence
 		}
 		switch p := s.predictOne(x, recorded, recorded); {
 		case p.outcome == answer.TooClose:

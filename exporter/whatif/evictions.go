@@ -20,7 +20,7 @@ const (
 	largeCluster  = 50
 )
 
-// certainly holds the intervals in which something is certain, and those in which it is possible.
+// certainly holds the intervals in which a condition is certain (yes), and those in which it is possible (maybe).
 type certainly struct{ yes, maybe []interval }
 
 // evictions returns the number of pods that the taint eviction controller evicts. needless counts those whose node came
@@ -71,7 +71,7 @@ func (s *Study) evicts(x Settings, m mark, p *pod, wait time.Duration, full cert
 	latest := m.latest.Add(wait + tolerates + evictionDelay)
 	gone := p.gone
 	if p.evicted && !gone.Before(m.silence.from) {
-		gone = time.Time{} // it was evicted in the same silence, so it would still be there
+		gone = time.Time{} // without the recorded eviction in this silence, the pod would still exist
 	}
 	readyFrom, readyBy := m.readyFrom, m.readyBy
 	if readyBy.IsZero() {

@@ -8,8 +8,8 @@ import (
 )
 
 // mark is a predicted interval in which a node is Unknown. back is the time at which the node and its pods are Ready
-// again. The node itself is Ready between readyFrom and readyBy: the kubelet reports its pods up to 10 s later. All
-// three are zero if the node is still Unknown at the end of the recording.
+// again. The node itself becomes Ready between readyFrom and readyBy. The kubelet reports its pods as Ready up to 10 s
+// later. All three are zero if the node is still Unknown at the end of the recording.
 type mark struct {
 	silence              *silence
 	outcome              answer.Outcome
@@ -54,8 +54,8 @@ func (s *Study) predict(x Settings) []mark {
 	return all
 }
 
-// bound uses the recorded outcome for other settings. With the same monitor period, a shorter grace period marks every node
-// that the recorded one marked, and a longer one marks no other node.
+// bound uses the recorded outcome for other settings. With the same monitor period, a shorter grace period marks every
+// node that the recorded one marked, and a longer grace period marks no other node.
 func (m *mark) bound(x, recorded Settings) {
 	silent := m.silence
 	if x.MonitorPeriod != recorded.MonitorPeriod || silent.wasUnknown || silent.unsure {
@@ -91,8 +91,8 @@ func (s *Study) predictOne(silent *silence, x, recorded Settings) mark {
 	return m
 }
 
-// doubt checks whether the controller worked when it would have acted. If not, the node is certainly marked if it stays
-// silent until the grace period has passed once more, because the controller may have started again.
+// doubt checks whether the controller worked when it would have acted. If not, the node is only certain to be marked if
+// it stays silent for another grace period, because the controller may have been restarted.
 func (s *Study) doubt(m *mark, x Settings) {
 	stopped := slices.Concat(s.quiet, s.dark)
 	until := m.latest
@@ -178,8 +178,8 @@ func (x *silence) returned(usual time.Duration) time.Time {
 	return x.to.Add(usual)
 }
 
-// usualReturn returns the median time from the end of a silence until the node and its pods are Ready. Without an
-// example it is half of the kubelet's status interval (10 s).
+// usualReturn returns the median time from the end of a silence until the node and its pods are Ready. If the recording
+// shows no such return, it is half of the kubelet's status interval (10 s).
 func (s *Study) usualReturn() time.Duration {
 	var all []time.Duration
 	for _, x := range s.silences {

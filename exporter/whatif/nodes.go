@@ -186,7 +186,7 @@ func (n *node) endSilence(s *Study, t time.Time, how end) {
 	n.open, n.closed = nil, x
 }
 
-// begin keeps the current silence.
+// begin adds the current silence to the silences that are kept.
 func (n *node) begin(s *Study) *silence {
 	x := &silence{node: n.name, zone: n.zone, from: n.last, unsure: !n.known, wasUnknown: n.ready == event.StatusUnknown, notReady: n.ready == event.StatusFalse}
 	s.silences = append(s.silences, x)

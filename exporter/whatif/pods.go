@@ -14,7 +14,8 @@ type pod struct {
 	node      string
 	tolerates *event.Toleration
 	from      time.Time
-	// gone is the pod's deletion time, or zero. evicted is set if the taint eviction controller deleted the pod.
+	// gone is the time at which the pod was deleted or ended, or zero. evicted is set if the taint eviction controller
+	// deleted the pod.
 	gone    time.Time
 	evicted bool
 	// marked is set if the node controller set Ready to False.

@@ -31,8 +31,9 @@ type Settings struct {
 	Window time.Duration
 }
 
-// Usual returns the settings that a page or report compares, in ascending order: grace periods from 20 to 120 s and the recorded
-// one (unless it is shorter than the usual interval of heartbeats) and, if pods were evicted, other tolerations.
+// Usual returns the settings that a page or report compares, in ascending order. They contain grace periods from 20 to
+// 120 s, and the recorded one unless it is shorter than the usual heartbeat interval. If pods were evicted, they also
+// contain other tolerations.
 func Usual(recorded Settings, evicted bool) (all []Settings) {
 	for _, grace := range UsualGracePeriods(recorded) {
 		x := Settings{GracePeriod: grace, MonitorPeriod: recorded.MonitorPeriod, Toleration: AsRecorded}
@@ -59,8 +60,8 @@ func UsualGracePeriods(recorded Settings) []time.Duration {
 }
 
 const (
-	// jitter is the uncertainty of when the controller sees a heartbeat and starts a pass, in addition to the unknown
-	// phase of its passes.
+	// jitter is the uncertainty about when the controller sees a heartbeat and starts a pass. It adds to the unknown
+	// phase of the passes.
 	jitter = 300 * time.Millisecond
 	// pass is the longest usual duration of a controller pass. The monitor period starts after the pass.
 	pass = 30 * time.Millisecond

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// kept is a period in which a node was certainly Ready. to is zero while it lasts.
+// kept is a period in which a node was certainly Ready. to is zero while the period lasts.
 type kept struct {
 	interval
 	// changed is lastTransitionTime.
@@ -17,7 +17,7 @@ type kept struct {
 // readyKept applies Ready to the periods in which a node was certainly Ready. The kubelet and the node controller set
 // lastTransitionTime only if the status changes (tryUpdateNodeHealth, and MergeKubeletStatus of pkg/kubelet). So the
 // list after a gap proves that a node stayed Ready in the gap if lastTransitionTime is the same as before. Both values
-// are by the same clock, so no clock has to be right.
+// come from the same clock, so the clock need not be correct.
 func (s *Study) readyKept(e event.Event, name string, ready *event.Condition) {
 	all := s.kept[name]
 	last := len(all) - 1
@@ -37,7 +37,7 @@ func (s *Study) readyKept(e event.Event, name string, ready *event.Condition) {
 	}
 }
 
-// nodesSeenUntil returns the time before t until which kubeflap had seen all changes of nodes.
+// nodesSeenUntil returns the latest time, at most t, up to which kubeflap had certainly seen all changes of nodes.
 func (s *Study) nodesSeenUntil(t time.Time) time.Time {
 	if down, is := s.down[event.KindNode]; is {
 		return down
@@ -60,8 +60,8 @@ func (s *Study) stayedReady(x *silence) bool {
 // hasUnknownLength reports whether kubeflap did not see how long a silence lasted, but saw that the node stayed Ready.
 func (x *silence) hasUnknownLength() bool { return x.stayed && x.shortest < x.longest }
 
-// survives reports whether the node would certainly have stayed Ready with other settings, because it did so with the
-// recorded ones. A controller with the same monitor period and a longer grace period only acts later.
+// survives reports whether the node would certainly have stayed Ready with other settings, because it stayed Ready with
+// the recorded ones. A controller with the same monitor period and a longer grace period only acts later.
 func (x *silence) survives(recorded, other Settings) bool {
 	if !x.hasUnknownLength() || recorded.GracePeriod == 0 {
 		return false

@@ -13,8 +13,8 @@ import (
 
 // Study holds the data for predictions about a recording. All times are event times.
 type Study struct {
-	// least is the shortest silence after which a node could be marked with any of the settings. Shorter silences are
-	// not kept.
+	// least is the shortest silence after which the node controller could set a node to Unknown with any of the
+	// settings. Shorter silences are not kept.
 	least      time.Duration
 	begin, end time.Time
 	grace      grace.Finder
@@ -27,7 +27,7 @@ type Study struct {
 	zones    map[string]map[string]bool
 	silences []*silence
 	// blind holds the intervals in which heartbeats or nodes were not watched. down holds the start of the current
-	// interval for each kind. A kind is blind until its first list is complete.
+	// interval for each kind. synced is set after the first complete list of a kind.
 	blind  []interval
 	down   map[event.Kind]time.Time
 	synced map[event.Kind]bool
@@ -35,8 +35,9 @@ type Study struct {
 	// intervals in which nodes were not watched.
 	kept         map[string][]kept
 	blindToNodes []interval
-	// lastBeat is the last heartbeat of any node. quiet holds the intervals without any heartbeat, in which the
-	// controller may have been cut off, too. dark holds those in which heartbeats were not watched either.
+	// lastBeat is the last heartbeat of any node. quiet holds the intervals without any heartbeat while the watches
+	// worked, in which the controller may have been cut off, too. dark holds the intervals without any heartbeat in
+	// which a watch was broken.
 	lastBeat    time.Time
 	quiet, dark []interval
 	// leader is the holder of the controller manager's Lease. led holds the times at which the holder changed.

@@ -31,7 +31,7 @@ type turn struct {
 	on, cost bool
 }
 
-// sweep replays the changes of all addresses with predicted marks.
+// sweep replays the changes of all addresses, and applies the predicted marks.
 type sweep struct {
 	recorded bool
 	marked   map[string]int
@@ -83,7 +83,7 @@ type notUpdated struct{}
 func (notUpdated) IsBeingUpdated(event.UID, time.Time) bool { return false }
 
 // sweep returns the counts for marks. If recorded is true, it returns the recorded counts, and uses marks only for the
-// cost.
+// traffic to failed nodes.
 func (s *Study) sweep(marks []mark, tooClose, recorded bool) counts {
 	w := watches.New()
 	x := &sweep{

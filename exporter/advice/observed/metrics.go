@@ -59,8 +59,9 @@ func Metrics() []string {
 
 const labelCluster = "cluster"
 
-// Cluster reads a cluster from an exposition. If it contains several clusters, like a replay of several recordings,
-// cluster selects one. Cluster returns an error if the cluster does not exist or its lists are incomplete.
+// Cluster reads a cluster from an exposition. If the exposition contains several clusters, as in a replay of several
+// recordings, the argument cluster selects one. Cluster returns an error if the cluster does not exist or its lists are
+// incomplete.
 func Cluster(families []*dto.MetricFamily, cluster string) (report.Cluster, error) {
 	r := reader{families: map[string]*dto.MetricFamily{}, cluster: cluster}
 	for _, family := range families {
@@ -103,7 +104,7 @@ func (r *reader) check() error {
 	case len(clusters) == 0:
 		return fmt.Errorf("there is no %s: these are not the metrics of kubeflap", metricSynced)
 	case r.cluster == "" && len(clusters) > 1:
-		return fmt.Errorf("there are several clusters, name one: %s", strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))
+		return fmt.Errorf("there are several clusters; choose one: %s", strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))
 	case r.cluster != "" && !clusters[r.cluster]:
 		return fmt.Errorf("there is no cluster %s, only: %s", r.cluster, strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))
 	}
@@ -201,7 +202,7 @@ func (r *reader) intervals() (h report.Histogram) {
 		for _, b := range m.GetHistogram().GetBucket() {
 			h.Buckets = append(h.Buckets, report.Bucket{Bound: b.GetUpperBound(), Count: b.GetCumulativeCount()})
 		}
-		// The text format contains the last bucket, but client_golang only provides its count.
+		// The text format contains the bucket +Inf, but client_golang only provides the total count.
 		if n := len(h.Buckets); n > 0 && !math.IsInf(h.Buckets[n-1].Bound, 1) {
 			h.Buckets = append(h.Buckets, report.Bucket{Bound: math.Inf(1), Count: m.GetHistogram().GetSampleCount()})
 		}

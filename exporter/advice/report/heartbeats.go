@@ -11,7 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// often is the number of late heartbeats older than ten minutes that make a node slow. Every reboot causes one.
+// often is the number of late heartbeats that make a node slow, even if none of them is recent. Fewer old ones do not,
+// because every reboot causes one.
 const often = 3
 
 // together is the minimum fraction of nodes that are late at the same time if the control plane is at fault.
@@ -55,8 +56,8 @@ func judge(c Cluster) *heartbeats {
 	return b
 }
 
-// noteNodes finds the slow and silent nodes. An older kubeflap does not expose the verdicts on silences. In that case,
-// repeatedly reports whether a node was late often.
+// noteNodes finds the slow and silent nodes. If the metrics come from an older kubeflap, which does not expose the
+// verdicts on silences, repeatedly reports whether a node was late often.
 func (b *heartbeats) noteNodes() (repeatedly bool) {
 	now := 0
 	for i := range b.nodes {
@@ -114,8 +115,8 @@ func (b *heartbeats) stalled() bool {
 	return b.all || b.recent(b.nodes) == 0 && b.earlier == 0 && len(b.with(verdict.SharedPath)) > 0
 }
 
-// longest returns the interval by which to judge the grace period. If nearly all nodes are late, the control plane is
-// at fault and no grace period should bridge the delay. In that case, longest returns a healthy interval.
+// longest returns the interval by which to judge the grace period. If a stalled control plane explains the late
+// intervals, no grace period should bridge them, so longest returns a healthy interval.
 func (b *heartbeats) longest() time.Duration {
 	if b.stalled() {
 		return b.settings().OnTime()

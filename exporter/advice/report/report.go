@@ -68,7 +68,8 @@ const (
 	NodesSilent Kind = "nodes_silent"
 	// ControlPlaneLate means that nodes with a shared path to the API are late at the same time or one after another.
 	ControlPlaneLate Kind = "control_plane_late"
-	// ControllerManagerSlow means that the node controller marked nodes with punctual heartbeats, or left silent nodes Ready.
+	// ControllerManagerSlow means that the node controller marked nodes Unknown whose heartbeats were on time, or left
+	// silent nodes Ready.
 	ControllerManagerSlow Kind = "controller_manager_slow"
 	// NodesRebooted means that some machines restarted without an announcement.
 	NodesRebooted Kind = "nodes_rebooted"

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// ShortToleration counts the pods of a namespace that tolerate a node that is not Ready for a short time only. Shortest is the
+// ShortToleration counts the pods of a namespace that only briefly tolerate a node that is not Ready. Shortest is the
 // shortest tolerated time.
 type ShortToleration struct {
 	Namespace string
@@ -17,7 +17,8 @@ type ShortToleration struct {
 	Shortest  time.Duration
 }
 
-// flagAdvice is the advice on one flag of the kube-controller-manager. It applies if the flag is set and differs returns true.
+// flagAdvice is the advice on one flag of the kube-controller-manager. It applies if the flag is set and differs()
+// returns true.
 type flagAdvice struct {
 	name string
 	// differs reports whether the difference from the profiles needs advice.

@@ -13,7 +13,7 @@ import (
 const (
 	// lately is the time for which the metrics expose a node's longest interval.
 	lately = 10 * time.Minute
-	// worthAction is the time for which a finding asks for a change. Older findings are notes.
+	// worthAction is the age up to which a finding recommends a change. Older findings are notes.
 	worthAction = 24 * time.Hour
 )
 
@@ -62,8 +62,8 @@ func (b *heartbeats) missed(n *Node) bool {
 	return b.grace > 0 && (n.Longest > b.grace || n.Missed > 0)
 }
 
-// explained reports whether something other than the node delayed its heartbeats in the last ten minutes. If so, they do not
-// show a slow kubelet and no grace period should bridge them.
+// explained reports whether something other than the node delayed its heartbeats in the last ten minutes. If so, the
+// delays are no sign of a slow kubelet, and no grace period should bridge them.
 func (b *heartbeats) explained(n *Node) bool {
 	if n.Silences == nil {
 		return n.otherVerdicts()
@@ -72,7 +72,8 @@ func (b *heartbeats) explained(n *Node) bool {
 	return n.Longest > b.slowFrom() && !(own.times > 0 && b.isLately(own.last)) && !(short.times > 0 && b.isLately(short.last))
 }
 
-// with returns the nodes that have or had a verdict. If reasons are given, only silences with one of them count.
+// with returns the nodes that have or had a verdict. If reasons are given, only silences with one of these reasons
+// count.
 func (b *heartbeats) with(v verdict.Verdict, reasons ...verdict.Reason) (some []lateNode) {
 	for i := range b.nodes {
 		n := &b.nodes[i]
@@ -130,7 +131,7 @@ func (b *heartbeats) nameSome(nodes []lateNode) string {
 	return strings.Join(names, ", ")
 }
 
-// when describes the node's longest interval, or the time of its last silence if that was longer ago.
+// when describes the node's longest interval if it is recent, otherwise the time of the node's last silence.
 func (b *heartbeats) when(n *lateNode) string {
 	switch {
 	case n.Longest > b.slowFrom() && (n.Silences == nil || b.isLately(n.last)):

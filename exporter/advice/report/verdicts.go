@@ -12,8 +12,8 @@ import (
 // The verdicts of incidents already name the component at fault. The report repeats them, and only judges nodes without
 // a verdict.
 
-// otherVerdicts reports whether the node has verdicts that blame neither the node nor the grace period. An older kubeflap
-// exposes nothing else about its silences.
+// otherVerdicts reports whether the node has verdicts that blame neither the node nor the grace period. An older
+// kubeflap exposes nothing else about a node's silences.
 func (n *Node) otherVerdicts() bool {
 	return len(n.Verdicts) > 0 && !slices.Contains(n.Verdicts, verdict.Node) && !slices.Contains(n.Verdicts, verdict.GracePeriod)
 }

@@ -99,7 +99,7 @@ func boolean(to []byte, number protowire.Number, path string, value []byte) ([]b
 func integer64(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 	var n int64
 	if json.Unmarshal(value, &n) != nil {
-		return nil, wrong(path, "an integer of 64 bits")
+		return nil, wrong(path, "a 64-bit integer")
 	}
 	return appendVarint(to, number, uint64(n)), nil
 }
@@ -107,7 +107,7 @@ func integer64(to []byte, number protowire.Number, path string, value []byte) ([
 func integer(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 	var n int32
 	if json.Unmarshal(value, &n) != nil {
-		return nil, wrong(path, "an integer of 32 bits")
+		return nil, wrong(path, "a 32-bit integer")
 	}
 	return appendVarint(to, number, uint64(n)), nil
 }

@@ -15,7 +15,7 @@ var (
 )
 
 // Head returns the text that precedes the series of a metric: the HELP and TYPE lines, or the fields of the
-// MetricFamily. In OpenMetrics, the name of a counter has no suffix _total there.
+// MetricFamily. In OpenMetrics, this text names a counter without the suffix _total.
 func Head(name, help string, kind dto.MetricType, format Encoding) []byte {
 	if format == Protobuf {
 		return description(name, help, kind)

@@ -2,11 +2,12 @@ package renewals
 
 import "math"
 
-// parser reads a line as Batch.Line writes it. encoding/json needs five times as long, which matters to readers of whole
-// days.
+// parser reads a line as Batch.Line writes it. encoding/json needs five times as long, which matters when a whole day
+// is read.
 type parser struct {
 	text []byte
-	// numbers holds the numbers of all entries, and ends the number of numbers up to the end of each entry.
+	// numbers holds the numbers of all entries, one entry after another. ends holds the index in numbers after each
+	// entry.
 	numbers []int64
 	ends    []int
 }

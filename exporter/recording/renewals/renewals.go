@@ -35,7 +35,7 @@ const prefix = `{"renewals":`
 // Is reports whether a line of a recording contains renewals instead of an event.
 func Is(text []byte) bool { return len(text) > len(prefix) && string(text[:len(prefix)]) == prefix }
 
-// Leases holds the Leases that occurred in a file so far. Writer and reader keep identical copies.
+// Leases holds the Leases that have occurred in a file so far. Writer and reader keep identical copies.
 type Leases struct {
 	index   map[event.UID]int
 	known   []*event.Lease

@@ -20,9 +20,9 @@ type Answer struct {
 // a gap, or about a resource in NotWatched. Nor does it prove anything about a time before IncidentsDroppedUntil.
 type Coverage struct {
 	NotWatched []NotWatched `json:"not_watched"`
-	// Since is the time since which kubeflap has watched, except in the gaps. Started is the start time of its process.
-	// For several clusters, both are the latest ones. Both are null before a replay starts, and Started is always null
-	// in a replay.
+	// Since is the start of the coverage. kubeflap has been watching since then, except in the gaps. Started is the
+	// start time of kubeflap's process. For several clusters, both are the latest times of any cluster. Both are null
+	// before a replay starts, and Started is always null in a replay.
 	Since   *time.Time `json:"since"`
 	Started *time.Time `json:"started"`
 	Gaps    []Gap      `json:"gaps"`
@@ -39,12 +39,13 @@ type Coverage struct {
 // Recorder describes whether events are recorded in the directory of --data.dir.
 type Recorder struct {
 	Recording bool `json:"recording"`
-	// Since is the time since which Recording has its value, or null at the start. Reason is empty while events are recorded.
+	// Since is the time at which Recording last changed, or null at the start. Reason is empty while events are
+	// recorded.
 	Since  *time.Time `json:"since"`
 	Reason string     `json:"reason,omitempty"`
 	// Oldest is the time of the oldest recorded event, or null.
 	Oldest *time.Time `json:"oldest"`
-	// EventsLost counts the events since the start that were not recorded, and Gaps the periods in which that happened.
+	// EventsLost counts the events since the start that were not recorded, and Gaps the periods with such events.
 	EventsLost uint64 `json:"events_lost"`
 	Gaps       uint64 `json:"gaps"`
 }

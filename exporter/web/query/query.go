@@ -22,8 +22,8 @@ type Query struct {
 	State          incident.State
 	// From and To limit the time in which an incident was ongoing. A zero time is no limit.
 	From, To time.Time
-	// ID selects a single incident. Another replica may know the incident by another ID. Subject and At, a time at
-	// which the incident was ongoing, identify it there.
+	// ID selects a single incident. If this replica knows the incident by another ID, Subject and At identify it. At is
+	// a time at which the incident was ongoing.
 	ID, Subject string
 	At          time.Time
 	// Page starts at 1.
@@ -84,7 +84,7 @@ func decode(raw string) (url.Values, error) {
 		}
 		name, value, _ := strings.Cut(pair, "=")
 		if strings.Contains(pair, ";") {
-			return nil, fmt.Errorf("malformed query: parameter %.40q has a semicolon: separate parameters by &, and write %%3B in a value", name)
+			return nil, fmt.Errorf("malformed query: parameter %.40q has a semicolon: separate parameters with &, and write %%3B in a value", name)
 		}
 		decoded, err := url.QueryUnescape(name)
 		if err != nil {

@@ -102,7 +102,7 @@ func stream(ctx context.Context, out io.Writer, events iter.Seq2[event.Event, er
 		}
 	}
 	if err != nil {
-		// Without its end, the client recognizes the recording as truncated.
+		// The client recognizes a recording without an end as truncated.
 		to.closed.Store(true)
 		_ = w.Close()
 		return err

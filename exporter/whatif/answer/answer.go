@@ -35,7 +35,8 @@ type Recorded struct {
 
 // Check compares the model with the recording at the recorded settings.
 type Check struct {
-	// Right and Wrong count the predictions of yes or no. TooClose and Unknown count the silences without a prediction.
+	// Right and Wrong count the correct and the incorrect predictions of yes or no. TooClose and Unknown count the
+	// silences without a prediction.
 	Right    int `json:"right"`
 	Wrong    int `json:"wrong"`
 	TooClose int `json:"tooClose"`
@@ -49,8 +50,9 @@ type Row struct {
 	// TolerationSeconds is absent if the pods keep their recorded tolerations.
 	TolerationSeconds *float64 `json:"tolerationSeconds,omitempty"`
 	WindowSeconds     float64  `json:"batchingWindowSeconds"`
-	// Recorded is set if these are the recorded settings. Assumed is set if they also are an assumption, so that the row
-	// is a prediction like the others. Knee is set for the smallest settings beyond which nothing is gained.
+	// Recorded is set if the row has the recorded settings. Assumed is set if the recorded settings are only an
+	// assumption, so that the row is a prediction like the others. Knee is set for the smallest settings beyond which
+	// nothing is gained.
 	Recorded bool `json:"recorded"`
 	Assumed  bool `json:"assumed,omitempty"`
 	Knee     bool `json:"knee"`
@@ -83,8 +85,8 @@ type Row struct {
 // Outcome is the prediction for one silence: whether the controller sets the node to Unknown.
 type Outcome string
 
-// The outcomes. TooClose depends on the phase of the controller's passes. For Untold, the recording does not contain
-// enough data.
+// The outcomes. TooClose means that the outcome depends on the phase of the controller's passes. Untold means that the
+// recording does not contain enough data.
 const (
 	Yes      Outcome = "yes"
 	No       Outcome = "no"
@@ -100,7 +102,7 @@ type Transition struct {
 	LastHeartbeat  time.Time `json:"lastHeartbeat"`
 	SilenceSeconds float64   `json:"silenceSeconds"`
 	Open           bool      `json:"open,omitempty"`
-	// Failed is set if the node really failed: it returned with another boot ID, after 5 minutes or later, or never.
+	// Failed is set if the node really failed: it returned with another boot ID, after more than 5 minutes, or never.
 	Failed bool `json:"failed"`
 	// Recorded is set if the recorded controller set the node to Unknown.
 	Recorded  bool    `json:"recorded"`
@@ -120,7 +122,7 @@ type Range struct {
 	AtMost  float64 `json:"atMost"`
 }
 
-// Of returns the range of one outcome's occurrences: 0, 1, or between the two.
+// Of returns the count that an outcome contributes: 1 for Yes, 0 to 1 for TooClose, otherwise 0.
 func Of(x Outcome) Range {
 	switch x {
 	case Yes:
@@ -152,7 +154,8 @@ func MarkKnee(rows []Row) {
 	}
 }
 
-// costsLess reports whether failed nodes are found earlier.
+// costsLess reports whether r detects failed nodes earlier than other, or keeps their addresses in rotation for less
+// time.
 func (r Row) costsLess(other Row) bool {
 	return r.FoundAfterSeconds < other.FoundAfterSeconds || r.TrafficSeconds < other.TrafficSeconds
 }

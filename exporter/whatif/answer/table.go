@@ -48,7 +48,7 @@ func (a *Answer) Depends() bool {
 	})
 }
 
-// KneeText is a sentence about the knee. It is empty if no row is marked.
+// KneeText returns a sentence about the knee, or an empty string if no row is marked.
 func (a *Answer) KneeText() string {
 	if knee := kneeOf(a.Settings); knee != "" {
 		return "Knee: " + knee + ". No other row has fewer needless transitions, losses, evictions or bounces."

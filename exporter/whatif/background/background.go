@@ -1,6 +1,6 @@
 // Package background predicts from the flight recorder's directory what would have happened during an incident with
 // other settings. It reads the directory in a goroutine of its own, one incident at a time, within limits of time and
-// size, and keeps the newest predictions. So neither the tracker nor a page waits for it.
+// size, and keeps the newest predictions. So neither the tracker nor a page waits for a prediction.
 package background
 
 import (
@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// Margin is the time before and after an incident that is read.
+	// Margin is how long before and after an incident the recordings are read.
 	Margin = 10 * time.Minute
-	// maxLength is the longest incident that is read.
+	// maxLength is the maximum length of an incident for which the recordings are read.
 	maxLength = 6 * time.Hour
 	// maxEvents and maxTime limit one prediction.
 	maxEvents = 5_000_000
@@ -31,13 +31,14 @@ const (
 	written = 5 * time.Second
 )
 
-// Prediction is what is known for an incident. Answer is nil if there is none; Because is then the reason.
+// Prediction is the prediction for an incident. If there is none, Answer is nil, and Because is the reason.
 type Prediction struct {
 	Answer  *answer.Answer
 	Because string
 }
 
-// Predictor predicts from the recordings in a directory. Its methods may be called concurrently.
+// Predictor predicts the effects of other settings from the recordings in a directory. Its methods may be called
+// concurrently.
 type Predictor struct {
 	dir   string
 	grace time.Duration
@@ -61,7 +62,7 @@ type entry struct {
 	final, pending bool
 }
 
-// New returns a Predictor for a directory. grace is the grace period that the user has configured; 0 if it is taken
+// New returns a Predictor for a directory. grace is the grace period that the user has configured, or 0 if it is taken
 // from the recording.
 func New(dir string, grace time.Duration) *Predictor {
 	return &Predictor{dir: dir, grace: grace, jobs: make(chan job, 1), kept: map[string]*entry{}}
@@ -100,7 +101,7 @@ func (p *Predictor) For(id string, start, end, now time.Time) Prediction {
 	return e.Prediction
 }
 
-// add makes room for an ID.
+// add adds an entry for an ID. If the limit is reached, it first removes the oldest entry.
 func (p *Predictor) add(id string) *entry {
 	if len(p.order) == maxKept {
 		delete(p.kept, p.order[0])
