@@ -20,7 +20,7 @@ const causesPath = "../docs/causes.md"
 // causesHead is the beginning of docs/causes.md. In this text, two single quotes stand for a backtick.
 var causesHead = strings.ReplaceAll(`# Causes
 
-kubeflap gives each lost address exactly one cause. The cause describes what made the address unready. The [verdict](incidents.md#verdict) of the
+kubeflap assigns exactly one cause to each lost address. The cause describes what made the address unready. The [verdict](incidents.md#verdict) of the
 incident names the component to fix.
 
 | cause | meaning | first check |
@@ -40,14 +40,14 @@ incident names the component to fix.
 | ''service_changed'' | the Service's selector or publishNotReadyAddresses changed | the selector and the labels of the pods |
 | ''unknown'' | the evidence does not show the cause | ''kubectl get events -n NAMESPACE'' |
 
-The [code that determines the cause of a pod's change](../exporter/track/pods/rules.go) explains each rule, and names the Kubernetes function that the
-rule relies on.
+The comments in [rules.go](../exporter/track/pods/rules.go) explain the rules by which kubeflap determines why a pod became not ready. They also name
+the Kubernetes function that each rule relies on.
 
 ## Faults in the lab
 
 Each row shows a fault that the [lab](../lab/README.md) injected into a real control plane, and the cause that kubeflap reported. The table omits
-scenarios without an expected cause, and scenarios that are too slow to run for each change. A run of the lab generates this page (''make lab-docs'').
-A test fails when the page is out of date.
+scenarios without an expected cause, and scenarios that are too slow for ''make test''. A run of the lab generates this page (''make lab-docs''). A
+test fails when the page is out of date.
 
 | what happens | cause that kubeflap reports | scenario |
 | --- | --- | --- |
