@@ -173,7 +173,10 @@ func (h *history) look(at time.Time, tracker *track.Tracker) (ended []incident.I
 
 // clusterOf returns the nodes that are not Ready, and the Services with missing or unready addresses.
 func clusterOf(at time.Time, tracker *track.Tracker) *archive.Cluster {
-	c := &archive.Cluster{NotReady: map[string]bool{}, Services: map[archive.ServiceName]archive.Lacking{}}
+	c := &archive.Cluster{
+		NotReady: map[string]bool{}, Services: map[archive.ServiceName]archive.Lacking{},
+		NotReadyOn: func(s archive.ServiceName) []string { return tracker.NotReadyOn(s.Namespace, s.Name) },
+	}
 	for _, n := range tracker.Nodes(at, nil) {
 		if n.Ready != event.StatusTrue {
 			c.NotReady[n.Name] = true

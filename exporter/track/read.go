@@ -30,6 +30,11 @@ func (t *Tracker) Services(at time.Time, into []endpoints.Service) []endpoints.S
 	return asOf(t, at, func() []endpoints.Service { return t.endpoints.All(into) })
 }
 
+// NotReadyOn returns the node of each address of a Service that is not ready. An unknown node is "".
+func (t *Tracker) NotReadyOn(namespace, name string) []string {
+	return asOf(t, time.Time{}, func() []string { return t.endpoints.NotReadyOn(namespace, name) })
+}
+
 // Namespaces appends the namespaces that have pods or had pods in the last hour to into and returns the extended slice.
 func (t *Tracker) Namespaces(at time.Time, into []pods.Namespace) []pods.Namespace {
 	return asOf(t, at, func() []pods.Namespace { return t.pods.Namespaces(into) })

@@ -195,12 +195,31 @@ func TestHiddenIncidentsAreCounted(t *testing.T) {
 func TestAnOutageThatEndedUnseen(t *testing.T) {
 	a := restarted(nodeLost())
 	a.Watching(at(5))
-	web := ServiceName{"shop", "web"}
-	a.Look(at(5), &Cluster{Services: map[ServiceName]Lacking{web: {NotReady: 1}}})
-	a.Look(at(8), &Cluster{Services: map[ServiceName]Lacking{web: {NotReady: 1}}})
+	one := &Cluster{
+		Services:   map[ServiceName]Lacking{{"shop", "web"}: {NotReady: 1}},
+		NotReadyOn: func(ServiceName) []string { return []string{"node-1"} },
+	}
+	a.Look(at(5), one)
+	a.Look(at(8), one)
 	x := a.Join(at(8), nil, 500)[0]
 	if x.State != incident.StateRunning || x.Outages != 1 || x.OutageTime != 2*time.Minute || x.Services[0].Down || !x.Services[0].Inexact {
 		t.Errorf("got %s, %d outages, %s, %+v: want an outage from 12:01 to 12:03 in an incident that runs", x.State, x.Outages, x.OutageTime, x.Services)
+	}
+}
+
+// TestAddressesOnOtherNodes checks that an incident of a node does not last because addresses on other nodes are not
+// ready.
+func TestAddressesOnOtherNodes(t *testing.T) {
+	for node, want := range map[string]incident.State{"node-1": incident.StateRunning, "node-2": incident.StateRecovered, "": incident.StateRunning} {
+		a := restarted(nodeLost())
+		a.Watching(at(5))
+		a.Look(at(5), &Cluster{
+			Services:   map[ServiceName]Lacking{{"shop", "web"}: {NotReady: 1}},
+			NotReadyOn: func(ServiceName) []string { return []string{node} },
+		})
+		if x := a.Join(at(5), nil, 500)[0]; x.State != want {
+			t.Errorf("an address on %q is not ready: the incident is %s, want %s", node, x.State, want)
+		}
 	}
 }
 

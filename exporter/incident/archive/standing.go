@@ -17,6 +17,18 @@ type Cluster struct {
 	NotReady map[string]bool
 	// Services holds the Services that lack ready addresses.
 	Services map[ServiceName]Lacking
+	// NotReadyOn returns the node of each address of a Service that is not ready. An unknown node is "".
+	NotReadyOn func(ServiceName) []string
+}
+
+// notReadyOn returns the number of addresses of a Service that are not ready, and that are or may be on one of the nodes.
+func (c *Cluster) notReadyOn(s ServiceName, nodes []string) (n int) {
+	for _, node := range c.NotReadyOn(s) {
+		if node == "" || slices.Contains(nodes, node) {
+			n++
+		}
+	}
+	return n
 }
 
 // ServiceName identifies a Service.
@@ -57,11 +69,23 @@ type standing struct {
 	over bool
 }
 
-// look compares the object with the cluster's state at t. late reports whether holdAtMost has passed.
-func (s *standing) look(t time.Time, c *Cluster, late bool) {
+// lostOn returns the nodes on which the addresses of the incident were lost. It returns nil if they may be on any node.
+func (p *past) lostOn() []string {
+	if !ofNodes(p.Scope) || p.NodesLeftOut > 0 {
+		return nil
+	}
+	return p.Nodes
+}
+
+// look compares the object with the cluster's state at t. nodes is the result of lostOn. late reports whether holdAtMost
+// has passed.
+func (s *standing) look(t time.Time, c *Cluster, nodes []string, late bool) {
 	lacks := c.Services[s.service]
 	lasts := c.NotReady[s.node]
 	if s.node == "" {
+		if nodes != nil && s.out > 0 && lacks.NotReady > 0 {
+			lacks.NotReady = c.notReadyOn(s.service, nodes)
+		}
 		s.lookAtOutage(t, lacks)
 		lasts = lacks.All || !late && s.out > 0 && lacks.NotReady > max(s.notReady-s.out, 0)
 	}
@@ -142,7 +166,7 @@ func (a *Archive) Look(t time.Time, c *Cluster) (changed []string) {
 		was := p.stands()
 		for _, s := range p.standing {
 			if !s.over {
-				s.look(t, c, late)
+				s.look(t, c, p.lostOn(), late)
 			}
 		}
 		if p.stands() && p.State == incident.StateRecovered {

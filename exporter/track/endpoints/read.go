@@ -59,6 +59,20 @@ func (x *Endpoints) All(into []Service) []Service {
 	return into
 }
 
+// NotReadyOn returns the node of each address of a Service that is not ready. An unknown node is "".
+func (x *Endpoints) NotReadyOn(namespace, name string) (nodes []string) {
+	s := x.services.of[key{namespace, name}]
+	if s == nil || !s.exists {
+		return nil
+	}
+	for i := range s.addresses.List {
+		if a := &s.addresses.List[i]; a.State() == addresses.NotReady {
+			nodes = append(nodes, x.pods.Named(a.UID).Node)
+		}
+	}
+	return nodes
+}
+
 func (s *service) read(t time.Time) Service {
 	count, manual := &s.addresses.Count, s.writers.Manual()
 	return Service{
