@@ -73,7 +73,7 @@ const (
 func addTrackerFlags(cmd *kingpin.CmdClause) *trackerFlags {
 	f := &trackerFlags{}
 	addFlag(cmd, "node-monitor-grace-period", "The --node-monitor-grace-period of the kube-controller-manager. "+
-		"With 0s, kubeflap reads it from the kube-controller-manager's pod, measures it, or uses the default of the server's version.", "0s", &f.gracePeriod)
+		"With 0s, kubeflap reads the value from the kube-controller-manager's pod. Failing that, it measures the value or uses the default for the server's version.", "0s", &f.gracePeriod)
 	addFlag(cmd, "bounce-window", "If a lost address is ready again within this time, the loss counts as a bounce.", "2m", &f.bounceWindow)
 	addFlag(cmd, "endpoints.source", "Source of address states. auto uses EndpointSlices if the cluster has them, otherwise Endpoints.",
 		sourceAuto, choice{&f.source, []string{sourceAuto, sourceEndpointSlices, sourceEndpoints}})

@@ -29,7 +29,7 @@ type instance struct {
 func (i *instance) addFlags(cmd *kingpin.CmdClause, serviceFlag, namespaceHelp, clusterHelp string) {
 	i.serviceFlag = serviceFlag
 	i.cluster = addClusterFlags(cmd, namespaceHelp)
-	cmd.Flag(serviceFlag, "The Service of kubeflap, as NAMESPACE/NAME or NAMESPACE/NAME:PORT. By default, the command looks for a Service with the label app.kubernetes.io/name=kubeflap.").
+	cmd.Flag(serviceFlag, "kubeflap's Service, as NAMESPACE/NAME or NAMESPACE/NAME:PORT. By default, the command looks for a Service with the label app.kubernetes.io/name=kubeflap.").
 		PlaceHolder("NAMESPACE/NAME[:PORT]").StringVar(&i.service)
 	i.remote.addFlags(cmd, "Read from the kubeflap instance at this URL, such as http://host:9969.", clusterHelp)
 }

@@ -24,12 +24,12 @@ import (
 
 func registerReplay(app *kingpin.Application) (string, command) {
 	cmd := app.Command("replay", "Replay recordings and serve the metrics of their clusters. Times in the metrics come from the recordings.")
-	files := cmd.Arg("file", "A recording, or a --data.dir directory. Several recordings are replayed in sequence, each as a separate cluster with its file name in the label cluster.").Required().Strings()
+	files := cmd.Arg("file", "A recording, or a --data.dir directory. Several recordings are replayed in sequence, each as a separate cluster with its file name in the cluster label.").Required().Strings()
 	var pace speed
 	addFlag(cmd, "speed", "Replay speed. 1 is the recorded speed, 10 is ten times as fast.", "1", &pace)
 	var between period
-	cmd.Flag("from", "Start of the replay of a directory, such as 2026-03-01T12:00:00Z or 1772366400. The default is the first event.").PlaceHolder("TIME").SetValue(named{&between.from, "from"})
-	cmd.Flag("to", "End of the replay of a directory. The default is the last event.").PlaceHolder("TIME").SetValue(named{&between.to, "to"})
+	cmd.Flag("from", "When replaying a --data.dir directory, the time at which to start, such as 2026-03-01T12:00:00Z or 1772366400. The default is the first event.").PlaceHolder("TIME").SetValue(named{&between.from, "from"})
+	cmd.Flag("to", "When replaying a --data.dir directory, the time at which to stop. The default is the last event.").PlaceHolder("TIME").SetValue(named{&between.to, "to"})
 	once := cmd.Flag("once", "Replay without waiting, print the final metrics and exit.").Bool()
 	flags := addPipelineFlags(cmd)
 	listen := addWebFlags(cmd)

@@ -31,13 +31,13 @@ type reportWriter struct {
 
 func registerReport(app *kingpin.Application) (string, command) {
 	r := &reportWriter{}
-	cmd := app.Command("report", "Write a post-mortem of a period's incidents as one Markdown or HTML file. Reads a recording (--recording), "+
-		"the kubeflap instance at a URL (--url), or the instance in the cluster of the kubeconfig.")
+	cmd := app.Command("report", "Write a post-mortem of the incidents in a period as one Markdown or HTML file. Reads a recording (--recording), "+
+		"the kubeflap instance at a URL (--url), or the instance in the kubeconfig's cluster.")
 	cmd.Flag("recording", "Read this recording, or this --data.dir directory. The report includes the checksum of the recording. The same recording always produces the same report.").StringVar(&r.recording)
 	cmd.Flag("from", "Start of the period, such as 2026-03-01T12:00:00Z. A duration such as 2h counts back from the end of the recording, or from now. "+
 		"The default is the start of the recording, or of the oldest incident that the running instance keeps.").PlaceHolder("TIME").SetValue(named{&r.from, "from"})
 	cmd.Flag("to", "End of the period, in the same format as --from. The default is the end of the recording, or now.").PlaceHolder("TIME").SetValue(named{&r.to, "to"})
-	cmd.Flag("service", "Report only incidents that affected this Service, as NAMESPACE/NAME.").PlaceHolder("NAMESPACE/NAME").StringVar(&r.affected)
+	cmd.Flag("service", "Report only incidents that affected this Service (NAMESPACE/NAME).").PlaceHolder("NAMESPACE/NAME").StringVar(&r.affected)
 	cmd.Flag("node", "Report only incidents that affected this node.").PlaceHolder("NAME").StringVar(&r.node)
 	cmd.Flag("format", "Output format: markdown or html. The default is html if the name of the output file ends in .html or .htm, else markdown.").
 		SetValue(named{choice{&r.format, []string{"markdown", "html"}}, "format"})

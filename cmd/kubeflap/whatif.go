@@ -31,7 +31,7 @@ type whatIf struct {
 
 func registerWhatIf(app *kingpin.Application) (string, command) {
 	w := &whatIf{}
-	cmd := app.Command("whatif", "Predict the effects of other settings from a recording. The prediction includes the numbers of Unknown nodes, lost addresses, "+
+	cmd := app.Command("whatif", "Use a recording to predict the effects of other settings. The prediction includes the numbers of Unknown nodes, lost addresses, "+
 		"outages and evictions, and the detection time for failed nodes.")
 	w.source.addFlags(cmd)
 	list := func(name, help string, into *durations) {

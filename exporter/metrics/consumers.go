@@ -16,14 +16,14 @@ type consumerMetrics struct {
 func newConsumerMetrics() *consumerMetrics {
 	m := &consumerMetrics{
 		updates: counter("kubeflap_consumer_updates_total",
-			"Updates that a client with this batching window would have applied to the namespace's Services.",
+			"Number of times a client with this batching window would have updated the addresses of a Service in the namespace.",
 			perNamespace, "namespace", "window"),
 		bounces: counter("kubeflap_consumer_bounces_total",
-			"Addresses that a client with this batching window would have put back and removed again within the bounce window.",
+			"Addresses that a client with this batching window would have put back into rotation and then removed again within the bounce window.",
 			perNamespace, "namespace", "window"),
 	}
 	m.readds = counter("kubeflap_service_stale_readds_total",
-		"Addresses that a client with this batching window would have put back into rotation although the container was being replaced or already gone. Counted at most once per in-place image change, and only until the pod is Ready with the new container (at most 2 minutes). Assumes that the program that performs the update had removed the address from the load balancer.",
+		"Addresses that a client with this batching window would have put back into rotation although the container was being replaced or already gone. Counted at most once per in-place image change, and only until the pod is Ready with the new container (at most 2 minutes). Assumes that the program that performs the update has removed the address from the load balancer.",
 		"one per window and Service, after the first occurrence", "namespace", "service", "window")
 	for _, window := range consumers.Windows() {
 		m.windows = append(m.windows, fmt.Sprintf("%ds", int(window.Seconds())))

@@ -57,7 +57,7 @@ func newNodeMetrics() *nodeMetrics {
 		"Minimum time from a Lease's renewTime to its arrival at kubeflap, in the last 10 minutes. This is the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
 		"one per Node whose Lease was renewed in the last 10 minutes", "node")
 	m.departing = gauge("kubeflap_node_departing",
-		"1 while the departure of the node is announced by a removal taint, its deletion, a lifecycle condition or a cordon. A cordon counts for an hour, and longer only while the node is empty.",
+		"1 while a taint, a deletion, a lifecycle condition or a cordon announces that the node will leave. docs/verdicts.md lists the taints and conditions. A cordon counts for one hour. After that, it counts only while the node has no pods other than DaemonSet pods and static pods.",
 		"one per Node whose departure is announced", "node", "reason")
 	m.markedInTime = counter("kubeflap_node_marked_in_time_total",
 		"Number of times the node controller set the node's Ready condition to Unknown although the newest heartbeat was younger than the grace period.", perNode, "node")

@@ -41,7 +41,7 @@ func newServiceMetrics() *serviceMetrics {
 		outageDuration: histogram("kubeflap_service_outage_duration_seconds",
 			"Duration of the Service outages that kubeflap saw from start to end.", "one per cause of an outage that ended", "cause"),
 		resets: counter("kubeflap_service_endpoints_resets_total",
-			"Number of times all manually managed addresses of the Service were removed. The label named selector shows whether the Service had a selector at that time. Foreign addresses do not count.", ifManuallyManaged, "namespace", "service", "selector"),
+			"Number of times all manually managed addresses of the Service were removed. The selector label shows whether the Service had a selector at that time. Foreign addresses (see kubeflap_service_foreign_addresses) do not count.", ifManuallyManaged, "namespace", "service", "selector"),
 		conflict: gauge("kubeflap_service_selector_conflict",
 			"1 while the Service has manually managed Endpoints and a selector that matches no pod. It stays 1 after the addresses are removed, until a pod matches the selector.", ifManuallyManaged, "namespace", "service"),
 		manual: gauge("kubeflap_service_manual_addresses",
@@ -55,14 +55,14 @@ func newServiceMetrics() *serviceMetrics {
 	m.losses = counter("kubeflap_service_address_losses_total",
 		"Ready addresses that the Service lost (not ready or removed), by cause.", "one per Service and cause, after the first occurrence", "namespace", "service", "cause")
 	m.lastLoss = gauge("kubeflap_service_last_loss_timestamp_seconds",
-		"Unix time at which the Service last lost a ready address, with the cause. Removed foreign addresses do not count while the Service has other addresses.", "one per Service that has lost a ready address", "namespace", "service", "cause")
+		"Unix time at which the Service last lost a ready address, with the cause. Removed foreign addresses (see kubeflap_service_foreign_addresses) do not count while the Service has other addresses.", "one per Service that has lost a ready address", "namespace", "service", "cause")
 	m.propagation = histogram("kubeflap_endpoints_propagation_seconds",
 		"Time from a pod's readiness change to the change of its address, as seen by kubeflap. If both events arrive within 20 ms, the time may be 0.", always, "to")
 	m.divergence = gauge("kubeflap_service_endpoints_divergence",
 		"Addresses whose readiness has differed between Endpoints, EndpointSlices and pods for more than 10 s.",
 		"one per Service with at least one diverging address", "namespace", "service")
 	m.foreign = gauge("kubeflap_service_foreign_addresses",
-		"Foreign addresses of a Service with a selector, in EndpointSlices or Endpoints. Neither Kubernetes nor a known manager wrote them.",
+		"Foreign addresses of a Service with a selector, in EndpointSlices or Endpoints. Neither Kubernetes nor a manager that kubeflap knows wrote them. docs/verdicts.md lists the known managers.",
 		"one per Service with at least one foreign address", "namespace", "service")
 	m.pending = gauge("kubeflap_service_pods_pending",
 		"Pods in phase Pending that the Service selects. Most of them have no address yet, because they are waiting for a node, a volume or an image.",

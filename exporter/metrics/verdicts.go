@@ -18,7 +18,7 @@ func newVerdictMetrics() *verdictMetrics {
 		resolved: counter("kubeflap_incidents_total", "Resolved incidents by scope and last verdict. Merged and withdrawn incidents do not count.",
 			perVerdict, "scope", "verdict"),
 		start: gauge("kubeflap_incident_start_timestamp_seconds",
-			"Unix time at which the incident started. For details, see /flaps?id=ID on kubeflap's page. The label subject names the node, the workload or the Service.",
+			"Unix time at which the incident started. For details, see /flaps?id=ID on kubeflap's page. The subject label names the node, the workload or the Service.",
 			perIncident, "id", "scope", "namespace", "subject", "cause", "verdict").experimental(),
 		end: gauge("kubeflap_incident_end_timestamp_seconds", "Unix time at which everything in the incident had recovered. If something flaps again, the same incident continues.",
 			perIncident+", once everything has recovered", "id").experimental(),

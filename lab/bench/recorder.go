@@ -35,7 +35,7 @@ const (
 type Recorded struct {
 	Size     Size
 	Duration time.Duration
-	// List is the size in bytes of the recording of the first lists.
+	// List is the size in bytes of the recording of the initial lists.
 	List   float64
 	Phases []RecorderPhase
 	// Without and With are the durations in seconds from start to sync: without --data.dir, and with Full bytes of

@@ -9,7 +9,7 @@ import (
 // write writes the costs of the flight recorder into the page.
 func (r Recorded) write(page string) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s. Two kubeflap instances watched the same cluster for %s, one of them with `--data.dir`. The recording of the first lists takes %s.\n\n",
+	fmt.Fprintf(&b, "%s. Two kubeflap instances watched the same cluster for %s, one of them with `--data.dir`. Recording the initial lists takes up %s.\n\n",
 		r.Size, spelled(r.Duration), bytesize(r.List))
 	writeRow(&b, []string{"", "", "without", "with `--data.dir`", "difference"})
 	writeRow(&b, []string{"---", "---", "---", "---", "---"})
