@@ -33,7 +33,7 @@ func registerReport(app *kingpin.Application) (string, command) {
 	r := &reportWriter{}
 	cmd := app.Command("report", "Write a post-mortem of the incidents in a period as one Markdown or HTML file. Reads a recording (--recording), "+
 		"the kubeflap instance at a URL (--url), or the instance in the kubeconfig's cluster.")
-	cmd.Flag("recording", "Read this recording, or this --data.dir directory. The report includes the checksum of the recording. The same recording always produces the same report.").StringVar(&r.recording)
+	cmd.Flag("recording", "Read this recording, or this --data.dir directory. A report on a recording includes its checksum, and the same recording always produces the same report.").StringVar(&r.recording)
 	cmd.Flag("from", "Start of the period, such as 2026-03-01T12:00:00Z. A duration such as 2h counts back from the end of the recording, or from now. "+
 		"The default is the start of the recording, or of the oldest incident that the running instance keeps.").PlaceHolder("TIME").SetValue(named{&r.from, "from"})
 	cmd.Flag("to", "End of the period, in the same format as --from. The default is the end of the recording, or now.").PlaceHolder("TIME").SetValue(named{&r.to, "to"})
