@@ -55,7 +55,7 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 func (a *adviser) validate() error {
 	switch {
 	case a.recording != "" && a.remote.url != "":
-		return errors.New("--recording and --url exclude each other")
+		return errors.New("--recording and --url are mutually exclusive")
 	case (a.cluster.given() || *a.cluster.namespace != "") && a.recording+a.remote.url != "":
 		return errors.New("--kubeconfig, --context, --cluster, --user and --namespace need a live cluster: remove --recording or --url")
 	case a.remote.url == "" && a.remote.config+a.remote.cluster != "":

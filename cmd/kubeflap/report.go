@@ -55,7 +55,7 @@ func (r *reportWriter) validate() error {
 	namespace, name, found := strings.Cut(r.affected, "/")
 	switch {
 	case r.recording != "" && r.remote.url != "":
-		return errors.New("--recording and --url exclude each other")
+		return errors.New("--recording and --url are mutually exclusive")
 	case r.recording != "" && (r.cluster.given() || r.instance.service+r.remote.cluster+r.remote.config != ""):
 		return errors.New("--kubeconfig, --context, --cluster, --user, --kubeflap-service, --url.cluster and --url.config do not apply to --recording")
 	case r.recording == "" && *r.tracker != trackerDefaults():
@@ -63,7 +63,7 @@ func (r *reportWriter) validate() error {
 	case r.affected != "" && (!found || namespace == "" || name == "" || strings.Contains(name, "/")):
 		return fmt.Errorf("--service: %q is not NAMESPACE/NAME", r.affected)
 	case r.affected != "" && r.node != "":
-		return errors.New("--service and --node exclude each other")
+		return errors.New("--service and --node are mutually exclusive")
 	case *r.cluster.namespace != "" && r.affected+r.node != "":
 		return errors.New("--namespace does not apply to --node, nor to --service, which includes the namespace")
 	}

@@ -37,7 +37,7 @@ func (s *source) validate() error {
 	case s.path == "" && s.remote.url == "":
 		return errors.New("select a recording with --recording or --url")
 	case s.path != "" && s.remote.url != "":
-		return errors.New("--recording and --url exclude each other")
+		return errors.New("--recording and --url are mutually exclusive")
 	case s.remote.url == "" && s.remote.config != "":
 		return errors.New("--url.config needs --url")
 	}

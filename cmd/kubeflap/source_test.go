@@ -50,7 +50,7 @@ func TestWhatIfOnSourcesThatFail(t *testing.T) {
 	authenticated := []string{"--url=http://" + address, "--url.config=" + config}
 	for want, args := range map[string][]string{
 		"select a recording with --recording or --url":                             nil,
-		"--recording and --url exclude each other":                                 {"--recording=" + story, "--url=http://" + address},
+		"--recording and --url are mutually exclusive":                             {"--recording=" + story, "--url=http://" + address},
 		"--url.config needs --url":                                                 {"--recording=" + story, "--url.config=" + config},
 		"--from and --to need --url or a --data.dir directory":                     {"--recording=" + story, "--from=1h"},
 		`--url: "host" is not a URL`:                                               {"--url=host"},

@@ -11,7 +11,7 @@ const (
 	maxLabel = 42
 	// minName is the number of characters that a name may always have.
 	minName = 12
-	// extra is the number of characters by which names may be longer, so that they stay different.
+	// extra is the number of characters by which short names may exceed their maximum length to stay distinct.
 	extra = 3
 )
 

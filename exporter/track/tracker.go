@@ -283,7 +283,7 @@ func (t *Tracker) settleDue(to time.Time) {
 	}
 }
 
-// Settle settles all waiting causes with the most likely one. Call it after the last event. It returns the transitions
+// Settle settles all open losses with their most likely causes. Call it after the last event. It returns the transitions
 // found since the last call, in order.
 func (t *Tracker) Settle() []transition.Transition {
 	t.mu.Lock()

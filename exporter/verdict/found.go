@@ -10,7 +10,7 @@ import (
 // notWatched explains facts that are unknown because they precede kubeflap's start.
 const notWatched = "kubeflap did not watch yet"
 
-// found returns the number of silences that began before kubeflap watched.
+// found returns the number of silences that began before kubeflap started watching.
 func (f *NodeLoss) found() int { return f.each(func(s *Silence) bool { return s.Found.Is }) }
 
 // isDoubtful reports whether the failure of the node is uncertain: its departure may have been announced, or it may have
@@ -35,8 +35,8 @@ func (f *NodeLoss) perhaps() string {
 	return ""
 }
 
-// othersSent describes the nodes outside of the incident. For the time before kubeflap watched, only their changes to
-// Ready are known.
+// othersSent describes the nodes outside of the incident. For the time before kubeflap started watching, only their
+// changes to Ready are known.
 func (f *NodeLoss) othersSent(others int) string {
 	text := "the other " + phrase.Count(others, "node", "nodes")
 	if f.found() > 0 {
@@ -74,9 +74,9 @@ func (f *NodeLoss) backUnseen(s *Silence) string {
 	return ""
 }
 
-// markedWith returns another node that turned Unknown at the same time before kubeflap watched, although the nodes' own
-// clocks show different last heartbeats. It is empty if there is no such node. The node controller checks all nodes
-// every 5 s by a single clock.
+// markedWith returns another node that turned Unknown at the same time before kubeflap started watching, although the
+// nodes' own clocks show different last heartbeats. It is empty if there is no such node. The node controller checks
+// all nodes every 5 s by a single clock.
 func (f *NodeLoss) markedWith(s *Silence) string {
 	if s.Found.Marked.IsZero() {
 		return ""

@@ -53,8 +53,8 @@ func (h *History) Begin(t time.Time) {
 	}
 }
 
-// Add adds a silence, sorted by its start. It is usually the newest one, unless it began before kubeflap watched. Add drops silences
-// that are too old, and the oldest ones above the limit.
+// Add adds a silence, sorted by its start. It is usually the newest one, unless it began before kubeflap started
+// watching. Add drops silences that are too old, and the oldest ones above the limit.
 func (h *History) Add(s *Silence) {
 	at := len(h.silences)
 	for at > 0 && h.silences[at-1].Began.After(s.Began) {

@@ -211,8 +211,8 @@ func (x *silence) nodeReturned(longest time.Duration) (from, by time.Time) {
 // statusInterval is the kubelet's interval of status updates (nodeStatusUpdateFrequency).
 const statusInterval = 10 * time.Second
 
-// longestReturn returns the longest time from the end of a silence until the node is Ready. Without an example it is the
-// kubelet's status interval.
+// longestReturn returns the longest time from the end of a silence until the node is Ready. If the recording contains no
+// such return, it is the kubelet's status interval.
 func (s *Study) longestReturn() time.Duration {
 	longest, known := time.Duration(0), false
 	for _, x := range s.silences {

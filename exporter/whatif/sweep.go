@@ -31,7 +31,7 @@ type turn struct {
 	on, cost bool
 }
 
-// sweep replays the changes of all addresses with predicted marks.
+// sweep replays the changes of all addresses, using predicted marks.
 type sweep struct {
 	recorded bool
 	marked   map[string]int

@@ -15,7 +15,7 @@ import (
 // The cause of a lost address is known at most 15 s after the loss.
 const settleTime = time.Minute
 
-// Saved is the state of an incident at a time.
+// Saved is the state of an incident at a point in time.
 type Saved struct {
 	Time     time.Time
 	Incident incident.Incident

@@ -36,8 +36,8 @@ type standing struct {
 	service ServiceName
 	// out is the number of lost addresses of the Service that were not back.
 	out int
-	// down reports whether the Service has an outage. It began before kubeflap stopped or, with inGap, after that and
-	// before began, which is the time of the first look.
+	// down reports whether the Service has an outage. Without inGap, the outage began before kubeflap stopped. With inGap,
+	// it began between the stop and the first look. began is the time of the stop or, with inGap, of the first look.
 	down, inGap bool
 	began       time.Time
 	// upAt is the end of the outage, as this process saw it. It is zero until then.

@@ -206,8 +206,8 @@ func (l *Log) sweep(t time.Time) {
 // newest first.
 func (l *Log) Incidents(t time.Time) []incident.Incident { return ask(l, t, l.records.Incidents) }
 
-// Overview returns the same copies without Evidence, Timeline, Numbers, Summary and Remedy, which are the most
-// expensive fields.
+// Overview returns the copies that Incidents returns, but without Evidence, Timeline, Numbers, Summary and Remedy,
+// which are the most expensive fields.
 func (l *Log) Overview(t time.Time) []incident.Incident { return ask(l, t, l.records.Overview) }
 
 // Incident returns a copy of the incident with the given ID as of t. ok reports whether it exists.

@@ -134,7 +134,7 @@ func (l *nodes) noteLoss(n *node, t time.Time) {
 }
 
 // mergeIfShared merges incidents of single nodes into a control-plane incident if their silences share a cause: etcd,
-// the API server or the network to it. near is the start of one of the silences.
+// the API server, or the network between the nodes and the API server. near is the start of one of the silences.
 func (l *nodes) mergeIfShared(t, near time.Time) {
 	within := l.records.LostTogether() + record.Quiet
 	recent := l.records.History.After(near.Add(-within))

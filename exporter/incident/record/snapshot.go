@@ -19,8 +19,8 @@ func (s *Store) Incidents() []incident.Incident {
 	return s.copies(func(r *Record) incident.Incident { return s.snapshot(r, g) })
 }
 
-// Overview returns the same copies without Evidence, Timeline, Numbers, Summary and Remedy, which are the most expensive
-// fields.
+// Overview returns the copies that Incidents returns, but without Evidence, Timeline, Numbers, Summary and Remedy, which
+// are the most expensive fields.
 func (s *Store) Overview() []incident.Incident { return s.copies(s.outline) }
 
 // Incident returns a copy of the shown incident with the given ID. ok reports whether it exists.

@@ -24,7 +24,7 @@ var windows = [NumWindows]time.Duration{0, 2 * time.Second, 5 * time.Second, 10 
 // applying them. With a window of 0 it applies each change immediately.
 func Windows() [NumWindows]time.Duration { return windows }
 
-// Service lists the methods of a Service that consumers call.
+// Service lists the methods of a Service that package consumers calls.
 type Service interface {
 	Exists() bool
 	Namespace() string
@@ -36,8 +36,8 @@ type Service interface {
 type Consumers struct {
 	watches *watches.Watches
 	pods    podFacts
-	// bounceWindow limits a bounce: the time from an address's removal to its return, and from then to its next
-	// removal.
+	// bounceWindow is the maximum time between the steps of a bounce: from the removal of an address to its return, and
+	// from its return to its next removal.
 	bounceWindow time.Duration
 	namespaces   totals.Totals[counts]
 	// open holds the open batches of each window, sorted by the time at which they close.

@@ -23,7 +23,7 @@ import (
 // It counts once for each image change and window, because a window that closes later finds the address in rotation already.
 // kubeflap does not see the load balancer. It assumes that the tool had removed the address.
 
-// podFacts lists the methods of package pods that consumers call.
+// podFacts lists the methods of package pods that package consumers calls.
 type podFacts interface {
 	// IsBeingUpdated reports whether an in-place update of the pod is in progress at t.
 	IsBeingUpdated(id event.UID, t time.Time) bool

@@ -18,7 +18,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// podFacts lists the methods of package pods that endpoints call.
+// podFacts lists the methods of package pods that package endpoints calls.
 type podFacts interface {
 	// Find returns an existing pod, or nil. Named also finds deleted pods.
 	Find(id event.UID) *pods.Pod
@@ -172,8 +172,8 @@ func (x *Endpoints) CompareAll(t time.Time) {
 func (x *Endpoints) Source() event.Kind { return x.readFrom }
 
 // ChooseSource selects EndpointSlices as the source of address states if they can be watched, and Endpoints otherwise.
-// It never switches to a resource that cannot be seen. In that case the last states remain, and the watch is reported
-// as broken.
+// It never switches to a resource that cannot be seen. If neither can be seen, the last states remain, and the watch is
+// reported as broken.
 func (x *Endpoints) ChooseSource() {
 	noSlices := x.watches.Missing(event.KindEndpointSlice)
 	slicesSynced := x.watches.IsSynced(event.KindEndpointSlice)

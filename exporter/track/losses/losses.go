@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Service lists the methods of a Service that losses call.
+// Service lists the methods of a Service that package losses calls.
 type Service interface {
 	Exists() bool
 	Named() transition.Service
@@ -24,7 +24,7 @@ type Service interface {
 	Ledger() *Ledger
 }
 
-// podFacts lists the methods of package pods that losses call.
+// podFacts lists the methods of package pods that package losses calls.
 type podFacts interface {
 	Find(id event.UID) *pods.Pod
 	// Named also finds deleted pods.
@@ -35,7 +35,7 @@ type podFacts interface {
 	Pending(id event.UID) (why cause.Cause, ok bool)
 }
 
-// nodeFacts lists the methods of package nodes that losses call.
+// nodeFacts lists the methods of package nodes that package losses calls.
 type nodeFacts interface {
 	Trigger(node string, why cause.Cause) (trigger uint64, ok bool)
 	// Announced describes a node's departure announcement that applied at t, or is empty.

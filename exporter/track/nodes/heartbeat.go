@@ -35,8 +35,8 @@ type heartbeats struct {
 	// reads holds the results of direct reads of Leases.
 	reads   reads.Reads
 	overdue overdue
-	// compared is set when the nodes that were lost before kubeflap watched have been determined. returns holds the
-	// times at which other nodes had become Ready.
+	// compared is set when the nodes that were lost before kubeflap started watching have been determined. returns holds
+	// the times at which other nodes had become Ready.
 	compared bool
 	returns  earlier.Returns
 }

@@ -21,7 +21,7 @@ type condition struct {
 	// seen.
 	posted, everReady bool
 	ready             event.Status
-	// foundUnknown reports whether the node controller had set Ready to Unknown before kubeflap watched.
+	// foundUnknown reports whether the node controller had set Ready to Unknown before kubeflap started watching.
 	foundUnknown bool
 	// transition is Ready's lastTransitionTime. falseSince is the lastTransitionTime at which Ready was last False.
 	transition, falseSince time.Time

@@ -16,7 +16,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// nodeFacts lists the methods of package nodes that pods call.
+// nodeFacts lists the methods of package nodes that package pods calls.
 type nodeFacts interface {
 	Known(node string) bool
 	NotReadyAt(node string, t, by time.Time) bool

@@ -13,7 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Service lists the methods of a Service that writers call.
+// Service lists the methods of a Service that package writers calls.
 type Service interface {
 	losses.Service
 	UID() event.UID

@@ -152,7 +152,7 @@ func MarkKnee(rows []Row) {
 	}
 }
 
-// costsLess reports whether failed nodes are found earlier.
+// costsLess reports whether r detects failed nodes earlier than other does, or removes their addresses earlier.
 func (r Row) costsLess(other Row) bool {
 	return r.FoundAfterSeconds < other.FoundAfterSeconds || r.TrafficSeconds < other.TrafficSeconds
 }
