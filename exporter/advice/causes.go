@@ -33,7 +33,7 @@ var causeTexts = [cause.Count]causeText{
 	cause.KubeletRestart:    {happened: "the kubelet of a node with pods of {owner} restarted", remedy: findNode},
 	cause.ProbeFailed: {
 		happened: "readiness probes failed in pods of {owner}",
-		remedy:   "Check what the readiness probe of {name} reports (kubectl describe pod) and whether its timeout and failureThreshold are long enough. A probe that depends on a shared component takes all pods out of rotation at once.",
+		remedy:   "Check what the readiness probe of {name} reports (kubectl describe pod) and whether its timeout is long enough and its failureThreshold high enough. A probe that depends on a shared component takes all pods out of rotation at once.",
 	},
 	cause.ContainerExit: {
 		happened: "containers exited in pods of {owner}",
@@ -42,12 +42,12 @@ var causeTexts = [cause.Count]causeText{
 	cause.InPlaceUpdate: {
 		happened: "an in-place update of {name} took its addresses out of rotation one by one",
 		remedy:   "Take addresses out of rotation first: set a readiness gate to False before the image changes, and back to True when the new container is ready.",
-		advice:   "make the tool that updates these pods set their readiness gate to False before the update, and back to True after it",
+		advice:   "configure the tool that updates these pods to set their readiness gate to False before each update, and to True afterwards",
 		why:      "the kubelet reports Ready until the old container has stopped, so only a readiness gate can take the address out of rotation earlier.",
 	},
 	cause.ReadinessGate: {
 		happened: "a readiness gate stopped being True in pods of {owner}",
-		remedy:   "Check the controller that sets the readiness gate of {name}, usually a load-balancer controller, and find out why it waits.",
+		remedy:   "Check the controller that sets the readiness gate of {name}, usually a load-balancer controller, and find out what it is waiting for.",
 	},
 	cause.PodDeleted: {
 		happened: "pods of {owner} were deleted",
@@ -64,7 +64,7 @@ var causeTexts = [cause.Count]causeText{
 	},
 	cause.EndpointsReset: {
 		happened:      "Service {name} has a selector, so the endpoints controller removed its manually managed addresses",
-		remedy:        removeSelector + "Then write the Endpoints again. The grace period and API rates are not at fault.",
+		remedy:        removeSelector + "Then write the Endpoints again. The grace period and the API rate limits are not at fault.",
 		pending:       "Service {name} has a selector, so the endpoints controller will remove its manually managed addresses",
 		pendingRemedy: removeSelector + "Until then, the next sync of the Service, or a restart of the kube-controller-manager, removes them.",
 		advice:        `remove the selector: kubectl -n {namespace} patch service {name} --type=json -p '[{"op":"remove","path":"/spec/selector"}]'`,
@@ -148,7 +148,7 @@ func (a Affected) Remedy() string {
 	case a.DeletedNodes != "":
 		return a.fill("Find out who deleted " + a.deletedNodes() + ": the cloud, the autoscaler or an administrator. If machines are removed on purpose, drain them first. In any case, {name} needs replicas on several nodes.")
 	case a.Contested:
-		return a.fill("Let one of the two writers keep the addresses of Service {name}, and stop the other: the evidence names both.")
+		return a.fill("Let only one of the two writers manage the addresses of Service {name}, and stop the other: the evidence names both.")
 	case a.Withdrawn:
 		return a.fill("Find out who edits the Endpoints of Service {name}: the evidence names the field manager, and the audit log the user. The endpoints controller writes them again when a pod or " +
 			"the Service changes, or if you delete them. To take a pod out of rotation, change its labels or set one of its readiness gates to False.")

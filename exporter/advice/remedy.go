@@ -23,10 +23,10 @@ func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 		return "Check what these nodes share on the way to the API server: zone, network, NAT gateway, firewall. " +
 			"Your provider runs etcd and the API server: open a case with the times of this incident."
 	}
-	look := "Check etcd's disk and load first, then the API server and the network to it: all nodes depend on them. "
+	look := "Check etcd's disk and load first, then the API server, and the network between the nodes and the API server: all nodes depend on them. "
 	switch {
 	case others > 0 && etcd:
-		look = "Check etcd's disk and load first, then the API server and the network to it: all API servers stopped renewing their Leases, too. "
+		look = "Check etcd's disk and load first, then the API server, and the network between the nodes and the API server: all API servers stopped renewing their Leases, too. "
 	case others > 0:
 		look = "If the heartbeats of the others (" + phrase.Count(others, "node", "nodes") + ") are on time, etcd works: " + OnlyThese +
 			". If not, check etcd's disk and load first, then the API server. "

@@ -10,7 +10,7 @@ import (
 // notWatched explains facts that are unknown because they precede kubeflap's start.
 const notWatched = "kubeflap did not watch yet"
 
-// found returns the number of silences that began before kubeflap watched.
+// found returns the number of silences that began before kubeflap started watching.
 func (f *NodeLoss) found() int { return f.each(func(s *Silence) bool { return s.Found.Is }) }
 
 // isDoubtful reports whether the failure of the node is uncertain: its departure may have been announced, or the node
@@ -35,8 +35,8 @@ func (f *NodeLoss) perhaps() string {
 	return ""
 }
 
-// othersSent describes the nodes outside of the incident. For the time before kubeflap watched, only their changes to
-// Ready are known.
+// othersSent describes the nodes outside of the incident. For the time before kubeflap started watching, only their
+// changes to Ready are known.
 func (f *NodeLoss) othersSent(others int) string {
 	text := "the other " + phrase.Count(others, "node", "nodes")
 	if f.found() > 0 {

@@ -58,14 +58,14 @@ type Silence struct {
 	Labels []transition.NodeLabel
 	// Judgement is the decision about the silence, or nil if there is none yet.
 	Judgement *Judgement
-	// Found holds facts from the first lists if the silence began before kubeflap watched. Began is then measured by
-	// the node's own clock.
+	// Found holds facts from the first lists if the silence began before kubeflap started watching. Began is then
+	// measured by the node's own clock.
 	Found Found
 }
 
 // Found holds facts from the first lists about a silence. The zero value means that kubeflap saw the silence begin.
 type Found struct {
-	// Is reports whether the silence began before kubeflap watched.
+	// Is reports whether the silence began before kubeflap started watching.
 	Is bool
 	// InDoubt reports whether the last heartbeat is too recent to explain the status Unknown. Either the node had
 	// returned, the status was wrong, or the clocks differ.

@@ -20,7 +20,7 @@ func growthFigures() []row {
 	}
 }
 
-// write draws the growth, and writes its slopes into the page.
+// write draws the growth charts, and writes the slopes into the page.
 func (g Grown) write(page string) error {
 	const name = "performance-growth.svg"
 	var b strings.Builder

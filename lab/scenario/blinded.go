@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// lookPeriod is the interval at which kubeflap is checked during its blindness.
+	// lookPeriod is the interval at which kubeflap is checked while it is blind.
 	lookPeriod = time.Second
 	// slack is the maximum extension of a fault if kubeflap has not yet reported that it is blind. Each fault normally
 	// lasts long enough, but a slow machine needs more time.

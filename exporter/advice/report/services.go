@@ -103,7 +103,7 @@ func inPlace(n Namespace, hit []Service) Recommendation {
 	}
 	if n.UngatedUpdates > 0 {
 		x.Set = fmt.Sprintf("%d updates of pods without a readiness gate", n.UngatedUpdates)
-		x.Advice = "give these pods a readiness gate (spec.readinessGates), and make the tool that updates them set it to False before the update, and back to True after it"
+		x.Advice = "give these pods a readiness gate (spec.readinessGates), and configure the updater to set the gate to False before each update, and to True afterwards"
 	}
 	for _, s := range hit {
 		x.Services = append(x.Services, s.Name)

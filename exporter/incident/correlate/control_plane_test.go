@@ -122,7 +122,7 @@ func TestTheRemedyBeginsWithWhatStopped(t *testing.T) {
 		servers []int
 		want    string
 	}{
-		{[]int{1, 2, 3}, "Check etcd's disk and load first, then the API server and the network to it: all API servers stopped renewing their Leases, too."},
+		{[]int{1, 2, 3}, "Check etcd's disk and load first, then the API server, and the network between the nodes and the API server: all API servers stopped renewing their Leases, too."},
 		{[]int{2}, "If the heartbeats of the others (5 nodes) are on time, etcd works: check what only these nodes share"},
 	} {
 		all := newCluster(9, 40).apiServers(3).stops(300, 360, c.servers...).silence(300, 360, 1, 2, 3, 4).runs(400)

@@ -29,8 +29,8 @@ type counts struct {
 	deleted  []string
 	// Turned counts changes of nodes to not Ready or Unknown. TurnedUnknown only counts those to Unknown.
 	Turned, TurnedUnknown int
-	// Found counts the nodes that were lost before kubeflap watched. FoundUnknown counts those among them that were
-	// Unknown.
+	// Found counts the nodes that were lost before kubeflap started watching. FoundUnknown counts those among them that
+	// were Unknown.
 	Found, FoundUnknown int
 	// Evicted counts the pods that were evicted from nodes that were not Ready.
 	Evicted int

@@ -1,4 +1,4 @@
-// Package earlier infers from the first lists what happened to nodes before kubeflap watched.
+// Package earlier infers from the first lists what happened to nodes before kubeflap started watching.
 package earlier
 
 import "time"

@@ -21,7 +21,7 @@ type condition struct {
 	// seen.
 	posted, everReady bool
 	ready             event.Status
-	// foundUnknown reports whether the node controller had set Ready to Unknown before kubeflap watched.
+	// foundUnknown reports whether the node controller had set Ready to Unknown before kubeflap started watching.
 	foundUnknown bool
 	// transition is Ready's lastTransitionTime. falseSince is the lastTransitionTime of the last Ready=False. Until
 	// Ready has been False, it is the lastTransitionTime that was seen first.
