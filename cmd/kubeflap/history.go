@@ -23,12 +23,11 @@ import (
 const (
 	incidentsFile = "incidents.jsonl"
 	coverageFile  = "coverage.json"
-	// saveEvery is the interval at which kubeflap saves important changes of ongoing incidents. It saves the start and
-	// the end of an incident immediately. saveCounts is the interval at which it saves incidents in which only counts
-	// and evidence have changed, and saveCoverage that for the coverage. When kubeflap stops, it saves everything.
-	saveEvery    = time.Second
-	saveCounts   = 2 * time.Minute
-	saveCoverage = 30 * time.Second
+	// saveEvery is the interval at which kubeflap saves important changes of ongoing incidents. kubeflap saves the
+	// start and the end of an incident immediately. saveSame is the interval at which kubeflap saves the coverage, and
+	// incidents in which only counts have changed.
+	saveEvery = time.Second
+	saveSame  = 30 * time.Second
 	// compareEvery is the interval at which incidents from before the restart are compared with the tracker's state. It
 	// is not shorter, because each comparison copies that state.
 	compareEvery = time.Second
@@ -49,9 +48,9 @@ type history struct {
 	// current holds the incidents of this process.
 	current *correlate.Log
 	// counted holds the state of each ongoing incident at its last save, by ID. looked is when kubeflap last looked for
-	// important changes, saved when it last looked for all changes, and covered when it last saved the coverage.
-	counted                map[string]changes
-	looked, saved, covered time.Time
+	// important changes. saved is when it last looked for all changes.
+	counted       map[string]changes
+	looked, saved time.Time
 	// compared is the last time at which incidents from before the restart were compared with the tracker's state.
 	compared time.Time
 	// reported holds the IDs of the earlier incidents that have been reported as continued.
@@ -118,7 +117,7 @@ func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notic
 		kept = append(kept, n)
 	}
 	if len(changed) > 0 {
-		h.save(newSaveJob(at, changed))
+		h.save(at, changed, nil)
 	}
 	return kept
 }
@@ -167,7 +166,7 @@ func (h *history) look(at time.Time, tracker *track.Tracker) (ended []incident.I
 		}
 	}
 	if len(all) > 0 {
-		h.save(newSaveJob(at, all))
+		h.save(at, all, nil)
 	}
 	return ended
 }

@@ -20,16 +20,6 @@ type saveJob struct {
 	done     chan struct{}
 }
 
-func newSaveJob(at time.Time, incidents []incident.Incident) saveJob {
-	return saveJob{at: at, incidents: incidents, done: make(chan struct{})}
-}
-
-// cover adds the current coverage to the job.
-func (j *saveJob) cover(covered *coverage.Log) {
-	now := covered.Now()
-	j.coverage = &now
-}
-
 // changes is used to detect changes of an incident: important ones, and all others.
 type changes struct {
 	important struct {
@@ -103,8 +93,9 @@ func (h *history) saveCoverage(covered *coverage.State) error {
 	return h.journal.SaveBeside(coverageFile, text) //nolint:wrapcheck // the error names the file
 }
 
-// save does a job. It waits for the disk for at most saveWithin.
-func (h *history) save(job saveJob) {
+// save saves incidents. It waits for the disk for at most saveWithin.
+func (h *history) save(at time.Time, incidents []incident.Incident, covered *coverage.State) {
+	job := saveJob{at, incidents, covered, make(chan struct{})}
 	timer := time.NewTimer(saveWithin)
 	defer timer.Stop()
 	select {
@@ -121,34 +112,30 @@ func (h *history) save(job saveJob) {
 	}
 }
 
-// saveOngoing saves the changed ongoing incidents and, every saveCoverage, the coverage.
+// saveOngoing saves the changed ongoing incidents and, every saveSame, the coverage.
 func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 	if at.Sub(h.looked).Abs() < saveEvery {
 		return
 	}
 	h.looked = at
-	all := at.Sub(h.saved).Abs() >= saveCounts
-	job := newSaveJob(at, h.changed(at, all))
-	if at.Sub(h.covered).Abs() >= saveCoverage {
-		h.covered = at
-		job.cover(covered)
-	}
-	if all || job.coverage != nil || len(job.incidents) > 0 {
-		h.save(job) // this includes incidents that could not be saved before
+	all := at.Sub(h.saved).Abs() >= saveSame
+	if job := h.changed(at, covered, all); all || len(job.incidents) > 0 {
+		h.save(at, job.incidents, job.coverage) // this includes incidents that could not be saved before
 		return
 	}
 	select {
-	case h.jobs <- job: // the next process then knows when this one ended
+	case h.jobs <- saveJob{at: at, done: make(chan struct{})}: // the next process then knows when this one ended
 	default:
 	}
 }
 
 // changed returns the ongoing incidents that have changed since they were last saved. If all is set, it includes
-// incidents in which only counts have changed.
-func (h *history) changed(at time.Time, all bool) (changed []incident.Incident) {
+// incidents in which only counts have changed, and the coverage.
+func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob {
+	job := saveJob{at: at, done: make(chan struct{})}
 	if !h.interrupted {
 		h.interrupted = true
-		changed = h.Interrupted()
+		job.incidents = h.Interrupted()
 	}
 	was := h.counted
 	h.counted = make(map[string]changes, len(was))
@@ -169,15 +156,19 @@ func (h *history) changed(at time.Time, all bool) (changed []incident.Incident) 
 		h.counted[x.ID] = now
 		if now != old {
 			x, _, _ = h.one(at, x)
-			changed = append(changed, x)
+			job.incidents = append(job.incidents, x)
 		}
 	}
 	if all {
-		h.saved = at
-		changed = append(changed, h.Ongoing(at)...)
+		job.incidents = append(job.incidents, h.Ongoing(at)...)
 	}
 	if h.journal.Removed() {
-		changed = h.Join(at, h.current.Incidents(at), h.size)
+		job.incidents = h.Join(at, h.current.Incidents(at), h.size)
 	}
-	return changed
+	if all {
+		h.saved = at
+		covers := covered.Now()
+		job.coverage = &covers
+	}
+	return job
 }

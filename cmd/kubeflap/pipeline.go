@@ -166,7 +166,7 @@ func (p *pipeline) look(t time.Time) {
 		p.history.Watching(t)
 	}
 	for _, x := range append(p.history.look(t, p.tracker), p.history.Ended(t)...) {
-		p.history.save(newSaveJob(t, []incident.Incident{x}))
+		p.history.save(t, []incident.Incident{x}, nil)
 		p.reporter.incident(t, incident.Notice{Kind: incident.Ended, Incident: x})
 	}
 	p.history.saveOngoing(t, p.coverage)
@@ -176,9 +176,7 @@ func (p *pipeline) look(t time.Time) {
 func (p *pipeline) last() saveJob {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	job := newSaveJob(p.now(), p.history.changed(p.now(), true))
-	job.cover(p.coverage)
-	return job
+	return p.history.changed(p.now(), p.coverage, true)
 }
 
 // finish reports pending transitions and ongoing incidents. No event may follow.
