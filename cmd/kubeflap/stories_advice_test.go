@@ -105,7 +105,7 @@ func storiesOfAdvice() []scenario {
 			asked:   []asked{{120, "grace_period " + all9}, {330, "grace_period " + all9 + "; shared_path 2,3,4,5,6,7"}, {1300, "grace_period " + all9 + "; shared_path 2,3,4,5,6,7"}},
 			never:   "node controller_manager planned undecided",
 			evidence: []string{
-				"6 of 9 nodes lost their heartbeats together", "The grace period of 10s is not the cause, but it is unsafe: set it to 40s",
+				"6 of 9 nodes fell silent together", "The grace period of 10s is not the cause, but it is unsafe: set it to 40s",
 				"The grace period of 10s is as short as the heartbeat interval", "Set --node-monitor-grace-period of the kube-controller-manager to 40s",
 			},
 			advice: "control_plane_late 2,3,4,5,6,7; grace_period_unsafe",

@@ -37,7 +37,7 @@ func storiesOfStarts() (all []scenario) {
 		cluster:  func() *fakeCluster { return newFakeCluster(9).silence(300, forever, 1, 4, 7) },
 		never:    "node controller_manager grace_period planned node_rebooted",
 		open:     untilAThird,
-		evidence: []string{"they are the only nodes with topology.kubernetes.io/zone=a", "3 of 9 nodes lost their heartbeats together"},
+		evidence: []string{"they are the only nodes with topology.kubernetes.io/zone=a", "3 of 9 nodes fell silent together"},
 		advice:   "control_plane_late 1,4,7",
 	}, "shared_path 1,4,7", "shared_path 1,4,7", 12)...)
 	all = append(all, startedLater(starts(), scenario{
@@ -45,7 +45,7 @@ func storiesOfStarts() (all []scenario) {
 		cluster:  func() *fakeCluster { return newFakeCluster(9).stall(300, 20000) },
 		never:    "node controller_manager grace_period planned node_rebooted",
 		open:     untilAThird,
-		evidence: []string{"9 of 9 nodes lost their heartbeats together", "the API server could not read Leases (etcd not ready)"},
+		evidence: []string{"9 of 9 nodes fell silent together", "the API server could not read Leases (etcd not ready)"},
 		advice:   "control_plane_late " + all9,
 	}, "shared_path "+all9, "shared_path "+all9, 20)...)
 	all = append(all, startedLater(starts(), scenario{
@@ -88,7 +88,7 @@ func storiesOfStartsAndReturns() []scenario {
 			never:    "node controller_manager grace_period planned node_rebooted",
 			open:     untilAThird,
 			decided:  365,
-			evidence: []string{"9 of 9 nodes lost their heartbeats together, for up to 5m1", "9 nodes (node-3 first): heartbeats resumed after 5m1"},
+			evidence: []string{"9 of 9 nodes fell silent together, for up to 5m1", "9 nodes (node-3 first): heartbeats resumed after 5m1"},
 			advice:   "control_plane_late " + all9,
 		},
 		{

@@ -13,10 +13,10 @@ import (
 // control plane.
 const FewestToCompare = 3
 
-// OnlyThese is the remedy if some nodes lost their heartbeats together and other nodes did not.
+// OnlyThese is the remedy if some nodes fell silent together and other nodes did not.
 const OnlyThese = "check what only these nodes share on the way to the API server, such as a zone, a network, a load balancer or one of several API servers"
 
-// ControlPlaneRemedy returns the remedy for nodes that lost their heartbeats together. others is the number of
+// ControlPlaneRemedy returns the remedy for nodes that fell silent together. others is the number of
 // unaffected nodes. etcd reports whether all API servers stopped renewing their Leases, too.
 func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 	if g.Managed {

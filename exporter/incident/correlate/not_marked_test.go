@@ -50,7 +50,7 @@ func TestSilentNodesThatStayReady(t *testing.T) {
 		}, "1 node", "sent no heartbeat"},
 		{"nobody could write for 70 s, and the node controller marks nobody", func() []incident.Incident {
 			return newCluster(9, 40).leads(0, "a").holdsBack(0, far).silence(300, 370, 1, 2, 3, 4, 5, 6, 7, 8, 9).runs(500)
-		}, "1 shared_path", "lost their heartbeats together"},
+		}, "1 shared_path", "fell silent together"},
 		{"a node is drained and shut down, and the node controller holds back", func() []incident.Incident {
 			return newCluster(9, 40).leads(0, "a").holdsBack(0, far).on(300, 1, tainted).silence(340, far, 1).runs(500)
 		}, "1 planned", "sent no heartbeat"},

@@ -14,7 +14,7 @@ type Kind uint8
 // The kinds of subjects.
 const (
 	KindNode Kind = iota + 1
-	// KindControlPlane means that many nodes lost their heartbeats together.
+	// KindControlPlane means that many nodes fell silent together.
 	KindControlPlane
 	// KindGracePeriod means that no heartbeat is late, but the grace period is as short as the heartbeat interval.
 	KindGracePeriod
@@ -36,7 +36,7 @@ type Subject struct {
 	Nth int
 }
 
-// ControlPlane returns the subject for nodes that lost their heartbeats together.
+// ControlPlane returns the subject for nodes that fell silent together.
 func ControlPlane() Subject {
 	return Subject{Kind: KindControlPlane, Name: "control plane", Cause: cause.NodeHeartbeatLost}
 }

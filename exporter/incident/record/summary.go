@@ -38,7 +38,7 @@ func (r *Record) happenedToNodes(x *incident.Incident) string {
 	if r.clockSetBack() {
 		return fmt.Sprintf("the clocks of %d of %d nodes were set back", r.nodeCount(), r.KnownNodes) + ", so their heartbeats did not count" + r.turnedText(x)
 	}
-	s := fmt.Sprintf("%d of %d nodes lost their heartbeats", r.nodeCount(), r.KnownNodes)
+	s := fmt.Sprintf("%d of %d nodes fell silent", r.nodeCount(), r.KnownNodes)
 	if r.Kind == KindControlPlane {
 		s += " together"
 	}
