@@ -55,6 +55,10 @@ type history struct {
 	compared time.Time
 	// reported holds the IDs of the earlier incidents that have been reported as continued.
 	reported map[string]bool
+	// late holds incidents that could not be saved because the disk hung, by ID.
+	late map[string]incident.Incident
+	// owed holds the IDs of the continued incidents whose end has not been reported.
+	owed map[string]bool
 	// interrupted is set when the ongoing incidents of the previous process have been saved as interrupted.
 	interrupted bool
 }
@@ -63,7 +67,6 @@ type history struct {
 // incidents. It saves no incidents until it can read the file, because saving would delete the earlier ones.
 func openHistory(dir string, size int, earlier coverage.State, current *correlate.Log, logger *slog.Logger) *history {
 	path := filepath.Join(dir, incidentsFile)
-	stopped := journal.LastSave(path)
 	file, saved, err := journal.Open(path, size)
 	if err != nil {
 		logger.Error("cannot read the incidents of earlier processes, continuing without them", "err", err)
@@ -71,15 +74,24 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 	if len(saved) > 0 {
 		logger.Info("loaded the incidents of earlier processes", "incidents", len(saved), "directory", dir)
 	}
-	for _, t := range []time.Time{flightrecorder.LastWrite(dir), earlier.AsOf} {
-		if t.After(stopped) {
+	return &history{
+		Archive: archive.New(saved, stoppedAt(earlier.AsOf, journal.LastSave(path), flightrecorder.LastWrite(dir))), journal: file, size: size, logger: logger,
+		jobs: make(chan saveJob, 64), ended: make(chan struct{}), current: current, counted: map[string]changes{}, reported: map[string]bool{},
+		late: map[string]incident.Incident{}, owed: map[string]bool{},
+	}
+}
+
+// stoppedAt returns the time at which the previous process stopped. asOf is the time of the saved coverage, which is at
+// most saveSame older, or zero if it is unknown. writes are the times of the last writes: file times, which are wrong if
+// the directory was copied.
+func stoppedAt(asOf time.Time, writes ...time.Time) time.Time {
+	stopped := asOf
+	for _, t := range writes {
+		if t.After(stopped) && t.Before(asOf.Add(2*saveSame)) {
 			stopped = t
 		}
 	}
-	return &history{
-		Archive: archive.New(saved, stopped), journal: file, size: size, logger: logger,
-		jobs: make(chan saveJob, 64), ended: make(chan struct{}), current: current, counted: map[string]changes{}, reported: map[string]bool{},
-	}
+	return stopped
 }
 
 // readCoverage reads the coverage of earlier processes. If there is none, it returns an empty State, so that the
@@ -136,8 +148,14 @@ func (h *history) continues(at time.Time, n *incident.Notice, others []incident.
 		into, ok := h.incident(at, n.Into)
 		return !ok || into.ID != id
 	case incident.Ended:
-		return n.Incident.State == incident.StateEnded &&
+		over := n.Incident.State == incident.StateEnded &&
 			!slices.ContainsFunc(others, func(x incident.Incident) bool { return x.State != incident.StateEnded })
+		if !over {
+			h.owed[id] = true
+		} else {
+			delete(h.owed, id)
+		}
+		return over
 	}
 	return true
 }
@@ -147,47 +165,55 @@ func (h *history) one(at time.Time, x incident.Incident) (joined incident.Incide
 	return h.One(at, x, func(id string) (incident.Incident, bool) { return h.currentOne(at, id) })
 }
 
-// look compares the incidents from before the restart with the tracker's state. It returns those that have ended since the
-// last call.
-func (h *history) look(at time.Time, tracker *track.Tracker) (ended []incident.Incident) {
-	if at.Sub(h.compared).Abs() < compareEvery || !h.Stands() {
+// look compares the incidents from before the restart with the tracker's state. It returns notices about those that are
+// still ongoing and those that have ended, once for each.
+func (h *history) look(at time.Time, tracker *track.Tracker) (notices []incident.Notice) {
+	if at.Sub(h.compared).Abs() < compareEvery {
 		return nil
 	}
 	h.compared = at
-	var all []incident.Incident
-	for _, id := range h.Look(at, clusterOf(at, tracker)) {
-		x, ok := h.incident(at, id)
-		if !ok {
-			continue
+	var changed []incident.Incident
+	add := func(kind incident.NoticeKind, x incident.Incident) {
+		notices = append(notices, incident.Notice{Kind: kind, Incident: x})
+		changed = append(changed, x)
+	}
+	if h.Stands() {
+		ongoing, recovered := h.Look(at, clusterOf(tracker))
+		for _, id := range ongoing {
+			if x, ok := h.incident(at, id); ok && !h.reported[x.ID] {
+				h.reported[x.ID] = true
+				add(incident.Continued, x)
+			}
 		}
-		all = append(all, x)
-		if x.State == incident.StateEnded {
-			ended = append(ended, x)
+		for _, id := range recovered {
+			if x, ok := h.incident(at, id); ok {
+				changed = append(changed, x)
+			}
 		}
 	}
-	if len(all) > 0 {
-		h.save(at, all, nil)
+	for _, x := range h.Ended(at) {
+		add(incident.Ended, x)
 	}
-	return ended
+	for id := range h.owed {
+		if x, ok := h.incident(at, id); !ok || x.State == incident.StateEnded {
+			delete(h.owed, id)
+			add(incident.Ended, x)
+		}
+	}
+	if len(changed) > 0 {
+		h.save(at, changed, nil)
+	}
+	return notices
 }
 
-// clusterOf returns the nodes that are not Ready, and the Services with missing or unready addresses.
-func clusterOf(at time.Time, tracker *track.Tracker) *archive.Cluster {
-	c := &archive.Cluster{
-		NotReady: map[string]bool{}, Services: map[archive.ServiceName]archive.Lacking{},
-		NotReadyOn: func(s archive.ServiceName) []string { return tracker.NotReadyOn(s.Namespace, s.Name) },
+// clusterOf returns what has not recovered according to the tracker.
+func clusterOf(tracker *track.Tracker) *archive.Cluster {
+	return &archive.Cluster{
+		NotReady: tracker.IsNotReady,
+		Down:     func(s archive.ServiceName) bool { return tracker.IsDown(s.Namespace, s.Name) },
+		Failing:  func(s archive.ServiceName) bool { return tracker.IsFailing(s.Namespace, s.Name) },
+		Out:      func(s archive.ServiceName, id event.UID) bool { return tracker.IsOut(s.Namespace, s.Name, id) },
 	}
-	for _, n := range tracker.Nodes(at, nil) {
-		if n.Ready != event.StatusTrue {
-			c.NotReady[n.Name] = true
-		}
-	}
-	for _, s := range tracker.Services(at, nil) {
-		if s.Ready == 0 || s.NotReady > 0 {
-			c.Services[archive.ServiceName{Namespace: s.Namespace, Name: s.Name}] = archive.Lacking{All: s.Ready == 0, NotReady: s.NotReady}
-		}
-	}
-	return c
 }
 
 // incident returns the incident with an ID, from this process or an earlier one.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/coverage"
@@ -95,14 +97,18 @@ func (h *history) saveCoverage(covered *coverage.State) error {
 
 // save saves incidents. It waits for the disk for at most saveWithin.
 func (h *history) save(at time.Time, incidents []incident.Incident, covered *coverage.State) {
-	job := saveJob{at, incidents, covered, make(chan struct{})}
+	for _, x := range incidents {
+		h.late[x.ID] = x
+	}
+	job := saveJob{at, slices.Collect(maps.Values(h.late)), covered, make(chan struct{})}
 	timer := time.NewTimer(saveWithin)
 	defer timer.Stop()
 	select {
 	case h.jobs <- job:
+		clear(h.late)
 	case <-h.ended:
 		return
-	default: // the disk hangs. Ongoing incidents will be saved again later.
+	default: // the disk hangs. The next call tries again.
 		return
 	}
 	select {
@@ -119,7 +125,7 @@ func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 	}
 	h.looked = at
 	all := at.Sub(h.saved).Abs() >= saveSame
-	if job := h.changed(at, covered, all); all || len(job.incidents) > 0 {
+	if job := h.changed(at, covered, all); all || len(job.incidents) > 0 || len(h.late) > 0 {
 		h.save(at, job.incidents, job.coverage) // this includes incidents that could not be saved before
 		return
 	}
@@ -140,11 +146,9 @@ func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob
 	was := h.counted
 	h.counted = make(map[string]changes, len(was))
 	for _, outline := range h.current.Overview(at) {
-		if outline.State == incident.StateEnded {
-			continue
-		}
 		old, known := was[outline.ID]
-		if now := changesOf(&outline); known && !all && now.important == old.important {
+		ended := outline.State == incident.StateEnded
+		if now := changesOf(&outline); known && (!all || ended) && now.important == old.important {
 			h.counted[outline.ID] = old
 			continue
 		}
@@ -160,7 +164,7 @@ func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob
 		}
 	}
 	if all {
-		job.incidents = append(job.incidents, h.Ongoing(at)...)
+		job.incidents = slices.AppendSeq(append(job.incidents, h.Ongoing(at)...), maps.Values(h.late))
 	}
 	if h.journal.Removed() {
 		job.incidents = h.Join(at, h.current.Incidents(at), h.size)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -162,14 +163,20 @@ func (p *pipeline) look(t time.Time) {
 	if p.history == nil {
 		return
 	}
-	if len(p.tracker.Unready(t)) == 0 {
+	if p.seesAll(t) {
 		p.history.Watching(t)
 	}
-	for _, x := range append(p.history.look(t, p.tracker), p.history.Ended(t)...) {
-		p.history.save(t, []incident.Incident{x}, nil)
-		p.reporter.incident(t, incident.Notice{Kind: incident.Ended, Incident: x})
+	for _, n := range p.history.look(t, p.tracker) {
+		p.reporter.incident(t, n)
 	}
 	p.history.saveOngoing(t, p.coverage)
+}
+
+// seesAll reports whether all resources have been listed, and whether nodes, Services and addresses are watched. Without
+// these, an incident cannot be compared with the cluster.
+func (p *pipeline) seesAll(t time.Time) bool {
+	needed := []event.Kind{event.KindNode, event.KindService, p.tracker.AddressSource()}
+	return len(p.tracker.Unready(t)) == 0 && !slices.ContainsFunc(p.tracker.Unwatched(t), func(w watches.Watch) bool { return slices.Contains(needed, w.Resource) })
 }
 
 // last returns the incidents and the coverage to save when kubeflap stops.

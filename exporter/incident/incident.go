@@ -75,6 +75,8 @@ type Incident struct {
 	EvidenceLeftOut int
 	Timeline        []Span
 	SpansLeftOut    int
+	// Open holds what has not recovered. It is nil if everything has recovered.
+	Open            *Open `json:",omitempty"`
 	Summary, Remedy string
 	// Happened is the part of Summary that precedes the losses of Services. It is empty if the incident was withdrawn.
 	Happened string

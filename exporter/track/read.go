@@ -30,9 +30,24 @@ func (t *Tracker) Services(at time.Time, into []endpoints.Service) []endpoints.S
 	return asOf(t, at, func() []endpoints.Service { return t.endpoints.All(into) })
 }
 
-// NotReadyOn returns the node of each address of a Service that is not ready. An unknown node is "".
-func (t *Tracker) NotReadyOn(namespace, name string) []string {
-	return asOf(t, time.Time{}, func() []string { return t.endpoints.NotReadyOn(namespace, name) })
+// IsNotReady reports whether a Node exists and its Ready condition is not True.
+func (t *Tracker) IsNotReady(node string) bool {
+	return asOf(t, time.Time{}, func() bool { return t.nodes.IsNotReady(node) })
+}
+
+// IsDown reports whether a Service exists and has no ready address.
+func (t *Tracker) IsDown(namespace, name string) bool {
+	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsDown(namespace, name) })
+}
+
+// IsFailing reports whether a Service has addresses, but no ready one.
+func (t *Tracker) IsFailing(namespace, name string) bool {
+	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsFailing(namespace, name) })
+}
+
+// IsOut reports whether a Service lists an address that is not ready.
+func (t *Tracker) IsOut(namespace, name string, id event.UID) bool {
+	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsOut(namespace, name, id) })
 }
 
 // Namespaces appends the namespaces that have pods or had pods in the last hour to into and returns the extended slice.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // settleTime is the time after the initial lists within which an incident that was ongoing before the restart may
@@ -30,6 +32,8 @@ type Archive struct {
 	// the current process had received all lists, or zero if lists are still missing.
 	stopped, watching time.Time
 	past              []*past
+	// looked is set after the first call of Look.
+	looked bool
 	// interrupted holds the ongoing incidents as they were when kubeflap stopped.
 	interrupted []incident.Incident
 }
@@ -43,15 +47,20 @@ type past struct {
 	open bool
 	// by lists the IDs of the current incidents that continue this one.
 	by []string
-	// standing holds the nodes and Services that may not have recovered when kubeflap stopped.
-	standing []*standing
+	// held holds what had not recovered when kubeflap stopped. looked is set after it has been compared with the cluster.
+	held   []*held
+	looked bool
+	// silent is set if a node was still silent when the incident was saved. unseen is set if everything recovered while
+	// kubeflap was not watching.
+	silent, unseen bool
 }
 
-// New returns an archive of saved incidents. The process that saved them watched until stopped.
+// New returns an archive of saved incidents. The process that saved them watched until stopped. If stopped is zero, it
+// watched at least until it last saved an ongoing incident.
 func New(saved []Saved, stopped time.Time) *Archive {
 	a := &Archive{stopped: stopped}
 	for _, s := range saved {
-		if s.Time.After(a.stopped) {
+		if stopped.IsZero() && s.Incident.State != incident.StateEnded && s.Time.After(a.stopped) {
 			a.stopped = s.Time
 		}
 	}
@@ -72,22 +81,64 @@ func (a *Archive) Stopped() time.Time { return a.stopped }
 // interrupt records that kubeflap has not watched an ongoing incident since stopped. saved is the time at which the
 // incident was saved.
 func (p *past) interrupt(saved, stopped time.Time) {
-	if i := p.openBlind(); i >= 0 {
+	i := p.openBlind()
+	if p.stopped = stopped; i >= 0 {
 		// The previous process ended before it knew whether the incident was still ongoing.
 		p.stopped = p.Timeline[i].Start
-		p.hold()
-		return
 	}
-	p.stopped = stopped
-	p.runOutages(stopped.Sub(saved))
 	p.hold()
-	p.Evidence = append(p.Evidence, incident.Evidence{Time: stopped, Until: stopped, Count: 1, Text: "kubeflap stopped watching"})
-	for i := range p.Timeline {
-		if p.Timeline[i].End.IsZero() {
-			p.Timeline[i].End = stopped
+	p.silent = p.isSilent()
+	for n := range p.Timeline {
+		if n != i && p.Timeline[n].End.IsZero() {
+			p.Timeline[n].End = p.stopped
 		}
 	}
+	if i >= 0 {
+		return
+	}
+	p.runOutages(stopped.Sub(saved))
+	if p.silent {
+		lengthen(&p.Incident, stopped.Sub(saved), true)
+	}
+	p.note(stopped, "kubeflap stopped watching")
 	p.Timeline = append(p.Timeline, incident.Span{Track: incident.TrackBlind, Start: stopped})
+}
+
+// note adds evidence.
+func (p *past) note(t time.Time, text string) {
+	p.Evidence = append(slices.Clone(p.Evidence), incident.Evidence{Time: t, Until: t, Count: 1, Text: text})
+}
+
+// isSilent reports whether a node of the incident was still silent when the incident was saved.
+func (p *past) isSilent() bool {
+	return slices.ContainsFunc(p.Timeline, func(s incident.Span) bool { return s.Track == incident.TrackHeartbeat && s.End.IsZero() })
+}
+
+// lengthen adds a duration to the longest interval between heartbeats, also in the texts. With atLeast, the interval may
+// have been longer.
+func lengthen(x *incident.Incident, d time.Duration, atLeast bool) {
+	n := &x.Numbers
+	if d <= 0 || n.LongestInterval == 0 {
+		return
+	}
+	was := phrase.Duration(n.LongestInterval)
+	n.LongestInterval, n.LongestAtLeast = n.LongestInterval+d, atLeast
+	is := phrase.Duration(n.LongestInterval)
+	if atLeast {
+		is = "at least " + is
+	}
+	for _, before := range []string{" for at least ", " for up to ", " for "} {
+		if !strings.Contains(x.Happened, before+was) {
+			continue
+		}
+		after := " for " + is
+		if before == " for up to " && !atLeast {
+			after = before + is
+		}
+		x.Happened = strings.Replace(x.Happened, before+was, after, 1)
+		x.Summary = strings.Replace(x.Summary, before+was, after, 1)
+		return
+	}
 }
 
 // openBlind returns the index of the ongoing timeline span in which kubeflap is not watching, or -1 if there is none.
@@ -131,12 +182,21 @@ func (a *Archive) Watching(t time.Time) {
 func (a *Archive) Ended(t time.Time) (ended []incident.Incident) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.watching.IsZero() || t.Sub(a.watching) < settleTime {
+	if !a.looked {
 		return nil
 	}
 	for _, p := range a.past {
-		if p.open && !p.stands() && (p.lastRecovery().IsZero() || t.Sub(p.lastRecovery()) >= record.Quiet) {
-			p.end(a.watching)
+		if !p.open || p.stands() {
+			continue
+		}
+		if p.recoveredAt().IsZero() { // only a current incident could tell that it is still ongoing
+			if t.Sub(a.watching) < settleTime {
+				continue
+			}
+			p.recoverUnseen(a.watching)
+		}
+		if t.Sub(p.recoveredAt()) >= record.Quiet {
+			p.end()
 			ended = append(ended, p.Incident)
 		}
 	}
@@ -144,28 +204,32 @@ func (a *Archive) Ended(t time.Time) (ended []incident.Incident) {
 }
 
 // end ends a past incident that no current incident continues.
-func (p *past) end(watching time.Time) {
+func (p *past) end() {
 	p.open = false
-	if p.End.IsZero() {
-		if p.End = p.lastRecovery(); p.End.IsZero() {
-			p.recoverUnseen(watching)
+	p.End = p.recoveredAt()
+	p.Incident = p.asOf(p.End)
+	p.State, p.held = incident.StateEnded, nil
+	p.closeHypotheses()
+}
+
+// closeHypotheses marks what was unknown about an incident when kubeflap stopped, because it stays unknown.
+func (p *past) closeHypotheses() {
+	const before = "unknown when kubeflap stopped: "
+	p.Considered = slices.Clone(p.Considered)
+	for i := range p.Considered {
+		if c := &p.Considered[i]; c.Holds == verdict.Unknown && !strings.HasPrefix(c.Because, before) {
+			c.Because = before + c.Because
 		}
 	}
-	if p.End.Before(p.Start) {
-		p.End = p.Start // the clock was set back
-	}
-	p.Incident = p.asOf(p.End)
-	p.State, p.standing = incident.StateEnded, nil
-	p.endedUnseen(&p.Incident)
 }
 
 // recoverUnseen records that everything had recovered when kubeflap watched again.
 func (p *past) recoverUnseen(watching time.Time) {
-	p.State, p.End = incident.StateRecovered, watching
-	p.Evidence = append(slices.Clone(p.Evidence), incident.Evidence{
-		Time: watching, Until: watching, Count: 1,
-		Text: "everything had recovered when kubeflap watched again. The incident ended " + between(p.stopped, watching),
-	})
+	p.State, p.End, p.unseen = incident.StateRecovered, watching, true
+	if watching.Before(p.Start) {
+		p.End = p.Start // the clock was set back
+	}
+	p.note(watching, "everything had recovered when kubeflap watched again. The incident ended "+between(p.stopped, watching))
 }
 
 // endedUnseen adds a sentence to the summary if the incident ended while kubeflap was not watching: its end is then that

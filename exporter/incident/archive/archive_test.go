@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
@@ -26,6 +27,7 @@ func nodeLost() incident.Incident {
 		Services: []incident.Service{{Namespace: "shop", Name: "web", Lost: 2, Outages: 1, OutageTime: time.Minute, Down: true}},
 		Decision: verdict.Decision{Verdict: verdict.Node, Considered: []verdict.Considered{{Verdict: verdict.Node, Holds: verdict.Yes, Because: "the others were in time"}}},
 		Numbers:  incident.Numbers{GracePeriod: 40 * time.Second, Windows: []advice.Window{{Length: time.Second, Bounces: 1}}},
+		Open:     &incident.Open{Nodes: []string{"node-1"}, Outages: []incident.OpenOutage{{Namespace: "shop", Service: "web", Since: at(1)}}},
 		Evidence: []incident.Evidence{{Time: at(1), Until: at(1), Count: 1, Text: "no heartbeat of node-1"}},
 		Timeline: []incident.Span{{Track: incident.TrackNode, Name: "node-1", Start: at(1)}},
 		Summary:  "Node node-1 sent no heartbeat.", Remedy: "Look at its kubelet.",
@@ -46,6 +48,17 @@ func found() incident.Incident {
 		Services: []incident.Service{{Namespace: "shop", Name: "web", Outages: 1, OutageTime: 30 * time.Second, Down: true}},
 		Evidence: []incident.Evidence{{Time: at(5), Until: at(5), Count: 1, Text: "node-1 was Unknown when kubeflap started"}},
 		Summary:  "Node node-1 was Unknown when kubeflap started.",
+	}
+}
+
+// lacking returns a cluster with these nodes that are not Ready, Services without a ready address, and addresses that are
+// not ready.
+func lacking(nodes []string, services []ServiceName, addresses []event.UID) *Cluster {
+	return &Cluster{
+		NotReady: func(name string) bool { return slices.Contains(nodes, name) },
+		Down:     func(s ServiceName) bool { return slices.Contains(services, s) },
+		Failing:  func(s ServiceName) bool { return slices.Contains(services, s) },
+		Out:      func(_ ServiceName, id event.UID) bool { return slices.Contains(addresses, id) },
 	}
 }
 
@@ -102,9 +115,12 @@ func TestAnIncidentThatIsNotFoundAgainEndedUnseen(t *testing.T) {
 	if ended := a.Ended(at(6)); len(ended) != 0 {
 		t.Errorf("ended while it is unknown whether the Service is down: %+v", ended)
 	}
-	a.Look(at(6), &Cluster{})
-	told := a.Ended(at(6.1))
-	x := a.Join(at(6.1), nil, 500)
+	a.Look(at(6), lacking(nil, nil, nil))
+	if ended := a.Ended(at(6.9)); len(ended) != 0 {
+		t.Errorf("ended too early after it has recovered: %+v", ended)
+	}
+	told := a.Ended(at(7.1))
+	x := a.Join(at(7.1), nil, 500)
 	if len(told) != 1 || len(x) != 1 || !reflect.DeepEqual(told[0], x[0]) {
 		t.Fatalf("reported %+v, shown %+v", told, x)
 	}
@@ -114,7 +130,7 @@ func TestAnIncidentThatIsNotFoundAgainEndedUnseen(t *testing.T) {
 	if want := "It ended while kubeflap was not watching, between 12:03:00 and 12:05:00 UTC."; !strings.HasSuffix(x[0].Summary, want) {
 		t.Errorf("summary %q, want %q", x[0].Summary, want)
 	}
-	if again := a.Ended(at(7)); len(again) != 0 {
+	if again := a.Ended(at(8)); len(again) != 0 {
 		t.Errorf("reported again: %+v", again)
 	}
 	// A later failure of the node is a separate incident.
@@ -193,33 +209,61 @@ func TestHiddenIncidentsAreCounted(t *testing.T) {
 // TestAnOutageThatEndedUnseen checks that an outage counts only until kubeflap stopped if the Service had a ready address
 // at the first look, although another lost address was still not ready.
 func TestAnOutageThatEndedUnseen(t *testing.T) {
-	a := restarted(nodeLost())
+	before := nodeLost()
+	before.Open.Addresses = []incident.OpenAddress{{Namespace: "shop", Service: "web", ID: event.UID{1}}, {Namespace: "shop", Service: "web", ID: event.UID{2}}}
+	a := restarted(before)
 	a.Watching(at(5))
-	one := &Cluster{
-		Services:   map[ServiceName]Lacking{{"shop", "web"}: {NotReady: 1}},
-		NotReadyOn: func(ServiceName) []string { return []string{"node-1"} },
-	}
+	one := lacking(nil, nil, []event.UID{{2}, {3}})
 	a.Look(at(5), one)
 	a.Look(at(8), one)
 	x := a.Join(at(8), nil, 500)[0]
 	if x.State != incident.StateRunning || x.Outages != 1 || x.OutageTime != 2*time.Minute || x.Services[0].Down || !x.Services[0].Inexact {
 		t.Errorf("got %s, %d outages, %s, %+v: want an outage from 12:01 to 12:03 in an incident that runs", x.State, x.Outages, x.OutageTime, x.Services)
 	}
+	if recovered := second(a.Look(at(200), lacking(nil, nil, []event.UID{{3}}))); len(recovered) != 1 {
+		t.Errorf("recovered: %q, want the incident: its address is ready, although another one is not", recovered)
+	}
 }
 
-// TestAddressesOnOtherNodes checks that an incident of a node does not last because addresses on other nodes are not
-// ready.
-func TestAddressesOnOtherNodes(t *testing.T) {
-	for node, want := range map[string]incident.State{"node-1": incident.StateRunning, "node-2": incident.StateRecovered, "": incident.StateRunning} {
-		a := restarted(nodeLost())
-		a.Watching(at(5))
-		a.Look(at(5), &Cluster{
-			Services:   map[ServiceName]Lacking{{"shop", "web"}: {NotReady: 1}},
-			NotReadyOn: func(ServiceName) []string { return []string{node} },
-		})
-		if x := a.Join(at(5), nil, 500)[0]; x.State != want {
-			t.Errorf("an address on %q is not ready: the incident is %s, want %s", node, x.State, want)
+func second(_, b []string) []string { return b }
+
+// TestOneOutageBelongsToOneIncident checks that an outage that began while kubeflap was not watching counts in one
+// incident only, and that one that began before does not count again.
+func TestOneOutageBelongsToOneIncident(t *testing.T) {
+	down, up := nodeLost(), nodeLost()
+	up.ID, up.Subject, up.Nodes = "4444444444444444", "node-2", []string{"node-2"}
+	up.Services = []incident.Service{{Namespace: "shop", Name: "web", Lost: 1}, {Namespace: "shop", Name: "cart", Lost: 1}}
+	up.Outages, up.OutageTime, up.Open = 0, 0, &incident.Open{Addresses: []incident.OpenAddress{{Namespace: "shop", Service: "cart", ID: event.UID{1}}}}
+	other := up
+	other.ID, other.Subject, other.Nodes, other.Open = "5555555555555555", "node-3", []string{"node-3"}, &incident.Open{Nodes: []string{"node-3"}}
+	a := restarted(down, up, other)
+	a.Watching(at(5))
+	a.Look(at(5), lacking([]string{"node-1", "node-3"}, []ServiceName{{"shop", "web"}, {"shop", "cart"}}, []event.UID{{1}}))
+	for _, x := range a.Join(at(6), nil, 500) {
+		if want := map[string]int{down.ID: 1, up.ID: 1, other.ID: 0}[x.ID]; x.Outages != want {
+			t.Errorf("%s: %d outages, want %d", x.Subject, x.Outages, want)
 		}
+	}
+}
+
+// TestDifferentIncidentsStayDifferent checks that two incidents of several nodes do not become one because kubeflap finds
+// all their nodes at once after the restart.
+func TestDifferentIncidentsStayDifferent(t *testing.T) {
+	a, b := nodeLost(), nodeLost()
+	a.Scope, a.Subject, a.Nodes, a.Services, a.Open = incident.ScopeControlPlane, "control plane", []string{"node-1", "node-2"}, nil, &incident.Open{Nodes: []string{"node-1", "node-2"}}
+	b.ID, b.Start, b.Scope, b.Subject, b.Nodes, b.Services = "4444444444444444", at(1.5), incident.ScopeControlPlane, "control plane", []string{"node-3", "node-4", "node-5"}, nil
+	b.Open = &incident.Open{Nodes: b.Nodes}
+	r := restarted(a, b)
+	r.Watching(at(5))
+	nodes := []string{"node-1", "node-2", "node-3", "node-4", "node-5"}
+	r.Look(at(5), lacking(nodes, nil, nil))
+	now := found()
+	now.Scope, now.Subject, now.Nodes, now.Services = incident.ScopeControlPlane, "control plane", nodes, nil
+	later := now
+	later.ID, later.Start, later.Nodes = "6666666666666666", at(60), []string{"node-6", "node-7"}
+	all := r.Join(at(61), []incident.Incident{now, later}, 500)
+	if len(all) != 3 || all[0].ID != later.ID || all[1].ID != b.ID || len(all[1].Nodes) != 3 || all[2].ID != a.ID || len(all[2].Nodes) != 2 {
+		t.Errorf("got %+v, want the later one and both from before with their own nodes", all)
 	}
 }
 
@@ -228,14 +272,14 @@ func TestAddressesOnOtherNodes(t *testing.T) {
 func TestRecoveredUnseen(t *testing.T) {
 	a := restarted(nodeLost())
 	a.Watching(at(5))
-	a.Look(at(5.01), &Cluster{})
+	a.Look(at(5.01), lacking(nil, nil, nil))
 	x := a.Join(at(5.02), nil, 500)[0]
 	if x.State != incident.StateRecovered || !x.End.Equal(at(5)) || !strings.HasSuffix(x.Summary, ". It ended while kubeflap was not watching, between 12:03:00 and 12:05:00 UTC.") {
 		t.Fatalf("got %s, until %s, %q", x.State, x.End, x.Summary)
 	}
 	b := New([]Saved{{at(5.1), x}}, at(5.2))
 	b.Watching(at(5.3))
-	b.Look(at(5.3), &Cluster{})
+	b.Look(at(5.3), lacking(nil, nil, nil))
 	b.Ended(at(8))
 	y := b.Join(at(8), nil, 500)[0]
 	if y.State != incident.StateEnded || !y.End.Equal(x.End) || y.Summary != x.Summary {

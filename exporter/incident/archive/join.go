@@ -1,11 +1,13 @@
 package archive
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -20,6 +22,9 @@ func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 		all.State, all.End = incident.StateRunning, time.Time{}
 	case !all.End.IsZero() && last.After(all.End):
 		all.End = last
+		if all.State == incident.StateEnded && t.Sub(last) < record.Quiet {
+			all.State = incident.StateRecovered
+		}
 	}
 	add(&all, x)
 	all.ID = p.ID
@@ -87,13 +92,14 @@ func add(all, x *incident.Incident) {
 	all.Outages, all.OutageTime = all.Outages+x.Outages, all.OutageTime+x.OutageTime
 	nodes := max(len(all.Nodes)+all.NodesLeftOut, len(x.Nodes)+x.NodesLeftOut)
 	services := max(len(all.Services)+all.ServicesLeftOut, len(x.Services)+x.ServicesLeftOut)
-	all.Nodes, all.NodesLeftOut = limited(union(all.Nodes, x.Nodes), incident.MaxNodes, nodes)
+	all.Nodes, all.NodesLeftOut = limited(allOf(all.Nodes, x.Nodes), incident.MaxNodes, nodes)
 	all.Services, all.ServicesLeftOut = limited(addServices(all.Services, x.Services), incident.MaxServices, services)
 	entries := append(slices.Clone(all.Evidence), x.Evidence...)
 	slices.SortStableFunc(entries, func(a, b incident.Evidence) int { return a.Time.Compare(b.Time) })
 	left := 0
 	all.Evidence, left = evidence.Limit(entries)
 	all.EvidenceLeftOut += x.EvidenceLeftOut + left
+	all.Open = union(all.Open, x.Open)
 	all.Timeline, left = evidence.LimitSpans(append(slices.Clone(all.Timeline), x.Timeline...))
 	all.SpansLeftOut += x.SpansLeftOut + left
 }
@@ -125,7 +131,26 @@ func limited[T any](all []T, size, total int) ([]T, int) {
 	return kept, max(total, min(len(all), size)) - len(kept)
 }
 
-func union(a, b []string) []string {
+// union returns what has not recovered according to a or b.
+func union(a, b *incident.Open) *incident.Open {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	all := incident.Open{Nodes: allOf(a.Nodes, b.Nodes), Addresses: slices.Clone(a.Addresses), Outages: slices.Clone(a.Outages)}
+	for _, x := range b.Addresses {
+		if !slices.Contains(all.Addresses, x) {
+			all.Addresses = append(all.Addresses, x)
+		}
+	}
+	for _, x := range b.Outages {
+		if !slices.ContainsFunc(all.Outages, func(y incident.OpenOutage) bool { return y.Namespace == x.Namespace && y.Service == x.Service }) {
+			all.Outages = append(all.Outages, x)
+		}
+	}
+	return &all
+}
+
+func allOf(a, b []string) []string {
 	all := append(slices.Clone(a), b...)
 	slices.Sort(all)
 	return slices.Compact(all)

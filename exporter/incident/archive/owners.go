@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
 // group is a set of current incidents and the past incidents that they continue. After a restart, kubeflap may see one
@@ -31,31 +30,26 @@ func (a *Archive) Displaced(t time.Time, current []incident.Incident, size int) 
 	return all
 }
 
-// split returns the joined incidents that are shown, and those that are hidden because there are more than size. Past
-// incidents never hide a current one.
+// split returns the joined incidents that are shown, and those that are hidden because there are more than size.
 func (a *Archive) split(t time.Time, current []incident.Incident, size int) (shown, hidden []incident.Incident) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	shown = make([]incident.Incident, 0, len(current)+len(a.past))
+	all := make([]incident.Incident, 0, len(current)+len(a.past))
 	continued := map[*past]bool{}
 	for _, g := range a.groups(current) {
 		for _, p := range g.owners {
 			continued[p] = true
 		}
-		shown = append(shown, g.joined(t))
+		all = append(all, g.joined(t))
 	}
-	var past []incident.Incident
 	for _, p := range a.past {
 		if !continued[p] {
-			past = append(past, p.asOf(t))
+			all = append(all, p.asOf(t))
 		}
 	}
-	newestFirst := func(x, y incident.Incident) int { return incident.Compare(&x, &y) }
-	slices.SortStableFunc(past, newestFirst)
-	room := min(max(size-len(shown), 0), len(past))
-	shown = append(shown, past[:room]...)
-	slices.SortStableFunc(shown, newestFirst)
-	return shown, past[room:]
+	slices.SortStableFunc(all, func(x, y incident.Incident) int { return incident.Compare(&x, &y) })
+	room := min(size, len(all))
+	return all[:room], all[room:]
 }
 
 // One returns a current incident as of t, merged with the past incidents that it continues. others holds the other
@@ -84,6 +78,9 @@ func (a *Archive) One(t time.Time, current incident.Incident, find func(id strin
 func (a *Archive) groups(current []incident.Incident) (all []*group) {
 	for i := range current {
 		x := &group{owners: a.ownersOf(&current[i]), current: []*incident.Incident{&current[i]}}
+		if len(x.owners) > 0 {
+			x.current[0] = a.without(&current[i], x.owners)
+		}
 		// Groups with a common past incident become one.
 		all = slices.DeleteFunc(all, func(g *group) bool {
 			shared := slices.ContainsFunc(g.owners, func(p *past) bool { return slices.Contains(x.owners, p) })
@@ -102,53 +99,85 @@ func (a *Archive) groups(current []incident.Incident) (all []*group) {
 	return all
 }
 
+// without returns a copy of a current incident without the nodes that belong to past incidents which it does not continue.
+func (a *Archive) without(x *incident.Incident, owners []*past) *incident.Incident {
+	all := *x
+	all.Nodes = slices.DeleteFunc(slices.Clone(x.Nodes), func(name string) bool {
+		return slices.ContainsFunc(a.past, func(p *past) bool { return p.holdsNode(name) && !slices.Contains(owners, p) })
+	})
+	return &all
+}
+
 func (g *group) joined(t time.Time) incident.Incident {
 	if len(g.owners) == 0 {
 		return *g.current[0]
 	}
-	all := merged(g.current)
+	all, start := merged(g.current), g.owners[0].Start
 	for _, p := range g.owners {
 		all = p.join(&all, t)
+		if p.Start.Before(start) {
+			start = p.Start
+		}
 	}
+	all.Start = start // the current process may have found a slightly different time
 	return all
 }
 
-// ownersOf returns the past incidents that x continues. x continues a past incident that may still be ongoing if both
-// have the same subject, or have a node or Service in common.
+// ownersOf returns the past incidents that a current incident continues. If it could continue several past incidents of
+// several nodes, it continues the one with which it has the most nodes in common.
 func (a *Archive) ownersOf(x *incident.Incident) (owners []*past) {
-	soon := a.watching.IsZero() || x.Start.Sub(a.watching) <= settleTime
+	var several *past
 	for _, p := range a.past {
-		last := p.lastRecovery()
-		looking := soon || p.stands() || !last.IsZero() && x.Start.Sub(last) <= record.Quiet
 		known := slices.ContainsFunc(p.by, func(id string) bool { return id == x.ID || slices.Contains(x.Also, id) })
-		if !known && looking && (p.open || len(p.by) > 0) && p.sameAs(x) {
-			p.open, p.by, known = false, append(p.by, x.ID), true
-		}
-		if known {
+		switch {
+		case !known && !p.continuesAs(x):
+		case p.Scope != incident.ScopeControlPlane:
 			owners = append(owners, p)
+		case several == nil || p.common(x) > several.common(x):
+			several = p
+		}
+	}
+	if several != nil {
+		owners = append(owners, several)
+	}
+	for _, p := range owners {
+		p.open = false
+		if !slices.Contains(p.by, x.ID) {
+			p.by = append(p.by, x.ID)
 		}
 	}
 	return owners
 }
 
-func (p *past) sameAs(x *incident.Incident) bool {
+// common returns the number of nodes of x that have not recovered in p.
+func (p *past) common(x *incident.Incident) (n int) {
+	for _, name := range x.Nodes {
+		if p.holdsNode(name) {
+			n++
+		}
+	}
+	return n
+}
+
+// continuesAs reports whether x is the same incident as p: one that had not ended when x began, and of the same nodes or,
+// for other scopes, of the same subject with the same cause.
+func (p *past) continuesAs(x *incident.Incident) bool {
+	ended := p.State == incident.StateEnded && len(p.by) == 0
 	switch {
-	case !p.End.IsZero() && x.Start.Sub(p.End) > record.Quiet:
+	case ended || !p.stands() && !p.soonAfter(x.Start) && !p.recoveredAt().IsZero():
 		return false
 	case p.ID == x.ID || slices.Contains(p.Also, x.ID):
 		return true
 	case ofNodes(p.Scope) != ofNodes(x.Scope):
 		return false
-	case p.Scope == x.Scope && p.Namespace == x.Namespace && p.Subject == x.Subject:
+	case ofNodes(p.Scope) && p.common(x) > 0:
 		return true
-	case ofNodes(x.Scope):
-		return slices.ContainsFunc(x.Nodes, func(name string) bool { return slices.Contains(p.Nodes, name) })
 	}
-	return slices.ContainsFunc(x.Services, func(s incident.Service) bool {
-		return slices.ContainsFunc(p.Services, func(was incident.Service) bool {
-			return was.Namespace == s.Namespace && was.Name == s.Name && (was.Down || p.holds(ServiceName{s.Namespace, s.Name}))
-		})
-	})
+	same := p.Scope == x.Scope && p.Namespace == x.Namespace && p.Subject == x.Subject
+	if p.Scope == incident.ScopeControlPlane && len(p.Nodes) > 0 {
+		same = same && !p.stands() && slices.ContainsFunc(x.Nodes, func(name string) bool { return slices.Contains(p.Nodes, name) })
+	}
+	return same && (ofNodes(p.Scope) || p.Cause == x.Cause)
 }
 
 func ofNodes(s incident.Scope) bool {

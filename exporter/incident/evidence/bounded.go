@@ -19,9 +19,19 @@ func Limit(all []incident.Evidence) (kept []incident.Evidence, dropped int) {
 }
 
 // LimitSpans limits the timeline of joined incidents to the length that a single incident may have. It returns the kept
-// spans and the number of dropped ones.
+// spans and the number of dropped ones. It does not drop the newest spans in which kubeflap was not watching.
 func LimitSpans(all []incident.Span) (kept []incident.Span, dropped int) {
-	return limit(all, firstSpans, lastSpans)
+	var blind, others []incident.Span
+	for _, x := range all {
+		if x.Track == incident.TrackBlind {
+			blind = append(blind, x)
+		} else {
+			others = append(others, x)
+		}
+	}
+	blind, before := limit(blind, 0, firstSpans)
+	others, dropped = limit(others, firstSpans, lastSpans-len(blind))
+	return append(others, blind...), dropped + before
 }
 
 func limit[T any](all []T, keepFirst, keepLast int) (kept []T, dropped int) {

@@ -19,8 +19,8 @@ func (s *Store) Incidents() []incident.Incident {
 	return s.copies(func(r *Record) incident.Incident { return s.snapshot(r, g) })
 }
 
-// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Happened, Summary and
-// Remedy.
+// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Open, Happened, Summary
+// and Remedy.
 func (s *Store) Overview() []incident.Incident { return s.copies(s.outline) }
 
 // Incident returns a copy of the shown incident with the given ID. ok reports whether it exists.
@@ -49,7 +49,7 @@ func (s *Store) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 	x := s.outline(r)
 	x.Evidence, x.EvidenceLeftOut = r.Evidence.Evidence(), r.Evidence.LeftOut()
 	x.Timeline, x.SpansLeftOut = r.Timeline.Spans(x.End), r.Timeline.LeftOut()
-	x.Numbers = s.numbers(r, x.Verdict, g)
+	x.Numbers, x.Open = s.numbers(r, x.Verdict, g), r.Open.copied()
 	if r.withdrawn {
 		x.Summary, x.Remedy = r.withdrawnSummary(), withdrawnRemedy
 		return x

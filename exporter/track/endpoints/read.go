@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/addresses"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/writers"
@@ -59,18 +60,21 @@ func (x *Endpoints) All(into []Service) []Service {
 	return into
 }
 
-// NotReadyOn returns the node of each address of a Service that is not ready. An unknown node is "".
-func (x *Endpoints) NotReadyOn(namespace, name string) (nodes []string) {
+// IsDown reports whether a Service exists and has no ready address.
+func (x *Endpoints) IsDown(namespace, name string) bool {
 	s := x.services.of[key{namespace, name}]
-	if s == nil || !s.exists {
-		return nil
-	}
-	for i := range s.addresses.List {
-		if a := &s.addresses.List[i]; a.State() == addresses.NotReady {
-			nodes = append(nodes, x.pods.Named(a.UID).Node)
-		}
-	}
-	return nodes
+	return s != nil && s.exists && s.addresses.Count[addresses.Ready] == 0
+}
+
+// IsFailing reports whether a Service has addresses, but no ready one.
+func (x *Endpoints) IsFailing(namespace, name string) bool {
+	return x.IsDown(namespace, name) && x.services.of[key{namespace, name}].addresses.Count[addresses.NotReady] > 0
+}
+
+// IsOut reports whether a Service lists an address that is not ready.
+func (x *Endpoints) IsOut(namespace, name string, id event.UID) bool {
+	s := x.services.of[key{namespace, name}]
+	return s != nil && s.exists && s.addresses.StateOf(id) == addresses.NotReady
 }
 
 func (s *service) read(t time.Time) Service {

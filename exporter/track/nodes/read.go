@@ -50,6 +50,12 @@ func (x *Nodes) All(into []Node) []Node {
 	return into
 }
 
+// IsNotReady reports whether a Node exists and its Ready condition is not True.
+func (x *Nodes) IsNotReady(name string) bool {
+	n := x.nodes[name]
+	return n != nil && n.exists && n.ready != event.StatusTrue
+}
+
 func (x *Nodes) read(n *node, t time.Time) Node {
 	h := &n.heartbeat
 	v := Node{

@@ -1,0 +1,354 @@
+package archive
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
+)
+
+// Cluster tells what has not recovered in the cluster. It returns false for objects that do not exist.
+type Cluster struct {
+	// NotReady reports whether a node's Ready condition is not True.
+	NotReady func(node string) bool
+	// Down reports whether a Service has no ready address. Failing reports whether it has addresses, but no ready one.
+	Down, Failing func(ServiceName) bool
+	// Out reports whether a Service lists an address that is not ready.
+	Out func(ServiceName, event.UID) bool
+}
+
+// ServiceName identifies a Service.
+type ServiceName struct{ Namespace, Name string }
+
+// held is a node, an address or an outage that had not recovered when kubeflap stopped. The current process reports no
+// incident for it, because its tracker does not know that the object was once ready.
+type held struct {
+	// node is the name of a node. It is empty for an address or an outage, which belong to service.
+	node    string
+	service ServiceName
+	// address is the UID of an address. It is zero for an outage.
+	address event.UID
+	// began is the time from which the current process counts an outage. inGap is set if the outage began while kubeflap
+	// was not watching.
+	began time.Time
+	inGap bool
+	// seen is set if the current process has seen that the object had not recovered.
+	seen bool
+	// over is set if the object has recovered. recovered is then the time at which the current process noticed it.
+	over      bool
+	recovered time.Time
+}
+
+func (h *held) isOutage() bool { return h.node == "" && h.address.IsZero() }
+
+// look compares the object with the cluster's state at t.
+func (h *held) look(t time.Time, c *Cluster) {
+	lasts := false
+	switch {
+	case h.node != "":
+		lasts = c.NotReady(h.node)
+	case h.isOutage():
+		lasts = c.Down(h.service)
+	default:
+		lasts = c.Out(h.service, h.address)
+	}
+	if lasts {
+		h.seen = true
+		return
+	}
+	h.over, h.recovered = true, t
+}
+
+// hold fills p.held with what had not recovered when the incident was saved.
+func (p *past) hold() {
+	open := p.Open
+	if open == nil {
+		open = p.openOf()
+	}
+	for _, name := range open.Nodes {
+		p.held = append(p.held, &held{node: name})
+	}
+	for _, x := range open.Addresses {
+		p.held = append(p.held, &held{service: ServiceName{x.Namespace, x.Service}, address: x.ID})
+	}
+	for _, x := range open.Outages {
+		p.held = append(p.held, &held{service: ServiceName{x.Namespace, x.Service}, began: p.stopped})
+	}
+}
+
+// openOf returns what had not recovered in an incident that an earlier version of kubeflap saved, as far as is known.
+func (p *past) openOf() *incident.Open {
+	open := &incident.Open{}
+	if p.State == incident.StateRunning && ofNodes(p.Scope) {
+		open.Nodes = p.Nodes
+	}
+	for _, s := range p.Services {
+		if s.Down {
+			open.Outages = append(open.Outages, incident.OpenOutage{Namespace: s.Namespace, Service: s.Name})
+		}
+	}
+	return open
+}
+
+// runOutages adds a duration to all ongoing outages.
+func (p *past) runOutages(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	p.Services = slices.Clone(p.Services)
+	for _, x := range p.held {
+		if x.isOutage() {
+			p.addOutage(&p.Incident, x.service, d)
+		}
+	}
+}
+
+// addOutage adds a duration to the outage time of an incident and, if the incident lists it, to that of the Service.
+func (p *past) addOutage(x *incident.Incident, service ServiceName, d time.Duration) {
+	x.OutageTime += d
+	if s := serviceOf(x, service); s != nil {
+		s.OutageTime += d
+	}
+}
+
+func serviceOf(x *incident.Incident, name ServiceName) *incident.Service {
+	i := slices.IndexFunc(x.Services, func(s incident.Service) bool { return name == ServiceName{s.Namespace, s.Name} })
+	if i < 0 {
+		return nil
+	}
+	return &x.Services[i]
+}
+
+// holdsNode reports whether a node has not recovered, as far as is known.
+func (p *past) holdsNode(name string) bool {
+	return slices.ContainsFunc(p.held, func(h *held) bool { return h.node == name && !h.over })
+}
+
+// Stands reports whether Look is to be called: Look has not been called yet, or something has not recovered.
+func (a *Archive) Stands() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.watching.IsZero() {
+		return false
+	}
+	return !a.looked || slices.ContainsFunc(a.past, (*past).stands)
+}
+
+// Look compares the incidents from before the restart with the cluster at t. It returns the IDs of the incidents that have
+// recovered since the last call. The first call also returns the IDs of the incidents that are still ongoing, unless a
+// current incident continues them.
+func (a *Archive) Look(t time.Time, c *Cluster) (ongoing, recovered []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	first := !a.looked
+	if first {
+		a.looked = true
+		a.beginOutages(t, c)
+	}
+	for _, p := range a.past {
+		was := p.stands()
+		for _, h := range p.held {
+			if !h.over {
+				h.look(t, c)
+			}
+		}
+		p.looked = true
+		switch stands := p.stands(); {
+		case stands && p.State == incident.StateRecovered:
+			p.State, p.End = incident.StateRunning, time.Time{}
+		case was && !stands:
+			if p.open && p.End.IsZero() && p.lastRecovery().IsZero() {
+				p.recoverUnseen(a.watching)
+			}
+			recovered = append(recovered, p.ID)
+		}
+		if first && p.open && p.stands() {
+			p.note(a.watching, "kubeflap watched again: the incident was still ongoing")
+			ongoing = append(ongoing, p.ID)
+		}
+	}
+	return ongoing, recovered
+}
+
+// beginOutages looks for Services that lost their last ready address while kubeflap was not watching. Such an outage
+// belongs to one of the incidents that had already affected the Service: to one with an address that is still not ready,
+// or to the newest. A Service without addresses may have been scaled to zero.
+func (a *Archive) beginOutages(t time.Time, c *Cluster) {
+	claimed := map[ServiceName]bool{}
+	for _, p := range a.past {
+		for _, h := range p.held {
+			if h.isOutage() {
+				claimed[h.service] = true
+			}
+		}
+	}
+	best := map[ServiceName]*past{}
+	for _, p := range a.past { // the oldest first
+		for _, s := range p.Services {
+			name := ServiceName{s.Namespace, s.Name}
+			if !p.open || claimed[name] || !c.Failing(name) || best[name] != nil && best[name].hasOut(name, c) && !p.hasOut(name, c) {
+				continue
+			}
+			best[name] = p
+		}
+	}
+	for name, p := range best {
+		p.held = append(p.held, &held{service: name, inGap: true, began: t})
+	}
+}
+
+// hasOut reports whether an address that the incident lost in a Service is still not ready.
+func (p *past) hasOut(name ServiceName, c *Cluster) bool {
+	return slices.ContainsFunc(p.held, func(h *held) bool {
+		return h.service == name && !h.address.IsZero() && c.Out(name, h.address)
+	})
+}
+
+// Ongoing returns the incidents from before the restart that the current process has seen to be ongoing, although no
+// current incident continues them.
+func (a *Archive) Ongoing(t time.Time) (all []incident.Incident) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range a.past {
+		if p.open && p.looked && (p.stands() || !p.lastRecovery().IsZero()) {
+			all = append(all, p.asOf(t))
+		}
+	}
+	return all
+}
+
+// stands reports whether something has not recovered, as far as is known.
+func (p *past) stands() bool {
+	return slices.ContainsFunc(p.held, func(h *held) bool { return !h.over })
+}
+
+// lastRecovery returns the last time at which the current process saw a recovery, or zero if it saw none.
+func (p *past) lastRecovery() (last time.Time) {
+	for _, h := range p.held {
+		if h.over && h.seen && h.recovered.After(last) {
+			last = h.recovered
+		}
+	}
+	if !last.IsZero() && last.Before(p.Start) {
+		return p.Start // the clock was set back
+	}
+	return last
+}
+
+// recoveredAt returns the time at which everything had recovered, or zero if something has not.
+func (p *past) recoveredAt() time.Time {
+	switch {
+	case p.stands():
+		return time.Time{}
+	case !p.End.IsZero():
+		return p.End
+	}
+	return p.lastRecovery()
+}
+
+// asOf returns the incident as of t. If the current process has seen an outage, the outage counts from the time at which
+// kubeflap stopped. Otherwise, only the time before that counts.
+func (p *past) asOf(t time.Time) incident.Incident {
+	x := p.Incident
+	x.Open = nil
+	if len(p.held) == 0 {
+		return x
+	}
+	if p.silent {
+		lengthen(&x, p.silentUntil(t).Sub(p.stopped), false)
+	}
+	if at := p.recoveredAt(); p.open && x.End.IsZero() && !at.IsZero() {
+		x.State, x.End = incident.StateRecovered, at
+	}
+	x.Services = slices.Clone(p.Services)
+	for _, h := range p.held {
+		if h.isOutage() {
+			p.countOutage(&x, h, t)
+		}
+	}
+	x.Open = p.stillOpen()
+	incident.SortServices(x.Services)
+	summarise(&x)
+	p.endedUnseen(&x)
+	return x
+}
+
+// silentUntil returns the time until which the current process has seen that a node was not Ready, at most t. It returns
+// the time at which kubeflap stopped if the process has seen no such node.
+func (p *past) silentUntil(t time.Time) time.Time {
+	until := p.stopped
+	for _, h := range p.held {
+		switch {
+		case h.node == "" || !h.seen:
+		case !h.over:
+			return t
+		case h.recovered.After(until):
+			until = h.recovered
+		}
+	}
+	return until
+}
+
+func (p *past) countOutage(x *incident.Incident, h *held, t time.Time) {
+	s := serviceOf(x, h.service)
+	if s != nil {
+		s.Inexact, s.Down = true, !h.over
+	}
+	if h.inGap {
+		x.Outages++
+		if s != nil {
+			s.Outages++
+		}
+	}
+	if !h.seen {
+		return
+	}
+	until := t
+	if h.over {
+		until = h.recovered
+	}
+	p.addOutage(x, h.service, max(until.Sub(h.began), 0))
+}
+
+// stillOpen returns what has not recovered, for the next restart.
+func (p *past) stillOpen() *incident.Open {
+	if !p.stands() {
+		return nil
+	}
+	open := &incident.Open{}
+	for _, h := range p.held {
+		switch {
+		case h.over:
+		case h.node != "":
+			open.Nodes = append(open.Nodes, h.node)
+		case h.isOutage():
+			open.Outages = append(open.Outages, incident.OpenOutage{Namespace: h.service.Namespace, Service: h.service.Name, Since: h.began})
+		default:
+			open.Addresses = append(open.Addresses, incident.OpenAddress{Namespace: h.service.Namespace, Service: h.service.Name, ID: h.address})
+		}
+	}
+	return open
+}
+
+// summarise updates the summary, unless an earlier version of kubeflap saved the incident.
+func summarise(x *incident.Incident) {
+	effect := x.LossText()
+	if effect == "" && ofNodes(x.Scope) {
+		effect = "no Service lost a ready address while kubeflap watched"
+	}
+	if x.Happened != "" && effect != "" {
+		x.Summary = x.Sentence(effect)
+	}
+}
+
+// soonAfter reports whether t is at most record.Quiet after the incident's recovery. If kubeflap did not see the recovery,
+// it may have happened as soon as kubeflap had stopped.
+func (p *past) soonAfter(t time.Time) bool {
+	at := p.recoveredAt()
+	if p.unseen {
+		at = p.stopped
+	}
+	return !at.IsZero() && t.Sub(at) <= record.Quiet
+}

@@ -1,0 +1,30 @@
+package incident
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// MaxOpen limits the number of addresses and the number of outages in Open.
+const MaxOpen = 1000
+
+// Open holds what had not recovered when the copy of an incident was made. After a restart, kubeflap compares it with
+// the cluster.
+type Open struct {
+	Nodes     []string
+	Addresses []OpenAddress
+	Outages   []OpenOutage
+}
+
+// OpenAddress is an address that a Service still lists, but that is not ready.
+type OpenAddress struct {
+	Namespace, Service string
+	ID                 event.UID
+}
+
+// OpenOutage is the ongoing outage of a Service.
+type OpenOutage struct {
+	Namespace, Service string
+	Since              time.Time
+}
