@@ -122,7 +122,7 @@ func sameIncidents(t *testing.T, at float64, want, got []incident.Incident) {
 		if (y.OutageTime-x.OutageTime).Abs() > 3*time.Second || y.End.Sub(x.End).Abs() > 2*time.Second {
 			t.Errorf("at %g s: %s without a ready address, until %s; want %s, until %s", at, y.OutageTime, y.End, x.OutageTime, x.End)
 		}
-		if (y.Numbers.LongestInterval-x.Numbers.LongestInterval).Abs() > 30*time.Second {
+		if (y.Numbers.LongestInterval - x.Numbers.LongestInterval).Abs() > 30*time.Second {
 			t.Errorf("at %g s: silent for %s, want %s", at, y.Numbers.LongestInterval, x.Numbers.LongestInterval)
 		}
 	}
