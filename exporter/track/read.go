@@ -20,12 +20,12 @@ func asOf[T any](t *Tracker, at time.Time, answer func() T) T {
 	return answer()
 }
 
-// Nodes appends the nodes, sorted by name, to into and returns the extended slice.
+// Nodes appends the nodes, sorted by name, to the given slice and returns the extended slice.
 func (t *Tracker) Nodes(at time.Time, into []nodes.Node) []nodes.Node {
 	return asOf(t, at, func() []nodes.Node { return t.nodes.All(into) })
 }
 
-// Services appends the Services, sorted by namespace and name, to into and returns the extended slice.
+// Services appends the Services, sorted by namespace and name, to the given slice and returns the extended slice.
 func (t *Tracker) Services(at time.Time, into []endpoints.Service) []endpoints.Service {
 	return asOf(t, at, func() []endpoints.Service { return t.endpoints.All(into) })
 }
@@ -50,29 +50,31 @@ func (t *Tracker) IsOut(namespace, name string, id event.UID) bool {
 	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsOut(namespace, name, id) })
 }
 
-// Namespaces appends the namespaces that have pods or had pods in the last hour to into and returns the extended slice.
+// Namespaces appends namespaces to the given slice and returns the extended slice. It includes each namespace that has
+// pods, or had pods in the last hour.
 func (t *Tracker) Namespaces(at time.Time, into []pods.Namespace) []pods.Namespace {
 	return asOf(t, at, func() []pods.Namespace { return t.pods.Namespaces(into) })
 }
 
-// Misreported appends the namespaces of pods with a wrong Ready condition to into and returns the extended slice.
+// Misreported appends the namespaces of pods with a wrong Ready condition to the given slice and returns the extended
+// slice.
 func (t *Tracker) Misreported(at time.Time, into []pods.Misreported) []pods.Misreported {
 	return asOf(t, at, func() []pods.Misreported { return t.pods.Misreported(into) })
 }
 
-// Consumers appends the namespaces that have Services or had Services in the last hour to into and returns the extended
-// slice.
+// Consumers appends the counts of namespaces to the given slice and returns the extended slice. It includes each
+// namespace that has Services, or had Services in the last hour.
 func (t *Tracker) Consumers(at time.Time, into []consumers.Namespace) []consumers.Namespace {
 	return asOf(t, at, func() []consumers.Namespace { return t.endpoints.Consumers(into) })
 }
 
-// StaleReadds appends the Services with stale re-adds, sorted by namespace and name, to into and returns the extended
-// slice.
+// StaleReadds appends the Services with stale re-adds, sorted by namespace and name, to the given slice and returns the
+// extended slice.
 func (t *Tracker) StaleReadds(at time.Time, into []consumers.StaleReadds) []consumers.StaleReadds {
 	return asOf(t, at, func() []consumers.StaleReadds { return t.endpoints.StaleReadds(into) })
 }
 
-// Watches appends the state of each resource's watch to into and returns the extended slice.
+// Watches appends the state of each resource's watch to the given slice and returns the extended slice.
 func (t *Tracker) Watches(at time.Time, into []watches.Watch) []watches.Watch {
 	return asOf(t, at, func() []watches.Watch { return t.watches.All(into) })
 }
@@ -101,12 +103,13 @@ func (t *Tracker) GracePeriod() grace.Setting { return asOf(t, time.Time{}, t.no
 // Heartbeats returns the nodes' heartbeat interval, and whether a cloud provider runs the control plane.
 func (t *Tracker) Heartbeats() nodes.Heartbeats { return asOf(t, time.Time{}, t.nodes.Heartbeats) }
 
-// ManagerFlags appends the flags that are set in kube-controller-manager pods to into and returns the extended slice.
+// ManagerFlags appends flags to the given slice and returns the extended slice. It includes the flags that are set in
+// kube-controller-manager pods.
 func (t *Tracker) ManagerFlags(into []grace.Flag) []grace.Flag {
 	return asOf(t, time.Time{}, func() []grace.Flag { return t.nodes.ManagerFlags(into) })
 }
 
-// ShortTolerations appends the namespaces with short tolerations to into and returns the extended slice.
+// ShortTolerations appends the namespaces with short tolerations to the given slice and returns the extended slice.
 func (t *Tracker) ShortTolerations(at time.Time, into []pods.ShortTolerations) []pods.ShortTolerations {
 	return asOf(t, at, func() []pods.ShortTolerations { return t.pods.ShortTolerations(into) })
 }

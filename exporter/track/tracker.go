@@ -1,5 +1,5 @@
-// Package track maintains the state of a cluster from its events. It detects nodes, pods and Service addresses that
-// lose readiness, and measures how often, for how long and why.
+// Package track maintains the state of a cluster from its events. It detects when nodes, pods and Service addresses
+// lose readiness. It determines how often, for how long and why this happens.
 //
 // The tracker reads no clock: events and queries supply the time. So the same events produce the same answers, live or
 // replayed, at any speed.
@@ -24,7 +24,7 @@ import (
 type Settings struct {
 	// GracePeriod is the node monitor grace period. If it is 0, the tracker determines the grace period.
 	GracePeriod time.Duration
-	// BounceWindow is the maximum time between the loss and the return of an address that counts as a bounce.
+	// BounceWindow is the maximum time from the loss of an address to its return, for the two to count as a bounce.
 	BounceWindow time.Duration
 	// AddressSource is the resource from which address states are read, KindEndpointSlice or KindEndpoints. 0 means
 	// EndpointSlices if the cluster has them, and Endpoints otherwise.
@@ -265,9 +265,10 @@ func (t *Tracker) advance(to time.Time) {
 	t.endpoints.Pass()
 }
 
-// settleDue settles the causes whose wait for evidence has ended. It handles them in order of time, together with late
-// heartbeats and due batches. The order matters: a pod's cause may decide the cause of an address loss, and incidents
-// depend on the order of transitions. In any other order, incidents would depend on the times of queries.
+// settleDue determines the causes of the readiness losses and address losses whose wait for evidence has ended. It
+// handles these losses in order of time, together with late heartbeats and due batches. The order matters: a pod's
+// cause may decide the cause of an address loss, and incidents depend on the order of transitions. In any other order,
+// incidents would depend on the times of queries.
 func (t *Tracker) settleDue(to time.Time) {
 	for {
 		due, settle := t.pods.Due(to)
@@ -284,8 +285,8 @@ func (t *Tracker) settleDue(to time.Time) {
 	}
 }
 
-// Settle settles every cause that still waits for evidence, and chooses the most likely cause. Call Settle after the
-// last event. It returns the transitions found since the last call, in order.
+// Settle reports all losses that still wait for evidence, with their most likely causes. Call Settle after the last
+// event. It returns the transitions found since the last call, in order.
 func (t *Tracker) Settle() []transition.Transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -38,16 +38,17 @@ func StateOf(a *event.Address) State {
 	return NotReady
 }
 
-// Address is one address of a Service, merged from all slices that contain it. Several slices contain the same address
-// while it moves between slices, and if the Service has several IP families.
+// Address is one address of a Service, merged from all slices that contain it. UID identifies the pod of the address.
+// Several slices contain the same UID while the address moves between slices, and if the Service has several IP
+// families.
 type Address struct {
 	UID event.UID
 	Origin
-	// in counts the slices for each state, starting at Ready.
+	// in holds, for each state from Ready on, the number of slices in which the address has that state.
 	in [NumStates - Ready]uint16
 }
 
-// Origin describes the origin of an address.
+// Origin holds the IP of an address, and whether the address is manually managed.
 type Origin struct {
 	// raw is the IP in 16 bytes, or zero for a host name.
 	raw [16]byte
@@ -74,7 +75,7 @@ func (a *Address) State() State {
 	return None
 }
 
-// IP returns the address, or the zero Addr for a host name.
+// IP returns the IP of the address, or the zero Addr for a host name.
 func (a *Address) IP() netip.Addr {
 	if a.raw == ([16]byte{}) {
 		return netip.Addr{}
@@ -101,7 +102,9 @@ func (s *Set) find(id event.UID) (int, bool) {
 	return slices.BinarySearchFunc(s.List, id, func(a Address, id event.UID) int { return bytes.Compare(a.UID[:], id[:]) })
 }
 
-// Shift changes the state of an address in one object. It returns the address, and its merged states before and after.
+// Shift changes the state of an address in one object. was and is are the states in that object before and after the
+// change. from is the origin of the address, or zero to keep the known origin. Shift returns the address, and its best
+// state in any object before and after the change.
 func (s *Set) Shift(id event.UID, from Origin, was, is State) (moved Address, before, after State) {
 	i, found := s.find(id)
 	if !found {

@@ -1,5 +1,5 @@
-// Package consumers models clients of Endpoints and EndpointSlices that batch updates, such as load balancer
-// controllers. It computes their reactions to the changes of a Service's addresses.
+// Package consumers models clients, such as load balancer controllers, that read Endpoints or EndpointSlices and batch
+// the updates. It computes how these consumers react to changes of a Service's addresses.
 package consumers
 
 import (
@@ -36,8 +36,8 @@ type Service interface {
 type Consumers struct {
 	watches *watches.Watches
 	pods    podFacts
-	// bounceWindow limits two times in a bounce: from an address's removal to its return, and from its return to its
-	// next removal.
+	// bounceWindow is the maximum length of each of the two parts of a bounce. The first part lasts from an address's
+	// removal to its return, and the second from its return to its next removal.
 	bounceWindow time.Duration
 	namespaces   totals.Totals[counts]
 	// open holds the open batches of each window, sorted by the time at which they close.
@@ -48,7 +48,7 @@ type Consumers struct {
 
 type counts struct{ updates, bounces [NumWindows]uint64 }
 
-// batch is an open batch of changes of one Service.
+// batch is an open batch of changes of one Service, for one consumer.
 type batch struct {
 	service Service
 	of      *consumer
@@ -61,13 +61,15 @@ type Set struct{ of *[NumWindows]consumer }
 type consumer struct {
 	// due is the time at which the open batch closes, or zero.
 	due time.Time
-	// applied holds the addresses that changed since the batch opened, and whether the consumer has each in rotation.
+	// applied holds the addresses that changed since the batch opened. The value reports whether the address was ready
+	// before the batch.
 	applied map[event.UID]bool
-	// turns holds the addresses that the consumer removed recently.
+	// turns holds the addresses that the consumer removed recently, with the times of their removal and return.
 	turns map[event.UID]turns
 }
 
-// turns holds the times at which a consumer removed an address and put it back.
+// turns holds the time at which a consumer last removed an address (out), and the time at which it put the address back
+// (back). back is 0 until then.
 type turns struct{ out, back event.Moment }
 
 // Applied is an address that a consumer put back or removed when a batch closed.
@@ -78,9 +80,9 @@ type Applied struct {
 	Window  time.Duration
 }
 
-// Closed holds the errors of consumers in closed batches. Bounces are addresses that a consumer put back and removed
-// again. StaleReadds are addresses that a consumer put back although their container was about to be replaced or
-// already gone.
+// Closed holds the mistakes that consumers made when their batches closed. Bounces are addresses that a consumer put
+// back and removed again. StaleReadds are addresses that a consumer put back although a container of the address's pod
+// was about to be replaced or already gone.
 type Closed struct{ Bounces, StaleReadds []Applied }
 
 // New returns Consumers without Services.
@@ -88,7 +90,8 @@ func New(watches *watches.Watches, pods podFacts, bounceWindow time.Duration) *C
 	return &Consumers{watches: watches, pods: pods, bounceWindow: bounceWindow, stale: map[Service]*staleness{}}
 }
 
-// Join adds a Service to its namespace. The counts of a namespace are kept while it has Services.
+// Join adds a Service to its namespace. The counts of a namespace are kept until the namespace has had no Services for
+// an hour.
 func (c *Consumers) Join(s Service) { c.namespaces.Join(c.namespaces.Of(s.Namespace())) }
 
 // Leave removes a Service from its namespace, and drops the Service's own counts.
@@ -174,8 +177,8 @@ func (c *Consumers) apply(b batch, window int, closed *Closed) {
 	}
 }
 
-// addressChanged applies the change of one address. It reports a bounce: the consumer removes an address that it put
-// back at oldest or later. A longer window would have hidden the bounce.
+// addressChanged applies the change of one address. bounced is set if the consumer removes an address that it put back
+// recently, that is, not before oldest. A longer window would have hidden the bounce.
 func (x *consumer) addressChanged(id event.UID, ready bool, now, oldest event.Moment) (bounced bool) {
 	last := x.turns[id]
 	switch {
@@ -194,7 +197,7 @@ func (x *consumer) addressChanged(id event.UID, ready bool, now, oldest event.Mo
 	return bounced
 }
 
-// forget drops addresses whose last change is before oldest. An empty map is released.
+// forget drops addresses whose last change is before oldest. If no address is left, forget releases the map.
 func (x *consumer) forget(oldest event.Moment) {
 	maps.DeleteFunc(x.turns, func(_ event.UID, last turns) bool { return max(last.out, last.back) < oldest })
 	if len(x.turns) == 0 {
@@ -202,7 +205,8 @@ func (x *consumer) forget(oldest event.Moment) {
 	}
 }
 
-// Forget drops removals that are too old for a bounce.
+// Forget drops the consumers' removals that are too old for a bounce, and releases the consumers of a Service without
+// recent changes.
 func (c *Consumers) Forget(set *Set, t time.Time) {
 	if set.of == nil {
 		return
@@ -218,7 +222,7 @@ func (c *Consumers) Forget(set *Set, t time.Time) {
 	}
 }
 
-// ForgetNamespaces drops the counts of namespaces without Services.
+// ForgetNamespaces drops the counts of namespaces that have had no Services for more than an hour.
 func (c *Consumers) ForgetNamespaces() { c.namespaces.Forget(c.watches.Now()) }
 
 // Namespace counts the updates and bounces that a namespace's Services would have caused in consumers, by window.
@@ -227,8 +231,8 @@ type Namespace struct {
 	Updates, Bounces [NumWindows]uint64
 }
 
-// All appends the namespaces that have Services or had Services in the last hour to into and returns the extended
-// slice.
+// All appends namespaces to the given slice and returns the extended slice. It includes each namespace that has
+// Services, or had Services in the last hour.
 func (c *Consumers) All(into []Namespace) []Namespace {
 	for _, n := range c.namespaces.Sorted() {
 		into = append(into, Namespace{n.Name, n.Counts.updates, n.Counts.bounces})

@@ -13,17 +13,18 @@ import (
 )
 
 // A client that batches endpoint updates applies the whole list of ready addresses when its window closes. A tool for
-// in-place updates may have removed its pods from the load balancer before it changed their images. The kubelet reports
-// these pods Ready until their old containers are gone. Meanwhile their addresses are still listed, and leave one by
-// one. The client then puts back the addresses that have not left yet.
+// in-place updates may have removed pods from the load balancer before it changed the images of these pods. The kubelet
+// reports these pods Ready until their old containers are gone. Their addresses also stay ready at first, and become
+// not ready one by one. If a window closes meanwhile, the client puts the addresses that are still ready back into the
+// load balancer.
 //
 // An address is a stale re-add if three conditions hold. An image of its pod was changed in place at most 2 minutes
 // ago. Since that change, the pod has not been Ready with a new container. The address is ready when a window of the
 // Service closes. A change of any of the Service's addresses may have opened that window.
 //
 // A stale re-add counts once for each image change and window length. When a later batch of the same window closes, the
-// address is already in rotation. kubeflap does not see the load balancer, so it assumes that the tool had removed the
-// address.
+// load balancer already uses the address again. kubeflap does not see the load balancer, so it assumes that the tool
+// had removed the address.
 
 // podFacts lists the methods of package pods that this package calls.
 type podFacts interface {
@@ -33,8 +34,8 @@ type podFacts interface {
 
 // staleness holds the stale addresses of one Service.
 type staleness struct {
-	// updating holds the address of each pod that is being updated. The value shows which windows have put the address
-	// back since the update began.
+	// updating holds the address of each pod that is being updated. The value shows, by window, whether a consumer has
+	// put the address back since the update began.
 	updating map[event.UID][NumWindows]bool
 	// readds counts the stale re-adds by window.
 	readds [NumWindows]uint64
@@ -50,7 +51,8 @@ func (c *Consumers) Updated(s Service, address event.UID) {
 	x.updating[address] = [NumWindows]bool{}
 }
 
-// readd counts the stale addresses that the consumers of a window put back at t, and appends them to readds.
+// readd counts the stale addresses of a Service that the consumer with the given window puts back at t. It appends
+// these addresses to readds.
 func (c *Consumers) readd(s Service, window int, t time.Time, readds []Applied) []Applied {
 	x := c.stale[s]
 	if x == nil {
@@ -88,8 +90,8 @@ type StaleReadds struct {
 	ByWindow [NumWindows]uint64
 }
 
-// StaleReadds appends the Services with stale re-adds, sorted by namespace and name, to into and returns the extended
-// slice.
+// StaleReadds appends the Services with stale re-adds, sorted by namespace and name, to the given slice and returns the
+// extended slice.
 func (c *Consumers) StaleReadds(into []StaleReadds) []StaleReadds {
 	begin := len(into)
 	for s, x := range c.stale {

@@ -1,6 +1,6 @@
-// Package controlplane tracks the control-plane Leases: the leading kube-controller-manager's Lease, and one for each
-// API server. The Leases are optional evidence. Without permission to watch them, the state of the control plane is
-// unknown.
+// Package controlplane tracks the control-plane Leases: the Lease that the leader of the kube-controller-managers
+// holds, and one Lease for each API server. The Leases are optional evidence. If kubeflap has no permission to watch
+// them, the state of the control plane is unknown.
 package controlplane
 
 import (
@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// shownWithin is the maximum time since the watch last showed a renewal. After that, kubeflap may have missed a
-	// leader change. Leaders renew every 2 s, and API servers renew every 10 s.
+	// shownWithin is the maximum time since the watch last showed a renewal, for the leader to count as known. After a
+	// longer time, kubeflap may have missed a leader change. Leaders renew every 2 s, and API servers renew every 10 s.
 	shownWithin = 15 * time.Second
-	// leaderLate is the time after which a leader gives up (client-go, tools/leaderelection, RenewDeadline). serverLate
-	// allows for two lost renewals of an API server.
+	// leaderLate is the time after which a leader that cannot renew its Lease stops leading (client-go,
+	// tools/leaderelection, RenewDeadline). serverLate allows for two lost renewals of an API server.
 	leaderLate = 10 * time.Second
 	serverLate = 25 * time.Second
-	// serverGone is the time for which a stopped API server still counts. Its Lease stays for an hour
-	// (pkg/controlplane, IdentityLeaseGCPeriod).
+	// serverGone is the time for which an API server is counted after the last renewal of its Lease. The Lease of a
+	// stopped API server stays for an hour (pkg/controlplane, IdentityLeaseGCPeriod).
 	serverGone = 10 * time.Minute
 )
 
@@ -44,7 +44,8 @@ type lease struct {
 	// held is the time at which kubeflap first saw the current holder hold the Lease.
 	held time.Time
 	// renewed is the Lease's renewTime. seen is the time at which the watch showed that renewTime. live is set if the
-	// Lease was renewed while kubeflap watched it, so that the Lease is not stale.
+	// watch showed the last renewal as a change. Otherwise the Lease may be stale, because a list also contains old
+	// Leases. late is set while the Lease is late.
 	renewed, seen time.Time
 	live, late    bool
 	// made is the time at which the holder made the last renewal, by kubeflap's clock. It is earlier than seen if the
@@ -52,8 +53,8 @@ type lease struct {
 	// the Lease became late. gap is the longest interval between two renewals since lateSince.
 	made, lateSince time.Time
 	gap             time.Duration
-	// delays holds the most recent delays from a renewTime to the renewal's arrival. Each includes the difference
-	// between the clocks.
+	// delays holds the most recent delays from a renewTime to the renewal's arrival. Each delay includes the difference
+	// between the holder's clock and kubeflap's.
 	delays []time.Duration
 }
 
@@ -155,9 +156,9 @@ func (x *ControlPlane) Sweep() {
 	}
 }
 
-// LeadsSince returns the earliest time since which the current kube-controller-manager is known to have led without
-// interruption. known is false if kubeflap may have missed a change. A new leader starts a new grace period for each
-// node (node lifecycle controller, tryUpdateNodeHealth, nodeHealth == nil).
+// LeadsSince returns the earliest time since which the current leader of the kube-controller-managers is known to have
+// led without interruption. known is false if kubeflap may have missed a leader change. A new leader starts a new grace
+// period for each node (node lifecycle controller, tryUpdateNodeHealth, nodeHealth == nil).
 func (x *ControlPlane) LeadsSince(t time.Time) (since time.Time, known bool) {
 	l := x.leases[event.LeaseControllerManager]
 	if l == nil || !x.watches.Live(event.KindControlPlaneLease, t) || t.Sub(x.shown) > shownWithin {
@@ -166,8 +167,9 @@ func (x *ControlPlane) LeadsSince(t time.Time) (since time.Time, known bool) {
 	return l.held, true
 }
 
-// LeaderDelay returns the shortest delay of the leading kube-controller-manager's recent renewals. A delay lasts from
-// the renewTime, by the leader's clock, to the renewal's arrival. known is false if there were too few renewals.
+// LeaderDelay returns the shortest delay of the recent renewals by the leader of the kube-controller-managers. A delay
+// lasts from the renewTime, by the leader's clock, to the renewal's arrival. known is false if there were too few
+// renewals.
 func (x *ControlPlane) LeaderDelay(t time.Time) (least time.Duration, known bool) {
 	l := x.leases[event.LeaseControllerManager]
 	if l == nil || len(l.delays) < minDelays || !x.watches.Live(event.KindControlPlaneLease, t) {
@@ -186,7 +188,8 @@ func (x *ControlPlane) AsOf(t time.Time) (c transition.ControlPlane) {
 	return c
 }
 
-// Servers returns the number of API servers when the watch last showed a renewal, or 0 if unknown.
+// Servers returns the number of API servers at the time when the watch last showed a renewal. It returns 0 if the
+// number is unknown.
 func (x *ControlPlane) Servers() (n int) {
 	for _, l := range x.leases {
 		if strings.HasPrefix(l.name, event.LeaseAPIServerPrefix) && l.live && x.shown.Sub(l.seen) < serverGone {

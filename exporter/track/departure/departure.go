@@ -1,4 +1,5 @@
-// Package departure detects announcements that a node will leave.
+// Package departure detects announcements of a node's removal, drain or reboot. Such an announcement is a taint, the
+// deletion of the Node, a condition, or a cordon.
 package departure
 
 import (
@@ -27,7 +28,7 @@ const (
 	troubleBefore = time.Hour
 )
 
-// Departure holds the announcement that a node will leave. The zero value is a node that stays.
+// Departure holds the announcements of one node's departure. The zero value is a node without announcements.
 type Departure struct {
 	// now is the current announcement by a taint, a deletion or a condition. before merges the previous announcements
 	// that followed each other without a gap. It has the reason and the start of the first of them, and the end of the
@@ -106,7 +107,7 @@ func announcementOf(o *event.Node) (Reason, string) {
 	return "", ""
 }
 
-// At returns the announcement that applied at t, or empty strings. name identifies the taint or the condition.
+// At returns the announcement that was in force at t, or empty strings. name identifies the taint or the condition.
 func (d *Departure) At(t time.Time) (reason Reason, name string) {
 	switch {
 	case d.now.in(t):
@@ -124,7 +125,7 @@ func (d *Departure) At(t time.Time) (reason Reason, name string) {
 // all namespaces.
 func (d *Departure) emptied() bool { return d.left && d.pods == 0 }
 
-// Announced returns a description of the announcement that applied at t, or an empty string.
+// Announced returns a description of the announcement that was in force at t, or an empty string.
 func (d *Departure) Announced(t time.Time) string { return textOf(d.At(t)) }
 
 // Present returns a description of the current announcement regardless of its age, or an empty string. It also accepts

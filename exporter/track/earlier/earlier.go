@@ -13,9 +13,9 @@ const longest = 365 * 24 * time.Hour
 // IsCredible reports whether t is set and is at most one year before now.
 func IsCredible(t, now time.Time) bool { return !t.IsZero() && now.Sub(t) <= longest }
 
-// Convert uses a heartbeat time by the node's clock as a time by kubeflap's clock, and limits it to now. The result
-// contains a monotonic reading, so that setting kubeflap's clock does not shift the result. Convert returns zero if no
-// heartbeat is known.
+// Convert interprets a heartbeat time by the node's clock as a time by kubeflap's clock. If that time is after now,
+// Convert returns now. The result contains a monotonic reading, so that setting kubeflap's clock does not shift the
+// result. Convert returns zero if no heartbeat is known.
 func Convert(t, now time.Time) time.Time {
 	switch {
 	case t.IsZero():
@@ -60,8 +60,8 @@ func (r Returns) After(silent time.Time, period time.Duration) (nodes int) {
 
 // MarkedAge returns the age of a node's last heartbeat at the time when the node controller set the node to Unknown.
 // heartbeat is by the node's clock. marked is by the controller's clock, in whole seconds. MarkedAge returns 0 if the
-// heartbeat was younger than the grace period. Then the node has returned since, the controller was wrong, or the
-// clocks differ.
+// heartbeat was younger than the grace period. In that case, the node has returned since that heartbeat, the controller
+// was wrong, or the clocks differ.
 func MarkedAge(heartbeat, marked time.Time, period time.Duration) time.Duration {
 	if marked.Add(time.Second).Sub(heartbeat) < period {
 		return 0

@@ -11,8 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/writers"
 )
 
-// divergesAfter is the longest time for which Endpoints, slices and pods normally disagree. The controllers follow the
-// pods within moments.
+// divergesAfter is the longest time for which Endpoints, slices and pods normally disagree. The controllers update the
+// addresses within moments of a pod change.
 const divergesAfter = 10 * time.Second
 
 // divergence compares the readiness of addresses in Endpoints, slices and pods.
@@ -103,8 +103,8 @@ func (x *divergence) endpointsOf(s *service, readFrom event.Kind) (sorted []addr
 	return nil, false
 }
 
-// podAgrees reports whether the readiness of an address matches its pod. After this call, each change of the pod marks
-// the Service.
+// podAgrees reports whether the readiness of an address matches its pod. After this call, each change of the pod
+// schedules a comparison of the Service.
 func (x *divergence) podAgrees(s *service, id event.UID, ready bool) bool {
 	p := x.pods.Find(id)
 	if p == nil || s.publish || !x.watches.Up(event.KindPod) {

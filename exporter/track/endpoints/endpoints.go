@@ -31,7 +31,7 @@ type podFacts interface {
 
 // Settings configure Endpoints.
 type Settings struct {
-	// BounceWindow is the maximum time between the loss and the return of an address that counts as a bounce.
+	// BounceWindow is the maximum time from the loss of an address to its return, for the two to count as a bounce.
 	BounceWindow time.Duration
 	// Source is the resource from which address states are read, KindEndpointSlice or KindEndpoints. 0 means
 	// EndpointSlices if the cluster has them, and Endpoints otherwise.
@@ -53,7 +53,7 @@ type Endpoints struct {
 	services registry
 	slices   map[event.UID]*source
 	objects  map[event.UID]*source
-	// pasts holds the Services as they were before the current list of slices.
+	// pasts holds the state of Services before the current list of EndpointSlices began.
 	pasts []*past
 	// scratch is memory for sorting.
 	scratch struct{ before, after []addresses.Placed }
@@ -63,7 +63,7 @@ type Endpoints struct {
 	writers     *writers.Writers
 	consumers   *consumers.Consumers
 	divergence  divergence
-	// forgotten is the time at which removals that are too old for a bounce were last dropped.
+	// forgotten is the time at which forgetOld last dropped removals that are too old for a bounce.
 	forgotten time.Time
 }
 
@@ -173,8 +173,8 @@ func (x *Endpoints) CompareAll(t time.Time) {
 func (x *Endpoints) Source() event.Kind { return x.readFrom }
 
 // ChooseSource selects EndpointSlices as the source of address states if they can be watched, and Endpoints otherwise.
-// It never switches to a resource that cannot be seen. If neither resource can be seen, the last states remain, and the
-// watch is reported as broken.
+// Once EndpointSlices have been listed, it only switches to Endpoints if their watch works. If neither resource can be
+// watched, the last states remain, and the watch is reported as broken.
 func (x *Endpoints) ChooseSource() {
 	noSlices := x.watches.Missing(event.KindEndpointSlice)
 	slicesSynced := x.watches.IsSynced(event.KindEndpointSlice)

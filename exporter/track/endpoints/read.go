@@ -23,13 +23,16 @@ type Service struct {
 	Outages                      uint64
 	// OutageTime is the total time without a ready address, including the current outage.
 	OutageTime time.Duration
-	// Lost counts the lost ready addresses. Losses counts the losses with a settled cause, by cause. LastLoss is the
-	// time of the newest such loss, and LastCause is its cause. LastLoss and LastCause exclude foreign addresses.
+	// Lost counts the losses of ready addresses. Losses counts the losses whose cause has been determined, by cause.
+	// LastLoss is the time of the newest of these losses, and LastCause is its cause. LastLoss and LastCause exclude
+	// foreign addresses.
 	Lost      uint64
 	Losses    [cause.Count]uint32
 	LastLoss  time.Time
 	LastCause cause.Cause
-	// Manual reports whether the Service has or had manually managed addresses. The following fields describe them.
+	// Manual reports whether the Service has or had manually managed addresses. The next two fields count how often all
+	// of these addresses were removed, while the Service had a selector and while it had none. SelectorConflict reports
+	// whether the manually managed Endpoints conflict with the selector (writers.InConflict).
 	Manual                                 bool
 	ResetsWithSelector, ResetsSelectorless uint64
 	SelectorConflict                       bool
@@ -45,7 +48,7 @@ type Service struct {
 	ForeignAddresses int
 }
 
-// All appends the Services, sorted by namespace and name, to into and returns the extended slice.
+// All appends the Services, sorted by namespace and name, to the given slice and returns the extended slice.
 func (x *Endpoints) All(into []Service) []Service {
 	all := x.services.inOrder()
 	into = slices.Grow(into, len(all))
@@ -91,13 +94,13 @@ func (s *service) read(t time.Time) Service {
 	}
 }
 
-// StaleReadds appends the Services with stale re-adds, sorted by namespace and name, to into and returns the extended
-// slice.
+// StaleReadds appends the Services with stale re-adds, sorted by namespace and name, to the given slice and returns the
+// extended slice.
 func (x *Endpoints) StaleReadds(into []consumers.StaleReadds) []consumers.StaleReadds {
 	return x.consumers.StaleReadds(into)
 }
 
-// Consumers appends the counts of each namespace's consumers to into and returns the extended slice.
+// Consumers appends the counts of each namespace's consumers to the given slice and returns the extended slice.
 func (x *Endpoints) Consumers(into []consumers.Namespace) []consumers.Namespace {
 	return x.consumers.All(into)
 }

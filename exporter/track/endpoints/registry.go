@@ -64,7 +64,8 @@ func (r *registry) adopt(k key, uid event.UID) *service {
 	return s
 }
 
-// detach removes a source from its Service. It drops a deleted Service that has no other objects.
+// detach removes a source from its Service. If the Service was deleted and this was its last source, detach also drops
+// the Service.
 func (r *registry) detach(h *source) {
 	s := h.service
 	i := slices.Index(s.sources, h)
@@ -73,7 +74,7 @@ func (r *registry) detach(h *source) {
 	r.forgetIfGone(s)
 }
 
-// forgetIfGone drops a deleted Service without slices and Endpoints.
+// forgetIfGone drops a Service that does not exist and has no slices or Endpoints.
 func (r *registry) forgetIfGone(s *service) {
 	if s.exists || len(s.sources) > 0 {
 		return
@@ -87,7 +88,7 @@ func (r *registry) forgetIfGone(s *service) {
 	}
 }
 
-// unlisted returns the Services that are not in the list of the given generation, sorted by name.
+// unlisted returns the Services that are missing from a list, sorted by name. generation is the number of the list.
 func (r *registry) unlisted(generation uint32) []*service {
 	return slices.DeleteFunc(slices.Clone(r.inOrder()), func(s *service) bool { return !s.exists || s.generation == generation })
 }

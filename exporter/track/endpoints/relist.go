@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/writers"
 )
 
-// past is the state of a Service before a list of slices. The list arrives slice by slice, and an address may have
-// moved to another slice, so only the complete list can be compared.
+// past is the state of a Service before EndpointSlices were listed again. The list arrives slice by slice, and an
+// address may have moved to another slice. So kubeflap can only compare the addresses once the list is complete.
 type past struct {
 	service   *service
 	addresses []addresses.Address
@@ -18,7 +18,8 @@ type past struct {
 	foreign   []event.UID
 }
 
-// ListingSlices records the start of a list of slices. If the previous list was interrupted, its pasts stay valid.
+// ListingSlices records the start of a list of EndpointSlices. If the previous list was interrupted, the states that
+// were stored before it stay valid.
 func (x *Endpoints) ListingSlices() {
 	for _, p := range x.pasts {
 		p.service.remembered = x.watches.Generation(event.KindEndpointSlice)

@@ -18,7 +18,9 @@ type shift struct {
 	at time.Time
 	// version is the resourceVersion of the event's object, or empty.
 	version string
-	// quiet is set for a baseline, whose changes are not counted.
+	// quiet is set if the changes are not counted. This applies to the first list of a resource, and to later lists of
+	// EndpointSlices, which are compared as a whole. It also applies if addresses only move to another Service, or are
+	// read from another resource.
 	quiet bool
 	// wasTruncated reports whether the Endpoints object omitted addresses before the event. truncated reports whether
 	// it omits addresses now.
@@ -119,8 +121,8 @@ func (x *Endpoints) reportGain(s shift, a *addresses.Address, from, to addresses
 	x.losses.ReportOf(s.service, a.UID, change)
 }
 
-// departed describes when an address left rotation. at is the earliest possible time. seen is set if at is the actual
-// time.
+// departed describes when an address left rotation, that is, stopped being ready. at is the earliest possible time.
+// seen is set if at is the actual time.
 type departed struct {
 	at   time.Time
 	seen bool
@@ -163,8 +165,8 @@ func (x *Endpoints) backInRotation(s shift, a *addresses.Address) {
 	}
 }
 
-// settle completes an event after all addresses have moved. It settles the losses whose cause is certain, and begins or
-// ends an outage.
+// settle completes an event after all addresses have their new states. It settles the losses whose cause is certain
+// (losses.SettleCertainFrom), and begins or ends an outage.
 func (x *Endpoints) settle(s shift) {
 	ready := s.addresses.Count[addresses.Ready]
 	live := x.watches.Live(x.readFrom, s.at)

@@ -15,7 +15,7 @@ import (
 // service is a Service and its addresses, which may arrive in either order.
 type service struct {
 	key key
-	// uid is zero if the Service does not exist and is only named by slices and Endpoints.
+	// uid is zero if the Service has not been seen, and only slices and Endpoints without an owner reference name it.
 	uid        event.UID
 	generation uint32
 	created    time.Time
@@ -43,7 +43,7 @@ type service struct {
 
 	consumers consumers.Set
 	diverging diverging
-	// remembered is the generation of the last list of slices for which the previous state was stored.
+	// remembered is the number of the last list of EndpointSlices before which the state of the Service was stored.
 	remembered uint32
 	// alone is the list that only contains this Service. It is shared by pods that are in no other Service.
 	alone pods.ServiceList
@@ -160,8 +160,8 @@ func choiceOf(o *event.Service) uint64 {
 }
 
 // succeed makes the Service with a new UID the current Service with its name. Slices of the new Service may have been
-// seen before the Service. Endpoints, and slices without an owner, move from the old Service to the new one. Their
-// addresses are a baseline there, and are not counted.
+// seen before the Service. Endpoints, and slices without an owner, move from the old Service to the new one. This move
+// does not count as a change of their addresses.
 func (x *Endpoints) succeed(old *service, k key, uid event.UID) *service {
 	s := x.services.adopt(k, uid)
 	if old == nil {
@@ -176,7 +176,8 @@ func (x *Endpoints) succeed(old *service, k key, uid event.UID) *service {
 	return s
 }
 
-// retire ends a deleted Service. Its addresses disappear with its slices, and are not counted.
+// retire handles the deletion of a Service. The Service's addresses disappear later, with its slices. These losses are
+// not reported.
 func (x *Endpoints) retire(s *service) {
 	x.end(s)
 	x.services.forgetIfGone(s)

@@ -148,7 +148,7 @@ func attach(h *source, s *service) {
 	s.writers.Attach(&h.Source)
 }
 
-// move attaches a source to another Service. The source's addresses are a baseline there, and are not counted.
+// move attaches a source to another Service. The move does not count as a change of the source's addresses.
 func (x *Endpoints) move(h *source, to *service) {
 	x.writers.Left(h.service, &h.Source, x.watches.Now())
 	origins := x.unmerge(h)
@@ -159,8 +159,8 @@ func (x *Endpoints) move(h *source, to *service) {
 	to.writers.Add(&h.Source)
 }
 
-// unmerge removes a source's addresses from its Service without counting. It returns the origins of the addresses,
-// sorted by UID. remerge adds the addresses back.
+// unmerge removes a source's addresses from its Service, without counting the removals. It returns the origins of the
+// addresses, sorted by UID. remerge adds the addresses back.
 func (x *Endpoints) unmerge(h *source) (origins []addresses.Origin) {
 	x.eachMerged(h, func(s shift, a addresses.Placed, _ int) {
 		origins = append(origins, x.shift(s, a.UID, addresses.Origin{}, a.State, addresses.None).Origin)

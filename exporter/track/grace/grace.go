@@ -1,5 +1,5 @@
-// Package grace determines the node monitor grace period. Its sources are a flag, the controller manager's pod, the
-// node controller's observed behavior, and the API server's version.
+// Package grace determines the node monitor grace period. Its sources are a flag of kubeflap, the controller manager's
+// pod, the node controller's observed behavior, and the API server's version.
 package grace
 
 import (
@@ -37,8 +37,8 @@ const (
 )
 
 // MonitorSlack is the longest time from the end of the grace period until the node controller sets a node to Unknown.
-// The controller sees a heartbeat up to one --node-monitor-period (5 s) late, and decides up to one period later. Then
-// it needs time for the pass itself (node lifecycle controller, monitorNodeHealth).
+// The controller sees a heartbeat up to one --node-monitor-period (5 s) late, and decides up to one monitor period
+// later. Then it needs time for the pass itself (node lifecycle controller, monitorNodeHealth).
 const MonitorSlack = 15 * time.Second
 
 // Finder determines the grace period.
@@ -64,7 +64,8 @@ const (
 	// believedAfter is the number of episodes that must agree on a grace period other than the default. A slow or
 	// restarted controller manager causes isolated outliers.
 	believedAfter = 3
-	// rememberedEpisodes is larger than believedAfter, so that a single outlier has no effect.
+	// rememberedEpisodes is the maximum number of stored episodes. It is larger than believedAfter, so that a single
+	// outlier has no effect.
 	rememberedEpisodes = 5
 )
 
@@ -158,7 +159,7 @@ func (g *Finder) Default() time.Duration {
 }
 
 // observed returns the grace period on which the newest episodes agree. Episodes agree if they differ by at most the
-// controller's own delay.
+// controller's own delay (MonitorSlack).
 func (g *Finder) observed() (shortest time.Duration, agreed bool) {
 	for _, newest := range slices.Backward(g.episodes) {
 		shortest, n := newest.shortest, 0
@@ -234,8 +235,8 @@ func (g *Finder) VersionIs(version string) { g.version = version }
 func (g *Finder) IsAKS() { g.aks = true }
 
 // ApplyControllerManager reads the grace period from a kube-controller-manager pod, and reports whether the grace
-// period may have changed. It ignores pods outside of kube-system that look alike, because they may belong to another
-// cluster or be intended to mislead.
+// period may have changed. It ignores such pods outside of kube-system, because they may belong to another cluster or
+// be intended to mislead.
 func (g *Finder) ApplyControllerManager(o *event.Pod) bool {
 	if o.ControllerManager == nil || o.Namespace != "kube-system" || o.Phase != "Running" || g.managers[o.UID] == *o.ControllerManager {
 		return false

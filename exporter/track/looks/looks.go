@@ -10,7 +10,7 @@ import (
 // Queue is a heap of checks, earliest first.
 type Queue[T comparable] []Look[T]
 
-// Look is a check of the item Of that is due at the time At.
+// Look is a future check of one item. Of is the item, and At is the time at which the check is due.
 type Look[T comparable] struct {
 	At time.Time
 	Of T

@@ -40,8 +40,8 @@ func (q *Losses) explain(l *Loss) explanation {
 	case notReady && pending:
 		return explanation{cause: tentative, behind: true}
 	case notReady && p.WasReady() && p.Cause() != cause.Unknown:
-		// Check the pod's unreadiness before its permanent removal. A permanent removal would also remove the address,
-		// but the address is still listed.
+		// This case precedes the next one, the permanent removal of the pod's addresses, because this address is still
+		// listed.
 		return q.explainByPod(l, p)
 	case p.Leaving() != cause.Unknown:
 		return explanation{cause: p.Leaving(), certain: true}
@@ -69,7 +69,7 @@ func (q *Losses) explainAgainstPod(l *Loss, p *pods.Pod, notReady bool) explanat
 }
 
 // explainByPod explains a loss while the pod is not ready. If the pod has been unready for a long time, but its address
-// was in rotation (publishNotReadyAddresses), the cause is a change of the Service.
+// was ready (publishNotReadyAddresses), the cause is a change of the Service.
 func (q *Losses) explainByPod(l *Loss, p *pods.Pod) explanation {
 	longAgo := l.Change.Time.Sub(q.watches.Time(p.ReadyChangedAt())) > evidenceWait
 	switch {

@@ -1,4 +1,4 @@
-// Package losses determines the causes of lost ready addresses, and reports each loss once its cause is known.
+// Package losses determines why Services lose ready addresses, and reports each loss once its cause is known.
 package losses
 
 import (
@@ -31,7 +31,7 @@ type podFacts interface {
 	// Named also finds deleted pods.
 	Named(id event.UID) transition.Pod
 	// Departed returns the cause of the loss of a deleted pod's addresses. Pending returns the tentative cause of a
-	// pod's readiness loss that still waits for an event of the pod's node.
+	// pod's readiness loss, if the final cause still depends on an event of the pod's node.
 	Departed(id event.UID, notReady bool) (why cause.Cause, ok bool)
 	Pending(id event.UID) (why cause.Cause, ok bool)
 }
@@ -39,7 +39,8 @@ type podFacts interface {
 // nodeFacts lists the methods of package nodes that this package calls.
 type nodeFacts interface {
 	Trigger(node string, why cause.Cause) (trigger uint64, ok bool)
-	// Announced returns a description of the node's departure announcement that applied at t, or an empty string.
+	// Announced describes the departure announcement that was in force for the node at t. It returns an empty string if
+	// there was none.
 	Announced(node string, t time.Time) string
 }
 
@@ -47,8 +48,8 @@ type nodeFacts interface {
 type Loss struct {
 	Service Service
 	Change  transition.AddressLost
-	// Foreign is set if an unknown writer managed the address's object and the Service has a selector. Known is set if
-	// a known manager managed that object.
+	// Foreign is set if an unknown writer managed the object that contained the address, and the Service has a
+	// selector. Known is set if a known manager managed that object.
 	Foreign, Known bool
 	// Manual is set if the address had no targetRef. InEndpoints is set if the address was in Endpoints, or in a slice
 	// that mirrors Endpoints. Terminating is set if the address's pod is being deleted.
@@ -60,7 +61,7 @@ type Loss struct {
 	ended  *transition.OutageEnded
 	// after holds later changes of the address, which are reported after the loss.
 	after []transition.Transition
-	// settled reports whether the cause is known.
+	// settled reports whether the cause has been determined.
 	settled bool
 	// older is the previous unreported loss of the same address, or nil.
 	older *Loss
@@ -74,8 +75,8 @@ type Losses struct {
 	nodes   nodeFacts
 
 	// fresh holds the newest losses, sorted by time. behind holds the losses that have waited for as long as
-	// evidenceWait, but whose evidence will arrive later. A settled loss stays in its queue until its waiting time has
-	// passed.
+	// evidenceWait, but whose evidence comes from a watch that lags. A settled loss stays in its queue until its
+	// waiting time has passed.
 	fresh, behind queue.Queue[*Loss]
 	// of holds the newest unreported loss of each address.
 	of map[event.UID]*Loss
@@ -93,7 +94,7 @@ type Ledger struct {
 	// EndpointSlice controller was last deleted.
 	Changed, Edited, SliceDeleted time.Time
 
-	// Lost counts the lost ready addresses. ByCause counts those with a settled cause. Last is the time of the newest
+	// Lost counts the lost ready addresses. ByCause counts the settled losses by cause. Last is the time of the newest
 	// settled loss of an address that was not foreign, and LastCause is its cause.
 	Lost      uint64
 	ByCause   [cause.Count]uint32
@@ -110,7 +111,7 @@ type Ledger struct {
 	outageCause cause.Cause
 }
 
-// Add counts a lost address, and starts the search for its cause.
+// Add counts a loss, and starts the search for its cause.
 func (q *Losses) Add(l *Loss) {
 	ledger := l.Service.Ledger()
 	ledger.Lost++
@@ -147,13 +148,13 @@ func (q *Losses) forget(l *Loss) {
 	}
 }
 
-// goneWithin is the time after the loss of a Service's own addresses within which the removal of foreign addresses does
-// not count as harm.
+// goneWithin limits the time from the loss of a Service's own addresses to the removal of its foreign addresses. Within
+// this time, the removal does not count as the cause of an outage (transition.AddressLost, Foreign).
 const goneWithin = 2 * time.Minute
 
 // OutageBegan makes an event's last loss the start of an outage. The outage gets the same cause as that loss. position
-// is the value of Position before the event. If the Service has depended on foreign addresses for longer than
-// goneWithin, their removal counts as harm.
+// is the value of Position before the event. If the Service has had only foreign addresses for longer than goneWithin,
+// their removal caused the outage. It is then reported like the loss of any other address.
 func (q *Losses) OutageBegan(s Service, position int) {
 	ledger := s.Ledger()
 	ledger.outageCause = cause.Unknown
@@ -235,8 +236,8 @@ func (q *Losses) reportLoss(s Service, l *Loss) {
 }
 
 // ReportOf reports a change of an address. If a loss of the address has not been reported yet, the change waits until
-// after the loss. Otherwise a reader would see the address return before its loss, and then wait forever for the
-// return.
+// after the loss. Otherwise a reader of the transitions would see the return before the loss, and then wait forever for
+// another return.
 func (q *Losses) ReportOf(s Service, address event.UID, change transition.Transition) {
 	for l := q.of[address]; l != nil; l = l.older {
 		if l.Service == s {
@@ -255,7 +256,7 @@ func (q *Losses) Report(s Service, change transition.Transition) {
 }
 
 // noteLast keeps the newest loss by time, because a loss with an immediately known cause may be settled before an older
-// loss. For several losses at the same time, the result does not depend on the order of settling.
+// loss. For several losses at the same time, the result does not depend on the order in which they are settled.
 func (g *Ledger) noteLast(t time.Time, why cause.Cause) {
 	switch {
 	case t.Before(g.Last):

@@ -43,7 +43,7 @@ func (q *Losses) settleIfCertain(l *Loss) {
 }
 
 // Due returns the time at which the next loss stops waiting, and a function that settles it. The function is nil if
-// that time is after by.
+// that time is later than the argument by.
 func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
 	if !q.fresh.IsEmpty() {
 		if at := q.fresh.Front().Change.Time.Add(evidenceWait); !at.After(by) {

@@ -10,12 +10,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Identity identifies a Node's machine. The zero value is unknown.
+// Identity identifies a Node's machine. The zero value is an unknown machine.
 type Identity struct {
 	// boot and provider are hashes of bootID and providerID, or 0 if they were never reported.
 	boot, provider uint64
-	// since is the time at which the Node was first seen. again is set while a recreated Node has not been compared
-	// with the deleted one.
+	// since is the time at which the Node was first seen. again is set for a recreated Node until its machine has been
+	// compared with the machine of the deleted Node.
 	since time.Time
 	again bool
 	// byName is set if the providerID ends with the Node's name, as on GCE. Another machine with that name then has the

@@ -92,7 +92,8 @@ func (x *Nodes) Lost(t time.Time) map[string]bool {
 	return lost
 }
 
-// Announced returns a description of the node's departure announcement that applied at t, or an empty string.
+// Announced describes the departure announcement that was in force for the node at t. It returns an empty string if
+// there was none.
 func (x *Nodes) Announced(name string, t time.Time) string {
 	n := x.nodes[name]
 	if n == nil || !n.exists {

@@ -65,8 +65,8 @@ func (x *heartbeats) watchedSince(n *node) time.Time {
 
 // missedFrom returns the time from which an interval that began at base counts as missed. before reports whether the
 // grace period ended before kubeflap watched the node. In that case, base is only known from the node's own clock,
-// which may be slow. So missedFrom allows one more heartbeat interval, unless the node controller has set the node to
-// Unknown as well.
+// which may be slow. So missedFrom allows one more heartbeat interval, unless the node controller has confirmed the
+// silence by setting the node to Unknown.
 func (x *heartbeats) missedFrom(n *node, base time.Time) (at time.Time, before bool) {
 	at, since := base.Add(x.period), x.watchedSince(n)
 	switch {
@@ -78,16 +78,16 @@ func (x *heartbeats) missedFrom(n *node, base time.Time) (at time.Time, before b
 	return since.Add(n.heartbeat.rhythm.Undisturbed()), true
 }
 
-// doubts reports whether the last heartbeat may be more recent than the node's clock shows. By that clock, the node was
-// lost before kubeflap watched the node, but nothing else confirms the loss.
+// doubts reports whether the last heartbeat may be more recent than the node's clock shows. This is the case if, by
+// that clock, the node was lost before kubeflap watched it, and nothing else confirms the loss.
 func (x *heartbeats) doubts(n *node, t time.Time) bool {
 	at, before := x.missedFrom(n, x.intervalStart(n))
 	return before && !n.heartbeat.missed && n.ready == event.StatusTrue && !t.After(at)
 }
 
-// lastRenewal returns the time of the last Lease renewal that the list after a break of the watch showed. It returns
-// zero if a heartbeat has been seen since the break. If the renewal happened during the break, the time is by the
-// node's own clock.
+// lastRenewal returns the time of the last Lease renewal, as shown by the list that followed a break of the watch. It
+// returns zero if a heartbeat has been seen since the break. If the renewal happened during the break, the time is by
+// the node's own clock.
 func (x *heartbeats) lastRenewal(n *node) time.Time {
 	h := &n.heartbeat
 	if x.blind() || h.last.After(x.resumed) || x.source() != event.KindLease || n.leaseGeneration != x.watches.Generation(event.KindLease) {

@@ -63,7 +63,7 @@ type heartbeat struct {
 	told  time.Time
 	timed bool
 	// earlier holds the times of the heartbeats before the last one, newest first. Unknown times are zero. The times
-	// cover one minute, because the API server delays a write of the node controller for up to one minute.
+	// cover one minute, because the API server may delay a write of the node controller by up to one minute.
 	earlier [7]time.Time
 	// since is the time at which kubeflap began to watch the node. Heartbeats that became late before that time are not
 	// counted.
@@ -95,8 +95,8 @@ type heartbeat struct {
 	look                 time.Time
 	total, lates, misses uint64
 	intervals            window.Window
-	// leads holds the times by which the node's clock was ahead of kubeflap's. Each is too small by the delivery time
-	// of a renewal.
+	// leads holds measurements of how far the node's clock was ahead of kubeflap's. Each value is too small by the
+	// delivery time of a renewal.
 	leads window.Window
 }
 

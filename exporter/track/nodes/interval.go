@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// noteInterval updates the counts of nodes by heartbeat interval if the node's interval has changed. Nodes that do not
-// exist are not counted.
+// noteInterval updates the number of nodes for each heartbeat interval, if the node's interval has changed. Nodes that
+// do not exist are not counted.
 func (x *Nodes) noteInterval(n *node) {
 	every := time.Duration(0)
 	if n.exists {

@@ -156,7 +156,7 @@ func changed(hash *uint64, reported string) bool {
 	return was != 0 && was != *hash
 }
 
-// forget drops a Node and all of its counts. The node's Lease stays, if it has one.
+// forget drops a Node and all of its counts. If the node has a Lease, the Lease stays.
 func (x *Nodes) forget(n *node) {
 	now := x.watches.Now()
 	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: x.watches.NotBefore(event.KindNode, now)})

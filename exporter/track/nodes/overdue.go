@@ -16,8 +16,8 @@ const lookEvery = time.Second
 
 // overdue finds nodes that the node controller should have set to Unknown. They are still Ready after a silence longer
 // than the grace period plus the controller's own delay, although the API server accepted writes. Either the node
-// controller is stuck, or it holds back because its copy of the Leases lags behind the API server (v1.37,
-// NodeControllerLeaseCircuitBreaker).
+// controller is stuck, or it deliberately does not act because its copy of the Leases lags behind the API server
+// (v1.37, NodeControllerLeaseCircuitBreaker).
 type overdue struct {
 	// controlPlane provides the time since which the current kube-controller-manager has led.
 	controlPlane *controlplane.ControlPlane

@@ -24,8 +24,8 @@ type Node struct {
 	TurnedReady, TurnedNotReady, TurnedUnknown   uint64
 	// Unready is the total time during which the node was not Ready.
 	Unready time.Duration
-	// ClockOffset is the minimum time from a renewal's renewTime to its arrival in the last ten minutes. It is only
-	// valid if ClockKnown is set.
+	// ClockOffset is the minimum time from a renewTime to the arrival of the renewal, over the last ten minutes. It is
+	// only valid if ClockKnown is set.
 	ClockOffset time.Duration
 	ClockKnown  bool
 	// Departing is the node's departure announcement, or empty.
@@ -38,7 +38,7 @@ type Node struct {
 	MarkedInTime uint64
 }
 
-// All appends the nodes, sorted by name, to into and returns the extended slice.
+// All appends the nodes, sorted by name, to the given slice and returns the extended slice.
 func (x *Nodes) All(into []Node) []Node {
 	all := x.inOrder()
 	into = slices.Grow(into, len(all))

@@ -17,14 +17,14 @@ const (
 
 // condition is the state of a node's Ready condition.
 type condition struct {
-	// posted is set if the node has a Ready condition. everReady is set if Ready has been True since the node was first
-	// seen.
+	// posted is set if the node has a Ready condition. everReady is set if Ready has been True at any time since the
+	// node was first seen.
 	posted, everReady bool
 	ready             event.Status
 	// foundUnknown reports whether the node controller had set Ready to Unknown before kubeflap started watching.
 	foundUnknown bool
-	// transition is Ready's lastTransitionTime. falseSince is the lastTransitionTime of the last Ready=False. Until
-	// Ready has been False, it is the lastTransitionTime that was seen first.
+	// transition is Ready's lastTransitionTime. falseSince is the lastTransitionTime of the last Ready=False. If Ready
+	// has never been False, falseSince is the lastTransitionTime that was seen first.
 	transition, falseSince time.Time
 	// since is the time since which Ready is known to have its current status. sinceSeen reports whether kubeflap saw
 	// the change to that status.
@@ -195,7 +195,7 @@ func (x *heartbeats) loss(n *node) transition.NodeLoss {
 }
 
 // trigger returns a value that identifies the node and its last sign of life. The sign of a silent node is its last
-// renewTime, or its lastHeartbeatTime without a Lease. If the kubelet reported Ready=False, the sign is the
+// renewTime, or its lastHeartbeatTime if the node has no Lease. If the kubelet reported Ready=False, the sign is the
 // lastTransitionTime of that report.
 func (n *node) trigger(why cause.Cause) uint64 {
 	sign := n.heartbeat.reported

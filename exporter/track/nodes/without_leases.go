@@ -21,7 +21,7 @@ func (x *heartbeats) notices(n *node) bool {
 }
 
 // provesSilence reports whether missing heartbeats prove that the node is silent, even if the node controller has not
-// marked the node.
+// set the node to Unknown.
 func (x *heartbeats) provesSilence(n *node) bool {
 	return x.notices(n) && (x.source() == event.KindLease || x.watches.Absent(event.KindLease))
 }

@@ -33,7 +33,7 @@ func (x *Pods) Departed(id event.UID, notReady bool) (why cause.Cause, ok bool) 
 	return d.cause, ok
 }
 
-// depart stores the facts that explain the losses of a deleted pod.
+// depart stores the facts that explain the loss of a deleted pod's addresses.
 func (x *Pods) depart(id event.UID, p *Pod) {
 	why := p.leaving
 	if why == cause.Unknown {

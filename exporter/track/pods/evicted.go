@@ -13,9 +13,9 @@ import (
 // byTaint is the DisruptionTarget reason of a pod that no longer tolerated a taint (pkg/controller/tainteviction).
 const byTaint = "DeletionByTaintManager"
 
-// noteLeaving stores the first cause of a pod's permanent removal. Later causes do not count: a deleted pod may
-// complete much later, and a completed pod is eventually deleted. If the pod is evicted from a node that is not Ready,
-// noteLeaving adds a transition.
+// noteLeaving stores the first cause of the permanent removal of a pod's addresses. Later causes do not count: a
+// deleted pod may complete much later, and a completed pod is eventually deleted. If the pod is evicted from a node
+// that is not Ready, noteLeaving adds a transition.
 func (x *Pods) noteLeaving(p *Pod, o *event.Pod, t time.Time) {
 	if p.leaving != cause.Unknown {
 		return
@@ -37,13 +37,13 @@ func (x *Pods) noteLeaving(p *Pod, o *event.Pod, t time.Time) {
 // shortToleration is the longest toleration, in seconds, that counts as short. A reboot takes longer.
 const shortToleration = 60
 
-// short identifies the pods in a namespace that have the same short toleration.
+// short identifies a namespace's pods with the same short toleration.
 type short struct {
 	namespace string
 	seconds   uint8
 }
 
-// ShortTolerations describes the pods in a namespace with short tolerations: they stay for at most 60 s on a node that
+// ShortTolerations describes a namespace's pods with short tolerations. Such pods stay for at most 60 s on a node that
 // is not Ready.
 type ShortTolerations struct {
 	Namespace string
@@ -52,8 +52,8 @@ type ShortTolerations struct {
 	Shortest time.Duration
 }
 
-// noteToleration records the time for which a pod tolerates a node that is not Ready. It uses the shorter toleration of
-// the taints not-ready and unreachable.
+// noteToleration records the time for which a pod tolerates a node that is not Ready. It uses the shorter of the
+// tolerations for the taints not-ready and unreachable.
 func (x *Pods) noteToleration(p *Pod, o *event.Pod) {
 	is := uint8(0)
 	for _, t := range [...]*event.Toleration{o.ToleratesNotReady, o.ToleratesUnreachable} {
@@ -78,8 +78,8 @@ func (x *Pods) countShort(p *Pod, by int) {
 	}
 }
 
-// ShortTolerations appends the namespaces with short tolerations, sorted by name, to into and returns the extended
-// slice.
+// ShortTolerations appends the namespaces with short tolerations, sorted by name, to the given slice and returns the
+// extended slice.
 func (x *Pods) ShortTolerations(into []ShortTolerations) []ShortTolerations {
 	all := map[string]*ShortTolerations{}
 	for key, n := range x.short {

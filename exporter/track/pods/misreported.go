@@ -48,7 +48,8 @@ func (x *Pods) noteStuck(id event.UID, p *Pod, o *event.Pod, t time.Time) {
 	}
 }
 
-// Misreported appends the namespaces of pods with a wrong Ready condition to into and returns the extended slice.
+// Misreported appends the namespaces of pods with a wrong Ready condition to the given slice and returns the extended
+// slice.
 func (x *Pods) Misreported(into []Misreported) []Misreported {
 	t, counts := x.watches.Now(), map[Misreported]int{}
 	for id, since := range x.stuck {

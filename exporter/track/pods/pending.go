@@ -33,8 +33,9 @@ func (s Selector) selects(labels map[string]string) bool {
 	return len(s) > 0
 }
 
-// pending holds, by namespace and UID, the labels of the pods in phase Pending that are not about to leave. Only these
-// pods can lack an IP, and therefore an address (endpointslice, podEndpointChanged and ShouldPodBeInEndpoints).
+// pending holds, by namespace and UID, the labels of the pods in phase Pending, except pods that are being deleted or
+// evicted. All other pods that belong in a Service have an IP, and therefore an address (endpointslice,
+// podEndpointChanged and ShouldPodBeInEndpoints).
 type pending map[string]map[event.UID]map[string]string
 
 func (x pending) note(p *Pod, o *event.Pod) {

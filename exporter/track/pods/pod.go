@@ -24,7 +24,7 @@ type Pod struct {
 	// ended is the time at which a container's exit was seen while Ready was True.
 	changed, updated, ended event.Moment
 	containers              []container
-	// services are the Services that have been seen to contain the pod.
+	// services lists the Services that are known to contain the pod.
 	services            *ServiceList
 	generation          uint32
 	ready               event.Status
@@ -33,16 +33,17 @@ type Pod struct {
 	gated bool
 	// pending reports whether the pod is in Pods.pending.
 	pending bool
-	// everReady reports whether the pod has been Ready since it was first seen. Until then, the pod is starting.
+	// everReady reports whether the pod has been Ready at any time since it was first seen. A pod that was never Ready
+	// is starting.
 	everReady bool
 	// replaced is set if a container was replaced since the last in-place update. updateDone is set if the pod has been
-	// Ready since that replacement.
+	// Ready at any time since that replacement.
 	replaced, updateDone bool
 	// short is the number of seconds for which the pod tolerates a node that is not Ready, plus one. It is 0 if the
 	// toleration is not short.
 	short uint8
 	// cause explains why the pod is not Ready. recovered is the cause of the last unready period. leaving is the cause
-	// of the pod's permanent removal, or Unknown if the pod stays.
+	// of the permanent removal of the pod's addresses, or Unknown if they stay.
 	cause, recovered, leaving cause.Cause
 }
 
@@ -74,7 +75,7 @@ func (p *Pod) Cause() cause.Cause { return p.cause }
 // Recovered returns the cause of the pod's last unready period.
 func (p *Pod) Recovered() cause.Cause { return p.recovered }
 
-// Leaving returns the cause of the pod's permanent removal, or Unknown if the pod stays.
+// Leaving returns the cause of the permanent removal of the pod's addresses, or Unknown if they stay.
 func (p *Pod) Leaving() cause.Cause { return p.leaving }
 
 // occupies reports whether the pod runs on a node and would leave the node in a drain. DaemonSet pods and static pods
@@ -91,8 +92,8 @@ func (p *Pod) named() transition.Pod {
 	return transition.Pod{Namespace: p.namespace.Name, Name: p.name(), Node: p.node.Value(), Owner: p.owner.Value()}
 }
 
-// leavingOf returns the cause for which the endpoints controllers remove a pod's address permanently (endpointslice,
-// ShouldPodBeInEndpoints), or Unknown if they do not remove it.
+// leavingOf returns the cause of the permanent removal of a pod's addresses by the endpoints controllers
+// (endpointslice, ShouldPodBeInEndpoints). It returns Unknown if the controllers keep the addresses.
 func leavingOf(o *event.Pod) cause.Cause {
 	c := &change{now: o}
 	switch {

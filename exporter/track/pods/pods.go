@@ -1,5 +1,5 @@
-// Package pods tracks a cluster's pods: changes of their Ready conditions with the causes, in-place updates, and silent
-// restarts.
+// Package pods tracks a cluster's pods: changes of their Ready conditions, the causes of these changes, and in-place
+// updates. It also tracks silent restarts, that is, container restarts while the pod stays Ready.
 package pods
 
 import (
@@ -34,8 +34,8 @@ type Pods struct {
 	watches *watches.Watches
 	found   *transition.List
 	nodes   nodeFacts
-	// resolved is called when the cause of a readiness loss has been settled, before the pod's next readiness loss is
-	// handled.
+	// resolved is called when the cause of a readiness loss has been determined, before the pod's next readiness loss
+	// is handled.
 	resolved func(*ReadinessLoss)
 
 	pods       map[event.UID]*Pod
@@ -66,7 +66,7 @@ type counts struct {
 	transitions [3][cause.Count]uint64
 }
 
-// New returns an empty Pods, which calls resolved when the cause of a readiness loss has been settled.
+// New returns an empty Pods, which calls resolved when the cause of a readiness loss has been determined.
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
 		watches: watches, found: found, nodes: nodes, resolved: resolved,
@@ -202,13 +202,14 @@ type Namespace struct {
 	// UngatedUpdates counts the in-place updates of pods without a readiness gate.
 	UngatedUpdates uint64
 	SilentRestarts uint64
-	// Unready counts how often a pod's Ready changed from True. Transitions counts the changes of Ready with a settled
-	// cause, by the new status and cause.Cause.
+	// Unready counts how often a pod's Ready changed from True. Transitions counts the changes of Ready whose cause has
+	// been determined, by the new status and cause.Cause.
 	Unready     uint64
 	Transitions [3][cause.Count]uint64
 }
 
-// Namespaces appends the namespaces that have pods or had pods in the last hour to into and returns the extended slice.
+// Namespaces appends namespaces to the given slice and returns the extended slice. It includes each namespace that has
+// pods, or had pods in the last hour.
 func (x *Pods) Namespaces(into []Namespace) []Namespace {
 	for _, n := range x.namespaces.Sorted() {
 		c := &n.Counts

@@ -36,9 +36,9 @@ type ReadinessLoss struct {
 	// Cause is set when the loss is resolved.
 	Cause cause.Cause
 	node  string
-	// tentative is the cause so far. ProbeFailed is replaced if the node turns out to be not Ready, or its kubelet to
-	// have restarted. NodeHeartbeatLost means that the node controller marked the pod although kubeflap last saw the
-	// node Ready.
+	// tentative is the cause so far. ProbeFailed is replaced if it turns out that the node is not Ready, or that its
+	// kubelet has restarted. NodeHeartbeatLost means that the node controller set the pod's Ready to False although
+	// kubeflap last saw the node Ready.
 	tentative cause.Cause
 	// changes are reported once the cause is certain.
 	changes []transition.PodReadyChanged
@@ -77,8 +77,8 @@ func (q *readinessLosses) remove(w *ReadinessLoss) {
 	}
 }
 
-// Pending returns the tentative cause of a pod's readiness loss that still waits for an event of the pod's node. ok is
-// false if no loss waits.
+// Pending returns the tentative cause of a pod's readiness loss, if the final cause still depends on an event of the
+// pod's node. Otherwise ok is false.
 func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
 	if w := x.undecided.of[id]; w != nil {
 		return w.tentative, true
@@ -140,8 +140,8 @@ func (x *Pods) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool) {
 	return w.tentative, true
 }
 
-// report counts and reports a change of Ready. A change whose cause is not certain yet is stored until the cause is
-// settled.
+// report counts and reports a change of Ready. A change whose cause is not certain yet is stored until the cause has
+// been determined.
 func (x *Pods) report(id event.UID, p *Pod, change transition.PodReadyChanged) {
 	if w := x.undecided.of[id]; w != nil {
 		w.changes = append(w.changes, change)
@@ -165,7 +165,7 @@ func (x *Pods) NodeReadyChanged(node string) {
 // ResolveAll resolves all readiness losses. Call it when no more evidence will arrive.
 func (x *Pods) ResolveAll() { x.resolveEach(x.undecided.of, func(*ReadinessLoss) bool { return true }) }
 
-// resolveEach resolves the matching readiness losses sorted by time.
+// resolveEach resolves the matching readiness losses in order of time.
 func (x *Pods) resolveEach(of map[event.UID]*ReadinessLoss, match func(*ReadinessLoss) bool) {
 	var some []*ReadinessLoss
 	for _, w := range of {
@@ -179,7 +179,7 @@ func (x *Pods) resolveEach(of map[event.UID]*ReadinessLoss, match func(*Readines
 	}
 }
 
-// resolve settles the cause of a readiness loss, unless the loss is nil or already resolved.
+// resolve determines the final cause of a readiness loss, unless the loss is nil or already resolved.
 func (x *Pods) resolve(w *ReadinessLoss) {
 	if w == nil || x.undecided.of[w.ID] != w {
 		return
@@ -201,7 +201,7 @@ func (x *Pods) resolve(w *ReadinessLoss) {
 }
 
 // Due returns the time at which the next readiness loss stops waiting, and a function that resolves it. The function is
-// nil if that time is after by.
+// nil if that time is later than the argument by.
 func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
 	var q *queue.Queue[*ReadinessLoss]
 	if !x.undecided.probes.IsEmpty() {

@@ -71,10 +71,10 @@ func evicted(c *change) bool {
 // immediately (endpointslice, ShouldPodBeInEndpoints).
 func deleted(c *change) bool { return !c.now.Deletion.IsZero() }
 
-// markedByNodeController reports whether the node controller marked the pod. MarkPodsNotReady sets Ready to False and
-// changes nothing else: no reason, no message, and the containers stay ready (node lifecycle controller,
-// controller_utils.go). The field manager of the write is no better evidence, because some distributions run the
-// controllers and the kubelet under one name.
+// markedByNodeController reports whether the node controller set Ready to False. Its function MarkPodsNotReady changes
+// nothing else: no reason, no message, and the containers stay ready (node lifecycle controller, controller_utils.go).
+// The field manager of the write is no better evidence, because some distributions run the controllers and the kubelet
+// under one name.
 func markedByNodeController(c *change) bool {
 	r := c.now.Ready
 	return r != nil && r.Status == event.StatusFalse && r.Reason == "" && r.Message == "" &&

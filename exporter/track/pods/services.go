@@ -9,7 +9,7 @@ type ServiceList struct {
 	Rest    *ServiceList
 }
 
-// existing returns the Services of the list that still exist.
+// existing returns the list without the Services that no longer exist.
 func (l *ServiceList) existing() *ServiceList {
 	if l == nil {
 		return nil
@@ -32,7 +32,7 @@ func (p *Pod) JoinService(alone *ServiceList) {
 			return
 		}
 	}
-	// Services come and go while the pod stays.
+	// existingServices drops Services that were deleted while the pod stayed.
 	if p.existingServices() == nil {
 		p.services = alone
 	} else {

@@ -32,7 +32,7 @@ type Pending []Held
 // Held is a pending heartbeat.
 type Held struct {
 	// Made is the time at which the node sent the heartbeat, by kubeflap's clock. Seen is the time at which a watch
-	// showed it.
+	// showed the heartbeat.
 	Made, Seen time.Time
 	// Late and Missed are set if the interval before this heartbeat was counted as late or missed.
 	Late, Missed bool

@@ -42,7 +42,7 @@ type Reads struct {
 }
 
 // WatchShowed records a renewal that the watch has shown. The renewal proves that the watch has also shown everything
-// before made. A read may have shown the same renewal earlier.
+// that happened before the time made. A read may have shown the same renewal earlier.
 func (r *Reads) WatchShowed(made, seen time.Time, l *event.Lease) {
 	if made.After(r.shown) {
 		r.shown = made
@@ -100,10 +100,10 @@ func (r *Reads) ShownAfter(mark time.Time) (at time.Time, ok bool) {
 	return r.shown, !r.shown.Before(mark)
 }
 
-// ProvenAt returns the earliest time at which the silence of a node until mark is proven, if no further events arrive.
-// The proof is a later heartbeat of another node on the watch, or a later read that shows no newer renewal. If the API
-// server answers but cannot read from etcd, no node can have renewed. ok is false while the watch has not shown a
-// renewal that a read has shown.
+// ProvenAt returns the earliest time at which it is proven that a node was silent until mark, if no further events
+// arrive. The proof is a later heartbeat of another node on the watch, or a later read that shows no newer renewal. If
+// the API server answers but cannot read from etcd, no node can have renewed. ok is false while the watch has not shown
+// a renewal that a read has shown.
 func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
 	at = mark.Add(unaskedWait)
 	switch {

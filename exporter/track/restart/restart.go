@@ -1,4 +1,4 @@
-// Package restart detects a kubelet restart.
+// Package restart detects kubelet restarts.
 package restart
 
 import (

@@ -43,7 +43,7 @@ func (x Counts) Replace(old, labels Labels) Labels {
 	return labels
 }
 
-// Count returns each label with the number of nodes that have it.
+// Count returns each of the given labels, with the number of nodes that have the label.
 func (x Counts) Count(labels Labels) (all []transition.NodeLabel) {
 	for _, l := range labels {
 		all = append(all, transition.NodeLabel{Key: l.key.Value(), Value: l.value.Value(), Nodes: x[l]})

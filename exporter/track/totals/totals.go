@@ -22,7 +22,7 @@ type Namespace[T any] struct {
 	emptied time.Time
 }
 
-// Totals holds the counts of all namespaces that have members or had one in the last hour.
+// Totals holds the counts of all namespaces that have members, or had members in the last hour.
 type Totals[T any] struct {
 	all map[string]*Namespace[T]
 	// sorted holds the namespaces, sorted by name. It is nil after a namespace has been added or dropped.

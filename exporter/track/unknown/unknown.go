@@ -1,4 +1,4 @@
-// Package unknown computes the age of a node's newest heartbeat when the node controller set its Ready condition to
+// Package unknown computes the age of a node's newest heartbeat at the time when the node controller set the node to
 // Unknown.
 package unknown
 
@@ -39,9 +39,9 @@ func (m Mark) between() (earliest, latest time.Time, known bool) {
 	return earliest, latest, earliest.Sub(m.Seen) <= delivery
 }
 
-// Age returns the age that a heartbeat had at the time of the mark: the newest heartbeat that the node controller must
-// have seen. heartbeats starts with the newest heartbeat. Age returns 0 if the age is unknown: the clocks differ, the
-// write was delayed, or the heartbeat is older than since.
+// Age returns the age of a heartbeat at the time of the mark. This heartbeat is the newest one that the node controller
+// must have seen by then. heartbeats starts with the newest heartbeat. Age returns 0 if the age is unknown: the clocks
+// differ, the write was delayed, or the heartbeat is older than since.
 func (m Mark) Age(heartbeats []time.Time, since time.Time) time.Duration {
 	earliest, latest, known := m.between()
 	if !known {

@@ -30,7 +30,7 @@ type Watch struct {
 // time.
 const unreadyAfter = time.Minute
 
-// All appends the state of each resource's watch to into and returns the extended slice.
+// All appends the state of each resource's watch to the given slice and returns the extended slice.
 func (w *Watches) All(into []Watch) []Watch {
 	return w.matching(into, func(*state) bool { return true })
 }

@@ -173,7 +173,7 @@ func (s *state) lastLife() time.Time {
 	return s.resumed
 }
 
-// First reports whether e belongs to the first list of its resource, which is the baseline and not a change.
+// First reports whether e belongs to the first list of its resource. That list shows the initial state, not a change.
 func (w *Watches) First(e event.Event) bool { return e.Type == event.Listed && !w.state[e.Kind].synced }
 
 // Relisting reports whether e belongs to a later list of its resource.

@@ -88,7 +88,7 @@ func (x *Writers) inEndpoints(h *Source, o *event.Endpoints, before []addresses.
 // nameOf describes Endpoints and their writer.
 func nameOf(o *event.Endpoints) string { return "Endpoints " + o.Name + keptBy("", o.Writer) }
 
-// keepOwn stores the addresses that the legitimate writer has written.
+// keepOwn stores the addresses that were in the object before a foreign writer changed it, except foreign addresses.
 func (h *Source) keepOwn(before []addresses.Entry) {
 	h.own = map[event.UID]bool{}
 	for _, a := range before {

@@ -13,8 +13,9 @@ type manual struct {
 	// endpoints counts the addresses in the Endpoints object. slices counts the addresses in slices of Kubernetes
 	// controllers. others counts the addresses in other slices.
 	endpoints, slices, others int
-	// ever is set if the Service has had such addresses. cleared is set if they were removed while the Service had a
-	// selector, and the selector has matched no pod since. conflict is set if a conflict was reported.
+	// ever is set if the Service has had such addresses. cleared is set if all of these addresses were removed while
+	// the Service had a selector, and the selector has matched no pod since. conflict is set if a conflict was
+	// reported.
 	ever, cleared, conflict bool
 	// resetsWithSelector and resetsSelectorless count the resets while the Service had a selector and while it had
 	// none. A reset is the removal of all such addresses.
@@ -42,13 +43,14 @@ type Change struct {
 	At      time.Time
 	// Version is the resourceVersion of the event's object, or empty.
 	Version string
-	// Quiet is set for a baseline, whose changes are not counted.
+	// Quiet is set if the changes of the event are not counted. This applies to the first list of a resource, and to
+	// later lists of EndpointSlices, which CompareSlices compares as a whole.
 	Quiet bool
 }
 
 // Count updates the number of a source's manually managed addresses, and detects resets, that is, changes from at least
-// one address to none. It counts Endpoints and slices separately, so that it also detects Endpoints that are emptied
-// and rewritten before the mirroring controller runs.
+// one such address to none. It counts Endpoints and slices separately, so that it also detects Endpoints that are
+// emptied and rewritten before the mirroring controller runs.
 func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	written := 0
 	for i := range held {
@@ -193,7 +195,8 @@ func wasOverwritten(s Service) (overwritten bool) {
 	return overwritten
 }
 
-// triggerOfConflict returns the same value whether the Service or its Endpoints were seen first.
+// triggerOfConflict returns a value that identifies a conflict. It is the same whether the Service or its Endpoints
+// were seen first.
 func triggerOfConflict(s Service) uint64 {
 	for _, h := range s.Writers().sources {
 		if h.Kind == event.KindEndpoints {

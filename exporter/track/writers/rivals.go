@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// contestedWithin is the time in which a writer must reverse another writer's change for the two to compete.
+// contestedWithin is the time within which a writer must reverse another writer's change for the two to compete.
 const contestedWithin = 10 * time.Minute
 
 // write describes a write of an object's addresses.
@@ -24,10 +24,11 @@ type written struct {
 	at        time.Time
 }
 
-// rivals holds the last two states of an object's addresses that different writers wrote.
+// rivals holds the last state of an object's addresses (last). If another writer wrote the previous state, it also
+// holds that state (before).
 type rivals struct {
 	before, last written
-	// undone counts consecutive writes that restored their writer's previous state.
+	// undone counts consecutive writes, each of which restored the state that its writer had written before.
 	undone int
 }
 

@@ -47,7 +47,7 @@ func countMissing(own map[event.UID]bool, held []event.Address) (count int) {
 	return count
 }
 
-// checkWithdrawn reports Endpoints when the first address is withdrawn, and when the last one returns.
+// checkWithdrawn reports when the first address of Endpoints is withdrawn, and when the last withdrawn address returns.
 func (x *Writers) checkWithdrawn(s Service, t time.Time) {
 	for _, h := range s.Writers().sources {
 		w := h.withdrawn

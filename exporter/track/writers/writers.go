@@ -23,7 +23,7 @@ type Service interface {
 
 // Set holds the writers of one Service's addresses. The zero value has no writers.
 type Set struct {
-	// sources hold the Service's addresses.
+	// sources describes the slices and Endpoints that contain the Service's addresses.
 	sources []*Source
 	// managed counts the addresses with a targetRef, which only controllers write.
 	managed int
@@ -37,8 +37,8 @@ type Source struct {
 	// controller.
 	Mirrored, Controlled bool
 
-	// writer is a hash of the field manager that first wrote the addresses, or of managerName once that controller has
-	// written them. newest is a hash of the field manager of the latest write, or 0 if unknown.
+	// writer is a hash of the field manager that first wrote the addresses, or of managerName once a controller with
+	// that name has written the addresses. newest is a hash of the field manager of the latest write, or 0 if unknown.
 	writer, newest uint64
 	// manual counts the addresses without a targetRef, and managed counts the addresses with a targetRef. other is set
 	// for a slice that no Kubernetes controller manages.
@@ -104,7 +104,7 @@ func (x *Writers) SeeSlice(s Service, h *Source, e event.Event, o *event.Endpoin
 	x.inSlice(h, o)
 }
 
-// SeeEndpoints records the writer of an Endpoints object. before holds its previous addresses.
+// SeeEndpoints records the writer of an Endpoints object. before holds the object's previous addresses.
 func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.Endpoints, before []addresses.Entry, read event.Kind) {
 	h.keepForeign()
 	x.compete(s, h, e, write{o.Writer, "Endpoints", o.Name, o.Addresses})
@@ -114,8 +114,9 @@ func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.End
 }
 
 // noteWriter records an object's writer. If the writer changes, somebody has edited a controller's object. Such an edit
-// only matters in read, the resource from which address states are read. writer is empty for a placeholder slice, which
-// has no addresses. The controller itself, under its usual name, never counts as another writer.
+// only matters if the object belongs to the resource from which address states are read. The argument read is that
+// resource. writer is empty for a placeholder slice, which has no addresses. The controller itself, under its usual
+// name, never counts as another writer.
 func noteWriter(s Service, h *Source, e event.Event, writer string, read event.Kind) {
 	h.newest = 0
 	if writer == "" {
