@@ -113,8 +113,8 @@ func (g *group) joined(t time.Time) incident.Incident {
 	return all
 }
 
-// ownersOf returns the past incidents that x continues. x continues a past incident that may still be ongoing if both
-// have the same subject, or have a node or Service in common.
+// ownersOf returns the past incidents that x continues. Each of them may still be ongoing, and has the same subject as
+// x, or has a node or Service in common with x.
 func (a *Archive) ownersOf(x *incident.Incident) (owners []*past) {
 	soon := a.watching.IsZero() || x.Start.Sub(a.watching) <= settleTime
 	for _, p := range a.past {

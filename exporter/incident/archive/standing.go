@@ -17,11 +17,11 @@ type Cluster struct {
 	NotReady map[string]bool
 	// Services holds the Services that lack ready addresses.
 	Services map[ServiceName]Lacking
-	// NotReadyOn returns the node of each address of a Service that is not ready. An unknown node is "".
+	// NotReadyOn returns the node of each unready address of a Service. An unknown node is "".
 	NotReadyOn func(ServiceName) []string
 }
 
-// notReadyOn returns the number of addresses of a Service that are not ready, and that are or may be on one of the nodes.
+// notReadyOn returns the number of a Service's unready addresses that are, or may be, on one of the nodes.
 func (c *Cluster) notReadyOn(s ServiceName, nodes []string) (n int) {
 	for _, node := range c.NotReadyOn(s) {
 		if node == "" || slices.Contains(nodes, node) {
@@ -41,13 +41,13 @@ type Lacking struct {
 	NotReady int
 }
 
-// standing is an object, a node or Service, that may not have recovered when kubeflap stopped. The current process may
-// not report an incident for this object, because its tracker does not know that the object was once ready.
+// standing is a node or a Service (an object) that may not have recovered when kubeflap stopped. The current process
+// possibly reports no incident for this object, because its tracker does not know that the object was once ready.
 type standing struct {
 	// node is the name of a node, or empty for a Service.
 	node    string
 	service ServiceName
-	// out is the number of lost addresses of the Service that had not returned when kubeflap stopped.
+	// out is the number of the Service's lost addresses that had not returned when kubeflap stopped.
 	out int
 	// down reports whether the Service had an outage when kubeflap stopped, or at the first call of look. inGap reports
 	// whether the outage began in between. began is the time from which asOf counts the outage: the time of the first
@@ -69,7 +69,8 @@ type standing struct {
 	over bool
 }
 
-// lostOn returns the nodes on which the addresses of the incident were lost. It returns nil if they may be on any node.
+// lostOn returns the nodes on which the addresses of the incident were lost. It returns nil if the addresses may have
+// been on any node.
 func (p *past) lostOn() []string {
 	if !ofNodes(p.Scope) || p.NodesLeftOut > 0 {
 		return nil
@@ -146,7 +147,7 @@ func (p *past) holds(s ServiceName) bool {
 	return slices.ContainsFunc(p.standing, func(x *standing) bool { return x.node == "" && x.service == s && !x.over })
 }
 
-// Stands reports whether an object from before the restart may not have recovered yet. If so, the caller must call Look
+// Stands reports whether an object of a past incident may not have recovered yet. If so, the caller must call Look
 // regularly.
 func (a *Archive) Stands() bool {
 	a.mu.Lock()
@@ -156,8 +157,8 @@ func (a *Archive) Stands() bool {
 	})
 }
 
-// Look compares the incidents from before the restart with the state of the cluster at t. It returns the IDs of the
-// incidents whose objects have recovered since the last call.
+// Look compares the past incidents with the state of the cluster at t. It returns the IDs of the incidents whose last
+// unrecovered object has recovered since the previous call.
 func (a *Archive) Look(t time.Time, c *Cluster) (changed []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -182,8 +183,8 @@ func (a *Archive) Look(t time.Time, c *Cluster) (changed []string) {
 	return changed
 }
 
-// Ongoing returns the incidents from before the restart that the current process has seen to be ongoing, although no
-// current incident continues them.
+// Ongoing returns the past incidents that no current incident continues, although the current process has seen that
+// they were still ongoing.
 func (a *Archive) Ongoing(t time.Time) (all []incident.Incident) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -213,8 +214,8 @@ func (p *past) lastRecovery() (last time.Time) {
 }
 
 // asOf returns the incident as of t. If a Service was down before the restart and is still down at the first call of
-// Look, its outage counts as one that continued during the restart. Otherwise, the outage ended at an unknown time, and
-// only the time before the restart counts.
+// Look, its outage counts as continuous. Otherwise, the outage ended at an unknown time, and only the time before the
+// restart counts.
 func (p *past) asOf(t time.Time) incident.Incident {
 	x := p.Incident
 	if len(p.standing) == 0 {
