@@ -2,7 +2,7 @@ package incident
 
 import "time"
 
-// Displaced counts the incidents that newer ones displaced, so that no list contains them.
+// Displaced counts the incidents that newer ones displaced. No list contains displaced incidents.
 type Displaced struct {
 	Count int `json:"count"`
 	// Until is the latest time at which one of the displaced incidents was known to be ongoing. After this time, the
@@ -18,7 +18,8 @@ func (d *Displaced) Add(other Displaced) {
 	}
 }
 
-// Drop counts a displaced incident. If it has not ended, it was known to be ongoing at seen.
+// Drop counts a displaced incident. If the incident has not ended, seen is the last time at which it was known to be
+// ongoing.
 func (d *Displaced) Drop(x *Incident, seen time.Time) {
 	until := x.End
 	if until.IsZero() {

@@ -41,8 +41,8 @@ const (
 
 // Incident is a copy of an incident at a point in time.
 type Incident struct {
-	// ID is derived from the subject and the write that started the incident, and never changes. Also lists the IDs of
-	// incidents that were merged into this one.
+	// ID is derived from the subject and the write that started the incident, and never changes. The field Also lists
+	// the IDs of incidents that were merged into this one.
 	ID   string
 	Also []string
 	// Start is the time at which the incident began. End is the time at which everything had recovered, or zero.
@@ -62,7 +62,7 @@ type Incident struct {
 	// Lost, Bounces and Outages are sums over all Services. OutageTime is the total duration of their outages.
 	Lost, Bounces, Outages int
 	OutageTime             time.Duration
-	// Turned is the number of changes of nodes to not Ready or Unknown.
+	// Turned is the number of times that nodes became not Ready or Unknown.
 	Turned int
 	// Evicted is the number of pods that were evicted from nodes that were not Ready.
 	Evicted int
@@ -141,7 +141,7 @@ type Silences struct {
 	Last time.Time
 }
 
-// Numbers holds measurements from this cluster that the remedy is based on. Irrelevant numbers are 0.
+// Numbers holds the measurements from this cluster on which the remedy is based. Irrelevant numbers are 0.
 type Numbers struct {
 	GracePeriod time.Duration
 	// LongestInterval is the longest time between two heartbeats. LongestAtLeast is set if LongestInterval is only a
@@ -191,7 +191,7 @@ const (
 	TrackForeign   Track = "foreign"
 	TrackAddress   Track = "address"
 	TrackOutage    Track = "outage"
-	// TrackBlind shows the time in which kubeflap was not running.
+	// TrackBlind shows the time in which kubeflap was not watching, because it restarted.
 	TrackBlind Track = "blind"
 )
 
@@ -215,7 +215,7 @@ type NoticeKind uint8
 const (
 	// Started means that an incident has started.
 	Started NoticeKind = iota + 1
-	// Changed means that the losses of a pending incident have happened.
+	// Changed means that the expected losses of a pending incident have happened.
 	Changed
 	// Ended means that the incident has ended, because everything has stayed recovered.
 	Ended

@@ -108,7 +108,7 @@ func (f *NodeLoss) lastBegan() (last time.Time) {
 	return last
 }
 
-// leaderText describes the state of the leading kube-controller-manager during the silences.
+// leaderText describes the state of the kube-controller-manager that is the leader during the silences.
 func (f *NodeLoss) leaderText() string {
 	if f.found() > 0 {
 		return "; the state of its leader is unknown, because " + notWatched

@@ -4,8 +4,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict/chance"
 )
 
-// manyTimes is the hourly rate above which a group of flapping nodes is no evidence of a common cause, because these
-// nodes often fall silent together by chance.
+// manyTimes is the hourly rate above which a group of flapping nodes is not evidence of a common cause. Such nodes
+// often fall silent together by chance.
 const manyTimes = 0.05
 
 // flapAlone weighs whether a group has a common cause. If its nodes also fall silent alone, they may fall silent
@@ -21,8 +21,8 @@ func (f *NodeLoss) flapAlone(group []*Silence) Answer {
 	return No
 }
 
-// byThemselves returns how often per hour the group's nodes are expected to fall silent within one interval by chance,
-// based on each node's single silences in the last hour. It returns 0 if one of the nodes had no single silence.
+// byThemselves returns how often per hour chance is expected to make the group's nodes fall silent within one interval.
+// It considers each node's single silences in the last hour. It returns 0 if one of the nodes had no single silence.
 func (f *NodeLoss) byThemselves(group []*Silence) float64 {
 	counts, expected := f.byItself(), 1.0
 	for i, s := range group {

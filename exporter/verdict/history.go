@@ -26,7 +26,8 @@ type History struct {
 	Upgrades upgrades.Upgrades
 }
 
-// Late records that a node's last heartbeat, sent at since, is more than half the grace period old.
+// Late records that a node's last heartbeat is more than half the grace period old. since is the time of that
+// heartbeat.
 func (h *History) Late(node string, since time.Time) {
 	if h.late == nil {
 		h.late = map[string]time.Time{}
@@ -53,8 +54,8 @@ func (h *History) Begin(t time.Time) {
 	}
 }
 
-// Add inserts a silence in order of the start times. Usually the silence is the newest, unless it began before kubeflap
-// watched. Add drops silences that are too old, and the oldest ones above the limit.
+// Add inserts a silence in order of the start times. The silence is usually the newest one, but may be older if it
+// began before kubeflap watched. Add drops silences that are too old, and the oldest ones above the limit.
 func (h *History) Add(s *Silence) {
 	at := len(h.silences)
 	for at > 0 && h.silences[at-1].Began.After(s.Began) {
@@ -95,8 +96,8 @@ func (s *Silence) Explained() bool {
 }
 
 // SetBackTogether returns the silences of nodes whose clocks were set back together. The silences began after t and
-// within one interval, so the nodes probably follow the same wrong time source. SetBackTogether returns nil for fewer
-// than two nodes.
+// within one interval of each other, so the nodes probably follow the same wrong time source. SetBackTogether returns
+// nil for fewer than two nodes.
 func (h *History) SetBackTogether(t time.Time, interval time.Duration) []*Silence {
 	var all []*Silence
 	for _, s := range slices.Backward(h.silences) {

@@ -5,7 +5,8 @@ import "slices"
 // Judgement is the decision about an incident. All of the incident's silences point to the same Judgement, so that each
 // revision applies to all of them.
 type Judgement struct {
-	// reviewed is the verdict at the last review. asked is the verdict at the last query.
+	// reviewed is the verdict at the last review. asked is the verdict at the last query or review, whichever was
+	// later.
 	reviewed, asked Verdict
 	// into is the judgement of the incident that this one was merged into.
 	into *Judgement
@@ -24,7 +25,7 @@ func (j *Judgement) Ask(v Verdict) { j.asked = v }
 // Merge records that the incident was merged into another one.
 func (j *Judgement) Merge(into *Judgement) { j.into = into }
 
-// Verdict returns the verdict at the last query.
+// Verdict returns the verdict at the last query or review, whichever was later.
 func (j *Judgement) Verdict() Verdict { return j.root().asked }
 
 // Reviewed returns the verdict at the last review.

@@ -49,8 +49,8 @@ func commonLabel(silent []*Silence, nodes int) (best *transition.NodeLabel) {
 	return best
 }
 
-// severalText names a few values of one label, such as two zones, that exactly the silent nodes have. It returns an
-// empty string if there are no such values.
+// severalText names a few values of one label, such as two zones, if exactly the silent nodes have one of these values.
+// It returns an empty string if there are no such values.
 func severalText(silent []*Silence, nodes int) string {
 	if len(silent) >= nodes {
 		return ""

@@ -94,8 +94,8 @@ func (f *NodeLoss) oneOfSeveral() (Answer, string) {
 	return Unknown, ""
 }
 
-// otherThanPath describes an explanation other than a shared path for nodes that fell silent together. The text is
-// empty if there is no such explanation.
+// otherThanPath explains why nodes may have fallen silent together without a fault on a shared path. The text is empty
+// if there is no such explanation.
 func (f *NodeLoss) otherThanPath() string {
 	if f.allGone() {
 		return allGoneText

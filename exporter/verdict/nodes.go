@@ -82,8 +82,8 @@ type Found struct {
 
 // NodeLoss holds the facts of a node incident.
 type NodeLoss struct {
-	// Silences holds the incident's silences, sorted by Began. Others holds the unexplained silences of all nodes that
-	// began in the last hour or are ongoing. Others includes the incident's own silences.
+	// Silences holds the incident's silences, sorted by Began. Others holds all nodes' unexplained silences that began
+	// in the last hour or are ongoing. Others includes the incident's own silences.
 	Silences, Others []*Silence
 	// Late holds the nodes that have been silent for more than half the grace period, but not yet for the whole grace
 	// period.
@@ -106,7 +106,7 @@ type NodeLoss struct {
 	// Rate measures how often nodes of this cluster fall silent.
 	Rate chance.Rate
 
-	// group caches the result of the method together. grouped reports whether group is valid.
+	// group caches the result of NodeLoss.together. grouped reports whether group is valid.
 	group   []*Silence
 	grouped bool
 	// sorted caches Others, sorted by start. near caches the last result of largestGroup for a single silence.

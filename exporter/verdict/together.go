@@ -27,8 +27,8 @@ func (f *NodeLoss) largestGroup() []*Silence {
 	others := f.sorted[from:to]
 	all := f.grouping(own)
 	if len(own) == 1 && len(all) == 1 && slices.Contains(others, own[0]) {
-		// All incidents of one silence with the same neighbors have the same group. One node cannot have two disturbed
-		// silences this close together.
+		// Two incidents have the same group if each has only one silence, and both silences have the same neighbors.
+		// One node cannot have two disturbed silences this close together.
 		if f.near.from != from || f.near.to != to {
 			f.near = near{from, to, largest(f.grouping(others), f.Interval)}
 		}
@@ -131,7 +131,7 @@ func (f *NodeLoss) disturbed(s *Silence) bool {
 }
 
 // beganBlind reports whether nodes of the incident and other nodes fell silent during the same break of kubeflap's own
-// watch, so that it is unknown whether they fell silent together.
+// watch. In this case, it is unknown whether they fell silent together.
 func (f *NodeLoss) beganBlind() bool {
 	for _, s := range f.Others {
 		isNear := func(x *Silence) bool {

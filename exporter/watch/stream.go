@@ -13,8 +13,8 @@ import (
 
 const (
 	// maxSilence is the maximum time without an event or a bookmark. Servers send each watch a bookmark about every
-	// minute (apiserver, cacher.defaultBookmarkFrequency), because a reflector always requests bookmarks. The
-	// server's bookmark buckets and timers add up to 3 s. The remaining time allows for a slow server.
+	// minute (apiserver, cacher.defaultBookmarkFrequency), because a reflector always requests bookmarks. The server's
+	// bookmark buckets and timers delay a bookmark by up to 3 s. The remaining time allows for a slow server.
 	//
 	// A working server omits bookmarks in one case: it has no newer version than the start of the watch
 	// (cacheWatcher.process). The newest version in a resource's watch cache advances with events of the resource
@@ -27,14 +27,15 @@ const (
 	// onQuiet is called.
 	silenceTicks = 6
 	quietTicks   = 3
-	// maxOverdue is the maximum time that a watch may exceed its timeout. Servers end a watch on time, by their own
+	// maxOverdue is the maximum time by which a watch may exceed its timeout. Servers end a watch on time, by their own
 	// clock (apiserver, handlers.serveWatchHandler).
 	maxOverdue = 30 * time.Second
 )
 
-// stream is a watch that reports why it ended. The reflector calls Stop when it has seen the end, in the goroutine that
-// passes events to the store (cache.Reflector, handleAnyWatch), so the end is reported after the last event. The stream
-// relays all events, because the reason is in an event of type Error that the reflector does not expose.
+// stream is a watch that reports why it ended. The reflector calls Stop when it has seen the end. It does so in the
+// goroutine that passes events to the store (cache.Reflector, handleAnyWatch), so the end is reported after the last
+// event. The stream relays all events, because the reason is in an event of type Error that the reflector does not
+// expose.
 type stream struct {
 	watch.Interface
 	out   chan watch.Event
@@ -195,7 +196,8 @@ func (s *stream) isSilent() bool {
 }
 
 // keep withholds an event of a large list from the reflector, which would store the whole list (cache.Reflector,
-// watchList). It passes an object on immediately, and a change when the list is complete.
+// watchList). It passes an object on immediately, and a change when the list is complete. It reports whether it
+// withheld the event.
 func (s *stream) keep(e watch.Event) bool {
 	switch e.Type {
 	case watch.Added:

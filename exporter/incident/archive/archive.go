@@ -15,7 +15,7 @@ import (
 )
 
 // settleTime is the time after the initial lists within which an incident that was ongoing before the restart may
-// reappear. A lost address only joins an incident when its cause is known, at most 15 s after the loss.
+// reappear. This time exceeds the 15 s for which a lost address may wait for its cause before it joins an incident.
 const settleTime = time.Minute
 
 // Saved is the state of an incident at Time.
@@ -28,8 +28,8 @@ type Saved struct {
 // several current incidents. Otherwise, Archive determines when the incident ended. Archive is safe for concurrent use.
 type Archive struct {
 	mu sync.Mutex
-	// stopped is the last time at which the previous process is known to have watched. watching is the time at which
-	// the current process had received all lists, or zero if lists are still missing.
+	// stopped is the last time at which the previous process is known to have watched the cluster. watching is the time
+	// at which the current process had received all lists, or zero if lists are still missing.
 	stopped, watching time.Time
 	past              []*past
 	// looked is set after the first call of Look.
@@ -75,11 +75,11 @@ func New(saved []Saved, stopped time.Time) *Archive {
 	return a
 }
 
-// Stopped returns the time until which the previous process watched, or zero if it is unknown.
+// Stopped returns the last time at which the previous process is known to have watched the cluster, or zero if unknown.
 func (a *Archive) Stopped() time.Time { return a.stopped }
 
-// interrupt records that kubeflap has not watched an ongoing incident since stopped. saved is the time at which the
-// incident was saved.
+// interrupt records that kubeflap stopped watching while the incident was ongoing. stopped is the last time at which
+// the previous process is known to have watched the cluster. saved is the time at which the incident was saved.
 func (p *past) interrupt(saved, stopped time.Time) {
 	i := p.openBlind()
 	if p.stopped = stopped; i >= 0 {
@@ -147,7 +147,7 @@ func (p *past) openBlind() int {
 }
 
 // Interrupted returns the incidents that may still be ongoing, as they were when kubeflap stopped. The caller saves
-// these incidents, so that the interruption is known even if the current process soon ends, too.
+// these incidents, so that the interruption is known even if the current process also ends soon.
 func (a *Archive) Interrupted() []incident.Incident { return a.interrupted }
 
 // watched ends the timeline span in which kubeflap was not watching. If the clock was set back during this span,
@@ -232,8 +232,8 @@ func (p *past) recoverUnseen(watching time.Time) {
 	p.note(watching, "everything had recovered when kubeflap watched again. The incident ended "+between(p.stopped, watching))
 }
 
-// endedUnseen adds a sentence to the summary if the incident ended while kubeflap was not watching: its end is then that
-// of a timeline span.
+// endedUnseen adds a sentence to the summary if the incident ended while kubeflap was not watching. In this case, a
+// span of TrackBlind ends at the same time as the incident.
 func (p *past) endedUnseen(x *incident.Incident) {
 	for _, s := range x.Timeline {
 		if s.Track != incident.TrackBlind || x.End.IsZero() || !s.End.Equal(x.End) {

@@ -43,8 +43,8 @@ func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 	return all
 }
 
-// describe updates the summary. If the merged incident has only one node, whose silence is at least as long in x as in
-// p, then describe takes Happened from x.
+// describe updates the summary. It takes Happened from x if the merged incident has only one node, and the node's
+// longest silence in x is at least as long as in p.
 func (p *past) describe(all, x *incident.Incident) {
 	if x.Withdrawn != "" {
 		all.Happened, all.Summary, all.Remedy = "", x.Summary, x.Remedy
@@ -81,8 +81,8 @@ func merged(current []*incident.Incident) incident.Incident {
 	return all
 }
 
-// add adds the nodes, losses, evidence and timeline of x to all. The lists in all have the same maximum lengths as
-// those of every incident.
+// add adds the nodes, losses, evidence and timeline of x to the incident all. It limits the resulting lists to the
+// maximum lengths that apply to every incident.
 func add(all, x *incident.Incident) {
 	if x.Start.Before(all.Start) {
 		all.Start = x.Start
@@ -121,8 +121,8 @@ func addServices(all, more []incident.Service) []incident.Service {
 	return all
 }
 
-// limited returns at most size items of all, and the number of items that are left out. all may itself be incomplete:
-// there are at least total items.
+// limited returns the first items of the slice all, up to size, and the number of items that are left out. The slice
+// may already be incomplete: total is the minimum number of items.
 func limited[T any](all []T, size, total int) ([]T, int) {
 	if len(all) <= size && len(all) >= total {
 		return all, 0
@@ -159,7 +159,7 @@ func allOf(a, b []string) []string {
 // maxAlso limits the former IDs of an incident, because each restart may add an ID.
 const maxAlso = 100
 
-// without returns ids without duplicates and without id, but at most the newest maxAlso.
+// without removes id and all duplicates from ids. It returns at most the newest maxAlso IDs.
 func without(ids []string, id string) []string {
 	var kept []string
 	for _, x := range slices.Backward(ids) {

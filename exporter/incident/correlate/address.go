@@ -29,7 +29,7 @@ type address struct {
 	// isOut is set while the Service lists the lost address as not ready. away is set while the Service does not list
 	// the lost address, which may still return.
 	isOut, away bool
-	// losses counts the losses in the same incident.
+	// losses counts the address's losses in record.
 	losses int32
 	// changed is the time of the last loss, return or stale re-add.
 	changed time.Time
@@ -176,7 +176,7 @@ func (l *addresses) consumerReadded(x transition.ConsumerReaddedStale) {
 }
 
 // moveReadds moves the stale re-adds of a lost address to the incident if an in-place update caused the loss. It shows
-// the incident if clients that batch updates would have put the address back.
+// the incident (record.Store.Show) if clients that batch updates would have put the address back.
 func (l *addresses) moveReadds(r *record.Record, a *address, x transition.AddressLost) {
 	if a.readded.IsZero() {
 		return

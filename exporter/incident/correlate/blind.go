@@ -28,8 +28,8 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 }
 
 // relisted returns the time of a silent node's last heartbeat. listed is this time according to the watch. If the
-// silence began while the watch was broken, listed is the end of the break, and last is the node's last renewal in the
-// next list. The node sent no heartbeat after last, so its silence is proven. last is zero if unknown.
+// silence began while the watch was broken, listed is the end of the break. last is then the node's last renewal in the
+// next list, or zero if unknown. The node sent no heartbeat after this renewal, so its silence is proven.
 func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	if last.IsZero() {
 		return listed
@@ -70,8 +70,8 @@ func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 	l.records.WithdrawIfEmpty(r, x.Time)
 }
 
-// clockSetBack records that a node's clock was set back. The step explains the node's ongoing or next silence without a
-// fault of the kubelet or the network.
+// clockSetBack records that a node's clock was set back. The step explains the node's ongoing or next silence. Neither
+// the kubelet nor the network is then at fault.
 func (l *nodes) clockSetBack(x transition.ClockSetBack) {
 	n := l.hear(x.Node, x.Time)
 	n.setBack, n.setBackBy = x.Time, x.By

@@ -39,7 +39,8 @@ func leaseStopped(name string, since time.Time) evidence.Entry {
 // same cause.
 const lookBack = 15 * time.Second
 
-// addStopped adds evidence of the control-plane Leases that stopped around the start of a silence.
+// addStopped adds evidence of the control-plane Leases whose renewals stopped at most lookBack before a silence began,
+// or later.
 func (l *nodes) addStopped(r *record.Record, began time.Time) {
 	for name, since := range l.records.ControlPlane.StoppedSince(began.Add(-lookBack)) {
 		r.Evidence.Add(leaseStopped(name, since))

@@ -1,7 +1,7 @@
 // Package correlate decides which transitions belong to the same incident.
 //
-// Like the tracker, the package reads no clock. Each transition and each query contains a time, and a query only
-// advances the current time. So the same transitions produce the same incidents at any speed.
+// Like the tracker, the package reads no clock. Each transition and each query contains a time. A query affects
+// incidents only in that it advances the current time. So the same transitions produce the same incidents at any speed.
 package correlate
 
 import (
@@ -19,7 +19,7 @@ import (
 
 const (
 	// delay is the time by which timers run late, so that late transitions are handled first. A transition may be late,
-	// because a loss waits a second for its cause, or up to 15 s if a watch lags.
+	// because a loss waits for its cause: usually for a second, but for up to 15 s if a watch lags.
 	delay = time.Second
 	// sweepEvery is the interval between runs of sweep.
 	sweepEvery = time.Minute

@@ -48,14 +48,15 @@ type node struct {
 	// missed is set while no heartbeat has arrived since gapFrom.
 	missed  bool
 	gapFrom time.Time
-	// trigger identifies the write that started the node's last loss, like transition.NodeLoss.Trigger. renewed is the
-	// node's last renewTime before that loss.
+	// trigger is the transition.NodeLoss.Trigger of the node's last loss. renewed is the node's last renewTime before
+	// that loss.
 	trigger uint64
 	renewed time.Time
-	// listed is the end of the last break of the watch in which the node fell silent. It is zero if there was no such
+	// listed is the end of the last watch break during which the node fell silent. It is zero if there was no such
 	// break.
 	listed time.Time
-	// setBack is the time at which the node's clock was last set back, or zero. setBackBy is the size of that step.
+	// setBack is the time at which the node's clock was last set back, or zero. setBackBy is the size of that clock
+	// step.
 	setBack   time.Time
 	setBackBy time.Duration
 	// notReady is set while a node that used to be Ready is not Ready.
@@ -63,7 +64,7 @@ type node struct {
 	record   *record.Record
 	// silence is the current or last silence, or nil.
 	silence *verdict.Silence
-	// gap and unready are the node's ongoing spans in record.
+	// gap and unready are the node's ongoing timeline spans in its incident.
 	gap, unready *evidence.Span
 	// lostAt is the time at which the node was last counted as lost.
 	lostAt time.Time
@@ -81,7 +82,7 @@ func (l *nodes) count() int {
 // oneBeatLost returns the longest interval with at most one lost heartbeat.
 func (l *nodes) oneBeatLost() time.Duration { return 2 * l.records.HeartbeatInterval() }
 
-// named returns the node with the given name. kubeflap may only know the node from its pods.
+// named returns the node with the given name, and adds it if it is new. kubeflap may know the node only from its pods.
 func (l *nodes) named(name string) *node {
 	n := l.troubled[name]
 	if n == nil {

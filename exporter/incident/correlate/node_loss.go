@@ -57,7 +57,8 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 	return r
 }
 
-// follow returns the node's current incident, a recent control-plane incident, or a new incident of the node.
+// follow returns the node's current incident. If there is none, it assigns the node to an incident of several nodes, or
+// to the node's own incident.
 func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *record.Record {
 	short := l.graceTooShort() && gap <= l.records.Undisturbed() && !x.Unseen
 	if r := n.current(t); r != nil {
@@ -176,7 +177,7 @@ func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Tim
 	l.records.MergeNodes(some, all)
 }
 
-// triggerPrecision is the precision of renewTime in the trigger of an incident of many nodes.
+// triggerPrecision is the precision to which sharedTrigger truncates a renewTime.
 const triggerPrecision = 10 * time.Minute
 
 // sharedTrigger returns the trigger of an incident of several nodes. The trigger must not depend on which node was lost

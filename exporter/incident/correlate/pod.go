@@ -16,7 +16,8 @@ const (
 	maxNotes  = 6
 )
 
-// pods keeps recent observations about pods, which belong to no incident until a Service loses an address.
+// pods keeps recent observations about pods. An observation belongs to no incident until a Service loses the pod's
+// address.
 type pods struct {
 	records *record.Store
 	nodes   *nodes
@@ -32,7 +33,7 @@ type pod struct {
 	seen  time.Time
 	notes []evidence.Entry
 	// down is the time at which the pod stopped being Ready. It is zero while the pod is Ready. span shows the time
-	// since then on a timeline.
+	// since down on a timeline.
 	down time.Time
 	span *evidence.Span
 }

@@ -77,8 +77,8 @@ const (
 	NodeReplaced
 	NodeUnclear
 	ServiceRemoved
-	// APIServerStopped means that an API server stopped renewing its Lease. LeaderLate means that the leading
-	// kube-controller-manager stopped renewing its Lease.
+	// APIServerStopped means that an API server stopped renewing its Lease. LeaderLate means that the
+	// kube-controller-manager that is the leader stopped renewing its Lease.
 	APIServerStopped
 	LeaderLate
 	LeaderChanged
@@ -147,8 +147,8 @@ func (l *Entries) Add(e Entry) {
 	l.entries.add(&e)
 }
 
-// has reports whether the list already contains e, if e is the last renewal of a control-plane Lease. Each node that is
-// lost later adds the same renewal again.
+// has reports whether the list already contains e. It only checks last renewals of control-plane Leases. Each node that
+// is lost later adds the same renewal again.
 func (l *Entries) has(e *Entry) bool {
 	if e.Kind != APIServerStopped && e.Kind != LeaderLate {
 		return false

@@ -48,7 +48,7 @@ func (l *Timeline) Take(from *Timeline) {
 // LeftOut returns the number of dropped spans.
 func (l *Timeline) LeftOut() int { return l.spans.dropped }
 
-// Lasting returns the duration at t of a track's oldest ongoing span, or 0.
+// Lasting returns how long a track's oldest ongoing span has lasted at t, or 0 if there is none.
 func (l *Timeline) Lasting(track incident.Track, t time.Time) (longest time.Duration) {
 	for _, s := range l.spans.all() {
 		if s.track == track && s.end.IsZero() {

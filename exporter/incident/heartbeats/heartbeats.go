@@ -14,7 +14,8 @@ import (
 type Heartbeats struct {
 	// GracePeriod is the current grace period, or 0 if unknown.
 	GracePeriod time.Duration
-	// Managed reports whether a cloud provider runs the control plane, so that its flags cannot be set.
+	// Managed reports whether a cloud provider runs the control plane, so that the user cannot set the control plane's
+	// flags.
 	Managed bool
 	// defaultGrace is the default grace period of the Kubernetes version. interval is the heartbeat interval. Both are
 	// 0 if unknown.
@@ -40,5 +41,5 @@ func (h *Heartbeats) Facts() advice.GracePeriod {
 // HeartbeatInterval returns the interval at which nodes send heartbeats.
 func (h *Heartbeats) HeartbeatInterval() time.Duration { return h.Facts().Shortest() / 2 }
 
-// Undisturbed returns the longest heartbeat interval of a node without delays.
+// Undisturbed returns the longest interval between two heartbeats of a node if nothing delays them.
 func (h *Heartbeats) Undisturbed() time.Duration { return h.Facts().Undisturbed() }

@@ -11,8 +11,8 @@ import (
 
 const (
 	// lateFor is the time for which a late heartbeat affects the recommended grace period. The time is lateRemembered
-	// if the heartbeat exceeded the grace period, or if the node was late repeatedly. often is the number of late
-	// heartbeats that counts as repeatedly. maxLate limits the number of remembered late heartbeats.
+	// if the heartbeat exceeded the grace period, or if the node was late repeatedly. often is the minimum number of
+	// late heartbeats in the second case. maxLate limits the number of remembered late heartbeats.
 	lateFor        = 10 * time.Minute
 	lateRemembered = 24 * time.Hour
 	often          = 3

@@ -28,8 +28,8 @@ type node struct {
 	// older silences.
 	revised []*silence
 	older   map[kind]total
-	// becameLate is the time at which a heartbeat last became late. announced describes the announcement of the node's
-	// departure before becameLate, or is empty.
+	// becameLate is the time at which a heartbeat last became late. announced describes the departure announcement that
+	// preceded becameLate, or is empty.
 	becameLate time.Time
 	announced  string
 	// rebooted is the last time at which the node reported another bootID. upgraded is the last time at which it
@@ -136,8 +136,9 @@ func (h *Heartbeats) SetBack(name string, t time.Time, by time.Duration) {
 	n.setBack, n.by = t, by
 }
 
-// endedBy returns the node's newest silence if it is ongoing, or ended at most shown before t. It returns nil if
-// another heartbeat has become late since that silence, because that interval is only recorded when it ends.
+// endedBy returns the node's newest silence if the silence is ongoing, or ended within the duration shown before t. It
+// returns nil if another heartbeat has become late since that silence. A reboot or upgrade at t then explains the new
+// interval, which is only recorded when it ends.
 func (n *node) endedBy(t time.Time, shown time.Duration) *verdict.Silence {
 	x := n.newest()
 	switch {
@@ -200,8 +201,8 @@ func (x *silence) own() bool {
 	return x.Judgement != nil && x.Judgement.Verdict() == verdict.Node && !x.Explained()
 }
 
-// kindOf classifies a silence with the current verdict v. ok is false if the silence does not count, because it is
-// explained and was within the grace period.
+// kindOf classifies a silence. v is the current verdict about the silence. ok is false if the silence does not count,
+// because it is explained and was within the grace period.
 func (h *Heartbeats) kindOf(x *silence, v verdict.Verdict, now time.Time) (k kind, ok bool) {
 	if x.within && x.Explained() {
 		return kind{}, false

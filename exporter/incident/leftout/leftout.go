@@ -27,7 +27,7 @@ func (n *Names) add(hash uint64) {
 	}
 }
 
-// Take adds the omitted names of another list, except those in listed.
+// Take adds the omitted names of another list, except the names that listed contains.
 func (n *Names) Take(from Names, listed []string) {
 	hashes := make(map[uint64]bool, len(listed))
 	for _, name := range listed {

@@ -18,7 +18,7 @@ const maxSilences = 200
 type counts struct {
 	// KnownNodes is the number of nodes in the cluster.
 	KnownNodes int
-	// Lost counts lost addresses. LostAgain counts those among them that had already been lost and returned.
+	// Lost counts losses of addresses. LostAgain counts the addresses that were lost more than once.
 	Lost, LostAgain int
 	// Planned counts the lost addresses on nodes with an announced departure. AnnouncedBy describes the announcement.
 	Planned     int
@@ -27,7 +27,8 @@ type counts struct {
 	// Nodes.
 	WithNode int
 	deleted  []string
-	// Turned counts changes of nodes to not Ready or Unknown. TurnedUnknown only counts those to Unknown.
+	// Turned counts the times that nodes became not Ready or Unknown. TurnedUnknown only counts the times that nodes
+	// became Unknown.
 	Turned, TurnedUnknown int
 	// Found counts the nodes that were lost before kubeflap started watching. FoundUnknown counts those among them that
 	// were Unknown.
@@ -36,7 +37,8 @@ type counts struct {
 	Evicted int
 	// NotMarked counts the times that the node controller left a silent node Ready.
 	NotMarked int
-	// Longest is the longest completed heartbeat interval.
+	// Longest is the longest heartbeat interval. It excludes ongoing intervals, except for the part before kubeflap's
+	// Lease watch broke.
 	Longest time.Duration
 	// HeartbeatLost reports whether a node lost its heartbeat, which explains all other losses of the node.
 	HeartbeatLost bool

@@ -31,8 +31,8 @@ func (s *Store) decide(r *Record) verdict.Decision {
 	return s.weigh(r)
 }
 
-// judge determines the current verdict of each node incident without a final decision, and applies it to the incident's
-// silences.
+// judge determines the current verdict of each node incident without a final decision, and records it for the
+// incident's silences.
 func (s *Store) judge() {
 	for _, r := range s.shown {
 		if r.OfNodes() && r.final == nil {

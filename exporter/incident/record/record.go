@@ -26,8 +26,8 @@ const Quiet = 2 * time.Minute
 // reported within 2 minutes of its first loss.
 const stuckAfter = 100 * time.Second
 
-// Record is an incident while it grows. The package that finds the incident writes the exported fields, and the Store
-// writes the others.
+// Record is an incident while it grows. Package correlate and its subpackages write the exported fields. Only this
+// package writes the other fields.
 type Record struct {
 	Subject
 	counts
@@ -152,7 +152,7 @@ func (r *Record) QuietBy(t time.Time) bool {
 	return r.settled || !r.recovered.IsZero() && t.Sub(r.recovered) > Quiet
 }
 
-// Ongoing reports whether anything other than a selector conflict has not recovered.
+// Ongoing reports whether something has not recovered. A selector conflict alone does not count.
 func (r *Record) Ongoing() bool {
 	return len(r.Open.Nodes) > 0 || len(r.Open.Addresses) > 0 || len(r.Open.Outages) > 0 || len(r.Open.Foreign) > 0 || len(r.Open.Withdrawn) > 0 || r.lacksAddresses()
 }
@@ -178,7 +178,7 @@ func (r *Record) isOpen() bool { return r.Ongoing() || r.Open.Conflict }
 func (r *Record) state(t time.Time) incident.State {
 	switch {
 	case r.settled && r.isOpen():
-		// Newer incidents have displaced it.
+		// Newer incidents have displaced this one.
 		return incident.StateEnded
 	case r.Ongoing():
 		return incident.StateRunning

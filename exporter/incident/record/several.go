@@ -11,8 +11,9 @@ import (
 const maxSeveral = 5
 
 // ControlPlaneNear returns the subject of an active control-plane incident in which a node fell silent near the given
-// time. If there is none, it returns the subject of a new incident, and ok is false. Zones that fail one after another
-// form separate incidents, because their nodes do not fall silent together.
+// time. If there is none, it returns the subject of a new incident, or of the first one if maxSeveral incidents are
+// active. ok is then false. Zones that fail one after another form separate incidents, because their nodes do not fall
+// silent together.
 func (s *Store) ControlPlaneNear(began, t time.Time, near time.Duration) (x Subject, ok bool) {
 	free := -1
 	for i := range maxSeveral {

@@ -157,9 +157,9 @@ func (s *Store) Show(r *Record) {
 	s.makeRoom()
 }
 
-// makeRoom drops the oldest incidents if there are too many: ended ones first, ongoing ones last. It ignores undecided
-// node incidents. If many nodes of a large cluster stall, their incidents soon merge into one, and must not displace
-// others.
+// makeRoom drops the oldest incidents if there are too many: ended ones first, ongoing ones last. It ignores node
+// incidents that may still be merged (Record.undecided). If many nodes of a large cluster stall, their incidents soon
+// merge into one, and must not displace others.
 func (s *Store) makeRoom() {
 	if len(s.shown) <= s.size {
 		return
@@ -213,7 +213,7 @@ func (s *Store) Settle(r *Record) {
 	}
 	r.settled, s.notifier.all = true, true
 	if !r.isOpen() {
-		// Use a new map, because an emptied map does not release its memory.
+		// Use new maps, because an emptied map does not release its memory.
 		r.Open = newOpen()
 	}
 	s.Timers.Stop(&r.timer)
@@ -256,7 +256,7 @@ func (s *Store) OpenAddress(r *Record, key AddressKey, t time.Time) {
 	}
 }
 
-// look performs the steps of an incident that are due at t.
+// look does everything that is due at t for an incident.
 func (s *Store) look(r *Record, t time.Time) {
 	if !r.undecided.IsZero() && !r.undecided.After(t) {
 		r.undecided = time.Time{}

@@ -1,4 +1,4 @@
-// Package timer provides timers for changes of incidents that depend on time. The timers follow the time of events and
+// Package timer provides timers for time-dependent changes of incidents. The timers follow the time of events and
 // queries, not a clock.
 package timer
 

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// Accepted is the probability below which chance is excluded: independent failures look like a common cause in less
-	// than 1 of 1,000 cases.
+	// Accepted is the probability below which chance is excluded: independent failures look like a common cause in
+	// fewer than 1 in 1,000 cases.
 	Accepted = 1.0 / 1000
 	// priorSilences is the assumed number of silences per node in priorTime, for a cluster without a history. With a
 	// smaller number, two unrelated nodes in a large cluster would look like a common cause.
@@ -16,7 +16,7 @@ const (
 	priorTime     = 7 * 24 * time.Hour
 )
 
-// Rate is the observed rate of silences per node. A prior is added, because a new cluster lacks a history.
+// Rate is the observed rate of silences per node. The methods add a prior, because a new cluster lacks a history.
 type Rate struct {
 	// Silences is the number of silences within NodeTime. NodeTime is the observed time, summed over all nodes.
 	Silences int

@@ -83,7 +83,7 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// newCodecs returns codecs that decode Leases into objects of the kind lease.
+// newCodecs returns codecs for all resources. lease is the kind of the objects into which they decode Leases.
 func newCodecs(scheme *runtime.Scheme, lease event.Kind) codecs {
 	return codecs{serializer.NewCodecFactory(scheme).WithoutConversion(), lease}
 }

@@ -32,8 +32,9 @@ type Config struct {
 	Namespace string
 }
 
-// LoadConfig finds the API server like kubectl. It uses the kubeconfig of choice, then the files in $KUBECONFIG or
-// ~/.kube/config, then the pod's service account. Errors name the files that were tried and their contexts.
+// LoadConfig finds the API server like kubectl. It uses choice.Kubeconfig if it is set. Otherwise, it uses the files in
+// $KUBECONFIG or ~/.kube/config, then the pod's service account. Errors name the files that were tried and their
+// contexts.
 func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = choice.Kubeconfig

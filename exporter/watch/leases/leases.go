@@ -96,8 +96,8 @@ type readiness struct {
 	failedCheck string
 }
 
-// failedCheck matches the line of a failed check (apiserver, server/healthz, handleRootHealth). It ignores names with
-// other characters, which are hooks that run once after startup.
+// failedCheck matches the line of a failed check (apiserver, server/healthz, handleRootHealth). It ignores checks whose
+// names contain other characters. These are hooks that run once after startup.
 var failedCheck = regexp.MustCompile(`(?m)^\[-\]([a-z-]+) `)
 
 func (r *Reader) readyz(ctx context.Context) readiness {

@@ -10,7 +10,7 @@ import (
 )
 
 // missing returns an error that lists all missing required permissions, or nil. Pods, Services, and either
-// EndpointSlices or Endpoints are required. Nodes are required unless they are optional.
+// EndpointSlices or Endpoints are required. Nodes are also required unless nodesOptional is set.
 func missing(all []Access, nodesOptional bool) error {
 	byKind := map[event.Kind]*Access{}
 	for i := range all {

@@ -1,4 +1,4 @@
-// Package outages assigns the outages of Services to incidents, and judges Services whose selector changed.
+// Package outages assigns the outages of Services to incidents, and decides whether a selector change harmed a Service.
 package outages
 
 import (
@@ -111,8 +111,9 @@ func (l *Outages) LostAddress(r *record.Record, x transition.AddressLost) {
 	}
 }
 
-// LostForeign records the removal of a foreign address, or of an address that a known manager removed. If the Service
-// has just lost its own addresses, an outage that starts now belongs to that loss's incident.
+// LostForeign records the removal of a foreign address, or the removal of a known manager's address by the manager
+// itself. If the Service has just lost its own addresses, an outage that starts now belongs to the incident of that
+// loss.
 func (l *Outages) LostForeign(x transition.AddressLost) {
 	s := l.named(x.Service)
 	if n := len(s.losses); n > 0 && !s.losses[n-1].record.Root().Settled() {
@@ -208,7 +209,8 @@ func (l *Outages) JudgeLater(x transition.Service, r *record.Record) {
 	l.records.Timers.Wake(&s.timer, r.Start().Add(replacedWithin))
 }
 
-// look judges a changed Service, and creates an incident for an outage that no loss has claimed by t.
+// look judges a changed Service. If no loss has explained an outage within claimWithin, look creates an incident for
+// the outage.
 func (l *Outages) look(x transition.Service, s *service, t time.Time) {
 	if s.changed != nil {
 		if due := s.changed.Start().Add(replacedWithin); due.After(t) {

@@ -16,8 +16,8 @@ func foreignWriter(x transition.Service) record.Subject {
 	return record.Service(x, cause.ManualWrite)
 }
 
-// ForeignAddresses records that an object adds foreign addresses to a Service with a selector. Ready foreign addresses
-// receive traffic even if no address was lost.
+// ForeignAddresses records that an object adds foreign addresses to a Service with a selector. The incident is shown
+// even if no address was lost, because ready foreign addresses receive traffic.
 func (l Writers) ForeignAddresses(x transition.ForeignAddresses) {
 	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
