@@ -100,8 +100,8 @@ func readCoverage(dir string, logger *slog.Logger) (earlier coverage.State) {
 }
 
 // keep saves the incidents in notices before they are reported. It returns the notices, merged with the incidents of
-// earlier processes. If several incidents continue the same earlier one, keep omits the notices about the later
-// continuations and the earlier ends.
+// earlier processes. If several incidents continue the same earlier one, keep leaves out all notices about
+// continuations except the first, and all notices about ends except the last.
 func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notice {
 	var changed []incident.Incident
 	var kept []incident.Notice
@@ -147,8 +147,8 @@ func (h *history) one(at time.Time, x incident.Incident) (joined incident.Incide
 	return h.One(at, x, func(id string) (incident.Incident, bool) { return h.currentOne(at, id) })
 }
 
-// look compares the incidents from before the restart with the tracker's state. It returns those that have ended since the
-// last call.
+// look compares the incidents from before the restart with the tracker's state. It returns those that have ended since
+// the last call.
 func (h *history) look(at time.Time, tracker *track.Tracker) (ended []incident.Incident) {
 	if at.Sub(h.compared).Abs() < compareEvery || !h.Stands() {
 		return nil
