@@ -112,8 +112,8 @@ func readCoverage(dir string, logger *slog.Logger) (earlier coverage.State) {
 }
 
 // keep saves the incidents in notices before they are reported. It returns the notices, merged with the incidents of
-// earlier processes. If several incidents continue the same earlier one, keep omits the notices about the later
-// continuations and the earlier ends.
+// earlier processes. If several incidents continue the same earlier one, keep leaves out all notices about
+// continuations except the first, and all notices about ends except the last.
 func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notice {
 	var changed []incident.Incident
 	var kept []incident.Notice

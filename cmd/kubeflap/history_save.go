@@ -30,7 +30,8 @@ type changes struct {
 		outages, down, nodes, services int
 	}
 	lost, bounces, turned, evicted, evidence int
-	// happened contains durations, which only a complete copy of an incident has.
+	// happened is incident.Incident.Happened, which contains durations. It is empty if the incident comes from an
+	// overview.
 	happened string
 }
 
@@ -47,8 +48,8 @@ func changesOf(x *incident.Incident) (c changes) {
 	return c
 }
 
-// run saves incidents until the context is canceled. Then it saves the jobs that still wait and, at the end, the result
-// of last().
+// run saves incidents until the context is canceled. Then it saves the remaining jobs in the queue, and finally the
+// result of last().
 func (h *history) run(ctx context.Context, last func() saveJob) error {
 	defer close(h.ended)
 	failing := ""

@@ -29,8 +29,8 @@ type pipeline struct {
 
 	// record receives each event before the tracker. It is nil if nothing is recorded.
 	record func(event.Event)
-	// pace slows lists down to the speed of the disk. It is called without a lock, so that only the list itself waits. It
-	// is nil if nothing is recorded.
+	// pace slows lists down to the speed of the disk. It is called without a lock, so that only the list itself waits.
+	// It is nil if nothing is recorded.
 	pace func(event.Event)
 	// coverage records when resources were not watched.
 	coverage *coverage.Log
@@ -94,8 +94,8 @@ func (p *pipeline) handle(e event.Event) {
 	}
 }
 
-// changesWatch reports whether an event may start or end a gap in the coverage. The coverage must not wait for a reader
-// or a timer, because a fast replay ends before the timer's first tick.
+// changesWatch reports whether an event may start or end a gap in the coverage. After such an event, the coverage is
+// updated immediately, not with the next tick: a fast replay ends before the first tick.
 func changesWatch(t event.Type) bool {
 	return t == event.Listing || t == event.Synced || t == event.Up || t == event.Down || t == event.Unavailable
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// furtherBack holds, for each further attempt, how long before the period the report starts to read a directory. A
-// further attempt is made while a Service or node was not ready at the first event read. The attempts end after some
-// hours, because a fault may last for days.
+// furtherBack lists longer margins before the period. The report reads the directory again with the next margin if a
+// Service or node was not ready from the first event until the start of the period. The margins are limited, because a
+// fault may last for days.
 var furtherBack = []time.Duration{time.Hour, 6 * time.Hour}
 
 // readDirectory replays a period of a --data.dir directory, with a margin before and after.
@@ -57,8 +57,8 @@ func (r *reportWriter) readDirectory(p program, in *postmortem.Input) (damage, e
 	return played.damage, r.conclude(played, in)
 }
 
-// openAround opens the recordings in a directory from first to last. If the names change in a margin, it leaves out the
-// part of the margin beyond the change.
+// openAround opens the recordings in a directory from first to last. If object names change in a margin
+// (flightrecorder.RenamedError), openAround leaves out the part of the margin beyond the change.
 func openAround(ctx context.Context, dir string, from, to, first, last time.Time) (*recording.Reader, error) {
 	const margins = 2
 	for range margins {

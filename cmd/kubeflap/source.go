@@ -121,8 +121,8 @@ func (s *source) openURL(ctx context.Context) (*recording.Reader, func(), error)
 	return reader, stop, nil
 }
 
-// recordingPatience is the maximum time until the next part of a recording arrives. Before the first part, kubeflap has
-// to read its recordings from before the period.
+// recordingPatience is the maximum time until the next part of a recording arrives. Before it sends the first part, the
+// server reads the recordings that precede the requested period.
 const recordingPatience = 2 * time.Minute
 
 var errNothingSent = fmt.Errorf("the server sent nothing for %s", recordingPatience)

@@ -34,8 +34,7 @@ type terminal struct {
 	// dated makes the terminal print the date before the first line, and when it changes. day is the last printed date.
 	dated bool
 	day   string
-	// greets is set until greet is called. waiting is the transition about the grace period that is held back until
-	// then.
+	// greets is set until greet is called. Until then, waiting holds back the last transition about the grace period.
 	greets  bool
 	waiting *transition.GracePeriodKnown
 	// last is the time of the last line.

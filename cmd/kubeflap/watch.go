@@ -59,8 +59,8 @@ func greet(ctx context.Context, p *pipeline, t *terminal) error {
 	return nil
 }
 
-// greet prints the size of the cluster and everything that is not ready, and then the line about the grace period that
-// was held back.
+// greet prints the size of the cluster and everything that is not ready. Then it prints the held-back line about the
+// grace period.
 func (t *terminal) greet(now time.Time, nodes []nodes.Node, services []endpoints.Service) {
 	t.date(now)
 	fmt.Fprintf(t.out, "Watching %s and %s. Times are UTC. Press Ctrl-C to stop.\n",

@@ -169,7 +169,8 @@ func (a Affected) deletedNodes() string {
 	return "Nodes " + a.DeletedNodes
 }
 
-// PlannedRemedy returns the remedy if pods only left nodes with an announced departure.
+// PlannedRemedy returns the remedy if addresses were lost only because nodes departed as announced. announcedBy
+// describes the announcement.
 func (a Affected) PlannedRemedy(announcedBy string) string {
 	return a.fill("Nothing is at fault: the pods left nodes whose departure was announced by " + announcedBy +
 		". If {name} must stay available meanwhile, give it a PodDisruptionBudget and replicas on several nodes.")

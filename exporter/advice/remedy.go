@@ -1,5 +1,5 @@
-// Package advice holds the texts and remedies for causes and verdicts, and computes the recommended grace period. It keeps no
-// state.
+// Package advice holds the texts and remedies for causes and verdicts, and computes the recommended grace period. It
+// keeps no state.
 package advice
 
 import (
@@ -41,7 +41,8 @@ func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 }
 
 // VerdictRemedy returns the remedy for nodes with a verdict, or an empty string if the remedy depends on numbers. For
-// an undecided verdict, the remedy names the command.
+// an undecided verdict, the remedy contains the text of the parameter command, which names a command that helps to find
+// the cause.
 func VerdictRemedy(v verdict.Verdict, nodes, command string, managed bool) string {
 	switch v {
 	case verdict.Planned:

@@ -14,7 +14,8 @@ type Window struct {
 	Length time.Duration
 	// Bounces is the number of addresses that the client would have put back and removed again.
 	Bounces int
-	// StaleReadds is the number of addresses that the client would have put back although their container was being replaced.
+	// StaleReadds is the number of addresses that the client would have put back although their container was being
+	// replaced.
 	StaleReadds int
 }
 
@@ -67,7 +68,8 @@ func windowRemedy(windows []Window) string {
 	return strings.Join(all, " ")
 }
 
-// staleText describes the number of stale addresses that clients put back in each window. It is empty if there were none.
+// staleText describes the number of stale addresses that clients put back in each window. It is empty if there were
+// none.
 func staleText(windows []Window) string {
 	var by []string
 	for _, w := range windows {

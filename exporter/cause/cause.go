@@ -1,4 +1,4 @@
-// Package cause defines the closed set of causes for which a pod or an address loses readiness.
+// Package cause defines the closed set of reasons why a pod or an address loses readiness.
 package cause
 
 import "slices"
@@ -10,9 +10,11 @@ type Cause uint8
 const (
 	// Unknown means that the evidence does not name a cause.
 	Unknown Cause = iota
-	// NodeHeartbeatLost means that the node controller set the node's Ready condition to Unknown and its pods to not ready.
+	// NodeHeartbeatLost means that the node controller set the node's Ready condition to Unknown and its pods to not
+	// ready.
 	NodeHeartbeatLost
-	// NodeNotReady means that the node's own kubelet reported the node as not ready, and the pod changed as a consequence.
+	// NodeNotReady means that the node's own kubelet reported the node as not ready, and the pod changed as a
+	// consequence.
 	NodeNotReady
 	// KubeletRestart means that the kubelet restarted and reset the pod's Ready condition (Kubernetes before v1.35).
 	KubeletRestart
@@ -75,5 +77,5 @@ func (c Cause) OfNode() bool {
 	return c == NodeHeartbeatLost || c == NodeNotReady || c == KubeletRestart
 }
 
-// EndsPod reports whether a pod that lost readiness for this cause is gone for good and cannot become ready again.
+// EndsPod reports whether the pod is gone for good: after this cause, it cannot become ready again.
 func (c Cause) EndsPod() bool { return c == PodDeleted || c == PodEvicted || c == PodCompleted }

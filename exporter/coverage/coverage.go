@@ -64,7 +64,7 @@ type Log struct {
 	open [event.NumKinds]gap
 	// watched is set for resources that this process has watched.
 	watched [event.NumKinds]bool
-	// broke is the reason of each watch's last break.
+	// broke is the reason for each watch's last break.
 	broke [event.NumKinds]event.Reason
 }
 

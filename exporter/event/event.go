@@ -70,7 +70,8 @@ const (
 	// Asking means that kubeflap starts to read some Leases directly, because the watch has not shown a heartbeat for a
 	// long time.
 	Asking
-	// Read carries a Lease from a direct read. The API server answers a direct read from etcd, not from its watch cache.
+	// Read carries a Lease from a direct read. The API server answers a direct read from etcd, not from its watch
+	// cache.
 	Read
 	// Answered means that the API server answered a direct read. Reason is the error, or empty if all Leases were read.
 	Answered

@@ -25,9 +25,9 @@ type NodeLabel struct {
 	Trait Trait
 }
 
-// NodeLabels returns the node labels that kubeflap reads, in the order of docs/recording-format.md. It reads no other labels,
-// because they may contain anything. Labels with a different value on each node, such as kubernetes.io/hostname, cannot be
-// shared.
+// NodeLabels returns the node labels that kubeflap reads, in the order of docs/recording-format.md. It reads no other
+// labels, because they may contain anything. Labels with a different value on each node, such as
+// kubernetes.io/hostname, cannot be shared.
 func NodeLabels() []NodeLabel {
 	return []NodeLabel{
 		{"topology.kubernetes.io/zone", TraitZone},

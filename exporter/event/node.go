@@ -14,8 +14,8 @@ type Node struct {
 	Taints         []Taint    `json:"taints,omitempty"`
 	KubeletVersion string     `json:"kubeletVersion,omitempty"`
 	BootID         string     `json:"bootID,omitempty"`
-	// Labels holds the labels from NodeLabels that the node has. It is nil if unknown, as in recordings of version 1. Do not
-	// modify it.
+	// Labels holds the labels from NodeLabels that the node has. It is nil if unknown, as in recordings of version 1.
+	// Do not modify it.
 	Labels map[string]string `json:"labels,omitzero"`
 	// ProviderID is the cloud provider's ID of the machine, such as "aws:///eu-west-1a/i-0123".
 	ProviderID string `json:"providerID,omitempty"`
@@ -33,7 +33,8 @@ type Taint struct {
 	Key    string `json:"key"`
 	Value  string `json:"value,omitempty"`
 	Effect string `json:"effect"`
-	// Added is timeAdded, by the writer's clock, to the second. It is often zero, because the API server does not set it.
+	// Added is timeAdded, by the writer's clock, to the second. It is often zero, because the API server does not set
+	// it.
 	Added time.Time `json:"added,omitzero"`
 }
 
@@ -46,7 +47,8 @@ type LifecycleCondition struct {
 	Transition time.Time `json:"transition,omitzero"`
 }
 
-// LifecycleType is the type of a node lifecycle condition. Recordings of later kubeflap versions may contain other types.
+// LifecycleType is the type of a node lifecycle condition. Recordings of later kubeflap versions may contain other
+// types.
 type LifecycleType string
 
 // The node lifecycle conditions that kubeflap reads.
@@ -80,12 +82,13 @@ type Lease struct {
 // Kind returns KindLease.
 func (*Lease) Kind() Kind { return KindLease }
 
-// ControlPlaneLease is a Lease in the namespace kube-system. It belongs to the leading kube-controller-manager or
-// kube-scheduler, or to an API server.
+// ControlPlaneLease is a Lease in the namespace kube-system. It belongs to the kube-controller-manager or
+// kube-scheduler that is the leader, or to an API server.
 type ControlPlaneLease struct {
 	Meta
-	// Renew is renewTime, by the holder's clock, to the microsecond. It is zero if unset. By default, a leader renews every 2 s
-	// (client-go, tools/leaderelection) and an API server every 10 s (pkg/controlplane, IdentityLeaseRenewIntervalPeriod).
+	// Renew is renewTime, by the holder's clock, to the microsecond. It is zero if unset. By default, a leader renews
+	// every 2 s (client-go, tools/leaderelection) and an API server every 10 s (pkg/controlplane,
+	// IdentityLeaseRenewIntervalPeriod).
 	Renew time.Time `json:"renew,omitzero"`
 	// DurationSeconds is leaseDurationSeconds.
 	DurationSeconds int32 `json:"durationSeconds,omitempty"`
@@ -100,15 +103,16 @@ type ControlPlaneLease struct {
 // Kind returns KindControlPlaneLease.
 func (*ControlPlaneLease) Kind() Kind { return KindControlPlaneLease }
 
-// The names of the control-plane Leases that kubeflap reads. The name of an API server's Lease is the prefix and a hash.
+// The names of the control-plane Leases that kubeflap reads. The name of an API server's Lease is the prefix and a
+// hash.
 const (
 	LeaseControllerManager = "kube-controller-manager"
 	LeaseScheduler         = "kube-scheduler"
 	LeaseAPIServerPrefix   = "apiserver-"
 )
 
-// IsControlPlaneLease reports whether a Lease in kube-system belongs to the control plane. Operators and other controllers also
-// keep Leases in that namespace.
+// IsControlPlaneLease reports whether a Lease in kube-system belongs to the control plane. Operators and other
+// controllers also keep Leases in that namespace.
 func IsControlPlaneLease(name string) bool {
 	return name == LeaseControllerManager || name == LeaseScheduler || strings.HasPrefix(name, LeaseAPIServerPrefix)
 }

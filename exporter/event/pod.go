@@ -21,17 +21,17 @@ type Pod struct {
 	Gates int `json:"gates,omitempty"`
 	// Owner is the controller that owns the pod, such as "ReplicaSet/web-5d4".
 	Owner string `json:"owner,omitempty"`
-	// Containers holds the containers that affect readiness: the regular containers and the sidecars (init containers with
-	// restartPolicy Always).
+	// Containers holds the containers that affect readiness: the regular containers and the sidecars (init containers
+	// with restartPolicy Always).
 	Containers []Container `json:"containers,omitempty"`
 	// ControllerManager holds the settings of a kube-controller-manager. It is nil for other pods.
 	ControllerManager *ControllerManager `json:"controllerManager,omitempty"`
-	// Labels holds all labels. It is nil if unknown, as in recordings of version 1. Pods with equal labels may share the map,
-	// so do not modify it.
+	// Labels holds all labels. It is nil if unknown, as in recordings of version 1. Pods with equal labels may share
+	// the map, so do not modify it.
 	Labels map[string]string `json:"labels,omitzero"`
-	// ToleratesNotReady and ToleratesUnreachable are the pod's tolerations of the taints node.kubernetes.io/not-ready and
-	// node.kubernetes.io/unreachable. They are nil if unknown, as in recordings of version 1. Pods may share them, so do not
-	// modify them.
+	// ToleratesNotReady and ToleratesUnreachable are the pod's tolerations of the taints node.kubernetes.io/not-ready
+	// and node.kubernetes.io/unreachable. They are nil if unknown, as in recordings of version 1. Pods may share them,
+	// so do not modify them.
 	ToleratesNotReady    *Toleration `json:"toleratesNotReady,omitempty"`
 	ToleratesUnreachable *Toleration `json:"toleratesUnreachable,omitempty"`
 }
@@ -55,8 +55,8 @@ type Container struct {
 	LastExitCode int32 `json:"lastExitCode,omitempty"`
 }
 
-// Toleration is the time for which a pod tolerates a taint with the effect NoExecute. After that time, the taint eviction
-// controller evicts the pod (pkg/controller/tainteviction). The zero value means immediate eviction.
+// Toleration is the time for which a pod tolerates a taint with the effect NoExecute. After that time, the taint
+// eviction controller evicts the pod (pkg/controller/tainteviction). The zero value means immediate eviction.
 type Toleration struct {
 	// Forever reports whether the taint never evicts the pod.
 	Forever bool `json:"forever,omitempty"`
@@ -74,8 +74,8 @@ type ControllerManager struct {
 	Flags *ControllerManagerFlags `json:"flags,omitempty"`
 }
 
-// ControllerManagerFlags holds flags of a kube-controller-manager. A nil field means that the flag is not set and has its
-// default.
+// ControllerManagerFlags holds flags of a kube-controller-manager. A nil field means that the flag is not set and has
+// its default.
 type ControllerManagerFlags struct {
 	// MonitorPeriod is --node-monitor-period.
 	MonitorPeriod *time.Duration `json:"monitorPeriod,omitempty"`

@@ -1,15 +1,15 @@
 package event
 
-// Reason is the reason why a watch is Down or Unavailable, or why a direct read failed. Recordings and metrics contain the
-// text. Recordings of other kubeflap versions may contain reasons that are not listed here.
+// Reason is the reason why a watch is Down or Unavailable, or why a direct read failed. Recordings and metrics contain
+// the text. Recordings of other kubeflap versions may contain reasons that are not listed here.
 type Reason string
 
 // The reasons that exporter/watch reports.
 const (
 	// ReasonEnded means that the API server closed the watch normally.
 	ReasonEnded Reason = "ended"
-	// ReasonSilent means that an open watch delivered no event or bookmark, or that a direct read showed the watch to be
-	// behind.
+	// ReasonSilent means that an open watch delivered no event or bookmark, or that a direct read showed that the watch
+	// lags behind.
 	ReasonSilent         Reason = "silent"
 	ReasonExpired        Reason = "expired"
 	ReasonForbidden      Reason = "forbidden"

@@ -59,7 +59,8 @@ func (u *UID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// parseUUID only accepts lower case. To the API server, a UUID in upper case is a different string and thus a different object.
+// parseUUID only accepts lower case. To the API server, a UUID in upper case is a different string and thus a different
+// object.
 func parseUUID[T string | []byte](s T) (UID, bool) {
 	var uid UID
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {

@@ -54,8 +54,8 @@ func (w *watches) lose() {
 	}
 }
 
-// mustBeListed reports whether the recorder must list a resource itself. It waits for a list that is already in
-// progress.
+// mustBeListed reports whether the recorder must list a resource itself. This is unnecessary while the watch is listing
+// the resource.
 func (w *watches) mustBeListed(kind int) bool { return w.listed[kind] && !w.listing[kind] }
 
 // lists tracks the resources that the recorder lists after a gap.

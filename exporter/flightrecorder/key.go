@@ -14,8 +14,8 @@ const (
 	// keyName is the file with the key of the pseudonyms. With this key, anybody can test which name a pseudonym stands
 	// for.
 	keyName = "pseudonyms.key"
-	// keySize is the size of the key in bytes. The file holds it as hexadecimal digits, so that a file of zeros, which a
-	// power loss can leave behind, is no key.
+	// keySize is the size of the key in bytes. The file holds it as hexadecimal digits, so that a file of zeros, which
+	// a power loss can leave behind, is not a valid key.
 	keySize = 32
 )
 
@@ -50,7 +50,8 @@ func (r *Recorder) key() ([]byte, error) {
 	return key, writeKey(r.settings.Dir, key)
 }
 
-// writeKey writes a key atomically. It waits for the disk, because a key that is lost in a crash changes all pseudonyms.
+// writeKey writes a key atomically. It waits for the disk, because a key that is lost in a crash changes all
+// pseudonyms.
 func writeKey(dir string, key []byte) error {
 	path := filepath.Join(dir, keyName)
 	file, err := os.OpenFile(path+temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

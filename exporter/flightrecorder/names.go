@@ -25,8 +25,8 @@ type names struct {
 	set        string
 }
 
-// namesIn returns the names in some files, which must be the same in all of them. It ignores files without a readable
-// header, because none of their events can be read.
+// namesIn returns whether some files contain real names, or which set of pseudonyms. If the files differ, it returns a
+// RenamedError. It ignores files without a readable header, because none of their events can be read.
 func namesIn(all []part) (found names, err error) {
 	process, known := "", false
 	for _, f := range all {

@@ -10,14 +10,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
-// placed is an event with its place in a reading. Later events have higher places. An event has the same place each time
-// the files are read, even if some of them were deleted in between.
+// placed is an event with its position in a reading (place). Later events have higher positions. An event has the same
+// position each time the files are read, even if some files were deleted in between.
 type placed struct {
 	event.Event
 	place int
 }
 
-// partBits is the number of bits of a place below the number of the part.
+// partBits is the number of low bits of a position, which count the events of a part. The higher bits are the index of
+// the part.
 const partBits = 32
 
 // reading reads files as one sequence of events. A damaged or deleted file is a gap: the watches are reported as down
@@ -33,7 +34,7 @@ func newReading(ctx context.Context, parts []part) *reading {
 	return &reading{ctx: ctx, parts: parts, lost: map[int]error{}}
 }
 
-// lostUntil returns the number of incomplete parts up to a place.
+// lostUntil returns the number of incomplete parts up to a position.
 func (r *reading) lostUntil(place int) (n int) {
 	for i := range r.lost {
 		if i <= place>>partBits {
@@ -85,7 +86,7 @@ func (p *player) play(i int) bool {
 		return false
 	}
 	if p.hole != f.isBase() {
-		return true // the state is unknown, or known already
+		return true // in a hole, only a base can be read; otherwise, a state file repeats known objects
 	}
 	p.hole = false
 	for ev, err := range eventsIn(f.path) {

@@ -13,10 +13,10 @@ var ErrNothing = errors.New("nothing was recorded in this period")
 
 // Read returns the recorded events between two times: first the state of all objects at from, as lists, then the events
 // until to. If the recording begins later, Read begins with the oldest list. Read reports the watches as down while no
-// recorder was running. If a file is damaged or was deleted, Read reports them as down from the first unreadable event
-// until the next list. anonymised reports whether all names are pseudonyms. If the names change in between, Read
-// returns a RenamedError. It is safe to call Read while a Recorder writes into the directory, even if it deletes files
-// that are being read.
+// recorder was running. If a file is damaged or was deleted, Read reports the watches as down from the first unreadable
+// event until the next list. anonymised reports whether all names are pseudonyms. If the names change in between, Read
+// returns a RenamedError. It is safe to call Read while a Recorder writes into the directory, even if the Recorder
+// deletes files that are being read.
 func Read(ctx context.Context, dir string, from, to time.Time) (recorded events, anonymised bool, err error) {
 	all, err := filesOf(dir)
 	if err != nil {

@@ -36,9 +36,9 @@ const (
 	retryAtMost = 5 * time.Minute
 	// upkeepEvery is the interval at which the recorder checks whether a new file or generation is due.
 	upkeepEvery = 10 * time.Second
-	// fileAge and fileShare limit a file, generationAge and generationShare a generation. The shares are fractions of
-	// the directory's size limit. To read a period, its generation must be read from the start. For the heartbeats of
-	// 1,000 nodes in two hours, that takes a second.
+	// fileAge and fileShare limit a file. generationAge and generationShare limit a generation. A share of n means 1/n
+	// of the directory's size limit. Generations are short, because each must be read from the start to read any period
+	// in it. Reading two hours of heartbeats of 1,000 nodes takes a second.
 	fileAge         = time.Hour
 	fileShare       = 64
 	generationAge   = 2 * time.Hour

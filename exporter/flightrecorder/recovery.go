@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// settledAfter is the time for which an attempt must record without a failure after its lists before it counts as
-// successful. By then, the disk has accepted the lists, because files are flushed every second.
+// settledAfter is the time that an attempt must last after its lists. If no failure occurs in this time, the attempt
+// counts as successful. By then, the disk has accepted the lists, because files are flushed every second.
 const settledAfter = 3 * time.Second
 
 // errRemoved means that the open file was deleted, for example with its directory.
@@ -17,8 +17,8 @@ var errRemoved = errors.New("the recordings were removed")
 // errInUse means that another process records into the directory.
 var errInUse = errors.New("another process records into")
 
-// recovery is an attempt to record again after a failure. It is only reported once it has succeeded. If it fails, its files are deleted,
-// because they fill the disk and have no complete lists.
+// recovery is an attempt to record again after a failure. It is only reported once it has succeeded. If it fails, its
+// files are deleted, because they fill the disk and have no complete lists.
 type recovery struct {
 	active bool
 	// files are the paths of the files of the attempt. events is the number of events that the attempt accepted.
@@ -72,7 +72,7 @@ func (w *writer) end(failure error) error {
 	return failure
 }
 
-// relist lets the recorder list all resources again, because recorded events were lost.
+// relist makes the recorder list all resources again, because recorded events were lost.
 func (r *Recorder) relist() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

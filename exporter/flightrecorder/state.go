@@ -26,11 +26,12 @@ func keyOf(object event.Object) key {
 
 // summary locates the last state of all objects within a sequence of events.
 type summary struct {
-	// newest maps each object to the place of the event with its last state.
+	// newest maps each object to the position of the event with its last state.
 	newest map[key]int
 	// kinds holds the state of each watch.
 	kinds [event.NumKinds]watchState
-	// last is the place of the last event. next is the time of the first event after it, or zero if there is none.
+	// last is the position of the last event that was read. next is the time of the first event after it, or zero if
+	// there is none.
 	last int
 	next time.Time
 	// lost is the number of parts up to last that could not be read completely.
@@ -39,7 +40,7 @@ type summary struct {
 
 // watchState is the state of a watch.
 type watchState struct {
-	// listing is the place of the event that began the current list, or 0 if no list is in progress. listed is set
+	// listing is the position of the event that began the current list, or 0 if no list is in progress. listed is set
 	// after a complete list.
 	listing int
 	listed  bool
@@ -106,8 +107,9 @@ func stateAt(r *reading, at time.Time) (events, error) {
 	return s.replay(r, at, time.Time{}), nil
 }
 
-// replay returns the state after the summarized events as lists. The events in these lists have the time from. The
-// later events follow, up to the time to. If to is zero, replay only returns the state. It reads all events once.
+// replay returns the state after the summarized events as lists. The parameter from is the time of the events in these
+// lists. The later events follow, until the time in the parameter to. If to is zero, replay only returns the state. It
+// reads all events once.
 func (s *summary) replay(r *reading, from, to time.Time) events {
 	return func(yield func(event.Event, error) bool) {
 		if !s.yieldBegin(from, yield) {

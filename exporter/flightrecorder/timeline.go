@@ -37,8 +37,8 @@ func (g generation) covers(t time.Time) bool { return !t.Before(g.begins()) && t
 // end returns a time that is after all events.
 func (g generation) end() time.Time { return g[len(g)-1].begins.Add(fileSpan) }
 
-// endsAfter reports whether the generation has events after a time. next is the next generation, which may begin earlier
-// if the clock was set back.
+// endsAfter reports whether the generation has events after a time. next is the next generation, which may begin
+// earlier if the clock was set back.
 func (g generation) endsAfter(t time.Time, next generation) bool {
 	return next.begins().After(t) || g[len(g)-1].begins.After(t)
 }
@@ -110,8 +110,8 @@ func firstOf(all []generation, at time.Time) int {
 	return after
 }
 
-// nextOf returns the index of the generation that follows another one by the clock, or -1. A generation that was
-// created before the other one only follows if it begins after the end of the other one.
+// nextOf returns the index of the generation that follows all[at] by the clock, or -1. A generation that was created
+// before all[at] only follows if it begins after the end of all[at].
 func nextOf(all []generation, at int) int {
 	next := -1
 	for i, g := range all {

@@ -44,8 +44,8 @@ type writer struct {
 	anonymiser *recording.Anonymiser
 }
 
-// newWriter deletes unfinished files from the directory. The first file will begin with the watches' lists. The directory
-// must be locked.
+// newWriter deletes unfinished files from the directory. The first file will begin with the watches' lists. The
+// directory must be locked.
 func newWriter(r *Recorder) (*writer, error) {
 	if err := deleteUnfinished(r.settings.Dir); err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func writeState(dir string, at time.Time, number int, header recording.Header) e
 	return nil
 }
 
-// readingBefore returns a reading of the generation before a file. All its files are closed.
+// readingBefore returns a reading of the generation before a file. All files of that generation are closed.
 func readingBefore(dir string, number int) (*reading, error) {
 	all, err := filesOf(dir)
 	if err != nil {

@@ -177,7 +177,7 @@ func (j *Journal) Save(at time.Time, incidents ...incident.Incident) error {
 		}
 	}
 	if j.file != nil {
-		// The time is only an improvement: without it, the last write tells roughly when the process ended.
+		// The time is only an improvement: without it, the last write shows roughly when the process ended.
 		_ = os.Chtimes(lockOf(j.path), at, at)
 	}
 	return nil

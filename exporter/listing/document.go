@@ -68,8 +68,8 @@ func JSON(out io.Writer, text []byte, id string) error {
 func YAML(out io.Writer, text []byte, id string) error {
 	text, err := only(text, id)
 	if err == nil {
-		// The YAML library rejects control characters and cannot read surrogate pairs, so escapes of these become
-		// literal text.
+		// The YAML library rejects control characters and cannot read surrogate pairs, so their escapes become literal
+		// text.
 		text, err = yaml.JSONToYAML([]byte(escaped(string(text), `\\u`)))
 	}
 	if err == nil {

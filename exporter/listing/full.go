@@ -144,8 +144,8 @@ func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC
 
 func wrapped(text string, indent int) string { return Wrap(text, indent, textWidth) }
 
-// Wrap makes a text printable and wraps it at word boundaries, so that lines have at most width columns. The text begins
-// at column indent, and all lines but the first are indented.
+// Wrap makes a text printable and wraps it at word boundaries, so that lines have at most width columns. The text
+// begins at column indent, and all lines but the first are indented.
 func Wrap(text string, indent, width int) string {
 	var lines []string
 	line := ""

@@ -111,8 +111,8 @@ func What(x *api.Incident) string {
 
 func (x *row) what() string { return What(x.Incident) }
 
-// Hit summarizes the losses of an incident: the numbers of nodes and addresses, and the outage time. It omits the name of
-// a Service that is the subject.
+// Hit summarizes the losses of an incident: the numbers of nodes and addresses, and the outage time. It omits the name
+// of a Service that is the subject.
 func Hit(x *api.Incident) string {
 	var parts []string
 	if nodes := len(x.Nodes) + x.NodesLeftOut; nodes > 1 {

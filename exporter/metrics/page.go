@@ -111,8 +111,8 @@ func (s *Scrape) Done() {
 	s.page.idle.Store(s)
 }
 
-// CanScrape reports whether Scrape.Write supports the format. Other formats are rare, or escape characters that do not
-// occur in the names of kubeflap's metrics.
+// CanScrape reports whether Scrape.Write supports the format. Other formats are rare, or only differ in the escaping of
+// characters that do not occur in the names of kubeflap's metrics.
 func CanScrape(format expfmt.Format) bool {
 	_, ok := exposition.Of(format)
 	return ok

@@ -100,8 +100,8 @@ func (s *scrape) encodeLabel(name, value string) {
 	}
 }
 
-// sample adds a series of the object. labels holds the values of the metric's last labels. Most samples belong to
-// another metric and are ignored, so this function is small enough to be inlined.
+// sample adds a series of the object. labels holds the values of the metric's last labels. This function is small
+// enough to be inlined, because most samples belong to another metric and are ignored.
 func (s *scrape) sample(m *Metric, value float64, labels ...string) {
 	if s.metric == m.index || s.metric == everyMetric {
 		s.add(m, value, labels)

@@ -24,8 +24,8 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
-// Length formats a duration with a space before the unit, such as 850 ms, 13.5 s, 2 min 05 s, 3 h 20 min or 4 days. Negative
-// durations are 0 ms.
+// Length formats a duration with a space before the unit, such as 850 ms, 13.5 s, 2 min 05 s, 3 h 20 min or 4 days.
+// Negative durations are 0 ms.
 func Length(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -58,11 +58,12 @@ func Times(n int) string {
 	return fmt.Sprintf(", %d times", n)
 }
 
-// Sentence returns s with its first letter capitalized. The string s must not be empty and must start with an ASCII character.
+// Sentence returns s with its first letter capitalized. The string s must not be empty and must start with an ASCII
+// character.
 func Sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// Some returns the first name and the number of the others, such as "node-1 and 2 more". It returns "the nodes" for an empty
-// list.
+// Some returns the first name and the number of the others, such as "node-1 and 2 more". It returns "the nodes" for an
+// empty list.
 func Some(names []string) string {
 	switch len(names) {
 	case 0:

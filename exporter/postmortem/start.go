@@ -122,7 +122,8 @@ func (s *firstService) end(t time.Time) {
 	}
 }
 
-// slice applies the addresses of an EndpointSlice, or of an Endpoints object as the only slice.
+// slice counts the addresses of an EndpointSlice, or of an Endpoints object. The Endpoints object counts as the
+// Service's only slice.
 func (f *firstState) slice(e event.Event, name [2]string, slice string, addresses []event.Address) {
 	if e.Kind != f.addresses {
 		return
@@ -186,7 +187,7 @@ func (f *firstState) listed(e event.Event) {
 	}
 }
 
-// decide keeps the Services without a ready address.
+// decide keeps only the Services without a ready address.
 func (f *firstState) decide() {
 	f.decided = true
 	maps.DeleteFunc(f.services, func(_ [2]string, s *firstService) bool {

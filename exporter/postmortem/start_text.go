@@ -6,8 +6,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// startOf returns the Services and nodes of the filter that were not ready at the start of the recording, and still not
-// ready in the period.
+// startOf returns the Services and nodes that match the filter and were not ready at the start of the recording. It
+// omits those that were ready before the period began.
 func startOf(in *Input) (services, nodes []Unready) {
 	if in.Start == nil {
 		return nil, nil

@@ -9,14 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// Line escapes a text for display on one line. It also escapes line breaks, so that a name cannot imitate a separate line.
+// Line escapes a text for display on one line. It also escapes line breaks, so that a name cannot imitate a separate
+// line.
 func Line(s string) string { return escape(s, "") }
 
 // Text escapes a text for display on several lines. It keeps line feeds and tabs.
 func Text(s string) string { return escape(s, "\n\t") }
 
-// escape replaces unprintable characters and invalid UTF-8 with Go escapes such as \x1b or \u202e. It keeps the characters in
-// keep.
+// escape replaces unprintable characters and invalid UTF-8 with Go escapes such as \x1b or \u202e. It keeps the
+// characters in keep.
 func escape(s, keep string) string {
 	shown := func(r rune) bool { return unicode.IsPrint(r) || strings.ContainsRune(keep, r) }
 	bad := func(r rune) bool { return r == utf8.RuneError || !shown(r) }

@@ -21,7 +21,7 @@ type Anonymiser struct {
 	// keyed computes pseudonyms from a key. If it is nil, pseudonyms are numbered in order of first appearance.
 	keyed hash.Hash
 	text  []byte // text is a buffer for the input of keyed
-	// The maps hold the pseudonyms that were numbered.
+	// The maps hold the numbered pseudonyms.
 	pseudonyms map[realName]string
 	count      map[string]uint32
 	uids       map[event.UID]event.UID

@@ -40,8 +40,9 @@ func label(rows []Row) {
 	}
 }
 
-// shorten shortens the names to about most characters. All names lose the same part, so that they can be compared. If
-// different names look the same however they are cut, the later ones get a number.
+// shorten cuts the names to the length most, or up to extra characters more to keep them distinct. All names lose the
+// same part, so that they can be compared. If different names look the same however they are cut, the later ones get a
+// number.
 func shorten(names []string, most int) map[string]string {
 	letters := map[string][]rune{}
 	for _, name := range names {

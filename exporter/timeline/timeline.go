@@ -80,8 +80,8 @@ func laneText(l incident.Track) string {
 	return string(l) // a report may contain the incidents of a newer kubeflap
 }
 
-// Draw returns an incident's timeline, or nil if the incident has none. Spans without an end extend to the time until.
-// That is the end of the incident or, for an ongoing incident, the current time. In a list, each lane has one row.
+// Draw returns an incident's timeline, or nil if the incident has none. The parameter until is the end of the incident
+// or, for an ongoing incident, the current time. Spans without an end extend to it. In a list, each lane has one row.
 // Otherwise each name has its own row.
 func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
 	if len(x.Timeline) == 0 {

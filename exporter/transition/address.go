@@ -61,8 +61,8 @@ type AddressLost struct {
 	Cause   cause.Cause
 	// Steady reports whether the Service has no selector and the only writer of its addresses removed this address.
 	Steady bool
-	// Foreign reports whether the lost address was a foreign address of a Service with a selector. It is only true if the
-	// address was removed while the Service kept its own addresses, or shortly after it lost them.
+	// Foreign reports whether the lost address was a foreign address of a Service with a selector. It is only true if
+	// the address was removed while the Service kept its own addresses, or shortly after the Service lost them.
 	Foreign bool
 	// Managed reports whether a known manager removed its own address. The reason for such a removal is not visible in
 	// this cluster.
@@ -117,8 +117,8 @@ func (x AddressBounced) String() string {
 	return x.sentence(" is back in rotation after %s%s", most, round(x.Away))
 }
 
-// AddressLeftOut means that truncated Endpoints no longer list an address that was not ready. The address may still belong to
-// the Service.
+// AddressLeftOut means that truncated Endpoints no longer list an address that was not ready. The address may still
+// belong to the Service.
 type AddressLeftOut struct {
 	At
 	Address
@@ -149,7 +149,8 @@ func Readiness(ready bool) string {
 	return "not_ready"
 }
 
-// ConsumerBounced means that a client that batches endpoint updates would have put an address back and removed it again.
+// ConsumerBounced means that a client that batches endpoint updates would have put an address back and removed it
+// again.
 type ConsumerBounced struct {
 	At
 	Address
@@ -161,9 +162,9 @@ func (x ConsumerBounced) String() string {
 	return fmt.Sprintf("%s: a client that batches updates for %s would have added an address and removed it again", x.Service, x.Window)
 }
 
-// ConsumerReaddedStale means that a client that batches endpoint updates would have put back an address whose container
-// was about to be replaced or already gone after an in-place image change. The pod had not been Ready since that
-// change.
+// ConsumerReaddedStale means that a client that batches endpoint updates would have put an address back after an
+// in-place image change. The container was about to be replaced, or already gone, and the pod had not been Ready since
+// the change.
 type ConsumerReaddedStale struct {
 	At
 	Address

@@ -37,8 +37,8 @@ func (x LeaderChanged) String() string {
 	return "new leader of the kube-controller-manager: " + x.To
 }
 
-// ControlPlaneLeaseLate means that the leading kube-controller-manager or an API server does not renew its Lease, while
-// another component still renews its own.
+// ControlPlaneLeaseLate means that the leader of the kube-controller-managers, or an API server, does not renew its
+// Lease, while another component still renews its own.
 type ControlPlaneLeaseLate struct {
 	At
 	// Name identifies the Lease. Host is the machine of the API server, if known.

@@ -81,8 +81,8 @@ type NodeLoss struct {
 	// Blind reports whether kubeflap's watch was broken at some time since the last heartbeat, so that kubeflap may
 	// have missed heartbeats.
 	Blind bool
-	// Last is the time of the node's last renewal that the first list after a break of the watch shows. It is only set
-	// if the silence began during the break. It is zero if unknown.
+	// Last is the time of the node's last renewal, as the first list after a break of the watch shows it. It is only
+	// set if the silence began during the break. It is zero if unknown.
 	Last time.Time
 	// Unseen reports whether kubeflap cannot see the node's heartbeats, but only status reports, which may be 5 min
 	// apart.
@@ -91,7 +91,7 @@ type NodeLoss struct {
 	Labels []NodeLabel
 	// Found reports whether the node was lost before kubeflap began to watch it. Perhaps and Returned are only set for
 	// such nodes. Perhaps describes a possible announcement of the departure, before or after the loss. Returned is the
-	// number of other nodes that turned Ready soon after this node fell silent.
+	// number of other nodes that became Ready soon after this node fell silent.
 	Found    bool
 	Perhaps  string
 	Returned int
@@ -182,7 +182,7 @@ type NodeReadyChanged struct {
 	At
 	Node     string
 	From, To event.Status
-	// Lasted is the time for which Ready was From. It is a lower limit if Complete is false.
+	// Lasted is the time for which Ready had the status in From. It is a lower limit if Complete is false.
 	Lasted   time.Duration
 	Complete bool
 	// Silence is the time since the last heartbeat, or 0 if no heartbeat is known.
@@ -235,7 +235,8 @@ func (x NodeNotMarked) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s, but the node controller has not set Ready to Unknown", x.Node, round(x.Silence))
 }
 
-// NodeReadyMissed means that Ready left Status and returned to it while the watch was broken, as the next list shows.
+// NodeReadyMissed means that Ready changed from Status to another status and back while the watch was broken. The next
+// list shows this.
 type NodeReadyMissed struct {
 	At
 	Node    string

@@ -78,7 +78,8 @@ func (x EndpointsReset) String() string {
 	return s
 }
 
-// EndpointsRewritten means that manually managed addresses were restored to a Service with a selector after their removal.
+// EndpointsRewritten means that manually managed addresses were restored to a Service with a selector after their
+// removal.
 type EndpointsRewritten struct {
 	At
 	Service
@@ -89,8 +90,8 @@ func (x EndpointsRewritten) String() string {
 	return fmt.Sprintf("%s: manually managed addresses are back (%d): the endpoints controller will remove them again", x.Service, x.Count)
 }
 
-// SelectorConflict means that the Service has both a selector and manually managed addresses, or had both before kubeflap
-// started.
+// SelectorConflict means that the Service has both a selector and manually managed addresses, or had both before
+// kubeflap started.
 type SelectorConflict struct {
 	At
 	Service
@@ -117,8 +118,8 @@ func (x SelectorConflictEnded) String() string {
 	return x.Service.String() + ": the selector conflict is resolved"
 }
 
-// ForeignAddresses means that an object adds foreign addresses to a Service with a selector. Neither a Kubernetes controller
-// nor a known manager wrote them.
+// ForeignAddresses means that an object adds foreign addresses to a Service with a selector. Neither a Kubernetes
+// controller nor a known manager wrote them.
 type ForeignAddresses struct {
 	At
 	Service
@@ -134,7 +135,8 @@ func (x ForeignAddresses) String() string {
 	return fmt.Sprintf("%s: has a selector, and %d foreign addresses (%d ready) in %s", x.Service, x.Count, x.Ready, x.Object)
 }
 
-// ForeignAddressesEnded means that the object no longer has foreign addresses, or that the Service no longer has a selector.
+// ForeignAddressesEnded means that the object no longer has foreign addresses, or that the Service no longer has a
+// selector.
 type ForeignAddressesEnded struct {
 	At
 	Service
@@ -171,7 +173,8 @@ func (x WithdrawnAddressesReturned) String() string {
 	return fmt.Sprintf("%s: the missing addresses are back in %s", x.Service, x.Object)
 }
 
-// AddressesContested means that two writers keep undoing each other's changes to the addresses of a Service without a selector.
+// AddressesContested means that two writers keep undoing each other's changes to the addresses of a Service without a
+// selector.
 type AddressesContested struct {
 	At
 	Service

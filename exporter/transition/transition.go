@@ -69,7 +69,7 @@ type List struct{ found []Transition }
 // Add adds a transition.
 func (l *List) Add(x Transition) { l.found = append(l.found, x) }
 
-// AddInOrder sorts transitions by time, then by node name, and adds them. It sorts some in place.
+// AddInOrder sorts transitions by time, then by node name, and adds them. It sorts its argument in place.
 func (l *List) AddInOrder(some []Transition) {
 	slices.SortFunc(some, func(a, b Transition) int {
 		return cmp.Or(a.When().Compare(b.When()), strings.Compare(a.Fields().Node, b.Fields().Node))

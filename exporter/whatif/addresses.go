@@ -33,8 +33,8 @@ type address struct {
 	last int
 }
 
-// change is a change of an address. ready is the recorded state after the change. base is what the state would be if no
-// node were marked.
+// change is a change of an address. ready is the recorded state after the change. base is the state that the address
+// would have if no node were marked.
 type change struct {
 	at          time.Time
 	address     *address
@@ -67,7 +67,8 @@ func (s *Study) applyService(e event.Event, o *event.Service) {
 	}
 }
 
-// applyAddresses applies an EndpointSlice, or an Endpoints object as the Service's only slice.
+// applyAddresses updates a Service from an EndpointSlice or an Endpoints object. The Endpoints object counts as the
+// Service's only slice.
 func (s *Study) applyAddresses(e event.Event, name serviceName, slice string, all []event.Address) {
 	x := s.service(name)
 	was := x.slices[slice]
@@ -136,12 +137,12 @@ func (s *Study) withoutReady() (n int) {
 	return n
 }
 
-// slow is the longest delay between an address's loss and its pod's mark. Events of different watches have no common
-// order.
+// slow is the longest delay between the loss of an address and the time at which its pod was marked. Events of
+// different watches have no common order.
 const slow = 5 * time.Second
 
-// hold records that the node controller marked the address's pod. If the address was lost just before, the mark is the
-// reason.
+// hold records that the node controller marked the address's pod as not ready. If the address was lost just before,
+// this is the reason for the loss.
 func (s *Study) hold(a *address, t time.Time) {
 	if a.apart || a.ready || a.held || a.last == 0 || a.service.addresses[a.id] != a {
 		return

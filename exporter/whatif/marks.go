@@ -9,7 +9,7 @@ import (
 
 // mark is a predicted interval in which a node is Unknown. back is the time at which the node and its pods are Ready
 // again. The node itself becomes Ready between readyFrom and readyBy. The kubelet reports its pods as Ready up to 10 s
-// later. All three are zero if the node is still Unknown at the end of the recording.
+// later. back, readyFrom and readyBy are zero if the node is still Unknown at the end of the recording.
 type mark struct {
 	silence              *silence
 	outcome              answer.Outcome
@@ -194,14 +194,14 @@ func (s *Study) usualReturn() time.Duration {
 	return max(all[len(all)/2], 0)
 }
 
-// statusInterval is the longest interval of the kubelet's status updates: nodeStatusUpdateFrequency (10 s) plus 4 % jitter,
-// and the time of the update itself.
+// statusInterval is the longest interval of the kubelet's status updates: nodeStatusUpdateFrequency (10 s) plus 4 %
+// jitter, and the time of the update itself.
 const statusInterval = 10500 * time.Millisecond
 
-// nodeReturned returns the limits of the time at which the node is Ready again after a mark, or zero if the recording ends
-// first. A kubelet that was paused corrects its status at once or one interval later: its first update compares the status
-// with its cache, which may not show the mark yet (kubelet, tryUpdateNodeStatus). So the recorded time is only valid for the
-// recorded settings.
+// nodeReturned returns the limits of the time at which the node is Ready again after a mark, or zero if the recording
+// ends first. A kubelet that was paused corrects its status at once or one interval later: its first update compares
+// the status with its cache, which may not show the mark yet (kubelet, tryUpdateNodeStatus). So the recorded time is
+// only valid for the recorded settings.
 func (x *silence) nodeReturned(isRecorded bool) (from, by time.Time) {
 	switch {
 	case x.end == endOpen:

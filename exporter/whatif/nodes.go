@@ -72,7 +72,8 @@ func (s *Study) named(name string) *node {
 // first reports whether the event belongs to the first list of its kind.
 func (s *Study) first(e event.Event) bool { return e.Type == event.Listed && !s.synced[e.Kind] }
 
-// applyLease applies a Lease. The node controller counts a renewal only if its renewTime is later than the saved one.
+// applyLease updates a node from its Lease. The node controller counts a renewal only if its renewTime is later than
+// the saved one.
 func (s *Study) applyLease(e event.Event, l *event.Lease) {
 	n := s.named(l.Name)
 	if e.Type == event.Deleted {
@@ -102,7 +103,8 @@ func (s *Study) start(n *node, seen, told time.Time) {
 	}
 }
 
-// applyNode applies a Node. Every change of lastHeartbeatTime is a heartbeat (tryUpdateNodeHealth).
+// applyNode updates a node from its Node object. Every change of lastHeartbeatTime is a heartbeat
+// (tryUpdateNodeHealth).
 func (s *Study) applyNode(e event.Event, o *event.Node) {
 	n := s.named(o.Name)
 	s.readyKept(e, o.Name, o.Ready)
@@ -194,10 +196,11 @@ func (n *node) begin(s *Study) *silence {
 	return x
 }
 
-// sameTime is the longest delay between a heartbeat and a mark that was set without knowing the heartbeat.
+// sameTime is the longest delay between a heartbeat and a change to Unknown that the controller made before it knew of
+// the heartbeat.
 const sameTime = 2 * time.Second
 
-// readyIs applies a change of Ready. Only the node controller sets Unknown, and only the kubelet sets True or False.
+// readyIs records a change of Ready. Only the node controller sets Unknown, and only the kubelet sets True or False.
 func (s *Study) readyIs(n *node, e event.Event, status event.Status) {
 	was, t := n.ready, e.Seen
 	switch {

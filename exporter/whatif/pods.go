@@ -45,7 +45,7 @@ func (s *Study) applyPod(e event.Event, o *event.Pod) {
 			s.evicted++
 		}
 	}
-	if marked := isMarked(o); marked || p.gone.IsZero() { // a deleted pod ends, it does not return
+	if marked := isMarked(o); marked || p.gone.IsZero() { // a deleted pod does not become ready again
 		s.markedIs(p, e.Seen, marked)
 	}
 	if e.Type == event.Deleted {
@@ -53,8 +53,8 @@ func (s *Study) applyPod(e event.Event, o *event.Pod) {
 	}
 }
 
-// isMarked reports whether the node controller marked the pod: Ready is False without a reason, and the containers are ready
-// (MarkPodsNotReady).
+// isMarked reports whether the node controller marked the pod: Ready is False without a reason, and the containers are
+// ready (MarkPodsNotReady).
 func isMarked(o *event.Pod) bool {
 	r := o.Ready
 	return r != nil && r.Status == event.StatusFalse && r.Reason == "" && r.Message == "" && o.ContainersReady == event.StatusTrue

@@ -9,8 +9,8 @@ import (
 // DefaultMonitorPeriod is the default of --node-monitor-period (kube-controller-manager).
 const DefaultMonitorPeriod = 5 * time.Second
 
-// MinMonitorPeriod is the shortest node monitor period that can be predicted. With a shorter one, the delays are dominated
-// by the duration of the controller's passes, which no recording shows.
+// MinMonitorPeriod is the shortest node monitor period that can be predicted. With a shorter one, the delays are
+// dominated by the duration of the controller's passes, which no recording shows.
 const MinMonitorPeriod = 100 * time.Millisecond
 
 // DefaultToleration is the default of --default-unreachable-toleration-seconds (kube-apiserver).
@@ -21,8 +21,8 @@ const AsRecorded time.Duration = -1
 
 // Settings are the settings for a prediction.
 type Settings struct {
-	// GracePeriod is --node-monitor-grace-period. It must be positive. MonitorPeriod is --node-monitor-period, and at least
-	// MinMonitorPeriod.
+	// GracePeriod is --node-monitor-grace-period. It must be positive. MonitorPeriod is --node-monitor-period, and at
+	// least MinMonitorPeriod.
 	GracePeriod, MonitorPeriod time.Duration
 	// Toleration is the tolerationSeconds for the taint node.kubernetes.io/unreachable, or AsRecorded. It applies to
 	// all pods except those that tolerate the taint forever.

@@ -14,10 +14,10 @@ type kept struct {
 	changed time.Time
 }
 
-// readyKept applies Ready to the periods in which a node was certainly Ready. The kubelet and the node controller set
-// lastTransitionTime only if the status changes (tryUpdateNodeHealth, and MergeKubeletStatus of pkg/kubelet). So the
-// list after a gap proves that a node stayed Ready in the gap if lastTransitionTime is the same as before. Both values
-// come from the same clock, so the clock need not be correct.
+// readyKept updates the periods in which a node was certainly Ready, from its new Ready condition. The kubelet and the
+// node controller set lastTransitionTime only if the status changes (tryUpdateNodeHealth, and MergeKubeletStatus of
+// pkg/kubelet). So the list after a gap proves that a node stayed Ready in the gap if lastTransitionTime is the same as
+// before. Both values come from the same clock, so the clock need not be correct.
 func (s *Study) readyKept(e event.Event, name string, ready *event.Condition) {
 	all := s.kept[name]
 	last := len(all) - 1

@@ -23,8 +23,8 @@ type counts struct {
 	updates, bounces [consumers.NumWindows]uint64
 }
 
-// turn is a time at which a node is marked (on is set) or returns (neither is set), or at which the silence of a failed
-// node ends without a mark (cost is set).
+// turn is one of three events of a node. If on is set, the node is marked. If cost is set, the silence of a failed node
+// ends without a mark. If neither is set, the node returns.
 type turn struct {
 	at       time.Time
 	mark     mark

@@ -107,7 +107,7 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 	return m, errors.Join(failures...)
 }
 
-// measureSize measures all programs at one size. If a program fails, it still reports the others.
+// measureSize measures all programs at one size. If a program fails, measureSize still reports the others.
 func (o Options) measureSize(ctx context.Context, size Size, m *Measured) error {
 	if o.Profiles != "" {
 		return o.profile(ctx, size)

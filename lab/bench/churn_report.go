@@ -56,8 +56,8 @@ func every(d time.Duration) string {
 	return "every " + spelled(d)
 }
 
-// settled drops the samples from the first sixth of the run, but at most 10 minutes. In this time, the history that
-// kubeflap keeps fills up.
+// settled drops the samples from the first sixth of the run, but at most 10 minutes. In this time, kubeflap's history
+// fills up.
 func (c Churned) settled() (samples []Sample) {
 	for _, s := range c.Samples {
 		if s.After > min(c.Duration/6, 10*time.Minute) {

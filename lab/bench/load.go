@@ -161,7 +161,7 @@ func (l *load) flap(ctx context.Context, eventsPerSecond float64) error {
 	})
 }
 
-// paced calls do perSecond times per second, or less often if do is too slow, until the context ends or do fails.
+// paced calls do at the rate perSecond, or less often if do is too slow, until the context ends or do fails.
 func paced(ctx context.Context, perSecond float64, do func(ctx context.Context, i int) error) error {
 	if perSecond <= 0 {
 		return nil

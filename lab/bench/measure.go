@@ -245,7 +245,7 @@ func (m *measurement) peak(context.Context) error {
 	return err
 }
 
-// sawEvents stops the floor, and returns an error if it saw fewer events than were written while it ran. Its figures
+// sawEvents stops the floor. It returns an error if the floor saw fewer events than were written, because its figures
 // would then be meaningless.
 func (r *running) sawEvents(ctx context.Context, written int64) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)

@@ -121,7 +121,7 @@ func (s Size) serviceObject(service int) *corev1.Service {
 	}
 }
 
-// member holds the data of a pod that the Endpoints and EndpointSlices of its Service contain.
+// member holds a pod's data that is repeated in the Endpoints and EndpointSlices of its Service.
 type member struct {
 	name, ip, node, zone string
 	uid                  types.UID

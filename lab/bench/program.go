@@ -43,11 +43,11 @@ type program struct {
 	args func(kubeconfig, address, telemetry string) []string
 	// synced returns nil once the program reports that it has seen all objects.
 	synced func(ctx context.Context, r *running) error
-	// rests marks programs that report too early that they are synced. They only count as synced when they are idle and
-	// confirmed returns nil.
+	// rests is set for programs that report too early that they are synced. They only count as synced when they are
+	// idle and confirmed returns nil.
 	rests     bool
 	confirmed func(ctx context.Context, r *running, size Size) error
-	// metrics marks programs that serve metrics. profiled marks a binary with the profiler.
+	// metrics is set for programs that serve metrics. profiled is set for a binary with the profiler.
 	metrics, profiled bool
 }
 

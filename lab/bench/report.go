@@ -80,8 +80,9 @@ func runs(n int) string {
 // bound is a target for a figure.
 type bound struct {
 	Figure
-	// limit is relative to another value if of or than is set: of names a program whose same figure is used, and than
-	// names another figure of kubeflap. Otherwise, limit is absolute.
+	// limit is relative to another value if the field of or the field than is set, otherwise absolute. The field of
+	// contains the name of a program, whose value of the same figure is used. The field than contains another figure of
+	// kubeflap.
 	of    string
 	than  Figure
 	limit float64

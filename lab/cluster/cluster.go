@@ -39,7 +39,8 @@ type Options struct {
 	// APIServerFlags are added to the flags that the lab needs.
 	APIServerFlags []string
 	// APIServers is the number of API servers; 0 means 1. They share the etcd. With more than 1, each has its own host
-	// name. Clients use the first one, but the kubelets are distributed over the first KubeletServers.
+	// name. Clients use the first one. KubeletServers is the number of API servers, beginning with the first, over
+	// which the kubelets are distributed.
 	APIServers, KubeletServers int
 	// ControllerManagerProxied connects the controller manager to the API server through a link and a proxy.
 	ControllerManagerProxied bool

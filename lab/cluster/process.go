@@ -106,7 +106,8 @@ func (p *Process) PID() int {
 	return p.pid
 }
 
-// Renice sets the niceness of the running process and its group. It adds by to the lab's own niceness.
+// Renice sets the niceness of the running process and its group. The parameter by is relative to the lab's own
+// niceness.
 func (p *Process) Renice(by int) error {
 	// The system call returns 20 minus the niceness, because the niceness may be negative.
 	own, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)

@@ -84,7 +84,8 @@ func (c Comparison) Take(ctx context.Context) (Base, error) {
 	return Base{Truth: now, Reported: reported}, err
 }
 
-// Agree scrapes until kubeflap's counts equal the truth, for at most patience. An event may reach either of them first.
+// Agree scrapes until kubeflap's counts equal the truth, for at most patience. An event may reach kubeflap or the
+// recorder first.
 func (c Comparison) Agree(ctx context.Context, patience time.Duration) error {
 	return poll.Until(ctx, patience, "kubeflap and the truth to agree", c.Once)
 }

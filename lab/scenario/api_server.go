@@ -108,8 +108,8 @@ func (l *Lab) restartAPIServer(ctx context.Context) error {
 	)
 }
 
-// catchesUp waits until kubeflap's count of a metric has reached the recorder's. Before its pause, the API server may have
-// sent an event to only one of them. The other one receives it after the pause.
+// catchesUp waits until kubeflap's count of a metric has reached the recorder's. Before its pause, the API server may
+// have sent an event to only one of the two watchers. The other watcher receives it after the pause.
 func (c *Checks) catchesUp(ctx context.Context, metric string) error {
 	if c.URL == "" {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// apiServerUnreachable pauses one of three API servers, which a third of the kubelets use. All other clients use
-// another one.
+// apiServerUnreachable pauses one of three API servers. A third of the kubelets use this server, and no other client
+// does.
 func apiServerUnreachable() Scenario {
 	const nodes, servers = 9, 3
 	var lost []string

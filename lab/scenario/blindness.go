@@ -23,9 +23,9 @@ const (
 	// afterglow is how long kubeflap's counts may still change after the last event: its longest batching window is 10
 	// s.
 	afterglow = 11 * time.Second
-	// comeBack is the maximum time until kubeflap sees again after the API server is back. Its longest pause between
-	// retries is 10 s, some retries may be too early, and lists take time on a slow machine. The log contains the
-	// actual time.
+	// comeBack is the maximum time until kubeflap's watches work again after the API server is back. kubeflap's longest
+	// pause between retries is 10 s, some retries may be too early, and lists take time on a slow machine. The log
+	// contains the actual time.
 	comeBack = time.Minute
 	// catchUp is longer than the 2 s after a break in which kubeflap measures no interval. Events in that time may be
 	// older.
@@ -50,7 +50,7 @@ func (c *Checks) scrape(ctx context.Context) (truth.Counts, error) {
 	return compare.Scrape(ctx, c.URL+"/metrics")
 }
 
-// beforeBlindness reads kubeflap's metrics while it sees everything. Without kubeflap, there is nothing to check.
+// beforeBlindness reads kubeflap's metrics while all of its watches work. Without kubeflap, there is nothing to check.
 func (l *Lab) beforeBlindness(ctx context.Context) (*blindness, error) {
 	b := &blindness{lab: l, began: time.Now()}
 	if l.URL == "" {
@@ -75,7 +75,7 @@ func (b *blindness) during(ctx context.Context) (err error) {
 	return errors.Join(compare.Ready(ctx, b.lab.URL), b.unmoved())
 }
 
-// after waits until kubeflap sees again, and checks its metrics. gone is how long the API server was away.
+// after waits until kubeflap's watches work again, and checks its metrics. gone is how long the API server was away.
 func (b *blindness) after(ctx context.Context, gone time.Duration) (err error) {
 	if b.before == nil {
 		return nil

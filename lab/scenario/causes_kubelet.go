@@ -106,7 +106,7 @@ func loseByCompletion(ctx context.Context, l *Lab, service string) error {
 	return l.ready(ctx, service, 1)
 }
 
-// greedy makes a pod request more than half of the one CPU of a hollow node.
+// greedy sets a pod's CPU request to more than half of the single CPU of a hollow node.
 func greedy(pod *corev1.Pod) {
 	pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("600m")}
 }
@@ -140,7 +140,7 @@ func restartKubelet(ctx context.Context, l *Lab, service string) error {
 	)
 }
 
-// loseByNetwork disables the network of the second node: the kubelet reports it, and the pod's probe fails.
+// loseByNetwork disables the network of the second node: the kubelet reports this, and the pod's probe fails.
 func (p *probes) loseByNetwork(ctx context.Context, l *Lab, service string) error {
 	node, pod := cluster.NodeName(1), causePod(service, 1)
 	network := l.Cluster.Runtimes[node].Network

@@ -14,8 +14,8 @@ import (
 )
 
 // These scenarios test the circuit breaker of the node controller (NodeControllerLeaseCircuitBreaker, v1.37). Before it
-// marks a node, the node controller reads the node's Lease from the API server. If that Lease differs from the watch's,
-// or if the read fails, the breaker is open, and no node is marked.
+// sets a node to Unknown, the node controller reads the node's Lease from the API server. If that Lease differs from
+// the watch's, or if the read fails, the breaker is open: the node controller sets no node to Unknown.
 
 const (
 	breakerNodes, breakerVictim = 3, "node-2"
@@ -26,8 +26,8 @@ const (
 )
 
 // openBreaker completes a scenario in which a node stops while the breaker is open. The node stays Ready, and its pods
-// stay in Services. The leader is known, so a change of the leader cannot explain it. open and shut change the state of
-// the breaker.
+// stay in Services. The leader is known, so a change of the leader cannot explain this. open and shut change the state
+// of the breaker.
 func openBreaker(s Scenario, open, shut func(context.Context, *Lab) error) Scenario {
 	s.Incident = Incident{"control_plane", "node_heartbeat_lost", "controller_manager", "errors of its watch of Leases"}
 	s.Alone = true
@@ -85,8 +85,8 @@ func circuitBreakerForbidden() Scenario {
 		},
 		func(ctx context.Context, l *Lab) error { return l.allowLeases(ctx, "list", "watch") },
 		// In the scenario with a silent watch, the node gets another grace period, because the watch shows the old
-		// heartbeat as new when it continues. Here, the node would be marked at once. Wait for the same time, so that
-		// the alert can be sent first.
+		// heartbeat as new when it continues. Here, the node would be set to Unknown at once. Wait for the same time,
+		// so that the alert can be sent first.
 		func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return poll.Sleep(ctx, grace) },
@@ -115,7 +115,7 @@ func (s *Steps) allowLeases(ctx context.Context, verbs ...string) error {
 	return nil
 }
 
-// dieUnseen stops a node while the breaker is open. The node is marked as soon as the breaker is closed.
+// dieUnseen stops a node while the breaker is open. The node becomes Unknown as soon as the breaker is closed.
 func dieUnseen(ctx context.Context, l *Lab, open, shut func(context.Context, *Lab) error) error {
 	kubelet := l.Cluster.Kubelets[breakerVictim]
 	unknown := func(n float64) error {
@@ -144,8 +144,8 @@ func dieUnseen(ctx context.Context, l *Lab, open, shut func(context.Context, *La
 	)
 }
 
-// circuitBreakerOff disables the breaker. The node controller then marks nodes whose Leases were renewed on time, as
-// before v1.37.
+// circuitBreakerOff disables the breaker. The node controller then sets nodes to Unknown although their Leases were
+// renewed on time, as before v1.37.
 func circuitBreakerOff() Scenario {
 	return behindTheTimes(false, Scenario{
 		Name:    "circuit-breaker-off",

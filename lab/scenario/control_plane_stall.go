@@ -13,13 +13,13 @@ import (
 
 // stall is the grace period plus time for the node controller's next pass. The node controller's writes then wait in
 // the API server. They succeed as soon as etcd answers, before the kubelets retry. After a longer wait, the node
-// controller may get an error for a write that succeeded. It then finds the node already Unknown, and does not mark the
-// node's pods.
+// controller may get an error for a write that succeeded. It then finds the node already Unknown, and does not set the
+// node's pods to not ready.
 const stall = grace + 8*time.Second
 
-// controlPlaneStall runs without the circuit breaker. With the breaker, the node controller only marks a node if it
-// reads the Lease after the stall, but before the kubelet renews it. It might then mark no node. Scenario etcd-stall
-// has the breaker.
+// controlPlaneStall runs without the circuit breaker. With the breaker, the node controller only sets a node to Unknown
+// if it reads the Lease after the stall, but before the kubelet renews the Lease. So there might be no Unknown node.
+// Scenario etcd-stall has the breaker.
 func controlPlaneStall(release cluster.Release) Scenario {
 	const nodes = 4
 	// The node controller blocks in the first pass that finds a late node. When it checks the other nodes after the
@@ -35,7 +35,8 @@ func controlPlaneStall(release cluster.Release) Scenario {
 		Alone:      true,
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
 		Pages: []Page{{
-			// The page can be sent before the last node is late, because the nodes send their heartbeats at different times.
+			// The page can be sent before the last node is late, because the nodes send their heartbeats at different
+			// times.
 			Alert:  "KubeflapHeartbeatsLateClusterWide",
 			Says:   []string{" of 4 nodes", "not the kubelets", "etcd's disk and load first", "Leave the grace period as it is"},
 			Remedy: "etcd's disk and load first",
@@ -65,8 +66,9 @@ func controlPlaneStall(release cluster.Release) Scenario {
 	}
 }
 
-// stallUntilNoticed pauses etcd, up to three times, until the node controller has marked at least one node and its
-// pods. In each pause, all nodes are late, but the number of marked nodes is random, and on a busy machine it may be 0.
+// stallUntilNoticed pauses etcd, up to three times, until the node controller has set at least one node to Unknown, and
+// its pods to not ready. In each pause, all nodes are late, but the number of Unknown nodes is random, and on a busy
+// machine it may be 0.
 func (l *Lab) stallUntilNoticed(ctx context.Context) error {
 	const attempts = 3
 	var err error

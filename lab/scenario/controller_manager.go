@@ -11,13 +11,13 @@ import (
 )
 
 // breaks reports whether the release has the circuit breaker (NodeControllerLeaseCircuitBreaker, v1.37 and later):
-// before it marks a node, the node controller reads the node's Lease from the API server. While that Lease differs from
-// its watch, it marks no node.
+// before it sets a node to Unknown, the node controller reads the node's Lease from the API server. While that Lease
+// differs from its watch's, it sets no node to Unknown.
 func breaks(release cluster.Release) bool { return release != cluster.Oldest }
 
 // behindTheTimes completes a scenario in which the controller manager sees outdated Leases, although every Lease is
-// renewed on time. Without the circuit breaker, the node controller then marks nodes. With the breaker, it does not,
-// and there is no incident.
+// renewed on time. Without the circuit breaker, the node controller then sets nodes to Unknown. With the breaker, it
+// does not, and there is no incident.
 func behindTheTimes(breaker bool, s Scenario) Scenario {
 	const nodes = 4
 	s.Options.Nodes, s.Options.ControllerManagerPod = nodes, true
@@ -111,8 +111,8 @@ func staleLeases(ctx context.Context, l *Lab) func() error {
 	}
 }
 
-// marked causes a fault of the controller manager. Without the circuit breaker, it checks that nodes with renewed
-// Leases are marked; with the breaker, that no node is marked.
+// marked causes a fault of the controller manager. Without the circuit breaker, it checks that a node becomes Unknown
+// although its Lease is renewed. With the breaker, it checks that no node becomes Unknown.
 func marked(ctx context.Context, l *Lab, breaker bool, fault func() error) error {
 	if err := l.EveryNodeBeats(ctx); err != nil {
 		return err

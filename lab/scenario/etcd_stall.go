@@ -16,8 +16,9 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// etcdGone is longer than the API server's request timeout (60 s), the grace period and the 2 minutes after which nodes
-// that are silent and Ready are alerted. So the live reads of Leases fail, and the circuit breaker marks no node.
+// etcdGone is the sum of the API server's request timeout (60 s), the grace period, and slightly more than 2 minutes,
+// after which an alert fires for silent nodes that are Ready. The live reads of Leases fail in this time, so the
+// circuit breaker keeps the nodes Ready.
 const etcdGone = time.Minute + grace + 130*time.Second
 
 // etcdStall stops etcd for so long that the API server drops its connections, watches and requests. Observers may miss
@@ -50,7 +51,8 @@ func etcdStall() Scenario {
 	}
 }
 
-// stallEtcd pauses etcd until the live reads of Leases have failed, and checks what kubeflap says until all nodes are back.
+// stallEtcd pauses etcd until the live reads of Leases have failed. It checks kubeflap's reports until all nodes are
+// back.
 func (l *Lab) stallEtcd(ctx context.Context) error {
 	b, err := l.beforeBlindness(ctx)
 	if err != nil {
@@ -61,7 +63,7 @@ func (l *Lab) stallEtcd(ctx context.Context) error {
 		func() error { return b.blamesEtcd(ctx, etcdGone) },
 		l.Cluster.Etcd.Resume,
 		func() error { return poll.Until(ctx, patience, "the API server", l.Cluster.ReadyAPIServer) },
-		// In this time, a node controller without the circuit breaker would mark nodes.
+		// In this time, a node controller without the circuit breaker would set nodes to Unknown.
 		func() error { return b.blamesEtcd(ctx, 2*grace) },
 		func() error { return b.staysReady(ctx) },
 	)

@@ -11,9 +11,9 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// maintenance cordons a node and announces its maintenance with the conditions of v1.37, as a node maintenance controller
-// does. No component of Kubernetes sets them yet. The kubelet and the node controller must keep them while they write
-// their own conditions. The node reboots and returns.
+// maintenance cordons a node and announces its maintenance with the conditions of v1.37, as a node maintenance
+// controller does. No component of Kubernetes sets them yet. The kubelet and the node controller must keep them while
+// they write their own conditions. The node reboots and returns.
 func maintenance() Scenario {
 	const nodes, kept = 3, "node-2"
 	return Scenario{
@@ -57,7 +57,7 @@ func (l *Lab) drainForMaintenance(ctx context.Context, node string) error {
 	)
 }
 
-// maintain reboots an announced node, and takes the announcement back.
+// maintain reboots a node whose maintenance was announced, and withdraws the announcement.
 func (l *Lab) maintain(ctx context.Context, node string) error {
 	const uncordon = `{"spec":{"unschedulable":null}}`
 	return allOf(

@@ -49,7 +49,7 @@ func (s *Steps) renewLease(ctx context.Context, name string, clock time.Time) er
 	return nil
 }
 
-// setNodeReady sets the Ready condition of a node, as a kubelet does when it changes.
+// setNodeReady sets the Ready condition of a node, as a kubelet does when the status changes.
 func (s *Steps) setNodeReady(ctx context.Context, name string, status corev1.ConditionStatus) error {
 	return s.patchNode(ctx, name, readyAs(status))
 }

@@ -88,7 +88,8 @@ func (s *Steps) applyRecipes(ctx context.Context, files ...string) error {
 	return nil
 }
 
-// drainPods lists the batch as drained, and waits until the policies apply to it.
+// drainPods creates the list of drained pods with the pods of the batch, and waits until the policies apply to these
+// pods.
 func (s *Steps) drainPods(ctx context.Context) error {
 	drained := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "drained"}, Data: map[string]string{}}
 	for i := range batch {

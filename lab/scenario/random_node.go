@@ -26,7 +26,7 @@ func (c *chaos) makeNode(ctx context.Context, node *chaosNode) error {
 	return err
 }
 
-// post writes a node's status and renews its Lease. Each write waits until the other's last write has been seen.
+// post writes a node's status. It first waits until every watcher has seen the last renewal of the node's Lease.
 func (c *chaos) post(ctx context.Context, node *chaosNode, condition string) error {
 	if err := c.settled(ctx, node.renewed); err != nil {
 		return err

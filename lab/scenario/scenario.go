@@ -29,9 +29,9 @@ type Scenario struct {
 	// Run causes the fault and the recovery. It returns an error if the cluster did not react as expected, or if
 	// nothing happened that could be counted. It does not check kubeflap's counts.
 	Run func(context.Context, *Lab) error
-	// Blind breaks the watches of kubeflap and all other observers, and returns when kubeflap sees again. Observers may
-	// miss events during this time. So Run runs once before and once after Blind, and all counts must be equal both
-	// times.
+	// Blind breaks the watches of kubeflap and all other observers, and returns when kubeflap's watches work again.
+	// Observers may miss events during this time. So Run runs once before and once after Blind, and all counts must be
+	// equal both times.
 	Blind func(context.Context, *Lab) error
 	// Proxied connects kubeflap to the API server through Lab.Proxy, for faults that only affect kubeflap.
 	Proxied bool
@@ -45,8 +45,8 @@ type Scenario struct {
 	Alone bool
 	// Because is a substring of the fact that decides the incident's verdict.
 	Because string
-	// Advice is the kind of advice that kubeflap must give about the incident's nodes, and no other. If it is empty,
-	// advice is not checked.
+	// Advice is the only kind of advice that kubeflap may give about the incident's nodes, and kubeflap must give it.
+	// If it is empty, advice is not checked.
 	Advice string
 	// Reports lists all incidents that kubeflap must report.
 	Reports []Report

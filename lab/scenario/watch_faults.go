@@ -50,8 +50,8 @@ func watchFaults() []watchFault {
 	}
 }
 
-// Faults returns the scenarios in which only kubeflap's watches fail. In the last one, the fault is behind the API
-// server. Each takes minutes, and is independent of the release.
+// Faults returns the scenarios in which only kubeflap's watches fail. In the last one, the API server that kubeflap
+// uses cannot reach etcd. Each takes minutes, and is independent of the release.
 func Faults(release cluster.Release) []Scenario {
 	var all []Scenario
 	for _, f := range watchFaults() {

@@ -60,7 +60,7 @@ func zoneCut() Scenario {
 					return err
 				}
 			}
-			// The zone's alert would inhibit alerts for the slow nodes that have not been sent yet.
+			// The zone's alert would inhibit the alerts for the slow nodes. Wait until these alerts have been sent.
 			if err := poll.Sleep(ctx, alertSent); err != nil {
 				return err
 			}

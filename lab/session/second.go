@@ -104,8 +104,8 @@ func (s *Session) startProxy(name string) (p *proxy.Proxy, kubeconfig string, er
 	return p, kubeconfig, p.Kubeconfig(s.account, kubeconfig)
 }
 
-// startSeconds starts one kubeflap for each of the delays. The kubelets are paused, so that all instances have the same
-// baseline.
+// startSeconds starts one kubeflap for each of the delays. The kubelets are paused, so that all instances start with
+// the same state.
 func (s *Session) startSeconds(ctx context.Context) error {
 	for i, delays := range s.options.Seconds {
 		name := fmt.Sprintf("kubeflap-%d", i+2)
@@ -183,7 +183,7 @@ func reportTheSameIncidents(ctx context.Context, url, lateURL string) error {
 	return fmt.Errorf("the incidents differ; first instance:\n%s\ndelayed instance:\n%s", strings.Join(first, "\n"), strings.Join(late, "\n"))
 }
 
-// identities returns the fields of each incident that must be equal.
+// identities returns, for each incident, the fields that must be equal in all instances.
 func identities(ctx context.Context, url string) ([]string, error) {
 	reported, err := compare.Incidents(ctx, url)
 	var lines []string

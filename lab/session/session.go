@@ -223,8 +223,8 @@ func (s *Session) measure(ctx context.Context) (stop func() error) {
 	}
 }
 
-// startWatchers starts the recorder and kubeflap while all kubelets are paused. Both then have the same baseline, and
-// their counts can be exactly equal.
+// startWatchers starts the recorder and kubeflap while all kubelets are paused. Both then start with the same state,
+// and their counts can be exactly equal.
 func (s *Session) startWatchers(ctx context.Context) error {
 	return s.whileNothingMoves(ctx, func() (err error) {
 		s.Truth, err = truth.Start(ctx, s.Cluster.Client)

@@ -38,8 +38,8 @@ func (s *state) besidePods(key types.NamespacedName) bool {
 	return svc.selector && before+svc.derived > 0
 }
 
-// foreign returns the addresses in slices that are not managed by the endpointslice controller, if the Service has a
-// selector.
+// foreign returns the addresses in slices that the endpointslice controller does not manage. It returns none if the
+// Service has no selector.
 func (s *state) foreign(key types.NamespacedName, svc *service) map[string]bool {
 	all := map[string]bool{}
 	for _, slice := range s.slices {
@@ -77,8 +77,8 @@ func (s *state) derived(key types.NamespacedName, uid types.UID) int {
 
 const sliceController = "endpointslice-controller.k8s.io"
 
-// removable returns the number of addresses in manually managed slices that a controller may remove. If the Service has
-// a selector, the controller only changes its own slices.
+// removable returns how many addresses in manually managed slices a controller may remove. If the Service has a
+// selector, the controller only changes its own slices.
 func (svc *service) removable() int {
 	if svc.selector {
 		return svc.ownMade

@@ -30,8 +30,8 @@ type node struct {
 
 	transitions map[corev1.ConditionStatus]int
 	heartbeats  int
-	// last is the time at which the last heartbeat was seen. Before the first heartbeat, it is the baseline from which
-	// the age is measured.
+	// last is the time at which the last heartbeat was seen. Before the first heartbeat, it is the time from which the
+	// age is measured.
 	last     time.Time
 	finished []interval
 

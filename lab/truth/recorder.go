@@ -29,7 +29,7 @@ type Recorder struct {
 
 // state holds the recorder's state. Only one goroutine changes it.
 type state struct {
-	// quiet is true while the baseline is read: objects are stored, but not counted.
+	// quiet is true during the first lists: objects are stored, but not counted.
 	quiet bool
 	lines []line
 
@@ -62,7 +62,7 @@ func newState() state {
 	}
 }
 
-// Start reads the baseline and returns. After that, the recorder counts every event until the context ends.
+// Start lists all objects and returns. After that, the recorder counts every event until the context ends.
 func Start(ctx context.Context, client kubernetes.Interface) (*Recorder, error) {
 	r := &Recorder{state: newState()}
 	all := sources(client)

@@ -38,7 +38,8 @@ type service struct {
 	// handMade is the number of addresses without a pod in manually managed slices. ownMade is the number of these in
 	// slices of the endpointslice controller. derived is the number of addresses that refer to pods.
 	handMade, ownMade, derived int
-	// foreign holds the addresses in slices that no Kubernetes controller manages, if the Service has a selector.
+	// foreign holds the addresses in slices that the endpointslice controller does not manage. It is empty if the
+	// Service has no selector.
 	foreign map[string]bool
 
 	flips                            map[standing]int

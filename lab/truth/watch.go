@@ -78,7 +78,7 @@ func (s *source) baseline(ctx context.Context) ([]change, error) {
 	return changes, nil
 }
 
-// follow sends every event after the baseline, in order and without gaps. A broken watch continues after the last event
+// follow sends every event after the list, in order and without gaps. A broken watch continues after the last event
 // that was seen. follow returns when the context ends. It returns an error if it may have missed events.
 func (s *source) follow(ctx context.Context, to chan<- change) error {
 	for ctx.Err() == nil {

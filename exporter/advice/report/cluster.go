@@ -63,8 +63,8 @@ type Silences struct {
 type Service struct {
 	Namespace, Name string
 	Conflict        bool
-	// ForeignAddresses counts the addresses of a Service with a selector that neither Kubernetes nor a known manager
-	// wrote.
+	// ForeignAddresses counts the foreign addresses of a Service with a selector. Neither Kubernetes nor a known
+	// manager wrote them.
 	ForeignAddresses uint64
 	// ResetsWithSelector and ResetsSelectorless count resets of manually managed Endpoints.
 	ResetsWithSelector, ResetsSelectorless uint64
@@ -101,8 +101,8 @@ func (h Histogram) total() uint64 {
 	return h.Buckets[len(h.Buckets)-1].Count
 }
 
-// sameWithin is the interval in seconds within which two heartbeats count as one. A kubelet with a changed status reports it
-// and renews its Lease at nearly the same time.
+// sameWithin is the interval in seconds within which two heartbeats count as one. A kubelet with a changed status
+// reports it and renews its Lease at nearly the same time.
 const sameWithin = 1
 
 // median returns the median interval, without intervals of up to one second. It interpolates linearly within a bucket,

@@ -11,8 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// often is the number of late heartbeats that make a node slow, even if none of them is recent. Fewer old ones do not,
-// because every reboot causes one.
+// often is the number of late heartbeats that make a node slow, even if none of them is recent. A smaller number is not
+// enough, because every reboot causes a late heartbeat.
 const often = 3
 
 // together is the minimum fraction of nodes that are late at the same time if the control plane is at fault.
@@ -22,17 +22,19 @@ const together = 0.8
 type heartbeats struct {
 	grace  time.Duration
 	source string
-	// every is the expected heartbeat interval. recommended is the grace period to set, or 0 if there is no recommendation.
+	// every is the expected heartbeat interval. recommended is the grace period to set, or 0 if there is no
+	// recommendation.
 	every, recommended time.Duration
 	managed            bool
 	now                time.Time
 	nodes              []Node
 	intervals          Histogram
-	// slow holds the nodes with late heartbeats. silent holds the nodes with an interval that no grace period should bridge.
+	// slow holds the nodes with late heartbeats. silent holds the nodes with an interval that no grace period should
+	// bridge.
 	slow, silent []lateNode
 	// all is set if nearly all nodes were late in the last ten minutes.
 	all bool
-	// earlier is an upper bound of the longest interval that is older than ten minutes. It is 0 if that interval is
+	// earlier is an upper bound of the longest interval from more than ten minutes ago. It is 0 if that interval is
 	// irrelevant.
 	earlier time.Duration
 }
@@ -57,7 +59,7 @@ func judge(c Cluster) *heartbeats {
 }
 
 // noteNodes finds the slow and silent nodes. If the metrics come from an older kubeflap, which does not expose the
-// verdicts on silences, repeatedly reports whether a node was late often.
+// verdicts on silences, repeatedly reports whether any node was late often.
 func (b *heartbeats) noteNodes() (repeatedly bool) {
 	now := 0
 	for i := range b.nodes {
@@ -88,19 +90,19 @@ func (b *heartbeats) noteNodes() (repeatedly bool) {
 	return repeatedly
 }
 
-// slowFrom returns the interval above which a node is slow: half the grace period, or an undisturbed interval if that is
-// longer.
+// slowFrom returns the interval above which a node is slow: half the grace period, or an undisturbed interval if that
+// is longer.
 func (b *heartbeats) slowFrom() time.Duration {
 	return b.settings().Late()
 }
 
-// repeatedlyLate reports whether a node was late often. If half the grace period is shorter than a renewal interval, the count
-// means nothing, because every heartbeat is then late.
+// repeatedlyLate reports whether a node was late often. If half the grace period is shorter than a renewal interval,
+// the count means nothing, because every heartbeat is then late.
 func (b *heartbeats) repeatedlyLate(n *Node) bool {
 	return b.grace/2 > b.settings().OnTime() && n.Late >= often
 }
 
-// recent returns the longest interval of the last ten minutes that a grace period should bridge.
+// recent returns the longest interval that a grace period should bridge. It considers the last ten minutes.
 func (b *heartbeats) recent(nodes []Node) (longest time.Duration) {
 	for i := range nodes {
 		if n := &nodes[i]; n.Longest <= advice.LongestGrace && !b.explained(n) {

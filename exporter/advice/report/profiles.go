@@ -2,7 +2,7 @@ package report
 
 import "time"
 
-// Profile is a well-known combination of four settings, with the status writes that it causes in a cluster of the given size.
+// Profile is a well-known combination of four settings, with its effects in the cluster.
 type Profile struct {
 	Name         string  `json:"name"`
 	StatusUpdate float64 `json:"node_status_update_frequency_seconds"`
@@ -13,7 +13,7 @@ type Profile struct {
 	// StatusWrites counts the status writes of all nodes if nodeStatusUpdateFrequency is set.
 	StatusWrites float64 `json:"node_status_writes_per_minute"`
 	Renewals     int     `json:"renewals_in_grace_period"`
-	// Safe reports whether a kubelet may miss one renewal.
+	// Safe reports whether a kubelet may miss one renewal without its node becoming Unknown.
 	Safe bool `json:"safe"`
 }
 

@@ -1,5 +1,5 @@
-// Package report produces the report of `kubeflap advise`: recommended changes to a cluster, based on kubeflap's metrics. It
-// keeps no state.
+// Package report produces the report of `kubeflap advise`: recommended changes to a cluster, based on kubeflap's
+// metrics. It keeps no state.
 package report
 
 import (
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Report is the advice for a cluster. docs/advise.md documents its JSON. New versions may add fields, but they do not change
-// existing fields.
+// Report is the advice for a cluster. docs/advise.md documents its JSON. New versions may add fields, but they do not
+// change existing fields.
 type Report struct {
 	Version int `json:"version"`
 	// Advice reports whether a recommendation has the severity bad or warning.
@@ -79,13 +79,15 @@ const (
 	ClocksSetBack Kind = "clocks_set_back"
 	// Undecided means that some nodes were lost and the evidence does not show the reason.
 	Undecided Kind = "undecided"
-	// ControllerManagerFlag means that a flag of the kube-controller-manager differs from the profiles in a way that matters.
+	// ControllerManagerFlag means that a flag of the kube-controller-manager differs from the profiles in a way that
+	// matters.
 	ControllerManagerFlag Kind = "controller_manager_flag"
 	// ShortTolerations means that pods are evicted soon after their node stops being Ready.
 	ShortTolerations Kind = "short_tolerations"
 	// SelectorConflict means that a Service has manually managed Endpoints and a selector that matches no pod.
 	SelectorConflict Kind = "selector_conflict"
-	// ForeignAddresses means that a Service with a selector has addresses that neither Kubernetes nor a known manager wrote.
+	// ForeignAddresses means that a Service with a selector has addresses that neither Kubernetes nor a known manager
+	// wrote.
 	ForeignAddresses Kind = "foreign_addresses"
 	// EndpointsEmptied means that somebody empties the manually managed Endpoints of a Service without a selector.
 	EndpointsEmptied Kind = "endpoints_emptied"
@@ -104,11 +106,12 @@ type Recommendation struct {
 	// Namespace and Service are empty if the recommendation applies to the cluster.
 	Namespace string `json:"namespace,omitempty"`
 	Service   string `json:"service,omitempty"`
-	// Services lists the Services of the namespace that lost addresses.
+	// Services lists the namespace's Services that lost addresses.
 	Services []string `json:"services,omitempty"`
 	// Nodes lists the affected nodes, slowest first.
 	Nodes []LateNode `json:"nodes,omitempty"`
-	// Set describes the current setting and Observed the measurements. Advice describes the change to make, and Why the reason.
+	// Set describes the current setting and Observed the measurements. Advice describes the change to make, and Why the
+	// reason.
 	Set      string `json:"set"`
 	Observed string `json:"observed"`
 	Advice   string `json:"advice"`
@@ -123,8 +126,8 @@ type LateNode struct {
 	Longest float64 `json:"longest_interval_seconds"`
 	Late    uint64  `json:"heartbeats_late"`
 	Missed  uint64  `json:"heartbeats_missed"`
-	// Times is the number of times that the finding applied to the node. Last is the most recent occurrence. Both are zero if
-	// unknown.
+	// Times is the number of times that the finding applied to the node. Last is the most recent occurrence. Both are
+	// zero if unknown.
 	Times uint64    `json:"times,omitempty"`
 	Last  time.Time `json:"last,omitzero"`
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// ShortToleration counts the pods of a namespace that only briefly tolerate a node that is not Ready. Shortest is the
+// ShortToleration counts a namespace's pods that only briefly tolerate a node that is not Ready. Shortest is the
 // shortest tolerated time.
 type ShortToleration struct {
 	Namespace string
@@ -107,8 +107,8 @@ func flagText(name string, v float64) string {
 	return fmt.Sprintf("%g", v)
 }
 
-// ifNodesWereLost returns the severity of settings that determine the impact of a lost node: a warning if a node was lost,
-// otherwise a note.
+// ifNodesWereLost returns the severity of settings that determine the impact of a lost node: a warning if a node was
+// lost, otherwise a note.
 func (b *heartbeats) ifNodesWereLost() Severity {
 	if slices.ContainsFunc(b.nodes, func(n Node) bool { return n.Missed > 0 }) {
 		return Warning

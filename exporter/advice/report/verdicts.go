@@ -18,7 +18,8 @@ func (n *Node) otherVerdicts() bool {
 	return len(n.Verdicts) > 0 && !slices.Contains(n.Verdicts, verdict.Node) && !slices.Contains(n.Verdicts, verdict.GracePeriod)
 }
 
-// verdictRecommendations returns the recommendations about nodes whose incidents blame something other than a slow kubelet.
+// verdictRecommendations returns the recommendations about nodes whose incidents blame something other than a slow
+// kubelet.
 func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
 	if !b.all {
 		all = b.byAge(b.with(verdict.SharedPath), b.controlPlane)

@@ -18,7 +18,7 @@ const (
 )
 
 // Of returns the encoding of a format. ok reports whether kubeflap itself writes the format. Other formats are rare, or
-// escape characters that kubeflap's names do not contain.
+// only differ in the escaping of characters that kubeflap's names do not contain.
 func Of(format expfmt.Format) (e Encoding, ok bool) {
 	switch format.FormatType() {
 	case expfmt.TypeTextPlain:

@@ -8,7 +8,7 @@ import (
 // Path is the URL path at which kubeflap serves an Answer.
 const Path = "/api/v1/incidents"
 
-// Answer is the response to a request for Path. Future versions may add fields, but do not remove fields or change
+// Answer is the response to a request for Path. Future versions may add fields, but will not remove fields or change
 // their meaning.
 type Answer struct {
 	AsOf      time.Time  `json:"as_of"`

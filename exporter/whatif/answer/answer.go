@@ -143,8 +143,8 @@ func (r *Range) Add(x Range) {
 func Between(a, b float64) Range { return Range{min(a, b), max(a, b)} }
 
 // MarkKnee marks the smallest settings beyond which nothing is gained: no other row has fewer needless transitions,
-// needlessly lost addresses, needless evictions or bounces. If each row is better in another respect, or all are equally
-// good, MarkKnee marks none.
+// needlessly lost addresses, needless evictions or bounces. If each row is better in another respect, or all are
+// equally good, MarkKnee marks none.
 func MarkKnee(rows []Row) {
 	for i := range rows {
 		if !slices.ContainsFunc(rows, func(other Row) bool { return other.gains(rows[i]) }) {

@@ -55,7 +55,8 @@ type job struct {
 	start, end, from, to time.Time
 }
 
-// entry is a kept prediction. at is the time at which it was requested. pending reports whether a newer one is under way.
+// entry is a kept prediction. at is the time at which it was requested. pending reports whether a newer one is under
+// way.
 type entry struct {
 	Prediction
 	at             time.Time
@@ -68,8 +69,8 @@ func New(dir string, grace time.Duration) *Predictor {
 	return &Predictor{dir: dir, grace: grace, jobs: make(chan job, 1), kept: map[string]*entry{}}
 }
 
-// For returns the prediction for an incident, and requests one if there is none yet or if it is old. It never waits. end is zero
-// for an ongoing incident.
+// For returns the prediction for an incident, and requests one if there is none yet or if it is old. It never waits.
+// end is zero for an ongoing incident.
 func (p *Predictor) For(id string, start, end, now time.Time) Prediction {
 	j := job{id, start, end, start.Add(-Margin), now}
 	final := false
@@ -136,7 +137,8 @@ func (p *Predictor) Run(ctx context.Context) error {
 
 var errLimits = errors.New("the period has too many events")
 
-// predict reads the recordings of a period. Errors are reasons for the user.
+// predict reads the recordings of a period and returns the predictions. The text of an error is the reason that the
+// user sees.
 func (p *Predictor) predict(ctx context.Context, j job) (*answer.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
