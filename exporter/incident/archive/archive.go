@@ -50,9 +50,10 @@ type past struct {
 	// held holds what had not recovered when kubeflap stopped. looked is set after it has been compared with the cluster.
 	held   []*held
 	looked bool
-	// silent is set if a node was still silent when the incident was saved. unseen is set if everything recovered while
-	// kubeflap was not watching.
-	silent, unseen bool
+	// silentSince is the last heartbeat of a node that was still silent when kubeflap stopped, or zero if there was none.
+	silentSince time.Time
+	// unseen is set if everything recovered while kubeflap was not watching.
+	unseen bool
 }
 
 // New returns an archive of saved incidents. The process that saved them watched until stopped. If stopped is zero, it
@@ -87,7 +88,7 @@ func (p *past) interrupt(saved, stopped time.Time) {
 		p.stopped = p.Timeline[i].Start
 	}
 	p.hold()
-	p.silent = p.isSilent()
+	p.silentSince = p.lastHeartbeat()
 	for n := range p.Timeline {
 		if n != i && p.Timeline[n].End.IsZero() {
 			p.Timeline[n].End = p.stopped
@@ -97,9 +98,7 @@ func (p *past) interrupt(saved, stopped time.Time) {
 		return
 	}
 	p.runOutages(stopped.Sub(saved))
-	if p.silent {
-		lengthen(&p.Incident, stopped.Sub(saved), true)
-	}
+	p.lengthen(&p.Incident, stopped, true)
 	p.note(stopped, "kubeflap stopped watching")
 	p.Timeline = append(p.Timeline, incident.Span{Track: incident.TrackBlind, Start: stopped})
 }
@@ -109,20 +108,27 @@ func (p *past) note(t time.Time, text string) {
 	p.Evidence = append(slices.Clone(p.Evidence), incident.Evidence{Time: t, Until: t, Count: 1, Text: text})
 }
 
-// isSilent reports whether a node of the incident was still silent when the incident was saved.
-func (p *past) isSilent() bool {
-	return slices.ContainsFunc(p.Timeline, func(s incident.Span) bool { return s.Track == incident.TrackHeartbeat && s.End.IsZero() })
+// lastHeartbeat returns the last heartbeat of the node that has been silent for the longest time, or zero if no node was
+// silent when the incident was saved.
+func (p *past) lastHeartbeat() (last time.Time) {
+	for _, s := range p.Timeline {
+		if s.Track == incident.TrackHeartbeat && s.End.IsZero() && (last.IsZero() || s.Start.Before(last)) {
+			last = s.Start
+		}
+	}
+	return last
 }
 
-// lengthen adds a duration to the longest interval between heartbeats, also in the texts. With atLeast, the interval may
-// have been longer.
-func lengthen(x *incident.Incident, d time.Duration, atLeast bool) {
+// lengthen extends the longest interval between heartbeats if a node was still silent at t, also in the texts. With
+// atLeast, the interval may have been longer.
+func (p *past) lengthen(x *incident.Incident, t time.Time, atLeast bool) {
 	n := &x.Numbers
-	if d <= 0 || n.LongestInterval == 0 {
+	lasted := t.Sub(p.silentSince)
+	if p.silentSince.IsZero() || n.LongestInterval == 0 || lasted <= n.LongestInterval {
 		return
 	}
 	was := phrase.Duration(n.LongestInterval)
-	n.LongestInterval, n.LongestAtLeast = n.LongestInterval+d, atLeast
+	n.LongestInterval, n.LongestAtLeast = lasted, atLeast
 	is := phrase.Duration(n.LongestInterval)
 	if atLeast {
 		is = "at least " + is

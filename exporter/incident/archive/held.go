@@ -256,8 +256,8 @@ func (p *past) asOf(t time.Time) incident.Incident {
 	if len(p.held) == 0 {
 		return x
 	}
-	if p.silent {
-		lengthen(&x, p.silentUntil(t).Sub(p.stopped), false)
+	if until := p.silentUntil(t); until.After(p.stopped) {
+		p.lengthen(&x, until, false)
 	}
 	if at := p.recoveredAt(); p.open && x.End.IsZero() && !at.IsZero() {
 		x.State, x.End = incident.StateRecovered, at
