@@ -54,13 +54,13 @@ func newNodeMetrics() *nodeMetrics {
 			"Duration of the periods in which a node was not Ready, by status. Only includes periods that kubeflap saw from start to end. Excludes the startup of new nodes.", "one per status except true", "status"),
 	}
 	m.clockOffset = gauge("kubeflap_node_clock_offset_seconds",
-		"Minimum time from a Lease's renewTime to its arrival at kubeflap, in the last 10 minutes. This is the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
+		"Minimum time from the renewTime of a Lease renewal to the arrival of the renewal at kubeflap, in the last 10 minutes. This is the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
 		"one per Node whose Lease was renewed in the last 10 minutes", "node")
 	m.departing = gauge("kubeflap_node_departing",
 		"1 while a taint, a deletion, a lifecycle condition or a cordon announces that the node will leave. docs/verdicts.md lists the taints and conditions. A cordon counts for one hour. After that, it counts only while the node has no pods other than DaemonSet pods and static pods.",
 		"one per Node whose departure is announced", "node", "reason")
 	m.markedInTime = counter("kubeflap_node_marked_in_time_total",
-		"Number of times the node controller set the node's Ready condition to Unknown although the newest heartbeat was younger than the grace period.", perNode, "node")
+		"Number of times the node controller set the node's Ready condition to Unknown although less than one grace period had passed since the last heartbeat.", perNode, "node")
 	m.silentReady = gauge("kubeflap_node_silent_ready",
 		"1 while the node is still Ready after a silence of more than the grace period plus 15 s, otherwise 0. It only becomes 1 while the API server answers.", whileLeasesKnown, "node")
 	m.recommended = gauge("kubeflap_node_monitor_grace_period_recommended_seconds",

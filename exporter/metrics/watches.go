@@ -24,7 +24,7 @@ func newWatchMetrics() *watchMetrics {
 		lastEvent: gauge("kubeflap_watch_last_event_timestamp_seconds",
 			"Unix time of the last event or bookmark of the resource.", "one per watched resource after it has synced, except the optional control plane Leases", "resource"),
 		blind: counter("kubeflap_watch_blind_seconds_total",
-			"Time without a working watch of the resource since it was first synced. Excludes breaks of less than a second that lose no event.", perResource, "resource"),
+			"Time without a working watch of the resource since it was first synced. Excludes interruptions of less than a second in which no event was lost.", perResource, "resource"),
 		unavailable: gauge("kubeflap_watch_unavailable",
 			"1 while the resource cannot be watched because it is absent or forbidden. Metrics that need the resource are missing.", perUnavailable, "resource", "reason").experimental(),
 	}
