@@ -172,6 +172,10 @@ func (h *history) look(at time.Time, tracker *track.Tracker) (notices []incident
 		return nil
 	}
 	h.compared = at
+	if !h.interrupted {
+		h.interrupted = true
+		h.save(at, h.Interrupted(), nil)
+	}
 	var changed []incident.Incident
 	add := func(kind incident.NoticeKind, x incident.Incident) {
 		notices = append(notices, incident.Notice{Kind: kind, Incident: x})

@@ -140,10 +140,6 @@ func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 // incidents in which only counts have changed, and the coverage.
 func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob {
 	job := saveJob{at: at, done: make(chan struct{})}
-	if !h.interrupted {
-		h.interrupted = true
-		job.incidents = h.Interrupted()
-	}
 	was := h.counted
 	h.counted = make(map[string]changes, len(was))
 	for _, outline := range h.current.Overview(at) {

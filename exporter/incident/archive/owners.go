@@ -174,10 +174,10 @@ func (p *past) continuesAs(x *incident.Incident) bool {
 		return true
 	}
 	same := p.Scope == x.Scope && p.Namespace == x.Namespace && p.Subject == x.Subject
-	if p.Scope == incident.ScopeControlPlane && len(p.Nodes) > 0 {
-		same = same && !p.stands() && slices.ContainsFunc(x.Nodes, func(name string) bool { return slices.Contains(p.Nodes, name) })
+	if p.Scope == incident.ScopeControlPlane {
+		return same && len(p.Nodes)+len(x.Nodes) == 0 // nodes that fall silent later are another incident
 	}
-	return same && (ofNodes(p.Scope) || p.Cause == x.Cause)
+	return same && (p.Scope == incident.ScopeNode || p.Cause == x.Cause)
 }
 
 func ofNodes(s incident.Scope) bool {
