@@ -196,13 +196,13 @@ func (d *desk) permissions() {
 	d.until(reader, `cannot get resource "services/proxy" .* \(grant the verb get on the resource services/proxy in the namespace monitoring\)`, named)
 
 	d.grant("proxy", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services/proxy"}, ResourceNames: []string{"kubeflap:http"}, Verbs: []string{"get"}})
-	d.until(reader, `^No incidents\. Asked: context .*, Service monitoring/kubeflap\.\n$`, named)
+	d.until(reader, `^No incidents\. Read from context .*, Service monitoring/kubeflap\.\n$`, named)
 	d.until(reader, `cannot find kubeflap's Service`)
 
 	d.grant("list", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"list"}})
-	d.until(reader, `^No incidents that affected a Service in the namespace monitoring\. Asked: `, "-n", namespace)
-	d.until(d.cluster.Kubeconfig, `^No incidents\. Asked: context .*, Service monitoring/kubeflap\.\n$`)
-	d.until(d.cluster.Kubeconfig, `^No incidents that affected a Service in the namespace shop\. Asked: `, "-n", tenant)
+	d.until(reader, `^No incidents that affected a Service in the namespace monitoring\. Read from `, "-n", namespace)
+	d.until(d.cluster.Kubeconfig, `^No incidents\. Read from context .*, Service monitoring/kubeflap\.\n$`)
+	d.until(d.cluster.Kubeconfig, `^No incidents that affected a Service in the namespace shop\. Read from `, "-n", tenant)
 	d.until(d.cluster.Kubeconfig, `services "kubeflop" not found|no endpoints available for service "kubeflop"`, "--service="+namespace+"/kubeflop")
 }
 
@@ -259,7 +259,7 @@ func (d *desk) closed() {
 	certificate := d.cluster.Config.CAFile
 	text := fmt.Sprintf("tls_server_config: {cert_file: %q, key_file: %q}\n", certificate, strings.TrimSuffix(certificate, "crt")+"key")
 	for config, pattern := range map[string]string{
-		text: `^No incidents\. Asked: `,
+		text: `^No incidents\. Read from `,
 		text + "basic_auth_users: {me: $2y$05$DxDjQlzDzLmGJTTHMAHRKOe5rvFKMm3OScsKC79pACBN2IKrGoMQ6}\n": `service monitoring/kubeflap requires a password or a certificate`,
 	} {
 		file := filepath.Join(d.t.TempDir(), "web.yml")

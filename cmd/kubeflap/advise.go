@@ -63,7 +63,7 @@ func (a *adviser) validate() error {
 	case a.duration == 0:
 		return errors.New("--for=0s: must be more than 0s")
 	case a.remote.url != "" && *a.tracker != trackerDefaults():
-		return errors.New("--node-monitor-grace-period, --bounce-window, --endpoints.source and --endpoints.known-manager do not apply to --url: set them on that kubeflap")
+		return errors.New("--node-monitor-grace-period, --bounce-window, --endpoints.source and --endpoints.known-manager do not apply to --url: set them on the kubeflap instance at that URL")
 	}
 	return a.remote.validate()
 }

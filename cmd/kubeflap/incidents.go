@@ -47,7 +47,7 @@ func (a *incidentLister) tell(p program) error {
 	case a.output == "yaml":
 		return listing.YAML(p.out, text, "")
 	case len(answer.Incidents) == 0:
-		fmt.Fprintln(p.log, "No incidents"+a.filtered()+". Asked: "+printable.Line(a.asked)+".")
+		fmt.Fprintln(p.log, "No incidents"+a.filtered()+". Read from "+printable.Line(a.asked)+".")
 		return nil
 	case a.output == "wide":
 		return listing.WideTable(p.out, answer)
@@ -75,7 +75,7 @@ func warnOfDropped(p program, answer *api.Answer) {
 	if c.IncidentsDropped == 0 || c.IncidentsDroppedUntil == nil {
 		return
 	}
-	fmt.Fprintf(p.log, "Warning: kubeflap has dropped %s (--incidents.size). All that were ongoing after %s are kept.\n",
+	fmt.Fprintf(p.log, "Warning: kubeflap has dropped %s (--incidents.size). All incidents that were ongoing after %s are kept.\n",
 		phrase.Count(c.IncidentsDropped, "older incident", "older incidents"), c.IncidentsDroppedUntil.UTC().Format("2006-01-02 15:04:05 UTC"))
 }
 

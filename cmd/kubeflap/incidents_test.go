@@ -58,7 +58,7 @@ func TestIncidentsWithoutAKubeflapInTheCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, out, errOut := kubeflap(t, "incidents", "--kubeconfig", kubeconfig)
-	if want := "in any namespace: name it with --service=NAMESPACE/NAME, or use --url. If no kubeflap runs in the cluster: kubeflap watch needs none\n"; status != 1 ||
+	if want := "in any namespace: name it with --service=NAMESPACE/NAME, or use --url. If kubeflap does not run in the cluster, use: kubeflap watch\n"; status != 1 ||
 		out != "" || !strings.HasSuffix(errOut, want) {
 		t.Errorf("status %d, %q, want %q: %s", status, out, want, errOut)
 	}
@@ -82,8 +82,8 @@ func TestNoIncidentsNamesTheClusterAndTheService(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"No incidents. Asked: context prod, Service monitoring/flaps.\n":                                                                                               {},
-		"No incidents that affected a Service in the namespace shop. Asked: context prod, Service a/b:80.\n":                                                           {"-n", "shop", "--service=a/b:80"},
+		"No incidents. Read from context prod, Service monitoring/flaps.\n":                                                                                            {},
+		"No incidents that affected a Service in the namespace shop. Read from context prod, Service a/b:80.\n":                                                        {"-n", "shop", "--service=a/b:80"},
 		"kubeflap: context prod, Service monitoring/flaps: none of 0 incidents has an ID that begins with x; kubeflap drops the oldest incidents (--incidents.size)\n": {"x"},
 	} {
 		_, out, errOut := kubeflap(t, append([]string{"incidents", "--kubeconfig", kubeconfig}, args...)...)
@@ -160,7 +160,7 @@ func equalJSON(t *testing.T, what string, got, want any) {
 func TestNoIncidentIsToldFromNotWatching(t *testing.T) {
 	url := serveIncidents(t, incidentsDir+"1-heartbeat-loss.jsonl.gz")
 	status, out, errOut := kubeflap(t, "incidents", "--url", url, "-n", "other")
-	if status != 0 || out != "" || errOut != "No incidents that affected a Service in the namespace other. Asked: "+url+".\n" {
+	if status != 0 || out != "" || errOut != "No incidents that affected a Service in the namespace other. Read from "+url+".\n" {
 		t.Errorf("status %d: %s%s", status, out, errOut)
 	}
 	blind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -168,7 +168,7 @@ func TestNoIncidentIsToldFromNotWatching(t *testing.T) {
 	}))
 	defer blind.Close()
 	status, out, errOut = kubeflap(t, "incidents", "--url", blind.URL)
-	want := "Warning: kubeflap does not watch leases since 2026-03-01 11:59:00 UTC (\\x1b[31mforbidden), so incidents may be missing.\nNo incidents. Asked: " + blind.URL + ".\n"
+	want := "Warning: kubeflap does not watch leases since 2026-03-01 11:59:00 UTC (\\x1b[31mforbidden), so incidents may be missing.\nNo incidents. Read from " + blind.URL + ".\n"
 	if status != 0 || out != "" || errOut != want {
 		t.Errorf("status %d: %s%s", status, out, errOut)
 	}
@@ -181,7 +181,7 @@ func TestTheListSaysThatOlderIncidentsWereDropped(t *testing.T) {
 		fmt.Fprint(w, `{"as_of":"2026-03-01T12:00:00Z","coverage":{"not_watched":[],"incidents_dropped":412,"incidents_dropped_until":"2026-03-01T11:00:00Z"},"incidents":[{"id":"0123456789abcdef"}]}`)
 	}))
 	defer server.Close()
-	const warning = "Warning: kubeflap has dropped 412 older incidents (--incidents.size). All that were ongoing after 2026-03-01 11:00:00 UTC are kept.\n"
+	const warning = "Warning: kubeflap has dropped 412 older incidents (--incidents.size). All incidents that were ongoing after 2026-03-01 11:00:00 UTC are kept.\n"
 	for want, args := range map[string][]string{warning: {}, "": {"0123"}} {
 		status, _, errOut := kubeflap(t, append([]string{"incidents", "--url", server.URL}, args...)...)
 		if status != 0 || errOut != want {

@@ -91,7 +91,7 @@ func (l logReporter) incident(_ time.Time, n incident.Notice) {
 		l.logger.Info("incident was merged into another", append(about, "into", n.Into)...)
 		return
 	case incident.Dropped:
-		message = "incident is ongoing, but dropped to make room for newer ones (--incidents.size)"
+		message = "incident is ongoing, but was dropped to make room for newer incidents (--incidents.size)"
 	case incident.Ongoing:
 		message = "incident is still open at the end of the recording"
 	case incident.Ended:

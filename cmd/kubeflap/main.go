@@ -141,7 +141,7 @@ func hint(as role, err error) string {
 	case errors.Is(err, apiclient.ErrNoCluster):
 		return fmt.Sprintf(". To try kubeflap without a cluster: %s demo", as.name)
 	case errors.Is(err, serviceproxy.ErrNoService):
-		return fmt.Sprintf(". If no kubeflap runs in the cluster: %s watch needs none", as.name)
+		return fmt.Sprintf(". If kubeflap does not run in the cluster, use: %s watch", as.name)
 	}
 	return ""
 }

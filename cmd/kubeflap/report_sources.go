@@ -194,10 +194,10 @@ func (r *reportWriter) readRunning(p program, in *postmortem.Input) (damage, err
 		in.To = answer.AsOf
 	}
 	if in.From.After(answer.AsOf) {
-		return nil, fmt.Errorf("--from: %s is after the current time of that kubeflap, %s", inUTC(in.From), inUTC(answer.AsOf))
+		return nil, fmt.Errorf("--from: %s is after the current time of the kubeflap instance, %s", inUTC(in.From), inUTC(answer.AsOf))
 	}
 	if names := clustersOf(answer); len(names) > 1 {
-		return nil, fmt.Errorf("--url.cluster: this kubeflap serves several clusters: choose one of %s", strings.Join(names, ", "))
+		return nil, fmt.Errorf("--url.cluster: the kubeflap instance serves several clusters: choose one of %s", strings.Join(names, ", "))
 	}
 	in.Answer, in.Source.URL = *answer, r.where()
 	if err := r.readMetrics(p, in); err != nil {
@@ -232,9 +232,9 @@ func (r *reportWriter) readMetrics(p program, in *postmortem.Input) error {
 	switch f := in.Filter; {
 	case len(in.Answer.Incidents) > 0 || found:
 	case f.Service != "":
-		return fmt.Errorf("--service: that kubeflap knows neither a Service %s nor an incident that affected it", r.affected)
+		return fmt.Errorf("--service: the kubeflap instance knows neither a Service %s nor an incident that affected it", r.affected)
 	case f.Node != "":
-		return fmt.Errorf("--node: that kubeflap knows neither a node %s nor an incident that affected it", f.Node)
+		return fmt.Errorf("--node: the kubeflap instance knows neither a node %s nor an incident that affected it", f.Node)
 	}
 	adviseIn(in, families, r.remote.cluster)
 	return nil

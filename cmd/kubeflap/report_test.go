@@ -69,7 +69,7 @@ func TestThePeriodAndTheSubjectOfAReport(t *testing.T) {
 		"a time":              {[]string{"--from=2026-11-23T12:12:00Z", "--to=2026-11-23T12:12:40Z"}, "Period: 2026-11-23 12:12:00.0 to 2026-11-23 12:12:40.0 UTC (40s)"},
 		"before the end":      {[]string{"--from=30s", "--to=10s"}, "Period: 2026-11-23 12:12:12.8 to 2026-11-23 12:12:32.8 UTC (20s)"},
 		"without incidents":   {[]string{"--to=2026-11-23T12:12:03Z"}, "kubeflap saw no incidents in this period, apart from expected rollouts and drains. kubeflap watched all resources for the whole period."},
-		"longer than watched": {[]string{"--from=2h"}, "kubeflap did not see everything in this period: it began to watch at 2026-11-23 12:11:57.4 UTC and saw nothing before."},
+		"longer than watched": {[]string{"--from=2h"}, "kubeflap did not see everything in this period: kubeflap began to watch at 2026-11-23 12:11:57.4 UTC and saw nothing before."},
 		"a Service":           {[]string{"--service=shop/web"}, "Only incidents that affected Service shop/web"},
 		"another node":        {[]string{"--node=node-1"}, "kubeflap saw no incidents in this period (incidents that affected node node-1)"},
 		"a namespace":         {[]string{"--namespace=shop"}, "## Incident 1: node node-2"},
@@ -168,7 +168,7 @@ func TestAReportOfARunningKubeflap(t *testing.T) {
 		t.Errorf("the end of the replay is long ago: status %d, %s", status, errOut)
 	}
 	all := serveIncidents(t, recorded(t)...)
-	if status, _, errOut := kubeflap(t, "report", "--url", all); status != 1 || !strings.Contains(errOut, "--url.cluster: this kubeflap serves several clusters: choose one of 1-heartbeat-loss, ") {
+	if status, _, errOut := kubeflap(t, "report", "--url", all); status != 1 || !strings.Contains(errOut, "--url.cluster: the kubeflap instance serves several clusters: choose one of 1-heartbeat-loss, ") {
 		t.Errorf("several clusters: status %d, %s", status, errOut)
 	}
 	if out := must(t, "report", "--url", all, "--url.cluster=1-heartbeat-loss"); !strings.Contains(out, "| Cluster | 1-heartbeat-loss |") {

@@ -108,7 +108,7 @@ func (s *source) openURL(ctx context.Context) (*recording.Reader, func(), error)
 	if err != nil {
 		stop()
 		if refused := (*statusError)(nil); errors.As(err, &refused) && refused.code == http.StatusNotFound && refused.text == "" {
-			err = fmt.Errorf("%w: that kubeflap must run with --web.enable-recordings", err)
+			err = fmt.Errorf("%w: the kubeflap instance must run with --web.enable-recordings", err)
 		}
 		return nil, nil, err
 	}

@@ -59,7 +59,7 @@ func TestWhatIfOnSourcesThatFail(t *testing.T) {
 		"responded with 401 Unauthorized":                                          withURL,
 		"404 Not Found: nothing was recorded in this period: from 2030-01":         append(authenticated, "--from=2030-01-01T00:00:00Z", "--to=2030-01-02T00:00:00Z"),
 		"--to is before --from":                                                    append(authenticated, "--from=2026-01-02T00:00:00Z", "--to=2026-01-01T00:00:00Z"),
-		"that kubeflap must run with --web.enable-recordings":                      {"--url=" + serveIncidents(t, lostNode)},
+		"the kubeflap instance must run with --web.enable-recordings":              {"--url=" + serveIncidents(t, lostNode)},
 		"nothing was recorded in this period: the directory has no recordings":     {"--recording=" + t.TempDir()},
 	} {
 		status, out, errOut := kubeflap(t, append([]string{"whatif", "--log.level=error"}, args...)...)

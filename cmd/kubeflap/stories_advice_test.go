@@ -146,7 +146,7 @@ func storiesOfAdvice() []scenario {
 			harm:  405,
 			asked: []asked{{410, "undecided 1; undecided 4; undecided 7"}, {700, "undecided 1; undecided 4; undecided 7"}, {3000, "undecided 1; undecided 4; undecided 7"}},
 			never: "shared_path controller_manager grace_period planned node", open: "the new kubelets, or what their nodes share",
-			evidence: []string{"only the kubelets of node-4 and 2 more were upgraded in the ten minutes before", "journalctl -u kubelet --since"},
+			evidence: []string{"only the kubelets of node-4 and 2 more were upgraded in the ten minutes before the silences", "journalctl -u kubelet --since"},
 			advice:   "undecided 1,4,7",
 		},
 		{

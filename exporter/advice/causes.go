@@ -66,7 +66,7 @@ var causeTexts = [cause.Count]causeText{
 		happened:      "Service {name} has a selector, so the endpoints controller removed its manually managed addresses",
 		remedy:        removeSelector + "Then write the Endpoints again. The grace period and the API rate limits are not at fault.",
 		pending:       "Service {name} has a selector, so the endpoints controller will remove its manually managed addresses",
-		pendingRemedy: removeSelector + "Until then, the next sync of the Service, or a restart of the kube-controller-manager, removes them.",
+		pendingRemedy: removeSelector + "If you do not, the next sync of the Service or a restart of the kube-controller-manager removes these addresses.",
 		advice:        `remove the selector: kubectl -n {namespace} patch service {name} --type=json -p '[{"op":"remove","path":"/spec/selector"}]'`,
 		why: "the endpoints controller owns the Endpoints of a Service with a selector: " +
 			"at its next sync it replaces manually managed addresses with the pods that match, and no pod matches.",
@@ -150,10 +150,10 @@ func (a Affected) Remedy() string {
 	case a.Contested:
 		return a.fill("Let only one of the two writers manage the addresses of Service {name}, and stop the other: the evidence names both.")
 	case a.Withdrawn:
-		return a.fill("Find out who edits the Endpoints of Service {name}: the evidence names the field manager, and the audit log the user. The endpoints controller writes them again when a pod or " +
+		return a.fill("Find out who edits the Endpoints of Service {name}: the evidence names the field manager, and the audit log names the user. The endpoints controller writes them again when a pod or " +
 			"the Service changes, or if you delete them. To take a pod out of rotation, change its labels or set one of its readiness gates to False.")
 	case a.Gone:
-		return "No action is needed, unless the addresses come back. Then find out who writes them: the evidence of the incident names the object and its manager. " + knownManager
+		return "No action is needed, unless the addresses come back. In that case, find out who writes them: the evidence of the incident names the object and its manager. " + knownManager
 	case a.Pending && text.pendingRemedy != "":
 		return a.fill(text.pendingRemedy)
 	case a.Cause == cause.InPlaceUpdate:

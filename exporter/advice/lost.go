@@ -113,7 +113,7 @@ func (n LostNodes) set(to time.Duration) string {
 	s := fmt.Sprintf(" Until then, set the kube-controller-manager's --node-monitor-grace-period to %s. It is currently %s", phrase.Duration(to), phrase.Duration(n.Grace.Period))
 	switch {
 	case n.EndUnseen && n.Grace.Longest > 0:
-		s += fmt.Sprintf(", and the longest interval that kubeflap saw end was %s", phrase.Duration(n.Grace.Longest))
+		s += fmt.Sprintf(", and the longest interval whose end kubeflap saw was %s", phrase.Duration(n.Grace.Longest))
 	case n.EndUnseen:
 	case n.Longest > 0 && n.Longest < n.Grace.Longest:
 		s += fmt.Sprintf(", and the longest interval was %s (%s on other nodes)", phrase.Duration(n.Longest), phrase.Duration(n.Grace.Longest))

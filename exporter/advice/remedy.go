@@ -68,8 +68,8 @@ func UpgradedRemedy(nodes string) string {
 
 // NotMarkedRemedy returns the remedy for silent nodes that the node controller leaves Ready.
 func NotMarkedRemedy(nodes string, managed bool) string {
-	const out = "Until then, their pods stay in their Services. To remove them, run kubectl drain %s --force --ignore-daemonsets or, once the machines are off, set the taint node.kubernetes.io/out-of-service."
-	look := "Check the kube-controller-manager: errors of its watch of Leases in the log, its permission to get Leases in kube-node-lease, and its leader (kubectl -n kube-system get lease kube-controller-manager). From v1.37 it logs \"Skipping\" for each node that it leaves Ready because its copy of the Lease may be outdated. A restart opens a new watch. "
+	const out = "Until the node controller sets these nodes to Unknown, their pods stay in their Services. To remove the pods, run kubectl drain %s --force --ignore-daemonsets or, once the machines are off, set the taint node.kubernetes.io/out-of-service."
+	look := "Check the kube-controller-manager: errors of its watch of Leases in the log, its permission to get Leases in kube-node-lease, and its leader (kubectl -n kube-system get lease kube-controller-manager). From v1.37 it logs \"Skipping\" for each node that it leaves Ready because its copy of the Lease may be outdated. If the watch of Leases is stuck, restart the kube-controller-manager to open a new one. "
 	if managed {
 		look = "Your provider runs the kube-controller-manager, which leaves silent nodes Ready: open a case with the times of this incident. "
 	}

@@ -55,7 +55,7 @@ func windowRemedy(windows []Window) string {
 	var all []string
 	if i := hidingWindow(windows, misled); i > 0 {
 		length := phrase.Duration(windows[i].Length)
-		all = append(all, fmt.Sprintf("If you cannot add a gate, set %s of the kube-controller-manager to %s, or let the clients batch endpoint updates for %[2]s. These addresses then leave in one update.", batchPeriods, length))
+		all = append(all, fmt.Sprintf("If you cannot add a gate, set %s of the kube-controller-manager to %s, or let the clients batch endpoint updates for %[2]s. These addresses are then removed in one update.", batchPeriods, length))
 	} else {
 		all = append(all, fmt.Sprintf("Batching for up to %s, by %s or in the clients, is no substitute for the gate.",
 			phrase.Duration(windows[len(windows)-1].Length), batchPeriods))
@@ -124,5 +124,5 @@ func windowAdvice(windows []Window) string {
 	if i < 0 {
 		return fmt.Sprintf("; batching updates for %s does not hide the %s", windows[len(windows)-1].Length, hidden)
 	}
-	return fmt.Sprintf("; until then, set %s of the kube-controller-manager to %s; only if you cannot, let the clients of the Endpoints batch updates for %s; that would have hidden the %s", batchPeriods, windows[i].Length, windows[i].Length, hidden)
+	return fmt.Sprintf("; until then, set %s of the kube-controller-manager to %s; only if you cannot set these flags, let the clients of the Endpoints batch updates for %s; either would have hidden the %s", batchPeriods, windows[i].Length, windows[i].Length, hidden)
 }

@@ -47,19 +47,19 @@ func lacksOf(in *Input) (lacks []string) {
 		lacks = append(lacks, "the recording is damaged and could only be read until "+moment(in.Answer.AsOf)+" UTC")
 	}
 	if c.Since != nil && !in.From.IsZero() && c.Since.Sub(in.From) > tolerance {
-		lacks = append(lacks, "it began to watch at "+moment(*c.Since)+" UTC and saw nothing before")
+		lacks = append(lacks, "kubeflap began to watch at "+moment(*c.Since)+" UTC and saw nothing before")
 	}
 	if in.To.Sub(in.Answer.AsOf) > tolerance {
-		lacks = append(lacks, "it saw nothing after "+moment(in.Answer.AsOf)+" UTC")
+		lacks = append(lacks, "kubeflap saw nothing after "+moment(in.Answer.AsOf)+" UTC")
 	}
 	if n := len(gaps(in)); n > 0 {
-		lacks = append(lacks, phrase.Count(n, "gap", "gaps")+" in which it did not watch some resources (listed below)")
+		lacks = append(lacks, phrase.Count(n, "gap", "gaps")+" in which kubeflap did not watch some resources (listed below)")
 	}
 	if c.GapsLeftOut > 0 {
 		lacks = append(lacks, phrase.Count(c.GapsLeftOut, "older gap was", "older gaps were")+" not kept")
 	}
 	if until := c.IncidentsDroppedUntil; until != nil && !in.From.After(*until) {
-		lacks = append(lacks, phrase.Count(c.IncidentsDropped, "older incident was", "older incidents were")+" dropped (--incidents.size), which lasted until "+moment(*until)+" UTC at the latest")
+		lacks = append(lacks, phrase.Count(c.IncidentsDropped, "older incident that lasted until "+moment(*until)+" UTC at the latest was", "older incidents that lasted until "+moment(*until)+" UTC at the latest were")+" dropped (--incidents.size)")
 	}
 	return lacks
 }

@@ -31,24 +31,24 @@ func TestTheReportSaysWhetherItLooked(t *testing.T) {
 		want     string
 	}{
 		{"whole", at(0), at(60), api.Coverage{Since: m[0]}, "kubeflap watched all resources for the whole period."},
-		{"begins too early", at(-100), at(60), api.Coverage{Since: m[0]}, "it began to watch at 2026-03-01 12:00:00.0 UTC and saw nothing before. Incidents may be missing."},
-		{"ends too late", at(0), at(100), api.Coverage{Since: m[0]}, "it saw nothing after 2026-03-01 12:01:00.0 UTC"},
-		{"blind", at(0), at(60), api.Coverage{Since: m[0], Gaps: []api.Gap{gap}}, "1 gap in which it did not watch some resources (listed below). Incidents may be missing."},
+		{"begins too early", at(-100), at(60), api.Coverage{Since: m[0]}, "kubeflap began to watch at 2026-03-01 12:00:00.0 UTC and saw nothing before. Incidents may be missing."},
+		{"ends too late", at(0), at(100), api.Coverage{Since: m[0]}, "kubeflap saw nothing after 2026-03-01 12:01:00.0 UTC"},
+		{"blind", at(0), at(60), api.Coverage{Since: m[0], Gaps: []api.Gap{gap}}, "1 gap in which kubeflap did not watch some resources (listed below). Incidents may be missing."},
 		{"blind at another time", at(30), at(60), api.Coverage{Since: m[0], Gaps: []api.Gap{gap}}, "kubeflap watched all resources for the whole period."},
 		{"gaps were dropped", at(0), at(60), api.Coverage{Since: m[0], GapsLeftOut: 3}, "3 older gaps were not kept"},
 		{
 			"incidents were dropped", at(0), at(60),
 			api.Coverage{Since: m[0], IncidentsDropped: 3, IncidentsDroppedUntil: m[1]},
-			"3 older incidents were dropped (--incidents.size), which lasted until 2026-03-01 12:00:20.0 UTC at the latest. Incidents may be missing.",
+			"3 older incidents that lasted until 2026-03-01 12:00:20.0 UTC at the latest were dropped (--incidents.size). Incidents may be missing.",
 		},
 		{"incidents of another time were dropped", at(30), at(60), api.Coverage{Since: m[0], IncidentsDropped: 3, IncidentsDroppedUntil: m[1]}, "for the whole period."},
 		{"all that it remembers", time.Time{}, at(60), api.Coverage{Since: m[0]}, "kubeflap has watched all resources since 2026-03-01 12:00:00.0 UTC."},
 		{"an older kubeflap", at(0), at(60), api.Coverage{}, "It is unknown whether kubeflap watched for the whole period, so incidents may be missing."},
-		{"an older kubeflap that is blind", at(0), at(60), api.Coverage{NotWatched: []api.NotWatched{{Resource: "pods", Since: m[2], Reason: "timeout"}}}, "1 gap in which it did not watch"},
+		{"an older kubeflap that is blind", at(0), at(60), api.Coverage{NotWatched: []api.NotWatched{{Resource: "pods", Since: m[2], Reason: "timeout"}}}, "1 gap in which kubeflap did not watch"},
 		{
 			"what is not watched now is one gap", at(0), at(60),
 			api.Coverage{Since: m[0], NotWatched: []api.NotWatched{{Resource: "pods", Since: m[2]}}, Gaps: []api.Gap{{Resources: []string{"pods"}, From: at(50)}}},
-			"1 gap in which it did not watch",
+			"1 gap in which kubeflap did not watch",
 		},
 		{"it became blind afterwards", at(0), at(40), api.Coverage{Since: m[0], NotWatched: []api.NotWatched{{Resource: "pods", Since: m[2]}}}, "for the whole period."},
 	} {

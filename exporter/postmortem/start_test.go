@@ -228,9 +228,9 @@ func TestAPeriodThatBeginsInsideAnOutage(t *testing.T) {
 		"the node":             {start: down, filter: Filter{Node: "node-5"}, incidents: incidents, has: []string{"node-5 (until the end)", noneLost}, not: []string{none, "shop/single"}},
 		"another node":         {start: down, filter: Filter{Node: "node-1"}, incidents: incidents, has: []string{noneLost}, not: []string{none, "node-5 ("}},
 		"healthy":              {start: &Start{Time: at(0)}, incidents: incidents, has: []string{none}, not: []string{"At the start", "unknown whether"}},
-		"addresses not listed": {start: &Start{Time: at(0), ServicesUnknown: true}, incidents: incidents, has: []string{noneLost, "It is unknown whether a Service had none since before the recording began."}, not: []string{none}},
-		"nodes not listed":     {start: &Start{Time: at(0), NodesUnknown: true}, incidents: incidents, has: []string{none, "It is unknown whether a node was not Ready since before the recording began."}},
-		"a running kubeflap":   {incidents: incidents, has: []string{noneLost, "It is unknown whether a Service had none since before kubeflap began to watch."}, not: []string{none}},
+		"addresses not listed": {start: &Start{Time: at(0), ServicesUnknown: true}, incidents: incidents, has: []string{noneLost, "It is unknown whether a Service already had no ready address when the recording began."}, not: []string{none}},
+		"nodes not listed":     {start: &Start{Time: at(0), NodesUnknown: true}, incidents: incidents, has: []string{none, "It is unknown whether a node was already not Ready when the recording began."}},
+		"a running kubeflap":   {incidents: incidents, has: []string{noneLost, "It is unknown whether a Service already had no ready address when kubeflap began to watch."}, not: []string{none}},
 		"damaged": {
 			start: &Start{Time: at(0)}, damage: "cut short", incidents: incidents,
 			has: []string{"As far as kubeflap saw, no Service was without a ready address.", "the recording is damaged and could only be read until 2026-03-01 12:03:20.0 UTC. Incidents may be missing."},

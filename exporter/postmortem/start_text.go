@@ -81,10 +81,10 @@ func withoutText(in *Input) (all []string) {
 		all = append(all, no+" was without a ready address.")
 	}
 	if since != "" {
-		all = append(all, no+" lost its last ready address. It is unknown whether a Service had none since before "+since+".")
+		all = append(all, no+" lost its last ready address. It is unknown whether a Service already had no ready address when "+since+".")
 	}
 	if in.Start != nil && in.Start.NodesUnknown {
-		all = append(all, "It is unknown whether a node was not Ready since before the recording began.")
+		all = append(all, "It is unknown whether a node was already not Ready when the recording began.")
 	}
 	return all
 }

@@ -34,7 +34,7 @@ func whatIfOf(in *Input) (w whatIf) {
 		w.Notes = append(w.Notes, knee+" The table shows effects, not causes. First follow the remedy of each incident.")
 		if in.Advice != nil && in.Advice.Heartbeats.Recommended > 0 {
 			w.Notes = append(w.Notes, "The knee fits the silences in this recording. The recommended grace period, "+seconds(in.Advice.Heartbeats.Recommended)+
-				", also leaves a margin for silences that it does not contain.")
+				", also leaves a margin for silences that the recording does not contain.")
 		}
 	}
 	w.Notes = append(w.Notes, "The table counts all nodes and Services from "+span+", including those without an incident. "+answer.Note)

@@ -50,8 +50,8 @@ type format struct {
 }
 
 var (
-	errNoSeen   = errors.New("seen is missing")
-	errNoObject = errors.New("object is missing")
+	errNoSeen   = errors.New(`the field "seen" is missing`)
+	errNoObject = errors.New(`the field "object" is missing`)
 	errTooLong  = fmt.Errorf("the line is longer than %d MiB", maxLine>>20)
 )
 
@@ -137,7 +137,7 @@ func check(ev event.Event) error {
 
 func checkObject(object event.Object) error {
 	if object.Kind() != event.KindCluster && object.Metadata().Name == "" {
-		return errors.New("name of the object is missing")
+		return errors.New("the object has no name")
 	}
 	return nil
 }
@@ -175,9 +175,9 @@ func decodeAny(text []byte) (event.Event, error) {
 	}
 	switch {
 	case l.Kind == 0:
-		return event.Event{}, errors.New("kind is missing")
+		return event.Event{}, errors.New(`the field "kind" is missing`)
 	case l.Type == 0:
-		return event.Event{}, errors.New("type is missing")
+		return event.Event{}, errors.New(`the field "type" is missing`)
 	}
 	ev := event.Event{Seen: l.Seen.UTC(), Kind: l.Kind, Type: l.Type, Reason: l.Reason}
 	if !l.Type.HasObject() {

@@ -19,7 +19,7 @@ func (s *span) admit(seen time.Time) error {
 		s.first = seen
 	}
 	if seen.Sub(s.first) > maxSpan {
-		return fmt.Errorf("seen is %s, more than 10 years after the first event, at %s", stamp(seen), stamp(s.first))
+		return fmt.Errorf(`the field "seen" is %s, more than 10 years after the first event (%s)`, stamp(seen), stamp(s.first))
 	}
 	return nil
 }
@@ -30,7 +30,7 @@ func checkSeen(seen time.Time) error {
 	case seen.IsZero():
 		return errNoSeen
 	case seen.Unix() < 0 || seen.UTC().Year() >= 2200:
-		return fmt.Errorf("seen is %s, which is not between 1970 and 2200", stamp(seen))
+		return fmt.Errorf(`the field "seen" is %s, which is not between 1970 and 2200`, stamp(seen))
 	}
 	return nil
 }

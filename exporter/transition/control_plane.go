@@ -32,7 +32,7 @@ func (LeaderChanged) Fields() Fields { return Fields{} }
 
 func (x LeaderChanged) String() string {
 	if x.To == "" {
-		return "the leading kube-controller-manager released its Lease"
+		return "the leader of the kube-controller-manager released its Lease"
 	}
 	return "new leader of the kube-controller-manager: " + x.To
 }

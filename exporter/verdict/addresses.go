@@ -39,7 +39,7 @@ var addressVerdicts = []Verdict{Planned, EndpointsController, ForeignWriter, Ser
 // OfAddresses returns the decision about an incident of a workload or a Service.
 func OfAddresses(f *AddressLoss) Decision {
 	if f.Cause == cause.Unknown {
-		d := Decision{Command: "kubectl get events -A --field-selector reason!=Pulled; kubectl get endpointslices -o yaml shows who wrote them last"}
+		d := Decision{Command: "kubectl get events -A --field-selector reason!=Pulled; kubectl get endpointslices -o yaml shows who last wrote each slice"}
 		for _, v := range addressVerdicts {
 			d.Considered = append(d.Considered, Considered{v, Unknown, "no event explains the loss"})
 		}

@@ -111,7 +111,7 @@ func (f *NodeLoss) lastBegan() (last time.Time) {
 // leaderText describes the state of the kube-controller-manager that is the leader during the silences.
 func (f *NodeLoss) leaderText() string {
 	if f.found() > 0 {
-		return "; the state of its leader is unknown, because " + notWatched
+		return "; the state of the kube-controller-manager's leader is unknown, because " + notWatched
 	}
 	from, to := f.span()
 	c := &f.ControlPlane
@@ -121,18 +121,18 @@ func (f *NodeLoss) leaderText() string {
 			if end.IsZero() {
 				end = f.Now
 			}
-			return "; its leader did not renew its Lease for " + phrase.Duration(end.Sub(s.since))
+			return "; the kube-controller-manager's leader did not renew its Lease for " + phrase.Duration(end.Sub(s.since))
 		}
 	}
 	for _, t := range c.changes {
 		if !t.Before(from) && !t.After(to) {
-			return "; its leader changed at " + t.UTC().Format(time.TimeOnly)
+			return "; the kube-controller-manager's leader changed at " + t.UTC().Format(time.TimeOnly)
 		}
 	}
 	if !c.AsOf.Leader {
-		return "; its leader is unknown, because kubeflap cannot see its Lease in kube-system"
+		return "; the kube-controller-manager's leader is unknown, because kubeflap cannot see its Lease in kube-system"
 	}
-	return "; its leader renewed its Lease on time"
+	return "; the kube-controller-manager's leader renewed its Lease on time"
 }
 
 // leader and serverPrefix identify Leases in kube-system (event.LeaseControllerManager, event.LeaseAPIServerPrefix).
@@ -173,7 +173,7 @@ func (f *NodeLoss) pathText() string {
 	text := ""
 	switch n := known.APIServers; {
 	case f.found() == len(f.Silences):
-		text = "; the component is unknown, because " + notWatched
+		text = "; the faulty component is unknown, because " + notWatched
 	case len(names) > 0 && len(names) < n:
 		text = fmt.Sprintf("; the API server on %s stopped renewing its Lease at %s, and the other %s did not", strings.Join(names, ", "),
 			at.UTC().Format(time.TimeOnly), phrase.Count(n-len(names), "API server", "API servers"))
@@ -182,7 +182,7 @@ func (f *NodeLoss) pathText() string {
 	case len(names) > 0:
 		text = "; all API servers stopped renewing their Leases, too, which points to etcd"
 	case known.Shown.IsZero() || n == 0 && !known.Leader:
-		text = "; the API server is unknown, because kubeflap cannot see API server Leases in kube-system"
+		text = "; the state of the API server is unknown, because kubeflap cannot see API server Leases in kube-system"
 	case known.Time.Sub(known.Shown) > aroundBegin:
 		text = "; no control-plane Lease was renewed either, which points to etcd or to the API server that kubeflap uses"
 	case n > 0 && known.Shown.Sub(f.lastBegan()) > f.Interval:

@@ -22,19 +22,19 @@ func controllerManager(f *NodeLoss) (Answer, string) {
 			phrase.Count(notMarked, "node was", "nodes were"), f.graceText()) + f.leaderText()
 	case inTime > 0 && silent > 0:
 		// The node controller reacted late, but that does not explain why these nodes fell silent.
-		return Unknown, fmt.Sprintf("the node controller marked %s after the heartbeats had returned, but %s silent for longer than the grace period",
+		return Unknown, fmt.Sprintf("the node controller set %s to Unknown after the heartbeats had returned, but %s silent for longer than the grace period",
 			phrase.Count(inTime, "node", "nodes"), phrase.Count(silent, "node was", "nodes were"))
 	case inTime > 0:
-		return Yes, fmt.Sprintf("the node controller marked %s although the newest heartbeat was younger than the grace period", phrase.Count(inTime, "node", "nodes")) + f.leaderText()
+		return Yes, fmt.Sprintf("the node controller set %s to Unknown although the newest heartbeat was younger than the grace period", phrase.Count(inTime, "node", "nodes")) + f.leaderText()
 	case perhaps > 0:
 		return Unknown, fmt.Sprintf("%s still Ready after the grace period%s: the node controller has not reacted, or a new leader gives each node a fresh grace period, "+
 			"or the cluster has a longer grace period", phrase.Count(perhaps, "silent node is", "silent nodes are"), f.graceText())
 	case f.unseen() > 0:
 		return Unknown, unseenText
 	case ageUnknown > 0:
-		return Unknown, "it is unknown how old the newest heartbeat was when the node was marked" + f.leaderText()
+		return Unknown, "it is unknown how old the newest heartbeat was when the node turned Unknown" + f.leaderText()
 	}
-	return No, "the node controller marked no node whose heartbeats were on time"
+	return No, "no node turned Unknown while its heartbeats were on time"
 }
 
 func (f *NodeLoss) graceText() string {

@@ -8,7 +8,7 @@ import (
 )
 
 // notWatched explains facts that are unknown because they precede kubeflap's start.
-const notWatched = "kubeflap did not watch yet"
+const notWatched = "kubeflap was not watching yet"
 
 // found returns the number of silences that began before kubeflap started watching.
 func (f *NodeLoss) found() int { return f.each(func(s *Silence) bool { return s.Found.Is }) }
@@ -40,7 +40,7 @@ func (f *NodeLoss) perhaps() string {
 func (f *NodeLoss) othersSent(others int) string {
 	text := "the other " + phrase.Count(others, "node", "nodes")
 	if f.found() > 0 {
-		return text + " send their heartbeats, and none of them turned Ready soon after it fell silent"
+		return text + " send their heartbeats, and none of them turned Ready soon after the silence began"
 	}
 	return text + " sent their heartbeats on time"
 }
@@ -50,14 +50,14 @@ func (f *NodeLoss) othersSent(others int) string {
 func (f *NodeLoss) maybeShared() string {
 	for _, s := range f.Silences {
 		if other := f.backUnseen(s); other != "" {
-			return other + " turned Unknown and back while kubeflap's own watch was broken, so it is unknown whether it was lost together with " + s.Node
+			return other + " turned Unknown and then Ready again while kubeflap's own watch was broken, so it is unknown whether " + other + " and " + s.Node + " were lost together"
 		}
 		switch other := f.markedWith(s); {
 		case s.Found.Returned > 0:
 			return fmt.Sprintf("%s turned Ready after %s fell silent, but it is unknown whether they were lost together, because "+notWatched,
 				phrase.Count(s.Found.Returned, "other node", "other nodes"), s.Node)
 		case other != "":
-			return s.Node + " and " + other + " turned Unknown together, but fell silent at different times by their own clocks. It is unknown whether they were lost together, because " + notWatched
+			return s.Node + " and " + other + " turned Unknown together, but according to their own clocks, they fell silent at different times. It is unknown whether they were lost together, because " + notWatched
 		}
 	}
 	return ""

@@ -24,7 +24,7 @@ func commonText(silent []*Silence, nodes int) string {
 	case several != "":
 		return "; they are the only nodes with " + several
 	case best != nil:
-		return fmt.Sprintf("; all have %s=%s, as %d nodes do", best.Key, best.Value, best.Nodes)
+		return fmt.Sprintf("; all have %s=%s, which %d nodes have in total", best.Key, best.Value, best.Nodes)
 	case silent[0].Labels != nil:
 		return "; no label distinguishes them from the others"
 	}

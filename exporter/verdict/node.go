@@ -25,7 +25,7 @@ func oneNode(f *NodeLoss) (Answer, string) {
 		return Unknown, why
 	}
 	if len(f.Silences) == 0 {
-		return Yes, "its kubelet reported not ready, or restarted"
+		return Yes, "the kubelet reported the node as not ready, or restarted"
 	}
 	if holds, why := f.oneOfSeveral(); why != "" {
 		return holds, why

@@ -164,7 +164,7 @@ func OfNodes(f *NodeLoss) Decision {
 		return d
 	}
 	if d.Verdict == Undecided && f.unseen() > 0 {
-		d.Command = "kubectl -n kube-node-lease get leases shows when each node last renewed; grant kubeflap get, list and watch on Leases"
+		d.Command = "kubectl -n kube-node-lease get leases shows when each node last renewed its Lease; grant kubeflap get, list and watch on Leases"
 		return d
 	}
 	if i := slices.IndexFunc(f.Silences, func(s *Silence) bool { return s.Again == transition.MachineUnclear }); d.Verdict == Undecided && i >= 0 {
@@ -196,7 +196,7 @@ func (f *NodeLoss) blindText() string {
 	if f.each(func(s *Silence) bool { return s.Found.InDoubt }) > 0 {
 		return "the last heartbeat is too recent to explain the status Unknown: the node had returned, the node controller was wrong, or the clocks differ; " + notWatched
 	}
-	return "kubeflap's own watch was broken at that time, so this proves nothing"
+	return "kubeflap's own watch was broken at that time, so the missing heartbeats prove nothing"
 }
 
 // unseen returns the number of silences of nodes whose heartbeats kubeflap cannot see. unseenText explains the reason.

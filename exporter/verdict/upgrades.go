@@ -48,7 +48,7 @@ func (f *NodeLoss) upgradedTogether(silent []*Silence) string {
 	case others > len(silent):
 		return ""
 	case others <= 0:
-		return fmt.Sprintf("only the kubelets of %s were upgraded in the ten minutes before", nodesText(silent))
+		return fmt.Sprintf("only the kubelets of %s were upgraded in the ten minutes before the silences", nodesText(silent))
 	}
-	return fmt.Sprintf("the kubelets of %s were upgraded in the ten minutes before, and only %s", nodesText(silent), phrase.Count(others, "other kubelet", "other kubelets"))
+	return fmt.Sprintf("the kubelets of %s were upgraded in the ten minutes before the silences, and only %s", nodesText(silent), phrase.Count(others, "other kubelet was", "other kubelets were"))
 }

@@ -29,7 +29,7 @@ func TestKubeletsThatWereUpgradedRightBefore(t *testing.T) {
 		want    Verdict
 		because string
 	}{
-		{"exactly the silent nodes", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...)}, Undecided, "only the kubelets of node-1 and 2 more were upgraded in the ten minutes before"},
+		{"exactly the silent nodes", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...)}, Undecided, "only the kubelets of node-1 and 2 more were upgraded in the ten minutes before the silences"},
 		{"and they return together", back(silent(60, 64, 69), 90), []func(*NodeLoss){upgraded(0, all[:3]...)}, Undecided, "only the kubelets of"},
 		{"the last report before the silence has the version", silent(60, 64, 69), []func(*NodeLoss){upgraded(60, "node-1"), upgraded(64, "node-2"), upgraded(69, "node-3")}, Undecided, "only the kubelets of"},
 		{"and a batch of as many before", silent(300, 304, 309), []func(*NodeLoss){upgraded(0, all[3:6]...), upgraded(240, all[:3]...)}, Undecided, "and only 3 other kubelet"},

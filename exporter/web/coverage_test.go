@@ -51,7 +51,7 @@ func TestTheEmptyPageSaysWhatWasCovered(t *testing.T) {
 		}, []string{"timeout"}},
 		{"a period without a gap", page(gapsOf(""), "?from=2026-03-01T12:10:00Z&to=2026-03-01T12:20:00Z"), []string{"<h2>No incident matches</h2>"}, []string{"May miss"}},
 		{"a period before", page(whole, "?from=2026-03-01T11:00:00Z"), []string{
-			"<h2>No incident matches, but kubeflap did not see everything</h2>", "The period begins before kubeflap watched.",
+			"<h2>No incident matches, but kubeflap did not see everything</h2>", "The period begins before kubeflap started watching.",
 		}, nil},
 	} {
 		for _, want := range test.want {

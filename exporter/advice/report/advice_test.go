@@ -237,20 +237,20 @@ func TestInPlaceUpdates(t *testing.T) {
 		{"pods without a gate get one", Namespace{InPlaceUpdates: 4, UngatedUpdates: 4}, []Service{web}, "give these pods a readiness gate"},
 		{"a gate is turned too late", Namespace{InPlaceUpdates: 4}, []Service{web}, "set their readiness gate to False before"},
 		{"restarts that no Endpoints show", Namespace{InPlaceUpdates: 4, UngatedUpdates: 4, SilentRestarts: 4}, nil, "give these pods"},
-		{"a window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 2, 0, 0)}, []Service{web}, "batch updates for 5s; that would have hidden"},
+		{"a window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 2, 0, 0)}, []Service{web}, "batch updates for 5s; either would have hidden"},
 		{"no window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 4, 3, 2)}, []Service{web}, "batching updates for 10s does not hide the bounces"},
 		{
 			"a window hides stale re-adds, and the controllers' batching comes first",
 			Namespace{InPlaceUpdates: 4, Windows: []advice.Window{{Length: 0, Bounces: 0, StaleReadds: 3}, {Length: 2 * s, Bounces: 0, StaleReadds: 2}, {Length: 5 * s, Bounces: 0, StaleReadds: 0}}},
 			[]Service{web},
-			"--endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 5s; only if you cannot, " +
-				"let the clients of the Endpoints batch updates for 5s; that would have hidden the stale re-adds",
+			"--endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 5s; only if you cannot set these flags, " +
+				"let the clients of the Endpoints batch updates for 5s; either would have hidden the stale re-adds",
 		},
 		{
 			"a shorter window that hides them by chance is not recommended",
 			Namespace{InPlaceUpdates: 4, Windows: []advice.Window{{Length: 0, Bounces: 0, StaleReadds: 0}, {Length: 2 * s, Bounces: 0, StaleReadds: 2}, {Length: 5 * s, Bounces: 1, StaleReadds: 0}, {Length: 10 * s, Bounces: 0, StaleReadds: 0}}},
 			[]Service{web},
-			"batch updates for 10s; that would have hidden the bounces and stale re-adds",
+			"batch updates for 10s; either would have hidden the bounces and stale re-adds",
 		},
 		{"updates that a gate hid", Namespace{InPlaceUpdates: 4}, nil, ""},
 		{"losses in another namespace", Namespace{InPlaceUpdates: 4}, []Service{{Namespace: "other", Name: "x", InPlaceLosses: 1}}, ""},

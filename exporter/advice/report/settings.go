@@ -53,7 +53,7 @@ var flagAdvices = []flagAdvice{
 		name: "kube-api-burst", assumed: "30 by default", advice: "set 30 or more",
 		differs: func(v float64, _ *heartbeats) bool { return v > 0 && v < 30 },
 		why: func(_ float64, _ *heartbeats) string {
-			return "writes beyond the burst wait for --kube-api-qps: the pods of a lost node are marked one by one, and their addresses are removed one by one."
+			return "writes beyond the burst wait for --kube-api-qps: the pods of a lost node are marked not ready one by one, and their addresses are removed one by one."
 		},
 	},
 	{

@@ -71,7 +71,7 @@ func TestTheControlPlaneSaysWhichPartOfThePathItIs(t *testing.T) {
 		}, 500, "1 shared_path", "the only API server stopped renewing its Lease, too, which points to etcd or to that API server", ""},
 		{"kubeflap may not see the Leases", func() *cluster {
 			return newCluster(9, 40).silence(300, far, 1, 4, 7)
-		}, 420, "1 shared_path", "the API server is unknown, because kubeflap cannot see API server Leases in kube-system", ""},
+		}, 420, "1 shared_path", "the state of the API server is unknown, because kubeflap cannot see API server Leases in kube-system", ""},
 		{"direct reads say that etcd is not ready", func() *cluster {
 			return newCluster(9, 40).silence(300, 370, all...).reads(322, 370, event.Answered, event.ReasonEtcdNotReady)
 		}, 500, "1 shared_path", "the API server could not read Leases (etcd not ready)", "etcd not ready"},
@@ -85,16 +85,16 @@ func TestTheControlPlaneSaysWhichPartOfThePathItIs(t *testing.T) {
 			c := newCluster(9, 40).apiServers(1).leads(0, "a").marks(300, 1, 2, 3)
 			c.leaderStops = [2]float64{270, 298}
 			return c
-		}, 400, "1 controller_manager", "its leader did not renew its Lease for 30s", ""},
+		}, 400, "1 controller_manager", "the kube-controller-manager's leader did not renew its Lease for 30s", ""},
 		{"the node controller marks in time, and its leader is another one", func() *cluster {
 			return newCluster(9, 40).leads(0, "a").leads(298, "b").marks(300, 1, 2, 3)
-		}, 400, "1 controller_manager", "its leader changed at 12:04:58", ""},
+		}, 400, "1 controller_manager", "the kube-controller-manager's leader changed at 12:04:58", ""},
 		{"the node controller marks in time, and its leader is well", func() *cluster {
 			return newCluster(9, 40).leads(0, "a").marks(300, 1, 2, 3)
-		}, 400, "1 controller_manager", "its leader renewed its Lease on time", ""},
+		}, 400, "1 controller_manager", "the kube-controller-manager's leader renewed its Lease on time", ""},
 		{"the node controller marks in time, and its leader cannot be seen", func() *cluster {
 			return newCluster(9, 40).marks(300, 1, 2, 3)
-		}, 400, "1 controller_manager", "its leader is unknown", ""},
+		}, 400, "1 controller_manager", "the kube-controller-manager's leader is unknown", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all := c.story().runs(c.until)

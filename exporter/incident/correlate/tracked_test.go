@@ -384,7 +384,7 @@ func TestAForeignAddressBesideASelectorIsAnIncident(t *testing.T) {
 			equal(t, "summary", x.Summary,
 				"Service shop/web has a selector, and addresses that neither Kubernetes nor a known manager wrote; no Service lost a ready address.")
 			equal(t, "evidence", x.Evidence[0].Text,
-				"shop/web has a selector, and 1 address in EndpointSlice web-extra (managed by someone.example.com), which neither Kubernetes nor a known manager wrote")
+				"shop/web has a selector, but neither Kubernetes nor a known manager wrote 1 address in EndpointSlice web-extra (managed by someone.example.com)")
 			names := func(text string) bool {
 				return strings.Contains(text, "EndpointSlice web-extra (managed by someone.example.com)")
 			}

@@ -32,7 +32,7 @@ func TestStoriesOfClustersWithoutLeases(t *testing.T) {
 		}, "1 shared_path", "3 of 9 nodes fell silent"},
 		{"reports each 10 s, and the node controller marks three nodes in time", func() []incident.Incident {
 			return newClusterWith(9, 40, event.ReasonAbsent, 10).marks(600, 1, 2, 3).runs(700)
-		}, "1 controller_manager", "marked 3 nodes"},
+		}, "1 controller_manager", "set 3 nodes to Unknown"},
 		{"reports each 10 s, and nobody may see the Lease of the node that dies", func() []incident.Incident {
 			return newClusterWith(9, 40, event.ReasonForbidden, 10).silence(600, 660, 2).runs(800)
 		}, "1 node", "other 8 nodes"},

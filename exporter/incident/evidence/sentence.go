@@ -53,7 +53,7 @@ func (e *Entry) nodeSentence() string {
 	case NodeNotMarked:
 		return fmt.Sprintf("%s: no heartbeat for %s, but the node controller has not set Ready to Unknown", e.nodes(), d)
 	case NodeWasUnknown:
-		return e.nodes() + ": Ready turned Unknown and back while the watch was broken"
+		return e.nodes() + ": Ready turned Unknown and then True again while the watch was broken"
 	case HeartbeatSeen:
 		if e.Duration == 0 {
 			return e.nodes() + ": heartbeats resumed"
@@ -83,9 +83,9 @@ func (e *Entry) nodeSentence() string {
 func (e *Entry) before() string {
 	switch e.Kind {
 	case HeartbeatBefore:
-		return "last heartbeat before kubeflap started, by the node's own clock"
+		return "last heartbeat before kubeflap started (time from the node's own clock)"
 	case UnknownBefore:
-		return "the node controller had turned Ready to Unknown, by its own clock"
+		return "the node controller had set Ready to Unknown before kubeflap started (time from the node controller's clock)"
 	}
 	return "already lost when kubeflap started"
 }
@@ -123,7 +123,7 @@ func (e *Entry) podSentence() string {
 	case EvictedUnknown:
 		return pods + e.evicted("turned Unknown")
 	case EvictedNotReady:
-		return pods + e.evicted("reported not ready")
+		return pods + e.evicted("reported Ready=False")
 	case PodUpdated:
 		return pods + ": image changed in place while Ready was still True"
 	case PodRestarted:
@@ -184,7 +184,7 @@ func (e *Entry) serviceSentence() string {
 func (e *Entry) writersSentence(s string) string {
 	switch e.Kind {
 	case ForeignAddresses:
-		return fmt.Sprintf("%s has a selector, and %s in %s, which neither Kubernetes nor a known manager wrote%s",
+		return fmt.Sprintf("%s has a selector, but neither Kubernetes nor a known manager wrote %s in %s%s",
 			s, phrase.Count(e.Number, "address", "addresses"), e.Name, phrase.Times(e.count))
 	case ForeignEnded:
 		return s + ": no more foreign addresses in " + e.Name + phrase.Times(e.count)

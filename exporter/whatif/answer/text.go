@@ -30,7 +30,7 @@ func writeRecorded(out io.Writer, a Answer) {
 		phrase.Count(r.NodesUnknown, "transition", "transitions"), r.NodesBack, phrase.Count(r.AddressesLost, "address", "addresses"),
 		phrase.Count(r.Outages, "outage", "outages"), number(r.OutageSeconds), phrase.Count(r.Evictions, "eviction", "evictions"))
 	if c := a.Check; c != nil && c.Right+c.Wrong+c.TooClose+c.Unknown > 0 {
-		fmt.Fprintf(out, "  Model check at these settings: %d of %d silences right, %d too close to predict, %d unknown.\n",
+		fmt.Fprintf(out, "  Model check: %d of %d silences predicted correctly, %d too close to predict, %d unknown.\n",
 			c.Right, c.Right+c.Wrong, c.TooClose, c.Unknown)
 	}
 }
