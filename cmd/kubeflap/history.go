@@ -57,6 +57,8 @@ type history struct {
 	reported map[string]bool
 	// interrupted is set when the ongoing incidents of the previous process have been saved as interrupted.
 	interrupted bool
+	// unread is the time until which incidents are missing because the file could not be read, or zero.
+	unread time.Time
 }
 
 // openHistory reads the incidents of earlier processes. If the file cannot be read, kubeflap runs without these
@@ -76,10 +78,12 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 			stopped = t
 		}
 	}
-	return &history{
+	h := &history{
 		Archive: archive.New(saved, stopped), journal: file, size: size, logger: logger,
 		jobs: make(chan saveJob, 64), ended: make(chan struct{}), current: current, counted: map[string]changes{}, reported: map[string]bool{},
 	}
+	h.lose(err, path, !earlier.Since.IsZero())
+	return h
 }
 
 // readCoverage reads the coverage of earlier processes. If there is none, it returns an empty State, so that the
