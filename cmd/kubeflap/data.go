@@ -48,6 +48,9 @@ func (f *dataFlags) keep(logger *slog.Logger, p *pipeline, watcher *watch.Watche
 	earlier := readCoverage(*f.dir, logger)
 	p.history = openHistory(*f.dir, settings.incidents, earlier, p.incidents, logger)
 	p.coverage = coverage.New(p.started, earlier, p.history.Stopped())
+	if p.history.journal.InUse() {
+		p.coverage.Overlap()
+	}
 	return recorder, nil
 }
 

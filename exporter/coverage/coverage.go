@@ -111,6 +111,18 @@ func New(started time.Time, earlier State, stopped time.Time) *Log {
 	return l
 }
 
+// Overlap corrects the gap at the start if the earlier process is still running: kubeflap is running, but this process does
+// not know what the other one has seen since its last save.
+func (l *Log) Overlap() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for k := range l.open {
+		if l.open[k].reason == NotRunning {
+			l.open[k].reason = NotListed
+		}
+	}
+}
+
 // Observe handles the tracker's transitions for broken and working watches. It is necessary because Update may miss
 // short breaks.
 func (l *Log) Observe(x transition.Transition) {

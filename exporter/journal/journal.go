@@ -47,7 +47,6 @@ type Journal struct {
 	rewritten int64
 	// pending holds the incidents that could not be written yet, by ID.
 	pending   map[string]archive.Saved
-	err       error
 	displaced incident.Displaced
 	// written is the number of displaced incidents in the file. It never decreases, unless the file is damaged.
 	written incident.Displaced
@@ -244,8 +243,8 @@ func (j *Journal) Save(at time.Time, incidents ...incident.Incident) error {
 		j.pending[x.ID] = archive.Saved{Time: at.UTC(), Incident: x}
 	}
 	if len(j.pending) > 0 {
-		if j.err = j.write(); j.err != nil {
-			return j.err
+		if err := j.write(); err != nil {
+			return err
 		}
 	}
 	if j.file != nil {
@@ -267,11 +266,18 @@ func LastSave(path string) time.Time {
 // lockOf returns the path of the lock file. Its modification time is the time of the last Save.
 func lockOf(path string) string { return path + ".lock" }
 
-// Err returns the error of the last Save, or nil.
-func (j *Journal) Err() error {
+// InUse reports whether another process saves its incidents in the file.
+func (j *Journal) InUse() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.err
+	if _, err := os.Stat(lockOf(j.path)); err != nil || j.file != nil {
+		return false // Nothing is written before the first Save, so the lock must not be created.
+	}
+	locked, err := j.lock.TryLock()
+	if locked {
+		_ = j.lock.Close() // the next Save locks it again
+	}
+	return err == nil && !locked
 }
 
 // Removed reports whether the file was deleted or damaged since the last call. The caller should then save all incidents again.
