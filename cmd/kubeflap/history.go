@@ -59,6 +59,8 @@ type history struct {
 	interrupted bool
 	// unread is the time until which incidents are missing because the file could not be read, or zero.
 	unread time.Time
+	// coverageErr is the error of the last attempt to save the coverage, or nil. Only run uses it.
+	coverageErr error
 }
 
 // openHistory reads the incidents of earlier processes. If the file cannot be read, kubeflap runs without these

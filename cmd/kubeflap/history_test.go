@@ -52,6 +52,9 @@ func (r *restarted) begin() {
 	earlier := readCoverage(r.dir, r.log)
 	h := openHistory(r.dir, r.size, earlier, r.pipeline.incidents, r.log)
 	r.pipeline.coverage = coverage.New(r.cluster.now, earlier, h.Stopped())
+	if h.journal.InUse() {
+		r.pipeline.coverage.Overlap()
+	}
 	r.pipeline.history = h
 	ctx, cancel := context.WithCancel(r.t.Context())
 	ended := make(chan error)
