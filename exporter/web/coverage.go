@@ -67,8 +67,8 @@ type coverageView struct {
 	// Since is empty if nothing was watched yet. Restarted is set if the history of earlier processes was kept.
 	Since     string
 	Restarted bool
-	// Before is set if the page's period begins before kubeflap started to watch.
-	Before bool
+	// Before is set if the page's period begins before kubeflap started to watch, and Future if it has not begun.
+	Before, Future bool
 	// Gaps holds the newest gaps of the period, newest first. Hidden counts the gaps that are not shown, and LeftOut
 	// those that were dropped.
 	Gaps            []gapRow
@@ -93,6 +93,7 @@ type gapRow struct{ Resources, Cluster, From, To, For, Reason, Missed string }
 func coverageViewOf(clusters []Cluster, q *query.Query, asOf time.Time) coverageView {
 	a := coverageOf(clusters, q)
 	view := coverageView{LeftOut: a.GapsLeftOut, Before: a.Since != nil && !q.From.IsZero() && q.From.Before(*a.Since)}
+	view.Future = q.From.After(asOf)
 	if a.Since != nil {
 		view.Since = moment(*a.Since)
 		view.Restarted = a.Started != nil && a.Started.After(a.Since.Add(coverage.FirstLists))

@@ -51,6 +51,9 @@ func TestTheEmptyPageSaysWhatWasCovered(t *testing.T) {
 			"<h2>No incident matches, but kubeflap did not see everything</h2>", "kubeflap was not running",
 		}, []string{"timeout"}},
 		{"a period without a gap", page(gapsOf(""), "?from=2026-03-01T12:10:00Z&to=2026-03-01T12:20:00Z"), []string{"<h2>No incident matches</h2>"}, []string{"May miss"}},
+		{"a period that has not begun", page(whole, "?from=2026-03-01T13:00:00Z"), []string{
+			"<h2>The period is in the future</h2>", "The period begins after the current time, 2026-03-01 12:01:00 UTC.",
+		}, []string{"No incident matches"}},
 		{"a period before", page(whole, "?from=2026-03-01T11:00:00Z"), []string{
 			"<h2>No incident matches, but kubeflap did not see everything</h2>", "The period begins before kubeflap watched.",
 		}, nil},
