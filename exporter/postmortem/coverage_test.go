@@ -43,11 +43,13 @@ func TestTheReportSaysWhetherItLooked(t *testing.T) {
 		},
 		{"incidents of another time were dropped", at(30), at(60), api.Coverage{Since: m[0], IncidentsDropped: 3, IncidentsDroppedUntil: m[1]}, "for the whole period."},
 		{
-			"incidents were lost", at(0), at(60), api.Coverage{Since: m[0], IncidentsLostUntil: m[1]},
+			"incidents were lost", at(0), at(60),
+			api.Coverage{Since: m[0], IncidentsLostUntil: m[1]},
 			"kubeflap has kept no incidents of this period. kubeflap did not see everything",
 		},
 		{
-			"why incidents were lost", at(0), at(60), api.Coverage{Since: m[0], IncidentsLostUntil: m[1]},
+			"why incidents were lost", at(0), at(60),
+			api.Coverage{Since: m[0], IncidentsLostUntil: m[1]},
 			"incidents until 2026-03-01 12:00:20.0 UTC were lost, because incidents.jsonl was damaged, deleted or unreadable (kubeflap report --recording on the --data.dir directory may show them). Incidents may be missing.",
 		},
 		{"incidents of another time were lost", at(30), at(60), api.Coverage{Since: m[0], IncidentsLostUntil: m[1]}, "kubeflap saw no incidents in this period, apart from expected rollouts and drains. kubeflap watched all resources for the whole period."},
