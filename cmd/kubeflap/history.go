@@ -99,7 +99,7 @@ func readCoverage(dir string, logger *slog.Logger) (earlier coverage.State) {
 		err = json.Unmarshal(text, &earlier)
 	}
 	if err != nil {
-		logger.Warn("cannot read the coverage of earlier processes", "err", err)
+		logger.Warn("cannot read the coverage of earlier processes, continuing without it", "file", filepath.Join(dir, coverageFile), "err", err)
 		return coverage.State{}
 	}
 	return earlier
