@@ -27,8 +27,17 @@ func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
 	f := &dataFlags{dir: cmd.Flag("data.dir", "Directory in which kubeflap stores events and incidents. --data.age and --data.size limit the recordings of events. If not set, kubeflap stores nothing.").PlaceHolder("DIR").String()}
 	addFlag(cmd, "data.size", "Maximum size of the recordings in --data.dir. The oldest are deleted first.", "256MiB", &f.size)
 	addFlag(cmd, "data.age", "Maximum age of the recordings in --data.dir.", "14d", &f.age)
+	cmd.Validate(func(*kingpin.CmdClause) error { return f.validate() })
 	f.anonymise = cmd.Flag("data.anonymise", "Replace names, addresses and UIDs in the recordings in --data.dir with pseudonyms. Do not share pseudonyms.key or incidents.jsonl. With pseudonyms.key, anybody can test whether a pseudonym belongs to a name. incidents.jsonl contains the real names.").Bool()
 	return f
+}
+
+// validate rejects a flag that would have no effect.
+func (f *dataFlags) validate() error {
+	if *f.anonymise && *f.dir == "" {
+		return errors.New("--data.anonymise needs --data.dir")
+	}
+	return nil
 }
 
 // keep makes a pipeline save its events and incidents in --data.dir, and predict the effects of other settings from
@@ -48,6 +57,9 @@ func (f *dataFlags) keep(logger *slog.Logger, p *pipeline, watcher *watch.Watche
 	earlier := readCoverage(*f.dir, logger)
 	p.history = openHistory(*f.dir, settings.incidents, earlier, p.incidents, logger)
 	p.coverage = coverage.New(p.started, earlier, p.history.Stopped())
+	if p.history.journal.InUse() {
+		p.coverage.Overlap()
+	}
 	return recorder, nil
 }
 

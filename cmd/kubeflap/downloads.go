@@ -96,7 +96,9 @@ func (p period) open(path string) (*recording.Reader, error) {
 	}
 	until := p.to.Time
 	if until.IsZero() {
-		until = time.Now()
+		if until = time.Now(); p.from.After(until) {
+			return nil, inFuture(p.from.Time, until)
+		}
 	}
 	if until.Before(p.from.Time) {
 		return nil, errors.New("--to is before --from")

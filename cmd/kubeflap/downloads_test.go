@@ -81,10 +81,11 @@ func TestReplayOfADirectory(t *testing.T) {
 		t.Error("--to changes nothing")
 	}
 	for want, args := range map[string][]string{
-		"nothing was recorded in this period": {"--from=2030-01-01T00:00:00Z", "--to=2030-01-02T00:00:00Z", dir},
-		"--to is before --from":               {"--from=2026-03-02T00:00:00Z", "--to=2026-03-01T00:00:00Z", dir},
-		"is not a directory":                  {"--from=2026-03-02T00:00:00Z", story},
-		"is not a time such as":               {"--from=yesterday", dir},
+		"nothing was recorded in this period":                        {"--from=2030-01-01T00:00:00Z", "--to=2030-01-02T00:00:00Z", dir},
+		"--to is before --from":                                      {"--from=2026-03-02T00:00:00Z", "--to=2026-03-01T00:00:00Z", dir},
+		"--from: 2199-03-02T00:00:00Z is in the future: it is now 2": {"--from=2199-03-02T00:00:00Z", dir},
+		"is not a directory":                                         {"--from=2026-03-02T00:00:00Z", story},
+		"is not a time such as":                                      {"--from=yesterday", dir},
 	} {
 		if status, _, errOut := kubeflap(t, append([]string{"replay", "--once"}, args...)...); status == 0 || !strings.Contains(errOut, want) {
 			t.Errorf("%v: status %d, %s\nwant %q", args, status, errOut, want)
@@ -111,6 +112,7 @@ func TestRecordingsNeedAuthentication(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
+		"--data.anonymise needs --data.dir":                                           {"--data.anonymise"},
 		"--web.enable-recordings needs --data.dir":                                    {"--web.enable-recordings"},
 		"--web.enable-recordings: a recording shows the whole cluster, so it is only": {"--web.enable-recordings", "--data.dir=" + dir},
 	} {
@@ -137,6 +139,7 @@ func TestDownloadOfARecording(t *testing.T) {
 		"?from=9&to=8":                       {400, `parameter "to" is before "from"`},
 		"?from=2030-01-01T00:00:00Z&to=2e9":  {400, "parameter to: "},
 		"?from=2025-01-01T00:00:00Z&to=1736": {400, `parameter "to" is before "from"`},
+		"?from=2199-01-01T00:00:00Z":         {400, `parameter "from" is in the future: it is now 2`},
 		"?from=1&to=2":                       {404, "nothing was recorded in this period: from 1970-01-01T00:00:01Z to 1970-01-01T00:00:02Z"},
 	} {
 		response, text, err := reader.ask(t, http.MethodGet, "http://"+address+"/api/v1/recording"+query)
@@ -158,6 +161,7 @@ func TestDownloadOfARecording(t *testing.T) {
 	if file := download(""); metricsOf(t, file) != metricsOf(t, story) {
 		t.Error("the download gives other metrics than the story")
 	}
+	checkHeader(t, download(""))
 	anonymous, err := recording.Open(download("&anonymise"))
 	if err != nil || !anonymous.Header().Anonymised {
 		t.Fatalf("anonymised: %v", err)
@@ -170,6 +174,26 @@ func TestDownloadOfARecording(t *testing.T) {
 	write(t, config, "")
 	if got := reader.status(t, "http://"+address+whole); got != http.StatusForbidden {
 		t.Errorf("after the password was removed from the configuration: %d, want 403", got)
+	}
+}
+
+// checkHeader checks that a recording of a period that begins before the first event has the time of this event, and the
+// version of the API server.
+func checkHeader(t *testing.T, file string) {
+	t.Helper()
+	reader, err := recording.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for ev, err := range reader.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := reader.Header(); !h.Recorded.Equal(ev.Seen) || h.Kubernetes == "" {
+			t.Errorf("header %+v, want the time of the first event, %v", h, ev.Seen)
+		}
+		break
 	}
 }
 

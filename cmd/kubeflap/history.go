@@ -61,6 +61,10 @@ type history struct {
 	owed map[string]bool
 	// interrupted is set when the ongoing incidents of the previous process have been saved as interrupted.
 	interrupted bool
+	// unread is the time until which incidents are missing because the file could not be read, or zero.
+	unread time.Time
+	// coverageErr is the error of the last attempt to save the coverage, or nil. Only run uses it.
+	coverageErr error
 }
 
 // openHistory reads the incidents of earlier processes. If the file cannot be read, kubeflap runs without these
@@ -74,11 +78,13 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 	if len(saved) > 0 {
 		logger.Info("loaded the incidents of earlier processes", "incidents", len(saved), "directory", dir)
 	}
-	return &history{
+	h := &history{
 		Archive: archive.New(saved, stoppedAt(earlier.AsOf, journal.LastSave(path), flightrecorder.LastWrite(dir))), journal: file, size: size, logger: logger,
 		jobs: make(chan saveJob, 64), ended: make(chan struct{}), current: current, counted: map[string]changes{}, reported: map[string]bool{},
 		late: map[string]incident.Incident{}, owed: map[string]bool{},
 	}
+	h.lose(err, path, !earlier.Since.IsZero())
+	return h
 }
 
 // stoppedAt returns the time at which the previous process stopped. asOf is the time of the saved coverage, which is at
@@ -105,7 +111,7 @@ func readCoverage(dir string, logger *slog.Logger) (earlier coverage.State) {
 		err = json.Unmarshal(text, &earlier)
 	}
 	if err != nil {
-		logger.Warn("cannot read the coverage of earlier processes", "err", err)
+		logger.Warn("cannot read the coverage of earlier processes, continuing without it", "file", filepath.Join(dir, coverageFile), "err", err)
 		return coverage.State{}
 	}
 	return earlier

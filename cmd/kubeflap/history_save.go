@@ -73,8 +73,11 @@ func (h *history) run(ctx context.Context, last func() saveJob) error {
 func (h *history) write(job saveJob, failing string) string {
 	defer close(job.done)
 	err := h.journal.Save(job.at, job.incidents...)
-	if err == nil && job.coverage != nil {
-		err = h.saveCoverage(job.coverage)
+	if job.coverage != nil {
+		h.coverageErr = h.saveCoverage(job.coverage)
+	}
+	if err == nil {
+		err = h.coverageErr // a job without coverage does not show that it can be saved again
 	}
 	switch {
 	case err == nil && failing != "":

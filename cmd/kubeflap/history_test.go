@@ -23,6 +23,7 @@ type restarted struct {
 	// size is the maximum number of incidents to keep.
 	size     int
 	pipeline *pipeline
+	log      *slog.Logger
 	// kill ends the process. If stops is set, the process stops by itself and saves everything first.
 	kill  func()
 	stops bool
@@ -37,7 +38,7 @@ func (*restarted) transition(transition.Transition) {}
 func (r *restarted) incident(_ time.Time, n incident.Notice) { r.reported = append(r.reported, n) }
 
 func newRestarted(t *testing.T, c *fakeCluster) *restarted {
-	r := &restarted{t: t, cluster: c, dir: t.TempDir(), size: 500}
+	r := &restarted{t: t, cluster: c, dir: t.TempDir(), size: 500, log: slog.New(slog.DiscardHandler)}
 	r.begin()
 	c.start()
 	return r
@@ -48,10 +49,12 @@ func (r *restarted) begin() {
 	settings := trackerSettings()
 	settings.incidents = r.size
 	r.pipeline = newPipeline(settings, func() time.Time { return r.cluster.now }, r)
-	logger := slog.New(slog.DiscardHandler)
-	earlier := readCoverage(r.dir, logger)
-	h := openHistory(r.dir, r.size, earlier, r.pipeline.incidents, logger)
+	earlier := readCoverage(r.dir, r.log)
+	h := openHistory(r.dir, r.size, earlier, r.pipeline.incidents, r.log)
 	r.pipeline.coverage = coverage.New(r.cluster.now, earlier, h.Stopped())
+	if h.journal.InUse() {
+		r.pipeline.coverage.Overlap()
+	}
 	r.pipeline.history = h
 	ctx, cancel := context.WithCancel(r.t.Context())
 	ended := make(chan error)

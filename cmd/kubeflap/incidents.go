@@ -72,6 +72,10 @@ func (a *incidentLister) tellOne(p program, text []byte, answer *api.Answer) err
 // warnOfDropped prints that a list lacks older incidents.
 func warnOfDropped(p program, answer *api.Answer) {
 	c := &answer.Coverage
+	if until := c.IncidentsLostUntil; until != nil {
+		fmt.Fprintf(p.log, "Warning: incidents until %s may be missing, because kubeflap's file incidents.jsonl was damaged, deleted or unreadable. To see what was recorded, run kubeflap report --recording on its --data.dir directory.\n",
+			until.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
 	if c.IncidentsDropped == 0 || c.IncidentsDroppedUntil == nil {
 		return
 	}

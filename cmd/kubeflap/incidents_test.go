@@ -190,6 +190,19 @@ func TestTheListSaysThatOlderIncidentsWereDropped(t *testing.T) {
 	}
 }
 
+// TestTheListSaysThatIncidentsWereLost checks that a list without incidents is no all-clear if their file was damaged.
+func TestTheListSaysThatIncidentsWereLost(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"as_of":"2026-03-01T12:00:00Z","coverage":{"not_watched":[],"incidents_lost_until":"2026-03-01T11:00:00Z"},"incidents":[]}`)
+	}))
+	defer server.Close()
+	want := "Warning: incidents until 2026-03-01 11:00:00 UTC may be missing, because kubeflap's file incidents.jsonl was damaged, deleted or unreadable. " +
+		"To see what was recorded, run kubeflap report --recording on its --data.dir directory.\nNo incidents. Read from " + server.URL + ".\n"
+	if status, _, errOut := kubeflap(t, "incidents", "--url", server.URL); status != 0 || errOut != want {
+		t.Errorf("status %d, %q, want %q", status, errOut, want)
+	}
+}
+
 func TestIncidentsOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 	url := serveIncidents(t, incidentsDir+"2-endpoints-reset.jsonl.gz")
 	kubeconfig := kubeconfigOfTwo(t)

@@ -218,6 +218,9 @@ func (p *pipeline) cluster(name string) web.Cluster {
 			return p.incidents.Incident(t, id)
 		},
 	}
+	if p.history != nil {
+		c.LostUntil = p.history.LostUntil
+	}
 	if p.whatIf != nil {
 		c.WhatIf = func(x *incident.Incident, asOf time.Time) background.Prediction {
 			return p.whatIf.For(x.ID, x.Start, x.End, asOf)

@@ -150,6 +150,8 @@ func (r *reportWriter) readPipeline(pipeline *pipeline, seen *postmortem.Observe
 		return fmt.Errorf("--service: the recording has no Service %s", r.affected)
 	case f.Node != "" && !seen.HasNode(f.Node):
 		return fmt.Errorf("--node: the recording has no node %s", f.Node)
+	case f.Service == "" && f.Namespace != "" && !seen.HasNamespace(f.Namespace):
+		return fmt.Errorf("--namespace: the recording has no Service in the namespace %s", f.Namespace)
 	}
 	selected, err := query.Parse(selection(in.Filter, in.From, in.To).Encode())
 	if err != nil {
@@ -235,6 +237,8 @@ func (r *reportWriter) readMetrics(p program, in *postmortem.Input) error {
 		return fmt.Errorf("--service: the kubeflap instance knows neither a Service %s nor an incident that affected it", r.affected)
 	case f.Node != "":
 		return fmt.Errorf("--node: the kubeflap instance knows neither a node %s nor an incident that affected it", f.Node)
+	case f.Namespace != "":
+		return fmt.Errorf("--namespace: the kubeflap instance knows neither a Service in the namespace %s nor an incident that affected one", f.Namespace)
 	}
 	adviseIn(in, families, r.remote.cluster)
 	return nil

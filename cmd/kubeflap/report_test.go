@@ -98,6 +98,7 @@ func TestReportsWithWrongFlags(t *testing.T) {
 		`--service: "web" is not NAMESPACE/NAME`:                                             {recording, "--service=web"},
 		`--service: the recording has no Service shop/wbe`:                                   {recording, "--service=shop/wbe"},
 		`--node: the recording has no node node-9`:                                           {recording, "--node=node-9"},
+		`--namespace: the recording has no Service in the namespace nope`:                    {recording, "-n", "nope"},
 		`--service and --node are mutually exclusive`:                                        {recording, "--service=shop/web", "--node=node-1"},
 		`--namespace does not apply to --node`:                                               {recording, "-n", "shop", "--service=shop/web"},
 		`--recording and --url are mutually exclusive`:                                       {recording, "--url=http://host:9969"},
@@ -166,6 +167,15 @@ func TestAReportOfARunningKubeflap(t *testing.T) {
 	}
 	if status, _, errOut := kubeflap(t, "report", "--url", base, "--from=1m"); status != 1 || !strings.Contains(errOut, "--from: ") {
 		t.Errorf("the end of the replay is long ago: status %d, %s", status, errOut)
+	}
+	for flag, want := range map[string]string{
+		"--node=nope":         "--node: the kubeflap instance knows neither a node nope nor an incident",
+		"--service=shop/nope": "--service: the kubeflap instance knows neither a Service shop/nope nor an incident",
+		"--namespace=nope":    "--namespace: the kubeflap instance knows neither a Service in the namespace nope nor an incident",
+	} {
+		if status, _, errOut := kubeflap(t, "report", "--url", base, flag); status != 1 || !strings.Contains(errOut, want) {
+			t.Errorf("%s: status %d, %s", flag, status, errOut)
+		}
 	}
 	all := serveIncidents(t, recorded(t)...)
 	if status, _, errOut := kubeflap(t, "report", "--url", all); status != 1 || !strings.Contains(errOut, "--url.cluster: the kubeflap instance serves several clusters: choose one of 1-heartbeat-loss, ") {

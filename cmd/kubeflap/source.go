@@ -76,6 +76,9 @@ func (s *source) openDirectory(ctx context.Context) (*recording.Reader, func(), 
 		return nil, nil, fmt.Errorf("directory %s: %w", s.path, err)
 	}
 	from, to := s.from.at(end, begin), s.to.at(end, end)
+	if !s.to.given() && from.After(end) {
+		return nil, nil, fmt.Errorf("--from: %s is after the end of the recordings, %s", inUTC(from), inUTC(end))
+	}
 	if to.Before(from) {
 		return nil, nil, errors.New("--to is before --from")
 	}
@@ -88,6 +91,9 @@ func (s *source) openDirectory(ctx context.Context) (*recording.Reader, func(), 
 func (s *source) openURL(ctx context.Context) (*recording.Reader, func(), error) {
 	now := time.Now()
 	from, to := s.from.at(now, time.Unix(0, 0)), s.to.at(now, now)
+	if !s.to.given() && from.After(now) {
+		return nil, nil, inFuture(from, now)
+	}
 	if to.Before(from) {
 		return nil, nil, errors.New("--to is before --from")
 	}
@@ -119,6 +125,11 @@ func (s *source) openURL(ctx context.Context) (*recording.Reader, func(), error)
 		return nil, nil, err //nolint:wrapcheck // the error names the URL
 	}
 	return reader, stop, nil
+}
+
+// inFuture is the error for a period that has not begun.
+func inFuture(from, now time.Time) error {
+	return fmt.Errorf("--from: %s is in the future: it is now %s", inUTC(from), inUTC(now))
 }
 
 // recordingPatience is the maximum time until the next part of a recording arrives. Before it sends the first part, the

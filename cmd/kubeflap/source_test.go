@@ -58,6 +58,8 @@ func TestWhatIfOnSourcesThatFail(t *testing.T) {
 		"reader:xxxxx@" + address + "/api/v1/recording?from=1970-01-01T00%3A00%3A": withURL,
 		"responded with 401 Unauthorized":                                          withURL,
 		"404 Not Found: nothing was recorded in this period: from 2030-01":         append(authenticated, "--from=2030-01-01T00:00:00Z", "--to=2030-01-02T00:00:00Z"),
+		"--from: 2199-01-02T00:00:00Z is in the future: it is now 2":               append(authenticated, "--from=2199-01-02T00:00:00Z"),
+		"--from: 2199-01-02T00:00:00Z is after the end of the recordings, 2026-03": {"--recording=" + dir, "--from=2199-01-02T00:00:00Z"},
 		"--to is before --from":                                                    append(authenticated, "--from=2026-01-02T00:00:00Z", "--to=2026-01-01T00:00:00Z"),
 		"the kubeflap instance must run with --web.enable-recordings":              {"--url=" + serveIncidents(t, lostNode)},
 		"nothing was recorded in this period: the directory has no recordings":     {"--recording=" + t.TempDir()},

@@ -74,22 +74,34 @@ type gap struct {
 	reason event.Reason
 }
 
+// unsaved is the maximum credible time from the last saved state until the process stopped. The state is saved more often
+// than that. A later stop is the time at which the files were copied.
+const unsaved = time.Minute
+
 // New returns a Log for a process that started at the given time. earlier is the saved state of the previous process,
-// or empty if nothing was saved. stopped is the time at which the previous process stopped watching.
+// or empty if nothing was saved. stopped is the time at which the previous process stopped watching. If the clock was set
+// back since then, New keeps the gaps, and the new gap begins at started. If everything in earlier is in the future, New
+// ignores it.
 func New(started time.Time, earlier State, stopped time.Time) *Log {
 	l := &Log{begin: started, State: State{Since: started, Started: started}}
-	if earlier.Since.IsZero() || earlier.AsOf.After(started) {
+	if earlier.Since.IsZero() || earlier.Since.After(started) {
 		return l
 	}
-	if stopped.Before(earlier.AsOf) || stopped.After(started) {
+	if stopped.Before(earlier.AsOf) || stopped.Sub(earlier.AsOf) > unsaved {
 		stopped = earlier.AsOf
+	}
+	if stopped.After(started) {
+		stopped = started
 	}
 	l.begin, l.Since, l.LeftOut = earlier.Since, earlier.Since, earlier.LeftOut
 	// If a gap was ongoing when the earlier process stopped, the gap ends at that time. The next gap follows
-	// immediately.
+	// immediately. A gap that began after that time, by a clock that was since set back, keeps its own times.
 	for _, g := range earlier.Gaps {
 		if g.To.IsZero() {
 			g.To = stopped
+			if g.From.After(stopped) {
+				g.To = earlier.AsOf
+			}
 		}
 		l.Gaps = append(l.Gaps, g)
 	}
@@ -97,6 +109,18 @@ func New(started time.Time, earlier State, stopped time.Time) *Log {
 		l.open[k] = gap{stopped, NotRunning}
 	}
 	return l
+}
+
+// Overlap corrects the gap at the start if the earlier process is still running: kubeflap is running, but this process does
+// not know what the other one has seen since its last save.
+func (l *Log) Overlap() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for k := range l.open {
+		if l.open[k].reason == NotRunning {
+			l.open[k].reason = NotListed
+		}
+	}
 }
 
 // Observe handles the tracker's transitions for broken and working watches. It is necessary because Update may miss

@@ -148,6 +148,34 @@ func TestARestartIsAGap(t *testing.T) {
 	}
 }
 
+// TestAClockThatIsBehindKeepsTheHistory restarts a process whose history has a gap from 100 s to 200 s and was saved at 500 s.
+func TestAClockThatIsBehindKeepsTheHistory(t *testing.T) {
+	earlier := State{Since: clock(1), AsOf: clock(500), Gaps: []Gap{
+		{Resources: []string{"pods"}, From: clock(100), To: clock(200), Reason: event.ReasonTimeout},
+		{Resources: []string{"nodes"}, From: clock(490), Reason: event.ReasonTimeout},
+	}}
+	const all, kept = "nodes+leases+pods+services+endpointslices+endpoints", "since 1, pods 100-200 timeout, "
+	for name, test := range map[string]struct {
+		started, stopped float64
+		want             string
+	}{
+		"not behind":                       {510, 505, kept + "nodes 490-505 timeout, " + all + " 505-511 kubeflap was not running"},
+		"2 s behind the last state":        {498, 500, kept + "nodes 490-498 timeout, " + all + " 498-499 kubeflap was not running"},
+		"2 s behind the end":               {503, 505, kept + "nodes 490-503 timeout, " + all + " 503-504 kubeflap was not running"},
+		"behind an ongoing gap":            {480, 500, kept + "nodes 490-500 timeout, " + all + " 480-481 kubeflap was not running"},
+		"behind a gap":                     {50, 500, kept + "nodes 490-500 timeout, " + all + " 50-51 kubeflap was not running"},
+		"behind the first lists":           {0.5, 500, "since 1.5"},
+		"a copy of the directory, an hour": {4100, 4000, kept + "nodes 490-500 timeout, " + all + " 500-4101 kubeflap was not running"},
+	} {
+		l := New(clock(test.started), earlier, clock(test.stopped))
+		l.Update(clock(test.started), unlisted(event.Kinds()...))
+		l.Update(clock(test.started+1), nil)
+		if got := text(l.Now()); got != test.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, test.want)
+		}
+	}
+}
+
 func TestTheNumberOfGapsIsLimited(t *testing.T) {
 	l := listed()
 	for i := range maxGaps + 7 {

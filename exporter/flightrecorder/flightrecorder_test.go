@@ -283,6 +283,38 @@ func TestOldGenerationsAreDeleted(t *testing.T) {
 	})
 }
 
+// TestAWrongClockAtTheStartDeletesNothing starts a recorder whose clock may be ahead: all recordings look too old. They must
+// be kept for an hour.
+func TestAWrongClockAtTheStartDeletesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := settings(t)
+		if err := os.Mkdir(s.Dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		file := func(number int) string {
+			begins := now().Add(-s.Age - time.Duration(48-number)*time.Hour)
+			return filepath.Join(s.Dir, fmt.Sprintf("%s-%06d-start.jsonl.gz", begins.Format("20060102T150405.000000Z"), number))
+		}
+		old := file(1)
+		for _, path := range []string{old, file(2)} {
+			if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, stop, _ := run(t, s)
+		defer stop()
+		c := newCluster(3, r)
+		c.list()
+		for minute := range 62 {
+			time.Sleep(time.Minute)
+			c.change()
+			if _, err := os.Stat(old); minute < 58 && err != nil || minute == 61 && err == nil {
+				t.Fatalf("after %d minutes: %v", minute+1, err)
+			}
+		}
+	})
+}
+
 // TestAStretchWithoutARecorderIsShown stops the recorder for ten minutes. Read must report the watches as down in that
 // interval, and then return the new lists.
 func TestAStretchWithoutARecorderIsShown(t *testing.T) {

@@ -15,8 +15,12 @@ type RenamedError struct{ At time.Time }
 // Error implements error.
 func (e *RenamedError) Error() string {
 	before := e.At.UTC().Truncate(time.Second)
-	return fmt.Sprintf("the names in the recordings change at %s, because --data.anonymise or the key of the pseudonyms changed: select a period that ends at %s, or one that begins at %s",
-		e.At.UTC().Format(time.RFC3339Nano), before.Format(time.RFC3339), before.Add(time.Second).Format(time.RFC3339))
+	return fmt.Sprintf("%s: select a period that ends at %s, or one that begins at %s", e.Reason(), before.Format(time.RFC3339), before.Add(time.Second).Format(time.RFC3339))
+}
+
+// Reason returns the error without advice, for readers who cannot select a period.
+func (e *RenamedError) Reason() string {
+	return fmt.Sprintf("the names in the recordings change at %s, because --data.anonymise or the key of the pseudonyms changed", e.At.UTC().Format(time.RFC3339Nano))
 }
 
 // names describes the names in a file: real ones, or a set of pseudonyms.

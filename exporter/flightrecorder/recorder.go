@@ -65,6 +65,9 @@ type Recorder struct {
 	queue    chan event.Event
 	filling  chan struct{} // filling receives a value when the queue exceeds writeAbove
 	pace     pace
+	began    time.Time
+	// steady is used by the goroutine that writes.
+	steady steady
 
 	mu     sync.Mutex
 	status Status
@@ -93,7 +96,7 @@ func New(s Settings, logger *slog.Logger) (*Recorder, error) {
 	if info, err := os.Stat(s.Dir); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("--data.dir=%s is not a directory", s.Dir)
 	}
-	return &Recorder{settings: s, log: logger, queue: make(chan event.Event, queueSize), filling: make(chan struct{}, 1)}, nil
+	return &Recorder{settings: s, log: logger, queue: make(chan event.Event, queueSize), filling: make(chan struct{}, 1), began: time.Now()}, nil
 }
 
 // Record queues an event. It never blocks: if the queue is full, the event is lost and counted.

@@ -255,7 +255,7 @@ func (w *writer) prune() error {
 	if err != nil {
 		return err
 	}
-	all, err = prune(all, w.of.settings.Size, time.Now().Add(-w.of.settings.Age))
+	all, err = prune(all, w.of.settings.Size, w.of.oldest())
 	w.of.measured(all)
 	return err
 }

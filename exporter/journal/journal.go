@@ -47,58 +47,107 @@ type Journal struct {
 	rewritten int64
 	// pending holds the incidents that could not be written yet, by ID.
 	pending   map[string]archive.Saved
-	err       error
 	displaced incident.Displaced
-	// removed is set if the file was deleted while it was in use.
+	// written is the number of displaced incidents in the file. It never decreases, unless the file is damaged.
+	written incident.Displaced
+	// exists is set if Open found a file, and damage describes its damage. Incidents until lostUntil may be missing
+	// because of damage.
+	exists    bool
+	damage    string
+	lostUntil time.Time
+	// removed is set if the file was deleted or damaged while it was in use.
 	removed atomic.Bool
 }
 
 // Open returns the newest incidents in a file: at most size of them, oldest first. It returns none if the file does not
-// exist. It skips lines that cannot be parsed, because the process may have been killed while writing them. Nothing is
-// written before the first Save.
+// exist. It skips lines that cannot be parsed: see Damage. Nothing is written before the first Save.
 func Open(path string, size int) (*Journal, []archive.Saved, error) {
 	j := &Journal{path: path, size: size, pending: map[string]archive.Saved{}, lock: flock.New(lockOf(path), flock.SetPermissions(0o600))}
-	saved, displaced, err := load(path, size)
-	j.displaced = displaced
-	return j, saved, err
+	found, err := load(path, size)
+	j.displaced, j.written, j.lostUntil = found.Displaced, found.Displaced, found.LostUntil
+	j.exists, j.damage = found.exists, found.damage()
+	return j, found.kept, err
+}
+
+// Damage describes why incidents may be missing from the file that Open has read, or returns an empty string. existed is
+// set if an earlier process has created the file, so that it should not be missing.
+func (j *Journal) Damage(existed bool) string {
+	if !j.exists && existed {
+		return "the file does not exist"
+	}
+	return j.damage
+}
+
+// Lose records that incidents until a time may be missing because of damage. The next Save writes this to the file, so
+// that later processes know it.
+func (j *Journal) Lose(until time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lostUntil = latest(j.lostUntil, until)
+}
+
+// LostUntil returns the time until which incidents may be missing because this file was damaged, now or in an earlier
+// process. It returns zero if none is missing.
+func (j *Journal) LostUntil() time.Time {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.lostUntil
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // Displaced returns the number of incidents that were once in the file, but that Open did not return because newer ones
 // displaced them.
 func (j *Journal) Displaced() incident.Displaced { return j.displaced }
 
-// displacedLine is the first line of a file from which incidents were removed. Earlier versions of kubeflap skip it,
-// because it has no incident.
-type displacedLine struct {
+// header is the first line of the file. Without it, an empty file could be one that lost its incidents. Earlier versions
+// of kubeflap skip this line, because it has no incident.
+type header struct {
 	Displaced incident.Displaced `json:"displaced"`
+	LostUntil time.Time          `json:"lost_until,omitzero"`
 }
 
-func load(path string, size int) (kept []archive.Saved, displaced incident.Displaced, err error) {
+// contents holds what a file contains.
+type contents struct {
+	header
+	kept []archive.Saved
+	// exists is set if there is a file. lines counts its lines, including the damaged ones.
+	exists         bool
+	lines, damaged int
+}
+
+// damage describes the damage to a file.
+func (c *contents) damage() string {
+	switch {
+	case c.exists && c.lines == 0:
+		return "the file is empty"
+	case c.damaged > 0:
+		return fmt.Sprintf("%d of %d lines cannot be read", c.damaged, c.lines)
+	}
+	return ""
+}
+
+func load(path string, size int) (found contents, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, displaced, nil
+		return found, nil
 	}
 	if err != nil {
-		return nil, displaced, fmt.Errorf("open the saved incidents: %w", err)
+		return contents{exists: true}, fmt.Errorf("open the saved incidents: %w", err)
 	}
 	defer func() { _ = file.Close() }() // the file was only read
+	found.exists = true
 	byID := map[string]archive.Saved{}
 	for line, err := range linesOf(file) {
 		if err != nil {
-			return nil, displaced, fmt.Errorf("read the saved incidents in %s: %w", path, err)
+			return contents{exists: true}, fmt.Errorf("read the saved incidents in %s: %w", path, err)
 		}
-		var s struct {
-			archive.Saved
-			displacedLine
-		}
-		if json.Unmarshal(line, &s) != nil {
-			continue
-		}
-		displaced.Add(s.Displaced)
-		if s.Incident.ID == "" {
-			continue
-		}
-		byID[s.Incident.ID] = s.Saved
+		found.add(line, byID)
 	}
 	// A merged incident may be saved in the same batch as the incident that it is part of, so the order of the two
 	// lines says nothing.
@@ -109,13 +158,33 @@ func load(path string, size int) (kept []archive.Saved, displaced incident.Displ
 	}
 	kept, dropped := newest(slices.Collect(maps.Values(byID)), size)
 	for i := range dropped {
-		displaced.Drop(&dropped[i].Incident, dropped[i].Time)
+		found.Displaced.Drop(&dropped[i].Incident, dropped[i].Time)
 	}
-	return kept, displaced, nil
+	found.kept = kept
+	return found, nil
 }
 
-// linesOf returns the lines of a file. It skips lines that are longer than an incident can be, such as the zeros that a
-// power failure can leave.
+// add adds a line: an incident, or the header.
+func (c *contents) add(line []byte, byID map[string]archive.Saved) {
+	var s struct {
+		archive.Saved
+		Displaced *incident.Displaced `json:"displaced"`
+		LostUntil time.Time           `json:"lost_until"`
+	}
+	err := json.Unmarshal(line, &s)
+	c.lines++
+	switch {
+	case err == nil && s.Incident.ID != "":
+		byID[s.Incident.ID] = s.Saved
+	case err == nil && s.Displaced != nil:
+		c.header = header{*s.Displaced, s.LostUntil}
+	default:
+		c.damaged++
+	}
+}
+
+// linesOf returns the lines of a file. It returns nil for a line that is longer than an incident can be, such as the
+// zeros that a power failure can leave.
 func linesOf(file io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReaderSize(file, writeSize)
@@ -123,23 +192,25 @@ func linesOf(file io.Reader) iter.Seq2[[]byte, error] {
 		long := false
 		for {
 			part, more, err := in.ReadLine()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if err != nil {
+			if err != nil && !errors.Is(err, io.EOF) {
 				yield(nil, err)
 				return
 			}
-			if long = long || len(line)+len(part) > maxLine; !long {
+			if err != nil && line == nil && !long {
+				return
+			}
+			if long = long || len(line)+len(part) > maxLine; long {
+				line = nil
+			} else {
 				line = append(line, part...)
 			}
 			if more {
 				continue
 			}
-			if !long && !yield(line, nil) {
+			if !yield(line, nil) {
 				return
 			}
-			line, long = line[:0], false
+			line, long = nil, false
 		}
 	}
 }
@@ -172,8 +243,8 @@ func (j *Journal) Save(at time.Time, incidents ...incident.Incident) error {
 		j.pending[x.ID] = archive.Saved{Time: at.UTC(), Incident: x}
 	}
 	if len(j.pending) > 0 {
-		if j.err = j.write(); j.err != nil {
-			return j.err
+		if err := j.write(); err != nil {
+			return err
 		}
 	}
 	if j.file != nil {
@@ -195,14 +266,21 @@ func LastSave(path string) time.Time {
 // lockOf returns the path of the lock file. Its modification time is the time of the last Save.
 func lockOf(path string) string { return path + ".lock" }
 
-// Err returns the error of the last Save, or nil.
-func (j *Journal) Err() error {
+// InUse reports whether another process saves its incidents in the file.
+func (j *Journal) InUse() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.err
+	if _, err := os.Stat(lockOf(j.path)); err != nil || j.file != nil {
+		return false // Nothing is written before the first Save, so the lock must not be created.
+	}
+	locked, err := j.lock.TryLock()
+	if locked {
+		_ = j.lock.Close() // the next Save locks it again
+	}
+	return err == nil && !locked
 }
 
-// Removed reports whether the file was deleted since the last call. The caller should then save all incidents again.
+// Removed reports whether the file was deleted or damaged since the last call. The caller should then save all incidents again.
 func (j *Journal) Removed() bool { return j.removed.Swap(false) }
 
 func (j *Journal) write() error {
@@ -230,10 +308,14 @@ func (j *Journal) write() error {
 func (j *Journal) open() error {
 	if j.file != nil {
 		info, err := os.Stat(j.path)
-		if err == nil && info.Size() < max(rewriteAbove, 2*j.rewritten) {
+		truncated := err == nil && info.Size() < j.rewritten
+		if err == nil && !truncated && info.Size() < max(rewriteAbove, 2*j.rewritten) {
 			return nil
 		}
 		j.close()
+		if truncated {
+			j.removed.Store(true)
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			j.removed.Store(true)
 			_ = j.lock.Close() // the lock file may be gone too
@@ -256,24 +338,28 @@ func (j *Journal) open() error {
 	return nil
 }
 
-// rewrite replaces the file with one that contains only the last line of each incident.
+// rewrite replaces the file with one that contains only a header and the last line of each incident.
 func (j *Journal) rewrite() error {
-	all, displaced, err := load(j.path, j.size)
+	found, err := load(j.path, j.size)
 	if err != nil {
 		return err
 	}
-	var text bytes.Buffer
-	if displaced.Count > 0 {
-		if err := json.NewEncoder(&text).Encode(displacedLine{displaced}); err != nil {
-			return fmt.Errorf("encode the number of displaced incidents: %w", err)
-		}
+	if found.damaged > 0 {
+		j.removed.Store(true)
 	}
-	for _, s := range all {
-		line, err := json.Marshal(s)
-		if err != nil {
+	j.lostUntil = latest(j.lostUntil, found.LostUntil)
+	if found.Displaced.Count > j.written.Count {
+		j.written = found.Displaced
+	}
+	var text bytes.Buffer
+	lines := json.NewEncoder(&text)
+	if err := lines.Encode(header{j.written, j.lostUntil}); err != nil {
+		return fmt.Errorf("encode the first line of the incidents: %w", err)
+	}
+	for _, s := range found.kept {
+		if err := lines.Encode(s); err != nil {
 			return fmt.Errorf("encode incident %s: %w", s.Incident.ID, err)
 		}
-		text.Write(append(line, '\n'))
 	}
 	j.rewritten = int64(text.Len())
 	return replace(j.path, text.Bytes())

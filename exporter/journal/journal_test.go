@@ -118,8 +118,8 @@ func TestAMergedIncidentIsNotReadTwice(t *testing.T) {
 	if err := j.Save(at(1), into); err != nil {
 		t.Fatal(err)
 	}
-	if saved, _, err := load(path, 500); err != nil || len(saved) != 1 || saved[0].Incident.ID != into.ID {
-		t.Errorf("got %+v, %v", saved, err)
+	if found, err := load(path, 500); err != nil || len(found.kept) != 1 || found.kept[0].Incident.ID != into.ID {
+		t.Errorf("got %+v, %v", found.kept, err)
 	}
 }
 
@@ -142,8 +142,8 @@ func TestASecondProcessSavesWhenTheFirstHasEnded(t *testing.T) {
 	if err := second.Save(at(2)); err != nil {
 		t.Fatal(err)
 	}
-	if saved, _, err := load(path, 500); err != nil || len(saved) != 2 {
-		t.Errorf("got %d incidents, want 2: %v", len(saved), err)
+	if found, err := load(path, 500); err != nil || len(found.kept) != 2 {
+		t.Errorf("got %d incidents, want 2: %v", len(found.kept), err)
 	}
 }
 

@@ -61,7 +61,19 @@ func lacksOf(in *Input) (lacks []string) {
 	if until := c.IncidentsDroppedUntil; until != nil && !in.From.After(*until) {
 		lacks = append(lacks, phrase.Count(c.IncidentsDropped, "older incident that lasted until "+moment(*until)+" UTC at the latest was", "older incidents that lasted until "+moment(*until)+" UTC at the latest were")+" dropped (--incidents.size)")
 	}
+	if until := lostIn(in); until != nil {
+		lacks = append(lacks, "incidents until "+moment(*until)+" UTC were lost, because incidents.jsonl was damaged, deleted or unreadable (kubeflap report --recording on the --data.dir directory may show them)")
+	}
 	return lacks
+}
+
+// lostIn returns the time until which incidents were lost, or nil if no incident of the period can be among them.
+func lostIn(in *Input) *time.Time {
+	until := in.Answer.Coverage.IncidentsLostUntil
+	if until == nil || in.From.After(*until) {
+		return nil
+	}
+	return until
 }
 
 // coverageText states whether kubeflap watched during the whole period.

@@ -90,7 +90,7 @@ func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.0")
 
 func titleOf(in *Input, sections []section) string {
 	counted := slices.DeleteFunc(slices.Clone(sections), func(s section) bool { return s.Withdrawn != "" })
-	about := "no incidents"
+	about := noneTitle(in)
 	switch {
 	case len(counted) == 1:
 		about = counted[0].About
@@ -109,6 +109,18 @@ func titleOf(in *Input, sections []section) string {
 		day += " to " + last
 	}
 	return "Post-mortem: " + about + ", " + day
+}
+
+// noneTitle returns the title of a report without incidents. It says "no incidents" only if kubeflap watched everything.
+func noneTitle(in *Input) string {
+	c := &in.Answer.Coverage
+	switch {
+	case c.Since != nil && in.To.Before(*c.Since), in.From.After(in.Answer.AsOf):
+		return "not watched"
+	case c.Since == nil, len(lacksOf(in)) > 0:
+		return "no known incidents"
+	}
+	return "no incidents"
 }
 
 func periodOf(in *Input) string {

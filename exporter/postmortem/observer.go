@@ -57,14 +57,24 @@ func (o *Observer) HasService(namespace, name string) bool {
 	return o.names[[2]string{namespace, name}]
 }
 
+// HasNamespace reports whether the recording contains a Service in a namespace, or its EndpointSlices or Endpoints.
+func (o *Observer) HasNamespace(namespace string) bool {
+	for name := range o.names {
+		if name[0] == namespace {
+			return true
+		}
+	}
+	return false
+}
+
 // HasNode reports whether the recording contains a node.
 func (o *Observer) HasNode(name string) bool { return o.names[[2]string{"", name}] }
 
 // Kubernetes returns the versions of the API server in order of appearance.
 func (o *Observer) Kubernetes() []string { return o.versions }
 
-// Running extracts a running kubeflap's version from its metrics, and reports whether the filter's node or Service
-// exists. version is empty if it is unknown. The filter's cluster is empty if there is only one cluster.
+// Running extracts a running kubeflap's version from its metrics, and reports whether the filter's node, Service or
+// namespace exists. version is empty if it is unknown. The filter's cluster is empty if there is only one cluster.
 func Running(families []*dto.MetricFamily, f Filter) (version string, found bool) {
 	for _, family := range families {
 		for _, series := range family.GetMetric() {
@@ -78,10 +88,19 @@ func Running(families []*dto.MetricFamily, f Filter) (version string, found bool
 			if family.GetName() == "kubeflap_build_info" {
 				version = l["version"]
 			}
-			if f.Node != "" && l["node"] == f.Node || f.Service != "" && l["namespace"] == f.Namespace && l["service"] == f.Service {
-				found = true
-			}
+			found = found || f.in(l)
 		}
 	}
 	return version, found
+}
+
+// in reports whether a metric's labels contain the filter's node, Service or namespace.
+func (f Filter) in(l map[string]string) bool {
+	switch {
+	case f.Node != "":
+		return l["node"] == f.Node
+	case f.Service != "":
+		return l["namespace"] == f.Namespace && l["service"] == f.Service
+	}
+	return f.Namespace != "" && l["namespace"] == f.Namespace
 }

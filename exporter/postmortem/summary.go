@@ -24,7 +24,7 @@ func summaryOf(in *Input, sections []section, coverage string) []string {
 	var all []string
 	switch len(counted) {
 	case 0:
-		all = append(all, "kubeflap saw no incidents in this period"+limited(in.Filter)+", apart from expected rollouts and drains.")
+		all = append(all, noneText(in))
 	case 1:
 		all = append(all, sentence(counted[0].Summary), toFixOne(&counted[0]))
 	default:
@@ -38,6 +38,13 @@ func summaryOf(in *Input, sections []section, coverage string) []string {
 		all = append(all, "kubeflap withdrew "+phrase.Count(n, "more incident", "more incidents")+". The numbers here do not include them.")
 	}
 	return append(all, coverage)
+}
+
+func noneText(in *Input) string {
+	if lostIn(in) != nil {
+		return "kubeflap has kept no incidents of this period" + limited(in.Filter) + "."
+	}
+	return "kubeflap saw no incidents in this period" + limited(in.Filter) + ", apart from expected rollouts and drains."
 }
 
 // sentence appends a period if the text does not end with one.

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -120,4 +121,31 @@ func TestControllerManagerOfAnotherClusterIsNotBelieved(t *testing.T) {
 	pending.Phase = "Pending"
 	s := newStory(t, Settings{}).added(server("v1.36.3"), elsewhere, pending)
 	equal(t, "source", s.GracePeriod().Source, grace.SourceDefault)
+}
+
+// TestAListShowsThatHeartbeatsResumed lists Leases after a break in which a lost node may have returned. The list does not
+// show when it returned, but that it did.
+func TestAListShowsThatHeartbeatsResumed(t *testing.T) {
+	for name, c := range map[string]struct {
+		listed float64
+		want   []float64
+	}{
+		"the node returned in the break":   {85, []float64{85}},
+		"the node is still silent":         {10, nil},
+		"the node's clock was set forward": {500, []float64{90}},
+	} {
+		s := newStory(t, grace40).starts(aNode("node-1", ready, 0), aNode("node-2", ready, 0), lease("node-1", 0), lease("node-2", 0))
+		s.at(10).modified(lease("node-1", 10), lease("node-2", 10))
+		s.at(60).modified(lease("node-2", 60))
+		s.at(70).breaks(event.ReasonRefused, event.KindLease)
+		s.at(90).lists(event.KindLease, lease("node-1", c.listed), lease("node-2", 89))
+		var got []float64
+		for _, x := range of[transition.HeartbeatsResumed](s) {
+			got = append(got, x.Time.Sub(zero).Seconds())
+			equal(t, name+": found", x.Found().Sub(zero).Seconds(), 90)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: resumed at %v, want %v", name, got, c.want)
+		}
+	}
 }

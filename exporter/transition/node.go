@@ -25,6 +25,20 @@ func (x HeartbeatSeen) String() string {
 	return fmt.Sprintf("node %s: heartbeat after %s", x.Node, round(x.Interval))
 }
 
+// HeartbeatsResumed means that a node sends heartbeats again after HeartbeatMissed, but that the length of the interval is
+// unknown, because the node may have sent earlier heartbeats while the watch was broken.
+type HeartbeatsResumed struct {
+	At
+	Node string
+}
+
+// Fields returns the names for a structured log line.
+func (x HeartbeatsResumed) Fields() Fields { return Fields{Node: x.Node} }
+
+func (x HeartbeatsResumed) String() string {
+	return "node " + x.Node + ": sends heartbeats again (they may have resumed while kubeflap did not watch)"
+}
+
 // HeartbeatLate means that no heartbeat arrived for half the grace period.
 type HeartbeatLate struct {
 	At

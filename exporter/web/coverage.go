@@ -25,6 +25,11 @@ func coverageOf(clusters []Cluster, q *query.Query) api.Coverage {
 			continue
 		}
 		dropped.Add(c.Displaced())
+		if c.LostUntil != nil {
+			if lost := c.LostUntil(); a.IncidentsLostUntil == nil || lost.After(*a.IncidentsLostUntil) {
+				a.IncidentsLostUntil = api.TimeOrNull(lost)
+			}
+		}
 		s := c.Coverage()
 		if a.Since == nil || s.Since.After(*a.Since) {
 			a.Since = api.TimeOrNull(s.Since)
@@ -62,8 +67,8 @@ type coverageView struct {
 	// Since is empty if nothing was watched yet. Restarted is set if the history of earlier processes was kept.
 	Since     string
 	Restarted bool
-	// Before is set if the page's period begins before kubeflap started to watch.
-	Before bool
+	// Before is set if the page's period begins before kubeflap started to watch, and Future if it has not begun.
+	Before, Future bool
 	// Gaps holds the newest gaps of the period, newest first. Hidden counts the gaps that are not shown, and LeftOut
 	// those that were dropped.
 	Gaps            []gapRow
@@ -72,6 +77,10 @@ type coverageView struct {
 	// after DroppedUntil are kept. Incomplete is set if dropped incidents may belong to the page's period.
 	Dropped, DroppedUntil string
 	Incomplete            bool
+	// LostUntil is the time until which incidents of earlier processes may be missing because their file was damaged. It is
+	// empty if none is missing. Lost is set if the missing ones may belong to the page's period.
+	LostUntil string
+	Lost      bool
 	// NotRecording is the reason why events are not recorded. NotRecordingSince is the time at which the recording
 	// stopped. Both are empty if events are recorded, or if there is no flight recorder. Unrecorded counts the events
 	// that were not recorded.
@@ -84,6 +93,7 @@ type gapRow struct{ Resources, Cluster, From, To, For, Reason, Missed string }
 func coverageViewOf(clusters []Cluster, q *query.Query, asOf time.Time) coverageView {
 	a := coverageOf(clusters, q)
 	view := coverageView{LeftOut: a.GapsLeftOut, Before: a.Since != nil && !q.From.IsZero() && q.From.Before(*a.Since)}
+	view.Future = q.From.After(asOf)
 	if a.Since != nil {
 		view.Since = moment(*a.Since)
 		view.Restarted = a.Started != nil && a.Started.After(a.Since.Add(coverage.FirstLists))
@@ -91,6 +101,9 @@ func coverageViewOf(clusters []Cluster, q *query.Query, asOf time.Time) coverage
 	if until := a.IncidentsDroppedUntil; until != nil {
 		view.Dropped, view.DroppedUntil = phrase.Count(a.IncidentsDropped, "older incident was", "older incidents were")+" dropped", moment(*until)
 		view.Incomplete = !q.From.After(*until)
+	}
+	if until := a.IncidentsLostUntil; until != nil {
+		view.LostUntil, view.Lost = moment(*until), !q.From.After(*until)
 	}
 	if r := a.Recorder; r != nil {
 		view.Unrecorded = r.EventsLost

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/coverage"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
@@ -50,6 +51,9 @@ func TestTheEmptyPageSaysWhatWasCovered(t *testing.T) {
 			"<h2>No incident matches, but kubeflap did not see everything</h2>", "kubeflap was not running",
 		}, []string{"timeout"}},
 		{"a period without a gap", page(gapsOf(""), "?from=2026-03-01T12:10:00Z&to=2026-03-01T12:20:00Z"), []string{"<h2>No incident matches</h2>"}, []string{"May miss"}},
+		{"a period that has not begun", page(whole, "?from=2026-03-01T13:00:00Z"), []string{
+			"<h2>The period is in the future</h2>", "The period begins after the current time, 2026-03-01 12:01:00 UTC.",
+		}, []string{"No incident matches"}},
 		{"a period before", page(whole, "?from=2026-03-01T11:00:00Z"), []string{
 			"<h2>No incident matches, but kubeflap did not see everything</h2>", "The period begins before kubeflap started watching.",
 		}, nil},
@@ -184,6 +188,45 @@ func TestDroppedIncidentsAreNoAllClear(t *testing.T) {
 		got := answer.Coverage
 		if got.IncidentsDropped != c.want || (got.IncidentsDroppedUntil != nil) != (c.want > 0) || strings.Contains(text, "incidents_dropped") != (c.want > 0) {
 			t.Errorf("%q: %+v, want %d", c.query, got, c.want)
+		}
+	}
+}
+
+// TestLostIncidentsAreNoAllClear checks that lists say that incidents of earlier processes were lost, unless none of these
+// can belong to the period of the list.
+func TestLostIncidentsAreNoAllClear(t *testing.T) {
+	const until, hint = "Incidents until 2026-03-01 13:00:00 UTC may be missing", "<code>kubeflap report --recording</code>"
+	empty, one := clusterOf("", correlate.New(1), at(7200)), clusterOf("", lostNode("web"), at(7200))
+	for _, c := range []struct {
+		cluster       Cluster
+		query         string
+		want, wantNot []string
+	}{
+		{empty, "", []string{"No incidents are known, but older incidents were lost", until, hint}, []string{"<h2>No incidents</h2>", "Nothing has lost readiness since"}},
+		{empty, "?node=nowhere", []string{"No incident matches, but older incidents were lost", "A matching incident may have been lost. " + until}, nil},
+		{empty, "?from=2026-03-01T13:30:00Z", []string{"<h2>No incident matches</h2>", "<strong>Older incidents were lost.</strong> " + until}, nil},
+		{empty, "?id=gone", []string{until}, nil},
+		{one, "", []string{"Older incidents were lost", until}, []string{"in all<"}},
+		{one, "?node=node-1", []string{"1 found", " · older incidents were lost"}, nil},
+	} {
+		c.cluster.LostUntil = func() time.Time { return at(3600) }
+		_, page := get(t, serverOf(t, c.cluster), "/flaps"+c.query, nil)
+		for _, want := range c.want {
+			if !strings.Contains(page, want) {
+				t.Errorf("%q: %q is missing in\n%s", c.query, want, page)
+			}
+		}
+		for _, not := range c.wantNot {
+			if strings.Contains(page, not) {
+				t.Errorf("%q: %q is in\n%s", c.query, not, page)
+			}
+		}
+	}
+	one.LostUntil = func() time.Time { return at(3600) }
+	for query, want := range map[string]bool{"": true, "?cluster=one": false} {
+		_, text := get(t, serverOf(t, gapsOf("one"), named(one, "two")), "/api/v1/incidents"+query, nil)
+		if strings.Contains(text, `"incidents_lost_until": "2026-03-01T13:00:00Z"`) != want {
+			t.Errorf("%q: %s", query, text)
 		}
 	}
 }

@@ -33,6 +33,9 @@ type Cluster struct {
 	// Displaced returns the number of incidents that newer ones displaced. The functions above do not return these
 	// incidents.
 	Displaced func() incident.Displaced
+	// LostUntil returns the time until which incidents of earlier processes may be missing because their file was damaged,
+	// or zero. It is nil if no incidents are kept.
+	LostUntil func() time.Time
 	// Recorder returns the state of the flight recorder. It is nil if there is none.
 	Recorder func() flightrecorder.Status
 	// WhatIf predicts what would have happened during an incident with other settings, and never waits. It is nil if

@@ -96,3 +96,17 @@ func TestIncidentsWhileKubeflapIsBlind(t *testing.T) {
 		})
 	}
 }
+
+// TestALostNodeThatReturnsWhileTheWatchIsBroken checks that the list after the break ends the incident, and that the
+// silence is at least as long as what kubeflap saw of it.
+func TestALostNodeThatReturnsWhileTheWatchIsBroken(t *testing.T) {
+	x := newCluster(9, 40).silence(200, 340, 2).breaks(300, 370)
+	all := x.runs(371)
+	if len(all) != 1 {
+		t.Fatalf("%d incidents, want one: %+v", len(all), all)
+	}
+	equal(t, "state", all[0].State, incident.StateRecovered)
+	if !strings.Contains(all[0].Summary, "no heartbeat for at least ") || strings.Contains(all[0].Remedy, "is down") {
+		t.Errorf("%s %s", all[0].Summary, all[0].Remedy)
+	}
+}

@@ -98,6 +98,8 @@ func (l *Log) observeNode(x transition.Transition) {
 	case transition.GracePeriodKnown:
 		l.records.Learn(x)
 		l.nodes.known = x.Nodes
+	case transition.HeartbeatsResumed:
+		l.nodes.heartbeatsResumed(x)
 	case transition.HeartbeatLate:
 		l.nodes.heartbeatLate(x)
 	case transition.ClockSetBack:

@@ -128,6 +128,12 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	l.beat(n, x.Time, x.Interval)
 }
 
+// heartbeatsResumed ends a node's silence at a heartbeat that the tracker could not measure. If the silence began after the
+// break of the watch, its length is known nevertheless.
+func (l *nodes) heartbeatsResumed(x transition.HeartbeatsResumed) {
+	l.beatBefore(l.hear(x.Node, x.Time), x.Time)
+}
+
 func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
 	n := l.hear(x.Node, x.Time)
 	l.records.GracePeriod = 2 * x.Silence

@@ -108,14 +108,14 @@ func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 		x.found.AddInOrder(x.lateOf(nil, n, t, seen))
 	}
 	h := &n.heartbeat
-	spans := x.spansBreak(n, t, byNode)
+	spans, sent := x.spansBreak(n, t, byNode), transition.At{Time: t, Waited: seen.Sub(t)}
 	switch {
-	case h.last.IsZero() || x.blind():
-	case h.guessed && h.missed && x.watches.Live(x.source(), seen):
+	case h.last.IsZero():
+	case !x.blind() && h.guessed && h.missed && x.watches.Live(x.source(), seen):
 		interval := max(earlier.Interval(h.last, t, h.byClock, byNode), t.Sub(latest(x.watchedSince(n), x.resumed)))
 		h.intervals.Add(t, interval)
-		x.found.Add(transition.HeartbeatSeen{At: transition.At{Time: t, Waited: seen.Sub(t)}, Node: n.name, Interval: interval, Unwatched: true})
-	case spans, !h.guessed && !h.last.Before(x.measured):
+		x.found.Add(transition.HeartbeatSeen{At: sent, Node: n.name, Interval: interval, Unwatched: true})
+	case !x.blind() && (spans || !h.guessed && !h.last.Before(x.measured)):
 		interval := t.Sub(h.last)
 		h.intervals.Add(t, interval)
 		if x.source() == event.KindNode {
@@ -124,7 +124,10 @@ func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 		if n.ready == event.StatusTrue && n.since.Before(h.last) && x.grace.Outlived(interval) {
 			x.graceChanged()
 		}
-		x.found.Add(transition.HeartbeatSeen{At: transition.At{Time: t, Waited: seen.Sub(t)}, Node: n.name, Interval: interval})
+		x.found.Add(transition.HeartbeatSeen{At: sent, Node: n.name, Interval: interval})
+	case h.missed:
+		back := h.sentAt(t, byNode)
+		x.found.Add(transition.HeartbeatsResumed{At: transition.At{Time: back, Waited: seen.Sub(back)}, Node: n.name})
 	}
 	copy(h.earlier[1:], h.earlier[:])
 	h.earlier[0] = h.last
@@ -136,6 +139,18 @@ func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 	h.late, h.missed, h.overdue, h.setBack, h.believed = false, false, false, false, false
 	h.total++
 	x.await(n)
+}
+
+// sentAt returns the time at which the node sent a heartbeat that kubeflap saw at t. A list may show a heartbeat long after
+// the node sent it. byNode is the time of the heartbeat by the node's clock. sentAt uses it unless the clock was set.
+func (h *heartbeat) sentAt(t, byNode time.Time) time.Time {
+	if h.guessed || h.told.IsZero() || byNode.IsZero() {
+		return t
+	}
+	if sent := h.last.Add(byNode.Sub(h.told)); sent.After(h.last) && sent.Before(t) {
+		return sent
+	}
+	return t
 }
 
 // guess estimates the time of the last heartbeat from byClock, a time on the node's clock. It does nothing if a later

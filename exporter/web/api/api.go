@@ -17,7 +17,8 @@ type Answer struct {
 }
 
 // Coverage describes when kubeflap watched. An empty list of incidents proves nothing about a time before Since, about
-// a gap, or about a resource in NotWatched. Nor does it prove anything about a time before IncidentsDroppedUntil.
+// a gap, or about a resource in NotWatched. Nor does it prove anything about a time before IncidentsDroppedUntil or
+// IncidentsLostUntil.
 type Coverage struct {
 	NotWatched []NotWatched `json:"not_watched"`
 	// Since is the start of the coverage. kubeflap has been watching since then, except in the gaps. Started is the
@@ -32,6 +33,9 @@ type Coverage struct {
 	// IncidentsDroppedUntil is the latest time at which one of them was known to be ongoing.
 	IncidentsDropped      int        `json:"incidents_dropped,omitempty"`
 	IncidentsDroppedUntil *time.Time `json:"incidents_dropped_until,omitempty"`
+	// IncidentsLostUntil is the time until which incidents may be missing, because the file with the incidents of
+	// earlier processes was damaged, deleted or unreadable. It is omitted if none is missing.
+	IncidentsLostUntil *time.Time `json:"incidents_lost_until,omitempty"`
 	// Recorder describes the flight recorder. It is omitted if there is none.
 	Recorder *Recorder `json:"recorder,omitempty"`
 }

@@ -74,12 +74,37 @@ func Handler(dir string, refused func() error, logger *slog.Logger) http.Handler
 	})
 }
 
-// Write writes events as a compressed recording.
+// Write writes events as a compressed recording. It iterates over the first events twice.
 func Write(out io.Writer, events iter.Seq2[event.Event, error], header recording.Header) error {
 	return stream(context.Background(), out, events, header, false)
 }
 
+// headerEvents is the maximum number of events from which the header of a recording is completed. The first events are the
+// starts of the lists and the API server's version.
+const headerEvents = 64
+
+// complete adds the version of the API server to a header. If the recording begins later than the requested period, it
+// also corrects the start.
+func complete(header recording.Header, events iter.Seq2[event.Event, error]) recording.Header {
+	n := 0
+	for ev, err := range events {
+		if err != nil || n == headerEvents {
+			break
+		}
+		if n == 0 && ev.Seen.After(header.Recorded) {
+			header.Recorded = ev.Seen
+		}
+		if cluster, ok := ev.Object.(*event.Cluster); ok {
+			header.Kubernetes = cluster.Version
+			break
+		}
+		n++
+	}
+	return header
+}
+
 func stream(ctx context.Context, out io.Writer, events iter.Seq2[event.Event, error], header recording.Header, anonymise bool) error {
+	header = complete(header, events)
 	var anonymiser *recording.Anonymiser
 	if anonymise {
 		anonymiser = recording.NewAnonymiser()
@@ -154,7 +179,6 @@ func parse(raw string, now time.Time) (p Period, err error) {
 	if err != nil {
 		return p, fmt.Errorf("malformed query: %w", err)
 	}
-	p.To = now
 	for name, all := range values {
 		if len(all) > 1 {
 			return p, fmt.Errorf("parameter %.40s occurs %d times", name, len(all))
@@ -176,6 +200,10 @@ func parse(raw string, now time.Time) (p Period, err error) {
 	switch {
 	case p.From.IsZero():
 		return p, errors.New("parameter from is missing: use a time such as 2026-03-01T12:00:00Z or 1772366400")
+	case p.To.IsZero() && p.From.After(now):
+		return p, fmt.Errorf(`parameter "from" is in the future: it is now %s`, now.UTC().Format(time.RFC3339))
+	case p.To.IsZero():
+		p.To = now
 	case p.To.Before(p.From):
 		return p, errors.New(`parameter "to" is before "from"`)
 	}

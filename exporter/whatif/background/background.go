@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 	"time"
 
@@ -168,13 +169,19 @@ func (p *Predictor) predict(ctx context.Context, j job) (*answer.Answer, error) 
 	return &given, nil
 }
 
+// reasonOf returns the reason for readers of the page. It does not contain the path of the directory.
 func reasonOf(ctx context.Context, err error) error {
+	var renamed *flightrecorder.RenamedError
+	var file *fs.PathError
 	switch {
 	case ctx.Err() != nil:
 		return errLimits
 	case errors.Is(err, flightrecorder.ErrNothing):
 		return flightrecorder.ErrNothing
+	case errors.As(err, &renamed):
+		return errors.New(renamed.Reason())
+	case errors.As(err, &file):
+		return fmt.Errorf("the recordings cannot be read: %w", file.Err)
 	}
-	// The path of the directory is not for readers of the page.
-	return errors.New("the recordings cannot be read; see the flight recorder's messages in kubeflap's log")
+	return errors.New("the recordings cannot be read. For the reason, run kubeflap whatif --recording on the --data.dir directory")
 }

@@ -25,8 +25,15 @@ var (
 func directory(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
+	record(t, dir, 0, false)
+	return dir
+}
+
+// record lets a flight recorder keep the recording of the lost node, later by a duration.
+func record(t *testing.T, dir string, later time.Duration, anonymise bool) {
+	t.Helper()
 	r, err := flightrecorder.New(flightrecorder.Settings{
-		Dir: dir, Size: 1 << 30, Age: time.Hour,
+		Dir: dir, Size: 1 << 30, Age: time.Hour, Anonymise: anonymise,
 		List: func(context.Context, event.Kind, func(event.Object)) (string, error) {
 			return "", errors.New("not needed")
 		},
@@ -43,6 +50,7 @@ func directory(t *testing.T) (dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		ev.Seen = ev.Seen.Add(later)
 		r.Record(ev)
 	}
 	ended, stop := context.WithCancel(t.Context())
@@ -50,7 +58,6 @@ func directory(t *testing.T) (dir string) {
 	if err := r.Run(ended); err != nil {
 		t.Fatal(err)
 	}
-	return dir
 }
 
 // running returns a Predictor that runs until the test ends.
@@ -129,7 +136,8 @@ func TestOngoingIncident(t *testing.T) {
 }
 
 func TestWithoutAPrediction(t *testing.T) {
-	dir := directory(t)
+	dir, renamed := directory(t), directory(t)
+	record(t, renamed, time.Minute, true)
 	for name, test := range map[string]struct {
 		dir             string
 		start, end, now time.Time
@@ -139,7 +147,8 @@ func TestWithoutAPrediction(t *testing.T) {
 		"it ended after the recordings":  {dir, start, start.Add(time.Minute), later, "the recordings end at 2026-11-23 12:12:42 UTC"},
 		"long ago":                       {dir, start.Add(-48 * time.Hour), start.Add(-47 * time.Hour), later, "nothing was recorded in this period"},
 		"a long one":                     {dir, start, start.Add(7 * time.Hour), start.Add(9 * time.Hour), "the incident lasted longer than 6 hours"},
-		"no directory":                   {dir + "/none", start, end, later, "the recordings cannot be read"},
+		"no directory":                   {dir + "/none", start, end, later, "the recordings cannot be read: no such file or directory"},
+		"the names change":               {renamed, start, end, later, "the names in the recordings change at 2026-11-23T12:12:57.384751Z, because --data.anonymise or the key of the pseudonyms changed"},
 	} {
 		given := settled(t, running(t, test.dir), "a", test.start, test.end, test.now)
 		if given.Answer != nil || !strings.Contains(given.Because, test.want) || strings.Contains(given.Because, dir) {

@@ -1,0 +1,26 @@
+package main
+
+import "time"
+
+// lose records that incidents of earlier processes are missing if the file was damaged or could not be read. An earlier
+// process that has watched has also created the file.
+func (h *history) lose(unreadable error, path string, earlierWatched bool) {
+	if unreadable != nil {
+		h.unread = h.Stopped()
+		return
+	}
+	if damage := h.journal.Damage(earlierWatched); damage != "" {
+		h.logger.Error("incidents of earlier processes may be missing. To see what was recorded, run kubeflap report --recording on the directory",
+			"file", path, "damage", damage, "until", h.Stopped())
+		h.journal.Lose(h.Stopped())
+	}
+}
+
+// LostUntil returns the time until which incidents of earlier processes may be missing because their file was damaged or
+// could not be read. It returns zero if none is missing.
+func (h *history) LostUntil() time.Time {
+	if lost := h.journal.LostUntil(); lost.After(h.unread) {
+		return lost
+	}
+	return h.unread
+}
