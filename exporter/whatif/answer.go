@@ -23,7 +23,7 @@ func (s *Study) Predict(settings []Settings) answer.Answer {
 		row.Recorded = recorded.GracePeriod == x.GracePeriod && recorded.MonitorPeriod == x.MonitorPeriod && x.Toleration == AsRecorded
 		row.Assumed = row.Recorded && !certain
 		if row.Recorded && certain {
-			row.Evictions = answer.Between(float64(s.evicted), float64(s.evicted))
+			s.record(&row, x)
 		}
 		a.Settings = append(a.Settings, row)
 	}
@@ -40,7 +40,7 @@ func (s *Study) PredictUsual() answer.Answer {
 }
 
 func (s *Study) recordedCounts(x Settings, certain bool) answer.Recorded {
-	c := s.sweep(nil, false, true)
+	c := s.sweep(nil, nil, false, true)
 	r := answer.Recorded{
 		GracePeriodSeconds: x.GracePeriod.Seconds(), MonitorPeriodSeconds: x.MonitorPeriod.Seconds(), Certain: certain,
 		AddressesLost: c.losses, Outages: c.outages, OutageSeconds: seconds(c.outage), Evictions: s.evicted,
@@ -82,19 +82,23 @@ func (s *Study) check(recorded Settings) *answer.Check {
 
 func (s *Study) row(x Settings) answer.Row {
 	marks := s.predict(x)
-	low, high := s.sweep(marks, false, false), s.sweep(marks, true, false)
+	evicted := s.evict(x, marks)
+	low, high := s.sweep(marks, evicted.best, false, false), s.sweep(marks, evicted.worst, true, false)
+	without, with := s.withoutFailed(marks, evicted, low, high)
 	window := slices.Index(windows(), x.Window)
 	row := answer.Row{
 		GracePeriodSeconds: x.GracePeriod.Seconds(), MonitorPeriodSeconds: x.MonitorPeriod.Seconds(), WindowSeconds: x.Window.Seconds(),
-		AddressesLost:  answer.Between(float64(low.losses), float64(high.losses)),
-		NeedlessLosses: answer.Between(float64(low.needless), float64(high.needless)),
-		Outages:        answer.Between(float64(low.outages), float64(high.outages)),
-		OutageSeconds:  answer.Between(seconds(low.outage), seconds(high.outage)),
-		ClientUpdates:  answer.Between(float64(low.updates[window]), float64(high.updates[window])),
-		ClientBounces:  answer.Between(float64(low.bounces[window]), float64(high.bounces[window])),
-		TrafficSeconds: seconds(low.traffic),
+		AddressesLost:         between(low.losses, high.losses),
+		NeedlessLosses:        between(low.needless, high.needless),
+		Outages:               between(low.outages, high.outages),
+		OutageSeconds:         answer.Between(seconds(low.outage), seconds(high.outage)),
+		NeedlessOutageSeconds: answer.Between(seconds(without.outage), seconds(with.outage)),
+		ClientUpdates:         between(low.updates[window], high.updates[window]),
+		ClientBounces:         between(low.bounces[window], high.bounces[window]),
+		NeedlessBounces:       between(without.bounces[window], with.bounces[window]),
+		TrafficSeconds:        answer.Between(seconds(low.traffic), seconds(high.traffic)),
 	}
-	row.Evictions, row.NeedlessEvictions = s.evictions(x, marks)
+	row.Evictions, row.NeedlessEvictions = evicted.all, evicted.needless
 	if x.Toleration != AsRecorded {
 		toleration := x.Toleration.Seconds()
 		row.TolerationSeconds = &toleration
@@ -103,6 +107,30 @@ func (s *Study) row(x Settings) answer.Row {
 		add(&row, m)
 	}
 	return row
+}
+
+// withoutFailed returns the counts low and high without the marks of failed nodes.
+func (s *Study) withoutFailed(marks []mark, evicted evictions, low, high counts) (without, with counts) {
+	failed := func(m mark) bool { return m.silence.failed }
+	if !slices.ContainsFunc(marks, failed) {
+		return low, high
+	}
+	needless := func(all []eviction) []eviction {
+		return slices.DeleteFunc(slices.Clone(all), func(e eviction) bool { return e.mark.silence.failed })
+	}
+	marks = slices.DeleteFunc(slices.Clone(marks), failed)
+	return s.sweep(marks, needless(evicted.best), false, false), s.sweep(marks, needless(evicted.worst), true, false)
+}
+
+// between returns the range between two counts in any order.
+func between[T int | uint64](a, b T) answer.Range { return answer.Between(float64(a), float64(b)) }
+
+// record replaces predictions for the recorded settings with what happened.
+func (s *Study) record(row *answer.Row, x Settings) {
+	c, window := s.sweep(nil, nil, false, true), slices.Index(windows(), x.Window)
+	row.AddressesLost, row.Outages, row.OutageSeconds = between(c.losses, c.losses), between(c.outages, c.outages), answer.Between(seconds(c.outage), seconds(c.outage))
+	row.ClientUpdates, row.ClientBounces = between(c.updates[window], c.updates[window]), between(c.bounces[window], c.bounces[window])
+	row.Evictions, row.NeedlessEvictions = between(s.evicted, s.evicted), between(s.evictedNeedlessly, s.evictedNeedlessly)
 }
 
 func windows() []time.Duration {

@@ -48,7 +48,10 @@ type Study struct {
 	endpoints bool
 	services  map[serviceName]*service
 	changes   []change
-	evicted   int
+	// evicted is the number of evictions, and evictedNeedlessly the number of those from nodes that came back.
+	// replacementTakes is the longest time from an eviction until the pod's replacement was Ready.
+	evicted, evictedNeedlessly int
+	replacementTakes           time.Duration
 	// outagesBefore is the number of Services without a ready address in the first list.
 	outagesBefore int
 }
@@ -192,7 +195,6 @@ func (s *Study) Finish() {
 		}
 		return compareText(a.node, b.node)
 	})
-	slices.SortStableFunc(s.changes, func(a, b change) int { return a.at.Compare(b.at) })
 	s.dark = slices.DeleteFunc(slices.Clone(s.quiet), func(x interval) bool { return !overlaps(s.blind, x.from, x.to) })
 	s.quiet = slices.DeleteFunc(s.quiet, func(x interval) bool { return overlaps(s.blind, x.from, x.to) })
 	for _, all := range s.kept {
@@ -207,6 +209,9 @@ func (s *Study) Finish() {
 		x.newLeader = slices.ContainsFunc(s.led, func(t time.Time) bool { return t.After(x.from) && t.Before(x.to) })
 		x.failed = x.failed || x.end == endOpen && !x.marked.IsZero() || x.to.Sub(x.from) > failedAfter
 	}
+	s.findReplacements()
+	s.linkKept()
+	slices.SortStableFunc(s.changes, func(a, b change) int { return a.at.Compare(b.at) })
 }
 
 // bounds returns the limits of a silence's length. A heartbeat during a break of the watch is seen when the watch works

@@ -67,18 +67,21 @@ type Row struct {
 	AddressesLost  Range `json:"addressesLost"`
 	NeedlessLosses Range `json:"needlessAddressesLost"`
 	Outages        Range `json:"outages"`
-	OutageSeconds  Range `json:"outageSeconds"`
+	// NeedlessOutageSeconds and NeedlessBounces do not contain the effects of failed nodes turning Unknown.
+	OutageSeconds         Range `json:"outageSeconds"`
+	NeedlessOutageSeconds Range `json:"needlessOutageSeconds"`
 	// NeedlessEvictions counts the evictions from nodes that came back.
 	Evictions         Range `json:"evictions"`
 	NeedlessEvictions Range `json:"needlessEvictions"`
 	ClientUpdates     Range `json:"clientUpdates"`
 	ClientBounces     Range `json:"clientBounces"`
+	NeedlessBounces   Range `json:"needlessClientBounces"`
 	// FailuresFound counts the failed nodes that the controller detects. FoundAfterSeconds is the longest detection
 	// time.
 	FailuresFound     int     `json:"failuresFound"`
 	FoundAfterSeconds float64 `json:"failuresFoundAfterSeconds"`
 	// TrafficSeconds is the time that addresses of failed nodes stay in rotation, summed over the addresses.
-	TrafficSeconds float64      `json:"trafficToFailedAddressSeconds"`
+	TrafficSeconds Range        `json:"trafficToFailedAddressSeconds"`
 	Transitions    []Transition `json:"transitions"`
 }
 
@@ -143,7 +146,7 @@ func (r *Range) Add(x Range) {
 func Between(a, b float64) Range { return Range{min(a, b), max(a, b)} }
 
 // MarkKnee marks the smallest settings beyond which nothing is gained: no other row has fewer needless transitions,
-// needlessly lost addresses, needless evictions or bounces. If each row is better in another respect, or all are equally
+// needlessly lost addresses, needless outage seconds, needless evictions or needless bounces. If each row is better in another respect, or all are equally
 // good, MarkKnee marks none.
 func MarkKnee(rows []Row) {
 	for i := range rows {
@@ -157,12 +160,12 @@ func MarkKnee(rows []Row) {
 // costsLess reports whether r detects failed nodes earlier than other, or keeps their addresses in rotation for less
 // time.
 func (r Row) costsLess(other Row) bool {
-	return r.FoundAfterSeconds < other.FoundAfterSeconds || r.TrafficSeconds < other.TrafficSeconds
+	return r.FoundAfterSeconds < other.FoundAfterSeconds || r.TrafficSeconds.AtMost < other.TrafficSeconds.AtMost
 }
 
 // gains reports whether r has fewer needless effects of any kind than other.
 func (r Row) gains(other Row) bool {
 	return r.Needless.AtMost < other.Needless.AtMost || r.NeedlessLosses.AtMost < other.NeedlessLosses.AtMost ||
-		r.NeedlessEvictions.AtMost < other.NeedlessEvictions.AtMost ||
-		r.ClientBounces.AtMost < other.ClientBounces.AtMost
+		r.NeedlessEvictions.AtMost < other.NeedlessEvictions.AtMost || r.NeedlessOutageSeconds.AtMost < other.NeedlessOutageSeconds.AtMost ||
+		r.NeedlessBounces.AtMost < other.NeedlessBounces.AtMost
 }

@@ -58,7 +58,7 @@ var columns = []column{
 	{[2]string{"PODS", "EVICTED"}, "pods evicted", func(r Row) string { return r.Evictions.String() }, false},
 	{[2]string{"CLIENT", "BOUNCES"}, "client bounces", func(r Row) string { return r.ClientBounces.String() }, true},
 	{[2]string{"FAILURES", "FOUND IN"}, "failures found in", found, false},
-	{[2]string{"TRAFFIC TO", "DEAD NODES"}, "traffic to dead nodes", func(r Row) string { return number(r.TrafficSeconds) + "s" }, false},
+	{[2]string{"TRAFFIC TO", "DEAD NODES"}, "traffic to dead nodes", func(r Row) string { return r.TrafficSeconds.String() + "s" }, false},
 	{[2]string{"", ""}, "", remark, false},
 }
 
