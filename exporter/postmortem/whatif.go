@@ -20,8 +20,8 @@ func whatIfOf(in *Input) (w whatIf) {
 	case a == nil:
 		w.Text = sentence("There is no prediction for other settings: " + in.NoWhatIf)
 		return w
-	case a.Nodes == 0:
-		w.Text = "There is no prediction for other settings: the recording has no heartbeats of nodes."
+	case a.NoPrediction != "":
+		w.Text = sentence("There is no prediction for other settings: " + a.NoPrediction)
 		return w
 	}
 	span := moment(a.From) + " to " + moment(a.To) + " UTC"

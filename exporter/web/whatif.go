@@ -30,8 +30,11 @@ func whatIfOf(x *found) *whatIfView {
 
 func viewOfPrediction(p background.Prediction) *whatIfView {
 	a := p.Answer
-	if a == nil {
+	switch {
+	case a == nil:
 		return &whatIfView{Text: phrase.Sentence("no prediction: " + p.Because)}
+	case a.NoPrediction != "":
+		return &whatIfView{Text: phrase.Sentence("no prediction: " + a.NoPrediction)}
 	}
 	v := &whatIfView{From: moment(a.From), To: timeAfter(a.From, a.To)}
 	if !a.Depends() {

@@ -14,9 +14,12 @@ import (
 // Predict returns the predictions for the settings. Finish must have been called.
 func (s *Study) Predict(settings []Settings) answer.Answer {
 	recorded, certain := s.Recorded()
-	a := answer.Answer{From: s.begin, To: s.end, Recorded: s.recordedCounts(recorded, certain), Check: s.check(recorded)}
+	a := answer.Answer{From: s.begin, To: s.end, Settings: []answer.Row{}, CannotSay: []string{}, Recorded: s.recordedCounts(recorded, certain), Check: s.check(recorded)}
 	for _, zone := range s.zones {
 		a.Nodes += len(zone)
+	}
+	if a.NoPrediction = s.noPrediction(); a.NoPrediction != "" {
+		return a
 	}
 	for _, x := range settings {
 		row := s.row(x)
@@ -30,6 +33,17 @@ func (s *Study) Predict(settings []Settings) answer.Answer {
 	answer.MarkKnee(a.Settings)
 	a.CannotSay = s.cannotSay(certain)
 	return a
+}
+
+// noPrediction returns the reason why there is no prediction at all, or an empty string.
+func (s *Study) noPrediction() string {
+	switch length := s.end.Sub(s.begin); {
+	case len(s.zones) == 0:
+		return "the recording has no heartbeats of nodes"
+	case length < usualInterval:
+		return "the recording is too short: it covers " + phrase.Duration(length) + ", and nodes send heartbeats every 10s"
+	}
+	return ""
 }
 
 // PredictUsual returns the predictions for the settings of Usual. The Study comes from NewUsual, and Finish must have

@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -191,6 +192,47 @@ func TestTheTable(t *testing.T) {
 		if len(line) > 101 {
 			t.Errorf("%d columns: %s", len(line)-1, line)
 		}
+	}
+}
+
+// TestNoPrediction checks that there is no table if the recording has no nodes, or if it is too short for any silence.
+func TestNoPrediction(t *testing.T) {
+	withoutNodes := lostAndBack()
+	withoutNodes.events = slices.DeleteFunc(withoutNodes.events, func(e event.Event) bool { return e.Kind == event.KindNode || e.Kind == event.KindLease })
+	short := newStory(2, 1)
+	short.ends(10)
+	for want, s := range map[string]*story{
+		"the recording has no heartbeats of nodes":                                       withoutNodes,
+		"the recording is too short: it covers 10s, and nodes send heartbeats every 10s": short,
+	} {
+		given := s.predict(40*time.Second, 20*time.Second, 60*time.Second)
+		if given.NoPrediction != want || len(given.Settings) > 0 {
+			t.Errorf("%+v, want %q", given, want)
+		}
+		var out strings.Builder
+		answer.WriteText(&out, given, "x.jsonl")
+		if text := out.String(); !strings.HasSuffix(text, ".\nThere is no prediction for other settings: "+want+".\n") || strings.Count(text, "\n") != 2 {
+			t.Error(text)
+		}
+	}
+}
+
+// TestEvictionsBeforeTheRecording checks that a pod that is already terminating in the first list does not count.
+func TestEvictionsBeforeTheRecording(t *testing.T) {
+	s := newStory(3, 2)
+	for i, e := range s.events {
+		if p, ok := e.Object.(*event.Pod); ok && p.Node == "node-1" {
+			p.Disruption, p.Deletion = evictedByTaint, at(10)
+			s.events[i].Object = p
+		}
+	}
+	p := s.pods["node-2"]
+	p.Disruption, p.Deletion = evictedByTaint, at(60)
+	s.add(30, event.Modified, p)
+	s.beatsUntil(60, "node-1", "node-2", "node-3")
+	s.ends(60)
+	if got := s.predict(40*time.Second, 40*time.Second); got.Recorded.Evictions != 1 || got.Settings[0].Evictions != exactly(1) {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -158,7 +158,11 @@ func (x *sweep) turn(t turn) {
 	silence := t.mark.silence
 	before := x.counts.losses
 	if (t.kind == turnMarked || t.kind == turnCost) && silence.failed {
-		x.counts.traffic += time.Duration(x.readyOn(silence.node)) * t.at.Sub(silence.from)
+		until := t.at
+		if !until.After(silence.from) {
+			until = silence.to // the controller may act after the end of the silence or of the recording
+		}
+		x.counts.traffic += time.Duration(x.readyOn(silence.node)) * until.Sub(silence.from)
 	}
 	switch {
 	case t.kind == turnCost || x.recorded || silence.notReady:

@@ -9,13 +9,15 @@ import (
 
 // Answer is the result for all settings.
 type Answer struct {
-	From      time.Time `json:"from"`
-	To        time.Time `json:"to"`
-	Nodes     int       `json:"nodes"`
-	Recorded  Recorded  `json:"recorded"`
-	Check     *Check    `json:"check,omitempty"`
-	Settings  []Row     `json:"settings"`
-	CannotSay []string  `json:"cannotSay"`
+	From     time.Time `json:"from"`
+	To       time.Time `json:"to"`
+	Nodes    int       `json:"nodes"`
+	Recorded Recorded  `json:"recorded"`
+	Check    *Check    `json:"check,omitempty"`
+	// NoPrediction is the reason why there is no prediction, or empty. Settings is empty then.
+	NoPrediction string   `json:"noPrediction,omitempty"`
+	Settings     []Row    `json:"settings"`
+	CannotSay    []string `json:"cannotSay"`
 }
 
 // Recorded counts what happened in the recording itself.

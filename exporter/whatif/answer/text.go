@@ -14,6 +14,10 @@ import (
 func WriteText(out io.Writer, a Answer, name string) {
 	fmt.Fprintf(out, "Recording %s: %s to %s UTC (%s), %s.\n", name, a.From.UTC().Format(time.DateTime), a.To.UTC().Format(time.TimeOnly),
 		phrase.Duration(a.To.Sub(a.From)), phrase.Count(a.Nodes, "node", "nodes"))
+	if a.NoPrediction != "" {
+		fmt.Fprintf(out, "There is no prediction for other settings: %s.\n", a.NoPrediction)
+		return
+	}
 	writeRecorded(out, a)
 	writeTable(out, a)
 	writeNotes(out, a)
