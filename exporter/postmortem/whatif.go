@@ -30,6 +30,9 @@ func whatIfOf(in *Input) (w whatIf) {
 		return w
 	}
 	w.Table, w.CannotSay = a.Table(), a.CannotSay
+	if warning := a.Contradiction(); warning != "" {
+		w.Notes = append(w.Notes, warning)
+	}
 	if knee := a.KneeText(); knee != "" {
 		w.Notes = append(w.Notes, knee+" The table shows effects, not causes. First follow the remedy of each incident.")
 		if in.Advice != nil && in.Advice.Heartbeats.Recommended > 0 {

@@ -42,5 +42,8 @@ func viewOfPrediction(p background.Prediction) *whatIfView {
 		return v
 	}
 	v.Table, v.Knee, v.Note, v.CannotSay = a.Table(), a.KneeText(), answer.Note, a.CannotSay
+	if warning := a.Contradiction(); warning != "" {
+		v.Note = warning + " " + v.Note
+	}
 	return v
 }

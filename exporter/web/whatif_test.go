@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
@@ -16,5 +17,14 @@ func TestAPageWithoutPredictions(t *testing.T) {
 		if got := viewOfPrediction(given); got.Text != want || len(got.Table.Rows) > 0 {
 			t.Errorf("%+v, want %q", got, want)
 		}
+	}
+}
+
+// TestAPageWarnsAboutAnotherGracePeriod checks that the page mentions a specified grace period that the recording contradicts.
+func TestAPageWarnsAboutAnotherGracePeriod(t *testing.T) {
+	rows := []answer.Row{{GracePeriodSeconds: 40, Transitions: []answer.Transition{{Predicted: answer.Yes}}}}
+	given := &answer.Answer{Settings: rows, Recorded: answer.Recorded{GracePeriodSeconds: 40, ManagerGracePeriodSeconds: 24}}
+	if got := viewOfPrediction(background.Prediction{Answer: given}).Note; !strings.HasPrefix(got, "Warning: the grace period was specified as 40s,") {
+		t.Error(got)
 	}
 }

@@ -32,7 +32,19 @@ func (s *Study) Predict(settings []Settings) answer.Answer {
 	}
 	answer.MarkKnee(a.Settings)
 	a.CannotSay = s.cannotSay(certain)
+	if slices.ContainsFunc(a.Settings, func(r answer.Row) bool { return r.Evictions.AtMost > 0 }) {
+		a.CannotSay = append(a.CannotSay, s.replacements())
+	}
 	return a
+}
+
+// replacements describes the assumption about the replacements of evicted pods.
+func (s *Study) replacements() string {
+	text := "When another pod would be ready in the place of an evicted one. The ranges begin with the eviction and end "
+	if s.replacementTakes == 0 {
+		return text + "with the node's return."
+	}
+	return text + phrase.Duration(s.replacementTakes) + " later, which is the longest time in the recording."
 }
 
 // noPrediction returns the reason why there is no prediction at all, or an empty string.
@@ -58,6 +70,9 @@ func (s *Study) recordedCounts(x Settings, certain bool) answer.Recorded {
 	r := answer.Recorded{
 		GracePeriodSeconds: x.GracePeriod.Seconds(), MonitorPeriodSeconds: x.MonitorPeriod.Seconds(), Certain: certain,
 		AddressesLost: c.losses, Outages: c.outages, OutageSeconds: seconds(c.outage), Evictions: s.evicted,
+	}
+	if manager := s.grace.ManagersPeriod(); manager != x.GracePeriod {
+		r.ManagerGracePeriodSeconds = manager.Seconds()
 	}
 	for _, x := range s.silences {
 		if !x.marked.IsZero() {

@@ -107,6 +107,13 @@ func TestTheCostOfALongGracePeriod(t *testing.T) {
 			t.Errorf("%v s: %+v, want %+v", got.GracePeriodSeconds, got, want)
 		}
 	}
+	var out strings.Builder
+	answer.WriteText(&out, a, "x.jsonl")
+	for _, want := range []string{" <25.5s ", " 42s ", " <95.9s "} { // 42 s is recorded
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s\nlacks %q", out.String(), want)
+		}
+	}
 	if !a.Settings[0].Knee {
 		t.Error("the shortest grace period finds the failure first, and nothing is gained with a longer one")
 	}
@@ -187,6 +194,16 @@ func TestTheTable(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s\nlacks %q", out.String(), want)
 		}
+	}
+	out.Reset()
+	manager := lostAndBack()
+	manager.add(0.1, event.Added, &event.Pod{
+		Meta: event.Meta{UID: event.UID{77}, Namespace: "kube-system", Name: "kube-controller-manager-1"}, Ready: &event.Condition{}, Phase: "Running",
+		ControllerManager: &event.ControllerManager{GracePeriod: 24 * time.Second},
+	})
+	answer.WriteText(&out, manager.predict(40*time.Second, 40*time.Second), "x.jsonl")
+	if want := "\n  Warning: the grace period was specified as 40s, but the recorded kube-controller-manager has 24s.\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("%s\nlacks %q", out.String(), want)
 	}
 	for line := range strings.Lines(out.String()) {
 		if len(line) > 101 {

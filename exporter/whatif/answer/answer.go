@@ -26,6 +26,9 @@ type Recorded struct {
 	MonitorPeriodSeconds float64 `json:"monitorPeriodSeconds"`
 	// Certain reports whether the grace period was specified or can be read from the recording.
 	Certain bool `json:"certain"`
+	// ManagerGracePeriodSeconds is the grace period in the controller manager's pod. It is absent unless another one was
+	// specified.
+	ManagerGracePeriodSeconds float64 `json:"controllerManagerGracePeriodSeconds,omitempty"`
 	// NodesUnknown and NodesBack count the changes of Ready to Unknown and back.
 	NodesUnknown  int     `json:"nodesUnknown"`
 	NodesBack     int     `json:"nodesBack"`

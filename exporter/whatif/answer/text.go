@@ -7,8 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/listing"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
+
+// width is the maximum number of columns of texts.
+const width = 100
 
 // WriteText prints the answer as a table of at most 100 columns. name is the recording's name.
 func WriteText(out io.Writer, a Answer, name string) {
@@ -36,6 +40,9 @@ func writeRecorded(out io.Writer, a Answer) {
 	if c := a.Check; c != nil && c.Right+c.Wrong+c.TooClose+c.Unknown > 0 {
 		fmt.Fprintf(out, "  Model check at these settings: %d of %d silences right, %d too close to predict, %d unknown.\n",
 			c.Right, c.Right+c.Wrong, c.TooClose, c.Unknown)
+	}
+	if warning := a.Contradiction(); warning != "" {
+		fmt.Fprintln(out, "  "+warning)
 	}
 }
 
@@ -77,7 +84,12 @@ func found(r Row) string {
 	if r.FailuresFound == 0 {
 		return "-"
 	}
-	return "<" + inSeconds(r.FoundAfterSeconds)
+	for _, t := range r.Transitions {
+		if t.Failed && t.Predicted == Yes && t.Earliest.Before(t.Latest) {
+			return "<" + inSeconds(r.FoundAfterSeconds)
+		}
+	}
+	return inSeconds(r.FoundAfterSeconds)
 }
 
 func remark(r Row) string {
@@ -142,13 +154,13 @@ the addresses.
 `)
 	switch text := a.KneeText(); {
 	case text != "":
-		fmt.Fprintln(out, text)
+		fmt.Fprintln(out, listing.Wrap(text, 0, width))
 	case !a.Depends():
 		fmt.Fprintln(out, "No silence was long enough for another grace period to make a difference.")
 	}
 	fmt.Fprintln(out, "\nThe recording does not show:")
 	for _, text := range a.CannotSay {
-		fmt.Fprintf(out, "- %s\n", text)
+		fmt.Fprintln(out, "- "+listing.Wrap(text, 2, width))
 	}
 }
 
