@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/listing"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/printable"
 )
 
 // width is the maximum number of columns of texts.
@@ -154,13 +154,13 @@ the addresses.
 `)
 	switch text := a.KneeText(); {
 	case text != "":
-		fmt.Fprintln(out, listing.Wrap(text, 0, width))
+		fmt.Fprintln(out, printable.Wrap(text, 0, width))
 	case !a.Depends():
 		fmt.Fprintln(out, "No silence was long enough for another grace period to make a difference.")
 	}
 	fmt.Fprintln(out, "\nThe recording does not show:")
 	for _, text := range a.CannotSay {
-		fmt.Fprintln(out, "- "+listing.Wrap(text, 2, width))
+		fmt.Fprintln(out, "- "+printable.Wrap(text, 2, width))
 	}
 }
 
