@@ -23,8 +23,9 @@ type Study struct {
 	// toSpecify names the flag that specifies the grace period.
 	toSpecify string
 	nodes     map[string]*node
-	// zones holds the names of all nodes seen in each zone.
+	// zones holds the names of all nodes seen in each zone, and deleted the number of those that were deleted.
 	zones    map[string]map[string]bool
+	deleted  map[string]int
 	silences []*silence
 	// blind holds the intervals in which heartbeats or nodes were not watched. down holds the start of the current
 	// interval for each kind. synced is set after the first complete list of a kind.
@@ -64,7 +65,7 @@ type interval struct{ from, to time.Time }
 func New(settings []Settings, recorded time.Duration) *Study {
 	s := &Study{
 		least: alwaysKept, grace: grace.New(recorded), flag: recorded, toSpecify: "--recorded-grace-period",
-		nodes: map[string]*node{}, zones: map[string]map[string]bool{}, down: map[event.Kind]time.Time{}, synced: map[event.Kind]bool{}, kept: map[string][]kept{},
+		nodes: map[string]*node{}, zones: map[string]map[string]bool{}, deleted: map[string]int{}, down: map[event.Kind]time.Time{}, synced: map[event.Kind]bool{}, kept: map[string][]kept{},
 		pods: map[event.UID]*pod{}, services: map[serviceName]*service{},
 	}
 	for _, x := range settings {

@@ -39,26 +39,30 @@ func (s *Study) limits() limits {
 	return l
 }
 
+// size holds the limits of the number of nodes in a zone.
+type size struct{ least, most int }
+
+// size returns the number of a zone's nodes. Nodes that were deleted in the recording existed for a part of it.
+func (s *Study) size(zone string) size {
+	all := len(s.zones[zone])
+	return size{max(all-s.deleted[zone], 0), all}
+}
+
 // rates returns the limits of the rate at which a zone's nodes are tainted while between low and high of them are Unknown.
 // With the reduced rate, the zone is in partial disruption: more than two nodes, and at least a fraction of them, are
 // Unknown. If all are, the rate is the usual one again, because the fault may be the zone's. Only if all zones are Unknown,
 // the controller stops (node lifecycle controller, ComputeZoneState, handleDisruption and ReducedQPSFunc).
-func (l limits) rates(size, low, high int, onlyZone bool) (fast, slow float64) {
-	least, most := max(3, int(math.Ceil(l.unhealthy*float64(size)))), size-1
-	if onlyZone {
-		most = size
-	}
-	reduced := 0.0
-	if size > largeZone {
-		reduced = l.secondary
-	}
+func (l limits) rates(zone size, low, high int, onlyZone bool) (fast, slow float64) {
+	least := func(size int) int { return max(3, int(math.Ceil(l.unhealthy*float64(size)))) }
+	most := func(size int) int { return size - count(!onlyZone) }
+	reduced := func(size int) float64 { return l.secondary * float64(count(size > largeZone)) }
 	switch {
-	case least > most || high < least || low > most:
+	case least(zone.least) > most(zone.most) || high < least(zone.least) || low > most(zone.most):
 		return l.rate, l.rate
-	case low >= least && high <= most:
-		return reduced, reduced
+	case low >= least(zone.most) && high <= most(zone.least):
+		return reduced(zone.most), reduced(zone.least)
 	}
-	return max(l.rate, reduced), min(l.rate, reduced)
+	return max(l.rate, reduced(zone.most)), min(l.rate, reduced(zone.least))
 }
 
 // span is a period with limits of the rate. It ends when the next one begins.
@@ -195,14 +199,14 @@ func (s *Study) spans(name string, z *zone) []span {
 		}
 	}
 	slices.SortStableFunc(steps, func(a, b step) int { return a.at.Compare(b.at) })
-	l, size, low, high := s.limits(), len(s.zones[name]), 0, 0
+	l, size, low, high := s.limits(), s.size(name), 0, 0
 	all := []span{{fast: l.rate, slow: l.rate}}
 	for i, x := range steps {
 		low, high = low+x.low, high+x.high
 		if i+1 < len(steps) && steps[i+1].at.Equal(x.at) {
 			continue
 		}
-		fast, slow := l.rates(size, low, min(high, size), len(s.zones) == 1)
+		fast, slow := l.rates(size, low, min(high, size.most), len(s.zones) == 1)
 		if last := all[len(all)-1]; last.fast != fast || last.slow != slow {
 			all = append(all, span{x.at, fast, slow})
 		}

@@ -92,6 +92,19 @@ func TestTheRateOfTaints(t *testing.T) {
 	}
 }
 
+// TestDeletedNodesMayCount checks that the number of evictions is a range if it depends on whether deleted nodes still exist:
+// three of five nodes are Unknown, or three of ten.
+func TestDeletedNodesMayCount(t *testing.T) {
+	s := silentNodes{nodes: 10, silent: 3, length: 200, pods: onePod}.story()
+	for i := 6; i <= 10; i++ {
+		s.add(220, event.Deleted, s.nodes[fmt.Sprint("node-", i)])
+	}
+	x := Settings{GracePeriod: 20 * time.Second, MonitorPeriod: DefaultMonitorPeriod, Toleration: AsRecorded}
+	if got := s.predictAll(0, x).Settings[0].Evictions; got != (answer.Range{AtMost: 3}) {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestEvictionsOfASimulatedController compares the predicted evictions with those of a simulated controller, for random zones,
 // phases and orders of nodes.
 func TestEvictionsOfASimulatedController(t *testing.T) {
