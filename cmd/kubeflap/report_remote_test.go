@@ -89,7 +89,7 @@ func TestAReportOfAProcess(t *testing.T) {
 	c.setReady(3, true)
 	within(t, "the incident is recorded", func() bool {
 		out := must(t, "report", "--url=http://"+p.address, "--url.config="+asReader(t), "--service=shop/web-3")
-		return strings.Contains(out, "# Post-mortem: ") && strings.Contains(out, "shop/web-3") && !strings.Contains(out, "There is no prediction") && predictions(t, out) != ""
+		return strings.Contains(out, "# Post-mortem: ") && strings.Contains(out, "shop/web-3") && strings.Contains(out, "There is no prediction for other settings: the recording is too short")
 	})
 }
 

@@ -88,7 +88,7 @@ func TestWhatIfOnABrokenConnection(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	status, out, errOut := kubeflap(t, "whatif", "--log.level=error", "--url", server.URL)
-	if status != 1 || !strings.Contains(out, "GRACE") || !strings.Contains(errOut, "cut short") {
+	if status != 1 || !strings.Contains(out, "the recording is too short: it covers 25ms") || !strings.Contains(errOut, "cut short") {
 		t.Errorf("status %d, printed %q, and: %s", status, out, errOut)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/listing"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -75,7 +74,7 @@ func (t *terminal) incident(at time.Time, n incident.Notice) {
 	t.line(at, at, t.incidentLine(n))
 	over := n.Kind == incident.Dropped || n.Kind == incident.Ongoing || n.Kind == incident.Ended
 	if x := &n.Incident; over && x.Remedy != "" && x.Withdrawn == "" {
-		fmt.Fprintf(t.out, "%*s%s\n", remedyIndent, "", listing.Wrap("Remedy: "+x.Remedy, remedyIndent, remedyWidth))
+		fmt.Fprintf(t.out, "%*s%s\n", remedyIndent, "", printable.Wrap("Remedy: "+x.Remedy, remedyIndent, remedyWidth))
 	}
 }
 

@@ -37,7 +37,7 @@ func registerWhatIf(app *kingpin.Application) (string, command) {
 	list := func(name, help string, into *durations) {
 		cmd.Flag(name, help).PlaceHolder("DURATIONS").SetValue(named{into, name})
 	}
-	list("node-monitor-grace-period", "Grace periods to compare, separated by commas. By default, 20s, 30s, 40s, 50s, 60s, 90s, 120s, and the recorded grace period.", &w.grace)
+	list("node-monitor-grace-period", "Grace periods to compare, separated by commas. By default, 20s, 30s, 40s, 50s, 60s, 90s, 120s, and the recorded grace period if it is at least 11s.", &w.grace)
 	list("node-monitor-period", "Node monitor periods to compare, separated by commas. By default, only the recorded period.", &w.monitor)
 	addFlag(cmd, "batching-window", "Client batching windows to compare, separated by commas. Allowed values are 0s, 2s, 5s and 10s.", "0s", &w.window)
 	cmd.Flag("toleration", "Values of tolerationSeconds to compare, separated by commas, such as 30s,300s. They replace the recorded values of all pods, "+

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/printable"
@@ -142,18 +141,4 @@ func listed(names []string, leftOut int) string {
 
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-func wrapped(text string, indent int) string { return Wrap(text, indent, textWidth) }
-
-// Wrap makes a text printable and wraps it at word boundaries, so that lines have at most width columns. The text
-// begins at column indent, and all lines but the first are indented.
-func Wrap(text string, indent, width int) string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(printable.Line(text)) {
-		if line != "" && indent+utf8.RuneCountInString(line+" "+word) > width {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	return strings.Join(append(lines, line), "\n"+strings.Repeat(" ", indent))
-}
+func wrapped(text string, indent int) string { return printable.Wrap(text, indent, textWidth) }

@@ -237,7 +237,7 @@ func TestPredictionsInAReport(t *testing.T) {
 	}{
 		"a table":      {given, []string{"20s", "recorded", "40s", "Knee: grace period 40s.", "not causes", "The recording does not show:", "The effect of another load."}},
 		"no silence":   {quiet, []string{"no silence was long enough for another grace period to make a difference."}},
-		"no nodes":     {&answer.Answer{Settings: rows}, []string{"There is no prediction for other settings: the recording has no heartbeats of nodes."}},
+		"no nodes":     {&answer.Answer{NoPrediction: "the recording has no heartbeats of nodes"}, []string{"There is no prediction for other settings: the recording has no heartbeats of nodes."}},
 		"no recording": {nil, []string{"There is no prediction for other settings: it needs one."}},
 	} {
 		for format, write := range map[string]func(io.Writer, *Input) error{"Markdown": Markdown, "HTML": HTML} {

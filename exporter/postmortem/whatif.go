@@ -20,8 +20,8 @@ func whatIfOf(in *Input) (w whatIf) {
 	case a == nil:
 		w.Text = sentence("There is no prediction for other settings: " + in.NoWhatIf)
 		return w
-	case a.Nodes == 0:
-		w.Text = "There is no prediction for other settings: the recording has no heartbeats of nodes."
+	case a.NoPrediction != "":
+		w.Text = sentence("There is no prediction for other settings: " + a.NoPrediction)
 		return w
 	}
 	span := moment(a.From) + " to " + moment(a.To) + " UTC"
@@ -30,6 +30,9 @@ func whatIfOf(in *Input) (w whatIf) {
 		return w
 	}
 	w.Table, w.CannotSay = a.Table(), a.CannotSay
+	if warning := a.Contradiction(); warning != "" {
+		w.Notes = append(w.Notes, warning)
+	}
 	if knee := a.KneeText(); knee != "" {
 		w.Notes = append(w.Notes, knee+" The table shows effects, not causes. First follow the remedy of each incident.")
 		if in.Advice != nil && in.Advice.Heartbeats.Recommended > 0 {

@@ -16,8 +16,22 @@ func Line(s string) string { return escape(s, "") }
 // Text escapes a text for display on several lines. It keeps line feeds and tabs.
 func Text(s string) string { return escape(s, "\n\t") }
 
-// escape replaces unprintable characters and invalid UTF-8 with Go escapes such as \x1b or \u202e. It keeps the
-// characters in keep.
+// Wrap makes a text printable and wraps it at word boundaries, so that lines have at most width columns. The text begins
+// at column indent, and all lines but the first are indented.
+func Wrap(text string, indent, width int) string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(Line(text)) {
+		if line != "" && indent+utf8.RuneCountInString(line+" "+word) > width {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return strings.Join(append(lines, line), "\n"+strings.Repeat(" ", indent))
+}
+
+// escape replaces unprintable characters and invalid UTF-8 with Go escapes such as \x1b or \u202e. It keeps the characters in
+// keep.
 func escape(s, keep string) string {
 	shown := func(r rune) bool { return unicode.IsPrint(r) || strings.ContainsRune(keep, r) }
 	bad := func(r rune) bool { return r == utf8.RuneError || !shown(r) }

@@ -30,8 +30,11 @@ func whatIfOf(x *found) *whatIfView {
 
 func viewOfPrediction(p background.Prediction) *whatIfView {
 	a := p.Answer
-	if a == nil {
+	switch {
+	case a == nil:
 		return &whatIfView{Text: phrase.Sentence("no prediction: " + p.Because)}
+	case a.NoPrediction != "":
+		return &whatIfView{Text: phrase.Sentence("no prediction: " + a.NoPrediction)}
 	}
 	v := &whatIfView{From: moment(a.From), To: timeAfter(a.From, a.To)}
 	if !a.Depends() {
@@ -39,5 +42,8 @@ func viewOfPrediction(p background.Prediction) *whatIfView {
 		return v
 	}
 	v.Table, v.Knee, v.Note, v.CannotSay = a.Table(), a.KneeText(), answer.Note, a.CannotSay
+	if warning := a.Contradiction(); warning != "" {
+		v.Note = warning + " " + v.Note
+	}
 	return v
 }

@@ -18,6 +18,8 @@ type service struct {
 	// slices holds the addresses of each slice, by the slice's name.
 	slices    map[string]map[event.UID]event.Address
 	addresses map[event.UID]*address
+	// kept holds the addresses that were removed because of an eviction.
+	kept []*address
 }
 
 // address is a Service address.
@@ -25,10 +27,16 @@ type address struct {
 	service *service
 	id      event.UID
 	node    string
+	pod     *pod
 	// apart is set if a mark of the address's node does not change the address.
 	apart bool
 	// ready is the recorded state. held is set if the address is unready only because its node was marked.
 	ready, held bool
+	// left is set if the address was held when it left the Service's slices. kept is set if it left because its pod was
+	// evicted. Without the eviction, it would still exist.
+	left, kept bool
+	// standsFor is the kept address whose place this one took, or nil.
+	standsFor *address
 	// last is the index of the address's last change, plus one.
 	last int
 }
@@ -62,6 +70,9 @@ func (s *Study) applyService(e event.Event, o *event.Service) {
 	if x := s.services[name]; x != nil {
 		for _, id := range sortedIDs(x.addresses) {
 			s.setReady(x.addresses[id], e.Seen, false, change{gone: true})
+		}
+		for _, a := range x.kept {
+			s.setReady(a, e.Seen, false, change{gone: true})
 		}
 		delete(s.services, name)
 	}
@@ -101,16 +112,19 @@ func (s *Study) merge(x *service, e event.Event, id event.UID) {
 		}
 		exists, ready = true, ready || got.Ready
 		if a == nil {
-			a = &address{service: x, id: id, node: got.Node, apart: got.ByHand || x.publishNotReady}
+			a = &address{service: x, id: id, node: got.Node, pod: s.podOf(id), apart: got.ByHand || x.publishNotReady}
 			x.addresses[id] = a
-			p := s.podOf(id)
-			p.addresses = append(p.addresses, a)
+			a.pod.addresses = append(a.pod.addresses, a)
 		}
 	}
 	if a == nil {
 		return
 	}
-	a.held = exists && !ready && !a.apart && (a.held || a.ready && s.podOf(id).marked)
+	a.left = !exists && a.held
+	a.held = exists && !ready && !a.apart && (a.held || a.ready && a.pod.marked)
+	if a.left && a.pod.evicted {
+		a.keep()
+	}
 	s.setReady(a, e.Seen, ready, change{first: e.Type == event.Listed && !s.synced[e.Kind]})
 	if !exists {
 		delete(x.addresses, id)
@@ -152,6 +166,59 @@ func (s *Study) hold(a *address, t time.Time) {
 		return
 	}
 	a.held, last.base = true, true
+}
+
+// keep records that a pod was evicted. The eviction is the reason why its held addresses leave the Services, before or after
+// this event.
+func (s *Study) keep(p *pod, t time.Time) {
+	for _, a := range p.addresses {
+		if !a.left || a.kept {
+			continue
+		}
+		if last := &s.changes[a.last-1]; !last.gone && t.Sub(last.at) <= slow {
+			last.base = true
+			a.keep()
+		}
+	}
+}
+
+// keep keeps a removed address as held.
+func (a *address) keep() {
+	a.held, a.kept = true, true
+	a.service.kept = append(a.service.kept, a)
+}
+
+// linkKept finds the addresses that took the places of kept ones, and ends a kept address when the last one of these is
+// gone.
+func (s *Study) linkKept() {
+	for _, p := range s.allPods {
+		for _, a := range p.addresses {
+			if p.replaces != nil {
+				a.standsFor = p.replaces.keptIn(a.service)
+			}
+			if end := p.left(s.begin); a.kept && !end.IsZero() {
+				s.changes = append(s.changes, change{at: end, address: a})
+			}
+		}
+	}
+}
+
+// keptIn returns the pod's kept address in a Service, or nil.
+func (p *pod) keptIn(x *service) *address {
+	for _, a := range p.addresses {
+		if a.service == x && a.kept {
+			return a
+		}
+	}
+	return nil
+}
+
+// root returns the address whose place an address took.
+func (a *address) root() *address {
+	for a.standsFor != nil {
+		a = a.standsFor
+	}
+	return a
 }
 
 func (s *Study) setReady(a *address, t time.Time, ready bool, c change) {

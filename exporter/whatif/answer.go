@@ -14,22 +14,48 @@ import (
 // Predict returns the predictions for the settings. Finish must have been called.
 func (s *Study) Predict(settings []Settings) answer.Answer {
 	recorded, certain := s.Recorded()
-	a := answer.Answer{From: s.begin, To: s.end, Recorded: s.recordedCounts(recorded, certain), Check: s.check(recorded)}
+	a := answer.Answer{From: s.begin, To: s.end, Settings: []answer.Row{}, CannotSay: []string{}, Recorded: s.recordedCounts(recorded, certain), Check: s.check(recorded)}
 	for _, zone := range s.zones {
 		a.Nodes += len(zone)
+	}
+	if a.NoPrediction = s.noPrediction(); a.NoPrediction != "" {
+		return a
 	}
 	for _, x := range settings {
 		row := s.row(x)
 		row.Recorded = recorded.GracePeriod == x.GracePeriod && recorded.MonitorPeriod == x.MonitorPeriod && x.Toleration == AsRecorded
 		row.Assumed = row.Recorded && !certain
 		if row.Recorded && certain {
-			row.Evictions = answer.Between(float64(s.evicted), float64(s.evicted))
+			s.record(&row, x)
 		}
 		a.Settings = append(a.Settings, row)
 	}
 	answer.MarkKnee(a.Settings)
 	a.CannotSay = s.cannotSay(certain)
+	if slices.ContainsFunc(a.Settings, func(r answer.Row) bool { return r.Evictions.AtMost > 0 }) {
+		a.CannotSay = append(a.CannotSay, s.replacements())
+	}
 	return a
+}
+
+// replacements describes the assumption about the replacements of evicted pods.
+func (s *Study) replacements() string {
+	text := "When another pod would be ready in the place of an evicted one. The ranges begin with the eviction and end "
+	if s.replacementTakes == 0 {
+		return text + "with the node's return."
+	}
+	return text + phrase.Duration(s.replacementTakes) + " later, which is the longest time in the recording."
+}
+
+// noPrediction returns the reason why there is no prediction at all, or an empty string.
+func (s *Study) noPrediction() string {
+	switch length := s.end.Sub(s.begin); {
+	case len(s.zones) == 0:
+		return "the recording has no heartbeats of nodes"
+	case length < usualInterval:
+		return "the recording is too short: it covers " + phrase.Duration(length) + ", and nodes send heartbeats every 10s"
+	}
+	return ""
 }
 
 // PredictUsual returns the predictions for the settings of Usual. The Study comes from NewUsual, and Finish must have
@@ -40,10 +66,13 @@ func (s *Study) PredictUsual() answer.Answer {
 }
 
 func (s *Study) recordedCounts(x Settings, certain bool) answer.Recorded {
-	c := s.sweep(nil, false, true)
+	c := s.sweep(nil, nil, false, true)
 	r := answer.Recorded{
 		GracePeriodSeconds: x.GracePeriod.Seconds(), MonitorPeriodSeconds: x.MonitorPeriod.Seconds(), Certain: certain,
 		AddressesLost: c.losses, Outages: c.outages, OutageSeconds: seconds(c.outage), Evictions: s.evicted,
+	}
+	if manager := s.grace.ManagersPeriod(); manager != x.GracePeriod {
+		r.ManagerGracePeriodSeconds = manager.Seconds()
 	}
 	for _, x := range s.silences {
 		if !x.marked.IsZero() {
@@ -82,19 +111,23 @@ func (s *Study) check(recorded Settings) *answer.Check {
 
 func (s *Study) row(x Settings) answer.Row {
 	marks := s.predict(x)
-	low, high := s.sweep(marks, false, false), s.sweep(marks, true, false)
+	evicted := s.evict(x, marks)
+	low, high := s.sweep(marks, evicted.best, false, false), s.sweep(marks, evicted.worst, true, false)
+	without, with := s.withoutFailed(marks, evicted, low, high)
 	window := slices.Index(windows(), x.Window)
 	row := answer.Row{
 		GracePeriodSeconds: x.GracePeriod.Seconds(), MonitorPeriodSeconds: x.MonitorPeriod.Seconds(), WindowSeconds: x.Window.Seconds(),
-		AddressesLost:  answer.Between(float64(low.losses), float64(high.losses)),
-		NeedlessLosses: answer.Between(float64(low.needless), float64(high.needless)),
-		Outages:        answer.Between(float64(low.outages), float64(high.outages)),
-		OutageSeconds:  answer.Between(seconds(low.outage), seconds(high.outage)),
-		ClientUpdates:  answer.Between(float64(low.updates[window]), float64(high.updates[window])),
-		ClientBounces:  answer.Between(float64(low.bounces[window]), float64(high.bounces[window])),
-		TrafficSeconds: seconds(low.traffic),
+		AddressesLost:         between(low.losses, high.losses),
+		NeedlessLosses:        between(low.needless, high.needless),
+		Outages:               between(low.outages, high.outages),
+		OutageSeconds:         answer.Between(seconds(low.outage), seconds(high.outage)),
+		NeedlessOutageSeconds: answer.Between(seconds(without.outage), seconds(with.outage)),
+		ClientUpdates:         between(low.updates[window], high.updates[window]),
+		ClientBounces:         between(low.bounces[window], high.bounces[window]),
+		NeedlessBounces:       between(without.bounces[window], with.bounces[window]),
+		TrafficSeconds:        answer.Between(seconds(low.traffic), seconds(high.traffic)),
 	}
-	row.Evictions, row.NeedlessEvictions = s.evictions(x, marks)
+	row.Evictions, row.NeedlessEvictions = evicted.all, evicted.needless
 	if x.Toleration != AsRecorded {
 		toleration := x.Toleration.Seconds()
 		row.TolerationSeconds = &toleration
@@ -103,6 +136,30 @@ func (s *Study) row(x Settings) answer.Row {
 		add(&row, m)
 	}
 	return row
+}
+
+// withoutFailed returns the counts low and high without the marks of failed nodes.
+func (s *Study) withoutFailed(marks []mark, evicted evictions, low, high counts) (without, with counts) {
+	failed := func(m mark) bool { return m.silence.failed }
+	if !slices.ContainsFunc(marks, failed) {
+		return low, high
+	}
+	needless := func(all []eviction) []eviction {
+		return slices.DeleteFunc(slices.Clone(all), func(e eviction) bool { return e.mark.silence.failed })
+	}
+	marks = slices.DeleteFunc(slices.Clone(marks), failed)
+	return s.sweep(marks, needless(evicted.best), false, false), s.sweep(marks, needless(evicted.worst), true, false)
+}
+
+// between returns the range between two counts in any order.
+func between[T int | uint64](a, b T) answer.Range { return answer.Between(float64(a), float64(b)) }
+
+// record replaces predictions for the recorded settings with what happened.
+func (s *Study) record(row *answer.Row, x Settings) {
+	c, window := s.sweep(nil, nil, false, true), slices.Index(windows(), x.Window)
+	row.AddressesLost, row.Outages, row.OutageSeconds = between(c.losses, c.losses), between(c.outages, c.outages), answer.Between(seconds(c.outage), seconds(c.outage))
+	row.ClientUpdates, row.ClientBounces = between(c.updates[window], c.updates[window]), between(c.bounces[window], c.bounces[window])
+	row.Evictions, row.NeedlessEvictions = between(s.evicted, s.evicted), between(s.evictedNeedlessly, s.evictedNeedlessly)
 }
 
 func windows() []time.Duration {

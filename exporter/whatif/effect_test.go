@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ func exactly(x float64) answer.Range { return answer.Range{AtLeast: x, AtMost: x
 // s. Its pod is the only one of the Service, so the outage lasts from 52.1 s to 75.1 s.
 func lostAndBack() *story {
 	s := newStory(3, 1)
+	s.pods["node-1"].ToleratesUnreachable.Seconds = 300
 	s.beats("node-1", 10, 70, 80, 90, 100)
 	s.unknown(52, "node-1")
 	s.ready(75, "node-1")
@@ -36,7 +38,7 @@ func TestALongerGracePeriodAvoidsTheLoss(t *testing.T) {
 	// 75 s, as recorded.
 	for i, want := range []answer.Row{
 		{NodesUnknown: exactly(1), Needless: exactly(1), NodesBack: exactly(1), AddressesLost: exactly(1), NeedlessLosses: exactly(1), Outages: exactly(1), OutageSeconds: exactly(42)},
-		{NodesUnknown: exactly(1), Needless: exactly(1), NodesBack: exactly(1), AddressesLost: exactly(1), NeedlessLosses: exactly(1), Outages: exactly(1), OutageSeconds: exactly(23), Recorded: true, Knee: true},
+		{NodesUnknown: exactly(1), Needless: exactly(1), NodesBack: exactly(1), AddressesLost: exactly(1), NeedlessLosses: exactly(1), Outages: exactly(1), OutageSeconds: exactly(23), Recorded: true},
 		{},
 	} {
 		got := a.Settings[i]
@@ -101,8 +103,15 @@ func TestTheCostOfALongGracePeriod(t *testing.T) {
 	a := s.predict(40*time.Second, 20*time.Second, 40*time.Second, 90*time.Second)
 	for i, want := range []struct{ found, traffic float64 }{{25.5, 23}, {42, 42}, {95.9, 93.4}} {
 		got := a.Settings[i]
-		if got.FailuresFound != 1 || got.FoundAfterSeconds != want.found || got.TrafficSeconds != want.traffic || got.Needless != (answer.Range{}) || got.Outages != (answer.Range{}) {
+		if got.FailuresFound != 1 || got.FoundAfterSeconds != want.found || got.TrafficSeconds != exactly(want.traffic) || got.Needless != (answer.Range{}) || got.Outages != (answer.Range{}) {
 			t.Errorf("%v s: %+v, want %+v", got.GracePeriodSeconds, got, want)
+		}
+	}
+	var out strings.Builder
+	answer.WriteText(&out, a, "x.jsonl")
+	for _, want := range []string{" <25.5s ", " 42s ", " <95.9s "} { // 42 s is recorded
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s\nlacks %q", out.String(), want)
 		}
 	}
 	if !a.Settings[0].Knee {
@@ -186,10 +195,61 @@ func TestTheTable(t *testing.T) {
 			t.Errorf("%s\nlacks %q", out.String(), want)
 		}
 	}
+	out.Reset()
+	manager := lostAndBack()
+	manager.add(0.1, event.Added, &event.Pod{
+		Meta: event.Meta{UID: event.UID{77}, Namespace: "kube-system", Name: "kube-controller-manager-1"}, Ready: &event.Condition{}, Phase: "Running",
+		ControllerManager: &event.ControllerManager{GracePeriod: 24 * time.Second},
+	})
+	answer.WriteText(&out, manager.predict(40*time.Second, 40*time.Second), "x.jsonl")
+	if want := "\n  Warning: the grace period was specified as 40s, but the recorded kube-controller-manager has 24s.\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("%s\nlacks %q", out.String(), want)
+	}
 	for line := range strings.Lines(out.String()) {
 		if len(line) > 101 {
 			t.Errorf("%d columns: %s", len(line)-1, line)
 		}
+	}
+}
+
+// TestNoPrediction checks that there is no table if the recording has no nodes, or if it is too short for any silence.
+func TestNoPrediction(t *testing.T) {
+	withoutNodes := lostAndBack()
+	withoutNodes.events = slices.DeleteFunc(withoutNodes.events, func(e event.Event) bool { return e.Kind == event.KindNode || e.Kind == event.KindLease })
+	short := newStory(2, 1)
+	short.ends(10)
+	for want, s := range map[string]*story{
+		"the recording has no heartbeats of nodes":                                       withoutNodes,
+		"the recording is too short: it covers 10s, and nodes send heartbeats every 10s": short,
+	} {
+		given := s.predict(40*time.Second, 20*time.Second, 60*time.Second)
+		if given.NoPrediction != want || len(given.Settings) > 0 {
+			t.Errorf("%+v, want %q", given, want)
+		}
+		var out strings.Builder
+		answer.WriteText(&out, given, "x.jsonl")
+		if text := out.String(); !strings.HasSuffix(text, ".\nThere is no prediction for other settings: "+want+".\n") || strings.Count(text, "\n") != 2 {
+			t.Error(text)
+		}
+	}
+}
+
+// TestEvictionsBeforeTheRecording checks that a pod that is already terminating in the first list does not count.
+func TestEvictionsBeforeTheRecording(t *testing.T) {
+	s := newStory(3, 2)
+	for i, e := range s.events {
+		if p, ok := e.Object.(*event.Pod); ok && p.Node == "node-1" {
+			p.Disruption, p.Deletion = evictedByTaint, at(10)
+			s.events[i].Object = p
+		}
+	}
+	p := s.pods["node-2"]
+	p.Disruption, p.Deletion = evictedByTaint, at(60)
+	s.add(30, event.Modified, p)
+	s.beatsUntil(60, "node-1", "node-2", "node-3")
+	s.ends(60)
+	if got := s.predict(40*time.Second, 40*time.Second); got.Recorded.Evictions != 1 || got.Settings[0].Evictions != exactly(1) {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -199,6 +259,44 @@ func TestTheFlagForTheRecordedGracePeriodExists(t *testing.T) {
 	for want, study := range map[string]*Study{"set --recorded-grace-period.": New(nil, 0), "set kubeflap's --node-monitor-grace-period.": NewUsual(0)} {
 		if all := strings.Join(study.cannotSay(false), " "); !strings.Contains(all, want) {
 			t.Errorf("%s\nlacks %q", all, want)
+		}
+	}
+}
+
+// TestTheKneeIgnoresFailedNodes checks that only needless bounces and outages count. A node that reboots is silent from 10 s
+// to 100 s. Its pod is not ready from 105 s to 110 s. With short grace periods, the pod's address leaves twice.
+func TestTheKneeIgnoresFailedNodes(t *testing.T) {
+	s := newStory(3, 1)
+	s.pods["node-1"].ToleratesUnreachable.Seconds = 300
+	n, p := s.nodes["node-1"], s.pods["node-1"]
+	n.BootID = "a"
+	s.add(0.1, event.Modified, n)
+	s.beats("node-1", 10, 100, 110, 120)
+	n.BootID, n.Ready.Heartbeat = "b", at(100.5)
+	s.add(100.5, event.Modified, n)
+	s.rotate(105, p, false)
+	s.rotate(110, p, true)
+	s.beatsUntil(120, "node-2", "node-3")
+	s.ends(120)
+	a := s.predict(200*time.Second, 20*time.Second, 60*time.Second, 87*time.Second, 200*time.Second)
+	// With 87 s, it is open whether the node turns Unknown. If not, the address is in rotation for the whole silence of 90 s.
+	if got := a.Settings[2]; got.NodesUnknown != (answer.Range{AtMost: 1}) || got.TrafficSeconds != (answer.Range{AtLeast: 89.9, AtMost: 90}) {
+		t.Errorf("%+v", got)
+	}
+	if got := a.Settings[0]; !got.Knee || got.ClientBounces != exactly(1) || got.NeedlessBounces != (answer.Range{}) || got.NeedlessOutageSeconds != exactly(5) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestTheKneeCountsOutages checks that fewer evictions are no gain if the Services are without a ready address for longer.
+func TestTheKneeCountsOutages(t *testing.T) {
+	var all []Settings
+	for _, toleration := range []time.Duration{5 * time.Second, 300 * time.Second} {
+		all = append(all, Settings{GracePeriod: 40 * time.Second, MonitorPeriod: DefaultMonitorPeriod, Toleration: toleration})
+	}
+	for _, row := range evictedAndReplaced().predictAll(40*time.Second, all...).Settings {
+		if row.Knee {
+			t.Errorf("%+v", row)
 		}
 	}
 }

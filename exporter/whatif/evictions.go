@@ -8,89 +8,177 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
 
-const (
-	// evictionInterval is the inverse of --node-eviction-rate: the interval between two NoExecute taints in a zone.
-	evictionInterval = 10 * time.Second
-	// evictionDelay is the longest usual time that the controllers need to set the taint and evict a pod.
-	evictionDelay = 2 * time.Second
-	// unhealthyZone is --unhealthy-zone-threshold. The controller sets no more taints in a zone with at most
-	// largeCluster nodes if at least 3 of them, and at least this fraction, are not Ready (node lifecycle controller,
-	// ComputeZoneState).
-	unhealthyZone = 0.55
-	largeCluster  = 50
-)
+// evictionDelay is the longest usual time that the controllers need to set the taint and evict a pod.
+const evictionDelay = 2 * time.Second
 
 // certainly holds the intervals in which a condition is certain (yes), and those in which it is possible (maybe).
 type certainly struct{ yes, maybe []interval }
 
-// evictions returns the number of pods that the taint eviction controller evicts. needless counts those whose node came
-// back.
-func (s *Study) evictions(x Settings, marks []mark) (all, needless answer.Range) {
-	marked := slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return !m.in(true) })
-	slices.SortStableFunc(marked, func(a, b mark) int { return a.at.Compare(b.at) })
+// eviction is the eviction of a pod from a marked node. replaced is the time at which another pod is ready in its place,
+// or zero.
+type eviction struct {
+	mark         *mark
+	pod          *pod
+	at, replaced time.Time
+}
+
+// evictions are the predicted evictions of pods by the taint eviction controller.
+type evictions struct {
+	// needless counts those whose node came back.
+	all, needless answer.Range
+	// best holds the evictions with which addresses are back as soon as possible, and worst those with which they are
+	// back as late as possible.
+	best, worst []eviction
+}
+
+// evict predicts the evictions for marks.
+func (s *Study) evict(x Settings, marks []mark) (all evictions) {
 	byNode := map[string][]*pod{}
 	for _, p := range s.allPods {
 		byNode[p.node] = append(byNode[p.node], p)
 	}
-	full := certainly{
+	evictable := map[*pod]answer.Range{}
+	for _, t := range s.tainted(x, marks, byNode) {
+		all.count(x, t, byNode[t.mark.silence.node], evictable)
+		for _, p := range byNode[t.mark.silence.node] {
+			if !t.may(x, p, t.first) {
+				continue
+			}
+			must := t.must(x, p, t.last)
+			if e := s.best(x, t, p); must || t.mark.back.IsZero() || e.at.Before(t.mark.back) {
+				all.best = append(all.best, e)
+			}
+			if e := s.worst(x, t, p); must || !t.mark.back.IsZero() && (e.replaced.IsZero() || e.replaced.After(t.mark.back)) {
+				all.worst = append(all.worst, e)
+			}
+		}
+	}
+	all.all, all.needless = answer.Between(all.all.AtLeast, all.all.AtMost), answer.Between(all.needless.AtLeast, all.needless.AtMost)
+	return all
+}
+
+// tainted returns the marks that may happen, in the order of time, with the times of the nodes' taints.
+func (s *Study) tainted(x Settings, marks []mark, byNode map[string][]*pod) (all []*taint) {
+	marked := slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return !m.in(true) })
+	slices.SortStableFunc(marked, func(a, b mark) int { return a.at.Compare(b.at) })
+	idle := certainly{
 		yes:   s.allUnknown(slices.DeleteFunc(slices.Clone(marked), func(m mark) bool { return m.outcome != answer.Yes })),
 		maybe: s.allUnknown(marked),
 	}
-	next := map[string]time.Time{}
-	evicted := map[*pod]bool{}
-	var active []*mark
+	zones := map[string][]*taint{}
 	for i := range marked {
-		m, zone := &marked[i], marked[i].silence.zone
-		active = append(slices.DeleteFunc(active, func(a *mark) bool { return !a.isActive(m.at) }), m)
-		unhealthy := s.isUnhealthy(zone, active)
-		wait := max(next[zone].Sub(m.at), 0)
-		next[zone] = m.at.Add(wait + evictionInterval)
+		m := &marked[i]
+		t := &taint{mark: m, period: x.MonitorPeriod, end: s.end, idle: &idle}
 		for _, p := range byNode[m.silence.node] {
-			if evicted[p] {
-				continue
-			}
-			one := answer.Of(s.evicts(x, *m, p, wait, full))
-			if unhealthy {
-				one.AtLeast = 0 // the controller does not set the taint until the zone is healthy again
-			}
-			all.Add(one)
-			if !m.silence.failed {
-				needless.Add(one)
-			}
-			evicted[p] = one.AtMost > 0
+			t.pods += count(t.may(x, p, m.earliest))
 		}
+		all, zones[m.silence.zone] = append(all, t), append(zones[m.silence.zone], t)
 	}
-	return all, needless
+	for name, queue := range zones {
+		slices.SortStableFunc(queue, func(a, b *taint) int { return a.mark.earliest.Compare(b.mark.earliest) })
+		s.taints(name, x, queue)
+	}
+	return all
 }
 
-// evicts predicts whether a node's mark evicts one of its pods. wait is the time until the controller sets the taint.
-// The controller removes the taint at most one monitor period after the node's return.
-func (s *Study) evicts(x Settings, m mark, p *pod, wait time.Duration, full certainly) answer.Outcome {
-	tolerates, forever := tolerationOf(x, p)
-	earliest := m.earliest.Add(wait + tolerates)
-	latest := m.latest.Add(wait + tolerates + evictionDelay)
-	gone := p.gone
-	if p.evicted && !gone.Before(m.silence.from) {
-		gone = time.Time{} // without the recorded eviction in this silence, the pod would still exist
+// count counts the evictions from a node. If the order of nodes is open, the pods that make up the lower limit may be others
+// than those that make up the upper limit. A replacement of an evicted pod only exists if the pod is evicted.
+func (all *evictions) count(x Settings, t *taint, pods []*pod, evicted map[*pod]answer.Range) {
+	for _, p := range pods {
+		if evicted[p] != (answer.Range{}) {
+			continue
+		}
+		one := answer.Range{AtLeast: float64(count(t.must(x, p, t.slow))), AtMost: float64(count(t.may(x, p, t.fast)))}
+		if p.replaces != nil {
+			one = answer.Range{AtLeast: min(one.AtLeast, evicted[p.replaces].AtLeast), AtMost: min(one.AtMost, evicted[p.replaces].AtMost)}
+		}
+		all.all.Add(one)
+		if !t.mark.silence.failed {
+			all.needless.Add(one)
+		}
+		evicted[p] = one
 	}
-	readyFrom, readyBy := m.readyFrom, m.readyBy
-	if readyBy.IsZero() {
-		readyFrom, readyBy = s.end, s.end
-	}
-	touches := func(f interval) bool { return !f.to.Before(m.at) && f.from.Before(latest) }
+}
+
+// may reports whether the taint may evict a pod if the controller sets it at the given time. The controller removes the taint
+// at most one monitor period after the node's return.
+func (t *taint) may(x Settings, p *pod, tainted time.Time) bool {
+	m := t.mark
+	tolerates, tolerated := tolerationOf(x, p)
+	at, gone := tainted.Add(tolerates), p.left(m.silence.from)
+	_, returned := t.returns()
 	switch {
-	case forever, p.from.After(m.at):
-		return answer.No
-	case !gone.IsZero() && gone.Before(earliest):
-		return answer.No // something else deleted the pod first
-	case slices.ContainsFunc(full.yes, touches):
-		return answer.No // if every node is Unknown, the controller removes the taints (master disruption mode)
-	case readyBy.Add(x.MonitorPeriod).Before(earliest):
-		return answer.No
-	case m.outcome == answer.Yes && readyFrom.After(latest) && !slices.ContainsFunc(full.maybe, touches):
-		return answer.Yes
+	case tolerated, p.from.After(m.at):
+		return false
+	case !gone.IsZero() && gone.Before(at):
+		return false // something else deleted the pod first
+	case t.isIdle(t.idle.yes, at):
+		return false // if every node is Unknown, the controller removes the taints (master disruption mode)
 	}
-	return answer.TooClose
+	return !returned.Add(t.period).Before(at)
+}
+
+// must reports whether the taint certainly evicts a pod if the controller sets it at the given time.
+func (t *taint) must(x Settings, p *pod, tainted time.Time) bool {
+	tolerates, _ := tolerationOf(x, p)
+	at := tainted.Add(tolerates + evictionDelay)
+	returned, _ := t.returns()
+	return t.may(x, p, tainted) && t.mark.outcome == answer.Yes && returned.After(at) && !t.isIdle(t.idle.maybe, at)
+}
+
+// returns returns the limits of the time at which the node is Ready again, or the end of the recording.
+func (t *taint) returns() (from, by time.Time) {
+	if t.mark.readyBy.IsZero() {
+		return t.end, t.end
+	}
+	return t.mark.readyFrom, t.mark.readyBy
+}
+
+// isIdle reports whether one of the intervals overlaps the time from the mark until the eviction.
+func (t *taint) isIdle(all []interval, until time.Time) bool {
+	return slices.ContainsFunc(all, func(f interval) bool { return !f.to.Before(t.mark.at) && f.from.Before(until) })
+}
+
+// best returns the eviction with which a pod's addresses are back as soon as possible: another pod is ready at once. Only
+// the pods of a StatefulSet wait until the kubelet has ended the evicted pod (statefulset, updateStatefulSet).
+func (s *Study) best(x Settings, t *taint, p *pod) eviction {
+	tolerates, _ := tolerationOf(x, p)
+	at := t.mark.at.Add(t.first.Sub(t.mark.earliest) + tolerates)
+	e := eviction{mark: t.mark, pod: p, at: at, replaced: at}
+	switch {
+	case p.owner == "":
+		e.replaced = time.Time{}
+	case p.isStateful():
+		e.replaced = t.afterReturn(at)
+	}
+	return e
+}
+
+// worst returns the eviction with which a pod's addresses are back as late as possible. Another pod takes as long as the
+// slowest one in the recording. If the recording shows none, it is ready when the node is back.
+func (s *Study) worst(x Settings, t *taint, p *pod) eviction {
+	tolerates, _ := tolerationOf(x, p)
+	at := t.mark.at.Add(max(t.last.Sub(t.mark.latest), 0) + tolerates + evictionDelay)
+	e := eviction{mark: t.mark, pod: p, at: at}
+	switch {
+	case p.owner == "", p.isEvictedByMark && (p.replacement == nil || p.replacement.readyAt.IsZero()):
+	case p.isStateful(), s.replacementTakes == 0:
+		e.replaced = t.afterReturn(at)
+	default:
+		e.replaced = at
+	}
+	if !e.replaced.IsZero() {
+		e.replaced = e.replaced.Add(s.replacementTakes)
+	}
+	return e
+}
+
+// afterReturn returns the time at which the node and its pods are back, at the earliest at, or zero.
+func (t *taint) afterReturn(at time.Time) time.Time {
+	if t.mark.back.IsZero() {
+		return time.Time{}
+	}
+	return later(at, t.mark.back)
 }
 
 // tolerationOf returns how long a pod tolerates an unreachable node.
@@ -128,16 +216,6 @@ func (s *Study) allUnknown(marked []mark) []interval {
 		all = append(all, interval{m.at, to})
 	}
 	return all
-}
-
-// isUnhealthy reports whether so many nodes of a zone are Unknown that the controller sets no taints there.
-func (s *Study) isUnhealthy(zone string, active []*mark) bool {
-	n := 0
-	for _, m := range active {
-		n += count(m.silence.zone == zone)
-	}
-	size := len(s.zones[zone])
-	return n > 2 && size <= largeCluster && float64(n) >= unhealthyZone*float64(size)
 }
 
 func (m *mark) isActive(t time.Time) bool {

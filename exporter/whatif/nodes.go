@@ -111,6 +111,7 @@ func (s *Study) applyNode(e event.Event, o *event.Node) {
 	if e.Type == event.Deleted {
 		if n.exists {
 			n.endSilence(s, e.Seen, endDeleted)
+			s.deleted[n.zone]++
 		}
 		delete(s.nodes, o.Name)
 		return
@@ -153,6 +154,7 @@ func (s *Study) relisted(e event.Event) {
 	for name, n := range s.nodes {
 		if n.exists && !n.listed {
 			n.endSilence(s, e.Seen, endDeleted)
+			s.deleted[n.zone]++
 			s.readyKept(event.Event{Seen: e.Seen, Type: event.Deleted}, name, nil)
 			delete(s.nodes, name)
 		}

@@ -1,6 +1,8 @@
 package whatif
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -11,13 +13,21 @@ const evictedByTaint = "DeletionByTaintManager"
 
 // pod is a pod, with the state that evictions and addresses depend on.
 type pod struct {
-	node      string
-	tolerates *event.Toleration
-	from      time.Time
+	node string
+	// namespace and owner identify the controller that replaces the pod. owner is empty if nothing does.
+	namespace, owner string
+	tolerates        *event.Toleration
+	from             time.Time
 	// gone is the time at which the pod was deleted or ended, or zero. evicted is set if the taint eviction controller
 	// deleted the pod.
 	gone    time.Time
 	evicted bool
+	// isEvictedByMark is set if the pod was evicted because its node was set to Unknown in the recording. replacement is
+	// the pod that took its place, and replaces is the pod whose place this one took.
+	isEvictedByMark       bool
+	replacement, replaces *pod
+	// readyAt is the first time at which the pod was Ready.
+	readyAt time.Time
 	// marked is set if the node controller set Ready to False.
 	marked    bool
 	addresses []*address
@@ -38,11 +48,16 @@ func (s *Study) applyPod(e event.Event, o *event.Pod) {
 		p.from = e.Seen
 		s.allPods = append(s.allPods, p)
 	}
-	p.node, p.tolerates = o.Node, o.ToleratesUnreachable
+	p.namespace, p.node, p.owner, p.tolerates = o.Namespace, o.Node, o.Owner, o.ToleratesUnreachable
+	if p.readyAt.IsZero() && o.Ready != nil && o.Ready.Status == event.StatusTrue {
+		p.readyAt = e.Seen
+	}
 	if p.gone.IsZero() && (e.Type == event.Deleted || !o.Deletion.IsZero() || o.Phase == "Failed" || o.Phase == "Succeeded") {
 		p.gone = e.Seen
-		if p.evicted = o.Disruption == evictedByTaint; p.evicted {
+		// A pod that is terminating in the first list was evicted before the recording.
+		if p.evicted = !s.first(e) && o.Disruption == evictedByTaint; p.evicted {
 			s.evicted++
+			s.keep(p, e.Seen)
 		}
 	}
 	if marked := isMarked(o); marked || p.gone.IsZero() { // a deleted pod does not become ready again
@@ -53,8 +68,65 @@ func (s *Study) applyPod(e event.Event, o *event.Pod) {
 	}
 }
 
-// isMarked reports whether the node controller marked the pod: Ready is False without a reason, and the containers are
-// ready (MarkPodsNotReady).
+// isStateful reports whether a StatefulSet owns the pod.
+func (p *pod) isStateful() bool { return strings.HasPrefix(p.owner, "StatefulSet/") }
+
+// left returns the time at which a pod is gone, or zero, if it is not evicted from the given time on. Then no other pod takes
+// its place, so it stays until the other one is gone.
+func (p *pod) left(from time.Time) time.Time {
+	switch {
+	case p.replacement != nil:
+		return p.replacement.left(from)
+	case p.evicted && !p.gone.Before(from):
+		return time.Time{}
+	}
+	return p.gone
+}
+
+// findReplacements finds the pods that took the places of evicted ones: pods with the same owner, first seen after the
+// eviction.
+func (s *Study) findReplacements() {
+	var evicted []*pod
+	for _, p := range s.allPods {
+		if !p.evicted {
+			continue
+		}
+		marked := s.markedAt(p.node, p.gone)
+		if p.isEvictedByMark = marked != nil; p.isEvictedByMark && p.owner != "" {
+			evicted = append(evicted, p)
+		}
+		s.evictedNeedlessly += count(p.isEvictedByMark && !marked.failed)
+	}
+	slices.SortStableFunc(evicted, func(a, b *pod) int { return a.gone.Compare(b.gone) })
+	type owner struct{ namespace, name string }
+	waiting := map[owner][]*pod{}
+	for _, p := range s.allPods {
+		for ; len(evicted) > 0 && !evicted[0].gone.After(p.from); evicted = evicted[1:] {
+			id := owner{evicted[0].namespace, evicted[0].owner}
+			waiting[id] = append(waiting[id], evicted[0])
+		}
+		id := owner{p.namespace, p.owner}
+		if all := waiting[id]; len(all) > 0 && all[0] != p {
+			p.replaces, all[0].replacement, waiting[id] = all[0], p, all[1:]
+			if !p.isStateful() && !p.readyAt.IsZero() {
+				s.replacementTakes = max(s.replacementTakes, p.readyAt.Sub(p.replaces.gone))
+			}
+		}
+	}
+}
+
+// markedAt returns the silence in which the recorded controller had set a node to Unknown at a time, or nil.
+func (s *Study) markedAt(node string, t time.Time) *silence {
+	for _, x := range s.silences {
+		if x.node == node && !x.wasUnknown && !x.marked.IsZero() && !x.marked.After(t) && (x.back.IsZero() || !x.back.Add(slow).Before(t)) {
+			return x
+		}
+	}
+	return nil
+}
+
+// isMarked reports whether the node controller marked the pod: Ready is False without a reason, and the containers are ready
+// (MarkPodsNotReady).
 func isMarked(o *event.Pod) bool {
 	r := o.Ready
 	return r != nil && r.Status == event.StatusFalse && r.Reason == "" && r.Message == "" && o.ContainersReady == event.StatusTrue

@@ -71,6 +71,7 @@ func TestWithoutARecordedReturn(t *testing.T) {
 // pods that were evicted meanwhile.
 func TestTheEndOfAnEvictedPodIsNoReturn(t *testing.T) {
 	s := newStory(3, 1)
+	s.pods["node-1"].ToleratesUnreachable.Seconds = 300
 	evicted := &event.Pod{
 		Meta: event.Meta{UID: event.UID{99}, Namespace: "shop", Name: "evicted"}, Node: "node-1", Phase: "Running",
 		Ready: &event.Condition{Status: event.StatusTrue}, ContainersReady: event.StatusTrue, ToleratesUnreachable: &event.Toleration{Seconds: 5},

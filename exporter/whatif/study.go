@@ -23,8 +23,9 @@ type Study struct {
 	// toSpecify names the flag that specifies the grace period.
 	toSpecify string
 	nodes     map[string]*node
-	// zones holds the names of all nodes seen in each zone.
+	// zones holds the names of all nodes seen in each zone, and deleted the number of those that were deleted.
 	zones    map[string]map[string]bool
+	deleted  map[string]int
 	silences []*silence
 	// blind holds the intervals in which heartbeats or nodes were not watched. down holds the start of the current
 	// interval for each kind. synced is set after the first complete list of a kind.
@@ -48,7 +49,10 @@ type Study struct {
 	endpoints bool
 	services  map[serviceName]*service
 	changes   []change
-	evicted   int
+	// evicted is the number of evictions, and evictedNeedlessly the number of those from nodes that came back.
+	// replacementTakes is the longest time from an eviction until the pod's replacement was Ready.
+	evicted, evictedNeedlessly int
+	replacementTakes           time.Duration
 	// outagesBefore is the number of Services without a ready address in the first list.
 	outagesBefore int
 }
@@ -61,7 +65,7 @@ type interval struct{ from, to time.Time }
 func New(settings []Settings, recorded time.Duration) *Study {
 	s := &Study{
 		least: alwaysKept, grace: grace.New(recorded), flag: recorded, toSpecify: "--recorded-grace-period",
-		nodes: map[string]*node{}, zones: map[string]map[string]bool{}, down: map[event.Kind]time.Time{}, synced: map[event.Kind]bool{}, kept: map[string][]kept{},
+		nodes: map[string]*node{}, zones: map[string]map[string]bool{}, deleted: map[string]int{}, down: map[event.Kind]time.Time{}, synced: map[event.Kind]bool{}, kept: map[string][]kept{},
 		pods: map[event.UID]*pod{}, services: map[serviceName]*service{},
 	}
 	for _, x := range settings {
@@ -192,7 +196,6 @@ func (s *Study) Finish() {
 		}
 		return compareText(a.node, b.node)
 	})
-	slices.SortStableFunc(s.changes, func(a, b change) int { return a.at.Compare(b.at) })
 	s.dark = slices.DeleteFunc(slices.Clone(s.quiet), func(x interval) bool { return !overlaps(s.blind, x.from, x.to) })
 	s.quiet = slices.DeleteFunc(s.quiet, func(x interval) bool { return overlaps(s.blind, x.from, x.to) })
 	for _, all := range s.kept {
@@ -207,6 +210,9 @@ func (s *Study) Finish() {
 		x.newLeader = slices.ContainsFunc(s.led, func(t time.Time) bool { return t.After(x.from) && t.Before(x.to) })
 		x.failed = x.failed || x.end == endOpen && !x.marked.IsZero() || x.to.Sub(x.from) > failedAfter
 	}
+	s.findReplacements()
+	s.linkKept()
+	slices.SortStableFunc(s.changes, func(a, b change) int { return a.at.Compare(b.at) })
 }
 
 // bounds returns the limits of a silence's length. A heartbeat during a break of the watch is seen when the watch works

@@ -8,7 +8,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
-	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
 
 // bounceWindow is the default of --bounce-window.
@@ -23,13 +22,27 @@ type counts struct {
 	updates, bounces [consumers.NumWindows]uint64
 }
 
-// turn is one of three events of a node. If on is set, the node is marked. If cost is set, the silence of a failed node
-// ends without a mark. If neither is set, the node returns.
+// turn is a time at which marks change addresses.
 type turn struct {
-	at       time.Time
-	mark     mark
-	on, cost bool
+	at   time.Time
+	kind turnKind
+	mark *mark
+	// pod is the pod that is evicted or replaced.
+	pod *pod
 }
+
+type turnKind uint8
+
+const (
+	// turnMarked means that a node is marked, and turnReturned that it returns.
+	turnMarked turnKind = iota
+	turnReturned
+	// turnCost means that the silence of a failed node ends without a mark.
+	turnCost
+	// turnEvicted means that a pod is evicted, and turnReplaced that another pod takes its place.
+	turnEvicted
+	turnReplaced
+)
 
 // sweep replays the changes of all addresses, and applies the predicted marks.
 type sweep struct {
@@ -44,8 +57,12 @@ type sweep struct {
 	counts   counts
 }
 
-// state describes an address during a sweep.
-type state struct{ base, ready bool }
+// state describes an address during a sweep. After the eviction of the pod, moved is set, and node is the node of the
+// replacement, or empty if it is unknown. absent is set until the replacement is ready.
+type state struct {
+	base, ready, moved, absent bool
+	node                       string
+}
 
 // clients is a Service during a sweep, as its clients see it.
 type clients struct {
@@ -84,14 +101,14 @@ func (notUpdated) IsBeingUpdated(event.UID, time.Time) bool { return false }
 
 // sweep returns the counts for marks. If recorded is true, it returns the recorded counts, and uses marks only for the
 // traffic to failed nodes.
-func (s *Study) sweep(marks []mark, tooClose, recorded bool) counts {
+func (s *Study) sweep(marks []mark, evicted []eviction, tooClose, recorded bool) counts {
 	w := watches.New()
 	x := &sweep{
 		recorded: recorded, marked: map[string]int{}, states: map[*address]*state{}, byNode: map[string][]*address{},
 		services: map[*service]*clients{}, watches: w, clients: consumers.New(w, notUpdated{}, bounceWindow),
 	}
 	w.Count(event.Event{Seen: s.begin, Kind: event.KindNode, Type: event.Bookmark})
-	turns := turnsOf(marks, tooClose)
+	turns := turnsOf(marks, evicted, tooClose)
 	for _, c := range s.changes {
 		for len(turns) > 0 && !turns[0].at.After(c.at) {
 			x.turn(turns[0])
@@ -108,18 +125,28 @@ func (s *Study) sweep(marks []mark, tooClose, recorded bool) counts {
 	return x.counts
 }
 
-// turnsOf returns the turns of all marks, sorted by time.
-func turnsOf(marks []mark, tooClose bool) []turn {
+// turnsOf returns the turns of all marks and evictions, sorted by time.
+func turnsOf(marks []mark, evicted []eviction, tooClose bool) []turn {
 	var all []turn
-	for _, m := range marks {
+	for i := range marks {
+		m := &marks[i]
 		switch {
 		case m.in(tooClose):
-			all = append(all, turn{at: m.at, mark: m, on: true})
+			all = append(all, turn{at: m.at, mark: m})
 			if !m.back.IsZero() {
-				all = append(all, turn{at: m.back, mark: m})
+				all = append(all, turn{at: m.back, mark: m, kind: turnReturned})
 			}
-		case m.silence.failed && m.outcome == answer.No:
-			all = append(all, turn{at: m.silence.to, mark: m, cost: true})
+		case m.silence.failed:
+			all = append(all, turn{at: m.silence.to, mark: m, kind: turnCost})
+		}
+	}
+	for _, e := range evicted {
+		if !e.mark.in(tooClose) || e.mark.silence.notReady {
+			continue
+		}
+		all = append(all, turn{at: e.at, mark: e.mark, kind: turnEvicted, pod: e.pod})
+		if !e.replaced.IsZero() {
+			all = append(all, turn{at: e.replaced, mark: e.mark, kind: turnReplaced, pod: e.pod})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b turn) int { return a.at.Compare(b.at) })
@@ -130,29 +157,72 @@ func (x *sweep) turn(t turn) {
 	x.pass(t.at)
 	silence := t.mark.silence
 	before := x.counts.losses
-	if (t.on || t.cost) && silence.failed {
-		x.counts.traffic += time.Duration(x.readyOn(silence.node)) * t.at.Sub(silence.from)
+	if (t.kind == turnMarked || t.kind == turnCost) && silence.failed {
+		until := t.at
+		if !until.After(silence.from) {
+			until = silence.to // the controller may act after the end of the silence or of the recording
+		}
+		x.counts.traffic += time.Duration(x.readyOn(silence.node)) * until.Sub(silence.from)
 	}
 	switch {
-	case t.cost || x.recorded || silence.notReady:
+	case t.kind == turnCost || x.recorded || silence.notReady:
 		return
-	case t.on:
-		x.marked[silence.node]++
+	case t.pod != nil:
+		x.evict(t)
+	case t.kind == turnMarked:
+		x.mark(silence.node, 1, t.at)
 	default:
-		x.marked[silence.node]--
-	}
-	for _, a := range x.byNode[silence.node] {
-		x.set(a, t.at)
+		x.mark(silence.node, -1, t.at)
 	}
 	if !silence.failed {
 		x.counts.needless += x.counts.losses - before
 	}
 }
 
+// mark changes the number of a node's marks.
+func (x *sweep) mark(node string, by int, t time.Time) {
+	x.marked[node] += by
+	for _, a := range x.byNode[node] {
+		x.set(a, t)
+	}
+}
+
+// evict applies the eviction or the replacement of a pod to its addresses. The addresses of the replacement take the places
+// of the pod's.
+func (x *sweep) evict(t turn) {
+	for _, a := range t.pod.addresses {
+		a = a.root()
+		st := x.states[a]
+		switch {
+		case st == nil:
+			continue
+		case t.kind == turnReplaced:
+			st.absent = false
+		case x.nodeOf(a) != t.mark.silence.node:
+			continue
+		default:
+			st.absent, st.moved, st.node = true, true, ""
+			if r := t.pod.replacement; r != nil {
+				st.node = r.node
+				x.byNode[r.node] = append(x.byNode[r.node], a)
+			}
+		}
+		x.set(a, t.at)
+	}
+}
+
+// nodeOf returns the node of an address, or of the replacement.
+func (x *sweep) nodeOf(a *address) string {
+	if st := x.states[a]; st.moved {
+		return st.node
+	}
+	return a.node
+}
+
 // readyOn returns the number of ready addresses on a node.
 func (x *sweep) readyOn(node string) (n int) {
 	for _, a := range x.byNode[node] {
-		if x.states[a].ready && !a.apart {
+		if x.states[a].ready && !a.apart && x.nodeOf(a) == node {
 			n++
 		}
 	}
@@ -163,6 +233,9 @@ func (x *sweep) readyOn(node string) (n int) {
 func (x *sweep) change(c change) {
 	x.pass(c.at)
 	a, service := c.address, x.of(c.address.service)
+	if a.standsFor != nil && !x.recorded {
+		return
+	}
 	st := x.states[a]
 	if st == nil {
 		st = &state{}
@@ -199,7 +272,7 @@ func (x *sweep) of(s *service) *clients {
 // set updates the state of an address.
 func (x *sweep) set(a *address, t time.Time) {
 	st, service := x.states[a], x.services[a.service]
-	ready := st.base && (a.apart || x.recorded || x.marked[a.node] == 0)
+	ready := st.base && (a.apart || x.recorded || x.marked[x.nodeOf(a)] == 0 && !st.absent)
 	if ready == st.ready {
 		return
 	}

@@ -80,7 +80,7 @@ func (g *Finder) Current() Setting {
 		return Setting{g.flag, SourceFlag}
 	}
 	if len(g.managers) > 0 {
-		return Setting{g.managersPeriod(), SourceControllerManager}
+		return Setting{g.ManagersPeriod(), SourceControllerManager}
 	}
 	if g.version == "" {
 		return Setting{}
@@ -122,9 +122,9 @@ func (g *Finder) IsManaged() bool {
 	return len(g.managers) == 0 && (g.aks || strings.Contains(g.version, "-eks-") || strings.Contains(g.version, "-gke."))
 }
 
-// managersPeriod returns the shortest grace period of all controller managers, because their leader may change at any
-// time.
-func (g *Finder) managersPeriod() time.Duration {
+// ManagersPeriod returns the shortest grace period of all controller managers, because their leader may change at any
+// time. It returns 0 if none is visible.
+func (g *Finder) ManagersPeriod() time.Duration {
 	var shortest time.Duration
 	for _, m := range g.managers {
 		period := m.GracePeriod

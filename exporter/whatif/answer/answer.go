@@ -9,13 +9,15 @@ import (
 
 // Answer is the result for all settings.
 type Answer struct {
-	From      time.Time `json:"from"`
-	To        time.Time `json:"to"`
-	Nodes     int       `json:"nodes"`
-	Recorded  Recorded  `json:"recorded"`
-	Check     *Check    `json:"check,omitempty"`
-	Settings  []Row     `json:"settings"`
-	CannotSay []string  `json:"cannotSay"`
+	From     time.Time `json:"from"`
+	To       time.Time `json:"to"`
+	Nodes    int       `json:"nodes"`
+	Recorded Recorded  `json:"recorded"`
+	Check    *Check    `json:"check,omitempty"`
+	// NoPrediction is the reason why there is no prediction, or empty. Settings is empty then.
+	NoPrediction string   `json:"noPrediction,omitempty"`
+	Settings     []Row    `json:"settings"`
+	CannotSay    []string `json:"cannotSay"`
 }
 
 // Recorded counts what happened in the recording itself.
@@ -24,6 +26,9 @@ type Recorded struct {
 	MonitorPeriodSeconds float64 `json:"monitorPeriodSeconds"`
 	// Certain reports whether the grace period was specified or can be read from the recording.
 	Certain bool `json:"certain"`
+	// ManagerGracePeriodSeconds is the grace period in the controller manager's pod. It is absent unless another one was
+	// specified.
+	ManagerGracePeriodSeconds float64 `json:"controllerManagerGracePeriodSeconds,omitempty"`
 	// NodesUnknown and NodesBack count the changes of Ready to Unknown and back.
 	NodesUnknown  int     `json:"nodesUnknown"`
 	NodesBack     int     `json:"nodesBack"`
@@ -67,18 +72,21 @@ type Row struct {
 	AddressesLost  Range `json:"addressesLost"`
 	NeedlessLosses Range `json:"needlessAddressesLost"`
 	Outages        Range `json:"outages"`
-	OutageSeconds  Range `json:"outageSeconds"`
+	// NeedlessOutageSeconds and NeedlessBounces do not contain the effects of failed nodes turning Unknown.
+	OutageSeconds         Range `json:"outageSeconds"`
+	NeedlessOutageSeconds Range `json:"needlessOutageSeconds"`
 	// NeedlessEvictions counts the evictions from nodes that came back.
 	Evictions         Range `json:"evictions"`
 	NeedlessEvictions Range `json:"needlessEvictions"`
 	ClientUpdates     Range `json:"clientUpdates"`
 	ClientBounces     Range `json:"clientBounces"`
+	NeedlessBounces   Range `json:"needlessClientBounces"`
 	// FailuresFound counts the failed nodes that the controller detects. FoundAfterSeconds is the longest detection
 	// time.
 	FailuresFound     int     `json:"failuresFound"`
 	FoundAfterSeconds float64 `json:"failuresFoundAfterSeconds"`
 	// TrafficSeconds is the time that addresses of failed nodes stay in rotation, summed over the addresses.
-	TrafficSeconds float64      `json:"trafficToFailedAddressSeconds"`
+	TrafficSeconds Range        `json:"trafficToFailedAddressSeconds"`
 	Transitions    []Transition `json:"transitions"`
 }
 
@@ -143,8 +151,8 @@ func (r *Range) Add(x Range) {
 func Between(a, b float64) Range { return Range{min(a, b), max(a, b)} }
 
 // MarkKnee marks the smallest settings beyond which nothing is gained: no other row has fewer needless transitions,
-// needlessly lost addresses, needless evictions or bounces. If each row is better in another respect, or all are
-// equally good, MarkKnee marks none.
+// needlessly lost addresses, needless outage seconds, needless evictions or needless bounces. If each row is better in
+// another respect, or all are equally good, MarkKnee marks none.
 func MarkKnee(rows []Row) {
 	for i := range rows {
 		if !slices.ContainsFunc(rows, func(other Row) bool { return other.gains(rows[i]) }) {
@@ -157,12 +165,12 @@ func MarkKnee(rows []Row) {
 // costsLess reports whether r detects failed nodes earlier than other, or keeps their addresses in rotation for less
 // time.
 func (r Row) costsLess(other Row) bool {
-	return r.FoundAfterSeconds < other.FoundAfterSeconds || r.TrafficSeconds < other.TrafficSeconds
+	return r.FoundAfterSeconds < other.FoundAfterSeconds || r.TrafficSeconds.AtMost < other.TrafficSeconds.AtMost
 }
 
 // gains reports whether r has fewer needless effects of any kind than other.
 func (r Row) gains(other Row) bool {
 	return r.Needless.AtMost < other.Needless.AtMost || r.NeedlessLosses.AtMost < other.NeedlessLosses.AtMost ||
-		r.NeedlessEvictions.AtMost < other.NeedlessEvictions.AtMost ||
-		r.ClientBounces.AtMost < other.ClientBounces.AtMost
+		r.NeedlessEvictions.AtMost < other.NeedlessEvictions.AtMost || r.NeedlessOutageSeconds.AtMost < other.NeedlessOutageSeconds.AtMost ||
+		r.NeedlessBounces.AtMost < other.NeedlessBounces.AtMost
 }

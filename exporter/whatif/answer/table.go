@@ -48,10 +48,19 @@ func (a *Answer) Depends() bool {
 	})
 }
 
+// Contradiction returns a sentence that warns about a specified grace period other than the recorded one, or an empty string.
+func (a *Answer) Contradiction() string {
+	if a.Recorded.ManagerGracePeriodSeconds == 0 {
+		return ""
+	}
+	return "Warning: the grace period was specified as " + inSeconds(a.Recorded.GracePeriodSeconds) +
+		", but the recorded kube-controller-manager has " + inSeconds(a.Recorded.ManagerGracePeriodSeconds) + "."
+}
+
 // KneeText returns a sentence about the knee, or an empty string if no row is marked.
 func (a *Answer) KneeText() string {
 	if knee := kneeOf(a.Settings); knee != "" {
-		return "Knee: " + knee + ". No other row has fewer needless transitions, losses, evictions or bounces."
+		return "Knee: " + knee + ". No other row has fewer needless transitions, losses, outage seconds, evictions or bounces."
 	}
 	return ""
 }

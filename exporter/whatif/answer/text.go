@@ -8,12 +8,20 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/printable"
 )
+
+// width is the maximum number of columns of texts.
+const width = 100
 
 // WriteText prints the answer as a table of at most 100 columns. name is the recording's name.
 func WriteText(out io.Writer, a Answer, name string) {
 	fmt.Fprintf(out, "Recording %s: %s to %s UTC (%s), %s.\n", name, a.From.UTC().Format(time.DateTime), a.To.UTC().Format(time.TimeOnly),
 		phrase.Duration(a.To.Sub(a.From)), phrase.Count(a.Nodes, "node", "nodes"))
+	if a.NoPrediction != "" {
+		fmt.Fprintf(out, "There is no prediction for other settings: %s.\n", a.NoPrediction)
+		return
+	}
 	writeRecorded(out, a)
 	writeTable(out, a)
 	writeNotes(out, a)
@@ -32,6 +40,9 @@ func writeRecorded(out io.Writer, a Answer) {
 	if c := a.Check; c != nil && c.Right+c.Wrong+c.TooClose+c.Unknown > 0 {
 		fmt.Fprintf(out, "  Model check: %d of %d silences predicted correctly, %d too close to predict, %d unknown.\n",
 			c.Right, c.Right+c.Wrong, c.TooClose, c.Unknown)
+	}
+	if warning := a.Contradiction(); warning != "" {
+		fmt.Fprintln(out, "  "+warning)
 	}
 }
 
@@ -58,7 +69,7 @@ var columns = []column{
 	{[2]string{"PODS", "EVICTED"}, "pods evicted", func(r Row) string { return r.Evictions.String() }, false},
 	{[2]string{"CLIENT", "BOUNCES"}, "client bounces", func(r Row) string { return r.ClientBounces.String() }, true},
 	{[2]string{"FAILURES", "FOUND IN"}, "failures found in", found, false},
-	{[2]string{"TRAFFIC TO", "DEAD NODES"}, "traffic to dead nodes", func(r Row) string { return number(r.TrafficSeconds) + "s" }, false},
+	{[2]string{"TRAFFIC TO", "DEAD NODES"}, "traffic to dead nodes", func(r Row) string { return r.TrafficSeconds.String() + "s" }, false},
 	{[2]string{"", ""}, "", remark, false},
 }
 
@@ -73,7 +84,12 @@ func found(r Row) string {
 	if r.FailuresFound == 0 {
 		return "-"
 	}
-	return "<" + inSeconds(r.FoundAfterSeconds)
+	for _, t := range r.Transitions {
+		if t.Failed && t.Predicted == Yes && t.Earliest.Before(t.Latest) {
+			return "<" + inSeconds(r.FoundAfterSeconds)
+		}
+	}
+	return inSeconds(r.FoundAfterSeconds)
 }
 
 func remark(r Row) string {
@@ -138,13 +154,13 @@ the addresses.
 `)
 	switch text := a.KneeText(); {
 	case text != "":
-		fmt.Fprintln(out, text)
+		fmt.Fprintln(out, printable.Wrap(text, 0, width))
 	case !a.Depends():
 		fmt.Fprintln(out, "No silence was long enough for another grace period to make a difference.")
 	}
 	fmt.Fprintln(out, "\nThe recording does not show:")
 	for _, text := range a.CannotSay {
-		fmt.Fprintf(out, "- %s\n", text)
+		fmt.Fprintln(out, "- "+printable.Wrap(text, 2, width))
 	}
 }
 
