@@ -52,7 +52,6 @@ const (
 	always            = "always"
 	onceKnown         = "one, after the value is known"
 	perVerdict        = "one per scope and verdict that an incident can have"
-	perIncident       = "one per incident that is ongoing or was resolved in the last 10 minutes"
 	perUnavailable    = "one per resource that cannot be watched, except the optional control plane Leases"
 )
 

@@ -54,7 +54,7 @@ func newNodeMetrics() *nodeMetrics {
 			"Duration of the periods in which a node was not Ready, by status. Only includes periods that kubeflap saw from start to end. Excludes the startup of new nodes.", "one per status except true", "status"),
 	}
 	m.clockOffset = gauge("kubeflap_node_clock_offset_seconds",
-		"Minimum time from the renewTime of a Lease renewal to the arrival of the renewal at kubeflap, in the last 10 minutes. This is the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
+		"Shortest time from a Lease's renewTime until kubeflap received the renewal, in the last 10 minutes. This is the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
 		"one per Node whose Lease was renewed in the last 10 minutes", "node")
 	m.departing = gauge("kubeflap_node_departing",
 		"1 while a taint, a deletion, a lifecycle condition or a cordon announces that the node will leave. docs/verdicts.md lists the taints and conditions. A cordon counts for one hour. After that, it counts only while the node has no pods other than DaemonSet pods and static pods.",

@@ -29,7 +29,7 @@ func newServiceMetrics() *serviceMetrics {
 		addresses: gauge("kubeflap_service_addresses",
 			"Distinct addresses of the Service, by state: ready, not_ready, terminating.", perService, "namespace", "service", "state"),
 		flips: counter("kubeflap_service_address_flips_total",
-			"Readiness changes, to ready or not_ready, of addresses that stayed in the Service.", perService, "namespace", "service", "to"),
+			"Readiness changes of addresses that stayed in the Service, by new state (ready or not_ready).", perService, "namespace", "service", "to"),
 		churn: counter("kubeflap_service_address_churn_total",
 			"Addresses added to or removed from the Service. An address that becomes terminating counts as removed.", perService, "namespace", "service", "change"),
 		bounces: counter("kubeflap_service_address_bounces_total",
