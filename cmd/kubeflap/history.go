@@ -182,38 +182,54 @@ func (h *history) look(at time.Time, tracker *track.Tracker) (notices []incident
 		h.interrupted = true
 		h.save(at, h.Interrupted(), nil)
 	}
-	var changed []incident.Incident
-	add := func(kind incident.NoticeKind, x incident.Incident) {
-		notices = append(notices, incident.Notice{Kind: kind, Incident: x})
+	ongoing, changed := h.compare(at, tracker)
+	for _, x := range ongoing {
+		notices = append(notices, incident.Notice{Kind: incident.Continued, Incident: x})
+	}
+	for _, x := range append(h.Ended(at), h.owedEnds(at)...) {
+		notices = append(notices, incident.Notice{Kind: incident.Ended, Incident: x})
 		changed = append(changed, x)
 	}
-	if h.Stands() {
-		ongoing, recovered := h.Look(at, clusterOf(tracker))
-		for _, id := range ongoing {
-			if x, ok := h.incident(at, id); ok && !h.reported[x.ID] {
-				h.reported[x.ID] = true
-				add(incident.Continued, x)
-			}
-		}
-		for _, id := range recovered {
-			if x, ok := h.incident(at, id); ok {
-				changed = append(changed, x)
-			}
-		}
-	}
-	for _, x := range h.Ended(at) {
-		add(incident.Ended, x)
-	}
-	for id := range h.owed {
-		if x, ok := h.incident(at, id); !ok || x.State == incident.StateEnded {
-			delete(h.owed, id)
-			add(incident.Ended, x)
-		}
-	}
-	if len(changed) > 0 {
+	if changed = append(changed, ongoing...); len(changed) > 0 {
 		h.save(at, changed, nil)
 	}
 	return notices
+}
+
+// compare compares the incidents from before the restart with the tracker's state. The first time, it returns those that
+// are still ongoing and have not been reported yet. It also returns those that have recovered since the last call.
+func (h *history) compare(at time.Time, tracker *track.Tracker) (ongoing, recovered []incident.Incident) {
+	if !h.Stands() {
+		return nil, nil
+	}
+	still, over := h.Look(at, clusterOf(tracker))
+	for _, id := range still {
+		if x, ok := h.incident(at, id); ok && !h.reported[x.ID] {
+			h.reported[x.ID] = true
+			ongoing = append(ongoing, x)
+		}
+	}
+	for _, id := range over {
+		if x, ok := h.incident(at, id); ok {
+			recovered = append(recovered, x)
+		}
+	}
+	return ongoing, recovered
+}
+
+// owedEnds returns the continued incidents that have ended since their end could not be reported.
+func (h *history) owedEnds(at time.Time) (ended []incident.Incident) {
+	for id := range h.owed {
+		x, ok := h.incident(at, id)
+		if ok && x.State != incident.StateEnded {
+			continue
+		}
+		delete(h.owed, id)
+		if ok {
+			ended = append(ended, x)
+		}
+	}
+	return ended
 }
 
 // clusterOf returns what has not recovered according to the tracker.
