@@ -26,7 +26,7 @@ incident names the component to fix.
 | cause | meaning | first check |
 | --- | --- | --- |
 | ''node_heartbeat_lost'' | the node controller set the node to Unknown and its pods to not ready | the verdict of the node's incident: the fault may also be in etcd, the API server or the grace period |
-| ''node_not_ready'' | the node's own kubelet reported the node as not ready | ''kubectl describe node NODE'': the message under Ready |
+| ''node_not_ready'' | the node's own kubelet reported the node as not ready | ''kubectl describe node NODE'': the message of the Ready condition |
 | ''kubelet_restart'' | the kubelet restarted and set the pod to not ready (before v1.35) | ''journalctl -u kubelet'' on the node |
 | ''probe_failed'' | a readiness probe failed while the container kept running | ''kubectl describe pod POD'': the probe's message, timeout and failureThreshold |
 | ''container_exit'' | a container crashed, ran out of memory, or failed its liveness probe | ''kubectl logs POD --previous'', the exit code and the memory limit |

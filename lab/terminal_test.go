@@ -192,7 +192,7 @@ func (d *desk) permissions() {
 	reader, err := d.cluster.AccountKubeconfig(d.ctx, tenant, "reader")
 	d.must(err)
 	const named = "--service=" + namespace + "/kubeflap"
-	d.until(reader, `cannot find kubeflap's Service: .* cannot list resource "services" .* in the namespace "default": use --service`)
+	d.until(reader, `cannot find kubeflap's Service: .* cannot list resource "services" .* in the namespace "default"\. Use --service`)
 	d.until(reader, `cannot get resource "services/proxy" .* \(grant the verb get on the resource services/proxy in the namespace monitoring\)`, named)
 
 	d.grant("proxy", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services/proxy"}, ResourceNames: []string{"kubeflap:http"}, Verbs: []string{"get"}})

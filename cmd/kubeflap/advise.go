@@ -106,7 +106,7 @@ func (a *adviser) read(p program) (families []*dto.MetricFamily, from string, er
 	switch {
 	case a.remote.url != "":
 		families, err = a.remote.readMetrics(p.ctx)
-		return families, "the kubeflap at --url", err
+		return families, "the kubeflap instance at --url", err
 	case a.recording != "":
 		families, err = readRecording(p.ctx, a.recording, a.tracker.settings())
 		return families, a.recording, err

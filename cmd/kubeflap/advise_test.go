@@ -98,7 +98,7 @@ func TestAdviceOnOneOfSeveralClusters(t *testing.T) {
 		t.Errorf("status %d %s, and\n%s\nwant\n%s", status, errOut, got, want)
 	}
 	status, _, errOut = kubeflap(t, "advise", "--url", server.URL)
-	if status != 1 || !strings.Contains(errOut, "choose one: 1-heartbeat-loss, ") {
+	if status != 1 || !strings.Contains(errOut, "choose one of 1-heartbeat-loss, ") {
 		t.Errorf("status %d: %s", status, errOut)
 	}
 }
@@ -175,7 +175,7 @@ func TestAdviceOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"a recording that ends before the cluster was read", []string{"--recording", cut}, 1, cut + ": the list of"},
 		{"a kubeconfig that is not there", []string{"--kubeconfig", nowhere}, 1, nowhere},
 		{"nobody at the URL", []string{"--url=http://127.0.0.1:1"}, 1, "http://127.0.0.1:1"},
-		{"another program at the URL", []string{"--url", other.URL}, 1, "--url: there is no kubeflap_watch_synced"},
+		{"another program at the URL", []string{"--url", other.URL}, 1, "--url: these are not kubeflap's metrics, because kubeflap_watch_synced is missing"},
 		{"a page at the URL", []string{"--url", other.URL + "/page"}, 1, other.URL + "/page/metrics"},
 		{"no settings for the URL", []string{"--url", other.URL, "--url.config", nowhere}, 1, nowhere},
 	}
@@ -232,7 +232,7 @@ func interrupt(t *testing.T, server, when string) (status int, log string) {
 }
 
 func TestInterruptedAdviceSaysSo(t *testing.T) {
-	status, log := interrupt(t, "http://127.0.0.1:1", "cannot talk to the API server")
+	status, log := interrupt(t, "http://127.0.0.1:1", "cannot use the API server")
 	if status != 1 || !strings.HasSuffix(log, "kubeflap: interrupted before the cluster was listed\n") {
 		t.Errorf("before the list: status %d, and\n%s", status, log)
 	}

@@ -84,7 +84,7 @@ func (d demo) introduce(moved bool) {
 	fmt.Fprint(d.out, "\nRecordings 1, 3 and 5 use a short grace period of 10 to 24 seconds, so that no incident takes long.\n"+
 		"The grace period is the time that the node controller waits for a heartbeat before it marks a node Unknown.\n\n")
 	if moved {
-		fmt.Fprintf(d.out, "The port %s is in use, so the demo uses another one.\n\n", strings.TrimPrefix(defaultAddress, ":"))
+		fmt.Fprintf(d.out, "The port %s is in use, so the demo uses a different port.\n\n", strings.TrimPrefix(defaultAddress, ":"))
 	}
 	fmt.Fprintf(d.out, "  incidents  %[1]s/flaps\n  metrics    %[1]s/metrics\n", d.site)
 	fmt.Fprintln(d.out, "\nPress Ctrl-C to stop the demo.")

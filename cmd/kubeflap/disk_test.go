@@ -373,7 +373,7 @@ func TestTwoProcessesWithOneDirectory(t *testing.T) {
 	first.records(true)
 	second := startRecording(t, cluster, dir)
 	second.counts()
-	second.reports("another process records")
+	second.reports("another process is recording")
 	first.records(true)
 	first.counts()
 	reported := first.incidents().Incidents

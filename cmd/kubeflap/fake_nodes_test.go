@@ -222,7 +222,7 @@ func (s *fakeCluster) drains(second float64, node int) *fakeCluster {
 	})
 }
 
-// reboots restarts machines, which are silent for a period. Afterwards they report another bootID and are not ready at
+// reboots restarts machines, which are silent for a period. Afterwards they report a new bootID and are not ready at
 // first.
 func (s *fakeCluster) reboots(from, to float64, nodes ...int) *fakeCluster {
 	s.silence(from, to, nodes...)

@@ -32,7 +32,7 @@ func addClusterFlags(cmd *kingpin.CmdClause, namespaceHelp string) clusterFlags 
 }
 
 // watchedNamespace is the help text of --namespace for commands that watch a cluster.
-const watchedNamespace = "Watch only this namespace, and nodes and their Leases if permitted. Requires no cluster-wide permissions."
+const watchedNamespace = "Watch only this namespace. If permitted, also watch nodes and their Leases. Requires no cluster-wide permissions."
 
 // given reports whether any flag selects a cluster.
 func (f clusterFlags) given() bool { return *f.kubeconfig+*f.context+*f.cluster+*f.user != "" }

@@ -58,7 +58,7 @@ func TestIncidentsWithoutAKubeflapInTheCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, out, errOut := kubeflap(t, "incidents", "--kubeconfig", kubeconfig)
-	if want := "in any namespace: name it with --service=NAMESPACE/NAME, or use --url. If kubeflap does not run in the cluster, use: kubeflap watch\n"; status != 1 ||
+	if want := "in any namespace: specify kubeflap's Service with --service=NAMESPACE/NAME, or use --url. If kubeflap does not run in the cluster, use: kubeflap watch\n"; status != 1 ||
 		out != "" || !strings.HasSuffix(errOut, want) {
 		t.Errorf("status %d, %q, want %q: %s", status, out, want, errOut)
 	}

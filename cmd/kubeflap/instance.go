@@ -87,7 +87,7 @@ func (i *instance) read(p program, path, accept string, query url.Values) (text 
 func (i *instance) readThroughAPIServer(p program, path string, query url.Values) ([]byte, error) {
 	config, err := i.cluster.load()
 	if errors.Is(err, apiclient.ErrNoCluster) {
-		return nil, fmt.Errorf("%w. To read from a kubeflap outside of this cluster, use --url", err)
+		return nil, fmt.Errorf("%w. To read from a kubeflap instance outside of this cluster, use --url", err)
 	}
 	if err != nil {
 		return nil, err
@@ -124,5 +124,5 @@ func (i *instance) where() string {
 	if i.remote.url != "" {
 		return i.asked
 	}
-	return i.asked + " (if it has several replicas, the incidents and the metrics may come from two of them)"
+	return i.asked + " (if the Service has several replicas, the incidents and the metrics may come from different replicas)"
 }

@@ -67,7 +67,7 @@ func TestBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"help for an unknown command", []string{"help", "frobnicate"}, 2, "there is no command frobnicate; see kubeflap --help"},
 		{"a report on a file without a flag", []string{"report", "night.jsonl"}, 2, "unexpected night.jsonl: to read a recording, use --recording; see kubeflap report --help"},
 		{"a kubeconfig that does not exist", []string{"--kubeconfig=/does/not/exist"}, 1, "--kubeconfig=/does/not/exist does not exist. To try kubeflap without a cluster: kubeflap demo"},
-		{"no cluster with a kubeflap", []string{"incidents", "--kubeconfig=/does/not/exist"}, 1, "To read from a kubeflap outside of this cluster, use --url. To try"},
+		{"no cluster with a kubeflap", []string{"incidents", "--kubeconfig=/does/not/exist"}, 1, "To read from a kubeflap instance outside of this cluster, use --url. To try"},
 		{"a URL without a server", []string{"incidents", "--url=http://127.0.0.1:1"}, 1, "there is no response from http://127.0.0.1:1/api/v1/incidents: "},
 		{"a grace period that is no duration", []string{"run", "--node-monitor-grace-period=soon"}, 2, `"soon"`},
 		{"a namespace that cannot be", []string{"run", "--kubeconfig=" + kubeconfig, "--namespace=Shop/web"}, 1, `"Shop/web"`},

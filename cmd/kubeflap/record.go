@@ -19,8 +19,8 @@ import (
 func registerRecord(app *kingpin.Application) (string, command) {
 	cmd := app.Command("record", "Record the events of a live cluster until interrupted.")
 	cluster := addClusterFlags(cmd, watchedNamespace)
-	file := cmd.Arg("file", "The recording to write. It must not exist yet. If its name ends in .gz, the file is compressed.").Required().String()
-	title := cmd.Flag("title", "A description for the recording's header. An anonymised recording leaves it out.").String()
+	file := cmd.Arg("file", "The file to write, which must not exist yet. If its name ends in .gz, the file is compressed.").Required().String()
+	title := cmd.Flag("title", "A description for the recording's header. Anonymised recordings have no description.").String()
 	var duration positiveDuration
 	addFlag(cmd, "duration", "Stop after this time. 0s records until interrupted.", "0s", &duration)
 	anonymise := cmd.Flag("anonymise", "Replace names, addresses and UIDs with pseudonyms.").Bool()

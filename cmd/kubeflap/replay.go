@@ -80,7 +80,7 @@ func openRecordingsOf(files []string, between period) ([]openRecording, error) {
 			name = printable.Line(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".jsonl"))
 		}
 		if len(files) > 1 && name == "" {
-			return nil, fmt.Errorf("recording %s: its name without the extension is empty, so there is no value for the label %s", file, metrics.ClusterLabel)
+			return nil, fmt.Errorf("recording %s: the file name without the extension is empty, so there is no value for the label %s", file, metrics.ClusterLabel)
 		}
 		if slices.ContainsFunc(all, func(r openRecording) bool { return len(files) > 1 && r.cluster == name }) {
 			return nil, fmt.Errorf("two recordings are named %s: both would have the same value of the label cluster", name)

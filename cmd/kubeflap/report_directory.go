@@ -93,7 +93,7 @@ func outside(from, to, begin, end time.Time) error {
 // reads the period with a margin before and after. Without --from, the period begins with the oldest incident.
 func (r *reportWriter) predictRemote(p program, in *postmortem.Input) {
 	if r.remote.url == "" {
-		in.NoWhatIf = "it requires a recording: use --recording, or --url with a kubeflap that runs with --web.enable-recordings"
+		in.NoWhatIf = "predictions require a recording. Use --recording, or --url with an instance that has --web.enable-recordings"
 		return
 	}
 	from := in.From

@@ -27,7 +27,7 @@ type source struct {
 
 func (s *source) addFlags(cmd *kingpin.CmdClause) {
 	cmd.Flag("recording", "The recording, as written by kubeflap record, or a --data.dir directory.").PlaceHolder("PATH").StringVar(&s.path)
-	s.remote.addURLFlags(cmd, "Read the recordings of the kubeflap instance at this URL, such as https://host:9969. It must run with --web.enable-recordings.")
+	s.remote.addURLFlags(cmd, "Read the recordings of the kubeflap instance at this URL, such as https://host:9969. The instance must run with --web.enable-recordings.")
 	cmd.Flag("from", "Start of the period to read from a directory or a URL, such as 2026-03-01T12:00:00Z. A duration such as 2h counts back from the end of the recordings in the directory, or from now. The default is the first event.").PlaceHolder("TIME").SetValue(named{&s.from, "from"})
 	cmd.Flag("to", "End of the period, in the same format as --from. The default is the last event.").PlaceHolder("TIME").SetValue(named{&s.to, "to"})
 }

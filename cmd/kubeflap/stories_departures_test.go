@@ -227,7 +227,7 @@ func storiesOfDepartures() []scenario {
 			harm:     345,
 			asked:    []asked{{350, "node 1"}, {400, "node_rebooted 1"}, {600, "node_rebooted 1"}},
 			never:    "planned shared_path controller_manager grace_period undecided",
-			evidence: []string{"reported another bootID after the silence", "the verdict was revised from node to node_rebooted"},
+			evidence: []string{"reported a new bootID after the silence", "the verdict was revised from node to node_rebooted"},
 			advice:   "nodes_rebooted 1",
 		},
 		{
@@ -251,7 +251,7 @@ func storiesOfDepartures() []scenario {
 			harm:    345,
 			asked:   []asked{{350, "shared_path 1,2,3"}, {420, "node 1,2,3"}, {600, "node 1,2,3"}},
 			never:   "planned controller_manager grace_period node_rebooted", open: untilAThird, decided: 346,
-			evidence: []string{"reported another version after the silence"},
+			evidence: []string{"reported a different version after the silence"},
 			advice:   "kubelets_upgraded 1,2,3",
 		},
 		{
@@ -270,7 +270,7 @@ func storiesOfDepartures() []scenario {
 			harm:    345,
 			asked:   []asked{{350, "shared_path 1,2,3,4,5"}, {393, "undecided 1,2,3,4,5"}, {900, "undecided 1,2,3,4,5"}},
 			never:   "planned controller_manager grace_period node_rebooted node", open: untilUpgraded,
-			evidence: []string{"node-1 fell silent with them and came back with another kubelet version, so an upgrade may have stopped all of them", "journalctl -u kubelet --since"},
+			evidence: []string{"node-1 fell silent with them and came back with a different kubelet version, so an upgrade may have stopped all of them", "journalctl -u kubelet --since"},
 			advice:   "undecided 1,2,3,4,5",
 		},
 		{
@@ -281,7 +281,7 @@ func storiesOfDepartures() []scenario {
 			harm:  345,
 			asked: []asked{{350, "shared_path 1,2,3"}, {393, "undecided 1,2,3"}, {420, "node 1,2,3"}, {700, "node 1,2,3"}},
 			never: "planned controller_manager grace_period node_rebooted", open: untilUpgraded, decided: 404,
-			evidence: []string{"reported another version after the silence"},
+			evidence: []string{"reported a different version after the silence"},
 			advice:   "kubelets_upgraded 1,2,3", over: true,
 		},
 		{

@@ -59,7 +59,7 @@ func storiesOfMachinesGone() []scenario {
 			harm:    345,
 			asked:   []asked{{350, "shared_path 1,2,3"}, {410, "undecided 1,2,3"}, {1500, "undecided 1,2,3"}},
 			never:   "node planned controller_manager grace_period node_rebooted", open: "the bootID of the third machine shows when it is back",
-			evidence: []string{"1 more fell silent with them and came back with another bootID, so all of these machines may have restarted"},
+			evidence: []string{"1 more fell silent with them and came back with a new bootID, so all of these machines may have restarted"},
 			lacks:    []string{"heck etcd"},
 			advice:   "undecided 1,2,3",
 		},

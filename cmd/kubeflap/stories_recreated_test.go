@@ -25,10 +25,10 @@ func storiesOfRecreatedNodes() (stories []scenario) {
 		want, evidence, never string
 	}{
 		{"with the same bootID", "", back("boot-1", ""), "node", "created again with the same bootID, so the machine was not rebooted", "node_rebooted"},
-		{"with the same providerID and another bootID", aws, back("boot-2", aws), "node_rebooted", "reported another bootID after the silence", ""},
-		{"with another providerID", aws, back("boot-2", otherAWS), "undecided", "created again with another providerID, so it is another machine", "node_rebooted"},
-		{"with another bootID, without a cloud", "", back("boot-2", ""), "undecided", "it was either rebooted or replaced", "node_rebooted"},
-		{"with another bootID, and a providerID that only has its name", gceByName, back("boot-2", gceByName), "undecided", "it was either rebooted or replaced", "node_rebooted"},
+		{"with the same providerID and a new bootID", aws, back("boot-2", aws), "node_rebooted", "reported a new bootID after the silence", ""},
+		{"with a different providerID", aws, back("boot-2", otherAWS), "undecided", "created again with a different providerID, so it is a different machine", "node_rebooted"},
+		{"with a new bootID, without a cloud", "", back("boot-2", ""), "undecided", "it was either rebooted or replaced", "node_rebooted"},
+		{"with a new bootID, and a providerID that only has its name", gceByName, back("boot-2", gceByName), "undecided", "it was either rebooted or replaced", "node_rebooted"},
 	} {
 		for _, minutes := range []float64{1, 6} {
 			at := 420 + 60*minutes

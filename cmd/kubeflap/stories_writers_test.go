@@ -123,7 +123,7 @@ func storiesOfConflicts() (stories []scenario) {
 			return c.remove(602, c.extra(300)).deletesService(600, c.web())
 		},
 		harm: 300, asked: []asked{{330, "foreign_writer shop/web"}, {750, "foreign_writer shop/web"}}, never: "node undecided workload",
-		evidence: []string{"neither Kubernetes nor a known manager wrote; the Service was deleted.", "No action is needed."}, lacks: []string{"lost"}, over: true,
+		evidence: []string{"addresses from an unexpected writer; the Service was deleted.", "No action is needed."}, lacks: []string{"lost"}, over: true,
 	})
 }
 
@@ -131,7 +131,7 @@ func storiesOfConflicts() (stories []scenario) {
 func storiesOfWriters() []scenario {
 	const (
 		noNode = "node node_rebooted shared_path controller_manager grace_period planned undecided endpoints_controller service_spec update_in_place "
-		had    = "Service shop/web had a selector, and addresses that neither Kubernetes nor a known manager wrote; it has no such addresses now."
+		had    = "Service shop/web had a selector, and addresses from an unexpected writer; it has no such addresses now."
 	)
 	harmed := []string{"lost", "Someone edited", "without clearing them", "manually managed"}
 	foreign := []asked{{330, "foreign_writer shop/web"}, {410, "foreign_writer shop/web"}, {530, "foreign_writer shop/web"}}
@@ -171,7 +171,7 @@ func storiesOfWriters() []scenario {
 					return cluster().edit(300, "kubectl-edit", edit).edit(400, "kube-controller-manager", asItWas)
 				},
 				harm: 300, asked: foreign, never: noNode + "workload", over: true,
-				evidence: []string{took + lost, "shop/web: 1 ready address of pods removed from Endpoints web (written by kubectl-edit), but not by a controller"},
+				evidence: []string{took + lost, "shop/web: 1 ready pod address was removed from Endpoints web (written by kubectl-edit), but not by a controller"},
 				lacks:    []string{"beside", "has a selector, and"},
 			})
 		}

@@ -70,7 +70,7 @@ func (w *whatIf) validate() error {
 		graces = len(whatif.UsualGracePeriods(whatif.Settings{}))
 	}
 	if n := graces * max(len(w.monitor), 1) * max(len(w.evicted), 1) * len(w.window); n > maxSettings {
-		return fmt.Errorf("these are %d combinations of settings; at most %d can be compared", n, maxSettings)
+		return fmt.Errorf("the flags result in %d combinations of settings, but at most %d can be compared", n, maxSettings)
 	}
 	return nil
 }

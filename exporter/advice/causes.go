@@ -19,7 +19,7 @@ type causeText struct {
 const (
 	removeSelector = "Remove the selector of Service {name}: it matches no pod, and the endpoints controller removes manually managed addresses of a Service with a selector. "
 	knownManager   = "If the manager is meant to add addresses, pass its name to --endpoints.known-manager."
-	findNode       = "A node with pods of {name} was lost or not Ready, but kubeflap does not know which: check the Ready conditions of the nodes."
+	findNode       = "A node with pods of {name} was lost or not Ready, but kubeflap does not know which one. Check the Ready conditions of the nodes."
 )
 
 // causeTexts holds the texts of all causes. Remedies for workloads and Services come from this table only.
@@ -41,7 +41,7 @@ var causeTexts = [cause.Count]causeText{
 	},
 	cause.InPlaceUpdate: {
 		happened: "an in-place update of {name} took its addresses out of rotation one by one",
-		remedy:   "Take addresses out of rotation first: set a readiness gate to False before the image changes, and back to True when the new container is ready.",
+		remedy:   "Take addresses out of rotation first. Set a readiness gate to False before the image changes, and back to True when the new container is ready.",
 		advice:   "configure the tool that updates these pods to set their readiness gate to False before each update, and to True afterwards",
 		why:      "the kubelet reports Ready until the old container has stopped, so only a readiness gate can take the address out of rotation earlier.",
 	},
@@ -51,7 +51,7 @@ var causeTexts = [cause.Count]causeText{
 	},
 	cause.PodDeleted: {
 		happened: "pods of {owner} were deleted",
-		remedy:   "If {name} was not scaled to zero on purpose, make sure that new pods start before old ones stop: use at least 2 replicas, maxUnavailable 0, and a preStop sleep of a few seconds.",
+		remedy:   "If {name} was not scaled to zero on purpose, make sure that new pods start before old ones stop. Use at least 2 replicas, maxUnavailable 0, and a preStop sleep of a few seconds.",
 	},
 	cause.PodEvicted: {
 		happened: "pods of {owner} were evicted",
@@ -60,7 +60,7 @@ var causeTexts = [cause.Count]causeText{
 	cause.PodCompleted: {
 		happened: "pods of {owner} completed",
 		remedy: "The containers of {name} exit and are not restarted: use a Deployment for servers, " +
-			"and do not select the pods of a Job with a Service.",
+			"and do not let a Service select the pods of a Job.",
 	},
 	cause.EndpointsReset: {
 		happened:      "Service {name} has a selector, so the endpoints controller removed its manually managed addresses",
@@ -69,20 +69,20 @@ var causeTexts = [cause.Count]causeText{
 		pendingRemedy: removeSelector + "If you do not, the next sync of the Service or a restart of the kube-controller-manager removes these addresses.",
 		advice:        `remove the selector: kubectl -n {namespace} patch service {name} --type=json -p '[{"op":"remove","path":"/spec/selector"}]'`,
 		why: "the endpoints controller owns the Endpoints of a Service with a selector: " +
-			"at its next sync it replaces manually managed addresses with the pods that match, and no pod matches.",
+			"at its next sync it replaces manually managed addresses with the addresses of matching pods, and no pod matches.",
 	},
 	cause.ManualWrite: {
 		happened: "Someone edited or removed the addresses of Service {name}",
 		remedy:   "Find out who writes the addresses of Service {name}: the audit log and the managedFields of its Endpoints and EndpointSlices name the writer. Let one writer replace the addresses in a single update, without clearing them first.",
-		pending:  "Service {name} has a selector, and addresses that neither Kubernetes nor a known manager wrote",
+		pending:  "Service {name} has a selector, and addresses from an unexpected writer",
 		pendingRemedy: "Find out who needs these addresses: the evidence of the incident names the object and its manager. If nobody needs them, delete the object. Its ready addresses receive traffic, and no controller removes them. " +
 			knownManager,
-		advice: "find the client that writes these addresses (in the managedFields of the Endpoints or the audit log), and make it replace them in a single update",
+		advice: "find the client that writes these addresses (in the managedFields of the Endpoints or the audit log), and make that client replace the addresses in a single update",
 		why:    "no controller changes the Endpoints of a Service without a selector, so a client deleted or emptied them.",
 	},
 	cause.ServiceChanged: {
-		happened: "Service {name} was changed and selects other pods",
-		remedy:   "Compare the selector and publishNotReadyAddresses of Service {name} with the labels of its pods, and find out who changed the Service last.",
+		happened: "Service {name} was changed and now selects different pods",
+		remedy:   "Compare the selector of Service {name} with the labels of the pods, check publishNotReadyAddresses, and find out who changed the Service last.",
 	},
 }
 
@@ -124,7 +124,7 @@ func (a Affected) Happened() string {
 		return a.fill("{name} lost its pods after the deletion of " + a.deletedNodes())
 	}
 	if a.Gone {
-		return a.fill("Service {name} had a selector, and addresses that neither Kubernetes nor a known manager wrote")
+		return a.fill("Service {name} had a selector, and addresses from an unexpected writer")
 	}
 	switch {
 	case a.Resolved && a.Pending:

@@ -67,7 +67,7 @@ func (n LostNodes) byVerdict() (text string, saysGrace bool) {
 func (n LostNodes) ofKubelet() (text string, saysGrace bool) {
 	switch n.Cause {
 	case cause.NodeNotReady:
-		return "Find out why: kubectl describe node " + n.Names + " shows the message under Ready (container runtime, network plug-in, disk). " +
+		return "Find out why. kubectl describe node " + n.Names + " shows the message of the Ready condition (container runtime, network plug-in, disk). " +
 			"The grace period is not at fault.", false
 	case cause.KubeletRestart:
 		return "Find out why the kubelet of " + n.Names + " restarted. Before v1.35, pods are not Ready while their kubelet restarts, so restart kubelets one node at a time.", false
@@ -105,7 +105,7 @@ func (n LostNodes) gracePeriod() (text string, saysGrace bool) {
 	case 2*n.Longest <= g.Period:
 		return fmt.Sprintf(" The grace period of %s is long enough for all observed intervals.", phrase.Duration(g.Period)), false
 	}
-	return fmt.Sprintf(" The grace period of %s is already the recommended one for the late heartbeats of the last day.", phrase.Duration(g.Period)), false
+	return fmt.Sprintf(" The grace period of %s already covers the late heartbeats of the last day.", phrase.Duration(g.Period)), false
 }
 
 // set recommends a grace period.
@@ -113,7 +113,7 @@ func (n LostNodes) set(to time.Duration) string {
 	s := fmt.Sprintf(" Until then, set the kube-controller-manager's --node-monitor-grace-period to %s. It is currently %s", phrase.Duration(to), phrase.Duration(n.Grace.Period))
 	switch {
 	case n.EndUnseen && n.Grace.Longest > 0:
-		s += fmt.Sprintf(", and the longest interval whose end kubeflap saw was %s", phrase.Duration(n.Grace.Longest))
+		s += fmt.Sprintf(", and the longest complete interval was %s", phrase.Duration(n.Grace.Longest))
 	case n.EndUnseen:
 	case n.Longest > 0 && n.Longest < n.Grace.Longest:
 		s += fmt.Sprintf(", and the longest interval was %s (%s on other nodes)", phrase.Duration(n.Longest), phrase.Duration(n.Grace.Longest))

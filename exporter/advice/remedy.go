@@ -28,7 +28,7 @@ func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 	case others > 0 && etcd:
 		look = "Check etcd's disk and load first, then the API server, and the network between the nodes and the API server: all API servers stopped renewing their Leases, too. "
 	case others > 0:
-		look = "If the heartbeats of the others (" + phrase.Count(others, "node", "nodes") + ") are on time, etcd works: " + OnlyThese +
+		look = "If the heartbeats of the other " + phrase.Count(others, "node", "nodes") + " are on time, etcd works: " + OnlyThese +
 			". If not, check etcd's disk and load first, then the API server. "
 	}
 	switch {
@@ -46,7 +46,7 @@ func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 func VerdictRemedy(v verdict.Verdict, nodes, command string, managed bool) string {
 	switch v {
 	case verdict.Planned:
-		return "Nothing is at fault: the departure of " + nodes + " was announced."
+		return "Nothing is at fault: the removal or maintenance of " + nodes + " was planned."
 	case verdict.NodeRebooted:
 		return "Find out why the machine of " + nodes + " restarted: check its console, the kernel log of the previous boot (journalctl -b -1) and the provider's events. The kubelet and the grace period are not at fault."
 	case verdict.ControllerManager:
@@ -63,13 +63,13 @@ func VerdictRemedy(v verdict.Verdict, nodes, command string, managed bool) strin
 
 // UpgradedRemedy returns the remedy for nodes that were silent during a kubelet upgrade.
 func UpgradedRemedy(nodes string) string {
-	return "The kubelet of " + nodes + " was replaced by another version, and was down for longer than the grace period. Upgrade one node at a time, and drain each node first, which announces its departure. The network and the grace period are not at fault."
+	return "The kubelet of " + nodes + " was replaced by a different version, and was down for longer than the grace period. Upgrade one node at a time, and drain each node first, so that kubeflap treats the upgrade as planned. The network and the grace period are not at fault."
 }
 
 // NotMarkedRemedy returns the remedy for silent nodes that the node controller leaves Ready.
 func NotMarkedRemedy(nodes string, managed bool) string {
 	const out = "Until the node controller sets these nodes to Unknown, their pods stay in their Services. To remove the pods, run kubectl drain %s --force --ignore-daemonsets or, once the machines are off, set the taint node.kubernetes.io/out-of-service."
-	look := "Check the kube-controller-manager: errors of its watch of Leases in the log, its permission to get Leases in kube-node-lease, and its leader (kubectl -n kube-system get lease kube-controller-manager). From v1.37 it logs \"Skipping\" for each node that it leaves Ready because its copy of the Lease may be outdated. If the watch of Leases is stuck, restart the kube-controller-manager to open a new one. "
+	look := "Check the kube-controller-manager: errors of its watch of Leases in the log, its permission to get Leases in kube-node-lease, and its leader (kubectl -n kube-system get lease kube-controller-manager). From v1.37, it logs \"Skipping\" for each node that it leaves Ready because its copy of the Lease may be outdated. If the watch of Leases is stuck, restart the kube-controller-manager to open a new one. "
 	if managed {
 		look = "Your provider runs the kube-controller-manager, which leaves silent nodes Ready: open a case with the times of this incident. "
 	}
@@ -85,7 +85,7 @@ func ClockRemedy(nodes string) string {
 // ShortGracePeriodRemedy returns the remedy for a grace period that is too short even for healthy kubelets.
 func ShortGracePeriodRemedy(g GracePeriod) string {
 	if g.Managed {
-		return fmt.Sprintf("Your provider sets the grace period of %s, so open a case with your provider. Kubelets renew their Lease every %s, so even healthy nodes miss the grace period. As a workaround, set a shorter nodeLeaseDurationSeconds: kubelets renew their Lease four times in that period.",
+		return fmt.Sprintf("Your provider sets the grace period of %s, so open a case with your provider. Kubelets renew their Lease every %s, so even healthy nodes exceed the grace period. As a workaround, set a shorter nodeLeaseDurationSeconds: kubelets renew their Lease four times in that period.",
 			phrase.Duration(g.Period), phrase.Duration(g.interval()))
 	}
 	return fmt.Sprintf("Set --node-monitor-grace-period of the kube-controller-manager to %s. It is currently %s. The default is 40s (50s from v1.32). Kubelets renew their Lease every %s, so less than %s is always unsafe: a single lost heartbeat makes a node Unknown.",
@@ -100,7 +100,7 @@ var firstSteps = [verdict.Count]string{
 	verdict.SharedPath:          "check etcd, then what these nodes share",
 	verdict.ControllerManager:   "check load, watches and limits of the kube-controller-manager",
 	verdict.GracePeriod:         "raise --node-monitor-grace-period",
-	verdict.Planned:             "nothing: the departure was announced",
+	verdict.Planned:             "nothing: the removal or maintenance was planned",
 	verdict.EndpointsController: "remove the selector of the Service",
 	verdict.ForeignWriter:       "find out who writes these addresses",
 	verdict.ServiceSpec:         "compare the selector with the pods' labels",
@@ -119,7 +119,7 @@ var toFix = [verdict.Count]string{
 	verdict.SharedPath:          "something that several nodes share: etcd, an API server, a zone or a network",
 	verdict.ControllerManager:   "the kube-controller-manager",
 	verdict.GracePeriod:         "the setting --node-monitor-grace-period",
-	verdict.Planned:             "nothing: the departure was announced",
+	verdict.Planned:             "nothing: the removal or maintenance was planned",
 	verdict.EndpointsController: "the selector of a Service with manually managed Endpoints",
 	verdict.ForeignWriter:       "the client that writes the addresses",
 	verdict.ServiceSpec:         "the Service, which was changed",

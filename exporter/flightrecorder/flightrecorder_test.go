@@ -375,7 +375,7 @@ func TestOnlyOneProcessRecords(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		status := second.Status()
-		if status.Recording || status.Lost != 10 || status.Err == nil || !strings.Contains(status.Err.Error(), "another process records into") {
+		if status.Recording || status.Lost != 10 || status.Err == nil || !strings.Contains(status.Err.Error(), "another process is recording into") {
 			t.Errorf("second recorder: %+v, want that another process records, and 10 lost events", status)
 		}
 		if n := strings.Count(log.String(), "\n"); n != 1 {

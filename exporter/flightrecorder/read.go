@@ -30,7 +30,7 @@ func Read(ctx context.Context, dir string, from, to time.Time) (recorded events,
 		if !errors.Is(err, ErrNothing) {
 			return recorded, anonymised, err
 		}
-		// If the clock was set back, an older generation may have recorded this time.
+		// If the clock was set back, an older generation may cover the requested period.
 		all = all[:slices.IndexFunc(all, func(f file) bool { return f.path == parts[0].path })]
 		if !slices.ContainsFunc(generationsOf(all), func(g generation) bool { return g.covers(from) }) {
 			break

@@ -14,8 +14,8 @@ const settledAfter = 3 * time.Second
 // errRemoved means that the open file was deleted, for example with its directory.
 var errRemoved = errors.New("the recordings were removed")
 
-// errInUse means that another process records into the directory.
-var errInUse = errors.New("another process records into")
+// errInUse means that another process is recording into the directory.
+var errInUse = errors.New("another process is recording into")
 
 // recovery is an attempt to record again after a failure. It is only reported once it has succeeded. If it fails, its
 // files are deleted, because they fill the disk and have no complete lists.

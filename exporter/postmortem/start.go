@@ -39,7 +39,7 @@ func (s *Start) Lasts(t time.Time) bool {
 type firstState struct {
 	services map[[2]string]*firstService
 	nodes    map[string]*Unready
-	// addresses is the kind of the objects with the addresses of Services.
+	// addresses is the kind of object that holds the Services' addresses.
 	addresses event.Kind
 	synced    map[event.Kind]bool
 	// decided is set once services only contains Services without a ready address.

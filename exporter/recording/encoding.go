@@ -72,7 +72,7 @@ func decodeHeader(text []byte) (Header, error) {
 		return Header{}, errors.New("not a kubeflap recording: the first line is not a recording header")
 	}
 	if f.Version < oldestVersion || f.Version > denseVersion {
-		return Header{}, fmt.Errorf("the format version is %d, but this kubeflap reads versions %d to %d", f.Version, oldestVersion, denseVersion)
+		return Header{}, fmt.Errorf("the format version is %d, but this version of kubeflap reads versions %d to %d", f.Version, oldestVersion, denseVersion)
 	}
 	var header Header
 	if err := json.Unmarshal(text, &header); err != nil {
@@ -124,13 +124,13 @@ func check(ev event.Event) error {
 	case known.UnmarshalText([]byte(ev.Type.String())) != nil:
 		return fmt.Errorf("unknown event type %d", ev.Type)
 	case !ev.Type.HasObject() && ev.Object != nil:
-		return fmt.Errorf("an event of type %v has no object", ev.Type)
+		return fmt.Errorf("an event of type %v must not have an object", ev.Type)
 	case !ev.Type.HasObject():
 		return nil
 	case ev.Object == nil:
 		return errNoObject
 	case ev.Object.Kind() != ev.Kind:
-		return fmt.Errorf("the object of an event of kind %v is of kind %v", ev.Kind, ev.Object.Kind())
+		return fmt.Errorf("an event of kind %v has an object of kind %v", ev.Kind, ev.Object.Kind())
 	}
 	return checkObject(ev.Object)
 }
@@ -212,7 +212,7 @@ func plain(err error) error {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &wrong) && wrong.Field == "":
-		return fmt.Errorf("want a JSON object, not %.40s", wrong.Value)
+		return fmt.Errorf("expected a JSON object, not %.40s", wrong.Value)
 	case errors.As(err, &wrong):
 		// encoding/json also names the embedded struct Meta, which does not occur in recordings.
 		return fmt.Errorf("%.200q cannot be %.40s", strings.TrimPrefix(wrong.Field, "Meta."), wrong.Value)

@@ -79,7 +79,7 @@ func (t *Tracker) Watches(at time.Time, into []watches.Watch) []watches.Watch {
 	return asOf(t, at, func() []watches.Watch { return t.watches.All(into) })
 }
 
-// Unwatched returns the watches that currently show nothing although the resource exists.
+// Unwatched returns the watches that do not work although the cluster has the resource.
 func (t *Tracker) Unwatched(at time.Time) []watches.Watch { return asOf(t, at, t.watches.Unwatched) }
 
 // Unready returns the watches that make kubeflap not ready.

@@ -78,7 +78,7 @@ type LeasesRead struct {
 	Reason   event.Reason
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns no fields, because the transition affects no single object.
 func (LeasesRead) Fields() Fields { return Fields{} }
 
 func (x LeasesRead) String() string {

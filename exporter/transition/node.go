@@ -173,7 +173,7 @@ type ClockSetBack struct {
 func (x ClockSetBack) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x ClockSetBack) String() string {
-	return fmt.Sprintf("node %s: the clock was set back by %s: heartbeats do not count until their time is later than that of the last counted heartbeat", x.Node, round(x.By))
+	return fmt.Sprintf("node %s: clock set back by %s. The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp", x.Node, round(x.By))
 }
 
 // HeartbeatsWereInTime means that a silence did not happen. The watch delivered the heartbeats late, but they were on
@@ -278,7 +278,7 @@ func (x NodeRebooted) String() string {
 	return fmt.Sprintf("node %s: the machine was rebooted", x.Node)
 }
 
-// KubeletUpgraded means that the node reports another kubelet version.
+// KubeletUpgraded means that the node reports a different kubelet version.
 type KubeletUpgraded struct {
 	At
 	Node string
@@ -288,7 +288,7 @@ type KubeletUpgraded struct {
 func (x KubeletUpgraded) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x KubeletUpgraded) String() string {
-	return fmt.Sprintf("node %s: the kubelet reports another version", x.Node)
+	return fmt.Sprintf("node %s: the kubelet reports a different version", x.Node)
 }
 
 // NodeRemoved means that the Node was deleted.

@@ -81,7 +81,7 @@ func withNodes(names string) Decision {
 		Command: "kubectl get events -A --field-selector involvedObject.kind=Node, the autoscaler's log, or the cloud's activity log shows who removed the machines",
 		Considered: []Considered{
 			{Node, Unknown, because + ". The machines may have failed"},
-			{Planned, Unknown, because + ". Somebody may have removed the machines without announcing it"},
+			{Planned, Unknown, because + ". Somebody may have removed the machines without notice"},
 			{Workload, No, because},
 		},
 	}

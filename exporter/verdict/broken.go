@@ -28,4 +28,4 @@ func (f *NodeLoss) othersUnseen() bool {
 	}) > 0
 }
 
-const othersUnseenText = "kubeflap's own watch was broken. When it has caught up, it will show whether other nodes fell silent, too"
+const othersUnseenText = "kubeflap's own watch was broken. When the watch has caught up, kubeflap will know whether other nodes fell silent, too"

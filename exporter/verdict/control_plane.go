@@ -130,7 +130,7 @@ func (f *NodeLoss) leaderText() string {
 		}
 	}
 	if !c.AsOf.Leader {
-		return "; the kube-controller-manager's leader is unknown, because kubeflap cannot see its Lease in kube-system"
+		return "; the kube-controller-manager's leader is unknown, because kubeflap cannot watch its Lease in kube-system"
 	}
 	return "; the kube-controller-manager's leader renewed its Lease on time"
 }
@@ -182,7 +182,7 @@ func (f *NodeLoss) pathText() string {
 	case len(names) > 0:
 		text = "; all API servers stopped renewing their Leases, too, which points to etcd"
 	case known.Shown.IsZero() || n == 0 && !known.Leader:
-		text = "; the state of the API server is unknown, because kubeflap cannot see API server Leases in kube-system"
+		text = "; the state of the API server is unknown, because kubeflap cannot watch API server Leases in kube-system"
 	case known.Time.Sub(known.Shown) > aroundBegin:
 		text = "; no control-plane Lease was renewed either, which points to etcd or to the API server that kubeflap uses"
 	case n > 0 && known.Shown.Sub(f.lastBegan()) > f.Interval:

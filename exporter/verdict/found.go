@@ -40,7 +40,7 @@ func (f *NodeLoss) perhaps() string {
 func (f *NodeLoss) othersSent(others int) string {
 	text := "the other " + phrase.Count(others, "node", "nodes")
 	if f.found() > 0 {
-		return text + " send their heartbeats, and none of them turned Ready soon after the silence began"
+		return text + " are sending heartbeats, and none of them turned Ready soon after the silence began"
 	}
 	return text + " sent their heartbeats on time"
 }
@@ -54,7 +54,7 @@ func (f *NodeLoss) maybeShared() string {
 		}
 		switch other := f.markedWith(s); {
 		case s.Found.Returned > 0:
-			return fmt.Sprintf("%s turned Ready after %s fell silent, but it is unknown whether they were lost together, because "+notWatched,
+			return fmt.Sprintf("%s turned Ready after %s fell silent, but it is unknown whether all these nodes were lost together, because "+notWatched,
 				phrase.Count(s.Found.Returned, "other node", "other nodes"), s.Node)
 		case other != "":
 			return s.Node + " and " + other + " turned Unknown together, but according to their own clocks, they fell silent at different times. It is unknown whether they were lost together, because " + notWatched

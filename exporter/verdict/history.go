@@ -55,7 +55,8 @@ func (h *History) Begin(t time.Time) {
 }
 
 // Add inserts a silence in order of the start times. The silence is usually the newest one, but may be older if it
-// began before kubeflap watched. Add drops silences that are too old, and the oldest ones above the limit.
+// began before kubeflap watched. Add drops silences that are too old. If there are still too many, Add also drops the
+// oldest.
 func (h *History) Add(s *Silence) {
 	at := len(h.silences)
 	for at > 0 && h.silences[at-1].Began.After(s.Began) {
@@ -89,7 +90,7 @@ func (s *Silence) Lasted(now time.Time) time.Duration {
 	return now.Sub(s.Began)
 }
 
-// Explained reports whether the silence has a known cause on its own node: an announced departure, a reboot, another
+// Explained reports whether the silence has a known cause on its own node: an announced departure, a reboot, a different
 // kubelet version, or a clock that was set back.
 func (s *Silence) Explained() bool {
 	return s.Announced != "" || s.Rebooted || s.Upgraded || s.ClockBack > 0

@@ -56,7 +56,7 @@ const (
 	// means that the departure before this silence was announced. Rebooted means that this silence ended with a reboot.
 	Announced
 	Rebooted
-	// Upgraded means that the node fell silent because its kubelet was replaced by another version.
+	// Upgraded means that the node fell silent because its kubelet was replaced by a different version.
 	Upgraded
 	// ClockSetBack means that the node's heartbeats did not count because its clock was set back.
 	ClockSetBack

@@ -19,7 +19,7 @@ func oneNode(f *NodeLoss) (Answer, string) {
 		return Yes, clockText(f.Silences)
 	}
 	if n := f.each(func(s *Silence) bool { return s.Upgraded }); n > 0 && n == len(f.Silences) {
-		return Yes, "the kubelet of " + nodesText(f.Silences) + " was upgraded: it reported another version after the silence"
+		return Yes, "the kubelet of " + nodesText(f.Silences) + " was upgraded: it reported a different version after the silence"
 	}
 	if why := f.unclear(); why != "" {
 		return Unknown, why
@@ -112,7 +112,7 @@ func (f *NodeLoss) allGone() bool {
 	return len(group) > 1 && !slices.ContainsFunc(group, func(s *Silence) bool { return !s.isGone() })
 }
 
-const unclearText = "the Node was deleted and created again with another bootID, and no providerID identifies the machine, so it was either rebooted or replaced"
+const unclearText = "the Node was deleted and recreated with a new bootID, and no providerID identifies the machine, so it was either rebooted or replaced"
 
 // isDeleted reports whether the Node was deleted before its next heartbeat.
 func (s *Silence) isDeleted() bool { return !s.Deleted.IsZero() && s.Ended.IsZero() }
@@ -141,5 +141,5 @@ func (f *NodeLoss) unclear() string {
 // clockText explains that the nodes' clocks were set back.
 func clockText(all []*Silence) string {
 	most := slices.MaxFunc(all, func(a, b *Silence) int { return cmp.Compare(a.ClockBack, b.ClockBack) }).ClockBack
-	return "the clock of " + nodesText(all) + " was set back by " + phrase.Duration(most) + ": heartbeats arrive, but do not count until their time is later than that of the last counted heartbeat"
+	return "the clock of " + nodesText(all) + " was set back by " + phrase.Duration(most) + ". The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp"
 }

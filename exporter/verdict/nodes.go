@@ -20,7 +20,7 @@ type Silence struct {
 	// heartbeat was due. AnnouncedAfter reports whether the announcement came after Began.
 	Announced      string
 	AnnouncedAfter bool
-	// Rebooted reports whether the node reported another bootID after Began. Upgraded reports whether it reported
+	// Rebooted reports whether the node reported a new bootID after Began. Upgraded reports whether it reported
 	// another kubeletVersion.
 	Rebooted, Upgraded bool
 	// Deleted is the earliest possible time of the Node's deletion. It is zero if the Node was not deleted.
@@ -168,7 +168,7 @@ func OfNodes(f *NodeLoss) Decision {
 		return d
 	}
 	if i := slices.IndexFunc(f.Silences, func(s *Silence) bool { return s.Again == transition.MachineUnclear }); d.Verdict == Undecided && i >= 0 {
-		d.Command = "journalctl --list-boots on " + f.Silences[i].Node + ": a boot from before the silence shows that it is the same machine"
+		d.Command = "journalctl --list-boots on " + f.Silences[i].Node + "; a boot from before the silence shows that the machine was not replaced"
 		return d
 	}
 	if d.Verdict == Undecided && len(f.Silences) > 0 {

@@ -10,11 +10,11 @@ func planned(f *NodeLoss) (Answer, string) {
 	case why != "":
 		return Unknown, why
 	case n == 0:
-		return No, "nothing announced the departure of " + nodesText(f.Silences)
+		return No, "no taint, deletion, condition or cordon announced the departure of " + nodesText(f.Silences)
 	case n < len(f.Silences):
-		return No, fmt.Sprintf("only %d of %d departures were announced", n, len(f.Silences))
+		return No, fmt.Sprintf("a taint, deletion, condition or cordon announced only %d of %d departures", n, len(f.Silences))
 	}
-	return Yes, fmt.Sprintf("%s: announced by %s %s", nodesText(f.Silences), f.Silences[0].Announced, f.announcedWhen())
+	return Yes, fmt.Sprintf("the departure of %s was announced by %s %s", nodesText(f.Silences), f.Silences[0].Announced, f.announcedWhen())
 }
 
 // announcedWhen describes the time of the announcement. A silence only starts when the next heartbeat is due, so a node

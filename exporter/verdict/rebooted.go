@@ -13,17 +13,17 @@ func rebooted(f *NodeLoss) (Answer, string) {
 	away := f.each(func(s *Silence) bool { return s.Ended.IsZero() }) - deleted
 	switch {
 	case len(f.Silences) > 0 && n == len(f.Silences):
-		return Yes, nodesText(f.Silences) + " reported another bootID after the silence"
+		return Yes, nodesText(f.Silences) + " reported a new bootID after the silence"
 	case f.each(func(s *Silence) bool { return s.Again == transition.MachineUnclear }) > 0:
 		return Unknown, unclearText
 	case f.each(func(s *Silence) bool { return s.Again == transition.MachineReplaced }) > 0:
-		return No, "another machine, with a different providerID, has the name of a deleted Node"
+		return No, "a machine with a different providerID now has the name of the deleted Node"
 	case deleted > 0:
 		return Unknown, "the Node was deleted, so no bootID shows whether the machine restarted"
 	case away > 0:
 		return Unknown, "when the node is back, its bootID will show whether the machine restarted"
 	case n > 0:
-		return No, fmt.Sprintf("only %d of %d nodes reported another bootID", n, len(f.Silences))
+		return No, fmt.Sprintf("only %d of %d nodes reported a new bootID", n, len(f.Silences))
 	}
 	return No, "the bootID is the same as before"
 }
@@ -46,5 +46,5 @@ func (f *NodeLoss) rebooting() string {
 	if len(back) < 2 || away == 0 {
 		return ""
 	}
-	return phrase.Some(back) + " fell silent with them and came back with another bootID, so all of these machines may have restarted"
+	return phrase.Some(back) + " fell silent with them and came back with a new bootID, so all of these machines may have restarted"
 }

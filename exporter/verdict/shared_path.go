@@ -55,7 +55,7 @@ func (f *NodeLoss) weighShared() (Answer, func() string) {
 		return Unknown, says(unseenText)
 	}
 	if n := f.each(func(s *Silence) bool { return s.Upgraded }); n > 0 && n == len(f.Silences) {
-		return No, says("each of these nodes reported another kubelet version after the silence")
+		return No, says("each of these nodes reported a different kubelet version after the silence")
 	}
 	holds, because := atOnce(f)
 	stopped, _ := f.ControlPlane.stopped(f.began())
@@ -119,7 +119,7 @@ func (f *NodeLoss) oneCause(silent []*Silence) (Answer, string) {
 	case !ended && len(silent) == 2 && slices.ContainsFunc(silent, (*Silence).isDeleted):
 		return Unknown, ", and a Node was deleted, so this may be chance"
 	case !ended && len(silent) == 2:
-		return Unknown, ": this can be decided when they return, or when a third node falls silent"
+		return Unknown, ": kubeflap can decide this when the nodes return, or when a third node falls silent"
 	case ended && len(silent) == 2 && apart > endTogether:
 		return No, fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
 	case p < chance.Accepted:

@@ -144,7 +144,7 @@ func (f *NodeLoss) beganBlind() bool {
 	return false
 }
 
-const beganBlindText = "several nodes fell silent while kubeflap's own watch was broken, so it is unknown whether they did so together"
+const beganBlindText = "several nodes fell silent while kubeflap's own watch was broken, so it is unknown whether they fell silent together"
 
 // lasted returns the duration of a silence, up to Now if it is ongoing.
 func (f *NodeLoss) lasted(s *Silence) time.Duration { return s.Lasted(f.Now) }

@@ -16,7 +16,7 @@ func (f *NodeLoss) upgrade() string {
 	return f.upgrading()
 }
 
-// upgrading describes nodes that came back with another kubelet version, while nodes that fell silent together with
+// upgrading describes nodes that came back with a different kubelet version, while nodes that fell silent together with
 // them are still silent. The silent nodes may be in an upgrade, too. The text is empty if no node is back, or if a node
 // came back with the same version.
 func (f *NodeLoss) upgrading() string {
@@ -28,7 +28,7 @@ func (f *NodeLoss) upgrading() string {
 	if len(back) == 0 {
 		return ""
 	}
-	return nodesText(back) + " fell silent with them and came back with another kubelet version, so an upgrade may have stopped all of them"
+	return nodesText(back) + " fell silent with them and came back with a different kubelet version, so an upgrade may have stopped all of them"
 }
 
 // upgradedTogether describes a kubelet upgrade that reached these nodes, and few others, shortly before their silences.

@@ -87,12 +87,12 @@ func TestKubeletsThatAreUpgradedWhileOthersAreSilent(t *testing.T) {
 		want    Verdict
 		because string
 	}{
-		{"one of three, and two are still silent", loss(9, away(1, upgraded(1, back(silent(0, 4, 9), 60)))), Undecided, "node-1 fell silent with them and came back with another kubelet version"},
+		{"one of three, and two are still silent", loss(9, away(1, upgraded(1, back(silent(0, 4, 9), 60)))), Undecided, "node-1 fell silent with them and came back with a different kubelet version"},
 		{"one of five, and four are still silent", loss(9, away(1, upgraded(1, back(silent(0, 4, 9, 9, 9), 60)))), Undecided, "an upgrade may have stopped all of them"},
 		{"one of five, long before the others", loss(9, away(1, upgraded(1, back(silent(-60, 4, 9, 9, 9), 60)))), SharedPath, ""},
 		{"one of five, and one came back without", loss(9, away(2, upgraded(1, back(silent(0, 4, 9, 9, 9), 60, 90)))), SharedPath, ""},
 		{"one of three, and an API server stopped with them", stopped, SharedPath, ""},
-		{"one of three, one came back without, and one is still silent", loss(9, away(2, upgraded(1, back(silent(0, 4, 9), 60, 90)))), Undecided, "this can be decided when they return, or when a third node falls silent"},
+		{"one of three, one came back without, and one is still silent", loss(9, away(2, upgraded(1, back(silent(0, 4, 9), 60, 90)))), Undecided, "kubeflap can decide this when the nodes return, or when a third node falls silent"},
 		{"one of three, and the others came back together", loss(9, upgraded(1, back(silent(0, 4, 9), 60, 90, 88))), SharedPath, ""},
 		{"one of three, and the others came back far apart", loss(9, upgraded(1, back(silent(0, 4, 9), 60, 90, 900))), Node, ""},
 		{"two of three, and one is still silent", loss(9, away(2, upgraded(2, back(silent(0, 4, 9), 60)))), Node, ""},

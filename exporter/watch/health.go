@@ -37,7 +37,7 @@ type health struct {
 	withdraw     context.CancelFunc
 }
 
-// withdrawnAfter is the duration of denied requests after which the permission is considered withdrawn. A server that
+// withdrawnAfter is the time for which requests must be denied before the permission counts as withdrawn. A server that
 // has just started denies requests that it accepts later.
 const withdrawnAfter = time.Minute
 

@@ -20,25 +20,25 @@ func TestMissingPermissions(t *testing.T) {
 		{
 			"one verb of one resource",
 			map[string]int{"watch nodes": 403},
-			`cannot watch nodes (verb "watch", resource "nodes", API group "", cluster scope): forbidden; grant it to flap; if you only have permissions in one namespace, use --namespace`,
+			`cannot watch nodes (verb "watch", resource "nodes", API group "", cluster scope): forbidden; grant the permission to flap; if you only have permissions in one namespace, use --namespace`,
 		},
 		{
 			"all that is missing is named",
 			map[string]int{"list pods": 403, "watch pods": 403, "list services": 403},
 			`cannot list and watch pods (verbs "list" and "watch", resource "pods", API group "", cluster scope): forbidden; ` +
-				`cannot list services (verb "list", resource "services", API group "", cluster scope): forbidden; grant it to flap; if you only have permissions in one namespace, use --namespace`,
+				`cannot list services (verb "list", resource "services", API group "", cluster scope): forbidden; grant the permission to flap; if you only have permissions in one namespace, use --namespace`,
 		},
 		{
 			"slices or endpoints are needed",
 			map[string]int{"list endpoints": 404, "watch endpointslices": 403},
 			`cannot watch endpointslices (verb "watch", resource "endpointslices", API group "discovery.k8s.io", cluster scope): forbidden; ` +
 				`cannot watch endpoints (resource "endpoints", API group "", cluster scope): the API server has no such resource; ` +
-				`one of endpointslices and endpoints is enough; grant it to flap; if you only have permissions in one namespace, use --namespace`,
+				`one of endpointslices and endpoints is enough; grant the permission to flap; if you only have permissions in one namespace, use --namespace`,
 		},
 		{
 			"refused credentials",
 			map[string]int{"": 401},
-			`the API server refuses the credentials: list nodes: nodes is forbidden: User "flap" cannot list resource "nodes"`,
+			`the API server rejects the credentials: list nodes: nodes is forbidden: User "flap" cannot list resource "nodes"`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestOneNamespaceStillNeedsItsPods(t *testing.T) {
 		s.namespace = "shop"
 		s.api.refuse = map[string]int{"list pods": 403}
 		s.start()
-		const want = `cannot list pods (verb "list", resource "pods", API group "", namespace "shop"): forbidden; grant it to flap`
+		const want = `cannot list pods (verb "list", resource "pods", API group "", namespace "shop"): forbidden; grant the permission to flap`
 		if err := <-s.ran; err == nil || err.Error() != want {
 			t.Errorf("got %v\nwant %s", err, want)
 		}
@@ -191,14 +191,14 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 				s.unrepeat(event.KindPod)
 				s.want(event.KindPod, "down "+c.reason)
 				// The checks run about every 10 s, so the time between two log lines can exceed a minute.
-				if lines := s.logged("WARN", "cannot talk to the API server, trying again"); lines < 9 || lines > 10 {
+				if lines := s.logged("WARN", "cannot use the API server, trying again"); lines < 9 || lines > 10 {
 					t.Errorf("it was said %d times in 10 minutes", lines)
 				}
 
 				s.api.set(func() { c.mend(s.api) })
 				time.Sleep(time.Minute)
 				s.want(event.KindPod, "listing", "synced")
-				s.wantLog(1, "INFO", "the API server answers")
+				s.wantLog(1, "INFO", "the API server responds")
 			})
 		})
 	}

@@ -61,8 +61,7 @@ func (r *Rule) derive(recorded map[string][]string) error {
 		return err
 	}
 	if r.Record != "" {
-		// A recording rule may refer to its own previous value. That operand adds no labels to those of the other
-		// operands.
+		// A recording rule may have its own previous value as an operand. This operand adds no labels.
 		delete(set, anyLabel)
 		recorded[r.Record] = slices.Sorted(maps.Keys(set))
 		if set, err = labelsOf(expr, recorded); err != nil {

@@ -35,7 +35,7 @@ type Paging struct {
 	// Prometheus and Alertmanager are the URLs of the two servers.
 	Prometheus, Alertmanager string
 	Receiver                 *Receiver
-	// Since is the time at which Prometheus was ready.
+	// Since is the time at which Prometheus became ready.
 	Since time.Time
 	// GroupWait is the maximum group_wait of Alertmanager's routes.
 	GroupWait time.Duration

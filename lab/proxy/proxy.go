@@ -84,7 +84,7 @@ func (p *Proxy) Kubeconfig(from, to string) error {
 	return nil
 }
 
-// ServeHTTP holds frozen requests. If Answer has set a status, the proxy responds with it instead of the API server.
+// ServeHTTP holds frozen requests. If Answer has set a status, the proxy itself responds with that status.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	resource, watch := parse(r.URL)
 	if err := p.faults.admit(r.Context(), resource, watch); err != nil {

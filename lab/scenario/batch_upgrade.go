@@ -45,7 +45,7 @@ func batchUpgrade() Scenario {
 				"would have put back 3,", "set a readiness gate of the pod to False before its image changes",
 				"set --endpointslice-updates-batch-period and --endpoint-updates-batch-period",
 			},
-			Remedy: "set a readiness gate to False before the image changes",
+			Remedy: "Set a readiness gate to False before the image changes",
 		}},
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},

@@ -32,7 +32,7 @@ func departures() Scenario {
 	rebooted, reclaimed := "node-7", "node-8"
 	want := []Report{
 		{"planned", "node", cordoned, "announced by a cordon", "Nothing is at fault"},
-		{"node_rebooted", "node", rebooted, "another bootID", "Find out why the machine of " + rebooted + " restarted"},
+		{"node_rebooted", "node", rebooted, "a new bootID", "Find out why the machine of " + rebooted + " restarted"},
 		{"undecided", "node", reclaimed, "the machine is gone: it was reclaimed, or it failed and was replaced", "To find out: "},
 	}
 	for _, node := range scaled {

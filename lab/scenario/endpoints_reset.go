@@ -14,7 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// outside returns the two Services of the incident. They have a selector, although their components do not run in pods.
+// outside returns the Services whose Endpoints the scenario overwrites. They have a selector, although their components
+// run outside pods.
 func outside() []string { return []string{"kube-scheduler", "kube-controller-manager"} }
 
 func endpointsReset() Scenario {
@@ -45,7 +46,7 @@ func endpointsResetPages() []Page {
 	for _, alert := range []string{"KubeflapEndpointsReset", "KubeflapServiceFlapping"} {
 		pages = append(pages, Page{
 			Alert: alert, Object: "Service shop/database",
-			Says:   []string{"someone wrote the addresses", "Let one writer replace the addresses"},
+			Says:   []string{"someone edited the addresses", "Let one writer replace the addresses"},
 			Remedy: "Find out who writes the addresses of Service shop/database",
 		})
 	}

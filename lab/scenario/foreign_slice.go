@@ -22,7 +22,7 @@ func foreignSlice() Scenario {
 		}},
 		Advised: []string{"foreign addresses: shop/web"},
 		Pages: []Page{{
-			Alert: "KubeflapForeignAddresses", Object: "Service shop/web", Says: []string{"another client writes these addresses"}, Remedy: "--endpoints.known-manager",
+			Alert: "KubeflapForeignAddresses", Object: "Service shop/web", Says: []string{"a manager that kubeflap accepts wrote these addresses"}, Remedy: "--endpoints.known-manager",
 		}},
 		LastLosses: map[string]string{"web": ""},
 		Options:    cluster.Options{Nodes: 1, ControllerManagerPod: true},

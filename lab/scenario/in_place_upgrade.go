@@ -30,13 +30,13 @@ func inPlaceUpgrade() Scenario {
 		Pages: []Page{
 			{
 				Alert: "KubeflapTrafficBouncing", Object: "namespace shop",
-				Remedy: "set a readiness gate to False before the image changes",
-				Says:   []string{"after an in-place image change, a pod stays Ready", "take addresses out of rotation first: set a readiness gate to False"},
+				Remedy: "Set a readiness gate to False before the image changes",
+				Says:   []string{"after an in-place image change, a pod stays Ready", "take addresses out of rotation first. Set a readiness gate to False"},
 			},
 			{
 				Alert: "KubeflapSilentRestarts", Object: "namespace shop",
 				Says:   []string{"while their pods stayed Ready", "an image changed in place", "readiness gate"},
-				Remedy: "set a readiness gate to False before the image changes",
+				Remedy: "Set a readiness gate to False before the image changes",
 			},
 		},
 		Quiet:     []string{"KubeflapServiceFlapping"},

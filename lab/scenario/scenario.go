@@ -18,7 +18,7 @@ const patience = 3 * time.Minute
 type Scenario struct {
 	Name    string
 	Summary string
-	// Options configures the cluster. A scenario with a release only exists on that release.
+	// Options configures the cluster. If Options.Release is set, the scenario only runs on that release.
 	Options cluster.Options
 	// Extra excludes the scenario from normal test runs, because it takes too long. make lab-verdicts runs it.
 	Extra bool

@@ -76,8 +76,8 @@ func TestAdviceRepeatsTheRecommendedGracePeriod(t *testing.T) {
 	}{
 		{"as an incident of an hour ago recommends", recommended(110*s, 10*s, cluster(40*s, ok, ok, ok)), []Kind{GracePeriodTight}, "--node-monitor-grace-period=1m50s"},
 		{"a heartbeat every 4 s may be missed once in 16 s", recommended(0, 4*s, cluster(16*s, 4200*time.Millisecond, 4200*time.Millisecond)), nil, ""},
-		{"the late heartbeats are the control plane's", recommended(0, 10*s, cluster(40*s, 25*s, 25*s, ok)), []Kind{GracePeriodTight, NodesSlow}, "leave it at 40s"},
-		{"nobody can set it", managed, []Kind{GracePeriodTight, NodesSlow}, "you cannot set it on a managed control plane"},
+		{"the late heartbeats are the control plane's", recommended(0, 10*s, cluster(40*s, 25*s, 25*s, ok)), []Kind{GracePeriodTight, NodesSlow}, "leave the grace period at 40s"},
+		{"nobody can set it", managed, []Kind{GracePeriodTight, NodesSlow}, "you cannot set this flag on a managed control plane"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -331,7 +331,7 @@ func TestSettingsAreComparedWithTheProfiles(t *testing.T) {
 		{"no evictions", flags("node-eviction-rate", 0), []Kind{ControllerManagerFlag}, Note, "--node-eviction-rate=0", "never evicted", "0.1 nodes"},
 		{"many evictions", flags("node-eviction-rate", 10), []Kind{ControllerManagerFlag}, Note, "--node-eviction-rate=10", "within seconds", "0.1 nodes"},
 		{"batching differs from nothing", flags("endpoint-updates-batch-period", 1), nil, "", "", "", ""},
-		{"pods leave after 10 s", tolerations, []Kind{ShortTolerations}, Note, "tolerationSeconds of 10s", "have been evicted by then", "12 pods with at most 1m, in cart (2, 30s), shop (10, 10s); the default is 5m, and the profiles set 30s (fast)"},
+		{"pods leave after 10 s", tolerations, []Kind{ShortTolerations}, Note, "tolerationSeconds of 10s", "these pods are already evicted", "12 pods with at most 1m, in cart (2, 30s), shop (10, 10s); the default is 5m, and the profiles set 30s (fast)"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -359,7 +359,7 @@ func TestAdviceOnASharedPathAsksWhatOnlyTheseNodesShare(t *testing.T) {
 			}
 		}
 	}
-	if x := recommendation(t, Of(some), ControlPlaneLate); !strings.Contains(x.Advice, "the others (3 nodes) are on time, etcd works") || strings.Contains(x.Advice, "etcd first") {
+	if x := recommendation(t, Of(some), ControlPlaneLate); !strings.Contains(x.Advice, "the other 3 nodes are on time, etcd works") || strings.Contains(x.Advice, "etcd first") {
 		t.Errorf("some nodes: %s", x.Advice)
 	}
 	if x := recommendation(t, Of(all), ControlPlaneLate); !strings.Contains(x.Advice, "etcd first") {

@@ -48,7 +48,7 @@ func (b *heartbeats) tight() Recommendation {
 	}
 	if b.longest() > b.grace {
 		x.Severity = Bad
-		x.Why = "the longest interval exceeds the grace period. After such an interval, the node turns Unknown, and its pods leave their Services although they run."
+		x.Why = "the longest interval exceeds the grace period. After such an interval, the node turns Unknown, and its pods leave their Services although they are still running."
 	}
 	if b.recommended <= b.grace {
 		x.Recommended = 0
@@ -70,7 +70,7 @@ func (b *heartbeats) tooFew() Recommendation {
 		Kind: FewHeartbeats, Severity: Note,
 		Set:      "the time of observation",
 		Observed: fmt.Sprintf("%s of %s", phrase.Count(int(b.intervals.total()), "heartbeat interval", "heartbeat intervals"), phrase.Count(len(b.nodes), "node", "nodes")),
-		Advice:   "observe for two minutes or longer, or ask a running kubeflap (--url)",
+		Advice:   "observe for two minutes or longer, or query a running kubeflap instance (--url)",
 		Why:      fmt.Sprintf("heartbeats are %s apart. Fewer than %d intervals per node do not show how late heartbeats can be.", brief(b.every), fewest),
 	}
 }
@@ -100,12 +100,12 @@ func (b *heartbeats) settings() advice.GracePeriod {
 func (b *heartbeats) adviceToSet() string {
 	switch {
 	case b.managed && b.settings().Unsafe():
-		return "you cannot set it on a managed control plane: open a case with your provider"
+		return "you cannot set this flag on a managed control plane: open a case with your provider"
 	case b.managed:
-		return "you cannot set it on a managed control plane: give slow kubelets a larger machine or fewer pods, and give their pods a longer toleration of " +
+		return "you cannot set this flag on a managed control plane: give slow kubelets a larger machine or fewer pods, and give their pods a longer toleration of " +
 			"node.kubernetes.io/unreachable"
 	case b.recommended <= b.grace:
-		return fmt.Sprintf("leave it at %s and fix the slow component: a longer grace period would detect dead nodes too late", brief(b.grace))
+		return fmt.Sprintf("leave the grace period at %s and fix the slow component: a longer grace period would detect dead nodes too late", brief(b.grace))
 	}
 	s := fmt.Sprintf("--node-monitor-grace-period=%s on each kube-controller-manager", brief(b.recommended))
 	if 2*b.longest() > b.recommended {
@@ -116,7 +116,7 @@ func (b *heartbeats) adviceToSet() string {
 
 func (b *heartbeats) adviceToShorten() string {
 	if b.recommended == 0 {
-		return "you cannot set it on a managed control plane, so expect traffic to dead nodes for that long"
+		return "you cannot set this flag on a managed control plane, so expect traffic to dead nodes for that long"
 	}
 	return fmt.Sprintf("--node-monitor-grace-period=%s is long enough", brief(b.recommended))
 }

@@ -202,7 +202,7 @@ func (b *heartbeats) controlPlane(late []lateNode) Recommendation {
 		Why: "nodes that are late together have the control plane in common, which could not write their heartbeats.",
 	}
 	if others := len(b.nodes) - len(late); others > 0 && !b.all {
-		x.Advice = "if the heartbeats of the others (" + phrase.Count(others, "node", "nodes") + ") are on time, etcd works: " + advice.OnlyThese +
+		x.Advice = "if the heartbeats of the other " + phrase.Count(others, "node", "nodes") + " are on time, etcd works: " + advice.OnlyThese +
 			"; if not, check etcd and the API server; do not change the grace period"
 		x.Why = "the incident's verdict is shared_path: these nodes share something on the way to the API server, and the page shows which label they share."
 	}

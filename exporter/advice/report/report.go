@@ -156,7 +156,7 @@ func watchRecommendations(unwatched []Unwatched) (all []Recommendation) {
 		all = append(all, Recommendation{
 			Kind: NotWatched, Severity: Note,
 			Set:      "the watch of " + w.Resource + ": " + w.Reason,
-			Observed: "kubeflap cannot see " + w.Resource,
+			Observed: "kubeflap cannot watch " + w.Resource,
 			Advice:   "let kubeflap list and watch " + w.Resource + ", if the cluster has them",
 			Why:      "the advice that needs " + w.Resource + " is missing, so a report without findings does not mean that everything is fine.",
 		})

@@ -46,8 +46,8 @@ func foreign(s Service) Recommendation {
 	a := advice.Affected{Cause: cause.ManualWrite, Name: s.Name, Pending: true}
 	return Recommendation{
 		Kind: ForeignAddresses, Severity: Warning, Namespace: s.Namespace, Service: s.Name,
-		Set:      "a selector, and addresses from another writer",
-		Observed: phrase.Count(int(s.ForeignAddresses), "address", "addresses") + " that neither Kubernetes nor a known manager wrote",
+		Set:      "a selector, and addresses that Kubernetes controllers do not manage",
+		Observed: phrase.Count(int(s.ForeignAddresses), "address", "addresses") + " from an unexpected writer",
 		Advice:   a.Remedy(),
 		Why:      "a ready address gets traffic no matter who wrote it, and Kubernetes controllers only update their own objects.",
 	}

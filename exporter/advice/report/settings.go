@@ -53,7 +53,7 @@ var flagAdvices = []flagAdvice{
 		name: "kube-api-burst", assumed: "30 by default", advice: "set 30 or more",
 		differs: func(v float64, _ *heartbeats) bool { return v > 0 && v < 30 },
 		why: func(_ float64, _ *heartbeats) string {
-			return "writes beyond the burst wait for --kube-api-qps: the pods of a lost node are marked not ready one by one, and their addresses are removed one by one."
+			return "writes beyond the burst are limited to --kube-api-qps: the pods of a lost node are marked not ready one by one, and their addresses are removed one by one."
 		},
 	},
 	{
@@ -135,6 +135,6 @@ func shortTolerations(short []ShortToleration, b *heartbeats) Recommendation {
 		Set:      fmt.Sprintf("tolerationSeconds of %s for a node that is not Ready", brief(shortest)),
 		Observed: fmt.Sprintf("%s with at most 1m, in %s; the default is 5m, and the profiles set 30s (fast) or 1m (medium, slow)", phrase.Count(pods, "pod", "pods"), strings.Join(names, ", ")),
 		Advice:   "give these pods longer tolerationSeconds for node.kubernetes.io/not-ready and node.kubernetes.io/unreachable, unless they must be replaced immediately",
-		Why:      fmt.Sprintf("if a node misses the grace period once and is back after %s, these pods have been evicted by then.", brief(shortest)),
+		Why:      fmt.Sprintf("if a node sends no heartbeat for one grace period and returns after %s, these pods are already evicted.", brief(shortest)),
 	}
 }

@@ -37,15 +37,15 @@ func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
 		},
 		{
 			NodesRebooted, Warning, b.with(verdict.NodeRebooted), b.verdictRemedy(verdict.NodeRebooted),
-			"these nodes reported another bootID, so their machines restarted. Nothing had announced the restarts.",
+			"these nodes reported a new bootID, so their machines restarted. No taint, deletion, condition or cordon had announced the restarts.",
 		},
 		{
 			KubeletsUpgraded, Warning, b.with(verdict.Node, verdict.Upgraded), advice.UpgradedRemedy,
-			"these nodes reported another kubelet version after the silence. Nothing had announced the upgrades.",
+			"these nodes reported a different kubelet version after the silence. No taint, deletion, condition or cordon had announced the upgrades.",
 		},
 		{
 			ClocksSetBack, Warning, b.with(verdict.Node, verdict.ClockSetBack), advice.ClockRemedy,
-			"heartbeats of these nodes arrived on time, but their timestamps were older than the previous ones, so the node controller did not count them.",
+			"heartbeats of these nodes arrived on time, but their timestamps were older than the previous ones, so the node controller ignored them.",
 		},
 		{
 			Undecided, Warning, b.with(verdict.Undecided), b.verdictRemedy(verdict.Undecided),

@@ -235,7 +235,7 @@ func (p *past) recoverUnseen(watching time.Time) {
 	if watching.Before(p.Start) {
 		p.End = p.Start // the clock was set back
 	}
-	p.note(watching, "everything had recovered when kubeflap watched again. The incident ended "+between(p.stopped, watching))
+	p.note(watching, "everything had recovered when kubeflap resumed watching. The incident ended "+between(p.stopped, watching))
 }
 
 // endedUnseen adds a sentence to the summary if the incident ended while kubeflap was not watching. In this case, a

@@ -165,7 +165,7 @@ func (a *Archive) Look(t time.Time, c *Cluster) (ongoing, recovered []string) {
 			recovered = append(recovered, p.ID)
 		}
 		if first && p.open && p.stands() {
-			p.note(a.watching, "kubeflap watched again: the incident was still ongoing")
+			p.note(a.watching, "kubeflap resumed watching: the incident was still ongoing")
 			ongoing = append(ongoing, p.ID)
 		}
 	}

@@ -71,7 +71,7 @@ func TestTheControlPlaneSaysWhichPartOfThePathItIs(t *testing.T) {
 		}, 500, "1 shared_path", "the only API server stopped renewing its Lease, too, which points to etcd or to that API server", ""},
 		{"kubeflap may not see the Leases", func() *cluster {
 			return newCluster(9, 40).silence(300, far, 1, 4, 7)
-		}, 420, "1 shared_path", "the state of the API server is unknown, because kubeflap cannot see API server Leases in kube-system", ""},
+		}, 420, "1 shared_path", "the state of the API server is unknown, because kubeflap cannot watch API server Leases in kube-system", ""},
 		{"direct reads say that etcd is not ready", func() *cluster {
 			return newCluster(9, 40).silence(300, 370, all...).reads(322, 370, event.Answered, event.ReasonEtcdNotReady)
 		}, 500, "1 shared_path", "the API server could not read Leases (etcd not ready)", "etcd not ready"},
@@ -123,7 +123,7 @@ func TestTheRemedyBeginsWithWhatStopped(t *testing.T) {
 		want    string
 	}{
 		{[]int{1, 2, 3}, "Check etcd's disk and load first, then the API server, and the network between the nodes and the API server: all API servers stopped renewing their Leases, too."},
-		{[]int{2}, "If the heartbeats of the others (5 nodes) are on time, etcd works: check what only these nodes share"},
+		{[]int{2}, "If the heartbeats of the other 5 nodes are on time, etcd works: check what only these nodes share"},
 	} {
 		all := newCluster(9, 40).apiServers(3).stops(300, 360, c.servers...).silence(300, 360, 1, 2, 3, 4).runs(400)
 		equal(t, "verdicts", verdictsOf(all), "1 shared_path")

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// rebooted records a reboot, which explains the silence that it ended.
+// rebooted records a reboot, which explains the silence before it.
 func (l *nodes) rebooted(x transition.NodeRebooted) {
 	l.explain(x.Node, l.records.Rebooted(x.Node, x.Time), evidence.NodeRebooted, x.Time)
 }

@@ -36,7 +36,7 @@ func TestASilenceThatSpansABreakOfTheWatch(t *testing.T) {
 			"it ends in the break, and another node was late before", func() *cluster {
 				return newCluster(9, 40).silence(110, 160, 7).silence(200, 600, 2).breaks(300, 700)
 			},
-			"no heartbeat for at least 10", 105 * time.Second, 2 * time.Minute, "and the longest interval whose end kubeflap saw was 60s.",
+			"no heartbeat for at least 10", 105 * time.Second, 2 * time.Minute, "and the longest complete interval was 60s.",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -382,9 +382,9 @@ func TestAForeignAddressBesideASelectorIsAnIncident(t *testing.T) {
 			equal(t, "verdict", x.Verdict, verdict.ForeignWriter)
 			equal(t, "lost", x.Lost, 0)
 			equal(t, "summary", x.Summary,
-				"Service shop/web has a selector, and addresses that neither Kubernetes nor a known manager wrote; no Service lost a ready address.")
+				"Service shop/web has a selector, and addresses from an unexpected writer; no Service lost a ready address.")
 			equal(t, "evidence", x.Evidence[0].Text,
-				"shop/web has a selector, but neither Kubernetes nor a known manager wrote 1 address in EndpointSlice web-extra (managed by someone.example.com)")
+				"shop/web has a selector, but an unexpected writer added 1 address to EndpointSlice web-extra (managed by someone.example.com)")
 			names := func(text string) bool {
 				return strings.Contains(text, "EndpointSlice web-extra (managed by someone.example.com)")
 			}

@@ -37,7 +37,7 @@ func (e *Entry) nodeSentence() string {
 	case HeartbeatBefore, UnknownBefore, FoundLost:
 		return e.nodes() + ": " + e.before()
 	case ClockSetBack:
-		return fmt.Sprintf("%s: its clock was set back by %s: heartbeats arrive, but do not count until their time is later than that of the last counted heartbeat", e.nodes(), d)
+		return fmt.Sprintf("%s: clock set back by %s. The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp", e.nodes(), d)
 	case HeartbeatLate:
 		return fmt.Sprintf("%s: no heartbeat for %s (half of the grace period)", e.nodes(), d)
 	case HeartbeatMissed:
@@ -66,15 +66,15 @@ func (e *Entry) nodeSentence() string {
 	case NodeRebooted:
 		return e.nodes() + ": the machine was rebooted (it has a new bootID)"
 	case KubeletUpgraded:
-		return e.nodes() + ": the kubelet was upgraded (it reports another version)"
+		return e.nodes() + ": the kubelet was upgraded (it reports a different version)"
 	case NodeRemoved:
 		return e.nodes() + ": the Node was deleted"
 	case NodeRegistered:
-		return e.nodes() + ": created again with the same bootID, so the machine was not rebooted"
+		return e.nodes() + ": the Node was created again with the same bootID, so the machine was not rebooted"
 	case NodeReplaced:
-		return e.nodes() + ": created again with another providerID, so it is another machine"
+		return e.nodes() + ": the Node was created again with a different providerID, so it is a different machine"
 	case NodeUnclear:
-		return e.nodes() + ": created again with another bootID, so the machine was rebooted or replaced"
+		return e.nodes() + ": the Node was created again with a new bootID, so the machine was rebooted or replaced"
 	}
 	return ""
 }
@@ -184,15 +184,15 @@ func (e *Entry) serviceSentence() string {
 func (e *Entry) writersSentence(s string) string {
 	switch e.Kind {
 	case ForeignAddresses:
-		return fmt.Sprintf("%s has a selector, but neither Kubernetes nor a known manager wrote %s in %s%s",
+		return fmt.Sprintf("%s has a selector, but an unexpected writer added %s to %s%s",
 			s, phrase.Count(e.Number, "address", "addresses"), e.Name, phrase.Times(e.count))
 	case ForeignEnded:
-		return s + ": no more foreign addresses in " + e.Name + phrase.Times(e.count)
+		return s + ": no more addresses from an unexpected writer in " + e.Name + phrase.Times(e.count)
 	case AddressesWithdrawn:
-		return fmt.Sprintf("%s: %s of pods removed from %s, but not by a controller%s",
-			s, phrase.Count(e.Number, "ready address", "ready addresses"), e.Name, phrase.Times(e.count))
+		return fmt.Sprintf("%s: %s removed from %s, but not by a controller%s",
+			s, phrase.Count(e.Number, "ready pod address was", "ready pod addresses were"), e.Name, phrase.Times(e.count))
 	case WithdrawnReturned:
-		return s + ": no pod address is missing any more in " + e.Name + phrase.Times(e.count)
+		return s + ": no pod address is missing any more from " + e.Name + phrase.Times(e.count)
 	case Contested:
 		return s + ": " + e.Name + phrase.Times(e.count)
 	case SelectorConflict:

@@ -15,8 +15,8 @@ const (
 	revisedFor = time.Hour
 	// maxRevised limits the silences per node whose verdicts may still be revised.
 	maxRevised = 10
-	// rebootShown is the maximum time from a rebooted node's first heartbeat to its report of another bootID.
-	// upgradeShown is the maximum time from an upgraded kubelet's first heartbeat to its report of another version. A
+	// rebootShown is the maximum time from a rebooted node's first heartbeat to its report of a new bootID.
+	// upgradeShown is the maximum time from an upgraded kubelet's first heartbeat to its report of a different version. A
 	// kubelet reports its status when it starts.
 	rebootShown  = 5 * time.Minute
 	upgradeShown = time.Minute
@@ -32,8 +32,8 @@ type node struct {
 	// preceded becameLate, or is empty.
 	becameLate time.Time
 	announced  string
-	// rebooted is the last time at which the node reported another bootID. upgraded is the last time at which it
-	// reported another kubelet version. setBack is the last time at which its clock was set back. by is the size of
+	// rebooted is the last time at which the node reported a new bootID. upgraded is the last time at which it
+	// reported a different kubelet version. setBack is the last time at which its clock was set back. by is the size of
 	// that clock step.
 	rebooted, upgraded, setBack time.Time
 	by                          time.Duration
@@ -44,7 +44,7 @@ type silence struct {
 	*verdict.Silence
 	// within is set if the heartbeat was late but arrived within the grace period, so that there is no incident.
 	within bool
-	// mayBeReboot is set if the node reported another bootID soon after the silence. The report may be delayed, so the
+	// mayBeReboot is set if the node reported a new bootID soon after the silence. The report may be delayed, so the
 	// reboot may have caused this silence even if there is a newer silence.
 	mayBeReboot bool
 }
@@ -105,7 +105,7 @@ func (h *Heartbeats) NotSilent(x *verdict.Silence) {
 // Removed forgets a deleted Node.
 func (h *Heartbeats) Removed(name string) { delete(h.nodes, name) }
 
-// Rebooted records that a node reported another bootID. It returns the silence that the reboot explains, or nil.
+// Rebooted records that a node reported a new bootID. It returns the silence that the reboot explains, or nil.
 func (h *Heartbeats) Rebooted(name string, t time.Time) *verdict.Silence {
 	n := h.named(name)
 	n.rebooted = t
@@ -119,7 +119,7 @@ func (h *Heartbeats) Rebooted(name string, t time.Time) *verdict.Silence {
 	return x
 }
 
-// Upgraded records that a kubelet reported another version. It returns the silence that the upgrade explains, or nil.
+// Upgraded records that a kubelet reported a different version. It returns the silence that the upgrade explains, or nil.
 func (h *Heartbeats) Upgraded(name string, t time.Time) *verdict.Silence {
 	n := h.named(name)
 	n.upgraded = t

@@ -96,7 +96,7 @@ func checkRemedy(t *testing.T, name, own, text string, v verdict.Verdict, g advi
 	if v == verdict.Undecided && !strings.Contains(text, "kubectl get events") {
 		t.Errorf("%s: the command that would decide is not in the remedy: %s", name, text)
 	}
-	if g.Unsafe() && !strings.Contains(text, "unsafe") && !contains(text, "below 20s, a single lost heartbeat|so even healthy nodes miss the grace period") {
+	if g.Unsafe() && !strings.Contains(text, "unsafe") && !contains(text, "below 20s, a single lost heartbeat|so even healthy nodes exceed the grace period") {
 		t.Errorf("%s: a grace period of %s is unsafe whatever the verdict is: %s", name, g.Period, text)
 	}
 	if g.Unsafe() && !g.Managed && !contains(text, "to 40s") {
@@ -109,7 +109,7 @@ func checkRemedy(t *testing.T, name, own, text string, v verdict.Verdict, g advi
 func TestTheRemedyFollowsTheReasonOfSilences(t *testing.T) {
 	for words, change := range map[string]func(*verdict.Silence){
 		"Repair the time synchronization of node-1 and 1 more": func(s *verdict.Silence) { s.ClockBack = time.Hour },
-		"was replaced by another version":                      func(s *verdict.Silence) { s.Upgraded = true },
+		"was replaced by a different version":                  func(s *verdict.Silence) { s.Upgraded = true },
 	} {
 		for _, kind := range []Subject{{Kind: KindNode, Name: "node-1", Cause: cause.NodeHeartbeatLost}, ControlPlane()} {
 			s := NewStore(10)

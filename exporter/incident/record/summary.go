@@ -36,7 +36,7 @@ func graceText(x *incident.Incident) string {
 
 func (r *Record) happenedToNodes(x *incident.Incident) string {
 	if r.clockSetBack() {
-		return fmt.Sprintf("the clocks of %d of %d nodes were set back", r.nodeCount(), r.KnownNodes) + ", so their heartbeats did not count" + r.turnedText(x)
+		return fmt.Sprintf("the clocks of %d of %d nodes were set back", r.nodeCount(), r.KnownNodes) + ", so the node controller ignored their heartbeats" + r.turnedText(x)
 	}
 	s := fmt.Sprintf("%d of %d nodes fell silent", r.nodeCount(), r.KnownNodes)
 	if r.Kind == KindControlPlane {
@@ -84,11 +84,11 @@ func (r *Record) happenedToNode(x *incident.Incident) string {
 	node := "node " + strings.Join(x.Nodes, "")
 	switch {
 	case r.clockSetBack():
-		return "the clock of " + node + " was set back by " + phrase.Duration(r.Silences[0].ClockBack) + ", so its heartbeats did not count" + r.turnedText(x)
+		return "the clock of " + node + " was set back by " + phrase.Duration(r.Silences[0].ClockBack) + ", so the node controller ignored its heartbeats" + r.turnedText(x)
 	case x.Cause == cause.KubeletRestart:
 		return "the kubelet of " + node + " restarted and reported its pods as not ready until it had probed them"
 	case x.Cause == cause.NodeNotReady:
-		return "the kubelet of " + node + " reported itself not ready" + phrase.Times(x.Turned)
+		return "the kubelet of " + node + " reported the node as not ready" + phrase.Times(x.Turned)
 	case x.Numbers.LongestInterval > 0:
 		return node + " sent no heartbeat for " + r.atLeast(x.Numbers.LongestInterval) + phrase.Duration(x.Numbers.LongestInterval) + graceText(x) + r.turnedText(x)
 	}

@@ -14,8 +14,8 @@ import "time"
 const (
 	// steadyWithin is the longest interval between steady reports. Like a renewal, a report can be delayed.
 	steadyWithin = 11500 * time.Millisecond
-	// steadyFrom is the number of steady reports required. steadyMost is larger, so that a node needs fewer reports
-	// after a silence.
+	// steadyFrom is the number of steady reports required. steadyMost caps the count. The margin above steadyFrom lets a
+	// node become steady again soon after a silence.
 	steadyFrom = 18
 	steadyMost = 24
 )

@@ -11,7 +11,7 @@ const (
 	upgradesRemembered = 2 * time.Hour
 )
 
-// Upgrades holds the kubelets that reported another version in the last two hours. The zero value is empty.
+// Upgrades holds the kubelets that reported a different version in the last two hours. The zero value is empty.
 type Upgrades struct {
 	// all holds the upgrades, sorted by time. of holds the times of the upgrades for each node.
 	all []upgrade
@@ -23,7 +23,7 @@ type upgrade struct {
 	at   time.Time
 }
 
-// Note records that a kubelet reported another version.
+// Note records that a kubelet reported a different version.
 func (u *Upgrades) Note(node string, t time.Time) {
 	if u.of == nil {
 		u.of = map[string][]time.Time{}

@@ -45,7 +45,7 @@ func New(config *rest.Config, logger *slog.Logger) (*Client, error) {
 	config.Wrap(func(transport http.RoundTripper) http.RoundTripper { return contentTypes{transport} })
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for the API server: %w", err)
+		return nil, fmt.Errorf("create a client for the API server: %w", err)
 	}
 	scheme := newScheme()
 	c := &Client{http: httpClient, groups: map[schema.GroupVersion]rest.Interface{}, params: runtime.NewParameterCodec(scheme)}
@@ -62,13 +62,13 @@ func New(config *rest.Config, logger *slog.Logger) (*Client, error) {
 			config.APIPath = "/api"
 		}
 		if c.groups[group], err = rest.RESTClientForConfigAndClient(config, httpClient); err != nil {
-			return nil, fmt.Errorf("make a client for %s: %w", group, err)
+			return nil, fmt.Errorf("create a client for %s: %w", group, err)
 		}
 	}
 	config.GroupVersion, config.APIPath = &coordination, "/apis"
 	config.NegotiatedSerializer = newCodecs(scheme, event.KindControlPlaneLease)
 	if c.controlPlane, err = rest.RESTClientForConfigAndClient(config, httpClient); err != nil {
-		return nil, fmt.Errorf("make a client for the Leases of the control plane: %w", err)
+		return nil, fmt.Errorf("create a client for the Leases of the control plane: %w", err)
 	}
 	return c, nil
 }

@@ -29,7 +29,7 @@ func (c Choice) missing(kubeconfig *api.Config, rules *clientcmd.ClientConfigLoa
 		switch {
 		case x.name == "" || slices.Contains(x.all, x.name):
 		case len(x.all) == 0:
-			return fmt.Errorf("--%s=%s: %w: tried %s", x.flag, x.name, ErrNoCluster, files(rules, "names none"))
+			return fmt.Errorf("--%s=%s: %w: tried %s", x.flag, x.name, ErrNoCluster, files(rules, "has no "+x.name))
 		default:
 			return fmt.Errorf("--%s=%s: the kubeconfig %s has only %s", x.flag, x.name, files(rules, ""), strings.Join(x.all, ", "))
 		}
@@ -45,9 +45,9 @@ func unusable(err error, kubeconfig *api.Config, rules *clientcmd.ClientConfigLo
 	case len(contexts) == 0:
 		return fmt.Errorf("%w: tried %s and the service account of a pod", ErrNoCluster, files(rules, "has no context"))
 	case current == "":
-		return fmt.Errorf("the kubeconfig %s has no current context: %s", files(rules, ""), choices)
+		return fmt.Errorf("the kubeconfig %s has no current context; %s", files(rules, ""), choices)
 	case !slices.Contains(contexts, current):
-		return fmt.Errorf("the kubeconfig %s does not contain its current context %s: %s", files(rules, ""), current, choices)
+		return fmt.Errorf("the kubeconfig %s does not contain its current context %s; %s", files(rules, ""), current, choices)
 	}
 	return fmt.Errorf("use the kubeconfig %s: %w", files(rules, ""), err)
 }

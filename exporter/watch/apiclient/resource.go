@@ -64,11 +64,11 @@ func (c *Client) Resources(namespace string) []Resource {
 		},
 		{
 			Kind: event.KindEndpointSlice, group: discovery, namespace: namespace, Large: true,
-			Lost: "addresses are read from Endpoints, which contain at most 1,000, and are not compared with EndpointSlices",
+			Lost: "addresses are read from Endpoints, which contain at most 1,000 addresses each, and are not compared with EndpointSlices",
 		},
 		{
 			Kind: event.KindEndpoints, group: core, namespace: namespace, Large: true,
-			Lost: "manually managed Endpoints, their resets and their differences from EndpointSlices are not seen",
+			Lost: "manually managed Endpoints are not watched, so overwritten addresses and differences from EndpointSlices are not detected",
 		},
 	}
 	for i := range all {

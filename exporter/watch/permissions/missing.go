@@ -49,7 +49,7 @@ func missingError(lacking []*Access, either string, clusterWide bool) error {
 	}
 	text := strings.Join(texts, "; ") + either
 	if user != "" {
-		text += "; grant it to " + user
+		text += "; grant the permission to " + user
 	}
 	if clusterWide {
 		text += "; if you only have permissions in one namespace, use --namespace"

@@ -59,7 +59,7 @@ func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slo
 		case err == nil:
 			return true, nil
 		case apierrors.IsUnauthorized(err):
-			return false, fmt.Errorf("the API server refuses the credentials: %w", err)
+			return false, fmt.Errorf("the API server rejects the credentials: %w", err)
 		case ctx.Err() != nil:
 			return false, nil
 		}
@@ -70,12 +70,12 @@ func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slo
 		}
 		if time.Since(logged[reason]) >= repeatAfter {
 			logged[reason] = time.Now()
-			log.Warn("cannot talk to the API server, trying again", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
+			log.Warn("cannot use the API server, trying again", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
 		}
 		return false, nil
 	})
 	if err == nil && len(logged) > 0 {
-		log.Info("the API server answers", "after", time.Since(start).Round(time.Millisecond))
+		log.Info("the API server responds", "after", time.Since(start).Round(time.Millisecond))
 	}
 	return all, err //nolint:wrapcheck // this is the error of do or of the context
 }

@@ -66,7 +66,7 @@ func (c *Client) Find(ctx context.Context, namespaces ...string) (Service, error
 	found, err := c.list(ctx, "api/v1/services")
 	if apierrors.IsForbidden(err) {
 		namespaces = slices.Compact(slices.Sorted(slices.Values(namespaces)))
-		where = "the namespace " + strings.Join(namespaces, " or ") + " (you may not list all)"
+		where = "the namespace " + strings.Join(namespaces, " or ") + " (you may not list all namespaces)"
 		found, err = c.listEach(ctx, namespaces)
 	}
 	if err != nil {
@@ -78,11 +78,11 @@ func (c *Client) Find(ctx context.Context, namespaces ...string) (Service, error
 	}
 	switch len(found) {
 	case 0:
-		return Service{}, fmt.Errorf("%w with the label %s in %s: name it with --%s=NAMESPACE/NAME, or use --url", ErrNoService, label, where, c.flag)
+		return Service{}, fmt.Errorf("found %w with the label %s in %s: specify kubeflap's Service with --%s=NAMESPACE/NAME, or use --url", ErrNoService, label, where, c.flag)
 	case 1:
 		return found[0], nil
 	}
-	return Service{}, fmt.Errorf("there are several kubeflap Services: choose one with --%s: %s", c.flag, strings.Join(names, ", "))
+	return Service{}, fmt.Errorf("there are several kubeflap Services; choose one with --%s: %s", c.flag, strings.Join(names, ", "))
 }
 
 // listEach lists kubeflap's Services in the given namespaces, except those that the user may not list. It returns an
@@ -103,7 +103,7 @@ func (c *Client) listEach(ctx context.Context, namespaces []string) ([]Service, 
 		}
 	}
 	if !listed {
-		return nil, fmt.Errorf("cannot find kubeflap's Service: %w: use --%s=NAMESPACE/NAME, which only requires permission to get services/proxy", forbidden, c.flag)
+		return nil, fmt.Errorf("cannot find kubeflap's Service: %w. Use --%s=NAMESPACE/NAME, which only requires permission to get services/proxy", forbidden, c.flag)
 	}
 	return all, nil
 }

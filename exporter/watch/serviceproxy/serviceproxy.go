@@ -37,12 +37,12 @@ type Client struct {
 func New(config *rest.Config, flag string) (*Client, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for the API server: %w", err)
+		return nil, fmt.Errorf("create a client for the API server: %w", err)
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/") + "/"
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for the API server: %w", err)
+		return nil, fmt.Errorf("create a client for the API server: %w", err)
 	}
 	return &Client{client, base, flag}, nil
 }
@@ -73,7 +73,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte
 	address.RawQuery = query.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
 	if err != nil {
-		return nil, fmt.Errorf("ask the API server: %w", err)
+		return nil, fmt.Errorf("query the API server: %w", err)
 	}
 	request.Header.Set("Accept", "application/json")
 	answer, err := c.http.Do(request)

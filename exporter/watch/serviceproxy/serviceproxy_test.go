@@ -93,8 +93,8 @@ func TestFind(t *testing.T) {
 		{"none", map[string]string{all: services()}, "", "no Service with the label app.kubernetes.io/name=kubeflap in any namespace"},
 		{"several", map[string]string{all: services("a/flap:"+httpPort, "b/flap:"+httpPort)}, "", "choose one with --service: a/flap, b/flap"},
 		{"only in a namespace that may be listed", map[string]string{shop: services("shop/flap:" + httpPort)}, "shop/flap", ""},
-		{"none in those that may be listed", map[string]string{shop: services(), mine: services()}, "", "in the namespace mine or shop (you may not list all)"},
-		{"no namespace may be listed", nil, "", "is forbidden: use --service=NAMESPACE/NAME"},
+		{"none in those that may be listed", map[string]string{shop: services(), mine: services()}, "", "in the namespace mine or shop (you may not list all namespaces)"},
+		{"no namespace may be listed", nil, "", "is forbidden. Use --service=NAMESPACE/NAME"},
 		{"something else answers", map[string]string{all: "<html>"}, "", "the server is not a Kubernetes API server"},
 		{"the server is not ready", map[string]string{all: status(503, "ServiceUnavailable", "not ready")}, "", "find kubeflap's Service: not ready"},
 	} {

@@ -27,7 +27,7 @@ func (l Writers) ForeignAddresses(x transition.ForeignAddresses) {
 	}
 	r.Open.Foreign[x.Object], r.Foreign = struct{}{}, true
 	if r.Writers == "" {
-		r.Writers = x.Object + ": foreign addresses, which neither Kubernetes nor a known manager wrote"
+		r.Writers = x.Object + " has addresses from an unexpected writer"
 	}
 	r.Evidence.Add(evidence.Entry{Kind: evidence.ForeignAddresses, Time: x.Time, Service: x.Service, Name: x.Object, Number: x.Count})
 	l.records.Touch(r, x.Time)
