@@ -204,7 +204,10 @@ func TestACopiedDirectory(t *testing.T) {
 // TestRandomRestarts restarts kubeflap at random times. It must not lose an incident, list one twice, or report its end
 // twice.
 func TestRandomRestarts(t *testing.T) {
-	for seed := range uint64(60) {
+	if testing.Short() {
+		t.Skip("it takes long with the race detector")
+	}
+	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		between := func(a, b int) float64 { return float64(a + random.IntN(b-a)) }
 		c := newFakeCluster(12)

@@ -133,9 +133,8 @@ func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 		h.save(at, job.incidents, job.coverage) // this includes incidents that could not be saved before
 		return
 	}
-	select {
-	case h.jobs <- saveJob{at: at, done: make(chan struct{})}: // the next process then knows when this one ended
-	default:
+	if len(h.jobs) == 0 { // otherwise, the disk may hang, and the queue is for incidents
+		h.jobs <- saveJob{at: at, done: make(chan struct{})} // the next process then knows when this one ended
 	}
 }
 
