@@ -128,7 +128,7 @@ func readRecording(ctx context.Context, file string, settingsOfTracker track.Set
 	return gather(r.pipelines[0])
 }
 
-// observe watches a live cluster for the time of --for and returns its metrics.
+// observe watches a live cluster for the duration in --for, and returns the cluster's metrics.
 func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
 	pipeline := newPipeline(settings{tracker: a.tracker.settings(), incidents: keptIncidents}, time.Now, silent(""))
 	watcher, err := newWatcher(p.logger, a.cluster, pipeline.apply)

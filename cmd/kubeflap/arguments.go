@@ -7,9 +7,10 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// likeKubectl rewrites arguments that kubectl accepts but kingpin does not. It moves flags before the command, as in
-// --context prod watch, after the command. It splits short flags with a value, as in -o=json or -owide, because kingpin
-// cannot parse them before it knows the command.
+// likeKubectl rewrites arguments that kubectl accepts but kingpin does not. If a flag precedes the command, as in
+// --context prod watch, likeKubectl moves the flag to a position after the command. It splits a short flag and its
+// value, as in -o=json or -owide, into two arguments. Without these changes, kingpin would have to parse the flags
+// before it knows the command.
 func likeKubectl(app *kingpin.Application, args []string) []string {
 	valued := valuedFlags(app)
 	var all []string
@@ -35,7 +36,7 @@ func likeKubectl(app *kingpin.Application, args []string) []string {
 	return all
 }
 
-// valuedFlags returns the flags of all commands whose value may be the next argument.
+// valuedFlags returns the flags whose value may be the next argument. The result includes the flags of all commands.
 func valuedFlags(app *kingpin.Application) []string {
 	model := app.Model()
 	flags := slices.Clone(model.Flags)

@@ -106,7 +106,7 @@ func (p period) open(path string) (*recording.Reader, error) {
 	return openDirectory(context.Background(), path, p.from.Time, until)
 }
 
-// openDirectory opens the recordings in a flight recorder's directory between two times as a single recording.
+// openDirectory opens a flight recorder's directory as a single recording, which covers the period between two times.
 func openDirectory(ctx context.Context, dir string, from, to time.Time) (*recording.Reader, error) {
 	events, anonymised, err := flightrecorder.Read(ctx, dir, from, to)
 	if err != nil {

@@ -98,7 +98,7 @@ func (f *trackerFlags) settings() track.Settings {
 	return settings
 }
 
-// addFlag adds a flag whose parse errors contain its name.
+// addFlag adds a flag whose parse errors contain the flag's name.
 func addFlag(cmd *kingpin.CmdClause, name, help, value string, into kingpin.Value) {
 	cmd.Flag(name, help).Default(value).SetValue(named{into, name})
 }
@@ -135,7 +135,7 @@ func (c choice) Set(s string) error {
 // String implements kingpin.Value.
 func (c choice) String() string { return *c.word }
 
-// managers is the value of a repeatable flag, with comma-separated names.
+// managers is the value of a repeatable flag. It holds all names, separated by commas.
 type managers string
 
 // Set implements kingpin.Value.

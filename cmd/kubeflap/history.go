@@ -47,8 +47,8 @@ type history struct {
 	ended chan struct{}
 	// current holds the incidents of this process.
 	current *correlate.Log
-	// counted holds the state of each ongoing incident at its last save, by ID. looked is when kubeflap last looked for
-	// important changes. saved is when it last looked for all changes.
+	// counted holds the state of each ongoing incident at its last save, by ID. looked is the time of the last check
+	// for important changes. saved is the time of the last check for all changes.
 	counted       map[string]changes
 	looked, saved time.Time
 	// compared is the last time at which incidents from before the restart were compared with the tracker's state.
@@ -61,7 +61,8 @@ type history struct {
 	owed map[string]bool
 	// interrupted is set when the ongoing incidents of the previous process have been saved as interrupted.
 	interrupted bool
-	// unread is the time until which incidents are missing because the file could not be read, or zero.
+	// unread is the time until which incidents are missing because the file could not be read. It is zero if the file
+	// could be read.
 	unread time.Time
 	// coverageErr is the error of the last attempt to save the coverage, or nil. Only run uses it.
 	coverageErr error
@@ -87,9 +88,9 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 	return h
 }
 
-// stoppedAt returns the time at which the previous process stopped. asOf is the time of the saved coverage, which is at
-// most saveSame older, or zero if it is unknown. writes are the times of the last writes: file times, which are wrong if
-// the directory was copied.
+// stoppedAt returns the time at which the previous process stopped. The parameter asOf is the time at which that
+// process last saved the coverage, or zero if this time is unknown. The process stopped at most saveSame later. The
+// parameter writes contains the modification times of files. They are wrong if the directory was copied.
 func stoppedAt(asOf time.Time, writes ...time.Time) time.Time {
 	stopped := asOf
 	for _, t := range writes {
@@ -118,7 +119,7 @@ func readCoverage(dir string, logger *slog.Logger) (earlier coverage.State) {
 }
 
 // keep saves the incidents in notices before they are reported. It returns the notices, merged with the incidents of
-// earlier processes. If several incidents continue the same earlier one, keep leaves out all notices about
+// earlier processes. If several incidents continue the same earlier incident, keep leaves out all notices about
 // continuations except the first, and all notices about ends except the last.
 func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notice {
 	var changed []incident.Incident
@@ -171,8 +172,8 @@ func (h *history) one(at time.Time, x incident.Incident) (joined incident.Incide
 	return h.One(at, x, func(id string) (incident.Incident, bool) { return h.currentOne(at, id) })
 }
 
-// look compares the incidents from before the restart with the tracker's state. It returns notices about those that are
-// still ongoing and those that have ended, once for each.
+// look compares the incidents from before the restart with the tracker's state. It returns one notice about each
+// incident that is still ongoing, and one about each incident that has ended.
 func (h *history) look(at time.Time, tracker *track.Tracker) (notices []incident.Notice) {
 	if at.Sub(h.compared).Abs() < compareEvery {
 		return nil
@@ -196,8 +197,8 @@ func (h *history) look(at time.Time, tracker *track.Tracker) (notices []incident
 	return notices
 }
 
-// compare compares the incidents from before the restart with the tracker's state. The first time, it returns those that
-// are still ongoing and have not been reported yet. It also returns those that have recovered since the last call.
+// compare compares the incidents from before the restart with the tracker's state. It returns the ongoing incidents
+// that have not been reported yet. It also returns the incidents that have recovered since the last call.
 func (h *history) compare(at time.Time, tracker *track.Tracker) (ongoing, recovered []incident.Incident) {
 	if !h.Stands() {
 		return nil, nil
@@ -232,7 +233,7 @@ func (h *history) owedEnds(at time.Time) (ended []incident.Incident) {
 	return ended
 }
 
-// clusterOf returns what has not recovered according to the tracker.
+// clusterOf returns functions that report whether, according to the tracker, an object or address has not recovered.
 func clusterOf(tracker *track.Tracker) *archive.Cluster {
 	return &archive.Cluster{
 		NotReady: tracker.IsNotReady,
@@ -259,7 +260,8 @@ func (h *history) incident(t time.Time, id string) (incident.Incident, bool) {
 	return past, ok
 }
 
-// currentOne returns the incident of this process with this ID, or the one into which it was merged.
+// currentOne returns this process's incident with the given ID. If that incident was merged into another one,
+// currentOne returns the merged incident.
 func (h *history) currentOne(t time.Time, id string) (incident.Incident, bool) {
 	if x, ok := h.current.Incident(t, id); ok {
 		return x, true

@@ -22,7 +22,8 @@ type saveJob struct {
 	done     chan struct{}
 }
 
-// changes is used to detect changes of an incident: important ones, and all others.
+// changes holds an incident's state at the last save. It is used to detect later changes: important changes, and all
+// others.
 type changes struct {
 	important struct {
 		state                          incident.State
@@ -30,8 +31,8 @@ type changes struct {
 		outages, down, nodes, services int
 	}
 	lost, bounces, turned, evicted, evidence int
-	// happened is incident.Incident.Happened, which contains durations. It is empty if the incident comes from an
-	// overview.
+	// happened is the result of incident.Incident.Happened, which contains durations. It is empty if the incident comes
+	// from an overview.
 	happened string
 }
 
@@ -77,7 +78,7 @@ func (h *history) write(job saveJob, failing string) string {
 		h.coverageErr = h.saveCoverage(job.coverage)
 	}
 	if err == nil {
-		err = h.coverageErr // a job without coverage does not show that it can be saved again
+		err = h.coverageErr // a job without coverage does not show whether the coverage can be saved again
 	}
 	switch {
 	case err == nil && failing != "":

@@ -19,10 +19,10 @@ import (
 // instance holds the flags that select a running kubeflap: the one in the cluster of the kubeconfig, or one at a URL.
 type instance struct {
 	cluster clusterFlags
-	// service is kubeflap's Service. serviceFlag is the name of the flag for it.
+	// service is kubeflap's Service. serviceFlag is the name of the flag for this Service.
 	service, serviceFlag string
 	remote               remote
-	// asked describes the kubeflap that answered. It is set by read.
+	// asked describes the kubeflap instance that responded. The method read sets this field.
 	asked string
 }
 
@@ -50,7 +50,8 @@ func (i *instance) validate() error {
 	return i.remote.validate()
 }
 
-// readIncidents returns the incidents that match the query and the flags, and kubeflap's JSON response.
+// readIncidents requests the incidents that match both the query and the flags. It returns kubeflap's response as JSON
+// (text) and in decoded form (answer).
 func (i *instance) readIncidents(p program, query url.Values) (text []byte, answer *api.Answer, err error) {
 	for name, value := range map[string]string{"namespace": *i.cluster.namespace, "cluster": i.remote.cluster} {
 		if value != "" {
@@ -119,7 +120,7 @@ func (i *instance) proxied(p program, config apiclient.Config, path string, quer
 	return client.Get(p.ctx, service, path, query)
 }
 
-// where describes the running kubeflap. Call it after read.
+// where describes the running kubeflap. Call it after the method read.
 func (i *instance) where() string {
 	if i.remote.url != "" {
 		return i.asked

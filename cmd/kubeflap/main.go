@@ -64,7 +64,7 @@ type commandLine struct {
 	app      *kingpin.Application
 	commands map[string]command
 	logging  *promslog.Config
-	// done is set after --help and --version, which have printed their text.
+	// done is set if --help or --version has printed its text.
 	done bool
 }
 

@@ -27,7 +27,7 @@ type pipeline struct {
 	incidents *correlate.Log
 	reporter  reporter
 
-	// record receives each event before the tracker. It is nil if nothing is recorded.
+	// record receives each event before the tracker receives it. It is nil if nothing is recorded.
 	record func(event.Event)
 	// pace slows lists down to the speed of the disk. It is called without a lock, so that only the list itself waits.
 	// It is nil if nothing is recorded.

@@ -65,7 +65,7 @@ func (r *remote) readMetrics(ctx context.Context) (families []*dto.MetricFamily,
 	return families, err
 }
 
-// get requests an address with this Accept header and passes the response body to read.
+// get requests an address with the given Accept header. It passes the response body to the function read.
 func (r *remote) get(ctx context.Context, address, accept string, read func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
@@ -80,7 +80,8 @@ func (r *remote) get(ctx context.Context, address, accept string, read func(io.R
 	return nil
 }
 
-// request requests an address with this Accept header. The response has status 200, and the caller closes its body.
+// request sends a request with the given Accept header to an address. The returned response has status 200. The caller
+// must close its body.
 func (r *remote) request(ctx context.Context, address, accept string) (*http.Response, error) {
 	client, err := r.client()
 	if err != nil {

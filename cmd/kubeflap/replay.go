@@ -55,7 +55,7 @@ func registerReplay(app *kingpin.Application) (string, command) {
 	}
 }
 
-// openRecording is an open recording with its value of the label cluster.
+// openRecording is an open recording. The field cluster is the value of the label "cluster" for its metrics.
 type openRecording struct {
 	*recording.Reader
 	cluster string
@@ -66,7 +66,7 @@ func openRecordings(files []string) ([]openRecording, error) {
 	return openRecordingsOf(files, period{})
 }
 
-// openRecordingsOf is openRecordings, except that it only reads the given period from a --data.dir directory.
+// openRecordingsOf is like openRecordings, but reads only the given period from a --data.dir directory.
 func openRecordingsOf(files []string, between period) ([]openRecording, error) {
 	var all []openRecording
 	for _, file := range files {
@@ -95,12 +95,12 @@ type replay struct {
 	recordings []openRecording
 	clocks     []*recording.Clock
 	pipelines  []*pipeline
-	// before is called before each recording starts, and after when all recordings are complete.
+	// before is called each time that a recording is about to start. after is called when all recordings are complete.
 	before func(openRecording)
 	after  func(*slog.Logger)
 }
 
-// newReplay returns a replay. report returns a cluster's reporter.
+// newReplay returns a replay. The function report returns a cluster's reporter.
 func newReplay(recordings []openRecording, speed float64, settings settings, report func(cluster string) reporter) *replay {
 	r := &replay{recordings: recordings, before: func(openRecording) {}, after: func(logger *slog.Logger) {
 		logger.Info("replay complete; serving the final state until interrupted")
@@ -137,7 +137,7 @@ func (r *replay) page(process prometheus.Gatherer) *metrics.Page {
 	return page
 }
 
-// names returns the values of the label cluster, or none for a single recording.
+// names returns the values of the label "cluster", or none for a single recording.
 func (r *replay) names() []string {
 	var all []string
 	for _, opened := range r.recordings {

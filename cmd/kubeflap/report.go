@@ -142,7 +142,8 @@ func (r *reportWriter) save(out io.Writer, text []byte) error {
 	return nil
 }
 
-// period resolves --from and --to. now is the end of a recording, or the current time. begin is the default of --from.
+// period resolves --from and --to. The parameter now is the end of a recording, or the current time. The parameter
+// begin is the default of --from.
 func (r *reportWriter) period(begin, now time.Time) (from, to time.Time, err error) {
 	from, to = r.from.at(now, begin), r.to.at(now, now)
 	if to.Before(from) && r.to.given() {
@@ -199,8 +200,8 @@ func (m *timeOrAgo) String() string { return m.text }
 
 func (m *timeOrAgo) given() bool { return m.text != "" }
 
-// at returns the flag's time. A duration is subtracted from now. Without the flag, the result is the argument
-// otherwise.
+// at returns the flag's time. If the flag is a duration, at subtracts it from the parameter now. Without the flag, at
+// returns the parameter otherwise.
 func (m *timeOrAgo) at(now, otherwise time.Time) time.Time {
 	switch {
 	case !m.given():

@@ -57,8 +57,9 @@ func (r *reportWriter) readDirectory(p program, in *postmortem.Input) (damage, e
 	return played.damage, r.conclude(played, in)
 }
 
-// openAround opens the recordings in a directory from first to last. If object names change in a margin
-// (flightrecorder.RenamedError), openAround leaves out the part of the margin beyond the change.
+// openAround opens the recordings in a directory. It reads the events between the times first and last: the period with
+// its margins. If object names change in a margin (flightrecorder.RenamedError), openAround leaves out the part of the
+// margin beyond the change.
 func openAround(ctx context.Context, dir string, from, to, first, last time.Time) (*recording.Reader, error) {
 	const margins = 2
 	for range margins {

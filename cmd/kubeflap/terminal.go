@@ -33,7 +33,8 @@ type terminal struct {
 	// dated makes the terminal print the date before the first line, and when it changes. day is the last printed date.
 	dated bool
 	day   string
-	// greets is set until greet is called. Until then, waiting holds back the last transition about the grace period.
+	// greets is set until the method greet is called. Until then, the terminal does not print transitions about the
+	// grace period. The field waiting holds the last of them.
 	greets  bool
 	waiting *transition.GracePeriodKnown
 	// last is the time of the last line.
@@ -78,10 +79,10 @@ func (t *terminal) incident(at time.Time, n incident.Notice) {
 	}
 }
 
-// earlier is the minimum time between a change and its detection at which both times are printed.
+// earlier is the minimum delay between a change and its detection for which both times are printed.
 const earlier = time.Second
 
-// line prints text with the time of detection. If the change happened much earlier, line adds that time.
+// line prints text with the time of detection. If the change happened much earlier, line adds the time of the change.
 func (t *terminal) line(found, when time.Time, text string) {
 	if found.After(t.last) {
 		t.last = found

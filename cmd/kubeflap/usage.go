@@ -22,7 +22,7 @@ func wrongUsage(app *kingpin.Application, args []string, err error) string {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && app.GetCommand(args[0]) == nil {
 		return fmt.Sprintf("there is no command %s; see %s --help", args[0], app.Name)
 	}
-	// Parse again to get the command that precedes the error. The error is the same.
+	// Parse again to get the command that precedes the error. The second parse returns the same error.
 	context, _ := app.ParseContext(args)
 	if context == nil || context.SelectedCommand == nil {
 		return fmt.Sprintf("%v; see %s --help", err, app.Name)

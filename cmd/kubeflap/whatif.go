@@ -75,9 +75,9 @@ func (w *whatIf) validate() error {
 	return nil
 }
 
-// study returns a Study for the flags. The recorded monitor period is not known yet, so study passes the shortest one.
-// The Study then also keeps the silences that matter with a longer one, because the node controller always waits for at
-// least the grace period.
+// study returns a Study for the flags. The recorded monitor period is not known yet, so study passes the shortest
+// possible period. The Study then also keeps the silences that matter with longer periods, because the node controller
+// always waits for at least the grace period.
 func (w *whatIf) study() *whatif.Study {
 	if len(w.grace) == 0 {
 		return whatif.NewUsual(time.Duration(w.recorded))

@@ -10,8 +10,8 @@ type Cause uint8
 const (
 	// Unknown means that the evidence does not name a cause.
 	Unknown Cause = iota
-	// NodeHeartbeatLost means that the node controller set the node's Ready condition to Unknown and its pods to not
-	// ready.
+	// NodeHeartbeatLost means that the node controller set the node's Ready condition to Unknown, and marked the node's
+	// pods as not ready.
 	NodeHeartbeatLost
 	// NodeNotReady means that the node's own kubelet reported the node as not ready, and the pod changed as a
 	// consequence.

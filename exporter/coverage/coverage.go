@@ -74,14 +74,14 @@ type gap struct {
 	reason event.Reason
 }
 
-// unsaved is the maximum credible time from the last saved state until the process stopped. The state is saved more often
-// than that. A later stop is the time at which the files were copied.
+// unsaved is the maximum credible time from the last saved state until the process stopped. The state is saved at
+// shorter intervals. If the files suggest a longer time, they were copied after the process stopped.
 const unsaved = time.Minute
 
-// New returns a Log for a process that started at the given time. earlier is the saved state of the previous process,
-// or empty if nothing was saved. stopped is the time at which the previous process stopped watching. If the clock was set
-// back since then, New keeps the gaps, and the new gap begins at started. If everything in earlier is in the future, New
-// ignores it.
+// New returns a Log for a process that started at the time in the parameter started. The parameter earlier is the saved
+// state of the previous process, or empty if nothing was saved. The parameter stopped is the time at which the previous
+// process stopped watching. If the clock was set back since then, New keeps the earlier gaps, and the new gap begins
+// when this process started. If the whole saved state is in the future, New ignores the saved state.
 func New(started time.Time, earlier State, stopped time.Time) *Log {
 	l := &Log{begin: started, State: State{Since: started, Started: started}}
 	if earlier.Since.IsZero() || earlier.Since.After(started) {
@@ -111,8 +111,8 @@ func New(started time.Time, earlier State, stopped time.Time) *Log {
 	return l
 }
 
-// Overlap corrects the gap at the start if the earlier process is still running: kubeflap is running, but this process does
-// not know what the other one has seen since its last save.
+// Overlap corrects the reason for the gap at the start if the earlier process is still running. In this case, kubeflap
+// is running. But the earlier process has not saved its newest observations, so this process cannot use them.
 func (l *Log) Overlap() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

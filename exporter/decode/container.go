@@ -74,8 +74,8 @@ func (r *Reader) containerStatus(data []byte, container *event.Container) {
 	}
 }
 
-// containerState reads the state. The API allows only one state. If several are set, running precedes terminated and
-// waiting.
+// containerState reads the state. The API allows only one state. If several are set, the running state takes precedence
+// over the terminated and waiting states.
 func (r *fields) containerState(data []byte, container *event.Container) {
 	var running, terminated []byte
 	r.take(data, into{2, &running}, into{3, &terminated})

@@ -12,8 +12,8 @@ type message struct {
 	reader *fields
 	rest   []byte
 
-	// number is the current field number. Its value is in bytes or in varint, depending on the wire type. The other of
-	// these two fields is zero.
+	// number is the current field number. The value is stored in the struct field bytes or varint, depending on the
+	// wire type. The other struct field is zero.
 	number protowire.Number
 	bytes  []byte
 	varint uint64

@@ -93,7 +93,7 @@ func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
 	return Object{Slim: slim, InitialEventsEnd: endsList}, r.failed("read " + kind.String())
 }
 
-// failed returns the error of the current object, prefixed with doing.
+// failed returns the error of the current object, prefixed with the text in the parameter doing.
 func (r *fields) failed(doing string) error {
 	if r.err == nil {
 		return nil
@@ -107,7 +107,8 @@ type into struct {
 	value  *[]byte
 }
 
-// take reads several fields of a message. Absent fields stay unchanged. If a field is repeated, the last value wins.
+// take reads several fields of a message. The destinations of absent fields stay unchanged. If a field is repeated, the
+// last value wins.
 func (r *fields) take(data []byte, targets ...into) {
 	m := r.message(data)
 	for m.next() {

@@ -17,8 +17,8 @@ var errTooMany = errors.New("too many events arrived while the resources were li
 
 // watches is the state of the watches. It is kept up to date even while the recorder cannot write.
 type watches struct {
-	// listed is set after the first complete list, listing during a list, and torn if events of the current list were
-	// lost.
+	// listed is set after the first complete list. listing is set during a list. torn is set if events of the current
+	// list were lost.
 	listed, listing, torn [event.NumKinds]bool
 	// down is the event that broke the watch. It is empty while the watch works.
 	down [event.NumKinds]event.Event
@@ -60,7 +60,7 @@ func (w *watches) mustBeListed(kind int) bool { return w.listed[kind] && !w.list
 
 // lists tracks the resources that the recorder lists after a gap.
 type lists struct {
-	// waiting is set for a resource whose events are kept in held until its list is complete.
+	// waiting is set for a resource whose list is not complete. The field held keeps the events of such resources.
 	waiting [event.NumKinds]bool
 	held    []event.Event
 	// watches is the state of the watches when the lists began.
@@ -70,7 +70,7 @@ type lists struct {
 // pending reports whether a list is not complete.
 func (l *lists) pending() bool { return slices.Contains(l.waiting[:], true) }
 
-// hold keeps an event back if the list of its resource is not complete, and reports whether it did.
+// hold keeps an event back if the list of its resource is not complete. It reports whether it kept the event back.
 func (l *lists) hold(ev event.Event) (bool, error) {
 	if !l.waiting[ev.Kind] {
 		return false, nil
@@ -100,8 +100,8 @@ func (l *lists) release(kind event.Kind, version string) (after []event.Event) {
 	return after
 }
 
-// newer reports whether an object was written after a list with this resourceVersion. It returns true if a version is
-// not a number.
+// newer reports whether an object was written after a list with this resourceVersion. It returns true if one of the two
+// versions is not a number.
 func newer(object event.Object, list string) bool {
 	written, err := strconv.ParseUint(object.Metadata().Version, 10, 64)
 	listed, listErr := strconv.ParseUint(list, 10, 64)

@@ -29,8 +29,9 @@ type names struct {
 	set        string
 }
 
-// namesIn returns whether some files contain real names, or which set of pseudonyms. If the files differ, it returns a
-// RenamedError. It ignores files without a readable header, because none of their events can be read.
+// namesIn returns the kind of names that the files contain: real names, or one set of pseudonyms. If the files do not
+// all contain the same kind, namesIn returns a RenamedError. It ignores files without a readable header, because none
+// of their events can be read.
 func namesIn(all []part) (found names, err error) {
 	process, known := "", false
 	for _, f := range all {

@@ -10,8 +10,8 @@ import (
 const (
 	// pacedAbove is the number of queued events above which lists wait. The rest of the queue is for watch events.
 	pacedAbove = queueSize / 2
-	// paceStep is the time between two looks at the queue. In this time, the recorder writes much less than half of the
-	// queue.
+	// paceStep is the time between two checks of the queue. In this time, the recorder writes much less than half of
+	// the queue.
 	paceStep = time.Millisecond
 	// paceAtMost is the maximum time that a list waits for room. If there is no room by then, the disk hangs.
 	paceAtMost = 5 * time.Second

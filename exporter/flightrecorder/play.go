@@ -71,7 +71,7 @@ type player struct {
 	*reading
 	yield func(placed, error) bool
 	place int
-	// seen is the time of the last event. working is set for watches that worked then.
+	// seen is the time of the last event. working is set for the watches that worked at that time.
 	seen    time.Time
 	working [event.NumKinds]bool
 	// hole is set while events are missing, until the next base.

@@ -66,7 +66,7 @@ type Recorder struct {
 	filling  chan struct{} // filling receives a value when the queue exceeds writeAbove
 	pace     pace
 	began    time.Time
-	// steady is used by the goroutine that writes.
+	// steady is used only by the goroutine that writes events.
 	steady steady
 
 	mu     sync.Mutex
@@ -145,7 +145,7 @@ func (r *Recorder) Status() Status {
 }
 
 // Run records until the context is canceled. It retries after disk failures, and while another process uses the
-// directory. It never returns an error, because a failure to record is no failure of kubeflap.
+// directory. It never returns an error, because kubeflap must continue to run if it cannot record.
 func (r *Recorder) Run(ctx context.Context) error {
 	defer r.pace.off.Store(true)
 	wait := retryAfter

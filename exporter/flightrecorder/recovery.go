@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// settledAfter is the time that an attempt must last after its lists. If no failure occurs in this time, the attempt
-// counts as successful. By then, the disk has accepted the lists, because files are flushed every second.
+// settledAfter is the length of the period after an attempt's lists in which no failure may occur. At the end of this
+// period, the attempt counts as successful. By then, the disk has accepted the lists, because files are flushed every
+// second.
 const settledAfter = 3 * time.Second
 
 // errRemoved means that the open file was deleted, for example with its directory.
@@ -17,8 +18,8 @@ var errRemoved = errors.New("the recordings were removed")
 // errInUse means that another process is recording into the directory.
 var errInUse = errors.New("another process is recording into")
 
-// recovery is an attempt to record again after a failure. It is only reported once it has succeeded. If it fails, its
-// files are deleted, because they fill the disk and have no complete lists.
+// recovery is an attempt to record again after a failure. The attempt is only reported after it has succeeded. If it
+// fails, its files are deleted, because they fill the disk and contain no complete lists.
 type recovery struct {
 	active bool
 	// files are the paths of the files of the attempt. events is the number of events that the attempt accepted.

@@ -94,7 +94,7 @@ func (s *summary) dropUnlisted(kind event.Kind, listing int) {
 	}
 }
 
-// afterAll is after all events: a recording has none after 2199.
+// afterAll is later than any event, because no recording contains events after 2199.
 var afterAll = time.Date(2200, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // stateAt returns the state of all objects after all events, as lists. at is the time of the events in these lists.

@@ -25,8 +25,8 @@ type writer struct {
 	begins time.Time
 	// newest is the time of the last event.
 	newest time.Time
-	// next is the role of the next file. base is the start of the generation, and size the total size of its closed
-	// files.
+	// next is the role of the next file. base is the start of the generation. size is the total size of the
+	// generation's closed files.
 	next role
 	base time.Time
 	size int64
@@ -179,7 +179,7 @@ func (w *writer) upkeep() error {
 	return w.prune()
 }
 
-// state writes the state at the start of the current file in the background.
+// state writes a state file in the background. That file contains the state at the start of the current file.
 func (w *writer) state() {
 	w.base, w.size, w.stateDue = w.begins, 0, false
 	w.stating.Store(true)

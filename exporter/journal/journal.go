@@ -43,15 +43,15 @@ type Journal struct {
 	mu   sync.Mutex
 	lock *flock.Flock
 	file *os.File
-	// rewritten is the size of the file after it was last rewritten, in bytes.
+	// rewritten is the size of the file in bytes after the last rewrite.
 	rewritten int64
 	// pending holds the incidents that could not be written yet, by ID.
 	pending   map[string]archive.Saved
 	displaced incident.Displaced
 	// written is the number of displaced incidents in the file. It never decreases, unless the file is damaged.
 	written incident.Displaced
-	// exists is set if Open found a file, and damage describes its damage. Incidents until lostUntil may be missing
-	// because of damage.
+	// exists is set if Open found a file. damage describes the damage to that file. lostUntil is the time until which
+	// incidents may be missing because of damage.
 	exists    bool
 	damage    string
 	lostUntil time.Time
@@ -59,8 +59,8 @@ type Journal struct {
 	removed atomic.Bool
 }
 
-// Open returns the newest incidents in a file: at most size of them, oldest first. It returns none if the file does not
-// exist. It skips lines that cannot be parsed: see Damage. Nothing is written before the first Save.
+// Open returns the newest incidents in a file, oldest first. The parameter size limits their number. It returns none if
+// the file does not exist. It skips lines that cannot be parsed: see Damage. Nothing is written before the first Save.
 func Open(path string, size int) (*Journal, []archive.Saved, error) {
 	j := &Journal{path: path, size: size, pending: map[string]archive.Saved{}, lock: flock.New(lockOf(path), flock.SetPermissions(0o600))}
 	found, err := load(path, size)
@@ -79,7 +79,7 @@ func (j *Journal) Damage(existed bool) string {
 }
 
 // Lose records that incidents until a time may be missing because of damage. The next Save writes this to the file, so
-// that later processes know it.
+// that later processes can also report it.
 func (j *Journal) Lose(until time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -105,8 +105,8 @@ func latest(a, b time.Time) time.Time {
 // displaced them.
 func (j *Journal) Displaced() incident.Displaced { return j.displaced }
 
-// header is the first line of the file. Without it, an empty file could be one that lost its incidents. Earlier versions
-// of kubeflap skip this line, because it has no incident.
+// header is the first line of the file. Without a header, a new file would look like a file that has lost its
+// incidents. Earlier versions of kubeflap skip this line, because it has no incident.
 type header struct {
 	Displaced incident.Displaced `json:"displaced"`
 	LostUntil time.Time          `json:"lost_until,omitzero"`
@@ -150,7 +150,7 @@ func load(path string, size int) (found contents, err error) {
 		found.add(line, byID)
 	}
 	// A merged incident may be saved in the same batch as the incident that it is part of, so the order of the two
-	// lines says nothing.
+	// lines has no meaning.
 	for _, s := range byID {
 		for _, id := range s.Incident.Also {
 			delete(byID, id)
@@ -215,8 +215,8 @@ func linesOf(file io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// newest returns at most size incidents, oldest first, and the dropped ones. Like kubeflap itself, it first drops the
-// oldest ended incidents.
+// newest returns the incidents to keep, oldest first, and the incidents to drop. The parameter size is the maximum
+// number of incidents to keep. Like kubeflap itself, it first drops the oldest ended incidents.
 func newest(all []archive.Saved, size int) (kept, dropped []archive.Saved) {
 	slices.SortFunc(all, func(a, b archive.Saved) int {
 		x, y := a.Incident.State == incident.StateEnded, b.Incident.State == incident.StateEnded
@@ -280,7 +280,8 @@ func (j *Journal) InUse() bool {
 	return err == nil && !locked
 }
 
-// Removed reports whether the file was deleted or damaged since the last call. The caller should then save all incidents again.
+// Removed reports whether the file was deleted or damaged since the last call. If so, the caller should save all
+// incidents again.
 func (j *Journal) Removed() bool { return j.removed.Swap(false) }
 
 func (j *Journal) write() error {

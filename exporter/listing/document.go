@@ -32,7 +32,7 @@ func Find(answer *api.Answer, id string) (*api.Incident, error) {
 	return nil, fmt.Errorf("none of %d incidents has an ID that begins with %s; kubeflap drops the oldest incidents (--incidents.size)", len(answer.Incidents), id)
 }
 
-// withPrefix returns the incidents that have an ID with a prefix, and these IDs.
+// withPrefix returns the incidents with an ID that starts with the prefix. It also returns these IDs.
 func withPrefix(answer *api.Answer, prefix string, idsOf func(*api.Incident) []string) (found []*api.Incident, ids []string) {
 	for i := range answer.Incidents {
 		x, before := &answer.Incidents[i], len(ids)
@@ -81,8 +81,8 @@ func YAML(out io.Writer, text []byte, id string) error {
 	return nil
 }
 
-// only returns one incident's JSON, or the whole text if id is empty. It keeps fields that later versions of kubeflap
-// may add.
+// only selects from a JSON response: it returns the incident with the given ID, or the whole text if the ID is empty.
+// It keeps fields that later versions of kubeflap may add.
 func only(text []byte, id string) ([]byte, error) {
 	if id == "" {
 		return text, nil

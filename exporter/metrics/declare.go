@@ -79,7 +79,7 @@ func (m *Metric) experimental() *Metric {
 	return m
 }
 
-// in reports whether names contains the metric, or names is nil.
+// in reports whether the list of names selects the metric. A nil list selects every metric.
 func (m *Metric) in(names []string) bool { return names == nil || slices.Contains(names, m.Name) }
 
 // vec returns a histogram for the declared metric, with native and classic buckets.

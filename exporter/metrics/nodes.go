@@ -18,8 +18,8 @@ type nodeMetrics struct {
 	intervals, unreadyDurations                                *prometheus.HistogramVec
 }
 
-// intervalBuckets are dense around 10 s, the renewal interval of a healthy kubelet, and around the usual grace
-// periods.
+// intervalBuckets returns buckets that are dense around 10 s, the renewal interval of a healthy kubelet, and around the
+// usual grace periods.
 func intervalBuckets() []float64 {
 	return []float64{1, 5, 9.5, 10.5, 11, 12, 15, 20, 25, 30, 40, 50, 60, 90, 120, 300}
 }

@@ -36,13 +36,13 @@ type named struct {
 	*Collector
 }
 
-// NewPage returns a page without clusters. process provides the process metrics.
+// NewPage returns a page without clusters. The parameter process provides the process metrics.
 func NewPage(process prometheus.Gatherer) *Page {
 	return &Page{process: process, histograms: prometheus.NewRegistry(), library: prometheus.NewRegistry()}
 }
 
-// Add adds a cluster. Call it before the first scrape. name becomes the value of ClusterLabel, which is omitted if name
-// is empty.
+// Add adds a cluster. Call it before the first scrape. The parameter name becomes the value of ClusterLabel. If the
+// name is empty, the series do not have this label.
 func (p *Page) Add(c *Collector, name string) {
 	library, histograms := prometheus.Registerer(p.library), prometheus.Registerer(p.histograms)
 	if name != "" {

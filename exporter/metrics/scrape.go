@@ -63,8 +63,8 @@ func (s *scrape) startMetric(m *Metric, head []byte) {
 	s.metric, s.buffer, s.hasSeries, s.next = m.index, append(s.buffer[:0], head...), false, 0
 }
 
-// startObject starts the samples of an object. labels holds alternating names and values of the first labels of its
-// metrics.
+// startObject starts the samples of an object. The parameter labels holds the first labels of each series, as
+// alternating names and values.
 func (s *scrape) startObject(created time.Time, labels ...string) {
 	s.object.created = created
 	if s.registry != nil {
@@ -100,8 +100,8 @@ func (s *scrape) encodeLabel(name, value string) {
 	}
 }
 
-// sample adds a series of the object. labels holds the values of the metric's last labels. This function is small
-// enough to be inlined, because most samples belong to another metric and are ignored.
+// sample adds a series of the object. The parameter labels holds the values of the metric's last labels. This function
+// is small enough to be inlined, because most samples belong to another metric and are ignored.
 func (s *scrape) sample(m *Metric, value float64, labels ...string) {
 	if s.metric == m.index || s.metric == everyMetric {
 		s.add(m, value, labels)

@@ -20,7 +20,7 @@ type document struct {
 	Summary               []string
 	Incidents             []section
 	Advice                []report.Recommendation
-	// AdviceNote describes the scope of the advice, or explains why there is none. AdviceLeftOut counts the
+	// AdviceNote describes the scope of the advice, or explains why there is none. AdviceLeftOut counts the omitted
 	// recommendations about other subjects.
 	AdviceNote    string
 	AdviceLeftOut int
@@ -43,7 +43,7 @@ type section struct {
 	*api.Incident
 	Number                                    int
 	About, Began, Over, Lasted, Effect, ToFix string
-	// Decided is the fact that decided the verdict.
+	// Decided is the fact on which the verdict is based.
 	Decided              string
 	Held, Excluded, Open []reason
 	Evidence             []evidence
@@ -190,7 +190,7 @@ func sectionOf(number int, x *api.Incident, asOf time.Time) section {
 	return s
 }
 
-// because adds a hypothesis to the reason with the same fact.
+// because adds the hypothesis h to the reason that contains the same fact, or to a new reason.
 func because(all []reason, h *api.Hypothesis) []reason {
 	for i := range all {
 		if all[i].Because == h.Because {

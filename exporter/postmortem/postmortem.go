@@ -14,7 +14,8 @@ import (
 
 // Input is the data for a report.
 type Input struct {
-	// From and To limit the period. From is zero if the period begins with the oldest known incident.
+	// From and To are the start and the end of the period. From is zero if the period begins with the oldest known
+	// incident.
 	From, To time.Time
 	Filter   Filter
 	// Answer holds the incidents of the period that match the filter.

@@ -9,24 +9,25 @@ import (
 )
 
 // Start holds the Services and nodes that were not ready when a recording began. The incidents do not include them,
-// because nobody saw the change.
+// because the recording does not contain the change.
 type Start struct {
 	// Time is the time of the first event.
 	Time time.Time
-	// Services had no ready address, and Nodes were not Ready. Both are sorted by name.
+	// Services lists the Services without a ready address. Nodes lists the nodes that were not Ready. Both lists are
+	// sorted by name.
 	Services, Nodes []Unready
 	// ServicesUnknown and NodesUnknown are set if the recording does not contain a list of them.
 	ServicesUnknown, NodesUnknown bool
 }
 
-// Unready is a Service or a node that was not ready. Until is the time at which it was ready or deleted, or zero if
-// that did not happen in the recording.
+// Unready is a Service or a node that was not ready. Until is the time at which the object became ready or was deleted.
+// It is zero if neither happened in the recording.
 type Unready struct {
 	Namespace, Name string
 	Until           time.Time
 }
 
-// overlaps reports whether the Service or node was still unready at from.
+// overlaps reports whether the Service or node was still unready at the time in the parameter from.
 func (x *Unready) overlaps(from time.Time) bool { return x.Until.IsZero() || x.Until.After(from) }
 
 // Lasts reports whether any Service or node was still unready at t.
@@ -42,14 +43,14 @@ type firstState struct {
 	// addresses is the kind of object that holds the Services' addresses.
 	addresses event.Kind
 	synced    map[event.Kind]bool
-	// decided is set once services only contains Services without a ready address.
+	// decided is set once the map services contains only Services without a ready address.
 	decided bool
 	// missing holds the names that a list after a gap has not shown yet.
 	missing map[event.Kind]map[[2]string]bool
 }
 
-// firstService is a Service without a ready address. slices holds the number of ready addresses, and of all addresses,
-// by slice.
+// firstService is a Service without a ready address. The field slices maps each slice to two numbers: its ready
+// addresses, and all its addresses.
 type firstService struct {
 	slices map[string][2]int
 	// had is set if the Service had addresses in the first list.

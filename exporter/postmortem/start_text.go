@@ -45,7 +45,7 @@ func startText(in *Input) (all []string) {
 	return all
 }
 
-// namesUntil returns the first names, each with the time at which it was ready again.
+// namesUntil returns at most maxNamed names, each with the time at which the Service or node was ready again.
 func namesUntil(all []Unready) string {
 	var names []string
 	for _, x := range all[:min(len(all), maxNamed)] {

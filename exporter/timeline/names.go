@@ -15,7 +15,7 @@ const (
 	extra = 3
 )
 
-// room returns the number of characters that are left for the name before the row's label.
+// room returns the number of characters that remain for the name, which is placed before the row's label.
 func (r *Row) room() int { return maxLabel - len(": ") - utf8.RuneCountInString(r.Label) }
 
 // label puts the names before the labels of their rows. Long names lose their middle, but different names stay
@@ -40,9 +40,9 @@ func label(rows []Row) {
 	}
 }
 
-// shorten cuts the names to the length most, or up to extra characters more to keep them distinct. All names lose the
-// same part, so that they can be compared. If different names look the same however they are cut, the later ones get a
-// number.
+// shorten cuts the middle out of long names. The parameter most is the maximum length of a short name. To keep names
+// distinct, a short name may be longer by up to extra characters. All names lose the same part, so that they can be
+// compared. If different names look the same however they are cut, the later ones get a number.
 func shorten(names []string, most int) map[string]string {
 	letters := map[string][]rune{}
 	for _, name := range names {
@@ -81,8 +81,8 @@ func heads(names []string, kept int) []int {
 	return all
 }
 
-// cut removes the middle of the names and keeps head characters at the start and tail characters at the end. different
-// reports whether different names stay distinct.
+// cut removes the middle of the names. The parameters head and tail are the numbers of characters to keep at the start
+// and at the end. The result different reports whether different names stay distinct.
 func cut(names []string, letters map[string][]rune, head, tail int) (short map[string]string, different bool) {
 	short, different = map[string]string{}, true
 	taken := map[string]string{}

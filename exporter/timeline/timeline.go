@@ -81,8 +81,8 @@ func laneText(l incident.Track) string {
 }
 
 // Draw returns an incident's timeline, or nil if the incident has none. The parameter until is the end of the incident
-// or, for an ongoing incident, the current time. Spans without an end extend to it. In a list, each lane has one row.
-// Otherwise each name has its own row.
+// or, for an ongoing incident, the current time. Spans without an end extend to this time. In a list, each lane has one
+// row. Otherwise each name has its own row.
 func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
 	if len(x.Timeline) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
 	if !until.After(from) {
 		until = from.Add(time.Millisecond)
 	}
-	// Bars with a gap of at most finest are joined.
+	// finest is the longest gap between two bars that are joined.
 	finest := until.Sub(from) / 400
 	if inList {
 		finest = until.Sub(from) / 50
@@ -187,7 +187,7 @@ func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) 
 
 func percent(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }
 
-// union joins spans whose gap is at most gap.
+// union joins neighboring spans if the time between them does not exceed the parameter gap.
 func union(spans []span, gap time.Duration) []span {
 	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
 	var all []span

@@ -67,18 +67,19 @@ type coverageView struct {
 	// Since is empty if nothing was watched yet. Restarted is set if the history of earlier processes was kept.
 	Since     string
 	Restarted bool
-	// Before is set if the page's period begins before kubeflap started to watch, and Future if it has not begun.
+	// Before is set if the page's period begins before kubeflap started to watch. Future is set if the page's period
+	// has not begun.
 	Before, Future bool
-	// Gaps holds the newest gaps of the period, newest first. Hidden counts the gaps that are not shown, and LeftOut
-	// those that were dropped.
+	// Gaps holds the newest gaps of the period, newest first. Hidden counts the gaps that are kept but not shown.
+	// LeftOut counts the gaps that were dropped.
 	Gaps            []gapRow
 	Hidden, LeftOut int
 	// Dropped states how many incidents were dropped, or is empty if none was dropped. All incidents that were ongoing
 	// after DroppedUntil are kept. Incomplete is set if dropped incidents may belong to the page's period.
 	Dropped, DroppedUntil string
 	Incomplete            bool
-	// LostUntil is the time until which incidents of earlier processes may be missing because their file was damaged. It is
-	// empty if none is missing. Lost is set if the missing ones may belong to the page's period.
+	// LostUntil is the time until which incidents of earlier processes may be missing because their file was damaged.
+	// It is empty if none is missing. Lost is set if missing incidents may belong to the page's period.
 	LostUntil string
 	Lost      bool
 	// NotRecording is the reason why events are not recorded. NotRecordingSince is the time at which the recording

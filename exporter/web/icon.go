@@ -13,8 +13,8 @@ func iconLink(running int, blind bool) string {
 	return "/flaps.svg?" + url.Values{"running": {strconv.Itoa(running)}, "blind": {strconv.FormatBool(blind)}}.Encode()
 }
 
-// iconHandler draws an icon with the number of running incidents. The icon is red if there are any, green if there
-// are none, and gray with a question mark if there may be unseen ones.
+// iconHandler draws an icon with the number of running incidents. The icon is red if there are any, green if there are
+// none, and gray with a question mark if incidents may be missing.
 func iconHandler(w http.ResponseWriter, r *http.Request) {
 	parameters := r.URL.Query()
 	running, err := strconv.ParseUint(parameters.Get("running"), 10, 32)

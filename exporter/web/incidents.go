@@ -33,8 +33,8 @@ type Cluster struct {
 	// Displaced returns the number of incidents that newer ones displaced. The functions above do not return these
 	// incidents.
 	Displaced func() incident.Displaced
-	// LostUntil returns the time until which incidents of earlier processes may be missing because their file was damaged,
-	// or zero. It is nil if no incidents are kept.
+	// LostUntil returns the time until which incidents of earlier processes may be missing because their file was
+	// damaged, or zero. The function is nil if no incidents are kept.
 	LostUntil func() time.Time
 	// Recorder returns the state of the flight recorder. It is nil if there is none.
 	Recorder func() flightrecorder.Status
@@ -84,9 +84,9 @@ func runningIn(every []found, q *query.Query) (n int) {
 	return n
 }
 
-// find returns the incidents that match a query, regardless of state and verdict. Ongoing incidents come first, then
-// the newest. A link from another replica may contain another ID, because that replica saw other events. If no incident
-// has the ID, find uses the incident's subject and a time at which it was ongoing.
+// find returns the incidents that match a query, regardless of state and verdict. Ongoing incidents come first,
+// followed by the others, newest first. A link from another replica may contain a different ID, because that replica
+// saw different events. If no incident has the ID, find uses the incident's subject and a time at which it was ongoing.
 func find(every []found, q *query.Query) []found {
 	all := selected(every, q)
 	if other, ok := q.WithoutID(); ok && len(all) == 0 {

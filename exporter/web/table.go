@@ -100,7 +100,7 @@ func stateNote(x *found) string {
 	return length(x.asOf.Sub(x.End)) + " ago"
 }
 
-// timeAfter formats a time. It omits the date if both times have the same date.
+// timeAfter formats a time. It omits the date if the earlier time has the same date.
 func timeAfter(earlier, t time.Time) string {
 	if earlier.UTC().Format(time.DateOnly) == t.UTC().Format(time.DateOnly) {
 		return t.UTC().Format(time.TimeOnly)

@@ -11,7 +11,7 @@ import (
 // notListed is the reason for a resource whose first list is incomplete without an error.
 const notListed = "not listed yet"
 
-// unwatched is a resource that is not watched in a cluster, so that its changes cannot open incidents.
+// unwatched is a resource that is not watched in a cluster. Its changes cannot open incidents.
 type unwatched struct {
 	cluster  string
 	resource string

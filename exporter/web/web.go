@@ -28,7 +28,7 @@ const (
 // Pages holds the content that Handler serves.
 type Pages struct {
 	Metrics *metrics.Page
-	// Registry receives the metrics of the handler itself. The page Metrics should include them.
+	// Registry receives the metrics of the handler itself. The page in the field Metrics should include these metrics.
 	Registry *prometheus.Registry
 	Clusters []Cluster
 	// Unready returns the resources that make /-/ready fail.
@@ -39,8 +39,8 @@ type Pages struct {
 	Recordings http.Handler
 }
 
-// Handler returns a handler for all pages. It returns an error if a template is invalid or if its metrics cannot be
-// registered.
+// Handler returns a handler for all pages. It returns an error if a template is invalid, or if the handler's metrics
+// cannot be registered.
 func Handler(pages Pages, logger *slog.Logger) (http.Handler, error) {
 	landing, err := landingPage()
 	if err != nil {
@@ -98,7 +98,8 @@ func landingPage() (http.Handler, error) {
 	return page, nil
 }
 
-// limited limits concurrent requests to the capacity of places. It rejects further requests with status 503.
+// limited limits concurrent requests to the capacity of the channel places. It rejects further requests with status
+// 503.
 func limited(places chan struct{}, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {

@@ -11,7 +11,7 @@ import (
 // gives the reason.
 type whatIfView struct {
 	Text string
-	// From and To limit the recording.
+	// From and To are the start and the end of the recorded period.
 	From, To  string
 	Table     answer.Table
 	Knee      string

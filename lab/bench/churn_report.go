@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// write draws the samples, and writes their means and slopes into the page.
+// write plots the samples, and writes their means and slopes to the page.
 func (c Churned) write(page string) error {
 	const name = "performance-churn.svg"
 	var b strings.Builder

@@ -87,7 +87,8 @@ func (d Difference) agree() bool {
 	case math.IsNaN(d.Truth) && math.IsNaN(d.Reported):
 		return true
 	case name == "kubeflap_service_endpoints_resets_total" && !(d.Truth > 0) && !(d.Reported > 0):
-		// The contract does not define for which selector values a series with the value 0 exists.
+		// The metrics reference (docs/metrics.md) does not define for which values of the label "selector" a series
+		// with the value 0 exists.
 		return true
 	case name == truth.LossesOfAnyCause && !(d.Truth > 0) && !(d.Reported > 0):
 		// A cause without losses has no series.

@@ -16,7 +16,8 @@ import (
 // settleKubelet is longer than a new kubelet takes to probe each pod and to report the results.
 const settleKubelet = 3 * time.Second
 
-// restarted is the Service of the kubelet restart, which is a separate scenario on the oldest release.
+// restarted is the Service for the case in which a kubelet restarts. On the oldest release, this case is a separate
+// scenario.
 const restarted = "restarted"
 
 // kubeletCases returns the cases of events on nodes.

@@ -68,7 +68,8 @@ func (s *Session) watchForIncident(ctx context.Context) (stop func()) {
 	}
 }
 
-// pageWithin returns the limit for a page to arrive: a scrape, an evaluation, Alertmanager's group_wait, and 5 s.
+// pageWithin returns the time within which a page must arrive: a scrape, an evaluation, Alertmanager's group_wait, and
+// 5 s.
 func (s *Session) pageWithin() time.Duration {
 	return 2*paging.Interval + s.Paging.GroupWait + 5*time.Second
 }

@@ -49,7 +49,7 @@ type Recorder struct {
 	Reason string     `json:"reason,omitempty"`
 	// Oldest is the time of the oldest recorded event, or null.
 	Oldest *time.Time `json:"oldest"`
-	// EventsLost counts the events since the start that were not recorded, and Gaps the periods with such events.
+	// EventsLost counts the events since the start that were not recorded. Gaps counts the periods with such events.
 	EventsLost uint64 `json:"events_lost"`
 	Gaps       uint64 `json:"gaps"`
 }
@@ -129,7 +129,7 @@ type Service struct {
 	Inexact       bool    `json:"outage_seconds_inexact,omitempty"`
 }
 
-// Numbers holds values from this cluster that the remedy is based on.
+// Numbers holds the values on which the remedy is based. They come from the incident's cluster.
 type Numbers struct {
 	GracePeriod            float64  `json:"grace_period_seconds,omitempty"`
 	LongestInterval        float64  `json:"longest_heartbeat_interval_seconds,omitempty"`

@@ -67,11 +67,11 @@ func (q *Query) setPage(s string) error {
 // minutes is a format of datetime-local fields. The time is interpreted as UTC.
 const minutes = "2006-01-02T15:04"
 
-// FormFrom returns From for a datetime-local field with step 1, rounded down to a second. It returns "" if From is
+// FormFrom formats q.From for a datetime-local field with step 1, rounded down to a second. It returns "" if q.From is
 // zero.
 func (q *Query) FormFrom() string { return formText(q.From) }
 
-// FormTo returns To for a datetime-local field with step 1, rounded up to a second. It returns "" if To is zero.
+// FormTo formats q.To for a datetime-local field with step 1, rounded up to a second. It returns "" if q.To is zero.
 func (q *Query) FormTo() string {
 	if q.To.IsZero() {
 		return ""

@@ -29,7 +29,7 @@ type Query struct {
 	// Page starts at 1.
 	Page int
 
-	// values holds the non-empty parameters except page.
+	// values holds the non-empty parameters except "page".
 	values url.Values
 }
 
@@ -37,7 +37,7 @@ type Query struct {
 // malformed. Ignoring such a parameter could return incidents that the user did not ask for.
 func Parse(raw string) (Query, error) { return parse(raw, false) }
 
-// ParsePage is like Parse, but also accepts the parameter page.
+// ParsePage is like Parse, but also accepts the parameter "page".
 func ParsePage(raw string) (Query, error) { return parse(raw, true) }
 
 func parse(raw string, paged bool) (Query, error) {
@@ -102,7 +102,8 @@ func decode(raw string) (url.Values, error) {
 // IsEmpty reports whether the query selects all incidents.
 func (q *Query) IsEmpty() bool { return len(q.values) == 0 }
 
-// With returns the URL query with one parameter set to value, or removed if value is empty. It also removes page.
+// With returns the URL query with one parameter set to value, or removed if value is empty. It also removes the
+// parameter "page".
 func (q *Query) With(name, value string) string {
 	values := url.Values{}
 	maps.Copy(values, q.values)
@@ -151,8 +152,8 @@ func (q *Query) MatchesSubject(cluster string, x *incident.Incident) bool {
 	return q.matchesService(x)
 }
 
-// WithoutID returns a query for the same incident by subject and time. ok reports whether the query has an ID, a
-// subject and a time.
+// WithoutID returns a query that identifies the same incident by its subject and a time. ok reports whether the query
+// has an ID, a subject and a time.
 func (q *Query) WithoutID() (other Query, ok bool) {
 	other = *q
 	other.ID = ""
@@ -183,13 +184,13 @@ func (q *Query) matchesService(x *incident.Incident) bool {
 	})
 }
 
-// Causes returns the allowed values of the parameter cause.
+// Causes returns the allowed values of the parameter "cause".
 func Causes() []string { return texts(cause.All()) }
 
-// Verdicts returns the allowed values of the parameter verdict.
+// Verdicts returns the allowed values of the parameter "verdict".
 func Verdicts() []string { return texts(verdict.All()) }
 
-// States returns the allowed values of the parameter state.
+// States returns the allowed values of the parameter "state".
 func States() []string {
 	return []string{string(incident.StateRunning), string(incident.StatePending), string(incident.StateRecovered), string(incident.StateEnded)}
 }

@@ -33,8 +33,9 @@ type Period struct {
 	Anonymise bool
 }
 
-// Handler serves the recordings in a directory. It calls refused for each request, and responds to an error with its
-// text and status 403. refused must ensure that clients are authenticated, because a recording shows the whole cluster.
+// Handler serves the recordings in a directory. For each request, it calls the function refused. If that function
+// returns an error, the response has status 403 and contains the error's text. The function must ensure that clients
+// are authenticated, because a recording shows the whole cluster.
 func Handler(dir string, refused func() error, logger *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -79,7 +80,7 @@ func Write(out io.Writer, events iter.Seq2[event.Event, error], header recording
 	return stream(context.Background(), out, events, header, false)
 }
 
-// headerEvents is the maximum number of events from which the header of a recording is completed. The first events are the
+// headerEvents is the maximum number of events that are read to complete a recording's header. The first events are the
 // starts of the lists and the API server's version.
 const headerEvents = 64
 
