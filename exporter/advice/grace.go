@@ -84,7 +84,7 @@ func (g GracePeriod) Recommended() time.Duration {
 	return to
 }
 
-// right returns the grace period that fits these heartbeats.
+// right returns the grace period that suits the heartbeats, whatever the current grace period is.
 func (g GracePeriod) right() time.Duration {
 	const step = 10 * time.Second
 	up := func(d time.Duration) time.Duration { return (d + step - 1) / step * step }

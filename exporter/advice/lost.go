@@ -16,8 +16,8 @@ type LostNodes struct {
 	// Names contains the nodes' names. Count is their number, and Known is the number of nodes in the cluster.
 	Names        string
 	Count, Known int
-	// NotMarked reports whether the node controller left the nodes Ready. ClockSetBack reports whether their clocks
-	// were set back. Upgraded reports whether their kubelets were upgraded during the silence.
+	// NotMarked reports whether the node controller did not set the nodes to Unknown. ClockSetBack reports whether
+	// their clocks were set back. Upgraded reports whether their kubelets were upgraded during the silence.
 	NotMarked, ClockSetBack, Upgraded bool
 	// Away reports whether some nodes have not recovered. EndUnseen reports whether kubeflap did not see their
 	// heartbeats return.

@@ -28,7 +28,7 @@ type Reader struct {
 	header Header
 	span   span
 	leases renewals.Leases
-	// pending holds the events of the last line that Next has not returned yet.
+	// pending holds those events of the last line that Next has not returned yet.
 	pending []event.Event
 	// err is the error that ended the recording. It is io.EOF at the regular end.
 	err error

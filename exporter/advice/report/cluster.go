@@ -41,8 +41,8 @@ type Node struct {
 	Name string
 	// Longest is the longest interval of the last ten minutes.
 	Longest time.Duration
-	// Late counts intervals longer than half the grace period, and Missed intervals longer than the grace period, since
-	// kubeflap started.
+	// Late counts the intervals longer than half the grace period, since kubeflap started. Missed counts the intervals
+	// longer than the whole grace period.
 	Late, Missed uint64
 	// Verdicts holds the verdicts of the node's incidents in the last ten minutes.
 	Verdicts []verdict.Verdict
@@ -66,7 +66,8 @@ type Service struct {
 	// ForeignAddresses counts the foreign addresses of a Service with a selector. Neither Kubernetes nor a known
 	// manager wrote them.
 	ForeignAddresses uint64
-	// ResetsWithSelector and ResetsSelectorless count resets of manually managed Endpoints.
+	// ResetsWithSelector and ResetsSelectorless count how often all manually managed addresses of the Service were
+	// removed, with a selector and without one.
 	ResetsWithSelector, ResetsSelectorless uint64
 	Bounces                                uint64
 	// InPlaceLosses counts the ready addresses that were lost to in-place updates.
@@ -122,7 +123,7 @@ func (h Histogram) median() time.Duration {
 	return 0
 }
 
-// top returns the bounds of the highest non-empty bucket up to limit.
+// top returns the bounds of the highest non-empty bucket up to the given limit.
 func (h Histogram) top(limit time.Duration) (lower, upper time.Duration) {
 	var bound float64
 	var count uint64
