@@ -62,9 +62,9 @@ func (g GracePeriod) Late() time.Duration {
 	return max(period/2, g.Undisturbed())
 }
 
-// Recommended returns the grace period to set, or 0 if the current one is suitable, unknown, or cannot be set. It is
-// the only function that computes a recommendation: the metric, the page, the alerts and `kubeflap advise` repeat its
-// result.
+// Recommended returns the grace period to set, or 0 if the current grace period is suitable, is unknown, or cannot be
+// set. It is the only function that computes a recommendation: the metric, the page, the alerts and `kubeflap advise`
+// repeat its result.
 //
 // If heartbeats are late, it returns twice the longest interval, rounded up to 10 s and limited to one to two minutes.
 // A node then survives one lost heartbeat even if the next heartbeat is as late as any observed so far. Otherwise it

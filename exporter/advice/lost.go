@@ -44,7 +44,8 @@ func (n LostNodes) Remedy() string {
 	return text + fmt.Sprintf(" Whatever the cause, the grace period of %s is unsafe: set --node-monitor-grace-period to %s.", phrase.Duration(g.Period), phrase.Duration(g.Recommended()))
 }
 
-// byVerdict returns the remedy for the verdict. saysGrace reports whether the text already covers the grace period.
+// byVerdict returns the remedy for the verdict. The result saysGrace reports whether the text already covers the grace
+// period.
 func (n LostNodes) byVerdict() (text string, saysGrace bool) {
 	switch {
 	case n.Verdict == verdict.GracePeriod:

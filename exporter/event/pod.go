@@ -43,7 +43,7 @@ func (*Pod) Kind() Kind { return KindPod }
 type Container struct {
 	Name  string `json:"name"`
 	Image string `json:"image,omitempty"`
-	// ID is the runtime's ID of the current container, or of the last one if none is running.
+	// ID is the runtime's ID of the current container, or of the last container if none is running.
 	ID       string `json:"id,omitempty"`
 	Ready    bool   `json:"ready,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`

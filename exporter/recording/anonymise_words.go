@@ -176,7 +176,7 @@ func isServiceType(word string) bool {
 }
 
 // release keeps the first three numbers of a version ("v1.36.3"). It drops the suffix, but keeps the vendor name EKS or
-// GKE, because a replay must know that the flags of such a managed control plane cannot be set.
+// GKE. A replay needs this name, because the flags of such a managed control plane cannot be set.
 func release(version string) string {
 	numbers := bareRelease(version)
 	suffix := strings.TrimPrefix(version, numbers)

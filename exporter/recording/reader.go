@@ -49,7 +49,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads the header of a recording, which may be compressed. Errors contain the name.
+// NewReader reads the header of a recording, which may be compressed. Errors contain the parameter name, which names
+// the recording.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	l, err := newLines(in)
 	if err != nil {

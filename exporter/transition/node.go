@@ -136,7 +136,7 @@ type NodeFoundLost struct {
 	Node string
 	// Silence is the time since the last heartbeat, as measured by the node's own clock. It is 0 if unknown.
 	Silence time.Duration
-	// Unknown reports whether the node controller had set Ready to Unknown. Marked is the time of that write by the
+	// Unknown reports whether the node controller had set Ready to Unknown. Marked is the time of that change by the
 	// controller's clock, or zero if unknown.
 	Unknown bool
 	Marked  time.Time

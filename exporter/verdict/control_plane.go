@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// aroundBegin is the maximum time between the start of a node's silence and the time at which an API server with
-	// the same fault stopped renewing its Lease. API servers and kubelets renew their Leases every 10 s.
+	// aroundBegin is the maximum time between the start of a node's silence and an API server's last Lease renewal, if
+	// both have the same cause. API servers and kubelets renew their Leases every 10 s.
 	aroundBegin = 15 * time.Second
 	// maxStops limits the length of each list: stops, leader changes and reads.
 	maxStops = 100
@@ -81,7 +81,7 @@ func (f *NodeLoss) began() time.Time {
 	return from
 }
 
-// span returns the start of the first silence and the end of the last one, or Now if a silence is ongoing.
+// span returns the start of the first silence and the end of the last silence. If a silence is ongoing, the end is Now.
 func (f *NodeLoss) span() (from, to time.Time) {
 	for i, s := range f.Silences {
 		if i == 0 || s.Began.Before(from) {

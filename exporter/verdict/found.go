@@ -45,7 +45,7 @@ func (f *NodeLoss) othersSent(others int) string {
 	return text + " sent their heartbeats on time"
 }
 
-// maybeShared explains why a silence whose start kubeflap did not see may have a shared cause: other nodes may have
+// maybeShared explains why a silence whose start kubeflap did not see may have a shared cause. Other nodes may have
 // been lost at the same time and returned, or the nodes' own clocks may be wrong. The text is empty if neither applies.
 func (f *NodeLoss) maybeShared() string {
 	for _, s := range f.Silences {

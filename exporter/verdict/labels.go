@@ -31,7 +31,7 @@ func commonText(silent []*Silence, nodes int) string {
 	return ""
 }
 
-// commonLabel returns the rarest label that all silent nodes share, unless all other nodes share it, too. It returns
+// commonLabel returns the rarest of the labels that all silent nodes have and at least one other node lacks. It returns
 // nil if there is no such label.
 func commonLabel(silent []*Silence, nodes int) (best *transition.NodeLabel) {
 	for i := range silent[0].Labels {

@@ -48,7 +48,7 @@ type near struct {
 	group    []*Silence
 }
 
-// grouping returns the silences that can belong to a group: disturbed ones whose start kubeflap saw.
+// grouping returns the silences that can belong to a group: disturbed silences whose start kubeflap saw.
 func (f *NodeLoss) grouping(all []*Silence) []*Silence {
 	some := make([]*Silence, 0, len(all))
 	for _, s := range all {

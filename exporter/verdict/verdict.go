@@ -1,5 +1,5 @@
 // Package verdict decides which component needs to be fixed. It weighs hypotheses against the facts about an incident,
-// and reports which ones it excluded and why.
+// and reports which hypotheses it excluded and why.
 //
 // The decision depends on neither a clock nor any state, so the same facts always produce the same decision.
 package verdict

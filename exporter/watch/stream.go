@@ -16,12 +16,12 @@ const (
 	// minute (apiserver, cacher.defaultBookmarkFrequency), because a reflector always requests bookmarks. The server's
 	// bookmark buckets and timers delay a bookmark by up to 3 s. The remaining time allows for a slow server.
 	//
-	// A working server omits bookmarks in one case: it has no newer version than the start of the watch
-	// (cacheWatcher.process). The newest version in a resource's watch cache advances with events of the resource
-	// and with progress notifications from etcd. Progress notifications arrive every 5 s if kubeadm configured
-	// etcd, otherwise every 10 minutes, or when the watch cache requests one. The cache requests one before it
-	// serves a list that must be current. So a watch without a bookmark requests such a list after quietTicks,
-	// before the first minute ends. After the first bookmark, bookmarks arrive every minute.
+	// A working server omits bookmarks in one case: it has no newer version than the version at which the watch started
+	// (cacheWatcher.process). The newest version in a resource's watch cache advances with events of the resource and
+	// with progress notifications from etcd. Progress notifications arrive every 5 s if kubeadm configured etcd,
+	// otherwise every 10 minutes. A notification also arrives when the watch cache requests it, which the cache does
+	// before it serves a list that must be current. So a watch without a bookmark requests such a list after
+	// quietTicks, before the first minute ends. After the first bookmark, bookmarks arrive every minute.
 	maxSilence = 90 * time.Second
 	// silenceTicks is the number of ticks in maxSilence. quietTicks is the number of ticks without an event after which
 	// onQuiet is called.

@@ -11,7 +11,8 @@ import (
 // evictionDelay is the longest usual time that the controllers need to set the taint and evict a pod.
 const evictionDelay = 2 * time.Second
 
-// certainly holds the intervals in which a condition is certain (yes), and those in which it is possible (maybe).
+// certainly consists of the intervals in which a condition is certain (yes), and the intervals in which the condition
+// is possible (maybe).
 type certainly struct{ yes, maybe []interval }
 
 // eviction is the eviction of a pod from a marked node. replaced is the time at which another pod is ready in its place,

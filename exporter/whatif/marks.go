@@ -200,9 +200,9 @@ func (s *Study) usualReturn() time.Duration {
 const statusInterval = 10500 * time.Millisecond
 
 // nodeReturned returns the earliest and the latest time at which the node is Ready again after a mark. Both times are
-// zero if the recording ends first. A kubelet that was paused corrects the node's status at once or one interval later:
-// its first update compares the status with its cache, which may not show the mark yet (kubelet, tryUpdateNodeStatus).
-// So the recorded time is only valid for the recorded settings.
+// zero if the recording ends first. A kubelet that was paused corrects the node's status at once or one interval later.
+// Its first update compares the status with the kubelet's cache, which may not show the mark yet (kubelet,
+// tryUpdateNodeStatus). So the recorded time is only valid for the recorded settings.
 func (x *silence) nodeReturned(isRecorded bool) (from, by time.Time) {
 	switch {
 	case x.end == endOpen:

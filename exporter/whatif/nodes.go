@@ -74,7 +74,7 @@ func (s *Study) named(name string) *node {
 func (s *Study) first(e event.Event) bool { return e.Type == event.Listed && !s.synced[e.Kind] }
 
 // applyLease updates a node from its Lease. The node controller counts a renewal only if its renewTime is later than
-// the saved one.
+// the saved renewTime.
 func (s *Study) applyLease(e event.Event, l *event.Lease) {
 	n := s.named(l.Name)
 	if e.Type == event.Deleted {
@@ -92,8 +92,9 @@ func (s *Study) applyLease(e event.Event, l *event.Lease) {
 	}
 }
 
-// start sets the node's last heartbeat before the recording. It uses the time told if that time is at most one
-// undisturbed interval before the time seen. Otherwise, the heartbeat is not known, and start uses the time seen.
+// start sets the node's last heartbeat before the recording. The parameter told is the heartbeat time that the first
+// list contains, and seen is the time of the list. If the heartbeat is at most one undisturbed interval old, start uses
+// the parameter told. Otherwise, the heartbeat is not known, and start uses the parameter seen.
 func (s *Study) start(n *node, seen, told time.Time) {
 	age := seen.Sub(told)
 	known := age >= 0 && age <= usualInterval

@@ -9,8 +9,8 @@ import (
 // DefaultMonitorPeriod is the default of --node-monitor-period (kube-controller-manager).
 const DefaultMonitorPeriod = 5 * time.Second
 
-// MinMonitorPeriod is the shortest node monitor period that can be predicted. With a shorter one, the delays are
-// dominated by the duration of the controller's passes, which no recording shows.
+// MinMonitorPeriod is the shortest node monitor period that can be predicted. With a shorter period, the delays mainly
+// depend on the duration of the controller's passes. No recording shows this duration.
 const MinMonitorPeriod = 100 * time.Millisecond
 
 // DefaultToleration is the default of --default-unreachable-toleration-seconds (kube-apiserver).

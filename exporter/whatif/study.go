@@ -59,7 +59,7 @@ type Study struct {
 	outagesBefore int
 }
 
-// interval is a period of time. to is zero if it has not ended.
+// interval is a period of time. The field to is zero if the interval has not ended.
 type interval struct{ from, to time.Time }
 
 // New returns a Study for predictions with the settings. The parameter recorded is the grace period during the
@@ -239,8 +239,8 @@ func overlaps(all []interval, from, to time.Time) bool {
 	return slices.ContainsFunc(all, func(x interval) bool { return x.from.Before(to) && (x.to.IsZero() || x.to.After(from)) })
 }
 
-// Recorded returns the settings during the recording. known reports whether the grace period is certain: the user
-// specified it, or it can be read from the controller manager's pod.
+// Recorded returns the settings during the recording. The result known reports whether the grace period is certain: the
+// user specified it, or it can be read from the controller manager's pod.
 func (s *Study) Recorded() (x Settings, known bool) {
 	found := s.grace.Current()
 	x = Settings{GracePeriod: found.Period, MonitorPeriod: DefaultMonitorPeriod, Toleration: AsRecorded}

@@ -96,7 +96,7 @@ type taint struct {
 	// possible. slow is the time for the case in which it taints these nodes last, and as late as possible. first and
 	// last are the earliest and the latest time for this node alone, in any order of the nodes.
 	fast, slow, first, last time.Time
-	// allowed is the time at which the limiter allows the taint, in the calculation of fast.
+	// allowed is the time at which the limiter allows the taint, in the calculation of the field fast.
 	allowed time.Time
 }
 
@@ -165,7 +165,7 @@ func (z *zone) slowest(begin time.Time) {
 	}
 }
 
-// take removes and returns the best taint of those that may be the first in the queue. The function better compares two
+// take removes and returns the best of the taints that may be the first in the queue. The function better compares two
 // taints.
 func (z *zone) take(queue *[]*taint, better func(a, b *taint) bool) *taint {
 	all, best := *queue, 0

@@ -51,7 +51,7 @@ type Node struct {
 	Silences []Silences
 }
 
-// Silences counts a node's silences with the same verdict and reason. Last is the end of the newest one.
+// Silences counts a node's silences with the same verdict and reason. Last is the end of the newest of these silences.
 type Silences struct {
 	Verdict verdict.Verdict
 	Reason  verdict.Reason
@@ -66,8 +66,9 @@ type Service struct {
 	// ForeignAddresses counts the foreign addresses of a Service with a selector. Neither Kubernetes nor a known
 	// manager wrote them.
 	ForeignAddresses uint64
-	// ResetsWithSelector and ResetsSelectorless count how often all manually managed addresses of the Service were
-	// removed, with a selector and without one.
+	// ResetsWithSelector and ResetsSelectorless count how often all manually managed addresses were removed.
+	// ResetsWithSelector counts the removals while the Service had a selector. ResetsSelectorless counts the removals
+	// while it had no selector.
 	ResetsWithSelector, ResetsSelectorless uint64
 	Bounces                                uint64
 	// InPlaceLosses counts the ready addresses that were lost to in-place updates.

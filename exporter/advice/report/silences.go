@@ -20,7 +20,7 @@ const (
 // lateNode is a node with the silences to which a finding refers.
 type lateNode struct {
 	Node
-	// times is the number of silences. last is the end of the newest one. Both are zero if the metrics come from an
+	// times is the number of silences. last is the end of the newest silence. Both are zero if the metrics come from an
 	// older kubeflap.
 	times uint64
 	last  time.Time

@@ -77,7 +77,7 @@ func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slo
 	if err == nil && len(logged) > 0 {
 		log.Info("the API server responds", "after", time.Since(start).Round(time.Millisecond))
 	}
-	return all, err //nolint:wrapcheck // this is the error of do or of the context
+	return all, err //nolint:wrapcheck // the error comes from the function above or from the context
 }
 
 func checkAll(ctx context.Context, resources []apiclient.Resource) []Access {

@@ -20,7 +20,7 @@ type Answer struct {
 	CannotSay    []string `json:"cannotSay"`
 }
 
-// Recorded counts what happened in the recording itself.
+// Recorded holds the counts from the recording itself.
 type Recorded struct {
 	GracePeriodSeconds   float64 `json:"gracePeriodSeconds"`
 	MonitorPeriodSeconds float64 `json:"monitorPeriodSeconds"`
@@ -57,7 +57,7 @@ type Row struct {
 	WindowSeconds     float64  `json:"batchingWindowSeconds"`
 	// Recorded is set if the row has the recorded settings. Assumed is set if the recorded settings are only an
 	// assumption, so that the row is a prediction like the others. Knee is set for the smallest settings that no other
-	// settings improve (MarkKnee).
+	// row outperforms (MarkKnee).
 	Recorded bool `json:"recorded"`
 	Assumed  bool `json:"assumed,omitempty"`
 	Knee     bool `json:"knee"`
@@ -151,7 +151,7 @@ func (r *Range) Add(x Range) {
 // Between returns the range between two values in any order.
 func Between(a, b float64) Range { return Range{min(a, b), max(a, b)} }
 
-// MarkKnee marks the smallest settings that no other settings improve: no other row has fewer needless transitions,
+// MarkKnee marks the smallest settings that no other row outperforms: no other row has fewer needless transitions,
 // needlessly lost addresses, needless outage seconds, needless evictions or needless bounces. If for each row, another
 // row is better in some respect, or if all rows are equally good, MarkKnee marks none.
 func MarkKnee(rows []Row) {

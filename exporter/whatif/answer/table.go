@@ -12,7 +12,8 @@ type Table struct {
 // TableRow is a row of a Table, for one of the settings.
 type TableRow struct {
 	Cells []string
-	// Remark says that the settings are the recorded ones, the assumed ones or the knee, or is empty.
+	// Remark says that the settings are the recorded settings, the assumed settings or the knee. Otherwise, it is
+	// empty.
 	Remark string
 	Knee   bool
 }
