@@ -160,7 +160,8 @@ func (s *Study) best(x Settings, t *taint, p *pod) eviction {
 }
 
 // worst returns the eviction for the worst case: the replacement of the pod takes the longest time that any replacement
-// took in the recording. If the recording contains no replacement, the replacement is ready when the node is back.
+// took in the recording. If the recording contains no replacement, the pod's replacement is ready when the node is
+// back.
 func (s *Study) worst(x Settings, t *taint, p *pod) eviction {
 	tolerates, _ := tolerationOf(x, p)
 	at := t.mark.at.Add(max(t.last.Sub(t.mark.latest), 0) + tolerates + evictionDelay)

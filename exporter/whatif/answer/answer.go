@@ -14,7 +14,7 @@ type Answer struct {
 	Nodes    int       `json:"nodes"`
 	Recorded Recorded  `json:"recorded"`
 	Check    *Check    `json:"check,omitempty"`
-	// NoPrediction is the reason why there is no prediction, or empty. In that case, Settings is empty.
+	// NoPrediction is the reason why there is no prediction, or empty. If there is such a reason, Settings is empty.
 	NoPrediction string   `json:"noPrediction,omitempty"`
 	Settings     []Row    `json:"settings"`
 	CannotSay    []string `json:"cannotSay"`
