@@ -62,9 +62,9 @@ func (g GracePeriod) Late() time.Duration {
 	return max(period/2, g.Undisturbed())
 }
 
-// Recommended returns the grace period to set, or 0 if the current one is suitable, unknown, or cannot be set. It is
-// the only function that computes a recommendation: the metric, the page, the alerts and `kubeflap advise` repeat its
-// result.
+// Recommended returns the grace period to set, or 0 if the current grace period is suitable, is unknown, or cannot be
+// set. It is the only function that computes a recommendation: the metric, the page, the alerts and `kubeflap advise`
+// repeat its result.
 //
 // If heartbeats are late, it returns twice the longest interval, rounded up to 10 s and limited to one to two minutes.
 // A node then survives one lost heartbeat even if the next heartbeat is as late as any observed so far. Otherwise it
@@ -84,7 +84,7 @@ func (g GracePeriod) Recommended() time.Duration {
 	return to
 }
 
-// right returns the grace period that fits these heartbeats.
+// right returns the grace period that suits the heartbeats, whatever the current grace period is.
 func (g GracePeriod) right() time.Duration {
 	const step = 10 * time.Second
 	up := func(d time.Duration) time.Duration { return (d + step - 1) / step * step }

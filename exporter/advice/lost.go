@@ -16,8 +16,8 @@ type LostNodes struct {
 	// Names contains the nodes' names. Count is their number, and Known is the number of nodes in the cluster.
 	Names        string
 	Count, Known int
-	// NotMarked reports whether the node controller left the nodes Ready. ClockSetBack reports whether their clocks
-	// were set back. Upgraded reports whether their kubelets were upgraded during the silence.
+	// NotMarked reports whether the node controller did not set the nodes to Unknown. ClockSetBack reports whether
+	// their clocks were set back. Upgraded reports whether their kubelets were upgraded during the silence.
 	NotMarked, ClockSetBack, Upgraded bool
 	// Away reports whether some nodes have not recovered. EndUnseen reports whether kubeflap did not see their
 	// heartbeats return.
@@ -44,7 +44,8 @@ func (n LostNodes) Remedy() string {
 	return text + fmt.Sprintf(" Whatever the cause, the grace period of %s is unsafe: set --node-monitor-grace-period to %s.", phrase.Duration(g.Period), phrase.Duration(g.Recommended()))
 }
 
-// byVerdict returns the remedy for the verdict. saysGrace reports whether the text already covers the grace period.
+// byVerdict returns the remedy for the verdict. The result saysGrace reports whether the text already covers the grace
+// period.
 func (n LostNodes) byVerdict() (text string, saysGrace bool) {
 	switch {
 	case n.Verdict == verdict.GracePeriod:

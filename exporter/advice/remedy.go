@@ -16,8 +16,8 @@ const FewestToCompare = 3
 // OnlyThese is the remedy if some nodes fell silent together and other nodes did not.
 const OnlyThese = "check what only these nodes share on the way to the API server, such as a zone, a network, a load balancer or one of several API servers"
 
-// ControlPlaneRemedy returns the remedy for nodes that fell silent together. others is the number of
-// unaffected nodes. etcd reports whether all API servers stopped renewing their Leases, too.
+// ControlPlaneRemedy returns the remedy for nodes that fell silent together. The parameter others is the number of
+// unaffected nodes. The parameter etcd reports whether all API servers stopped renewing their Leases, too.
 func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 	if g.Managed {
 		return "Check what these nodes share on the way to the API server: zone, network, NAT gateway, firewall. " +
@@ -66,7 +66,7 @@ func UpgradedRemedy(nodes string) string {
 	return "The kubelet of " + nodes + " was replaced by a different version, and was down for longer than the grace period. Upgrade one node at a time, and drain each node first, so that kubeflap treats the upgrade as planned. The network and the grace period are not at fault."
 }
 
-// NotMarkedRemedy returns the remedy for silent nodes that the node controller leaves Ready.
+// NotMarkedRemedy returns the remedy for silent nodes that the node controller does not set to Unknown.
 func NotMarkedRemedy(nodes string, managed bool) string {
 	const out = "Until the node controller sets these nodes to Unknown, their pods stay in their Services. To remove the pods, run kubectl drain %s --force --ignore-daemonsets or, once the machines are off, set the taint node.kubernetes.io/out-of-service."
 	look := "Check the kube-controller-manager: errors of its watch of Leases in the log, its permission to get Leases in kube-node-lease, and its leader (kubectl -n kube-system get lease kube-controller-manager). From v1.37, it logs \"Skipping\" for each node that it leaves Ready because its copy of the Lease may be outdated. If the watch of Leases is stuck, restart the kube-controller-manager to open a new one. "

@@ -10,7 +10,8 @@ import (
 // set.
 type Moment int64
 
-// MomentOf converts t to its distance from begin, which is limited to 292 years. It returns 0 if t is zero.
+// MomentOf converts the time t to its distance from the time begin. The distance is limited to 292 years. It returns 0
+// if t is zero.
 func MomentOf(t, begin time.Time) Moment {
 	if t.IsZero() {
 		return 0
@@ -18,7 +19,7 @@ func MomentOf(t, begin time.Time) Moment {
 	return Moment(min(t.Sub(begin), math.MaxInt64-1)) + 1
 }
 
-// Time converts m back to a time. begin must be the one passed to MomentOf.
+// Time converts m back to a time. The parameter begin must be the start time that was passed to MomentOf.
 func (m Moment) Time(begin time.Time) time.Time {
 	if m == 0 {
 		return time.Time{}

@@ -103,8 +103,8 @@ type ControlPlaneLease struct {
 // Kind returns KindControlPlaneLease.
 func (*ControlPlaneLease) Kind() Kind { return KindControlPlaneLease }
 
-// The names of the control-plane Leases that kubeflap reads. The name of an API server's Lease is the prefix and a
-// hash.
+// The names of the control-plane Leases that kubeflap reads. The name of an API server's Lease consists of the prefix
+// and a hash.
 const (
 	LeaseControllerManager = "kube-controller-manager"
 	LeaseScheduler         = "kube-scheduler"

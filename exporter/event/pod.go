@@ -43,7 +43,7 @@ func (*Pod) Kind() Kind { return KindPod }
 type Container struct {
 	Name  string `json:"name"`
 	Image string `json:"image,omitempty"`
-	// ID is the runtime's ID of the current container, or of the last one if none is running.
+	// ID is the runtime's ID of the current container, or of the last container if none is running.
 	ID       string `json:"id,omitempty"`
 	Ready    bool   `json:"ready,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`
@@ -91,8 +91,8 @@ type ControllerManagerFlags struct {
 	EndpointBatch *time.Duration `json:"endpointBatch,omitempty"`
 	// EndpointSliceBatch is --endpointslice-updates-batch-period.
 	EndpointSliceBatch *time.Duration `json:"endpointSliceBatch,omitempty"`
-	// EvictionRate is --node-eviction-rate, in nodes per second. With 0, only one node per zone is tainted, so that its pods
-	// are evicted: the limiter's bucket begins full.
+	// EvictionRate is --node-eviction-rate, in nodes per second. If it is 0, the controller taints only one node per
+	// zone, because the limiter's bucket is full at the start.
 	EvictionRate *float64 `json:"evictionRate,omitempty"`
 	// SecondaryEvictionRate is --secondary-node-eviction-rate, in nodes per second.
 	SecondaryEvictionRate *float64 `json:"secondaryEvictionRate,omitempty"`

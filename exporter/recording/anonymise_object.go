@@ -134,7 +134,7 @@ func (a *Anonymiser) condition(namespace string, original *event.Condition) *eve
 }
 
 // address replaces the IP, node and UID of an address. The UID of an address without a target is derived from its IP,
-// so the new UID is derived from the new IP. With a key, address replaces such a UID like any other, because two new
+// so the new UID is derived from the new IP. With a key, the method replaces such a UID like any other, because two new
 // IPs may be equal.
 func (a *Anonymiser) address(original event.Address) event.Address {
 	replaced := original
@@ -172,8 +172,8 @@ func (a *Anonymiser) ip(original string) string {
 	return made
 }
 
-// private returns an address from 10.0.0.0/8, or for IPv6 from fd00::/8. The last bits of the address are those of
-// number.
+// private returns an address from 10.0.0.0/8, or for IPv6 from fd00::/8. The last bits of the address come from the
+// parameter number.
 func private(is4 bool, number uint64) netip.Addr {
 	if is4 {
 		const bits = 24

@@ -116,8 +116,8 @@ func isKubernetesTaint(key string) bool {
 	return isDepartureTaint(key)
 }
 
-// isDepartureTaint reports whether an autoscaler, a cloud or a maintenance tool announces with this taint that a node
-// will leave. Such taints identify no cluster, and replays need them.
+// isDepartureTaint reports whether an autoscaler, a cloud or a maintenance tool uses this taint to announce that a node
+// will leave the cluster. Such taints identify no cluster, and replays need them.
 func isDepartureTaint(key string) bool {
 	switch key {
 	case "DeletionCandidateOfClusterAutoscaler", "UpdateInProgress", "aws-node-termination-handler/rebalance-recommendation",
@@ -175,8 +175,8 @@ func isServiceType(word string) bool {
 	return false
 }
 
-// release keeps the first three numbers of a version ("v1.36.3"). It drops the suffix except for the vendor EKS or GKE,
-// because a replay must know that the flags of such a managed control plane cannot be set.
+// release keeps the first three numbers of a version ("v1.36.3"). It drops the suffix, but keeps the vendor name EKS or
+// GKE. A replay needs this name, because the flags of such a managed control plane cannot be set.
 func release(version string) string {
 	numbers := bareRelease(version)
 	suffix := strings.TrimPrefix(version, numbers)

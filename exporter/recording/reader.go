@@ -28,7 +28,7 @@ type Reader struct {
 	header Header
 	span   span
 	leases renewals.Leases
-	// pending holds the events of the last line that Next has not returned yet.
+	// pending holds those events of the last line that Next has not returned yet.
 	pending []event.Event
 	// err is the error that ended the recording. It is io.EOF at the regular end.
 	err error
@@ -49,7 +49,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads the header of a recording, which may be compressed. Errors contain the name.
+// NewReader reads the header of a recording, which may be compressed. Errors contain the parameter name, which names
+// the recording.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	l, err := newLines(in)
 	if err != nil {

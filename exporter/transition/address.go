@@ -19,7 +19,7 @@ type Address struct {
 	Pod Pod
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (a Address) Fields() Fields {
 	return Fields{Namespace: a.Namespace, Service: a.Name, Pod: a.Pod.Name, Node: a.Pod.Node, IP: a.IP}
 }
@@ -74,7 +74,7 @@ type AddressLost struct {
 	Trigger uint64
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x AddressLost) Fields() Fields {
 	fields := x.Address.Fields()
 	fields.Cause = x.Cause

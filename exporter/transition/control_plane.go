@@ -27,7 +27,7 @@ type LeaderChanged struct {
 	To string
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns no fields, because the transition affects no single object.
 func (LeaderChanged) Fields() Fields { return Fields{} }
 
 func (x LeaderChanged) String() string {
@@ -47,7 +47,7 @@ type ControlPlaneLeaseLate struct {
 	Since time.Time
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns no fields, because the transition affects no single object.
 func (ControlPlaneLeaseLate) Fields() Fields { return Fields{} }
 
 func (x ControlPlaneLeaseLate) String() string {
@@ -63,7 +63,7 @@ type ControlPlaneLeaseRenewed struct {
 	InTime bool
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns no fields, because the transition affects no single object.
 func (ControlPlaneLeaseRenewed) Fields() Fields { return Fields{} }
 
 func (x ControlPlaneLeaseRenewed) String() string {

@@ -18,21 +18,21 @@ type HeartbeatSeen struct {
 	Unwatched bool
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x HeartbeatSeen) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatSeen) String() string {
 	return fmt.Sprintf("node %s: heartbeat after %s", x.Node, round(x.Interval))
 }
 
-// HeartbeatsResumed means that a node sends heartbeats again after HeartbeatMissed, but that the length of the interval is
+// HeartbeatsResumed means that a node sends heartbeats again after HeartbeatMissed. The length of the interval is
 // unknown, because the node may have sent earlier heartbeats while the watch was broken.
 type HeartbeatsResumed struct {
 	At
 	Node string
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x HeartbeatsResumed) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatsResumed) String() string {
@@ -55,7 +55,7 @@ type HeartbeatLate struct {
 	Last time.Time
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x HeartbeatLate) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatLate) String() string {
@@ -121,7 +121,7 @@ type NodeLabel struct {
 // grace period.
 func (x NodeLoss) InTime() bool { return x.MarkedAge > 0 && x.MarkedAge < x.GracePeriod }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x HeartbeatMissed) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatMissed) String() string {
@@ -136,7 +136,7 @@ type NodeFoundLost struct {
 	Node string
 	// Silence is the time since the last heartbeat, as measured by the node's own clock. It is 0 if unknown.
 	Silence time.Duration
-	// Unknown reports whether the node controller had set Ready to Unknown. Marked is the time of that write by the
+	// Unknown reports whether the node controller had set Ready to Unknown. Marked is the time of that change by the
 	// controller's clock, or zero if unknown.
 	Unknown bool
 	Marked  time.Time
@@ -146,7 +146,7 @@ type NodeFoundLost struct {
 	Loss    NodeLoss
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x NodeFoundLost) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeFoundLost) String() string {
@@ -169,7 +169,7 @@ type ClockSetBack struct {
 	By time.Duration
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x ClockSetBack) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x ClockSetBack) String() string {
@@ -184,7 +184,7 @@ type HeartbeatsWereInTime struct {
 	Silence time.Duration
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x HeartbeatsWereInTime) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatsWereInTime) String() string {
@@ -205,7 +205,7 @@ type NodeReadyChanged struct {
 	Loss NodeLoss
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x NodeReadyChanged) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeReadyChanged) String() string {
@@ -230,7 +230,7 @@ func (x NodeReadyChanged) HeartbeatAge() time.Duration {
 }
 
 // NodeNotMarked means that a silent node is still Ready after the grace period and the node controller's own delay,
-// although the API server answers. The node controller is stuck, or leaves silent nodes Ready on purpose.
+// although the API server answers. The node controller is stuck, or deliberately does not set silent nodes to Unknown.
 type NodeNotMarked struct {
 	At
 	Node string
@@ -242,7 +242,7 @@ type NodeNotMarked struct {
 	Loss    NodeLoss
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x NodeNotMarked) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeNotMarked) String() string {
@@ -258,7 +258,7 @@ type NodeReadyMissed struct {
 	Trigger uint64
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x NodeReadyMissed) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeReadyMissed) String() string {
@@ -271,7 +271,7 @@ type NodeRebooted struct {
 	Node string
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x NodeRebooted) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeRebooted) String() string {
@@ -284,7 +284,7 @@ type KubeletUpgraded struct {
 	Node string
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x KubeletUpgraded) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x KubeletUpgraded) String() string {
@@ -300,7 +300,7 @@ type NodeRemoved struct {
 	Earliest time.Time
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x NodeRemoved) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeRemoved) String() string { return fmt.Sprintf("node %s: removed", x.Node) }
@@ -328,7 +328,7 @@ type NodeReturned struct {
 	Machine Machine
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x NodeReturned) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeReturned) String() string {
@@ -359,7 +359,7 @@ type GracePeriodKnown struct {
 	Nodes int
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns no fields, because the transition affects no single object.
 func (GracePeriodKnown) Fields() Fields { return Fields{} }
 
 func (x GracePeriodKnown) String() string {

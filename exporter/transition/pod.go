@@ -16,7 +16,7 @@ type Pod struct {
 	Owner string
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (p Pod) Fields() Fields { return Fields{Namespace: p.Namespace, Pod: p.Name, Node: p.Node} }
 
 // PodReadyChanged means that the pod's Ready condition changed.
@@ -29,7 +29,7 @@ type PodReadyChanged struct {
 	Trigger uint64
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x PodReadyChanged) Fields() Fields {
 	fields := x.Pod.Fields()
 	fields.Cause = x.Cause

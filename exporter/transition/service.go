@@ -10,7 +10,7 @@ import (
 // Service identifies a Service.
 type Service struct{ Namespace, Name string }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (s Service) Fields() Fields { return Fields{Namespace: s.Namespace, Service: s.Name} }
 
 func (s Service) String() string { return "service " + s.Namespace + "/" + s.Name }
@@ -23,7 +23,7 @@ type OutageStarted struct {
 	Trigger uint64
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x OutageStarted) Fields() Fields {
 	fields := x.Service.Fields()
 	fields.Cause = x.Cause
@@ -45,7 +45,7 @@ type OutageEnded struct {
 	Complete bool
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns the names of the affected objects, for structured log lines.
 func (x OutageEnded) Fields() Fields {
 	fields := x.Service.Fields()
 	fields.Cause = x.Cause

@@ -19,7 +19,7 @@ type Transition interface {
 	// Found returns the time at which the tracker found the change, by kubeflap's clock. It is later than When if the
 	// tracker had to wait for evidence of the cause.
 	Found() time.Time
-	// Fields returns the names for a structured log line.
+	// Fields returns the names of the affected objects, for structured log lines.
 	Fields() Fields
 	// String describes the change in one line, without its time.
 	String() string

@@ -16,7 +16,7 @@ type WatchBroke struct {
 	Since time.Time
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns no fields, because the transition affects no single object.
 func (WatchBroke) Fields() Fields { return Fields{} }
 
 func (x WatchBroke) String() string {
@@ -31,7 +31,7 @@ type WatchWorks struct {
 	Blind time.Duration
 }
 
-// Fields returns the names for a structured log line.
+// Fields returns no fields, because the transition affects no single object.
 func (WatchWorks) Fields() Fields { return Fields{} }
 
 func (x WatchWorks) String() string {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// aroundBegin is the maximum time between the stop of an API server and node silences with the same cause. Both API
-	// servers and kubelets renew their Leases every 10 s.
+	// aroundBegin is the maximum time between the start of a node's silence and an API server's last Lease renewal, if
+	// both have the same cause. API servers and kubelets renew their Leases every 10 s.
 	aroundBegin = 15 * time.Second
 	// maxStops limits the length of each list: stops, leader changes and reads.
 	maxStops = 100
@@ -28,7 +28,7 @@ type ControlPlane struct {
 	reads   []transition.LeasesRead
 }
 
-// stop is a period in which a Lease was not renewed. back is zero if the period is ongoing.
+// stop is a period in which a Lease was not renewed. The field back is zero if the period is ongoing.
 type stop struct {
 	name, host  string
 	since, back time.Time
@@ -81,7 +81,7 @@ func (f *NodeLoss) began() time.Time {
 	return from
 }
 
-// span returns the start of the first silence and the end of the last one, or Now if a silence is ongoing.
+// span returns the start of the first silence and the end of the last silence. If a silence is ongoing, the end is Now.
 func (f *NodeLoss) span() (from, to time.Time) {
 	for i, s := range f.Silences {
 		if i == 0 || s.Began.Before(from) {
@@ -141,8 +141,8 @@ const (
 	serverPrefix = "apiserver-"
 )
 
-// stopped returns the API servers that stopped renewing their Leases within aroundBegin before or after from. at is the
-// time of the first such stop.
+// stopped returns the API servers that stopped renewing their Leases within aroundBegin before or after the time from.
+// The result at is the time at which the first of them stopped.
 func (c *ControlPlane) stopped(from time.Time) (names []string, at time.Time) {
 	for _, s := range c.stops {
 		if strings.HasPrefix(s.name, serverPrefix) && s.since.Sub(from).Abs() <= aroundBegin {
@@ -159,8 +159,8 @@ func (c *ControlPlane) stopped(from time.Time) (names []string, at time.Time) {
 	return names, at
 }
 
-// allStopped reports whether all API servers stopped renewing their Leases within aroundBegin before or after from. In
-// that case, etcd may be at fault, because all API servers use it.
+// allStopped reports whether all API servers stopped renewing their Leases within aroundBegin before or after the time
+// from. In that case, etcd may be at fault, because all API servers use it.
 func (c *ControlPlane) allStopped(from time.Time) bool {
 	names, _ := c.stopped(from)
 	return len(names) > 0 && len(names) >= c.AsOf.APIServers
@@ -193,7 +193,7 @@ func (f *NodeLoss) pathText() string {
 	return text + f.ControlPlane.readText(f.span())
 }
 
-// readFailed reports whether a direct read of Leases failed between from and to.
+// readFailed reports whether a direct read of Leases failed between the times from and to.
 func (c *ControlPlane) readFailed(from, to time.Time) bool {
 	return slices.ContainsFunc(c.reads, func(x transition.LeasesRead) bool {
 		return !x.Time.Before(from) && !x.Time.After(to) && (!x.Answered || x.Reason != "")

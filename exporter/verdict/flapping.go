@@ -21,8 +21,9 @@ func (f *NodeLoss) flapAlone(group []*Silence) Answer {
 	return No
 }
 
-// byThemselves returns how often per hour chance is expected to make the group's nodes fall silent within one interval.
-// It considers each node's single silences in the last hour. It returns 0 if one of the nodes had no single silence.
+// byThemselves returns the expected number of times per hour that the group's nodes fall silent within one interval by
+// chance. It considers each node's single silences in the last hour. It returns 0 if one of the nodes had no single
+// silence.
 func (f *NodeLoss) byThemselves(group []*Silence) float64 {
 	counts, expected := f.byItself(), 1.0
 	for i, s := range group {
@@ -56,7 +57,8 @@ func (f *NodeLoss) byItself() map[string]float64 {
 	return f.single.counts
 }
 
-// single caches the numbers of single silences. of is the length of the list from which counts was computed.
+// single caches the numbers of single silences. The field of is the length of the list from which the field counts was
+// computed.
 type single struct {
 	of     int
 	counts map[string]float64

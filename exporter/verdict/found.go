@@ -20,8 +20,8 @@ func (x *Found) isDoubtful() bool { return x.Perhaps != "" || x.InDoubt }
 // inLastHour reports whether a silence began in the last hour.
 func (f *NodeLoss) inLastHour(s *Silence) bool { return s.Began.After(f.Now.Add(-time.Hour)) }
 
-// perhaps explains why all departures may have been announced. The text is empty if a departure was certainly not
-// announced, or if all departures certainly were.
+// perhaps returns a text that explains why each departure may have been announced. The text is empty if a departure was
+// certainly not announced, or if all departures certainly were.
 func (f *NodeLoss) perhaps() string {
 	n := f.each(func(s *Silence) bool { return s.Found.Perhaps != "" || s.Announced != "" })
 	if n == 0 || n < len(f.Silences) {
@@ -45,8 +45,8 @@ func (f *NodeLoss) othersSent(others int) string {
 	return text + " sent their heartbeats on time"
 }
 
-// maybeShared explains why a silence that began unseen may have a shared cause: other nodes may have been lost at the
-// same time and returned, or the nodes' own clocks may be wrong. The text is empty if neither applies.
+// maybeShared explains why a silence whose start kubeflap did not see may have a shared cause. Other nodes may have
+// been lost at the same time and returned, or the nodes' own clocks may be wrong. The text is empty if neither applies.
 func (f *NodeLoss) maybeShared() string {
 	for _, s := range f.Silences {
 		if other := f.backUnseen(s); other != "" {
@@ -74,9 +74,9 @@ func (f *NodeLoss) backUnseen(s *Silence) string {
 	return ""
 }
 
-// markedWith returns another node that turned Unknown together with the node of s, before kubeflap watched. The nodes'
-// own clocks show different last heartbeats, but the node controller checks all nodes every 5 s by a single clock.
-// markedWith returns an empty string if there is no such node.
+// markedWith returns another node that turned Unknown together with the node of the silence s, before kubeflap started
+// watching. By the nodes' own clocks, their last heartbeats were at different times. But the node controller checks all
+// nodes every 5 s by a single clock. markedWith returns an empty string if there is no such node.
 func (f *NodeLoss) markedWith(s *Silence) string {
 	if s.Found.Marked.IsZero() {
 		return ""

@@ -20,14 +20,15 @@ const (
 type History struct {
 	since    time.Time
 	silences []*Silence
-	// late maps each node whose last heartbeat is more than half the grace period old to the time of that heartbeat.
+	// late contains the nodes whose last heartbeat is older than half the grace period. It maps each node to the time
+	// of that heartbeat.
 	late map[string]time.Time
 	// Upgrades holds the recent upgrades of kubelets.
 	Upgrades upgrades.Upgrades
 }
 
-// Late records that a node's last heartbeat is more than half the grace period old. since is the time of that
-// heartbeat.
+// Late records that a node's last heartbeat is more than half the grace period old. The parameter since is the time of
+// that heartbeat.
 func (h *History) Late(node string, since time.Time) {
 	if h.late == nil {
 		h.late = map[string]time.Time{}
@@ -79,7 +80,7 @@ func (h *History) Remove(s *Silence) {
 	h.silences = slices.DeleteFunc(h.silences, func(x *Silence) bool { return x == s })
 }
 
-// Lasted returns the duration of a silence, up to now if it is ongoing.
+// Lasted returns the duration of the silence. An ongoing silence counts until the time now.
 func (s *Silence) Lasted(now time.Time) time.Duration {
 	switch {
 	case !s.Ended.IsZero():

@@ -8,7 +8,7 @@ type Judgement struct {
 	// reviewed is the verdict at the last review. asked is the verdict at the last query or review, whichever was
 	// later.
 	reviewed, asked Verdict
-	// into is the judgement of the incident that this one was merged into.
+	// into is the judgement of the incident into which this judgement's incident was merged.
 	into *Judgement
 }
 
@@ -22,7 +22,7 @@ func (j *Judgement) Revise(v Verdict) { j.reviewed, j.asked = v, v }
 // queries.
 func (j *Judgement) Ask(v Verdict) { j.asked = v }
 
-// Merge records that the incident was merged into another one.
+// Merge records that the incident was merged into another incident.
 func (j *Judgement) Merge(into *Judgement) { j.into = into }
 
 // Verdict returns the verdict at the last query or review, whichever was later.

@@ -31,8 +31,8 @@ func commonText(silent []*Silence, nodes int) string {
 	return ""
 }
 
-// commonLabel returns the rarest label that all silent nodes share, unless all other nodes share it, too. It returns
-// nil if there is none.
+// commonLabel returns the rarest of the labels that all silent nodes have and at least one other node lacks. It returns
+// nil if there is no such label.
 func commonLabel(silent []*Silence, nodes int) (best *transition.NodeLabel) {
 	for i := range silent[0].Labels {
 		l := &silent[0].Labels[i]
@@ -104,7 +104,7 @@ func (f *NodeLoss) othersText() (text string) {
 	return text
 }
 
-// withoutNodes removes the silences of the group's nodes from all. It modifies all.
+// withoutNodes removes the silences of the group's nodes from the slice all. It modifies this slice.
 func withoutNodes(all, group []*Silence) []*Silence {
 	names := newNames(len(group))
 	for _, s := range group {

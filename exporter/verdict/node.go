@@ -69,8 +69,8 @@ func (s *Silence) isGone() bool {
 	return s.isDeleted() && s.Deleted.Sub(s.Began) <= goneWithin
 }
 
-// oneOfSeveral answers the hypothesis of oneNode for nodes that fell silent together with others. The text is empty if
-// the other nodes do not decide the answer.
+// oneOfSeveral tests oneNode's hypothesis for nodes that fell silent together with others. The returned text is empty
+// if the other nodes do not decide the answer.
 func (f *NodeLoss) oneOfSeveral() (Answer, string) {
 	if len(f.together()) < 2 {
 		if late := f.lateWith(); late != nil {

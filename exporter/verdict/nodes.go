@@ -13,15 +13,15 @@ import (
 // Silence is the loss of a node: heartbeats are missing, or the node controller set Ready to Unknown.
 type Silence struct {
 	Node string
-	// Began is the last heartbeat before the silence. Ended is the first heartbeat after it, or zero if the silence is
-	// ongoing. Both are measured by kubeflap's clock.
+	// Began is the time of the last heartbeat before the silence. Ended is the time of the first heartbeat after the
+	// silence, or zero if the silence is ongoing. Both are measured by kubeflap's clock.
 	Began, Ended time.Time
 	// Announced describes the node's departure announcement. It is empty if there was none before the first missing
 	// heartbeat was due. AnnouncedAfter reports whether the announcement came after Began.
 	Announced      string
 	AnnouncedAfter bool
-	// Rebooted reports whether the node reported a new bootID after Began. Upgraded reports whether it reported
-	// another kubeletVersion.
+	// Rebooted reports whether the node reported a new bootID after Began. Upgraded reports whether the node reported a
+	// different kubeletVersion.
 	Rebooted, Upgraded bool
 	// Deleted is the earliest possible time of the Node's deletion. It is zero if the Node was not deleted.
 	Deleted time.Time
@@ -63,7 +63,8 @@ type Silence struct {
 	Found Found
 }
 
-// Found holds facts from the first lists about a silence. The zero value means that kubeflap saw the silence begin.
+// Found holds the facts that kubeflap's first lists contain about a silence. The zero value means that kubeflap saw the
+// silence begin.
 type Found struct {
 	// Is reports whether the silence began before kubeflap started watching.
 	Is bool
@@ -204,7 +205,7 @@ func (f *NodeLoss) unseen() int { return f.each(func(s *Silence) bool { return s
 
 const unseenText = "kubeflap sees no Leases, only status reports that may be 5 min apart, so it is unknown what happened in between"
 
-// each returns the number of silences that match.
+// each returns the number of silences for which the function match returns true.
 func (f *NodeLoss) each(match func(*Silence) bool) int {
 	n := 0
 	for _, s := range f.Silences {

@@ -47,7 +47,7 @@ func (f *NodeLoss) sharedAnswer() Answer {
 	return f.shared.holds
 }
 
-// says returns a function that always returns text.
+// says returns a function that always returns the given text.
 func says(text string) func() string { return func() string { return text } }
 
 func (f *NodeLoss) weighShared() (Answer, func() string) {

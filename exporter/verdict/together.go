@@ -48,7 +48,7 @@ type near struct {
 	group    []*Silence
 }
 
-// grouping returns the silences that can belong to a group: disturbed ones whose start kubeflap saw.
+// grouping returns the silences that can belong to a group: disturbed silences whose start kubeflap saw.
 func (f *NodeLoss) grouping(all []*Silence) []*Silence {
 	some := make([]*Silence, 0, len(all))
 	for _, s := range all {
@@ -59,8 +59,8 @@ func (f *NodeLoss) grouping(all []*Silence) []*Silence {
 	return some
 }
 
-// beganBetween returns the index range of the silences that began between first and last. The slice must be sorted by
-// start.
+// beganBetween returns the index range of the silences that began between the times first and last. The slice must be
+// sorted by start.
 func beganBetween(sorted []*Silence, first, last time.Time) (from, to int) {
 	began := func(x *Silence, t time.Time) int { return x.Began.Compare(t) }
 	from, _ = slices.BinarySearchFunc(sorted, first, began)
@@ -104,7 +104,7 @@ func (f *NodeLoss) alone() (alone []*Silence) {
 	return alone
 }
 
-// aloneOf appends the single silences in rest to alone.
+// aloneOf appends the single silences in the slice rest to the slice alone.
 func (f *NodeLoss) aloneOf(alone, rest []*Silence) []*Silence {
 	for {
 		group := largest(rest, f.Interval)
@@ -125,7 +125,8 @@ func (f *NodeLoss) aloneOf(alone, rest []*Silence) []*Silence {
 }
 
 // disturbed reports whether something delayed heartbeats: the silence is proven, and longer than an undisturbed
-// interval. A shorter silence only exceeds a short grace period. Kubelet upgrades and clock steps do not count.
+// interval. A shorter silence is normal, even if it exceeds a short grace period. Kubelet upgrades and clock steps do
+// not count.
 func (f *NodeLoss) disturbed(s *Silence) bool {
 	return !s.Unseen && !s.Blind && !s.Found.isDoubtful() && !s.Upgraded && s.ClockBack == 0 && f.lasted(s) > f.Interval
 }

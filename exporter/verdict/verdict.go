@@ -1,5 +1,5 @@
 // Package verdict decides which component needs to be fixed. It weighs hypotheses against the facts about an incident,
-// and reports which ones it excluded and why.
+// and reports which hypotheses it excluded and why.
 //
 // The decision depends on neither a clock nor any state, so the same facts always produce the same decision.
 package verdict
@@ -20,8 +20,8 @@ const (
 	// SharedPath means that several nodes share the fault, which lies on the path to the API: etcd, an API server, a
 	// zone or a network.
 	SharedPath
-	// ControllerManager means that the kube-controller-manager is slow, its watch is stale, or it leaves silent nodes
-	// Ready.
+	// ControllerManager means that the kube-controller-manager is slow, its watch is stale, or it keeps silent nodes
+	// Ready instead of setting them to Unknown.
 	ControllerManager
 	// GracePeriod means that the node monitor grace period is not longer than an undisturbed heartbeat interval.
 	GracePeriod
@@ -78,12 +78,12 @@ func All() []Verdict {
 	return all
 }
 
-// Answer is the answer to a hypothesis.
+// Answer states whether a hypothesis holds.
 type Answer uint8
 
 // The answers.
 const (
-	// Unknown means that the facts do not decide the hypothesis.
+	// Unknown means that the facts do not show whether the hypothesis holds.
 	Unknown Answer = iota
 	No
 	Yes

@@ -32,7 +32,7 @@ type health struct {
 	// reminders is shared by all resources.
 	reminders *reminders
 	// refusedSince is the start of the current series of denied requests. It is zero if the last request was not
-	// denied. After withdrawnAfter, withdraw stops the reflector.
+	// denied. When the series has lasted for withdrawnAfter, the function withdraw stops the reflector.
 	refusedSince time.Time
 	withdraw     context.CancelFunc
 }
@@ -153,8 +153,8 @@ func (h *health) trust(ctx context.Context) {
 	h.up(ctx)
 }
 
-// synced is called after a list. Consumers of the events treat a complete list as a sign that the watch works. If the
-// watch is suspect, synced emits another Down event to correct this.
+// synced is called after a list. The receivers of the events treat a complete list as a sign that the watch works. If
+// the watch is suspect, synced emits another Down event to correct this.
 func (h *health) synced() {
 	h.listed = time.Now()
 	if !h.isSuspect() {

@@ -38,8 +38,8 @@ func (f *follower) list(ctx context.Context, options metav1.ListOptions) (runtim
 	return page, nil
 }
 
-// List passes all objects of a resource to each, page by page, and returns the list's resourceVersion. It does not
-// affect the resource's watch. It is safe for concurrent use.
+// List calls the function each for every object of a resource, page by page, and returns the list's resourceVersion. It
+// does not affect the resource's watch. It is safe for concurrent use.
 func (w *Watcher) List(ctx context.Context, kind event.Kind, each func(event.Object)) (version string, err error) {
 	at := slices.IndexFunc(w.resources, func(r apiclient.Resource) bool { return r.Kind == kind })
 	if at < 0 {
@@ -65,7 +65,7 @@ func (w *Watcher) List(ctx context.Context, kind event.Kind, each func(event.Obj
 }
 
 // passPage passes on the objects of a page and empties the page. When the context is canceled, the reflector does not
-// wait for its list goroutine (cache.Reflector, list), so run waits until passing is empty.
+// wait for its list goroutine (cache.Reflector, list), so the method run waits until the channel passing is empty.
 func (f *follower) passPage(ctx context.Context, page *apiclient.Page, first bool) {
 	f.passing <- struct{}{}
 	defer func() { <-f.passing }()

@@ -243,9 +243,9 @@ func (f *follower) probeEnded(ctx context.Context, s *stream) {
 	}
 }
 
-// requestProgress waits for delay, and then makes the server's watch cache request progress from etcd. To do so, it
-// requests a list that must be current (apiserver, watchCache.waitAndListConsistent, since v1.31). The list itself is
-// not used.
+// requestProgress waits for the given delay, and then makes the server's watch cache request progress from etcd. To do
+// so, requestProgress sends a request for a list that must be current (apiserver, watchCache.waitAndListConsistent,
+// since v1.31). The list itself is not used.
 func (f *follower) requestProgress(ctx context.Context, delay time.Duration) {
 	if sleep(ctx, delay) != nil {
 		return

@@ -53,7 +53,7 @@ func (f *follower) runReflector(ctx context.Context) {
 	)
 	reflector.WatchListPageSize = pageSize
 	reflector.MaxInternalErrorRetryDuration = retryInternal
-	// This is Reflector.RunWithContext without the log line for each error, which only informers can disable.
+	// This loop replaces Reflector.RunWithContext, which logs each error. Only informers can disable these log lines.
 	delay := retries().DelayWithReset(clock, 2*time.Minute)
 	_ = delay.Until(klog.NewContext(ctx, logger), true, true, func(ctx context.Context) (bool, error) {
 		if err := reflector.ListAndWatchWithContext(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errRelist) {

@@ -16,12 +16,12 @@ const (
 	// minute (apiserver, cacher.defaultBookmarkFrequency), because a reflector always requests bookmarks. The server's
 	// bookmark buckets and timers delay a bookmark by up to 3 s. The remaining time allows for a slow server.
 	//
-	// A working server omits bookmarks in one case: it has no newer version than the start of the watch
-	// (cacheWatcher.process). The newest version in a resource's watch cache advances with events of the resource
-	// and with progress notifications from etcd. Progress notifications arrive every 5 s if kubeadm configured
-	// etcd, otherwise every 10 minutes, or when the watch cache requests one. The cache requests one before it
-	// serves a list that must be current. So a watch without a bookmark requests such a list after quietTicks,
-	// before the first minute ends. After the first bookmark, bookmarks arrive every minute.
+	// A working server omits bookmarks in one case: it has no newer version than the version at which the watch started
+	// (cacheWatcher.process). The newest version in a resource's watch cache advances with events of the resource and
+	// with progress notifications from etcd. Progress notifications arrive every 5 s if kubeadm configured etcd,
+	// otherwise every 10 minutes. A notification also arrives when the watch cache requests it, which the cache does
+	// before it serves a list that must be current. So a watch without a bookmark requests such a list after
+	// quietTicks, before the first minute ends. After the first bookmark, bookmarks arrive every minute.
 	maxSilence = 90 * time.Second
 	// silenceTicks is the number of ticks in maxSilence. quietTicks is the number of ticks without an event after which
 	// onQuiet is called.
@@ -45,8 +45,8 @@ type stream struct {
 	// behind is full if the watch must end because it lags.
 	behind chan struct{}
 
-	// onEnd is called once after the last event. onQuiet is called if nothing arrives for quietTicks, and the server
-	// has not sent a bookmark yet.
+	// onEnd is called once after the last event. onQuiet is called after quietTicks ticks without an event, if the
+	// server has not sent a bookmark yet.
 	onEnd   func(error)
 	onQuiet func()
 	// onListed receives the objects of a large streamed list. It is nil after the list. changes holds the events that
@@ -65,7 +65,7 @@ type stream struct {
 	// probe is set if this watch only tests a suspect connection. If the watch starts with a list, it ends soon after
 	// the list, and a short probe follows.
 	probe bool
-	// listFirst is set if the watch starts with a list, and listComplete when that list is complete.
+	// listFirst is set if the watch starts with a list. listComplete is set when that list is complete.
 	listFirst, listComplete bool
 	// bookmarked is set if the server sends bookmarks. delivered is set if an event or a bookmark arrived after the
 	// list.
@@ -195,9 +195,9 @@ func (s *stream) isSilent() bool {
 	return s.quiet >= silenceTicks
 }
 
-// keep withholds an event of a large list from the reflector, which would store the whole list (cache.Reflector,
-// watchList). It passes an object on immediately, and a change when the list is complete. It reports whether it
-// withheld the event.
+// keep withholds the events of a large list from the reflector, which would store the whole list (cache.Reflector,
+// watchList). It passes on each object of the list immediately, and collects the changes until the list is complete. It
+// reports whether it withheld the event e.
 func (s *stream) keep(e watch.Event) bool {
 	switch e.Type {
 	case watch.Added:

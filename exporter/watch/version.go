@@ -22,7 +22,7 @@ type serverVersion struct {
 	readAt time.Time
 }
 
-// recovered is called when a watch works again. after is the length of the downtime.
+// recovered is called when a watch works again. The parameter after is the length of the downtime.
 func (s *serverVersion) recovered(after time.Duration) {
 	if after < minOutage {
 		return

@@ -28,14 +28,14 @@ type address struct {
 	id      event.UID
 	node    string
 	pod     *pod
-	// apart is set if a mark of the address's node does not change the address.
+	// apart is set if the address does not change when its node is marked.
 	apart bool
 	// ready is the recorded state. held is set if the address is unready only because its node was marked.
 	ready, held bool
-	// left is set if the address was held when it left the Service's slices. kept is set if it left because its pod was
-	// evicted. Without the eviction, it would still exist.
+	// left is set if the address was held when it left the Service's slices. kept is set if the address left the slices
+	// because its pod was evicted. Without the eviction, the address would still exist.
 	left, kept bool
-	// standsFor is the kept address whose place this one took, or nil.
+	// standsFor is the kept address that this address replaced, or nil.
 	standsFor *address
 	// last is the index of the address's last change, plus one.
 	last int
@@ -155,8 +155,8 @@ func (s *Study) withoutReady() (n int) {
 // different watches have no common order.
 const slow = 5 * time.Second
 
-// hold records that the node controller marked the address's pod as not ready. If the address was lost just before,
-// this is the reason for the loss.
+// hold records that the node controller marked the address's pod as not ready. If the address was lost just before, the
+// mark is the reason for the loss.
 func (s *Study) hold(a *address, t time.Time) {
 	if a.apart || a.ready || a.held || a.last == 0 || a.service.addresses[a.id] != a {
 		return
@@ -168,8 +168,8 @@ func (s *Study) hold(a *address, t time.Time) {
 	a.held, last.base = true, true
 }
 
-// keep records that a pod was evicted. The eviction is the reason why its held addresses leave the Services, before or after
-// this event.
+// keep records that a pod was evicted. If held addresses of the pod left their Services shortly before, the eviction is
+// the reason.
 func (s *Study) keep(p *pod, t time.Time) {
 	for _, a := range p.addresses {
 		if !a.left || a.kept {
@@ -182,14 +182,14 @@ func (s *Study) keep(p *pod, t time.Time) {
 	}
 }
 
-// keep keeps a removed address as held.
+// keep records that the eviction of the pod removed the address. The address stays held.
 func (a *address) keep() {
 	a.held, a.kept = true, true
 	a.service.kept = append(a.service.kept, a)
 }
 
-// linkKept finds the addresses that took the places of kept ones, and ends a kept address when the last one of these is
-// gone.
+// linkKept finds the addresses that replaced kept addresses. A kept address ends when the last replacement of its pod
+// is gone.
 func (s *Study) linkKept() {
 	for _, p := range s.allPods {
 		for _, a := range p.addresses {
@@ -213,7 +213,8 @@ func (p *pod) keptIn(x *service) *address {
 	return nil
 }
 
-// root returns the address whose place an address took.
+// root returns the original address that this address replaced, directly or through other addresses. If this address
+// replaced no other address, root returns the address itself.
 func (a *address) root() *address {
 	for a.standsFor != nil {
 		a = a.standsFor

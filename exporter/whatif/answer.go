@@ -138,7 +138,7 @@ func (s *Study) row(x Settings) answer.Row {
 	return row
 }
 
-// withoutFailed returns the counts low and high without the marks of failed nodes.
+// withoutFailed returns the counts low and high, computed without the marks of failed nodes.
 func (s *Study) withoutFailed(marks []mark, evicted evictions, low, high counts) (without, with counts) {
 	failed := func(m mark) bool { return m.silence.failed }
 	if !slices.ContainsFunc(marks, failed) {
@@ -154,7 +154,7 @@ func (s *Study) withoutFailed(marks []mark, evicted evictions, low, high counts)
 // between returns the range between two counts in any order.
 func between[T int | uint64](a, b T) answer.Range { return answer.Between(float64(a), float64(b)) }
 
-// record replaces predictions for the recorded settings with what happened.
+// record replaces predictions for the recorded settings with the recorded results.
 func (s *Study) record(row *answer.Row, x Settings) {
 	c, window := s.sweep(nil, nil, false, true), slices.Index(windows(), x.Window)
 	row.AddressesLost, row.Outages, row.OutageSeconds = between(c.losses, c.losses), between(c.outages, c.outages), answer.Between(seconds(c.outage), seconds(c.outage))

@@ -11,7 +11,8 @@ import (
 // evictionDelay is the longest usual time that the controllers need to set the taint and evict a pod.
 const evictionDelay = 2 * time.Second
 
-// certainly holds the intervals in which a condition is certain (yes), and those in which it is possible (maybe).
+// certainly consists of the intervals in which a condition is certain (yes), and the intervals in which the condition
+// is possible (maybe).
 type certainly struct{ yes, maybe []interval }
 
 // eviction is the eviction of a pod from a marked node. replaced is the time at which another pod is ready in its place,
@@ -24,10 +25,10 @@ type eviction struct {
 
 // evictions are the predicted evictions of pods by the taint eviction controller.
 type evictions struct {
-	// needless counts those whose node came back.
+	// needless counts the evictions from nodes that came back.
 	all, needless answer.Range
-	// best holds the evictions with which addresses are back as soon as possible, and worst those with which they are
-	// back as late as possible.
+	// best holds the evictions of the case in which addresses return as early as possible. worst holds the evictions of
+	// the case in which addresses return as late as possible.
 	best, worst []eviction
 }
 
@@ -57,7 +58,8 @@ func (s *Study) evict(x Settings, marks []mark) (all evictions) {
 	return all
 }
 
-// tainted returns the marks that may happen, in the order of time, with the times of the nodes' taints.
+// tainted returns the taints that may result from the marks, sorted by the times of the marks. It also computes when
+// the controller sets each taint.
 func (s *Study) tainted(x Settings, marks []mark, byNode map[string][]*pod) (all []*taint) {
 	marked := slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return !m.in(true) })
 	slices.SortStableFunc(marked, func(a, b mark) int { return a.at.Compare(b.at) })
@@ -81,8 +83,9 @@ func (s *Study) tainted(x Settings, marks []mark, byNode map[string][]*pod) (all
 	return all
 }
 
-// count counts the evictions from a node. If the order of nodes is open, the pods that make up the lower limit may be others
-// than those that make up the upper limit. A replacement of an evicted pod only exists if the pod is evicted.
+// count counts the evictions from a node. If the order in which nodes are tainted is unknown, different pods may
+// contribute to the lower and the upper limit. The replacement of a pod can be evicted only if the pod itself was
+// evicted.
 func (all *evictions) count(x Settings, t *taint, pods []*pod, evicted map[*pod]answer.Range) {
 	for _, p := range pods {
 		if evicted[p] != (answer.Range{}) {
@@ -100,8 +103,8 @@ func (all *evictions) count(x Settings, t *taint, pods []*pod, evicted map[*pod]
 	}
 }
 
-// may reports whether the taint may evict a pod if the controller sets it at the given time. The controller removes the taint
-// at most one monitor period after the node's return.
+// may reports whether the taint may evict the pod p if the controller sets the taint at the time tainted. The
+// controller removes the taint at most one monitor period after the node's return.
 func (t *taint) may(x Settings, p *pod, tainted time.Time) bool {
 	m := t.mark
 	tolerates, tolerated := tolerationOf(x, p)
@@ -118,7 +121,7 @@ func (t *taint) may(x Settings, p *pod, tainted time.Time) bool {
 	return !returned.Add(t.period).Before(at)
 }
 
-// must reports whether the taint certainly evicts a pod if the controller sets it at the given time.
+// must reports whether the taint certainly evicts the pod p if the controller sets the taint at the time tainted.
 func (t *taint) must(x Settings, p *pod, tainted time.Time) bool {
 	tolerates, _ := tolerationOf(x, p)
 	at := tainted.Add(tolerates + evictionDelay)
@@ -126,7 +129,8 @@ func (t *taint) must(x Settings, p *pod, tainted time.Time) bool {
 	return t.may(x, p, tainted) && t.mark.outcome == answer.Yes && returned.After(at) && !t.isIdle(t.idle.maybe, at)
 }
 
-// returns returns the limits of the time at which the node is Ready again, or the end of the recording.
+// returns returns the earliest and the latest time at which the node is Ready again. If the node does not return, both
+// times are the end of the recording.
 func (t *taint) returns() (from, by time.Time) {
 	if t.mark.readyBy.IsZero() {
 		return t.end, t.end
@@ -134,13 +138,14 @@ func (t *taint) returns() (from, by time.Time) {
 	return t.mark.readyFrom, t.mark.readyBy
 }
 
-// isIdle reports whether one of the intervals overlaps the time from the mark until the eviction.
+// isIdle reports whether one of the intervals overlaps the period from the mark to the time until, at which the pod is
+// evicted.
 func (t *taint) isIdle(all []interval, until time.Time) bool {
 	return slices.ContainsFunc(all, func(f interval) bool { return !f.to.Before(t.mark.at) && f.from.Before(until) })
 }
 
-// best returns the eviction with which a pod's addresses are back as soon as possible: another pod is ready at once. Only
-// the pods of a StatefulSet wait until the kubelet has ended the evicted pod (statefulset, updateStatefulSet).
+// best returns the eviction for the best case: the replacement of the pod is ready at once. The replacement of a
+// StatefulSet's pod must wait until the kubelet has ended the evicted pod (statefulset, updateStatefulSet).
 func (s *Study) best(x Settings, t *taint, p *pod) eviction {
 	tolerates, _ := tolerationOf(x, p)
 	at := t.mark.at.Add(t.first.Sub(t.mark.earliest) + tolerates)
@@ -154,8 +159,9 @@ func (s *Study) best(x Settings, t *taint, p *pod) eviction {
 	return e
 }
 
-// worst returns the eviction with which a pod's addresses are back as late as possible. Another pod takes as long as the
-// slowest one in the recording. If the recording shows none, it is ready when the node is back.
+// worst returns the eviction for the worst case: the replacement of the pod takes the longest time that any replacement
+// took in the recording. If the recording contains no replacement, the pod's replacement is ready when the node is
+// back.
 func (s *Study) worst(x Settings, t *taint, p *pod) eviction {
 	tolerates, _ := tolerationOf(x, p)
 	at := t.mark.at.Add(max(t.last.Sub(t.mark.latest), 0) + tolerates + evictionDelay)
@@ -173,7 +179,8 @@ func (s *Study) worst(x Settings, t *taint, p *pod) eviction {
 	return e
 }
 
-// afterReturn returns the time at which the node and its pods are back, at the earliest at, or zero.
+// afterReturn returns the time at which the node and its pods are back, or the time at if that is later. It returns
+// zero if the node does not return.
 func (t *taint) afterReturn(at time.Time) time.Time {
 	if t.mark.back.IsZero() {
 		return time.Time{}

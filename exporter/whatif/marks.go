@@ -19,8 +19,8 @@ type mark struct {
 	readyFrom, readyBy   time.Time
 }
 
-// in reports whether the mark counts. If unsure is true, marks with the outcome TooClose or Untold count, too. An Untold
-// mark never counts if the node was already Unknown.
+// in determines whether the mark counts. If the parameter unsure is true, marks with the outcome TooClose or Untold
+// count, too. An Untold mark never counts if the node was already Unknown.
 func (m mark) in(unsure bool) bool {
 	return m.outcome == answer.Yes || unsure && (m.outcome == answer.TooClose || m.outcome == answer.Untold && !m.silence.wasUnknown)
 }
@@ -55,8 +55,8 @@ func (s *Study) predict(x Settings) []mark {
 	return all
 }
 
-// bound uses the recorded outcome for other settings. With the same monitor period, a shorter grace period marks every
-// node that the recorded one marked, and a longer grace period marks no other node.
+// bound uses the recorded outcome for other settings with the same monitor period. With a shorter grace period, the
+// controller marks every node that it marked in the recording. With a longer grace period, it marks no additional node.
 func (m *mark) bound(x, recorded Settings) {
 	silent := m.silence
 	if x.MonitorPeriod != recorded.MonitorPeriod || silent.wasUnknown || silent.unsure {
@@ -79,7 +79,7 @@ func tooEarly(certain bool) string {
 	return "the recorded controller was faster than the assumed grace period allows"
 }
 
-// predictOne predicts one silence. If no node renews its Lease, the controller may be unable to write.
+// predictOne predicts the outcome of one silence. If no node renews its Lease, the controller may be unable to write.
 func (s *Study) predictOne(silent *silence, x, recorded Settings) mark {
 	m := silent.predict(x)
 	if silent.survives(recorded, x) {
@@ -92,8 +92,8 @@ func (s *Study) predictOne(silent *silence, x, recorded Settings) mark {
 	return m
 }
 
-// doubt checks whether the controller worked when it would have acted. If not, the node is only certain to be marked if
-// it stays silent for another grace period, because the controller may have been restarted.
+// doubt checks whether the controller worked at the time at which it would have marked the node. If not, the mark is
+// only certain if the node stays silent for another grace period, because the controller may have been restarted.
 func (s *Study) doubt(m *mark, x Settings) {
 	stopped := slices.Concat(s.quiet, s.dark)
 	until := m.latest
@@ -180,7 +180,7 @@ func (x *silence) returned(usual time.Duration) time.Time {
 }
 
 // usualReturn returns the median time from the end of a silence until the node and its pods are Ready. If the recording
-// shows no such return, it is half of the kubelet's status interval (10 s).
+// shows no such return, usualReturn returns half of the kubelet's status interval (10 s).
 func (s *Study) usualReturn() time.Duration {
 	var all []time.Duration
 	for _, x := range s.silences {
@@ -199,10 +199,10 @@ func (s *Study) usualReturn() time.Duration {
 // jitter, and the time of the update itself.
 const statusInterval = 10500 * time.Millisecond
 
-// nodeReturned returns the limits of the time at which the node is Ready again after a mark, or zero if the recording
-// ends first. A kubelet that was paused corrects its status at once or one interval later: its first update compares
-// the status with its cache, which may not show the mark yet (kubelet, tryUpdateNodeStatus). So the recorded time is
-// only valid for the recorded settings.
+// nodeReturned returns the earliest and the latest time at which the node is Ready again after a mark. Both times are
+// zero if the recording ends first. A kubelet that was paused corrects the node's status at once or one interval later.
+// Its first update compares the status with the kubelet's cache, which may not show the mark yet (kubelet,
+// tryUpdateNodeStatus). So the recorded time is only valid for the recorded settings.
 func (x *silence) nodeReturned(isRecorded bool) (from, by time.Time) {
 	switch {
 	case x.end == endOpen:

@@ -10,17 +10,18 @@ import (
 type node struct {
 	name, zone string
 	exists     bool
-	// last is the last heartbeat that the node controller counts. known reports whether the recording contains it.
+	// last is the time of the last heartbeat that the node controller counts. known reports whether the recording
+	// contains it.
 	last  time.Time
 	known bool
-	// saved is the renewTime that the node controller holds, shown is the newest one in the API, and reported is
+	// saved is the renewTime that the node controller has saved. shown is the newest renewTime in the API. reported is
 	// lastHeartbeatTime.
 	saved, shown, reported time.Time
 	ready                  event.Status
 	bootID                 string
 	listed                 bool
-	// open is the current silence, if it is already long enough to be kept. closed is the last silence, and marked is
-	// the last one in which the node was set to Unknown.
+	// open is the current silence, if it is already long enough to be kept. closed is the last silence that ended.
+	// marked is the last silence in which the controller set the node to Unknown.
 	open, closed, marked *silence
 }
 
@@ -30,7 +31,7 @@ type end uint8
 const (
 	endHeartbeat end = iota
 	endDeleted
-	// endOpen means that the recording ended first.
+	// endOpen means that the recording ended during the silence.
 	endOpen
 )
 
@@ -47,7 +48,7 @@ type silence struct {
 	// not change its pods (monitorNodeHealth).
 	notReady bool
 	// marked is the time at which the recorded controller set the node to Unknown, or zero. back is the time at which
-	// the node was Ready again, and podsBack the time at which the last of its pods was.
+	// the node was Ready again. podsBack is the time at which the last of the node's pods was Ready again.
 	marked, back, podsBack time.Time
 	// failed is set if the node really failed.
 	failed bool
@@ -73,7 +74,7 @@ func (s *Study) named(name string) *node {
 func (s *Study) first(e event.Event) bool { return e.Type == event.Listed && !s.synced[e.Kind] }
 
 // applyLease updates a node from its Lease. The node controller counts a renewal only if its renewTime is later than
-// the saved one.
+// the saved renewTime.
 func (s *Study) applyLease(e event.Event, l *event.Lease) {
 	n := s.named(l.Name)
 	if e.Type == event.Deleted {
@@ -91,7 +92,9 @@ func (s *Study) applyLease(e event.Event, l *event.Lease) {
 	}
 }
 
-// start sets the last heartbeat before the recording, if its age is at most an undisturbed interval.
+// start sets the node's last heartbeat before the recording. The parameter told is the heartbeat time that the first
+// list contains, and seen is the time of the list. If the heartbeat is at most one undisturbed interval old, start uses
+// the parameter told. Otherwise, the heartbeat is not known, and start uses the parameter seen.
 func (s *Study) start(n *node, seen, told time.Time) {
 	age := seen.Sub(told)
 	known := age >= 0 && age <= usualInterval
@@ -171,8 +174,8 @@ func (s *Study) beat(n *node, t time.Time) {
 	n.last, n.known = t, true
 }
 
-// endSilence keeps the interval since the last heartbeat if the node could be marked for this interval with any of the
-// settings.
+// endSilence ends the interval since the last heartbeat. It keeps the interval if the controller could mark the node in
+// this interval with any of the settings.
 func (n *node) endSilence(s *Study, t time.Time, how end) {
 	x := n.open
 	if x == nil {

@@ -14,7 +14,8 @@ const evictedByTaint = "DeletionByTaintManager"
 // pod is a pod, with the state that evictions and addresses depend on.
 type pod struct {
 	node string
-	// namespace and owner identify the controller that replaces the pod. owner is empty if nothing does.
+	// namespace and owner identify the controller that replaces the pod. owner is empty if no controller replaces the
+	// pod.
 	namespace, owner string
 	tolerates        *event.Toleration
 	from             time.Time
@@ -22,8 +23,8 @@ type pod struct {
 	// deleted the pod.
 	gone    time.Time
 	evicted bool
-	// isEvictedByMark is set if the pod was evicted because its node was set to Unknown in the recording. replacement is
-	// the pod that took its place, and replaces is the pod whose place this one took.
+	// isEvictedByMark is set if the pod was evicted because its node was set to Unknown in the recording. replacement
+	// is the pod that replaced this pod. replaces is the pod that this pod replaced.
 	isEvictedByMark       bool
 	replacement, replaces *pod
 	// readyAt is the first time at which the pod was Ready.
@@ -71,8 +72,8 @@ func (s *Study) applyPod(e event.Event, o *event.Pod) {
 // isStateful reports whether a StatefulSet owns the pod.
 func (p *pod) isStateful() bool { return strings.HasPrefix(p.owner, "StatefulSet/") }
 
-// left returns the time at which a pod is gone, or zero, if it is not evicted from the given time on. Then no other pod takes
-// its place, so it stays until the other one is gone.
+// left returns the time at which the pod would be gone without its eviction, or zero if the pod would stay. An evicted
+// pod would stay until its last replacement is gone. An eviction before the time from counts like any other deletion.
 func (p *pod) left(from time.Time) time.Time {
 	switch {
 	case p.replacement != nil:
@@ -83,8 +84,8 @@ func (p *pod) left(from time.Time) time.Time {
 	return p.gone
 }
 
-// findReplacements finds the pods that took the places of evicted ones: pods with the same owner, first seen after the
-// eviction.
+// findReplacements finds the replacements of evicted pods. A replacement has the same owner, and is first seen after
+// the eviction.
 func (s *Study) findReplacements() {
 	var evicted []*pod
 	for _, p := range s.allPods {
@@ -115,7 +116,7 @@ func (s *Study) findReplacements() {
 	}
 }
 
-// markedAt returns the silence in which the recorded controller had set a node to Unknown at a time, or nil.
+// markedAt returns the silence that explains why the node was Unknown at the time t in the recording, or nil.
 func (s *Study) markedAt(node string, t time.Time) *silence {
 	for _, x := range s.silences {
 		if x.node == node && !x.wasUnknown && !x.marked.IsZero() && !x.marked.After(t) && (x.back.IsZero() || !x.back.Add(slow).Before(t)) {

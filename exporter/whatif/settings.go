@@ -9,8 +9,8 @@ import (
 // DefaultMonitorPeriod is the default of --node-monitor-period (kube-controller-manager).
 const DefaultMonitorPeriod = 5 * time.Second
 
-// MinMonitorPeriod is the shortest node monitor period that can be predicted. With a shorter one, the delays are
-// dominated by the duration of the controller's passes, which no recording shows.
+// MinMonitorPeriod is the shortest node monitor period that can be predicted. With a shorter period, the delays mainly
+// depend on the duration of the controller's passes. No recording shows this duration.
 const MinMonitorPeriod = 100 * time.Millisecond
 
 // DefaultToleration is the default of --default-unreachable-toleration-seconds (kube-apiserver).
@@ -31,9 +31,9 @@ type Settings struct {
 	Window time.Duration
 }
 
-// Usual returns the settings that a page or report compares, in ascending order. They contain grace periods from 20 to
-// 120 s, and the recorded one unless it is shorter than the usual heartbeat interval. If pods were evicted, they also
-// contain other tolerations.
+// Usual returns the settings that a page or report compares, in ascending order. The settings contain grace periods
+// from 20 to 120 s. They also contain the recorded grace period, unless it is shorter than the usual heartbeat
+// interval. If pods were evicted, the settings also contain other tolerations.
 func Usual(recorded Settings, evicted bool) (all []Settings) {
 	for _, grace := range UsualGracePeriods(recorded) {
 		x := Settings{GracePeriod: grace, MonitorPeriod: recorded.MonitorPeriod, Toleration: AsRecorded}
@@ -71,7 +71,7 @@ const (
 	usualInterval = 11 * time.Second
 	// alwaysKept is the length above which silences are kept for any settings.
 	alwaysKept = 14 * time.Second
-	// failedAfter is the silence after which a node counts as failed even if it returns.
+	// failedAfter is the length of a silence after which a node counts as failed even if it returns.
 	failedAfter = 5 * time.Minute
 )
 
@@ -84,8 +84,8 @@ func (x Settings) ticks() int64 {
 	return max(n, 1)
 }
 
-// delay returns the limits of the time from a heartbeat until the controller sets the node to Unknown. The controller
-// notices a heartbeat up to one monitor period late.
+// delay returns the shortest and the longest time from a heartbeat until the controller sets the node to Unknown. The
+// controller notices a heartbeat up to one monitor period late.
 func (x Settings) delay() (earliest, latest time.Duration) {
 	n := x.ticks()
 	earliest = time.Duration(n)*x.MonitorPeriod - jitter

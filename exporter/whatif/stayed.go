@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// kept is a period in which a node was certainly Ready. to is zero while the period lasts.
+// kept is a period in which a node was certainly Ready. The field to is zero while the period lasts.
 type kept struct {
 	interval
 	// changed is lastTransitionTime.
@@ -61,7 +61,8 @@ func (s *Study) stayedReady(x *silence) bool {
 func (x *silence) hasUnknownLength() bool { return x.stayed && x.shortest < x.longest }
 
 // survives reports whether the node would certainly have stayed Ready with other settings, because it stayed Ready with
-// the recorded ones. A controller with the same monitor period and a longer grace period only acts later.
+// the recorded settings. With the same monitor period and a longer grace period, the controller never sets a node to
+// Unknown earlier.
 func (x *silence) survives(recorded, other Settings) bool {
 	if !x.hasUnknownLength() || recorded.GracePeriod == 0 {
 		return false

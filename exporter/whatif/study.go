@@ -1,6 +1,8 @@
 // Package whatif predicts how a recorded cluster would have behaved with other settings. Study reads a recording's
-// events once: the heartbeats of nodes, and the addresses of Services without the effect of Unknown nodes. Predict then
-// applies a small model of the node lifecycle controller.
+// events once: the heartbeats of nodes, and the addresses of Services as they would be without Unknown nodes. Predict
+// then applies a small model of the node lifecycle controller. In this package, a silence is an interval between two
+// heartbeats of a node. The controller marks a node when it sets Ready to Unknown. It marks a pod when it sets the
+// pod's Ready condition to False.
 package whatif
 
 import (
@@ -23,7 +25,7 @@ type Study struct {
 	// toSpecify names the flag that specifies the grace period.
 	toSpecify string
 	nodes     map[string]*node
-	// zones holds the names of all nodes seen in each zone, and deleted the number of those that were deleted.
+	// zones holds the names of all nodes seen in each zone, and deleted holds the number of deleted nodes in each zone.
 	zones    map[string]map[string]bool
 	deleted  map[string]int
 	silences []*silence
@@ -49,7 +51,7 @@ type Study struct {
 	endpoints bool
 	services  map[serviceName]*service
 	changes   []change
-	// evicted is the number of evictions, and evictedNeedlessly the number of those from nodes that came back.
+	// evicted is the number of evictions, and evictedNeedlessly is the number of evictions from nodes that came back.
 	// replacementTakes is the longest time from an eviction until the pod's replacement was Ready.
 	evicted, evictedNeedlessly int
 	replacementTakes           time.Duration
@@ -57,11 +59,11 @@ type Study struct {
 	outagesBefore int
 }
 
-// interval is a period of time. to is zero if it has not ended.
+// interval is a period of time. The field to is zero if the interval has not ended.
 type interval struct{ from, to time.Time }
 
-// New returns a Study for predictions with the settings. recorded is the grace period during the recording, or 0 if the
-// Study must find it in the recording.
+// New returns a Study for predictions with the settings. The parameter recorded is the grace period during the
+// recording, or 0 if the Study must find it in the recording.
 func New(settings []Settings, recorded time.Duration) *Study {
 	s := &Study{
 		least: alwaysKept, grace: grace.New(recorded), flag: recorded, toSpecify: "--recorded-grace-period",
@@ -75,7 +77,7 @@ func New(settings []Settings, recorded time.Duration) *Study {
 	return s
 }
 
-// NewUsual returns a Study for PredictUsual. recorded is as in New.
+// NewUsual returns a Study for PredictUsual. The parameter recorded is the same as in New.
 func NewUsual(recorded time.Duration) *Study {
 	s := New(nil, recorded)
 	s.least, s.toSpecify = usualInterval, "kubeflap's --node-monitor-grace-period"
@@ -215,8 +217,9 @@ func (s *Study) Finish() {
 	slices.SortStableFunc(s.changes, func(a, b change) int { return a.at.Compare(b.at) })
 }
 
-// bounds returns the limits of a silence's length. A heartbeat during a break of the watch is seen when the watch works
-// again or has listed, because a Lease keeps its last renewal. So only the ends of a silence can be wrong.
+// bounds returns the limits of a silence's length. If a node sends a heartbeat during a break of the watch, kubeflap
+// sees the heartbeat when the watch resumes or lists again. The reason is that a Lease keeps its last renewal. So only
+// the start and the end of a silence can be wrong.
 func (s *Study) bounds(x *silence) (shortest, longest time.Duration) {
 	from, to := x.from, x.to
 	for _, b := range s.blind {
@@ -231,13 +234,13 @@ func (s *Study) bounds(x *silence) (shortest, longest time.Duration) {
 	return max(to.Sub(x.from), 0), x.to.Sub(from)
 }
 
-// overlaps reports whether any interval overlaps the time between from and to.
+// overlaps reports whether any interval overlaps the period between the times from and to.
 func overlaps(all []interval, from, to time.Time) bool {
 	return slices.ContainsFunc(all, func(x interval) bool { return x.from.Before(to) && (x.to.IsZero() || x.to.After(from)) })
 }
 
-// Recorded returns the settings during the recording. known reports whether the grace period is certain: the user
-// specified it, or it can be read from the controller manager's pod.
+// Recorded returns the settings during the recording. The result known reports whether the grace period is certain: the
+// user specified it, or it can be read from the controller manager's pod.
 func (s *Study) Recorded() (x Settings, known bool) {
 	found := s.grace.Current()
 	x = Settings{GracePeriod: found.Period, MonitorPeriod: DefaultMonitorPeriod, Toleration: AsRecorded}

@@ -22,7 +22,7 @@ type counts struct {
 	updates, bounces [consumers.NumWindows]uint64
 }
 
-// turn is a time at which marks change addresses.
+// turn is a time at which a mark or an eviction changes addresses.
 type turn struct {
 	at   time.Time
 	kind turnKind
@@ -34,12 +34,12 @@ type turn struct {
 type turnKind uint8
 
 const (
-	// turnMarked means that a node is marked, and turnReturned that it returns.
+	// turnMarked means that a node is marked, and turnReturned means that the node returns.
 	turnMarked turnKind = iota
 	turnReturned
 	// turnCost means that the silence of a failed node ends without a mark.
 	turnCost
-	// turnEvicted means that a pod is evicted, and turnReplaced that another pod takes its place.
+	// turnEvicted means that a pod is evicted, and turnReplaced means that the replacement of the pod is ready.
 	turnEvicted
 	turnReplaced
 )
@@ -99,8 +99,8 @@ type notUpdated struct{}
 // IsBeingUpdated returns false.
 func (notUpdated) IsBeingUpdated(event.UID, time.Time) bool { return false }
 
-// sweep returns the counts for marks. If recorded is true, it returns the recorded counts, and uses marks only for the
-// traffic to failed nodes.
+// sweep returns the counts for the given marks and evictions. If the parameter recorded is true, sweep returns the
+// recorded counts, and uses the marks only for the traffic to failed nodes.
 func (s *Study) sweep(marks []mark, evicted []eviction, tooClose, recorded bool) counts {
 	w := watches.New()
 	x := &sweep{
@@ -179,7 +179,7 @@ func (x *sweep) turn(t turn) {
 	}
 }
 
-// mark changes the number of a node's marks.
+// mark changes the number of a node's active marks.
 func (x *sweep) mark(node string, by int, t time.Time) {
 	x.marked[node] += by
 	for _, a := range x.byNode[node] {
@@ -187,8 +187,8 @@ func (x *sweep) mark(node string, by int, t time.Time) {
 	}
 }
 
-// evict applies the eviction or the replacement of a pod to its addresses. The addresses of the replacement take the places
-// of the pod's.
+// evict applies the eviction or the replacement of a pod to the pod's addresses. In the sweep, these addresses also
+// stand for the addresses of the replacement.
 func (x *sweep) evict(t turn) {
 	for _, a := range t.pod.addresses {
 		a = a.root()
@@ -211,7 +211,7 @@ func (x *sweep) evict(t turn) {
 	}
 }
 
-// nodeOf returns the node of an address, or of the replacement.
+// nodeOf returns the node of an address. After the eviction of the address's pod, this is the node of the replacement.
 func (x *sweep) nodeOf(a *address) string {
 	if st := x.states[a]; st.moved {
 		return st.node

@@ -39,19 +39,20 @@ func (s *Study) limits() limits {
 	return l
 }
 
-// size holds the limits of the number of nodes in a zone.
+// size holds the minimum and the maximum number of nodes in a zone.
 type size struct{ least, most int }
 
-// size returns the number of a zone's nodes. Nodes that were deleted in the recording existed for a part of it.
+// size returns the number of a zone's nodes. Nodes that were deleted in the recording count only toward the maximum.
 func (s *Study) size(zone string) size {
 	all := len(s.zones[zone])
 	return size{max(all-s.deleted[zone], 0), all}
 }
 
-// rates returns the limits of the rate at which a zone's nodes are tainted while between low and high of them are Unknown.
-// With the reduced rate, the zone is in partial disruption: more than two nodes, and at least a fraction of them, are
-// Unknown. If all are, the rate is the usual one again, because the fault may be the zone's. Only if all zones are Unknown,
-// the controller stops (node lifecycle controller, ComputeZoneState, handleDisruption and ReducedQPSFunc).
+// rates returns the limits of the rate at which the controller taints nodes of a zone. The parameters low and high are
+// the minimum and the maximum number of Unknown nodes in the zone. The reduced rate applies in partial disruption: more
+// than two nodes, and at least the fraction unhealthy of the zone's nodes, are Unknown. If all nodes of the zone are
+// Unknown, the usual rate applies, because the zone itself may be at fault. The controller stops tainting only if all
+// nodes in all zones are Unknown (node lifecycle controller, ComputeZoneState, handleDisruption and ReducedQPSFunc).
 func (l limits) rates(zone size, low, high int, onlyZone bool) (fast, slow float64) {
 	least := func(size int) int { return max(3, int(math.Ceil(l.unhealthy*float64(size)))) }
 	most := func(size int) int { return size - count(!onlyZone) }
@@ -65,7 +66,7 @@ func (l limits) rates(zone size, low, high int, onlyZone bool) (fast, slow float
 	return max(l.rate, reduced(zone.most)), min(l.rate, reduced(zone.least))
 }
 
-// span is a period with limits of the rate. It ends when the next one begins.
+// span is a period with constant limits of the tainting rate. It ends when the next span begins.
 type span struct {
 	from       time.Time
 	fast, slow float64
@@ -91,14 +92,15 @@ type taint struct {
 	idle   *certainly
 	// pods is the number of pods that the taint may evict.
 	pods int
-	// fast and slow are the times if the controller taints nodes with many pods first and early, or last and late. first
-	// and last are the limits for this node alone.
+	// fast is the time for the case in which the controller taints nodes with many pods first, and as early as
+	// possible. slow is the time for the case in which it taints these nodes last, and as late as possible. first and
+	// last are the earliest and the latest time for this node alone, in any order of the nodes.
 	fast, slow, first, last time.Time
-	// allowed is the time at which the limiter allows the taint, for fast.
+	// allowed is the time at which the limiter allows the taint, in the calculation of the field fast.
 	allowed time.Time
 }
 
-// leaves returns the time at which the node has left the queue because it is Ready again.
+// leaves returns the latest time at which the node leaves the queue because it is Ready again.
 func (t *taint) leaves(z *zone) time.Time {
 	if t.mark.readyBy.IsZero() {
 		return z.never
@@ -106,7 +108,7 @@ func (t *taint) leaves(z *zone) time.Time {
 	return t.mark.readyBy.Add(z.together)
 }
 
-// taints computes the times of the taints of a zone, whose marks are sorted by the earliest time.
+// taints computes the times of a zone's taints. The taints must be sorted by the earliest times of their marks.
 func (s *Study) taints(name string, x Settings, all []*taint) {
 	z := &zone{together: x.MonitorPeriod + pass + jitter, never: s.end.Add(forever), taints: all}
 	z.spans = s.spans(name, z)
@@ -128,8 +130,8 @@ func (s *Study) taints(name string, x Settings, all []*taint) {
 	}
 }
 
-// fastest sets the times if the controller taints nodes with many pods first, and at once. Nodes that may not be Unknown
-// delay no other node.
+// fastest sets the times for the case in which the controller taints nodes with many pods first, and as early as
+// possible. A node delays other nodes only if it is certainly Unknown.
 func (z *zone) fastest() {
 	queue, next := slices.Clone(z.taints), time.Time{}
 	for len(queue) > 0 {
@@ -147,7 +149,8 @@ func (z *zone) fastest() {
 	}
 }
 
-// slowest sets the times if the controller taints nodes with few pods first, and late.
+// slowest sets the times for the case in which the controller taints nodes with few pods first, and as late as
+// possible.
 func (z *zone) slowest(begin time.Time) {
 	queue, next := slices.Clone(z.taints), z.latest(begin)
 	for len(queue) > 0 {
@@ -162,7 +165,8 @@ func (z *zone) slowest(begin time.Time) {
 	}
 }
 
-// take removes the best of the nodes that may be the first in the queue.
+// take removes and returns the best of the taints that may be the first in the queue. The function better compares two
+// taints.
 func (z *zone) take(queue *[]*taint, better func(a, b *taint) bool) *taint {
 	all, best := *queue, 0
 	for i, t := range all {
@@ -238,8 +242,8 @@ func (z *zone) end(i int) time.Time {
 	return z.never
 }
 
-// earliest returns the earliest time at which the controller may taint another node after one at t. The limiter's bucket
-// holds one node (scheduler.EvictionRateLimiterBurst).
+// earliest returns the earliest time at which the controller may taint another node if it tainted a node at the time t.
+// The limiter's bucket holds one node (scheduler.EvictionRateLimiterBurst).
 func (z *zone) earliest(t time.Time) time.Time {
 	need := 1.0
 	for i := z.at(t); i < len(z.spans); i++ {
@@ -253,8 +257,8 @@ func (z *zone) earliest(t time.Time) time.Time {
 	return z.never
 }
 
-// latest returns the latest time at which the controller may taint another node after one at t. A new rate begins with an
-// empty bucket (RateLimitedTimedQueue, SwapLimiter).
+// latest returns the latest time at which the controller may taint another node if it tainted a node at the time t. A
+// new rate begins with an empty bucket (RateLimitedTimedQueue, SwapLimiter).
 func (z *zone) latest(t time.Time) time.Time {
 	for i := z.at(t); i < len(z.spans); i++ {
 		if at := t.Add(atRate(1, z.spans[i].slow)); !at.After(z.end(i)) {
@@ -265,7 +269,7 @@ func (z *zone) latest(t time.Time) time.Time {
 	return z.never
 }
 
-// atRate returns the time for n nodes at a rate.
+// atRate returns the time that the controller needs to taint n nodes at the given rate.
 func atRate(n, rate float64) time.Duration {
 	if seconds := n / rate; seconds < forever.Seconds() {
 		return time.Duration(seconds * float64(time.Second))

@@ -119,7 +119,7 @@ func (r *reader) check() error {
 	return nil
 }
 
-// each calls do for each series of the cluster in a metric family.
+// each calls the function do for every series of the cluster in a metric family.
 func (r *reader) each(name string, do func(labels, float64)) {
 	r.eachMetric(name, func(l labels, m *dto.Metric) { do(l, valueOf(m)) })
 }

@@ -41,8 +41,8 @@ type Node struct {
 	Name string
 	// Longest is the longest interval of the last ten minutes.
 	Longest time.Duration
-	// Late counts intervals longer than half the grace period, and Missed intervals longer than the grace period, since
-	// kubeflap started.
+	// Late counts the intervals longer than half the grace period. Missed counts the intervals longer than the whole
+	// grace period. Both counts start when kubeflap starts.
 	Late, Missed uint64
 	// Verdicts holds the verdicts of the node's incidents in the last ten minutes.
 	Verdicts []verdict.Verdict
@@ -51,7 +51,7 @@ type Node struct {
 	Silences []Silences
 }
 
-// Silences counts a node's silences with the same verdict and reason. Last is the end of the newest one.
+// Silences counts a node's silences with the same verdict and reason. Last is the end of the newest of these silences.
 type Silences struct {
 	Verdict verdict.Verdict
 	Reason  verdict.Reason
@@ -66,7 +66,9 @@ type Service struct {
 	// ForeignAddresses counts the foreign addresses of a Service with a selector. Neither Kubernetes nor a known
 	// manager wrote them.
 	ForeignAddresses uint64
-	// ResetsWithSelector and ResetsSelectorless count resets of manually managed Endpoints.
+	// ResetsWithSelector and ResetsSelectorless count how often all manually managed addresses were removed.
+	// ResetsWithSelector counts the removals while the Service had a selector. ResetsSelectorless counts the removals
+	// while it had no selector.
 	ResetsWithSelector, ResetsSelectorless uint64
 	Bounces                                uint64
 	// InPlaceLosses counts the ready addresses that were lost to in-place updates.
@@ -122,7 +124,7 @@ func (h Histogram) median() time.Duration {
 	return 0
 }
 
-// top returns the bounds of the highest non-empty bucket up to limit.
+// top returns the bounds of the highest non-empty bucket up to the given limit.
 func (h Histogram) top(limit time.Duration) (lower, upper time.Duration) {
 	var bound float64
 	var count uint64

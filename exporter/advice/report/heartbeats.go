@@ -32,7 +32,7 @@ type heartbeats struct {
 	// slow holds the nodes with late heartbeats. silent holds the nodes with an interval that no grace period should
 	// bridge.
 	slow, silent []lateNode
-	// all is set if nearly all nodes were late in the last ten minutes.
+	// The field all is set if nearly all nodes were late in the last ten minutes.
 	all bool
 	// earlier is an upper bound of the longest interval from more than ten minutes ago. It is 0 if that interval is
 	// irrelevant.

@@ -68,8 +68,8 @@ const (
 	NodesSilent Kind = "nodes_silent"
 	// ControlPlaneLate means that nodes with a shared path to the API are late at the same time or one after another.
 	ControlPlaneLate Kind = "control_plane_late"
-	// ControllerManagerSlow means that the node controller marked nodes Unknown whose heartbeats were on time, or left
-	// silent nodes Ready.
+	// ControllerManagerSlow means that the node controller set nodes to Unknown although their heartbeats were on time,
+	// or kept silent nodes Ready.
 	ControllerManagerSlow Kind = "controller_manager_slow"
 	// NodesRebooted means that some machines restarted without an announcement.
 	NodesRebooted Kind = "nodes_rebooted"
@@ -110,8 +110,8 @@ type Recommendation struct {
 	Services []string `json:"services,omitempty"`
 	// Nodes lists the affected nodes, slowest first.
 	Nodes []LateNode `json:"nodes,omitempty"`
-	// Set describes the current setting and Observed the measurements. Advice describes the change to make, and Why the
-	// reason.
+	// Set describes the current setting, and Observed describes the measurements. Advice describes the change to make,
+	// and Why describes the reason.
 	Set      string `json:"set"`
 	Observed string `json:"observed"`
 	Advice   string `json:"advice"`

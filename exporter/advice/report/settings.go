@@ -21,7 +21,7 @@ type ShortToleration struct {
 // returns true.
 type flagAdvice struct {
 	name string
-	// differs reports whether the difference from the profiles needs advice.
+	// differs reports whether the value differs enough from the profiles to need a change.
 	differs func(value float64, b *heartbeats) bool
 	// assumed describes the value in the profiles. why returns the reason for the advice.
 	assumed, advice string

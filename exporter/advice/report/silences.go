@@ -20,7 +20,7 @@ const (
 // lateNode is a node with the silences to which a finding refers.
 type lateNode struct {
 	Node
-	// times is the number of silences. last is the end of the newest one. Both are zero if the metrics come from an
+	// times is the number of silences. last is the end of the newest silence. Both are zero if the metrics come from an
 	// older kubeflap.
 	times uint64
 	last  time.Time
@@ -28,7 +28,8 @@ type lateNode struct {
 	missed bool
 }
 
-// of sums a node's silences with a verdict and, if reasons are given, one of these reasons.
+// of adds up the node's silences with the verdict v. If reasons are given, only silences with one of these reasons
+// count.
 func (n *Node) of(v verdict.Verdict, reasons ...verdict.Reason) lateNode {
 	sum := lateNode{Node: *n}
 	for _, s := range n.Silences {
@@ -72,7 +73,7 @@ func (b *heartbeats) explained(n *Node) bool {
 	return n.Longest > b.slowFrom() && !(own.times > 0 && b.isLately(own.last)) && !(short.times > 0 && b.isLately(short.last))
 }
 
-// with returns the nodes that have or had a verdict. If reasons are given, only silences with one of these reasons
+// with returns the nodes that have or had the verdict v. If reasons are given, only silences with one of these reasons
 // count.
 func (b *heartbeats) with(v verdict.Verdict, reasons ...verdict.Reason) (some []lateNode) {
 	for i := range b.nodes {
@@ -96,7 +97,8 @@ func sortSlowest(nodes []lateNode) {
 	})
 }
 
-// byAge returns a finding about the nodes. Nodes that were last affected more than a day ago get a separate note.
+// byAge returns the recommendation that the function find makes for the nodes. Nodes that were last affected more than
+// a day ago get a separate note.
 func (b *heartbeats) byAge(nodes []lateNode, find func([]lateNode) Recommendation) (all []Recommendation) {
 	var fresh, old []lateNode
 	for _, n := range nodes {

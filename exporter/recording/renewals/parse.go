@@ -6,8 +6,8 @@ import "math"
 // is read.
 type parser struct {
 	text []byte
-	// numbers holds the numbers of all entries, one entry after another. ends holds the index in numbers after each
-	// entry.
+	// numbers holds the numbers of all entries, one entry after another. ends holds one index for each entry: the index
+	// in numbers at which the next entry begins.
 	numbers []int64
 	ends    []int
 }
@@ -71,7 +71,7 @@ func (p *parser) entry() bool {
 	}
 }
 
-// has skips a character if it is the next one.
+// has skips the character c if it is the next character. It reports whether it did so.
 func (p *parser) has(c byte) bool {
 	if len(p.text) == 0 || p.text[0] != c {
 		return false

@@ -23,13 +23,14 @@ type Rate struct {
 	NodeTime time.Duration
 }
 
-// perNode returns the expected number of silences of one node in d.
+// perNode returns the expected number of silences of one node in the duration d.
 func (r Rate) perNode(d time.Duration) float64 {
 	return (float64(r.Silences) + priorSilences) / (r.NodeTime.Hours() + priorTime.Hours()) * d.Hours()
 }
 
-// Together returns the probability that at least silent-1 other nodes independently fall silent within one interval
-// before or after a given silence.
+// Together returns the probability that independent silences of different nodes form a group. The parameter silent is
+// the size of the group: within one interval before or after a given silence, at least silent-1 other nodes fall
+// silent.
 func (r Rate) Together(silent, nodes int, interval time.Duration) float64 {
 	p := 1 - math.Exp(-r.perNode(2*interval))
 	return binomialTail(nodes-1, silent-1, p)
@@ -41,7 +42,7 @@ func OfEnd(silent int, within time.Duration) float64 {
 	return math.Pow(min(1, 2*within.Hours()), float64(silent-1))
 }
 
-// InTurn returns the probability of at least the given number of independent silences in d.
+// InTurn returns the probability of at least the given number of independent silences in the duration d.
 func (r Rate) InTurn(silences, nodes int, d time.Duration) float64 {
 	return poissonTail(silences, r.perNode(d)*float64(nodes))
 }

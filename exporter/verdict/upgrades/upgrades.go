@@ -13,7 +13,7 @@ const (
 
 // Upgrades holds the kubelets that reported a different version in the last two hours. The zero value is empty.
 type Upgrades struct {
-	// all holds the upgrades, sorted by time. of holds the times of the upgrades for each node.
+	// all contains the upgrades, sorted by time. The field of contains the times of each node's upgrades.
 	all []upgrade
 	of  map[string][]time.Time
 }
@@ -49,8 +49,8 @@ func (u *Upgrades) Before(node string, t time.Time) bool {
 	return false
 }
 
-// Reached returns the number of nodes whose upgrades may explain silences that began between first and last. These
-// upgrades happened at most 10 minutes before first, and not after last.
+// Reached returns the number of nodes whose upgrades may explain silences that began between the times first and last.
+// These upgrades happened at most 10 minutes before the time first, and not after the time last.
 func (u *Upgrades) Reached(first, last time.Time) int {
 	names := map[string]bool{}
 	for _, x := range u.all {

@@ -83,7 +83,8 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// newCodecs returns codecs for all resources. lease is the kind of the objects into which they decode Leases.
+// newCodecs returns codecs for all resources. The parameter lease is the kind of the objects into which the codecs
+// decode Leases.
 func newCodecs(scheme *runtime.Scheme, lease event.Kind) codecs {
 	return codecs{serializer.NewCodecFactory(scheme).WithoutConversion(), lease}
 }

@@ -32,9 +32,9 @@ type Config struct {
 	Namespace string
 }
 
-// LoadConfig finds the API server like kubectl. It uses choice.Kubeconfig if it is set. Otherwise, it uses the files in
-// $KUBECONFIG or ~/.kube/config, then the pod's service account. Errors name the files that were tried and their
-// contexts.
+// LoadConfig finds the API server like kubectl. If choice.Kubeconfig is set, LoadConfig uses that file. Otherwise, it
+// uses the files in $KUBECONFIG or ~/.kube/config, then the pod's service account. Errors name the files that were
+// tried and their contexts.
 func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = choice.Kubeconfig
@@ -65,7 +65,7 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	return Config{Config: config, Context: choice.context(kubeconfig.CurrentContext), Namespace: namespace}, nil
 }
 
-// context returns the name of the context in use. current is the current context of a valid kubeconfig.
+// context returns the name of the context in use. The parameter current is the current context of a valid kubeconfig.
 func (c Choice) context(current string) string {
 	if c.Context == "" && current == "" && c.Cluster != "" {
 		return "none"

@@ -132,7 +132,7 @@ func (r *Resource) CurrentVersion(ctx context.Context) (string, error) {
 func (r *Resource) Get(ctx context.Context, name string) (event.Object, error) {
 	result := r.Request(&metav1.ListOptions{}).Name(name).MaxRetries(0).Do(ctx)
 	got, err := result.Get()
-	// A 404 from anything but the API server does not prove that the object is absent (rest.Request,
+	// A 404 that does not come from the API server does not prove that the object is absent (rest.Request,
 	// newUnstructuredResponseError).
 	if apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return nil, nil

@@ -81,7 +81,7 @@ func (c contentTypes) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // accepted reports whether the request accepts the content type of the response. Without a content type, client-go
-// assumes the requested one (rest.Request, transformResponse).
+// assumes the requested content type (rest.Request, transformResponse).
 func accepted(request *http.Request, answer *http.Response) bool {
 	accept, contentType := request.Header.Get("Accept"), answer.Header.Get("Content-Type")
 	if accept == "" || contentType == "" || strings.Contains(accept, "*/*") {

@@ -89,8 +89,8 @@ func (c *conn) wait() {
 	}
 }
 
-// sleep waits for d, or until the connection is closed. Meanwhile the kernel does not wake the process for fewer than
-// listBytes bytes.
+// sleep waits for the duration d, or until the connection is closed. Meanwhile the kernel does not wake the process for
+// fewer than listBytes bytes.
 func (c *conn) sleep(d time.Duration) {
 	if d <= 0 {
 		return

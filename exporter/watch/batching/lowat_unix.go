@@ -9,7 +9,7 @@ import (
 
 // setLowWaterMark makes the kernel report the connection as readable only when this many bytes are available.
 // Otherwise, the runtime's poller wakes a thread for each packet, even if nobody reads. Errors are ignored, because
-// some connections are not sockets and batching works without the mark.
+// some connections are not sockets and batching works without the low-water mark.
 func setLowWaterMark(conn net.Conn, bytes int) {
 	socket, ok := conn.(syscall.Conn)
 	if !ok {

@@ -62,8 +62,8 @@ func (r *Reader) emit(what event.Type, lease event.Object, reason event.Reason) 
 	r.sink(event.Event{Seen: time.Now(), Kind: event.KindLease, Type: what, Object: lease, Reason: reason})
 }
 
-// readAll reads all Leases concurrently, and emits each on arrival until ctx is canceled. It reports whether there was
-// any response, and returns the first error.
+// readAll reads all Leases concurrently, and emits each Lease when it arrives, until ctx is canceled. It reports
+// whether there was any response, and returns the first error.
 func (r *Reader) readAll(ctx, limited context.Context, names []string) (answered bool, failed error) {
 	type answer struct {
 		lease event.Object

@@ -19,7 +19,7 @@ type Access struct {
 	// refused lists the forbidden verbs. refusal is the server's error.
 	refused []string
 	refusal error
-	// failed is the error of a check without a result.
+	// failed is the error that prevented the check, or nil if the check has a result.
 	failed error
 }
 

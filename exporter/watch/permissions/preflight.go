@@ -26,7 +26,7 @@ const believeAfter = 5 * time.Second
 
 // Preflight checks all resources, and waits until the API server has responded for each. It returns an error if the
 // server rejects the credentials or a required permission is missing. Nodes are required unless nodesOptional is set.
-// failed is called for each failed check, so that the caller can report why nothing is watched yet.
+// The function failed is called for each failed check, so that the caller can report why nothing is watched yet.
 func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptional bool, log *slog.Logger, failed func(event.Kind, event.Reason)) ([]Access, error) {
 	all, err := untilAnswered(ctx, resources, log, failed)
 	if err != nil || missing(all, nodesOptional) == nil {
@@ -77,7 +77,7 @@ func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slo
 	if err == nil && len(logged) > 0 {
 		log.Info("the API server responds", "after", time.Since(start).Round(time.Millisecond))
 	}
-	return all, err //nolint:wrapcheck // this is the error of do or of the context
+	return all, err //nolint:wrapcheck // the error comes from the function above or from the context
 }
 
 func checkAll(ctx context.Context, resources []apiclient.Resource) []Access {
@@ -90,7 +90,8 @@ func checkAll(ctx context.Context, resources []apiclient.Resource) []Access {
 	return all
 }
 
-// firstFailure returns the first error, but prefers rejected credentials, which do not change while kubeflap waits.
+// firstFailure returns the error of rejected credentials if there is one, because credentials do not change while
+// kubeflap waits. Otherwise, it returns the first error.
 func firstFailure(all []Access) error {
 	var first error
 	for i := range all {

@@ -59,8 +59,8 @@ func Parse(text string) (Service, error) {
 	return Service{namespace, name, port}, nil
 }
 
-// Find finds kubeflap's Service by its label in all namespaces. If the user may not list all namespaces, Find only
-// searches the given ones.
+// Find finds kubeflap's Service by its label in all namespaces. If the user may not list all namespaces, Find searches
+// only the given namespaces.
 func (c *Client) Find(ctx context.Context, namespaces ...string) (Service, error) {
 	where := "any namespace"
 	found, err := c.list(ctx, "api/v1/services")

@@ -14,20 +14,20 @@ type Answer struct {
 	Nodes    int       `json:"nodes"`
 	Recorded Recorded  `json:"recorded"`
 	Check    *Check    `json:"check,omitempty"`
-	// NoPrediction is the reason why there is no prediction, or empty. Settings is empty then.
+	// NoPrediction is the reason why there is no prediction, or empty. If there is such a reason, Settings is empty.
 	NoPrediction string   `json:"noPrediction,omitempty"`
 	Settings     []Row    `json:"settings"`
 	CannotSay    []string `json:"cannotSay"`
 }
 
-// Recorded counts what happened in the recording itself.
+// Recorded holds the counts from the recording itself.
 type Recorded struct {
 	GracePeriodSeconds   float64 `json:"gracePeriodSeconds"`
 	MonitorPeriodSeconds float64 `json:"monitorPeriodSeconds"`
 	// Certain reports whether the grace period was specified or can be read from the recording.
 	Certain bool `json:"certain"`
-	// ManagerGracePeriodSeconds is the grace period in the controller manager's pod. It is absent unless another one was
-	// specified.
+	// ManagerGracePeriodSeconds is the grace period in the controller manager's pod. It is absent unless a different
+	// grace period was specified.
 	ManagerGracePeriodSeconds float64 `json:"controllerManagerGracePeriodSeconds,omitempty"`
 	// NodesUnknown and NodesBack count the changes of Ready to Unknown and back.
 	NodesUnknown  int     `json:"nodesUnknown"`
@@ -56,13 +56,13 @@ type Row struct {
 	TolerationSeconds *float64 `json:"tolerationSeconds,omitempty"`
 	WindowSeconds     float64  `json:"batchingWindowSeconds"`
 	// Recorded is set if the row has the recorded settings. Assumed is set if the recorded settings are only an
-	// assumption, so that the row is a prediction like the others. Knee is set for the smallest settings beyond which
-	// nothing is gained.
+	// assumption, so that the row is a prediction like the others. Knee is set for the smallest settings that no other
+	// row outperforms (MarkKnee).
 	Recorded bool `json:"recorded"`
 	Assumed  bool `json:"assumed,omitempty"`
 	Knee     bool `json:"knee"`
-	// NodesUnknown counts the changes of Ready to Unknown, and Needless those of nodes that recovered by themselves.
-	// NodesBack counts the changes back.
+	// NodesUnknown counts the changes of Ready to Unknown, and Needless counts the changes of nodes that recovered by
+	// themselves. NodesBack counts the changes from Unknown to another status.
 	NodesUnknown Range `json:"nodesUnknown"`
 	Needless     Range `json:"needless"`
 	NodesBack    Range `json:"nodesBack"`
@@ -105,12 +105,13 @@ const (
 // Transition is the prediction for one silence of a node.
 type Transition struct {
 	Node string `json:"node"`
-	// LastHeartbeat is the start of the silence, and SilenceSeconds its length. Open is set if the recording ends
+	// LastHeartbeat is the start of the silence, and SilenceSeconds is its length. Open is set if the recording ends
 	// during the silence.
 	LastHeartbeat  time.Time `json:"lastHeartbeat"`
 	SilenceSeconds float64   `json:"silenceSeconds"`
 	Open           bool      `json:"open,omitempty"`
-	// Failed is set if the node really failed: it returned with another boot ID, after more than 5 minutes, or never.
+	// Failed is set if the node really failed: it returned with a different boot ID, after more than 5 minutes, or
+	// never.
 	Failed bool `json:"failed"`
 	// Recorded is set if the recorded controller set the node to Unknown.
 	Recorded  bool    `json:"recorded"`
@@ -150,9 +151,9 @@ func (r *Range) Add(x Range) {
 // Between returns the range between two values in any order.
 func Between(a, b float64) Range { return Range{min(a, b), max(a, b)} }
 
-// MarkKnee marks the smallest settings beyond which nothing is gained: no other row has fewer needless transitions,
-// needlessly lost addresses, needless outage seconds, needless evictions or needless bounces. If each row is better in
-// another respect, or all are equally good, MarkKnee marks none.
+// MarkKnee marks the smallest settings that no other row outperforms: no other row has fewer needless transitions,
+// needlessly lost addresses, needless outage seconds, needless evictions or needless bounces. If for each row, another
+// row is better in some respect, or if all rows are equally good, MarkKnee marks none.
 func MarkKnee(rows []Row) {
 	for i := range rows {
 		if !slices.ContainsFunc(rows, func(other Row) bool { return other.gains(rows[i]) }) {

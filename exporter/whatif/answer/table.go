@@ -12,12 +12,13 @@ type Table struct {
 // TableRow is a row of a Table, for one of the settings.
 type TableRow struct {
 	Cells []string
-	// Remark says that the settings are the recorded ones, the assumed ones or the knee, or is empty.
+	// Remark says that the settings are the recorded settings, the assumed settings or the knee. Otherwise, it is
+	// empty.
 	Remark string
 	Knee   bool
 }
 
-// Note explains the table, below it.
+// Note is the explanation below the table.
 const Note = "Needless: transitions of nodes that came back by themselves. A range, such as 0-8, gives the lowest and the highest possible number. For " +
 	"some silences, the recording does not show whether the node would have turned Unknown: the controller acts up to one monitor period late, " +
 	"or the recording is incomplete. Traffic to dead nodes: how long addresses of failed nodes stay in rotation, summed over the addresses."
@@ -48,7 +49,8 @@ func (a *Answer) Depends() bool {
 	})
 }
 
-// Contradiction returns a sentence that warns about a specified grace period other than the recorded one, or an empty string.
+// Contradiction returns a warning if the specified grace period differs from the recorded one. Otherwise, it returns an
+// empty string.
 func (a *Answer) Contradiction() string {
 	if a.Recorded.ManagerGracePeriodSeconds == 0 {
 		return ""

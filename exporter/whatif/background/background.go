@@ -56,22 +56,22 @@ type job struct {
 	start, end, from, to time.Time
 }
 
-// entry is a kept prediction. at is the time at which it was requested. pending reports whether a newer one is under
-// way.
+// entry is a kept prediction. The field at is the time at which the prediction was requested. pending reports whether a
+// new prediction is being computed.
 type entry struct {
 	Prediction
 	at             time.Time
 	final, pending bool
 }
 
-// New returns a Predictor for a directory. grace is the grace period that the user has configured, or 0 if it is taken
-// from the recording.
+// New returns a Predictor for a directory. The parameter grace is the grace period that the user configured, or 0 to
+// find it in the recording.
 func New(dir string, grace time.Duration) *Predictor {
 	return &Predictor{dir: dir, grace: grace, jobs: make(chan job, 1), kept: map[string]*entry{}}
 }
 
-// For returns the prediction for an incident, and requests one if there is none yet or if it is old. It never waits.
-// end is zero for an ongoing incident.
+// For returns the prediction for an incident, and requests one if there is none yet or if the kept prediction is too
+// old. It never waits. The parameter end is zero for an ongoing incident.
 func (p *Predictor) For(id string, start, end, now time.Time) Prediction {
 	j := job{id, start, end, start.Add(-Margin), now}
 	final := false
