@@ -10,7 +10,7 @@ type Displaced struct {
 	Until time.Time `json:"until"`
 }
 
-// Add adds the displaced incidents in other.
+// Add adds the counts of the parameter other.
 func (d *Displaced) Add(other Displaced) {
 	d.Count += other.Count
 	if other.Until.After(d.Until) {
@@ -18,8 +18,8 @@ func (d *Displaced) Add(other Displaced) {
 	}
 }
 
-// Drop counts a displaced incident. If the incident has not ended, seen is the last time at which it was known to be
-// ongoing.
+// Drop counts a displaced incident. If the incident has not ended, the parameter seen is the last time at which the
+// incident was known to be ongoing.
 func (d *Displaced) Drop(x *Incident, seen time.Time) {
 	until := x.End
 	if until.IsZero() {

@@ -75,7 +75,7 @@ type Incident struct {
 	EvidenceLeftOut int
 	Timeline        []Span
 	SpansLeftOut    int
-	// Open holds what has not recovered. It is nil if everything has recovered.
+	// Open holds the objects that have not recovered. It is nil if everything has recovered.
 	Open            *Open `json:",omitempty"`
 	Summary, Remedy string
 	// Happened is the part of Summary that precedes the losses of Services. It is empty if the incident was withdrawn.
@@ -100,7 +100,7 @@ func (s State) rank() int {
 	return 2
 }
 
-// Lasted returns the duration of the incident, up to asOf if it is ongoing.
+// Lasted returns the duration of the incident, up to the time asOf if the incident is ongoing.
 func (x *Incident) Lasted(asOf time.Time) time.Duration {
 	end := x.End
 	if end.IsZero() {
@@ -165,7 +165,7 @@ type Service struct {
 	Down bool
 }
 
-// Evidence is an observation that was made Count times between Time and Until.
+// Evidence is an observation that was made Count times between the times Time and Until.
 type Evidence struct {
 	Time, Until time.Time
 	Count       int

@@ -9,8 +9,8 @@ import (
 // MaxOpen limits the number of addresses and the number of outages in Open.
 const MaxOpen = 1000
 
-// Open holds what had not recovered when the copy of an incident was made. After a restart, kubeflap compares it with
-// the cluster.
+// Open holds the objects that had not recovered when the copy of an incident was made. After a restart, kubeflap
+// compares these objects with the cluster.
 type Open struct {
 	Nodes     []string
 	Addresses []OpenAddress

@@ -82,7 +82,7 @@ func (t *Tracker) Watches(at time.Time, into []watches.Watch) []watches.Watch {
 // Unwatched returns the watches that do not work although the cluster has the resource.
 func (t *Tracker) Unwatched(at time.Time) []watches.Watch { return asOf(t, at, t.watches.Unwatched) }
 
-// Unready returns the watches that make kubeflap not ready.
+// Unready returns the watches that prevent kubeflap from being ready.
 func (t *Tracker) Unready(at time.Time) []watches.Watch { return asOf(t, at, t.watches.Unready) }
 
 // LeasesToRead returns the nodes whose Leases should be read directly, or none.

@@ -24,7 +24,8 @@ import (
 type Settings struct {
 	// GracePeriod is the node monitor grace period. If it is 0, the tracker determines the grace period.
 	GracePeriod time.Duration
-	// BounceWindow is the maximum time from the loss of an address to its return, for the two to count as a bounce.
+	// BounceWindow limits the time from the loss of an address to its return. A loss and a return within this time
+	// count as a bounce.
 	BounceWindow time.Duration
 	// AddressSource is the resource from which address states are read, KindEndpointSlice or KindEndpoints. 0 means
 	// EndpointSlices if the cluster has them, and Endpoints otherwise.
@@ -120,7 +121,7 @@ func (t *Tracker) applyPod(e event.Event, o *event.Pod) {
 	t.endpoints.PodChanged(o.UID, t.pods.Apply(e, o), e.Seen)
 }
 
-// deletePod handles a pod's deletion. last is the pod's last state, or nil if that state was not seen.
+// deletePod handles a pod's deletion. The parameter last is the pod's last state, or nil if that state was not seen.
 func (t *Tracker) deletePod(id event.UID, last *event.Pod) {
 	if c, ok := t.pods.Delete(id, last); ok {
 		t.endpoints.PodChanged(id, c, t.watches.Now())

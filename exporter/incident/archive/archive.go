@@ -28,8 +28,8 @@ type Saved struct {
 // several current incidents. Otherwise, Archive determines when the incident ended. Archive is safe for concurrent use.
 type Archive struct {
 	mu sync.Mutex
-	// stopped is the last time at which the previous process is known to have watched the cluster. watching is the time
-	// at which the current process had received all lists, or zero if lists are still missing.
+	// stopped is the last time at which the previous process is known to have watched the cluster. The field watching
+	// is the time at which the current process had received all lists, or zero if lists are still missing.
 	stopped, watching time.Time
 	past              []*past
 	// looked is set after the first call of Look.
@@ -45,9 +45,10 @@ type past struct {
 	stopped time.Time
 	// open is set while it is undecided whether the incident is still ongoing.
 	open bool
-	// by lists the IDs of the current incidents that continue this one.
+	// The field by lists the IDs of the current incidents that continue this one.
 	by []string
-	// held holds what had not recovered when kubeflap stopped. looked is set after it has been compared with the cluster.
+	// held holds the objects that had not recovered when kubeflap stopped. looked is set after these objects have been
+	// compared with the cluster.
 	held   []*held
 	looked bool
 	// silentSince is the last heartbeat of a node that was still silent when kubeflap stopped, or zero if there was none.
@@ -56,8 +57,9 @@ type past struct {
 	unseen bool
 }
 
-// New returns an archive of saved incidents. The process that saved them watched until stopped. If stopped is zero, it
-// watched at least until it last saved an ongoing incident.
+// New returns an archive of saved incidents. The parameter stopped is the time until which the process that saved the
+// incidents watched the cluster. If it is zero, New assumes that the process watched until it last saved an ongoing
+// incident.
 func New(saved []Saved, stopped time.Time) *Archive {
 	a := &Archive{stopped: stopped}
 	for _, s := range saved {
@@ -79,8 +81,9 @@ func New(saved []Saved, stopped time.Time) *Archive {
 // Stopped returns the last time at which the previous process is known to have watched the cluster, or zero if unknown.
 func (a *Archive) Stopped() time.Time { return a.stopped }
 
-// interrupt records that kubeflap stopped watching while the incident was ongoing. stopped is the last time at which
-// the previous process is known to have watched the cluster. saved is the time at which the incident was saved.
+// interrupt records that kubeflap stopped watching while the incident was ongoing. The parameter stopped is the last
+// time at which the previous process is known to have watched the cluster. The parameter saved is the time at which the
+// incident was saved.
 func (p *past) interrupt(saved, stopped time.Time) {
 	i := p.openBlind()
 	if p.stopped = stopped; i >= 0 {
@@ -119,8 +122,8 @@ func (p *past) lastHeartbeat() (last time.Time) {
 	return last
 }
 
-// lengthen extends the longest interval between heartbeats if a node was still silent at t, also in the texts. With
-// atLeast, the interval may have been longer.
+// lengthen extends the longest interval between heartbeats if a node was still silent at t. It also updates the texts.
+// If the parameter atLeast is set, the interval may have been longer.
 func (p *past) lengthen(x *incident.Incident, t time.Time, atLeast bool) {
 	n := &x.Numbers
 	lasted := t.Sub(p.silentSince)
@@ -156,8 +159,8 @@ func (p *past) openBlind() int {
 // these incidents, so that the interruption is known even if the current process also ends soon.
 func (a *Archive) Interrupted() []incident.Incident { return a.interrupted }
 
-// watched ends the timeline span in which kubeflap was not watching. If the clock was set back during this span,
-// watching is earlier than stopped.
+// watched ends the timeline span in which kubeflap was not watching. If the clock was set back during this span, the
+// parameter watching is earlier than the field stopped.
 func (p *past) watched(watching time.Time) {
 	i := p.openBlind()
 	if i < 0 {
@@ -195,7 +198,7 @@ func (a *Archive) Ended(t time.Time) (ended []incident.Incident) {
 		if !p.open || p.stands() {
 			continue
 		}
-		if p.recoveredAt().IsZero() { // only a current incident could tell that it is still ongoing
+		if p.recoveredAt().IsZero() { // only a current incident could show that this one is still ongoing
 			if t.Sub(a.watching) < settleTime {
 				continue
 			}
@@ -218,7 +221,7 @@ func (p *past) end() {
 	p.closeHypotheses()
 }
 
-// closeHypotheses marks what was unknown about an incident when kubeflap stopped, because it stays unknown.
+// closeHypotheses adds a note to each hypothesis that was undecided when kubeflap stopped, because it stays undecided.
 func (p *past) closeHypotheses() {
 	const before = "unknown when kubeflap stopped: "
 	p.Considered = slices.Clone(p.Considered)
@@ -229,7 +232,7 @@ func (p *past) closeHypotheses() {
 	}
 }
 
-// recoverUnseen records that everything had recovered when kubeflap watched again.
+// recoverUnseen records that everything had recovered when kubeflap resumed watching.
 func (p *past) recoverUnseen(watching time.Time) {
 	p.State, p.End, p.unseen = incident.StateRecovered, watching, true
 	if watching.Before(p.Start) {

@@ -9,7 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
-// Cluster tells what has not recovered in the cluster. It returns false for objects that do not exist.
+// Cluster provides functions that report whether objects in the cluster have not recovered. The functions return false
+// for objects that do not exist.
 type Cluster struct {
 	// NotReady reports whether a node's Ready condition is not True.
 	NotReady func(node string) bool
@@ -23,7 +24,7 @@ type Cluster struct {
 type ServiceName struct{ Namespace, Name string }
 
 // held is a node, an address or an outage that had not recovered when kubeflap stopped. The current process reports no
-// incident for it, because its tracker does not know that the object was once ready.
+// incident for this object, because the tracker does not know that the object was once ready.
 type held struct {
 	// node is the name of a node. It is empty for an address or an outage, which belong to service.
 	node    string
@@ -61,7 +62,7 @@ func (h *held) look(t time.Time, c *Cluster) {
 	h.over, h.recovered = true, t
 }
 
-// hold fills p.held with what had not recovered when the incident was saved.
+// hold fills p.held with the objects that had not recovered when the incident was saved.
 func (p *past) hold() {
 	open := p.Open
 	if open == nil {
@@ -78,7 +79,8 @@ func (p *past) hold() {
 	}
 }
 
-// openOf returns what had not recovered in an incident that an earlier version of kubeflap saved, as far as is known.
+// openOf returns the objects that had not recovered, as far as is known. It serves incidents that an earlier version of
+// kubeflap saved.
 func (p *past) openOf() *incident.Open {
 	open := &incident.Open{}
 	if p.State == incident.StateRunning && ofNodes(p.Scope) {
@@ -105,7 +107,8 @@ func (p *past) runOutages(d time.Duration) {
 	}
 }
 
-// addOutage adds a duration to the outage time of an incident and, if the incident lists it, to that of the Service.
+// addOutage adds a duration to the outage time of an incident. If the incident lists the Service, addOutage also adds
+// the duration to the Service's outage time.
 func (p *past) addOutage(x *incident.Incident, service ServiceName, d time.Duration) {
 	x.OutageTime += d
 	if s := serviceOf(x, service); s != nil {
@@ -126,7 +129,7 @@ func (p *past) holdsNode(name string) bool {
 	return slices.ContainsFunc(p.held, func(h *held) bool { return h.node == name && !h.over })
 }
 
-// Stands reports whether Look is to be called: Look has not been called yet, or something has not recovered.
+// Stands reports whether Look must be called, because Look has not been called yet, or something has not recovered.
 func (a *Archive) Stands() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -173,8 +176,9 @@ func (a *Archive) Look(t time.Time, c *Cluster) (ongoing, recovered []string) {
 }
 
 // beginOutages looks for Services that lost their last ready address while kubeflap was not watching. Such an outage
-// belongs to one of the incidents that had already affected the Service: to one with an address that is still not ready,
-// or to the newest. A Service without addresses may have been scaled to zero.
+// belongs to one of the incidents that had already affected the Service. This is preferably an incident with an address
+// of the Service that is still not ready, and otherwise the newest incident. A Service without addresses does not
+// count, because it may have been scaled to zero.
 func (a *Archive) beginOutages(t time.Time, c *Cluster) {
 	claimed := map[ServiceName]bool{}
 	for _, p := range a.past {
@@ -206,7 +210,7 @@ func (p *past) hasOut(name ServiceName, c *Cluster) bool {
 	})
 }
 
-// Ongoing returns the incidents from before the restart that the current process has seen to be ongoing, although no
+// Ongoing returns the incidents from before the restart that the current process has observed as ongoing, although no
 // current incident continues them.
 func (a *Archive) Ongoing(t time.Time) (all []incident.Incident) {
 	a.mu.Lock()
@@ -237,7 +241,7 @@ func (p *past) lastRecovery() (last time.Time) {
 	return last
 }
 
-// recoveredAt returns the time at which everything had recovered, or zero if something has not.
+// recoveredAt returns the time at which everything had recovered, or zero if something has not recovered.
 func (p *past) recoveredAt() time.Time {
 	switch {
 	case p.stands():
@@ -248,8 +252,8 @@ func (p *past) recoveredAt() time.Time {
 	return p.lastRecovery()
 }
 
-// asOf returns the incident as of t. If the current process has seen an outage, the outage counts from the time at which
-// kubeflap stopped. Otherwise, only the time before that counts.
+// asOf returns the incident as of t. If the current process has seen that an outage continued, the outage time includes
+// the time since kubeflap stopped. Otherwise, only the time before that counts.
 func (p *past) asOf(t time.Time) incident.Incident {
 	x := p.Incident
 	x.Open = nil
@@ -312,7 +316,7 @@ func (p *past) countOutage(x *incident.Incident, h *held, t time.Time) {
 	p.addOutage(x, h.service, max(until.Sub(h.began), 0))
 }
 
-// stillOpen returns what has not recovered, for the next restart.
+// stillOpen returns the objects that have not recovered, for the comparison after the next restart.
 func (p *past) stillOpen() *incident.Open {
 	if !p.stands() {
 		return nil
@@ -343,8 +347,8 @@ func summarise(x *incident.Incident) {
 	}
 }
 
-// soonAfter reports whether t is at most record.Quiet after the incident's recovery. If kubeflap did not see the recovery,
-// it may have happened as soon as kubeflap had stopped.
+// soonAfter reports whether t is at most record.Quiet after the incident's recovery. If kubeflap did not see the
+// recovery, the recovery may have happened as soon as kubeflap had stopped.
 func (p *past) soonAfter(t time.Time) bool {
 	at := p.recoveredAt()
 	if p.unseen {

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// join merges the past incident p with x, the current incident that continues it, as of t. The verdict of p stays
+// join merges the past incident p with the current incident x, which continues p, as of t. The verdict of p stays
 // unless it is undecided, because kubeflap will not see the evidence for this verdict again.
 func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 	before := p.asOf(t)
@@ -121,8 +121,9 @@ func addServices(all, more []incident.Service) []incident.Service {
 	return all
 }
 
-// limited returns the first items of the slice all, up to size, and the number of items that are left out. The slice
-// may already be incomplete: total is the minimum number of items.
+// limited returns the first items of the slice all, and the number of items that are left out. The parameter size
+// limits the returned items. The slice may already be incomplete, so the parameter total is the minimum number of
+// items.
 func limited[T any](all []T, size, total int) ([]T, int) {
 	if len(all) <= size && len(all) >= total {
 		return all, 0
@@ -131,7 +132,7 @@ func limited[T any](all []T, size, total int) ([]T, int) {
 	return kept, max(total, min(len(all), size)) - len(kept)
 }
 
-// union returns what has not recovered according to a or b.
+// union returns the objects that have not recovered according to a or b.
 func union(a, b *incident.Open) *incident.Open {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)

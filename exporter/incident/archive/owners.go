@@ -14,14 +14,14 @@ type group struct {
 	current []*incident.Incident
 }
 
-// Join merges the current incidents with the past ones as of t. It returns all current incidents, and adds past ones up
-// to a total of size. Ongoing incidents come first, then the newest.
+// Join merges the current incidents with the past ones as of t. It returns the first incidents in the order of
+// incident.Compare. The parameter size limits their number.
 func (a *Archive) Join(t time.Time, current []incident.Incident, size int) []incident.Incident {
 	shown, _ := a.split(t, current, size)
 	return shown
 }
 
-// Displaced returns the number of incidents that Join omits because there are more than size.
+// Displaced counts the incidents that Join omits because their number exceeds the parameter size.
 func (a *Archive) Displaced(t time.Time, current []incident.Incident, size int) (all incident.Displaced) {
 	_, hidden := a.split(t, current, size)
 	for i := range hidden {
@@ -30,7 +30,8 @@ func (a *Archive) Displaced(t time.Time, current []incident.Incident, size int) 
 	return all
 }
 
-// split returns the joined incidents that are shown, and those that are hidden because there are more than size.
+// split returns the joined incidents that are shown, and those that are hidden because the number of incidents exceeds
+// the parameter size.
 func (a *Archive) split(t time.Time, current []incident.Incident, size int) (shown, hidden []incident.Incident) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -52,9 +53,9 @@ func (a *Archive) split(t time.Time, current []incident.Incident, size int) (sho
 	return all[:room], all[room:]
 }
 
-// One returns a current incident as of t, merged with the past incidents that it continues. others holds the other
-// current incidents that continue the same past incidents. find returns a current incident by its ID. continued reports
-// whether the incident continues a past incident.
+// One returns a current incident as of t, merged with the past incidents that it continues. The result others holds the
+// other current incidents that continue the same past incidents. The parameter find returns a current incident by its
+// ID. The result continued reports whether the incident continues a past incident.
 func (a *Archive) One(t time.Time, current incident.Incident, find func(id string) (incident.Incident, bool)) (x incident.Incident, others []incident.Incident, continued bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,8 +124,8 @@ func (g *group) joined(t time.Time) incident.Incident {
 	return all
 }
 
-// ownersOf returns the past incidents that a current incident continues. If it could continue several past incidents of
-// several nodes, it continues the one with which it has the most nodes in common.
+// ownersOf returns the past incidents that a current incident continues. If several control-plane incidents match,
+// ownersOf returns only the one that has the most nodes in common with x.
 func (a *Archive) ownersOf(x *incident.Incident) (owners []*past) {
 	var several *past
 	for _, p := range a.past {
@@ -159,8 +160,9 @@ func (p *past) common(x *incident.Incident) (n int) {
 	return n
 }
 
-// continuesAs reports whether x is the same incident as p: one that had not ended when x began, and of the same nodes or,
-// for other scopes, of the same subject with the same cause.
+// continuesAs reports whether the incident x continues the incident p. This requires that p had not ended when x began.
+// Unless both have the same ID, incidents of nodes must have a common node or subject. Other incidents must have the
+// same subject and cause.
 func (p *past) continuesAs(x *incident.Incident) bool {
 	ended := p.State == incident.StateEnded && len(p.by) == 0
 	switch {
@@ -175,7 +177,7 @@ func (p *past) continuesAs(x *incident.Incident) bool {
 	}
 	same := p.Scope == x.Scope && p.Namespace == x.Namespace && p.Subject == x.Subject
 	if p.Scope == incident.ScopeControlPlane {
-		return same && len(p.Nodes)+len(x.Nodes) == 0 // nodes that fall silent later are another incident
+		return same && len(p.Nodes)+len(x.Nodes) == 0 // nodes that fall silent later form another incident
 	}
 	return same && (p.Scope == incident.ScopeNode || p.Cause == x.Cause)
 }

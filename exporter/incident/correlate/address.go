@@ -133,8 +133,8 @@ func (l *addresses) returned(key record.AddressKey, t time.Time) {
 	l.records.Touch(r, t)
 }
 
-// gone handles the removal of an address that was not ready. how distinguishes an address that left the Service from an
-// address that truncated Endpoints no longer list. Incidents stop waiting for the address.
+// gone handles the removal of an address that was not ready. The parameter how distinguishes an address that left the
+// Service from an address that truncated Endpoints no longer list. Incidents stop waiting for the address.
 func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
 	a := l.lately[keyOf(x)]
 	if a == nil || !a.isOut {

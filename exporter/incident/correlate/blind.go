@@ -27,9 +27,10 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 	}
 }
 
-// relisted returns the time of a silent node's last heartbeat. listed is this time according to the watch. If the
-// silence began while the watch was broken, listed is the end of the break. last is then the node's last renewal in the
-// next list, or zero if unknown. The node sent no heartbeat after this renewal, so its silence is proven.
+// relisted returns the time of a silent node's last heartbeat. The parameter listed is this time according to the
+// watch. If the silence began while the watch was broken, this is the end of the break. The parameter last is then the
+// node's last renewal in the next list, or zero if unknown. The node sent no heartbeat after this renewal, so its
+// silence is proven.
 func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	if last.IsZero() {
 		return listed
@@ -45,7 +46,7 @@ func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 
 // wereInTime withdraws a silence that did not happen: the heartbeats were on time, but the watch delivered them late.
 // If the incident is empty without this silence, wereInTime also withdraws the incident. If the node controller has set
-// the node to Unknown, the silence stays, but proves nothing.
+// the node to Unknown, the silence stays, but no longer proves anything.
 func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 	n := l.troubled[x.Node]
 	if n == nil || n.silence == nil {

@@ -39,7 +39,7 @@ type Log struct {
 	addresses *addresses
 }
 
-// New returns an empty log that keeps the newest size incidents.
+// New returns an empty log that keeps the newest incidents. The parameter size limits their number.
 func New(size int) *Log {
 	records := record.NewStore(size)
 	nodes := &nodes{records: records, heard: map[string]time.Time{}, troubled: map[string]*node{}, gone: map[string]removedNode{}, deleted: map[string]time.Time{}}

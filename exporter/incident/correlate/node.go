@@ -18,7 +18,7 @@ const (
 	// because of that silence. The controller sees the next heartbeat up to one monitor period (5 s) late, and its
 	// write may be delayed.
 	markDelay = 15 * time.Second
-	// nodeMemory is the minimum time for which heard and troubled contain a node after its last transition.
+	// nodeMemory is the minimum time for which the maps heard and troubled contain a node after its last transition.
 	nodeMemory = 10 * time.Minute
 )
 
@@ -43,9 +43,10 @@ type nodes struct {
 // node is a node with recent transitions other than heartbeats.
 type node struct {
 	name string
-	// seen is the time of the last transition other than a heartbeat. late is the time of the last late heartbeat.
+	// seen is the time of the last transition other than a heartbeat. The field late is the time of the last late
+	// heartbeat.
 	seen, late time.Time
-	// missed is set while no heartbeat has arrived since gapFrom.
+	// missed is set while no heartbeat has arrived since the time gapFrom.
 	missed  bool
 	gapFrom time.Time
 	// trigger is the transition.NodeLoss.Trigger of the node's last loss. renewed is the node's last renewTime before
@@ -71,7 +72,8 @@ type node struct {
 	timer  timer.Timer
 }
 
-// count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, it counts the nodes in heard.
+// count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, count returns the number of nodes in
+// the map heard.
 func (l *nodes) count() int {
 	if l.known > 0 {
 		return l.known
@@ -128,8 +130,8 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	l.beat(n, x.Time, x.Interval)
 }
 
-// heartbeatsResumed ends a node's silence at a heartbeat that the tracker could not measure. If the silence began after the
-// break of the watch, its length is known nevertheless.
+// heartbeatsResumed ends a node's silence at a heartbeat. The tracker could not measure the interval before this
+// heartbeat. If the silence began after the break of the watch, the length of the silence is known nevertheless.
 func (l *nodes) heartbeatsResumed(x transition.HeartbeatsResumed) {
 	l.beatBefore(l.hear(x.Node, x.Time), x.Time)
 }

@@ -134,7 +134,7 @@ func (l *nodes) noteLoss(n *node, t time.Time) {
 }
 
 // mergeIfShared merges incidents of single nodes into a control-plane incident if their silences share a cause, such as
-// etcd, the API server or the network. near is the start of one of the silences.
+// etcd, the API server or the network. The parameter near is the start of one of the silences.
 func (l *nodes) mergeIfShared(t, near time.Time) {
 	within := l.records.LostTogether() + record.Quiet
 	recent := l.records.History.After(near.Add(-within))
@@ -152,8 +152,8 @@ func (l *nodes) mergeClocks(t time.Time) {
 	l.merge(l.records.History.SetBackTogether(t.Add(-l.records.LostTogether()-record.Quiet), l.records.Undisturbed()), record.Clocks(), t)
 }
 
-// merge merges the incidents of single nodes that fell silent together into one incident. shared holds the silences of
-// these nodes.
+// merge merges the incidents of single nodes into one incident, because these nodes fell silent together. The parameter
+// shared holds the silences of these nodes.
 func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Time) {
 	var some []*record.Record
 	var renewed time.Time
@@ -181,7 +181,7 @@ func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Tim
 const triggerPrecision = 10 * time.Minute
 
 // sharedTrigger returns the trigger of an incident of several nodes. The trigger must not depend on which node was lost
-// first, because replicas of kubeflap may see the losses in another order. All of these nodes sent their last
+// first, because replicas of kubeflap may see the losses in different orders. All of these nodes sent their last
 // heartbeats within one interval, so sharedTrigger truncates the renewTime of one node.
 func sharedTrigger(renewed time.Time) uint64 {
 	if renewed.IsZero() {

@@ -32,8 +32,8 @@ type pod struct {
 	// seen is the time of the pod's last transition.
 	seen  time.Time
 	notes []evidence.Entry
-	// down is the time at which the pod stopped being Ready. It is zero while the pod is Ready. span shows the time
-	// since down on a timeline.
+	// down is the time at which the pod stopped being Ready. It is zero while the pod is Ready. The field span shows
+	// the time since then on a timeline.
 	down time.Time
 	span *evidence.Span
 }
@@ -113,8 +113,8 @@ func (l *pods) evicted(x transition.PodEvicted) {
 	l.records.Touch(r, x.Time)
 }
 
-// moveNotes adds the observations about a lost address's pod to the incident. again reports whether the incident has
-// already counted an earlier loss of the address.
+// moveNotes adds the observations about a lost address's pod to the incident. The parameter again reports whether the
+// incident has already counted an earlier loss of the address.
 func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool) {
 	key := podKey{x.Namespace, x.Pod.Name}
 	p := l.lately[key]

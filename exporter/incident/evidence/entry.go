@@ -30,14 +30,14 @@ const (
 	NodeNotReady
 	// NodeNotMarked means that the node is still Ready although it has been silent for longer than the grace period.
 	NodeNotMarked
-	// NodeWasUnknown means that Ready turned Unknown and back while the watch was broken.
+	// NodeWasUnknown means that Ready turned Unknown, and then turned back, while the watch was broken.
 	NodeWasUnknown
 	PodUpdated
 	PodRestarted
 	PodWasStale
 	PodNotReady
 	// EvictedUnknown means that the pod was evicted after its node turned Unknown. EvictedNotReady means that the pod
-	// was evicted after its node reported not ready.
+	// was evicted after its node reported Ready=False.
 	EvictedUnknown
 	EvictedNotReady
 	SelectorConflict
@@ -147,8 +147,8 @@ func (l *Entries) Add(e Entry) {
 	l.entries.add(&e)
 }
 
-// has reports whether the list already contains e. It only checks last renewals of control-plane Leases. Each node that
-// is lost later adds the same renewal again.
+// has reports whether the list already contains e. It only checks entries about the last renewals of control-plane
+// Leases. Each node that is lost later adds the same renewal again.
 func (l *Entries) has(e *Entry) bool {
 	if e.Kind != APIServerStopped && e.Kind != LeaderLate {
 		return false

@@ -58,8 +58,8 @@ func (l *Timeline) Lasting(track incident.Track, t time.Time) (longest time.Dura
 	return longest
 }
 
-// Spans returns the spans, sorted by track and start, and truncates them at end. end is the time at which the incident
-// ended, or zero if it is ongoing.
+// Spans returns the spans, sorted by track and start, and truncates them at the end of the incident. The parameter end
+// is the time at which the incident ended, or zero if it is ongoing.
 func (l *Timeline) Spans(end time.Time) []incident.Span {
 	kept, tracks := l.spans.all(), incident.Tracks()
 	slices.SortStableFunc(kept, func(a, b *Span) int {

@@ -11,8 +11,8 @@ import (
 
 const (
 	// lateFor is the time for which a late heartbeat affects the recommended grace period. The time is lateRemembered
-	// if the heartbeat exceeded the grace period, or if the node was late repeatedly. often is the minimum number of
-	// late heartbeats in the second case. maxLate limits the number of remembered late heartbeats.
+	// if the heartbeat exceeded the grace period, or if the node was late repeatedly. The constant often is the minimum
+	// number of late heartbeats in the second case. maxLate limits the number of remembered late heartbeats.
 	lateFor        = 10 * time.Minute
 	lateRemembered = 24 * time.Hour
 	often          = 3
@@ -24,7 +24,8 @@ func (h *Heartbeats) IsLate(interval time.Duration) bool {
 	return 2*interval > h.GracePeriod && interval > h.Facts().Late()
 }
 
-// Returned records the heartbeat that ended a late interval at t. nodes is the number of nodes in the cluster.
+// Returned records the heartbeat that ended a late interval at t. The parameter nodes is the number of nodes in the
+// cluster.
 func (h *Heartbeats) Returned(name string, t time.Time, interval time.Duration, nodes int) {
 	h.count = nodes
 	n := h.named(name)
@@ -71,8 +72,8 @@ func (h *Heartbeats) speaks(x *silence, now time.Time) bool {
 }
 
 // JudgeLate decides whether the late heartbeats of the last hour have a shared cause, or whether each node itself is at
-// fault. It only judges heartbeats that arrived within the grace period, because they belong to no incident. f holds
-// the current facts about the cluster.
+// fault. It only judges heartbeats that arrived within the grace period, because such heartbeats belong to no incident.
+// The parameter f holds the current facts about the cluster.
 func (h *Heartbeats) JudgeLate(f *verdict.NodeLoss) {
 	var open []*silence
 	for _, x := range slices.Backward(h.late) {
@@ -100,7 +101,8 @@ func (h *Heartbeats) JudgeLate(f *verdict.NodeLoss) {
 	}
 }
 
-// Within returns the unexplained silences that began between from and to, and were shorter than the grace period.
+// Within returns the unexplained silences that began between the times from and to, and were shorter than the grace
+// period.
 func (h *Heartbeats) Within(from, to time.Time) (all []*verdict.Silence) {
 	start, _ := slices.BinarySearchFunc(h.late, from, func(x *silence, t time.Time) int { return x.Ended.Compare(t) })
 	for _, x := range h.late[start:] {

@@ -29,12 +29,12 @@ type node struct {
 	revised []*silence
 	older   map[kind]total
 	// becameLate is the time at which a heartbeat last became late. announced describes the departure announcement that
-	// preceded becameLate, or is empty.
+	// preceded this time, or is empty.
 	becameLate time.Time
 	announced  string
-	// rebooted is the last time at which the node reported a new bootID. upgraded is the last time at which it
-	// reported a different kubelet version. setBack is the last time at which its clock was set back. by is the size of
-	// that clock step.
+	// rebooted is the last time at which the node reported a new bootID. upgraded is the last time at which it reported
+	// a different kubelet version. setBack is the last time at which its clock was set back. The field by is the size
+	// of that clock step.
 	rebooted, upgraded, setBack time.Time
 	by                          time.Duration
 }
@@ -42,7 +42,8 @@ type node struct {
 // silence is a silence that belongs to an incident, or the interval before a late heartbeat.
 type silence struct {
 	*verdict.Silence
-	// within is set if the heartbeat was late but arrived within the grace period, so that there is no incident.
+	// The field within is set if the heartbeat was late but arrived within the grace period, so that there is no
+	// incident.
 	within bool
 	// mayBeReboot is set if the node reported a new bootID soon after the silence. The report may be delayed, so the
 	// reboot may have caused this silence even if there is a newer silence.
@@ -55,7 +56,7 @@ type kind struct {
 	reason  verdict.Reason
 }
 
-// total counts silences. last is the end of the newest one.
+// total counts silences. The field last is the end of the newest silence.
 type total struct {
 	count uint64
 	last  time.Time
@@ -136,9 +137,9 @@ func (h *Heartbeats) SetBack(name string, t time.Time, by time.Duration) {
 	n.setBack, n.by = t, by
 }
 
-// endedBy returns the node's newest silence if the silence is ongoing, or ended within the duration shown before t. It
-// returns nil if another heartbeat has become late since that silence. A reboot or upgrade at t then explains the new
-// interval, which is only recorded when it ends.
+// endedBy returns the node's newest silence if the silence is ongoing, or if it ended shortly before t. The parameter
+// shown is the maximum time from the end of the silence to t. endedBy returns nil if another heartbeat has become late
+// since that silence. A reboot or upgrade at t then explains the new interval, which is only recorded when it ends.
 func (n *node) endedBy(t time.Time, shown time.Duration) *verdict.Silence {
 	x := n.newest()
 	switch {
@@ -167,8 +168,8 @@ func (h *Heartbeats) add(n *node, x *silence) {
 	}
 }
 
-// fold moves the oldest silences into the counts. some is the number of silences to move. The verdicts of these
-// silences are final.
+// fold moves the oldest silences into the counts. The parameter some is the number of silences to move. The verdicts of
+// these silences are final.
 func (h *Heartbeats) fold(n *node, some int) {
 	for _, x := range n.revised[:some] {
 		if x.Judgement == nil {
@@ -201,8 +202,8 @@ func (x *silence) own() bool {
 	return x.Judgement != nil && x.Judgement.Verdict() == verdict.Node && !x.Explained()
 }
 
-// kindOf classifies a silence. v is the current verdict about the silence. ok is false if the silence does not count,
-// because it is explained and was within the grace period.
+// kindOf classifies a silence. The parameter v is the current verdict about the silence. The result ok is false if the
+// silence does not count, because it is explained and was within the grace period.
 func (h *Heartbeats) kindOf(x *silence, v verdict.Verdict, now time.Time) (k kind, ok bool) {
 	if x.within && x.Explained() {
 		return kind{}, false

@@ -3,7 +3,7 @@ package leftout
 
 import "hash/fnv"
 
-// most limits the number of names. Further names are not counted.
+// most is the maximum number of names. Further names are not counted.
 const most = 10_000
 
 // Names holds hashes of the omitted names, so that each name only counts once.
@@ -27,7 +27,7 @@ func (n *Names) add(hash uint64) {
 	}
 }
 
-// Take adds the omitted names of another list, except the names that listed contains.
+// Take adds the omitted names of another list, except the names in the slice listed.
 func (n *Names) Take(from Names, listed []string) {
 	hashes := make(map[uint64]bool, len(listed))
 	for _, name := range listed {

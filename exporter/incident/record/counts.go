@@ -30,8 +30,8 @@ type counts struct {
 	// Turned counts the times that nodes became not Ready or Unknown. TurnedUnknown only counts the times that nodes
 	// became Unknown.
 	Turned, TurnedUnknown int
-	// Found counts the nodes that were lost before kubeflap started watching. FoundUnknown counts those among them that
-	// were Unknown.
+	// Found counts the nodes that were lost before kubeflap started watching. FoundUnknown counts the nodes among them
+	// that were Unknown.
 	Found, FoundUnknown int
 	// Evicted counts the pods that were evicted from nodes that were not Ready.
 	Evicted int

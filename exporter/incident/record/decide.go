@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// NodeLoss returns the current facts about some silences.
+// NodeLoss returns the current facts about the given silences.
 func (s *Store) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeLoss {
 	return &verdict.NodeLoss{
 		Silences: silences, Others: s.History.AfterOrLasting(s.now.Add(-time.Hour)), Late: s.History.LateNodes(), Now: s.now, Nodes: nodes,
@@ -79,7 +79,7 @@ const (
 	maxReviewed = 50
 )
 
-// review records changed verdicts of recently touched incidents.
+// review records the changed verdicts of incidents that have changed recently.
 func (s *Store) review(t time.Time) {
 	s.reviewed = t
 	f := s.NodeLoss(nil, 0)
@@ -104,7 +104,8 @@ func (s *Store) review(t time.Time) {
 	}
 }
 
-// Returned records the heartbeat that ended a late interval at t. nodes is the number of nodes in the cluster.
+// Returned records the heartbeat that ended a late interval at t. The parameter nodes is the number of nodes in the
+// cluster.
 func (s *Store) Returned(node string, t time.Time, interval time.Duration, nodes int) {
 	s.Heartbeats.Returned(node, t, interval, nodes)
 	s.reviewLater(t)

@@ -40,7 +40,7 @@ func (r *Record) atLeast(longest time.Duration) string {
 }
 
 // unexplained returns the longest interval that no reboot, announcement, upgrade or clock change explains. If the
-// incident has no explained silences, it returns longest.
+// incident has no explained silences, it returns the parameter longest.
 func (r *Record) unexplained(longest time.Duration, now time.Time) time.Duration {
 	if !slices.ContainsFunc(r.Silences, (*verdict.Silence).Explained) {
 		return longest

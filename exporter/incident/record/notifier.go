@@ -11,7 +11,7 @@ import (
 type notifier struct {
 	// changed is the incident that changed since the last query, if there is only one.
 	changed *Record
-	// all reports whether several incidents changed, or one was settled.
+	// The field all is set if several incidents changed, or one was settled.
 	all bool
 	// end is the earliest time at which a recovered incident may end without a further change. It is zero if there is
 	// no recovered incident.
@@ -115,8 +115,8 @@ func (n *notifier) takeDeparted() []incident.Notice {
 	return all
 }
 
-// depart keeps the last notice of an incident that is no longer shown, if its start was reported. into is the incident
-// that r was merged into, or nil.
+// depart keeps the last notice of an incident that is no longer shown, if its start was reported. The parameter into is
+// the incident into which r was merged, or nil.
 func (s *Store) depart(r *Record, kind incident.NoticeKind, into *Record) {
 	if !r.reported.started || r.reported.ended {
 		return

@@ -51,17 +51,17 @@ type Record struct {
 	start time.Time
 	// recovered is the time at which everything had recovered, or zero.
 	recovered time.Time
-	// harmless is set if the incident has shown no harm yet, as in a rollout. shown is set if the incident is reported.
-	// settled is set if the incident has ended for good.
+	// harmless is set if the incident has caused no harm so far, for example during a rollout. shown is set if the
+	// incident is reported. settled is set if the incident has ended for good.
 	harmless, shown, settled bool
-	// into is the incident into which this one was merged.
+	// The field into is the incident into which this one was merged.
 	into     *Record
 	reported reported
 	// undecided is the time until which a single node's incident may still be merged into an incident of several nodes.
 	// It is zero afterwards.
 	undecided time.Time
 	timer     timer.Timer
-	// withdrawn is set if the incident did not happen, but only seemed to, because the watch lagged.
+	// withdrawn is set if the incident did not happen, but only seemed to happen, because the watch lagged.
 	withdrawn bool
 	// touched is the time of the last change.
 	touched time.Time
@@ -81,8 +81,8 @@ type Open struct {
 	// Conflict reports whether the Service has a selector and manually managed addresses, or had both when the
 	// addresses were removed.
 	Conflict bool
-	// Foreign holds the objects with foreign addresses of a Service with a selector. Withdrawn holds the objects from
-	// which somebody removed pod addresses.
+	// If the Service has a selector, Foreign holds the EndpointSlices and Endpoints that contain foreign addresses.
+	// Withdrawn holds the objects from which somebody removed pod addresses.
 	Foreign, Withdrawn map[string]struct{}
 }
 
@@ -141,7 +141,7 @@ func (r *Record) BeganBy(t time.Time) {
 	}
 }
 
-// Harmless reports whether the incident has shown no harm yet.
+// Harmless reports whether the incident has caused no harm so far.
 func (r *Record) Harmless() bool { return r.harmless }
 
 // Settled reports whether the incident has ended for good. Later changes belong to another incident.
@@ -158,7 +158,7 @@ func (r *Record) Ongoing() bool {
 }
 
 // lacksAddresses reports whether addresses that the endpoints controller removed are still missing. Without a conflict,
-// for example because pods match the selector, the incident does not wait for them.
+// for example because pods match the selector, the incident does not wait for these addresses.
 func (r *Record) lacksAddresses() bool { return r.Removed && r.Open.Conflict }
 
 // affected returns the facts about the incident's workload or Service that determine the texts of the incident.
@@ -191,8 +191,8 @@ func (r *Record) state(t time.Time) incident.State {
 }
 
 // harmfulAt returns the time at which lost addresses make the incident harmful unless they return, and whether there is
-// such a time. There is none for changed Services, because Outages.judge considers their new addresses. There is none
-// for manual writes either, because a steady writer may remove addresses on purpose.
+// such a time. There is no such time for changed Services, because Outages.judge considers their new addresses. There
+// is no such time for manual writes either, because a steady writer may remove addresses on purpose.
 func (r *Record) harmfulAt() (time.Time, bool) {
 	if !r.harmless || r.settled || r.Cause == cause.ServiceChanged || r.Cause == cause.ManualWrite {
 		return time.Time{}, false

@@ -78,7 +78,7 @@ func (s *Store) outline(r *Record) incident.Incident {
 	return x
 }
 
-// end returns the time at which everything had recovered, or zero if something has not.
+// end returns the time at which everything had recovered, or zero if something has not recovered.
 func (r *Record) end(now time.Time) time.Time {
 	state := r.state(now)
 	if state != incident.StateRecovered && state != incident.StateEnded {

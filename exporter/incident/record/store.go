@@ -39,7 +39,7 @@ type Store struct {
 	// reported.
 	active map[string]*Record
 	shown  []*Record
-	// harmless is the number of active incidents that show no harm.
+	// harmless is the number of active incidents that have caused no harm so far.
 	harmless int
 	notifier notifier
 	// reviews is the timer for the review of verdicts.
@@ -50,7 +50,7 @@ type Store struct {
 	displaced incident.Displaced
 }
 
-// NewStore returns an empty store that keeps the newest size incidents.
+// NewStore returns an empty store that keeps the newest incidents. The parameter size limits their number.
 func NewStore(size int) *Store {
 	s := &Store{size: max(size, 1), active: map[string]*Record{}}
 	s.reviews = timer.New("review", s.review)

@@ -46,7 +46,7 @@ func Clocks() Subject {
 	return Subject{Kind: KindClocks, Name: "clocks", Cause: cause.NodeHeartbeatLost}
 }
 
-// Service returns the subject for an incident of a Service. why is the cause of the incident.
+// Service returns the subject for an incident of a Service. The parameter why is the cause of the incident.
 func Service(x transition.Service, why cause.Cause) Subject {
 	return Subject{Kind: KindService, Namespace: x.Namespace, Name: x.Name, Cause: why}
 }

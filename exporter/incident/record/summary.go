@@ -67,7 +67,7 @@ func (r *Record) happenedByControllerManager(x *incident.Incident) string {
 	return s
 }
 
-// each reports whether there are silences and all of them match.
+// each reports whether there are silences, and whether all of them match.
 func (r *Record) each(match func(*verdict.Silence) bool) bool {
 	return len(r.Silences) > 0 && !slices.ContainsFunc(r.Silences, func(s *verdict.Silence) bool { return !match(s) })
 }

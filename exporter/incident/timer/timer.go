@@ -19,14 +19,14 @@ type Timer struct {
 	place int
 }
 
-// New returns a timer that calls do with the due time.
+// New returns a timer that calls the function do with the due time.
 func New(name string, do func(time.Time)) Timer { return Timer{name: name, do: do} }
 
 // Queue holds the scheduled timers. Timers with the same due time run in the order of their names, so that the same
 // transitions always produce the same incidents.
 type Queue struct{ timers timers }
 
-// Wake schedules x for t, unless x is already scheduled earlier.
+// Wake schedules x for t, unless x is already scheduled for an earlier time.
 func (q *Queue) Wake(x *Timer, t time.Time) {
 	switch {
 	case x.place == 0:
@@ -45,7 +45,7 @@ func (q *Queue) Stop(x *Timer) {
 	}
 }
 
-// Run runs the timers that are due at t, in order. Before each timer, it calls pass with the due time.
+// Run runs the timers that are due at t, in order. Before each timer, it calls the function pass with the due time.
 func (q *Queue) Run(t time.Time, pass func(due time.Time)) {
 	for len(q.timers) > 0 && !q.timers[0].due.After(t) {
 		x := heap.Pop(&q.timers).(*Timer)

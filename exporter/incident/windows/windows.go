@@ -19,7 +19,7 @@ func (c *ByWindow) Count(window time.Duration) {
 	}
 }
 
-// Take adds the counts of from.
+// Take adds the counts of the parameter from.
 func (c *ByWindow) Take(from ByWindow) {
 	for i, n := range from {
 		c[i] += n

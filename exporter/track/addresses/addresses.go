@@ -22,7 +22,7 @@ const (
 	NumStates
 )
 
-// Stays reports whether the state is Ready or NotReady, so that the address is expected to stay in the Service.
+// Stays reports whether the state is Ready or NotReady. An address in such a state is expected to stay in the Service.
 func (s State) Stays() bool { return s == Ready || s == NotReady }
 
 // StateOf returns the state of an address in one slice or Endpoints object. A terminating address that is ready counts
@@ -44,7 +44,7 @@ func StateOf(a *event.Address) State {
 type Address struct {
 	UID event.UID
 	Origin
-	// in holds, for each state from Ready on, the number of slices in which the address has that state.
+	// in[s-Ready] is the number of slices in which the address has the state s.
 	in [NumStates - Ready]uint16
 }
 
@@ -102,9 +102,9 @@ func (s *Set) find(id event.UID) (int, bool) {
 	return slices.BinarySearchFunc(s.List, id, func(a Address, id event.UID) int { return bytes.Compare(a.UID[:], id[:]) })
 }
 
-// Shift changes the state of an address in one object. was and is are the states in that object before and after the
-// change. from is the origin of the address, or zero to keep the known origin. Shift returns the address, and its best
-// state in any object before and after the change.
+// Shift changes the state of an address in one object. The parameters was and is are the address's states in that
+// object before and after the change. The parameter from is the origin of the address, or zero to keep the known
+// origin. Shift returns the address, and its best states among all objects before and after the change.
 func (s *Set) Shift(id event.UID, from Origin, was, is State) (moved Address, before, after State) {
 	i, found := s.find(id)
 	if !found {

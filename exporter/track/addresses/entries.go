@@ -32,7 +32,8 @@ func Store(entries []Entry, addresses []event.Address) []Entry {
 	return entries
 }
 
-// Sorted copies entries into the memory of into, sorted by UID. It keeps each address once, with its best state.
+// Sorted returns a copy of the entries, sorted by UID. It keeps each address once, with its best state. It reuses the
+// memory of the slice into.
 func Sorted(entries []Entry, into []Placed) []Placed {
 	into = into[:0]
 	for i, x := range entries {
@@ -47,8 +48,8 @@ func Sorted(entries []Entry, into []Placed) []Placed {
 	return slices.CompactFunc(into, func(a, b Placed) bool { return a.UID == b.UID })
 }
 
-// Compare walks two lists that are sorted by UID. It calls do for each UID, with nil for a list that does not contain
-// the UID.
+// Compare walks two lists that are sorted by UID. It calls the function do for each UID, and passes nil for a list that
+// does not contain the UID.
 func Compare[T any](before, after []T, uid func(*T) *event.UID, do func(was, is *T)) {
 	for len(before) > 0 || len(after) > 0 {
 		order := -1

@@ -1,5 +1,5 @@
-// Package consumers models clients, such as load balancer controllers, that read Endpoints or EndpointSlices and batch
-// the updates. It computes how these consumers react to changes of a Service's addresses.
+// Package consumers models consumers, that is, clients such as load balancer controllers that read Endpoints or
+// EndpointSlices and batch the updates. It computes how consumers would react to changes of a Service's addresses.
 package consumers
 
 import (
@@ -68,8 +68,8 @@ type consumer struct {
 	turns map[event.UID]turns
 }
 
-// turns holds the time at which a consumer last removed an address (out), and the time at which it put the address back
-// (back). back is 0 until then.
+// turns holds the times at which a consumer last removed an address (out) and put the address back (back). The field
+// back is 0 until the address returns.
 type turns struct{ out, back event.Moment }
 
 // Applied is an address that a consumer put back or removed when a batch closed.
@@ -82,7 +82,7 @@ type Applied struct {
 
 // Closed holds the mistakes that consumers made when their batches closed. Bounces are addresses that a consumer put
 // back and removed again. StaleReadds are addresses that a consumer put back although a container of the address's pod
-// was about to be replaced or already gone.
+// was about to be replaced, or was already gone.
 type Closed struct{ Bounces, StaleReadds []Applied }
 
 // New returns Consumers without Services.
@@ -100,7 +100,7 @@ func (c *Consumers) Leave(s Service) {
 	c.namespaces.Leave(c.namespaces.Of(s.Namespace()), c.watches.Now())
 }
 
-// Changed informs the consumers of a Service that an address became ready or stopped being ready.
+// Changed informs a Service's consumers that an address became ready or stopped being ready.
 func (c *Consumers) Changed(s Service, set *Set, address event.UID, wasReady bool, t time.Time) {
 	if set.of == nil {
 		set.of = &[NumWindows]consumer{}
@@ -131,8 +131,8 @@ func (c *Consumers) Close(t time.Time) (closed Closed) {
 	}
 }
 
-// nextDue returns the index of the window whose batch is due next, or -1 if none is due by t. All batches of a window
-// last equally long, so the oldest batch is due first.
+// nextDue returns the index of the window whose batch is due next, or -1 if no batch is due by t. All batches of a
+// window last equally long, so the oldest batch is due first.
 func (c *Consumers) nextDue(t time.Time) int {
 	next := -1
 	for i := range c.open {
@@ -177,8 +177,8 @@ func (c *Consumers) apply(b batch, window int, closed *Closed) {
 	}
 }
 
-// addressChanged applies the change of one address. bounced is set if the consumer removes an address that it put back
-// recently, that is, not before oldest. A longer window would have hidden the bounce.
+// addressChanged applies the change of one address. The result bounced is set if the consumer removes an address that
+// it put back at the time oldest or later. A longer batching window would have hidden the bounce.
 func (x *consumer) addressChanged(id event.UID, ready bool, now, oldest event.Moment) (bounced bool) {
 	last := x.turns[id]
 	switch {
@@ -197,7 +197,7 @@ func (x *consumer) addressChanged(id event.UID, ready bool, now, oldest event.Mo
 	return bounced
 }
 
-// forget drops addresses whose last change is before oldest. If no address is left, forget releases the map.
+// forget drops addresses whose last change is before the time oldest. If no address is left, forget releases the map.
 func (x *consumer) forget(oldest event.Moment) {
 	maps.DeleteFunc(x.turns, func(_ event.UID, last turns) bool { return max(last.out, last.back) < oldest })
 	if len(x.turns) == 0 {

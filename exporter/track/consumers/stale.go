@@ -51,8 +51,8 @@ func (c *Consumers) Updated(s Service, address event.UID) {
 	x.updating[address] = [NumWindows]bool{}
 }
 
-// readd counts the stale addresses of a Service that the consumer with the given window puts back at t. It appends
-// these addresses to readds.
+// readd counts a Service's stale addresses that the consumer with the given window puts back at t. It appends these
+// addresses to readds.
 func (c *Consumers) readd(s Service, window int, t time.Time, readds []Applied) []Applied {
 	x := c.stale[s]
 	if x == nil {

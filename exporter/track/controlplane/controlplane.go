@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// shownWithin is the maximum time since the watch last showed a renewal, for the leader to count as known. After a
-	// longer time, kubeflap may have missed a leader change. Leaders renew every 2 s, and API servers renew every 10 s.
+	// shownWithin is the time for which the leader counts as known after the watch has shown a renewal. After that
+	// time, kubeflap may have missed a leader change. Leaders renew every 2 s, and API servers renew every 10 s.
 	shownWithin = 15 * time.Second
 	// leaderLate is the time after which a leader that cannot renew its Lease stops leading (client-go,
 	// tools/leaderelection, RenewDeadline). serverLate allows for two lost renewals of an API server.
@@ -48,9 +48,9 @@ type lease struct {
 	// Leases. late is set while the Lease is late.
 	renewed, seen time.Time
 	live, late    bool
-	// made is the time at which the holder made the last renewal, by kubeflap's clock. It is earlier than seen if the
-	// watch showed the renewal late, or etcd accepted a delayed write. lateSince is the time of the last renewal before
-	// the Lease became late. gap is the longest interval between two renewals since lateSince.
+	// made is the time at which the holder made the last renewal, by kubeflap's clock. It is earlier than the field
+	// seen if the watch showed the renewal late, or if etcd accepted a delayed write. lateSince is the time of the last
+	// renewal before the Lease became late. gap is the longest interval between two renewals since lateSince.
 	made, lateSince time.Time
 	gap             time.Duration
 	// delays holds the most recent delays from a renewTime to the renewal's arrival. Each delay includes the difference
@@ -111,7 +111,7 @@ func (x *ControlPlane) noteRenewal(l *lease, seen, renewed time.Time) {
 	}
 	step := renewed.Sub(l.renewed)
 	if l.made, l.gap = l.made.Add(step), max(l.gap, step); l.made.After(seen) || l.held.Equal(seen) {
-		l.made = seen // a new holder's renewTime is by another clock
+		l.made = seen // the renewTime of a new holder comes from another clock
 	}
 	if reads.IsLate(l.made, seen) {
 		return

@@ -30,16 +30,16 @@ const (
 
 // Departure holds the announcements of one node's departure. The zero value is a node without announcements.
 type Departure struct {
-	// now is the current announcement by a taint, a deletion or a condition. before merges the previous announcements
-	// that followed each other without a gap. It has the reason and the start of the first of them, and the end of the
-	// newest.
+	// now holds the current announcement by a taint, a deletion or a condition. The field before combines the previous
+	// announcements, which followed each other without a gap. This field has the reason and the start of the first of
+	// these announcements, and the end of the newest one.
 	now, before announcement
-	// cordoned is the time at which the node became unschedulable, or zero. sound is set if the node had been healthy
-	// for troubleBefore at that time.
+	// cordoned is the time at which the node became unschedulable, or zero. sound is set if the node was Ready at that
+	// time, and had been healthy for longer than troubleBefore.
 	cordoned time.Time
 	sound    bool
-	// pods counts the running pods, except DaemonSet pods and static pods. left is set if the node has run any such
-	// pods since the cordon.
+	// pods counts the running pods, except DaemonSet pods and static pods. left is set if the node has run at least one
+	// of these pods since the cordon.
 	pods int
 	left bool
 }
@@ -63,8 +63,8 @@ func (d *Departure) Pods(n int) {
 	d.left = d.left || n > 0
 }
 
-// Note handles a Node event. troubled is the last time at which the node's heartbeat became late or the node became not
-// Ready.
+// Note handles a Node event. The parameter troubled is the last time at which the node's heartbeat became late or the
+// node became not Ready.
 func (d *Departure) Note(e event.Event, o *event.Node, troubled time.Time, isReady bool) {
 	if reason, name := announcementOf(o); reason != d.now.reason || name != d.now.name {
 		d.change(announcement{reason: reason, name: name, since: e.Seen})
@@ -121,8 +121,8 @@ func (d *Departure) At(t time.Time) (reason Reason, name string) {
 }
 
 // emptied reports whether all pods except DaemonSet pods and static pods have left since the cordon. kubeflap must have
-// seen at least one of these pods on the node: otherwise the node may only appear empty, because kubeflap may not see
-// all namespaces.
+// seen at least one of these pods on the node: otherwise the node may only appear empty, because kubeflap may be
+// limited to some namespaces.
 func (d *Departure) emptied() bool { return d.left && d.pods == 0 }
 
 // Announced returns a description of the announcement that was in force at t, or an empty string.

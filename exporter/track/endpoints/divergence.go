@@ -34,7 +34,7 @@ type marked struct {
 type diverging struct {
 	// marked reports whether the Service awaits a comparison.
 	marked bool
-	// since holds the start of the disagreement about the readiness of each address.
+	// since maps each address to the start of the disagreement about its readiness.
 	since map[event.UID]time.Time
 }
 
@@ -87,9 +87,9 @@ func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind
 	s.diverging.since = disagree
 }
 
-// endpointsOf returns the addresses of the Endpoints object for the comparison with the slices. compare is false if
-// there is nothing to compare. The result is valid until the next call. Manually managed addresses of a Service with a
-// selector never appear in slices. They are reported as a conflict or as foreign.
+// endpointsOf returns the addresses of the Endpoints object for the comparison with the slices. The result compare is
+// false if there is nothing to compare. The list is valid until the next call. Manually managed addresses of a Service
+// with a selector never appear in slices. They are reported as a conflict or as foreign.
 func (x *divergence) endpointsOf(s *service, readFrom event.Kind) (sorted []addresses.Placed, compare bool) {
 	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || writers.InConflict(s) || s.HasSelector() && s.writers.ManualInEndpoints() > 0 {
 		return nil, false

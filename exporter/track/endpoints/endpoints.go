@@ -20,10 +20,10 @@ import (
 
 // podFacts lists the methods of package pods that this package calls.
 type podFacts interface {
-	// Find returns an existing pod, or nil. Named also finds deleted pods.
+	// Find returns an existing pod, or nil. Named returns the name of a pod, even if the pod was deleted recently.
 	Find(id event.UID) *pods.Pod
 	Named(id event.UID) transition.Pod
-	// IsBeingUpdated is used by the consumers.
+	// IsBeingUpdated reports whether an in-place update of the pod is in progress at t. Package consumers calls it.
 	IsBeingUpdated(id event.UID, t time.Time) bool
 	// CountPending returns the number of pods in phase Pending that a Service selects.
 	CountPending(namespace string, by pods.Selector) int
@@ -31,7 +31,8 @@ type podFacts interface {
 
 // Settings configure Endpoints.
 type Settings struct {
-	// BounceWindow is the maximum time from the loss of an address to its return, for the two to count as a bounce.
+	// BounceWindow limits the time from the loss of an address to its return. A loss and a return within this time
+	// count as a bounce.
 	BounceWindow time.Duration
 	// Source is the resource from which address states are read, KindEndpointSlice or KindEndpoints. 0 means
 	// EndpointSlices if the cluster has them, and Endpoints otherwise.
@@ -105,7 +106,7 @@ func (x *Endpoints) Pass() {
 	x.divergence.compare(t, x.readFrom)
 }
 
-// CloseBatches makes the consumers apply the batches that are due by t.
+// CloseBatches makes the modeled clients (package consumers) apply the batches that are due by t.
 func (x *Endpoints) CloseBatches(t time.Time) {
 	closed := x.consumers.Close(t)
 	for _, b := range closed.Bounces {
@@ -173,8 +174,8 @@ func (x *Endpoints) CompareAll(t time.Time) {
 func (x *Endpoints) Source() event.Kind { return x.readFrom }
 
 // ChooseSource selects EndpointSlices as the source of address states if they can be watched, and Endpoints otherwise.
-// Once EndpointSlices have been listed, it only switches to Endpoints if their watch works. If neither resource can be
-// watched, the last states remain, and the watch is reported as broken.
+// Once EndpointSlices have been listed, it only switches to Endpoints if the watch of Endpoints works. If neither
+// resource can be watched, the last states remain, and the watch is reported as broken.
 func (x *Endpoints) ChooseSource() {
 	noSlices := x.watches.Missing(event.KindEndpointSlice)
 	slicesSynced := x.watches.IsSynced(event.KindEndpointSlice)

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// propagationLimit is the longest time from a pod's change to a change of its address, for the address to count as
-	// following the pod.
+	// propagationLimit limits the time from a pod's change to the change of its address. After a longer time, the
+	// address does not count as following the pod.
 	propagationLimit = time.Minute
 	// sideBySide is the tolerance for events in the wrong order. An address's change may be seen up to sideBySide
 	// before the change of its pod, although the pod changed first. The two resources have separate watches, and
@@ -21,7 +21,8 @@ const (
 	sideBySide = 50 * time.Millisecond
 )
 
-// propagation measures the time from a change of a pod's Ready to the corresponding change of its addresses.
+// propagation measures the time from a change of a pod's Ready condition to the corresponding change of the pod's
+// addresses.
 type propagation struct {
 	watches *watches.Watches
 	losses  *losses.Losses
@@ -56,8 +57,8 @@ func (x *propagation) notePending(s shift, change transition.AddressFollowedPod)
 	}
 }
 
-// podTurned handles a change of a pod's Ready. It reports the corresponding address changes that were seen before this
-// change. The propagation time of these changes was too short to measure.
+// podTurned handles a change of a pod's Ready condition. It reports the corresponding address changes that were seen
+// before this change. The propagation time of these changes was too short to measure.
 func (x *propagation) podTurned(id event.UID, ready bool, t time.Time) {
 	x.forgetPending(t)
 	if !x.watches.Live(event.KindPod, t) {

@@ -23,9 +23,9 @@ type Service struct {
 	Outages                      uint64
 	// OutageTime is the total time without a ready address, including the current outage.
 	OutageTime time.Duration
-	// Lost counts the losses of ready addresses. Losses counts the losses whose cause has been determined, by cause.
-	// LastLoss is the time of the newest of these losses, and LastCause is its cause. LastLoss and LastCause exclude
-	// foreign addresses.
+	// Lost counts the losses of ready addresses. For each cause, Losses counts the losses for which this cause has been
+	// determined. LastLoss is the time of the newest of these losses, and LastCause is its cause. LastLoss and
+	// LastCause exclude foreign addresses.
 	Lost      uint64
 	Losses    [cause.Count]uint32
 	LastLoss  time.Time

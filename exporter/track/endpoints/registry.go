@@ -31,8 +31,8 @@ func newRegistry() registry {
 	return registry{of: map[key]*service{}, others: map[ownedKey]*service{}}
 }
 
-// owned returns the Service of a slice or an Endpoints object, and adds it if necessary. A Service and its successor
-// with the same name may both have slices for a while, so owned uses the owner's UID if there is one.
+// owned returns the Service of a slice or an Endpoints object, and adds the Service if necessary. A Service and its
+// successor with the same name may both have slices for a while, so owned uses the owner's UID if there is one.
 func (r *registry) owned(k key, owner event.UID) *service {
 	s := r.of[k]
 	if owner.IsZero() {
@@ -52,7 +52,7 @@ func (r *registry) owned(k key, owner event.UID) *service {
 	return r.others[o]
 }
 
-// adopt returns the Service with the given UID, and makes it the current Service with that name.
+// adopt returns the Service with the given UID, and makes this Service the current one with the name k.
 func (r *registry) adopt(k key, uid event.UID) *service {
 	o := ownedKey{k, uid}
 	s := r.others[o]
@@ -64,8 +64,8 @@ func (r *registry) adopt(k key, uid event.UID) *service {
 	return s
 }
 
-// detach removes a source from its Service. If the Service was deleted and this was its last source, detach also drops
-// the Service.
+// detach removes a source from its Service. If the Service was deleted and has no other source, detach also drops the
+// Service.
 func (r *registry) detach(h *source) {
 	s := h.service
 	i := slices.Index(s.sources, h)

@@ -26,7 +26,7 @@ func (x *Endpoints) ListingSlices() {
 	}
 }
 
-// remember stores the state of a Service before the list that contains e.
+// remember stores the state that a Service had before the list that contains the event e.
 func (x *Endpoints) remember(h *source, e event.Event) {
 	s := h.service
 	if s.remembered == x.watches.Generation(e.Kind) {

@@ -23,7 +23,7 @@ type shift struct {
 	// read from another resource.
 	quiet bool
 	// wasTruncated reports whether the Endpoints object omitted addresses before the event. truncated reports whether
-	// it omits addresses now.
+	// the object omits addresses now.
 	wasTruncated, truncated bool
 	// mirrored is set for a slice that mirrors Endpoints. foreign is set for an unknown writer's object if the Service
 	// has a selector. known is set for a known manager's object.
@@ -121,8 +121,8 @@ func (x *Endpoints) reportGain(s shift, a *addresses.Address, from, to addresses
 	x.losses.ReportOf(s.service, a.UID, change)
 }
 
-// departed describes when an address left rotation, that is, stopped being ready. at is the earliest possible time.
-// seen is set if at is the actual time.
+// departed describes when an address left rotation, that is, stopped being ready. The field at is the earliest possible
+// time. The field seen is set if that time is exact.
 type departed struct {
 	at   time.Time
 	seen bool

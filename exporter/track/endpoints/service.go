@@ -159,9 +159,9 @@ func choiceOf(o *event.Service) uint64 {
 	return choice | 1
 }
 
-// succeed makes the Service with a new UID the current Service with its name. Slices of the new Service may have been
-// seen before the Service. Endpoints, and slices without an owner, move from the old Service to the new one. This move
-// does not count as a change of their addresses.
+// succeed makes a newly seen Service the current one with the name k. The parameter old is the previous Service with
+// that name, or nil. Slices of the new Service may have been seen before the Service itself. Endpoints, and slices
+// without an owner, move from the old Service to the new one. This move does not count as a change of their addresses.
 func (x *Endpoints) succeed(old *service, k key, uid event.UID) *service {
 	s := x.services.adopt(k, uid)
 	if old == nil {

@@ -178,8 +178,8 @@ func (x *Endpoints) remerge(h *source, origins []addresses.Origin) {
 	})
 }
 
-// eachMerged calls do for each of a source's addresses, if the source belongs to the resource from which states are
-// read.
+// eachMerged calls the function do for each of a source's addresses, if the source belongs to the resource from which
+// states are read.
 func (x *Endpoints) eachMerged(h *source, do func(s shift, a addresses.Placed, i int)) {
 	if h.Kind != x.readFrom {
 		return

@@ -69,7 +69,7 @@ const (
 	rememberedEpisodes = 5
 )
 
-// New returns a Finder. flag is the grace period that the user has set, or 0.
+// New returns a Finder. The parameter flag is the grace period that the user has set, or 0.
 func New(flag time.Duration) Finder {
 	return Finder{flag: flag, managers: map[event.UID]event.ControllerManager{}}
 }
@@ -123,7 +123,7 @@ func (g *Finder) IsManaged() bool {
 }
 
 // ManagersPeriod returns the shortest grace period of all controller managers, because their leader may change at any
-// time. It returns 0 if none is visible.
+// time. It returns 0 if no controller manager is visible.
 func (g *Finder) ManagersPeriod() time.Duration {
 	var shortest time.Duration
 	for _, m := range g.managers {
@@ -197,8 +197,8 @@ func (g *Finder) Sample(d time.Duration, t time.Time, interval time.Duration) {
 	g.episodes = append(g.episodes, episode{t, d})
 }
 
-// Outlived drops the episodes that a node has disproved by staying Ready during a longer silence d. It reports whether
-// it dropped any episodes.
+// Outlived drops the episodes that a node has disproved, because the node stayed Ready during a silence of the length
+// d. It reports whether it dropped any episodes.
 func (g *Finder) Outlived(d time.Duration) bool {
 	before := len(g.episodes)
 	g.episodes = slices.DeleteFunc(g.episodes, func(x episode) bool { return d > x.shortest+MonitorSlack })

@@ -10,7 +10,8 @@ import (
 // Queue is a heap of checks, earliest first.
 type Queue[T comparable] []Look[T]
 
-// Look is a future check of one item. Of is the item, and At is the time at which the check is due.
+// Look is a future check of one item. The field Of holds the item. The field At holds the time at which the check is
+// due.
 type Look[T comparable] struct {
 	At time.Time
 	Of T
@@ -28,7 +29,8 @@ func (q *Queue[T]) Later(at time.Time) {
 	heap.Fix(q, 0)
 }
 
-// First returns the matching items in the order of their checks, each item once. most limits the number of items.
+// First returns the matching items in the order of their checks, each item once. The parameter most limits the number
+// of items.
 func (q *Queue[T]) First(most int, match func(T) bool) (all []T) {
 	sorted := slices.Clone(*q)
 	slices.SortFunc(sorted, func(a, b Look[T]) int { return a.At.Compare(b.At) })

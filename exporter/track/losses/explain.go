@@ -48,7 +48,7 @@ func (q *Losses) explain(l *Loss) explanation {
 	case p.WasReady():
 		return q.explainByPod(l, p)
 	case notReady && p.Recovered() != cause.Unknown && l.Change.Time.Sub(q.watches.Time(p.ReadyChangedAt())).Abs() <= evidenceWait:
-		// The pod watch is ahead: it has already shown the pod not ready and ready again.
+		// The pod watch is ahead: it has already shown the pod as not ready, and then as ready again.
 		return explanation{cause: p.Recovered(), certain: true}
 	}
 	return q.explainAgainstPod(l, p, notReady)

@@ -28,7 +28,7 @@ type Service interface {
 // podFacts lists the methods of package pods that this package calls.
 type podFacts interface {
 	Find(id event.UID) *pods.Pod
-	// Named also finds deleted pods.
+	// Named returns the name of a pod, even if the pod was deleted recently.
 	Named(id event.UID) transition.Pod
 	// Departed returns the cause of the loss of a deleted pod's addresses. Pending returns the tentative cause of a
 	// pod's readiness loss, if the final cause still depends on an event of the pod's node.
@@ -74,7 +74,7 @@ type Losses struct {
 	pods    podFacts
 	nodes   nodeFacts
 
-	// fresh holds the newest losses, sorted by time. behind holds the losses that have waited for as long as
+	// fresh holds the newest losses, sorted by time. The field behind holds the losses that have waited for as long as
 	// evidenceWait, but whose evidence comes from a watch that lags. A settled loss stays in its queue until its
 	// waiting time has passed.
 	fresh, behind queue.Queue[*Loss]
@@ -152,9 +152,10 @@ func (q *Losses) forget(l *Loss) {
 // this time, the removal does not count as the cause of an outage (transition.AddressLost, Foreign).
 const goneWithin = 2 * time.Minute
 
-// OutageBegan makes an event's last loss the start of an outage. The outage gets the same cause as that loss. position
-// is the value of Position before the event. If the Service has had only foreign addresses for longer than goneWithin,
-// their removal caused the outage. It is then reported like the loss of any other address.
+// OutageBegan makes an event's last loss the start of an outage. The outage gets the same cause as that loss. The
+// parameter position is the value of Position before the event. If the Service has had only foreign addresses for
+// longer than goneWithin, their removal caused the outage. The removal is then reported like the loss of any other
+// address.
 func (q *Losses) OutageBegan(s Service, position int) {
 	ledger := s.Ledger()
 	ledger.outageCause = cause.Unknown

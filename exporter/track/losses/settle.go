@@ -26,7 +26,7 @@ func (q *Losses) settleOldestFirst(l *Loss) {
 	}
 }
 
-// SettleCertainFrom settles the losses that were added after position, if their causes are certain.
+// SettleCertainFrom settles the losses that were added after the given position, if their causes are certain.
 func (q *Losses) SettleCertainFrom(position int) {
 	for _, l := range q.fresh.From(position) {
 		q.settleIfCertain(l)
@@ -43,7 +43,7 @@ func (q *Losses) settleIfCertain(l *Loss) {
 }
 
 // Due returns the time at which the next loss stops waiting, and a function that settles it. The function is nil if
-// that time is later than the argument by.
+// that time is later than the parameter by.
 func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
 	if !q.fresh.IsEmpty() {
 		if at := q.fresh.Front().Change.Time.Add(evidenceWait); !at.After(by) {

@@ -16,8 +16,8 @@ func (x *Nodes) Known(name string) bool { return x.nodes[name] != nil }
 const notReadyWindow = 5 * time.Minute
 
 // NotReadyAt reports whether the node's own kubelet reported Ready=False shortly before t (kubelet, nodestatus
-// ReadyCondition). by is an upper limit for the time of the report, on the kubelet's own clock. If by is zero, there is
-// no limit.
+// ReadyCondition). The parameter by is an upper limit for the time of the report, on the kubelet's own clock. A zero
+// value means no limit.
 func (x *Nodes) NotReadyAt(name string, t, by time.Time) bool {
 	n := x.nodes[name]
 	return n != nil && n.exists && n.ready == event.StatusFalse && t.Sub(n.since) <= notReadyWindow &&
@@ -25,7 +25,7 @@ func (x *Nodes) NotReadyAt(name string, t, by time.Time) bool {
 }
 
 // RestartedBefore reports whether the node's kubelet started shortly before t and has a version whose restart makes
-// pods not ready. by is an upper limit for the time of the start, as in NotReadyAt.
+// pods not ready. The parameter by is an upper limit for the time of the start, as in NotReadyAt.
 func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 	n := x.nodes[name]
 	return n != nil && n.kubelet.MadePodsFlap(t, n.returned, by)
@@ -70,8 +70,8 @@ func (x *Nodes) ReadySince(name string) (since time.Time, ok bool) {
 	return n.since, true
 }
 
-// UnreadySince returns the time since which a node's Ready is known to have its current status, and that status. ok is
-// false if the node is Ready or does not exist.
+// UnreadySince returns the time since which a node's Ready condition is known to have its current status. It also
+// returns this status. ok is false if the node is Ready or does not exist.
 func (x *Nodes) UnreadySince(name string) (since time.Time, status event.Status, ok bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists || n.ready == event.StatusTrue {

@@ -5,7 +5,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// noteSetBack handles a renewal whose renewTime is earlier than the renewTime that the node controller holds: the
+// noteSetBack handles a renewal whose renewTime is earlier than the renewTime that the node controller has saved: the
 // node's clock was set back. The node controller only accepts later renewTimes (node lifecycle controller,
 // tryUpdateNodeHealth), so it considers the node silent.
 func (x *heartbeats) noteSetBack(n *node, e event.Event, l *event.Lease) {

@@ -63,10 +63,10 @@ func (x *heartbeats) watchedSince(n *node) time.Time {
 	return latest(n.heartbeat.since, x.watches.Synchronised(event.KindLease))
 }
 
-// missedFrom returns the time from which an interval that began at base counts as missed. before reports whether the
-// grace period ended before kubeflap watched the node. In that case, base is only known from the node's own clock,
-// which may be slow. So missedFrom allows one more heartbeat interval, unless the node controller has confirmed the
-// silence by setting the node to Unknown.
+// missedFrom returns the time from which an interval counts as missed. The parameter base is the start of the interval.
+// The result before reports whether the grace period ended before kubeflap watched the node. In that case, the start is
+// only known from the node's own clock, which may be slow. So missedFrom allows one more heartbeat interval, unless the
+// node controller has confirmed the silence by setting the node to Unknown.
 func (x *heartbeats) missedFrom(n *node, base time.Time) (at time.Time, before bool) {
 	at, since := base.Add(x.period), x.watchedSince(n)
 	switch {

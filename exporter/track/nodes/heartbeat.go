@@ -50,16 +50,16 @@ func (x *heartbeats) resume(t time.Time) {
 // heartbeat holds one node's heartbeats. It only includes heartbeats that the node controller counts (node lifecycle
 // controller, tryUpdateNodeHealth).
 type heartbeat struct {
-	// last is the time of the last heartbeat, or zero. guessed is set if last was not observed but estimated, usually
-	// from the node's clock.
+	// last is the time of the last heartbeat, or zero. guessed is set if this time was not observed but estimated,
+	// usually from the node's clock.
 	last    time.Time
 	guessed bool
-	// byClock is the time on the node's clock from which last was computed, or zero. believed is set if the node
-	// controller has since set the node to Unknown, which confirms byClock.
+	// byClock is the time on the node's clock from which the field last was computed, or zero. believed is set if the
+	// node controller has since set the node to Unknown, which confirms byClock.
 	byClock  time.Time
 	believed bool
 	// told is the time of the last heartbeat by the node's own clock, or zero if unknown. timed is set if that
-	// heartbeat arrived without delay, so that last is exact by kubeflap's clock.
+	// heartbeat arrived without delay. In this case, the field last is exact by kubeflap's clock.
 	told  time.Time
 	timed bool
 	// earlier holds the times of the heartbeats before the last one, newest first. Unknown times are zero. The times
@@ -68,17 +68,19 @@ type heartbeat struct {
 	// since is the time at which kubeflap began to watch the node. Heartbeats that became late before that time are not
 	// counted.
 	since time.Time
-	// saved is the renewTime that the node controller holds. shown is the newest renewTime in the API. The two differ
-	// after the node's clock has been set back.
+	// saved is the renewTime that the node controller has saved. shown is the newest renewTime in the API. The two
+	// differ after the node's clock has been set back.
 	saved, shown time.Time
 	// reported is Ready's lastHeartbeatTime.
 	reported time.Time
-	// renewed and renewalSeen are the time of the last Lease renewal, by the node's clock and by kubeflap's.
+	// renewed is the time of the last Lease renewal by the node's clock. renewalSeen is the same time by kubeflap's
+	// clock.
 	renewed, renewalSeen time.Time
-	// rhythm measures the node's heartbeat intervals. every is the result, or 0 while the node does not exist.
+	// rhythm measures the node's heartbeat intervals. The field every is the measured interval, or 0 while the node
+	// does not exist.
 	rhythm rhythm.Kubelet
 	every  time.Duration
-	// late and missed are set if the current interval has been counted as late and as missed.
+	// late is set if the current interval has been counted as late. missed is set if it has been counted as missed.
 	late, missed bool
 	// setBack is set if the node's clock was set back since the last heartbeat.
 	setBack bool
@@ -89,7 +91,7 @@ type heartbeat struct {
 	pending reads.Pending
 	// steady counts the node's regular status reports while Leases cannot be watched.
 	steady rhythm.Steady
-	// overdue is set if the node controller should have set Ready to Unknown, but has not.
+	// overdue is set if the node controller should have set Ready to Unknown, but has not done so.
 	overdue bool
 	// look is the time of the node's next check, or zero if the current interval needs no more checks.
 	look                 time.Time
@@ -100,9 +102,9 @@ type heartbeat struct {
 	leads window.Window
 }
 
-// beat counts a heartbeat, and closes the interval that it ends. t is the time at which the node sent the heartbeat.
-// seen is the time at which kubeflap could first count it. byNode is the time of the heartbeat by the node's clock, or
-// zero if unknown.
+// beat counts a heartbeat, and closes the interval before it. The parameter t is the time at which the node sent the
+// heartbeat. The parameter seen is the time at which kubeflap could first count the heartbeat. The parameter byNode is
+// the time of the heartbeat by the node's clock, or zero if unknown.
 func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 	if x.provesSilence(n) {
 		x.found.AddInOrder(x.lateOf(nil, n, t, seen))
@@ -141,8 +143,9 @@ func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 	x.await(n)
 }
 
-// sentAt returns the time at which the node sent a heartbeat that kubeflap saw at t. A list may show a heartbeat long after
-// the node sent it. byNode is the time of the heartbeat by the node's clock. sentAt uses it unless the clock was set.
+// sentAt returns the time at which the node sent a heartbeat that kubeflap saw at t. A list may show a heartbeat long
+// after the node sent it. The parameter byNode is the time of the heartbeat by the node's clock. sentAt uses this time
+// unless the clock was set.
 func (h *heartbeat) sentAt(t, byNode time.Time) time.Time {
 	if h.guessed || h.told.IsZero() || byNode.IsZero() {
 		return t
@@ -153,7 +156,7 @@ func (h *heartbeat) sentAt(t, byNode time.Time) time.Time {
 	return t
 }
 
-// guess estimates the time of the last heartbeat from byClock, a time on the node's clock. It does nothing if a later
+// guess estimates the time of the last heartbeat from the time byClock on the node's clock. It does nothing if a later
 // heartbeat is known.
 func (h *heartbeat) guess(byClock, seen time.Time) {
 	if t := earlier.Convert(byClock, seen); t.After(h.last) {
@@ -162,8 +165,8 @@ func (h *heartbeat) guess(byClock, seen time.Time) {
 }
 
 // ApplyLease handles a Lease event. The event is a heartbeat if its renewTime is strictly later than the renewTime that
-// the node controller holds. After the node's clock has been set back, renewals do not count until they are later than
-// the renewTime that the controller holds.
+// the node controller has saved. After the node's clock has been set back, renewals do not count until they are later
+// than the saved renewTime.
 func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	if e.Type == event.Read {
 		x.leaseRead(x.nodes[l.Name], e, l)
@@ -216,8 +219,8 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 }
 
 // statusHeartbeat handles the lastHeartbeatTime of the Ready condition. Any change of that time is a heartbeat, even a
-// step back. After such a change, the node controller drops the Lease that it holds. It takes over the current Lease in
-// its next pass (tryUpdateNodeHealth).
+// step back. After such a change, the node controller discards its saved copy of the node's Lease. It saves the current
+// Lease in its next pass (tryUpdateNodeHealth).
 func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	if ready == nil || ready.Reason == reasonNeverUpdated || n.heartbeat.reported.Equal(ready.Heartbeat) {
 		return
@@ -242,8 +245,8 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 	n.kubelet.Note()
 }
 
-// noteRenewal records a renewal, and detects whether the renewal is early. Only watch events can be early, since a list
-// does not show the previous renewals.
+// noteRenewal records a renewal, and detects whether the renewal is early. Only renewals in watch events can be early,
+// since a list does not show the previous renewals.
 func (n *node) noteRenewal(e event.Event, made, renewed time.Time) {
 	h := &n.heartbeat
 	if e.Type == event.Modified && !h.renewed.IsZero() {
@@ -282,15 +285,15 @@ func (x *heartbeats) firstHeartbeat(n *node, e event.Event, ready *event.Conditi
 	x.await(n)
 }
 
-// blind reports whether heartbeats currently cannot be seen. A watch that is only cut off does not count as blind,
-// because it will show all heartbeats later.
+// blind reports whether heartbeats currently cannot be seen. A watch that is only cut off (Watches.IsCutOff) does not
+// count as blind, because it will show all heartbeats later.
 func (x *heartbeats) blind() bool {
 	return !x.watches.Up(x.source()) && !x.watches.IsCutOff(x.source())
 }
 
 func (x *Nodes) forgetLease(name string) {
 	if n := x.nodes[name]; n != nil {
-		// The node controller keeps the Lease that it holds.
+		// The node controller keeps its saved copy of the Lease.
 		n.hasLease, n.heartbeat.shown = false, time.Time{}
 		x.forgetIfGone(n)
 	}

@@ -83,9 +83,9 @@ func (x *heartbeats) intervalStart(n *node) time.Time {
 	return x.resumed
 }
 
-// If the node's current interval has become late or missed by t, lateOf counts it. For each count, lateOf appends a
-// transition with the exact time at which the interval became late or missed. proven is the time at which the silence
-// was proven.
+// lateOf counts the node's current interval if the interval has become late or missed by t. For each count, lateOf
+// appends a transition with the exact time at which the interval became late or missed. The parameter proven is the
+// time at which the silence was proven.
 func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
 	base := x.intervalStart(n)
 	if !n.exists || base.IsZero() || x.period == 0 || x.blind() || !x.notices(n) {

@@ -53,8 +53,8 @@ type node struct {
 	troubled  time.Time
 	departure departure.Departure
 	labels    shared.Labels
-	// markedInTime counts how often the node controller set the node to Unknown although its newest heartbeat was
-	// younger than the grace period.
+	// markedInTime counts how often the node controller set the node to Unknown although the node's newest heartbeat
+	// was younger than the grace period.
 	markedInTime uint64
 	kubelet      restart.Kubelet
 	// returned is the time at which Ready last changed from Unknown to True.

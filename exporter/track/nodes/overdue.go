@@ -14,9 +14,9 @@ import (
 // lookEvery is the shortest time between two searches for overdue nodes.
 const lookEvery = time.Second
 
-// overdue finds nodes that the node controller should have set to Unknown. They are still Ready after a silence longer
-// than the grace period plus the controller's own delay, although the API server accepted writes. Either the node
-// controller is stuck, or it deliberately does not act because its copy of the Leases lags behind the API server
+// overdue finds nodes that the node controller should have set to Unknown. These nodes are still Ready after a silence
+// longer than the grace period plus the controller's own delay, although the API server accepted writes. Either the
+// node controller is stuck, or it deliberately does not act because its copy of the Leases lags behind the API server
 // (v1.37, NodeControllerLeaseCircuitBreaker).
 type overdue struct {
 	// controlPlane provides the time since which the current kube-controller-manager has led.

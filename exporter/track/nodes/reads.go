@@ -24,9 +24,9 @@ func (x *heartbeats) showsLag(n *node, e event.Event, l *event.Lease) bool {
 	return l.Renew.Sub(n.heartbeat.renewed) <= mark && e.Seen.Sub(x.intervalStart(n)) > mark
 }
 
-// provenAt returns the earliest time at which it is proven that a node was silent until mark, if no further events
-// arrive. Without a Lease watch, nothing can be read directly, so other nodes' status reports must show that the watch
-// works.
+// provenAt returns the earliest time at which it is proven that a node was silent until the time mark, if no further
+// events arrive. Without a Lease watch, nothing can be read directly, so other nodes' status reports must show that the
+// watch works.
 func (x *heartbeats) provenAt(mark time.Time) (at time.Time, ok bool) {
 	if x.source() == event.KindNode {
 		return x.reads.ShownAfter(mark)

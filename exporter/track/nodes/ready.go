@@ -86,9 +86,9 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 	return false
 }
 
-// turn counts a change of Ready. live reports whether kubeflap saw the change without delay. markedAge is the value of
-// MarkedAge in transition.NodeLoss. The time before a starting node's first Ready=True does not count as an unready
-// episode.
+// turn counts a change of Ready. The parameter live reports whether kubeflap saw the change without delay. The
+// parameter markedAge is the value of MarkedAge in transition.NodeLoss. The time before a starting node's first
+// Ready=True does not count as an unready episode.
 func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge time.Duration) {
 	change := transition.NodeReadyChanged{
 		At: at(t), Node: n.name, From: n.ready, To: to,
@@ -128,7 +128,7 @@ func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge
 // turnedUnseen counts changes that a list proves: the status is the same but lastTransitionTime differs, so Ready
 // changed and changed back while the watch was broken. The proof is reliable for nodes, because the kubelet and the
 // node controller only set lastTransitionTime when the status changes. The status in between is unknown. turnedUnseen
-// assumes Unknown if the status is True, and True otherwise.
+// assumes Unknown if the current status is True, and True otherwise.
 func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 	between := event.StatusTrue
 	if n.ready == event.StatusTrue {
@@ -146,9 +146,9 @@ func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 	}
 }
 
-// markedUnknown handles a change to Ready=Unknown by the node controller. With this write, the controller also takes
-// over the newest Lease (tryUpdateNodeHealth). The time from the last heartbeat to the write is the grace period plus
-// the controller's delay. It therefore serves as a sample of the grace period.
+// markedUnknown handles a change to Ready=Unknown by the node controller. With this write, the controller also saves a
+// copy of the newest Lease (tryUpdateNodeHealth). The time from the last heartbeat to the write is the grace period
+// plus the controller's delay. This time therefore serves as a sample of the grace period.
 func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	h := &n.heartbeat
 	h.saved = h.shown

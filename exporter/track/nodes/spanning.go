@@ -6,15 +6,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// clocksAgree is the maximum difference between the length of an interval by the node's clock and by kubeflap's, if the
-// watch showed both heartbeats without delay.
+// clocksAgree is the maximum difference between the lengths of an interval by the node's clock and by kubeflap's clock,
+// if the watch showed both heartbeats without delay.
 const clocksAgree = 5 * time.Second
 
 // spansBreak reports whether a heartbeat at t ends an interval that began before the last break of the watch, and in
 // which no heartbeat can have been missed. A watch that works again shows every write that it missed, or a list with
 // the newest state, before it shows later writes. So a heartbeat in the break would already have ended the interval.
-// told is the time of this heartbeat by the node's clock. The comparison of t with told proves that the watch has not
-// shown this heartbeat late.
+// The parameter told is the time of this heartbeat by the node's clock. The comparison of the times t and told proves
+// that the watch has not shown this heartbeat late.
 func (x *heartbeats) spansBreak(n *node, t, told time.Time) bool {
 	h := &n.heartbeat
 	switch {

@@ -94,7 +94,7 @@ func (x *Pods) readyOnLost(counts map[Misreported]int) {
 }
 
 // countOnLost changes the number of Ready pods on a lost node by the given number. It does nothing if the pod is not
-// Ready, or if the last query did not find the pod's node lost.
+// Ready, or if the last query did not find that the pod's node was lost.
 func (x *Pods) countOnLost(p *Pod, by int) {
 	namespaces := x.onLost[p.node.Value()]
 	if namespaces == nil || p.ready != event.StatusTrue {

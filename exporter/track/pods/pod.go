@@ -149,7 +149,8 @@ func (p *Pod) ownerName() string {
 	return name
 }
 
-// container returns the named container, or nil. at is the index at which the container is nearly always found.
+// container returns the named container, or nil. The parameter at is the index at which the container is nearly always
+// found.
 func (p *Pod) container(name string, at int) *container {
 	if at < len(p.containers) && p.containers[at].runs.Value().name == name {
 		return &p.containers[at]
@@ -201,7 +202,7 @@ func readyOf(o *event.Pod) event.Status {
 	return o.Ready.Status
 }
 
-// setText only interns s if it differs from t, because a comparison is cheaper.
+// setText sets t to the string s. It only interns s if s differs from t, because a comparison is cheaper.
 func setText(t *text, s string) {
 	if *t == (text{}) || t.Value() != s {
 		*t = unique.Make(s)

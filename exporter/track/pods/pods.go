@@ -34,8 +34,8 @@ type Pods struct {
 	watches *watches.Watches
 	found   *transition.List
 	nodes   nodeFacts
-	// resolved is called when the cause of a readiness loss has been determined, before the pod's next readiness loss
-	// is handled.
+	// resolved is the function to call when the cause of a readiness loss has been determined, before the pod's next
+	// readiness loss is handled.
 	resolved func(*ReadinessLoss)
 
 	pods       map[event.UID]*Pod
@@ -48,7 +48,7 @@ type Pods struct {
 	// stuck holds the pods that are not Ready although their containers and readiness gates are ready. The value is the
 	// time at which kubeflap first saw this state.
 	stuck map[event.UID]time.Time
-	// onLost counts the Ready pods on the nodes that the last query found lost, by node and namespace.
+	// onLost counts the Ready pods on the nodes that were lost at the last query, by node and namespace.
 	onLost map[string]map[string]int
 	// short counts the pods with short tolerations.
 	short map[short]int
@@ -66,7 +66,7 @@ type counts struct {
 	transitions [3][cause.Count]uint64
 }
 
-// New returns an empty Pods, which calls resolved when the cause of a readiness loss has been determined.
+// New returns an empty Pods, which calls the function resolved when the cause of a readiness loss has been determined.
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
 		watches: watches, found: found, nodes: nodes, resolved: resolved,
@@ -137,8 +137,8 @@ func (x *Pods) set(p *Pod, o *event.Pod) {
 	}
 }
 
-// Delete handles a pod's deletion. last is the pod's last state, or nil if that state was not seen. ok is false if the
-// pod is unknown.
+// Delete handles a pod's deletion. The parameter last is the pod's last state, or nil if that state was not seen. The
+// result ok is false if the pod is unknown.
 func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 	p := x.pods[id]
 	if p == nil {

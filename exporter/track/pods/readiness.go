@@ -17,8 +17,8 @@ const (
 	// nodeWait is the time for which a pod with a failed probe waits for its node's event. A kubelet that is not ready
 	// reports its pods and its node in separate, consecutive requests.
 	nodeWait = 3 * time.Second
-	// evidenceWait is the longest delay of the node's event after the pod's event. Different watches have no common
-	// order.
+	// evidenceWait is the maximum time by which the node's event can arrive after the pod's event. Different watches
+	// have no common order.
 	evidenceWait = time.Second
 )
 
@@ -40,7 +40,7 @@ type ReadinessLoss struct {
 	// kubelet has restarted. NodeHeartbeatLost means that the node controller set the pod's Ready to False although
 	// kubeflap last saw the node Ready.
 	tentative cause.Cause
-	// changes are reported once the cause is certain.
+	// changes holds the changes of Ready that are reported once the cause is certain.
 	changes []transition.PodReadyChanged
 }
 
@@ -48,8 +48,8 @@ type ReadinessLoss struct {
 type readinessLosses struct {
 	of map[event.UID]*ReadinessLoss
 	on map[string]map[event.UID]*ReadinessLoss
-	// probes holds the losses with the tentative cause ProbeFailed, and marks holds the others. Both are sorted by
-	// time.
+	// probes holds the losses with the tentative cause ProbeFailed, and the field marks holds the others. Both are
+	// sorted by time.
 	probes, marks queue.Queue[*ReadinessLoss]
 }
 
@@ -201,7 +201,7 @@ func (x *Pods) resolve(w *ReadinessLoss) {
 }
 
 // Due returns the time at which the next readiness loss stops waiting, and a function that resolves it. The function is
-// nil if that time is later than the argument by.
+// nil if that time is later than the parameter by.
 func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
 	var q *queue.Queue[*ReadinessLoss]
 	if !x.undecided.probes.IsEmpty() {

@@ -55,7 +55,7 @@ func completed(c *change) bool {
 
 // evicted reports whether the pod was evicted. The condition DisruptionTarget shows evictions by the Eviction API,
 // taint eviction, the scheduler and pod GC. status.reason shows evictions by the kubelet (eviction manager, preemption,
-// node shutdown). A kubelet that kills a pod only sets the condition and the reason after the pod's containers have
+// node shutdown). A kubelet that kills a pod sets the condition and the reason only after the pod's containers have
 // ended. Until then Ready has the reason PodFailed in a running pod (status manager, mergePodStatus).
 func evicted(c *change) bool {
 	switch {
@@ -97,8 +97,7 @@ func updatedInPlace(c *change) bool {
 func gateNotReady(c *change) bool { return c.reason() == "ReadinessGatesNotReady" }
 
 // restartSettles is the longest time from the start of a restarted container to a readiness loss that the restart
-// explains. It is a little longer than the default period of a probe. The start and the loss are by the kubelet's
-// clock.
+// explains. It is a little longer than the default period of a probe. Both times are by the kubelet's clock.
 const restartSettles = 15 * time.Second
 
 // containerEnded reports whether a container does not run, or has been replaced by another one (kubelet,
@@ -121,7 +120,7 @@ func containerEnded(c *change) bool {
 }
 
 // justRestarted reports whether a restarted container became not ready soon after its start. The kubelet may report a
-// restarted container ready until the next run of the probe worker, which first sets a new container to not ready
+// restarted container as ready until the next run of the probe worker, which first sets a new container to not ready
 // (prober, worker doProbe: initialValue of a new container ID).
 func (c *change) justRestarted(x *event.Container) bool {
 	if x.Ready || x.Restarts == 0 || x.Started.IsZero() || c.now.Ready == nil {
@@ -143,7 +142,7 @@ func kubeletRestarted(c *change) bool {
 	return c.notReadyContainers() && c.nodes.RestartedBefore(c.now.Node, c.at, time.Time{})
 }
 
-// probeFailed reports whether the kubelet reports a container not ready (prober, worker doProbe). The previous rules
+// probeFailed reports whether the kubelet reports a container as not ready (prober, worker doProbe). The previous rules
 // have excluded a stopped or replaced container.
 func probeFailed(c *change) bool { return c.notReadyContainers() }
 

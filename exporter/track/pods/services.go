@@ -25,7 +25,7 @@ func (l *ServiceList) existing() *ServiceList {
 }
 
 // JoinService records that a Service contains the pod. alone is the list that only contains this Service. Pods that are
-// in no other Service share it.
+// in no other Service share this list.
 func (p *Pod) JoinService(alone *ServiceList) {
 	for l := p.services; l != nil; l = l.Rest {
 		if l.Service == alone.Service {

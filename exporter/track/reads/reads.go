@@ -29,20 +29,22 @@ type Reads struct {
 	// shown is the time of the newest heartbeat that the watch has shown.
 	shown time.Time
 	// asked is the start of the last read. asking is set while its answer is outstanding. proven is the start of the
-	// last answered read that found nothing newer than the watch had shown, and answered is the time of that answer.
+	// last answered read that found nothing newer than the watch had shown, and the field answered is the time of that
+	// answer.
 	asked, proven, answered time.Time
 	asking                  bool
-	// failed is the start of the last read that proved nothing. It is zero once the watch or another read has shown
-	// the state of etcd. resumed is the time of the first renewal that the watch showed after failed.
+	// failed is the start of the last read that proved nothing. It is zero once the watch or another read has shown the
+	// state of etcd. The field resumed is the time at which the watch showed the first renewal after that read had
+	// failed.
 	failed, resumed time.Time
-	// ahead holds the Leases for which a read has shown a newer renewal than the watch. aheadSince is the time of the
-	// first of these reads.
+	// ahead holds the Leases for which a read has shown a newer renewal than the watch has shown. aheadSince is the
+	// time of the first of these reads.
 	ahead      map[string]time.Time
 	aheadSince time.Time
 }
 
 // WatchShowed records a renewal that the watch has shown. The renewal proves that the watch has also shown everything
-// that happened before the time made. A read may have shown the same renewal earlier.
+// that happened before the node sent the renewal (parameter made). A read may have shown the same renewal earlier.
 func (r *Reads) WatchShowed(made, seen time.Time, l *event.Lease) {
 	if made.After(r.shown) {
 		r.shown = made
@@ -55,8 +57,8 @@ func (r *Reads) WatchShowed(made, seen time.Time, l *event.Lease) {
 	}
 }
 
-// WatchShowedReport records a status report, which proves that the watch works. Call it only while status reports are
-// the heartbeats.
+// WatchShowedReport records a status report, which proves that the watch works. Call it only while status reports serve
+// as heartbeats.
 func (r *Reads) WatchShowedReport(t time.Time) { r.shown = t }
 
 // WatchBroke records that the watch broke. It drops the evidence that the watch lags, because a resumed watch lags at
@@ -91,19 +93,19 @@ func (r *Reads) Ahead() bool { return len(r.ahead) > 0 }
 // Behind reports whether the watch is still behind a read after catchUpWithin.
 func (r *Reads) Behind(t time.Time) bool { return r.Ahead() && t.Sub(r.aheadSince) > catchUpWithin }
 
-// ProvenAfter reports whether a read that began at mark or later found nothing newer than the watch had shown.
+// ProvenAfter reports whether a read that began at the time mark or later found nothing newer than the watch had shown.
 func (r *Reads) ProvenAfter(mark time.Time) bool { return !r.proven.Before(mark) }
 
-// ShownAfter returns the time of the newest heartbeat that the watch has shown. ok reports whether that time is mark or
-// later.
+// ShownAfter returns the time of the newest heartbeat that the watch has shown. The result ok reports whether that time
+// is not before the time mark.
 func (r *Reads) ShownAfter(mark time.Time) (at time.Time, ok bool) {
 	return r.shown, !r.shown.Before(mark)
 }
 
-// ProvenAt returns the earliest time at which it is proven that a node was silent until mark, if no further events
-// arrive. The proof is a later heartbeat of another node on the watch, or a later read that shows no newer renewal. If
-// the API server answers but cannot read from etcd, no node can have renewed. ok is false while the watch has not shown
-// a renewal that a read has shown.
+// ProvenAt returns the earliest time at which it is proven that a node was silent until the time mark, if no further
+// events arrive. The proof is a later heartbeat of another node on the watch, or a later read that shows no newer
+// renewal. If the API server answers but cannot read from etcd, no node can have renewed its Lease. The result ok is
+// false while the watch has not shown a renewal that a read has shown.
 func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
 	at = mark.Add(unaskedWait)
 	switch {
@@ -121,7 +123,7 @@ func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
 	return at, true
 }
 
-// NewerRenewal records that a read has shown a newer renewal than the watch.
+// NewerRenewal records that a read has shown a newer renewal than the watch has shown.
 func (r *Reads) NewerRenewal(t time.Time, l *event.Lease) {
 	if r.ahead == nil {
 		r.ahead = map[string]time.Time{}
@@ -152,8 +154,9 @@ func (r *Reads) Apply(e event.Event, servers int) {
 // if the only API server cannot read from etcd, because nodes then cannot have renewed either. With several API
 // servers, the others may reach etcd.
 //
-// An API server that throttles kubeflap proves nothing, and neither does a proxy that answers in its place. If kubeflap
-// has no permission to read Leases, the answer counts, so that the result is the same as without direct reads.
+// An API server that throttles kubeflap proves nothing, and neither does a proxy that answers in place of the API
+// server. If kubeflap has no permission to read Leases, the answer counts, so that the result is the same as without
+// direct reads.
 func saysOfNodes(reason event.Reason, servers int) bool {
 	switch reason {
 	case "", event.ReasonForbidden:

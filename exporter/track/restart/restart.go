@@ -14,20 +14,21 @@ import (
 //
 // The renewal must be early by both clocks, because setting a clock changes only one of them. beatFrom is the shortest
 // normal time between renewals by the node's clock, in percent of the heartbeat interval. seenFrom is the shortest
-// normal time by kubeflap's clock. It is lower because the delivery time varies. within is the longest time between the
-// renewal and the report.
+// normal time by kubeflap's clock. It is lower because the delivery time varies. The constant within is the longest
+// time between the renewal and the report.
 const (
 	beatFrom = 99
 	seenFrom = 95
 	within   = 5 * time.Second
-	// window is the time after a kubelet's start in which it probes its pods again.
+	// window is the time after a kubelet's start in which the kubelet probes its pods again.
 	window = 30 * time.Second
 )
 
 // Kubelet holds the observed starts of a kubelet.
 type Kubelet struct {
-	// started is the probable time of the last start. early is the time of the last early renewal by kubeflap's clock.
-	// earlyBy is the renewTime of that renewal, by the node's clock. reported is the time of the last status report.
+	// started is the probable time of the last start. The field early is the time of the last early renewal by
+	// kubeflap's clock. earlyBy is the renewTime of that renewal, by the node's clock. reported is the time of the last
+	// status report.
 	started, early, earlyBy, reported time.Time
 	// makesPodsFlap reports whether a restart of this kubelet version makes its pods not ready.
 	makesPodsFlap bool
@@ -71,8 +72,9 @@ func (k *Kubelet) Version(version string) {
 
 // MadePodsFlap reports whether the kubelet started shortly before t and has a version whose restart makes pods not
 // ready. A kubelet that was only unreachable also renews its Lease and reports its status when it is back. To exclude
-// this case, MadePodsFlap uses returned, the time at which the node's Ready last changed from Unknown to True. by is an
-// upper limit for the time of the start, on the kubelet's own clock. If by is zero, there is no limit.
+// this case, MadePodsFlap uses the parameter returned: the time at which the node's Ready condition last changed from
+// Unknown to True. The parameter by is an upper limit for the time of the start, on the kubelet's own clock. A zero
+// value means no limit.
 func (k *Kubelet) MadePodsFlap(t, returned, by time.Time) bool {
 	return k.makesPodsFlap && !k.started.IsZero() && t.Sub(k.started) <= window &&
 		(returned.IsZero() || returned.Sub(k.started).Abs() > within) && (by.IsZero() || !k.earlyBy.After(by))

@@ -8,7 +8,7 @@ const Shortest = time.Second
 
 const (
 	// An interval that agrees with the previous ones adds one to a count, and an irregular interval subtracts one.
-	// regularAfter is the count that a rhythm requires. regularMost is the maximum count. It is larger, so that a few
+	// regularAfter is the count that a rhythm requires. The maximum count, regularMost, is larger, so that a few
 	// irregular intervals do not end a rhythm.
 	regularAfter = 4
 	regularMost  = 8
@@ -21,8 +21,8 @@ type Rhythm struct {
 	agreed uint8
 }
 
-// Learn adds an interval, and reports whether Known changed. Intervals agree if they differ by at most one second or
-// 10 %, whichever is larger, because lastHeartbeatTime is in whole seconds.
+// Learn adds an interval, and reports whether the result of Known changed. Intervals agree if they differ by at most
+// one second or 10 %, whichever is larger, because lastHeartbeatTime is in whole seconds.
 func (r *Rhythm) Learn(d time.Duration) bool {
 	was := r.Known()
 	switch diff := d - r.every; {

@@ -25,8 +25,8 @@ type Mark struct {
 }
 
 // between returns the earliest and the latest possible time of the mark, by kubeflap's clock. known is false if the
-// clocks differ too much to determine the two times. The write can hang while heartbeats arrive, so the mark can be
-// much older than its arrival.
+// clocks differ too much to determine the two times. The write can hang while heartbeats arrive, so the mark can arrive
+// long after the controller made it.
 func (m Mark) between() (earliest, latest time.Time, known bool) {
 	if !m.DelayKnown {
 		return m.Seen, m.Seen, m.Seen.Sub(m.Transition).Abs() <= delivery
@@ -40,8 +40,8 @@ func (m Mark) between() (earliest, latest time.Time, known bool) {
 }
 
 // Age returns the age of a heartbeat at the time of the mark. This heartbeat is the newest one that the node controller
-// must have seen by then. heartbeats starts with the newest heartbeat. Age returns 0 if the age is unknown: the clocks
-// differ, the write was delayed, or the heartbeat is older than since.
+// must have seen by then. The slice heartbeats starts with the newest heartbeat. Age returns 0 if the age is unknown:
+// the clocks differ, the write was delayed, or the heartbeat was before the time in the parameter since.
 func (m Mark) Age(heartbeats []time.Time, since time.Time) time.Duration {
 	earliest, latest, known := m.between()
 	if !known {

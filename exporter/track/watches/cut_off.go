@@ -6,9 +6,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// CutOff records that the API server has not been able to read from etcd since the time asked. The watches stay open
-// and may show bookmarks from memory, but they show no objects. So they are blind from the last object to the next one.
-// CutOff returns the resources whose watches worked before. It does nothing if a watch has shown an object since asked.
+// CutOff records that the API server has not been able to read from etcd since the time in the parameter asked. The
+// watches stay open and may show bookmarks from memory, but they show no objects. So they are blind from the last
+// object to the next one. CutOff returns the resources whose watches worked before. It does nothing if a watch has
+// shown an object since that time.
 func (w *Watches) CutOff(asked time.Time, reason event.Reason) (hidden []event.Kind) {
 	if w.shown.After(asked) {
 		return nil

@@ -20,8 +20,8 @@ type Watch struct {
 	LastEvent   time.Time
 	// Blind is the total time without a working watch.
 	Blind time.Duration
-	// Since is the time at which the watch stopped working, and Reason is the cause. Both are zero while the watch
-	// works. Before the first list, Since is the time of the first event.
+	// The field Since is the time at which the watch stopped working, and Reason is the cause. Both fields are zero
+	// while the watch works. Before the first list, the field Since is the time of the first event.
 	Since  time.Time
 	Reason event.Reason
 }
@@ -35,7 +35,7 @@ func (w *Watches) All(into []Watch) []Watch {
 	return w.matching(into, func(*state) bool { return true })
 }
 
-// Unwatched returns the watches that currently show nothing although the resource exists. Either the resource is
+// Unwatched returns the watches that do not work although the cluster has the resource. Either the resource is
 // forbidden or not listed yet, or the watch is broken. Unwatched excludes resources that the cluster does not have. For
 // example, a cluster without Leases uses status reports as heartbeats.
 func (w *Watches) Unwatched() []Watch {
@@ -45,9 +45,9 @@ func (w *Watches) Unwatched() []Watch {
 	})
 }
 
-// Unready returns the watches that make kubeflap not ready. Either the resource is not listed yet, or the watch has
-// been broken for longer than unreadyAfter. Unready excludes resources that were never listed because they cannot be
-// watched: waiting does not help.
+// Unready returns the watches that prevent kubeflap from being ready. Either the resource is not listed yet, or the
+// watch has been broken for longer than unreadyAfter. Unready excludes resources that were never listed because they
+// cannot be watched: waiting does not help.
 func (w *Watches) Unready() []Watch {
 	return w.matching(nil, func(s *state) bool { return !s.synced && !s.missing || s.brokenFor(w.now) > unreadyAfter })
 }

@@ -20,7 +20,8 @@ const (
 
 // Watches holds the state of all watches of a cluster.
 type Watches struct {
-	// begin is the time of the first event. now is the time of the newest event or query, and never goes back.
+	// begin is the time of the first event. The field now is the time of the newest event or query, and never goes
+	// back.
 	begin, now time.Time
 	state      [event.NumKinds]state
 	lags       lags
@@ -210,7 +211,8 @@ func (w *Watches) Live(k event.Kind, t time.Time) bool { return w.state[k].live(
 
 func (s *state) live(t time.Time) bool { return s.up && !t.Before(LiveFrom(s.resumed)) }
 
-// LiveFrom returns the time from which a watch that was restored at resumed is live.
+// LiveFrom returns the time from which a watch is live. The parameter resumed is the time at which the watch was
+// restored.
 func LiveFrom(resumed time.Time) time.Time { return resumed.Add(catchUp) }
 
 // NotBefore returns the earliest time at which the change that an event shows can have happened.

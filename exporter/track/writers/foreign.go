@@ -28,8 +28,8 @@ const (
 type foreign struct {
 	addresses []event.UID
 	ready     int
-	// object names the object and its manager or writer. version is the object's resourceVersion when the addresses
-	// appeared.
+	// object is the name of the object, with its manager or writer. version is the object's resourceVersion when the
+	// addresses appeared.
 	object, version string
 	// reported is set if the addresses were reported as foreign.
 	reported bool
@@ -59,7 +59,7 @@ func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 // inEndpoints records the writer of an Endpoints object, and the object's foreign addresses. While the writer stays the
 // same, the addresses without a targetRef are foreign. If another, unknown writer writes the object, the addresses that
 // this writer added or made ready are foreign. An unknown name alone proves nothing, because a distribution may have
-// renamed the controller. before holds the object's previous addresses.
+// renamed the controller. The parameter before holds the object's previous addresses.
 func (x *Writers) inEndpoints(h *Source, o *event.Endpoints, before []addresses.Entry) {
 	was := h.keeper
 	h.keeper = unproven

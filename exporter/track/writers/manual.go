@@ -13,9 +13,9 @@ type manual struct {
 	// endpoints counts the addresses in the Endpoints object. slices counts the addresses in slices of Kubernetes
 	// controllers. others counts the addresses in other slices.
 	endpoints, slices, others int
-	// ever is set if the Service has had such addresses. cleared is set if all of these addresses were removed while
-	// the Service had a selector, and the selector has matched no pod since. conflict is set if a conflict was
-	// reported.
+	// The field ever is set if the Service has had such addresses. cleared is set if all of these addresses were
+	// removed while the Service had a selector, and the selector has matched no pod since. conflict is set if a
+	// conflict was reported.
 	ever, cleared, conflict bool
 	// resetsWithSelector and resetsSelectorless count the resets while the Service had a selector and while it had
 	// none. A reset is the removal of all such addresses.
@@ -79,8 +79,8 @@ func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	x.Check(c.Service, c.At)
 }
 
-// CompareSlices detects a reset in relisted slices. before holds the counts before the list. Addresses in slices that
-// mirror Endpoints are counted in the Endpoints object instead.
+// CompareSlices detects a reset in relisted slices. The parameter before holds the counts from before the list.
+// Addresses in slices that mirror Endpoints are counted in the Endpoints object instead.
 func (x *Writers) CompareSlices(c Change, before Tally) {
 	if c.Service.Exists() {
 		x.compare(c, before, c.Service.Writers().tallyOf(event.KindEndpointSlice, c.Service.HasSelector()), false)

@@ -8,7 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// contestedWithin is the time within which a writer must reverse another writer's change for the two to compete.
+// contestedWithin is the time within which a writer must reverse another writer's change for the two writers to count
+// as rivals.
 const contestedWithin = 10 * time.Minute
 
 // write describes a write of an object's addresses.
@@ -24,7 +25,7 @@ type written struct {
 	at        time.Time
 }
 
-// rivals holds the last state of an object's addresses (last). If another writer wrote the previous state, it also
+// rivals holds the last state of an object's addresses (last). If another writer wrote the previous state, rivals also
 // holds that state (before).
 type rivals struct {
 	before, last written

@@ -46,8 +46,8 @@ type Source struct {
 	other           bool
 	// version is the resourceVersion at which manually managed addresses appeared in Endpoints.
 	version string
-	// keeper is the kind of writer. foreign holds the addresses of a foreign writer, or is nil. They only count as
-	// foreign if the Service has a selector.
+	// keeper is the kind of writer. foreign holds the addresses of a foreign writer, or is nil. These addresses only
+	// count as foreign if the Service has a selector.
 	keeper  keeper
 	foreign *foreign
 	// own holds, for each address in Endpoints, whether the address was ready before a foreign writer changed the
@@ -55,7 +55,7 @@ type Source struct {
 	own map[event.UID]bool
 	// withdrawn describes the addresses that a foreign writer removed, or is nil.
 	withdrawn *withdrawn
-	// were holds the addresses that had been reported as foreign before the newest event.
+	// The field were holds the addresses that had been reported as foreign before the newest event.
 	were []event.UID
 	// rivals holds the last writes by different writers to a Service without a selector, or is nil.
 	rivals *rivals
@@ -104,7 +104,7 @@ func (x *Writers) SeeSlice(s Service, h *Source, e event.Event, o *event.Endpoin
 	x.inSlice(h, o)
 }
 
-// SeeEndpoints records the writer of an Endpoints object. before holds the object's previous addresses.
+// SeeEndpoints records the writer of an Endpoints object. The parameter before holds the object's previous addresses.
 func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.Endpoints, before []addresses.Entry, read event.Kind) {
 	h.keepForeign()
 	x.compete(s, h, e, write{o.Writer, "Endpoints", o.Name, o.Addresses})
@@ -115,8 +115,8 @@ func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.End
 
 // noteWriter records an object's writer. If the writer changes, somebody has edited a controller's object. Such an edit
 // only matters if the object belongs to the resource from which address states are read. The argument read is that
-// resource. writer is empty for a placeholder slice, which has no addresses. The controller itself, under its usual
-// name, never counts as another writer.
+// resource. The argument writer is empty for a placeholder slice, which has no addresses. The controller itself, under
+// its usual name, never counts as another writer.
 func noteWriter(s Service, h *Source, e event.Event, writer string, read event.Kind) {
 	h.newest = 0
 	if writer == "" {
@@ -132,8 +132,8 @@ func noteWriter(s Service, h *Source, e event.Event, writer string, read event.K
 	}
 }
 
-// Leaves records that a source is about to leave its Service. read is the resource from which address states are read.
-// The departure only matters if the source belongs to that resource and was deleted.
+// Leaves records that a source is about to leave its Service. The parameter read is the resource from which address
+// states are read. The departure only matters if the source belongs to that resource and was deleted.
 func Leaves(s Service, h *Source, e event.Event, read event.Kind) {
 	h.keepForeign()
 	switch {
@@ -157,8 +157,8 @@ func (x *Writers) Left(s Service, h *Source, t time.Time) {
 	}
 }
 
-// Steady reports whether the Service has objects, and the latest write of each came from the object's first writer.
-// Slices that mirror Endpoints do not count, because they contain another object's addresses.
+// Steady reports whether the Service has objects, and the latest write of each object came from the first writer of
+// that object. Slices that mirror Endpoints do not count, because they contain another object's addresses.
 func (s *Set) Steady() bool {
 	steady := false
 	for _, h := range s.sources {

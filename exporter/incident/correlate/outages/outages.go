@@ -29,7 +29,7 @@ type Outages struct {
 	lately  map[transition.Service]*service
 }
 
-// New returns an empty Outages that keeps its incidents in records.
+// New returns an empty Outages that keeps its incidents in the given store.
 func New(records *record.Store, writers writers.Writers) *Outages {
 	return &Outages{records, writers, map[transition.Service]*service{}}
 }
@@ -176,7 +176,8 @@ func (l *Outages) Ended(x transition.OutageEnded) {
 	l.endOutage(x.Service, s, x.Time, evidence.OutageEnded, x.Complete)
 }
 
-// endOutage ends an outage. seen reports whether kubeflap saw the start and the end of the outage as they happened.
+// endOutage ends an outage. The parameter seen reports whether kubeflap saw the start and the end of the outage as they
+// happened.
 func (l *Outages) endOutage(x transition.Service, s *service, t time.Time, how evidence.Kind, seen bool) {
 	r := s.record.Root()
 	lasted := max(t.Sub(s.outage), 0)

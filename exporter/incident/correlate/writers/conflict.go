@@ -15,7 +15,7 @@ import (
 // Writers detects incidents of Services whose addresses have unexpected writers.
 type Writers struct{ records *record.Store }
 
-// New returns Writers that keep their incidents in records.
+// New returns Writers that keep their incidents in the given store.
 func New(records *record.Store) Writers { return Writers{records} }
 
 // ServiceRemoved records a Service's deletion. The Service's incidents stop waiting for lost addresses to return and
