@@ -38,7 +38,7 @@ demo: ## Replay five recorded incidents and serve them on localhost:9969. Needs 
 	@bin/kubeflap demo
 test: ## Run all checks that a change must pass. As root on Debian, also install the tools.
 	tools/install.sh
-	@$(MAKE) lab-test & lab=$$!; nice $(MAKE) --keep-going --jobs 2 --output-sync=target $(CHECKS) || failed=1; wait $$lab && test -z "$${failed-}"
+	@$(MAKE) lab-test & lab=$$!; nice $(MAKE) --keep-going $(CHECKS) || failed=1; wait $$lab && test -z "$${failed-}"
 unit: ## Run the unit tests, the concurrent ones also with the race detector, and fuzz the tracker for a few seconds.
 	go test ./...
 	CGO_ENABLED=1 go test -race -short ./...
