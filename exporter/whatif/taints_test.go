@@ -11,8 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
 
-// silentNodes is a story of nodes of which some are silent: node-N from 10 s plus (N-1) times the offset, for the length. Each
-// node has the given number of pods, which tolerate an unreachable node for 30 s.
+// silentNodes is a story in which some nodes are silent for the given length. node-1 falls silent at 10 s, and each further
+// node after another offset. pods returns the number of a node's pods. They tolerate an unreachable node for 30 s.
 type silentNodes struct {
 	nodes, silent  int
 	offset, length float64

@@ -47,10 +47,8 @@ type past struct {
 	open bool
 	// The field by lists the IDs of the current incidents that continue this one.
 	by []string
-	// held holds the objects that had not recovered when kubeflap stopped. looked is set after these objects have been
-	// compared with the cluster.
-	held   []*held
-	looked bool
+	// held holds the objects that had not recovered when kubeflap stopped.
+	held []*held
 	// silentSince is the last heartbeat of a node that was still silent when kubeflap stopped, or zero if there was none.
 	silentSince time.Time
 	// unseen is set if everything recovered while kubeflap was not watching.

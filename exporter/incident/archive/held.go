@@ -139,9 +139,9 @@ func (a *Archive) Stands() bool {
 	return !a.looked || slices.ContainsFunc(a.past, (*past).stands)
 }
 
-// Look compares the incidents from before the restart with the cluster at t. It returns the IDs of the incidents that have
-// recovered since the last call. The first call also returns the IDs of the incidents that are still ongoing, unless a
-// current incident continues them.
+// Look compares the incidents from before the restart with the cluster at t. It returns the IDs of the incidents that
+// have recovered since the last call. The first call also returns the IDs of the incidents that are still ongoing,
+// unless a current incident continues them.
 func (a *Archive) Look(t time.Time, c *Cluster) (ongoing, recovered []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -157,7 +157,6 @@ func (a *Archive) Look(t time.Time, c *Cluster) (ongoing, recovered []string) {
 				h.look(t, c)
 			}
 		}
-		p.looked = true
 		switch stands := p.stands(); {
 		case stands && p.State == incident.StateRecovered:
 			p.State, p.End = incident.StateRunning, time.Time{}
@@ -216,7 +215,7 @@ func (a *Archive) Ongoing(t time.Time) (all []incident.Incident) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, p := range a.past {
-		if p.open && p.looked && (p.stands() || !p.lastRecovery().IsZero()) {
+		if p.open && a.looked && (p.stands() || !p.lastRecovery().IsZero()) {
 			all = append(all, p.asOf(t))
 		}
 	}

@@ -19,7 +19,7 @@ import (
 
 const (
 	// delay is the time by which timers run late, so that late transitions are handled first. A transition may be late,
-	// because a loss waits for its cause: usually for a second, but for up to 15 s if a watch lags.
+	// because the cause of a loss is usually known after a second, but only after up to 15 s if a watch lags.
 	delay = time.Second
 	// sweepEvery is the interval between runs of sweep.
 	sweepEvery = time.Minute

@@ -29,7 +29,7 @@ type written struct {
 // holds that state (before).
 type rivals struct {
 	before, last written
-	// undone counts consecutive writes, each of which restored the state that its writer had written before.
+	// undone counts consecutive writes. With each of these writes, a writer restored its own earlier state.
 	undone int
 }
 
