@@ -3,13 +3,11 @@ package journal
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -43,12 +41,14 @@ type Journal struct {
 	mu   sync.Mutex
 	lock *flock.Flock
 	file *os.File
-	// rewritten is the size of the file in bytes after the last rewrite.
-	rewritten int64
+	// lines holds the newest lines of the file, so that it can be rewritten without decoding it. It is nil if the file
+	// must be read first. length is the size of the file in bytes. rewritten is its size after the last rewrite.
+	lines             lines
+	length, rewritten int64
 	// pending holds the incidents that could not be written yet, by ID.
 	pending   map[string]archive.Saved
 	displaced incident.Displaced
-	// written is the number of displaced incidents in the file. It never decreases, unless the file is damaged.
+	// written is the number of displaced incidents in the file's header. It never decreases, unless the file is damaged.
 	written incident.Displaced
 	// exists is set if Open found a file. damage describes the damage to that file. lostUntil is the time until which
 	// incidents may be missing because of damage.
@@ -63,10 +63,11 @@ type Journal struct {
 // the file does not exist. It skips lines that cannot be parsed: see Damage. Nothing is written before the first Save.
 func Open(path string, size int) (*Journal, []archive.Saved, error) {
 	j := &Journal{path: path, size: size, pending: map[string]archive.Saved{}, lock: flock.New(lockOf(path), flock.SetPermissions(0o600))}
-	found, err := load(path, size)
-	j.displaced, j.written, j.lostUntil = found.Displaced, found.Displaced, found.LostUntil
+	found, err := load(path)
+	kept, displaced := found.newest(size)
+	j.displaced, j.written, j.lostUntil = displaced, found.Displaced, found.LostUntil
 	j.exists, j.damage = found.exists, found.damage()
-	return j, found.kept, err
+	return j, kept, err
 }
 
 // Damage describes why incidents may be missing from the file that Open has read, or returns an empty string. existed is
@@ -104,135 +105,6 @@ func latest(a, b time.Time) time.Time {
 // Displaced returns the number of incidents that were once in the file, but that Open did not return because newer ones
 // displaced them.
 func (j *Journal) Displaced() incident.Displaced { return j.displaced }
-
-// header is the first line of the file. Without a header, a new file would look like a file that has lost its
-// incidents. Earlier versions of kubeflap skip this line, because it has no incident.
-type header struct {
-	Displaced incident.Displaced `json:"displaced"`
-	LostUntil time.Time          `json:"lost_until,omitzero"`
-}
-
-// contents holds what a file contains.
-type contents struct {
-	header
-	kept []archive.Saved
-	// exists is set if there is a file. lines counts its lines, including the damaged ones.
-	exists         bool
-	lines, damaged int
-}
-
-// damage describes the damage to a file.
-func (c *contents) damage() string {
-	switch {
-	case c.exists && c.lines == 0:
-		return "the file is empty"
-	case c.damaged > 0:
-		return fmt.Sprintf("%d of %d lines cannot be read", c.damaged, c.lines)
-	}
-	return ""
-}
-
-func load(path string, size int) (found contents, err error) {
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return found, nil
-	}
-	if err != nil {
-		return contents{exists: true}, fmt.Errorf("open the saved incidents: %w", err)
-	}
-	defer func() { _ = file.Close() }() // the file was only read
-	found.exists = true
-	byID := map[string]archive.Saved{}
-	for line, err := range linesOf(file) {
-		if err != nil {
-			return contents{exists: true}, fmt.Errorf("read the saved incidents in %s: %w", path, err)
-		}
-		found.add(line, byID)
-	}
-	// A merged incident may be saved in the same batch as the incident that it is part of, so the order of the two
-	// lines has no meaning.
-	for _, s := range byID {
-		for _, id := range s.Incident.Also {
-			delete(byID, id)
-		}
-	}
-	kept, dropped := newest(slices.Collect(maps.Values(byID)), size)
-	for i := range dropped {
-		found.Displaced.Drop(&dropped[i].Incident, dropped[i].Time)
-	}
-	found.kept = kept
-	return found, nil
-}
-
-// add adds a line: an incident, or the header.
-func (c *contents) add(line []byte, byID map[string]archive.Saved) {
-	var s struct {
-		archive.Saved
-		Displaced *incident.Displaced `json:"displaced"`
-		LostUntil time.Time           `json:"lost_until"`
-	}
-	err := json.Unmarshal(line, &s)
-	c.lines++
-	switch {
-	case err == nil && s.Incident.ID != "":
-		byID[s.Incident.ID] = s.Saved
-	case err == nil && s.Displaced != nil:
-		c.header = header{*s.Displaced, s.LostUntil}
-	default:
-		c.damaged++
-	}
-}
-
-// linesOf returns the lines of a file. It returns nil for a line that is longer than an incident can be, such as the
-// zeros that a power failure can leave.
-func linesOf(file io.Reader) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		in := bufio.NewReaderSize(file, writeSize)
-		var line []byte
-		long := false
-		for {
-			part, more, err := in.ReadLine()
-			if err != nil && !errors.Is(err, io.EOF) {
-				yield(nil, err)
-				return
-			}
-			if err != nil && line == nil && !long {
-				return
-			}
-			if long = long || len(line)+len(part) > maxLine; long {
-				line = nil
-			} else {
-				line = append(line, part...)
-			}
-			if more {
-				continue
-			}
-			if !yield(line, nil) {
-				return
-			}
-			line, long = nil, false
-		}
-	}
-}
-
-// newest returns the incidents to keep, oldest first, and the incidents to drop. The parameter size is the maximum
-// number of incidents to keep. Like kubeflap itself, it first drops the oldest ended incidents.
-func newest(all []archive.Saved, size int) (kept, dropped []archive.Saved) {
-	slices.SortFunc(all, func(a, b archive.Saved) int {
-		x, y := a.Incident.State == incident.StateEnded, b.Incident.State == incident.StateEnded
-		switch {
-		case x == y:
-			return a.Incident.Start.Compare(b.Incident.Start)
-		case x:
-			return -1
-		}
-		return 1
-	})
-	over := max(len(all)-size, 0)
-	dropped, kept = all[:over], all[over:]
-	slices.SortFunc(kept, func(a, b archive.Saved) int { return a.Incident.Start.Compare(b.Incident.Start) })
-	return kept, dropped
-}
 
 // Save writes the state of incidents at a point in time. If it returns nil, the incidents are in the file. Otherwise
 // the next Save retries. Without incidents, Save only records that the process was still running at that time.
@@ -290,37 +162,55 @@ func (j *Journal) write() error {
 	}
 	// Many ongoing incidents can take megabytes, so they are not encoded in memory.
 	out := bufio.NewWriterSize(j.file, writeSize)
-	lines := json.NewEncoder(out)
-	for _, s := range j.pending {
-		if err := lines.Encode(s); err != nil {
-			j.close() // the file may contain a partial line, so the next write must begin with a newline
-			return fmt.Errorf("save incident %s: %w", s.Incident.ID, err)
-		}
+	written, length, err := encode(out, j.length, j.pending)
+	if err == nil {
+		err = out.Flush()
 	}
-	if err := out.Flush(); err != nil {
+	if err != nil {
 		j.close()
+		j.lines = nil // the file may contain a partial line
 		return fmt.Errorf("save incidents: %w", err)
 	}
+	maps.Copy(j.lines, written)
+	j.length = length
 	clear(j.pending)
 	return nil
+}
+
+// encode writes one line for each incident. It returns the lines and the position after them. The first line begins at
+// the position in offset.
+func encode(out io.Writer, offset int64, all map[string]archive.Saved) (written lines, end int64, err error) {
+	counter := &counting{Writer: out, length: offset}
+	encoder, written := json.NewEncoder(counter), lines{}
+	for id, s := range all {
+		begin := counter.length
+		if err := encoder.Encode(s); err != nil {
+			return nil, 0, fmt.Errorf("encode incident %s: %w", id, err)
+		}
+		written[id] = lineOf(&s, begin, counter.length-begin-1)
+	}
+	return written, counter.length, nil
+}
+
+// counting counts the bytes that are written to a Writer.
+type counting struct {
+	io.Writer
+	length int64
+}
+
+func (c *counting) Write(text []byte) (int, error) {
+	n, err := c.Writer.Write(text)
+	c.length += int64(n)
+	return n, err //nolint:wrapcheck // the caller wraps it
 }
 
 // open opens the file for writing, unless another process has it open.
 func (j *Journal) open() error {
 	if j.file != nil {
-		info, err := os.Stat(j.path)
-		truncated := err == nil && info.Size() < j.rewritten
-		if err == nil && !truncated && info.Size() < max(rewriteAbove, 2*j.rewritten) {
+		if j.intact() && j.length < max(rewriteAbove, 2*j.rewritten) {
 			return nil
 		}
 		j.close()
-		if truncated {
-			j.removed.Store(true)
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			j.removed.Store(true)
-			_ = j.lock.Close() // the lock file may be gone too
-		}
 	}
 	switch locked, err := j.lock.TryLock(); {
 	case err != nil:
@@ -339,31 +229,91 @@ func (j *Journal) open() error {
 	return nil
 }
 
-// rewrite replaces the file with one that contains only a header and the last line of each incident.
+// intact reports whether the file still is as this process has written it. Otherwise, the file is read again.
+func (j *Journal) intact() bool {
+	info, err := os.Stat(j.path)
+	if err == nil && info.Size() == j.length {
+		return true
+	}
+	j.lines = nil
+	gone := errors.Is(err, fs.ErrNotExist)
+	if gone {
+		_ = j.lock.Close() // the lock file may be gone too
+	}
+	if gone || err == nil && info.Size() < j.length {
+		j.removed.Store(true)
+	}
+	return false
+}
+
+// rewrite replaces the file with one that contains only a header and the newest line of each incident.
 func (j *Journal) rewrite() error {
-	found, err := load(j.path, j.size)
+	if j.lines == nil {
+		if err := j.load(); err != nil {
+			return err
+		}
+	}
+	kept, displaced := j.lines.newest(j.size)
+	displaced.Add(j.written)
+	copied, length := lines{}, int64(0)
+	err := replace(j.path, func(out io.Writer) (err error) {
+		counter := &counting{Writer: out}
+		if err := json.NewEncoder(counter).Encode(header{displaced, j.lostUntil}); err != nil {
+			return fmt.Errorf("encode the first line: %w", err)
+		}
+		copied, err = copyLines(counter, j.path, kept)
+		length = counter.length
+		return err
+	})
+	if err != nil {
+		j.lines = nil // they are read again before the next attempt
+		return err
+	}
+	j.written, j.lines, j.length, j.rewritten = displaced, copied, length, length
+	return nil
+}
+
+// load reads the file.
+func (j *Journal) load() error {
+	found, err := load(j.path)
 	if err != nil {
 		return err
 	}
 	if found.damaged > 0 {
 		j.removed.Store(true)
 	}
-	j.lostUntil = latest(j.lostUntil, found.LostUntil)
 	if found.Displaced.Count > j.written.Count {
 		j.written = found.Displaced
 	}
-	var text bytes.Buffer
-	lines := json.NewEncoder(&text)
-	if err := lines.Encode(header{j.written, j.lostUntil}); err != nil {
-		return fmt.Errorf("encode the first line of the incidents: %w", err)
+	j.lostUntil = latest(j.lostUntil, found.LostUntil)
+	j.lines = found.lines
+	return nil
+}
+
+// copyLines copies lines of a file. It returns their new positions.
+func copyLines(out *counting, path string, kept []line) (copied lines, err error) {
+	copied = lines{}
+	if len(kept) == 0 {
+		return copied, nil
 	}
-	for _, s := range found.kept {
-		if err := lines.Encode(s); err != nil {
-			return fmt.Errorf("encode incident %s: %w", s.Incident.ID, err)
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the saved incidents: %w", err)
+	}
+	defer func() { _ = file.Close() }() // the file was only read
+	var text []byte
+	for _, x := range kept {
+		text = slices.Grow(text[:0], int(x.length)+1)[:x.length]
+		if _, err := file.ReadAt(text, x.offset); err != nil {
+			return nil, fmt.Errorf("read the saved incidents in %s: %w", path, err)
+		}
+		x.offset = out.length
+		copied[x.id] = x
+		if _, err := out.Write(append(text, '\n')); err != nil {
+			return nil, err
 		}
 	}
-	j.rewritten = int64(text.Len())
-	return replace(j.path, text.Bytes())
+	return copied, nil
 }
 
 // SaveBeside replaces a file in the journal's directory, unless another process uses the journal.
@@ -373,17 +323,28 @@ func (j *Journal) SaveBeside(name string, text []byte) error {
 	if err := j.open(); err != nil {
 		return err
 	}
-	return replace(filepath.Join(filepath.Dir(j.path), name), text)
+	return replace(filepath.Join(filepath.Dir(j.path), name), func(out io.Writer) error {
+		_, err := out.Write(text)
+		return err //nolint:wrapcheck // replace wraps it
+	})
 }
 
 // replace writes a file atomically: after a crash it is either complete or unchanged.
-func replace(path string, text []byte) error {
+func replace(path string, write func(io.Writer) error) error {
 	temporary := path + ".tmp"
-	if err := os.WriteFile(temporary, text, 0o600); err != nil {
-		_ = os.Remove(temporary) // a partial file would fill the disk
+	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
 		return fmt.Errorf("save incidents: %w", err)
 	}
-	if err := os.Rename(temporary, path); err != nil {
+	out := bufio.NewWriterSize(file, writeSize)
+	if err = write(out); err == nil {
+		err = out.Flush()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(temporary, path)
+	}
+	if err != nil {
+		_ = os.Remove(temporary) // a partial file would fill the disk
 		return fmt.Errorf("save incidents: %w", err)
 	}
 	return nil
@@ -401,6 +362,7 @@ func (j *Journal) Close() error {
 	if j.file != nil {
 		j.close()
 	}
+	j.lines = nil // another process may change the file
 	if err := j.lock.Close(); err != nil {
 		return fmt.Errorf("unlock the incidents: %w", err)
 	}

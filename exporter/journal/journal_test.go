@@ -118,8 +118,9 @@ func TestAMergedIncidentIsNotReadTwice(t *testing.T) {
 	if err := j.Save(at(1), into); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := load(path, 500); err != nil || len(found.kept) != 1 || found.kept[0].Incident.ID != into.ID {
-		t.Errorf("got %+v, %v", found.kept, err)
+	found, err := load(path)
+	if kept, _ := found.newest(500); err != nil || len(kept) != 1 || kept[0].Incident.ID != into.ID {
+		t.Errorf("got %+v, %v", kept, err)
 	}
 }
 
@@ -142,8 +143,8 @@ func TestASecondProcessSavesWhenTheFirstHasEnded(t *testing.T) {
 	if err := second.Save(at(2)); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := load(path, 500); err != nil || len(found.kept) != 2 {
-		t.Errorf("got %d incidents, want 2: %v", len(found.kept), err)
+	if found, err := load(path); err != nil || len(found.saved) != 2 {
+		t.Errorf("got %d incidents, want 2: %v", len(found.saved), err)
 	}
 }
 
