@@ -28,7 +28,7 @@ func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
 	addFlag(cmd, "data.size", "Maximum size of the recordings in --data.dir. The oldest are deleted first.", "256MiB", &f.size)
 	addFlag(cmd, "data.age", "Maximum age of the recordings in --data.dir.", "14d", &f.age)
 	cmd.Validate(func(*kingpin.CmdClause) error { return f.validate() })
-	f.anonymise = cmd.Flag("data.anonymise", "Replace names, addresses and UIDs in the recordings in --data.dir with pseudonyms. Do not share pseudonyms.key or incidents.jsonl. With pseudonyms.key, anybody can test whether a pseudonym belongs to a name. incidents.jsonl contains the real names.").Bool()
+	f.anonymise = cmd.Flag("data.anonymise", "Replace names, addresses and UIDs in the recordings in --data.dir with pseudonyms. Do not share pseudonyms.key, incidents.jsonl or silences.json. With pseudonyms.key, anybody can test whether a pseudonym belongs to a name. The other two files contain real names.").Bool()
 	return f
 }
 
@@ -54,7 +54,7 @@ func (f *dataFlags) keep(logger *slog.Logger, p *pipeline, watcher *watch.Watche
 	}
 	p.record, p.pace, p.recorder = recorder.Record, recorder.Pace, recorder.Status
 	p.whatIf = background.New(*f.dir, settings.tracker.GracePeriod)
-	earlier := readCoverage(*f.dir, logger)
+	earlier := readState[coverage.State](*f.dir, coverageFile, logger)
 	p.history = openHistory(*f.dir, settings.incidents, earlier, p.incidents, logger)
 	p.coverage = coverage.New(p.started, earlier, p.history.Stopped())
 	if p.history.journal.InUse() {

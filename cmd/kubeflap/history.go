@@ -18,11 +18,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/journal"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 const (
 	incidentsFile = "incidents.jsonl"
 	coverageFile  = "coverage.json"
+	silencesFile  = "silences.json"
 	// saveEvery is the interval at which kubeflap saves important changes of ongoing incidents. kubeflap saves the
 	// start and the end of an incident immediately. saveSame is the interval at which kubeflap saves the coverage, and
 	// incidents in which only counts have changed.
@@ -64,8 +66,8 @@ type history struct {
 	// unread is the time until which incidents are missing because the file could not be read. It is zero if the file
 	// could be read.
 	unread time.Time
-	// coverageErr is the error of the last attempt to save the coverage, or nil. Only run uses it.
-	coverageErr error
+	// stateErr is the error of the last attempt to save the coverage and the silences, or nil. Only run uses it.
+	stateErr error
 }
 
 // openHistory reads the incidents of earlier processes. If the file cannot be read, kubeflap runs without these
@@ -85,6 +87,7 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 		late: map[string]incident.Incident{}, owed: map[string]bool{},
 	}
 	h.lose(err, path, !earlier.Since.IsZero())
+	current.Restore(readState[verdict.Past](dir, silencesFile, logger))
 	return h
 }
 
@@ -101,21 +104,23 @@ func stoppedAt(asOf time.Time, writes ...time.Time) time.Time {
 	return stopped
 }
 
-// readCoverage reads the coverage of earlier processes. If there is none, it returns an empty State, so that the
-// coverage begins with this process.
-func readCoverage(dir string, logger *slog.Logger) (earlier coverage.State) {
-	text, err := os.ReadFile(filepath.Join(dir, coverageFile))
+// readState reads a file that earlier processes saved in the directory. If the file is missing or cannot be read, it
+// returns the zero value.
+func readState[T any](dir, name string, logger *slog.Logger) (saved T) {
+	path := filepath.Join(dir, name)
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return coverage.State{}
+		return saved
 	}
 	if err == nil {
-		err = json.Unmarshal(text, &earlier)
+		err = json.Unmarshal(text, &saved)
 	}
 	if err != nil {
-		logger.Warn("cannot read the coverage of earlier processes, continuing without it", "file", filepath.Join(dir, coverageFile), "err", err)
-		return coverage.State{}
+		logger.Warn("cannot read the state of earlier processes, continuing without it", "file", path, "err", err)
+		var none T
+		return none
 	}
-	return earlier
+	return saved
 }
 
 // keep saves the incidents in notices before they are reported. It returns the notices, merged with the incidents of

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,9 +18,15 @@ import (
 type saveJob struct {
 	at        time.Time
 	incidents []incident.Incident
-	// coverage is also saved, unless it is nil.
-	coverage *coverage.State
-	done     chan struct{}
+	// state is also saved, unless it is nil.
+	state *savedState
+	done  chan struct{}
+}
+
+// savedState is what kubeflap keeps across restarts besides incidents.
+type savedState struct {
+	coverage coverage.State
+	silences verdict.Past
 }
 
 // changes holds an incident's state at the last save. It is used to detect later changes: important changes, and all
@@ -74,11 +81,11 @@ func (h *history) run(ctx context.Context, last func() saveJob) error {
 func (h *history) write(job saveJob, failing string) string {
 	defer close(job.done)
 	err := h.journal.Save(job.at, job.incidents...)
-	if job.coverage != nil {
-		h.coverageErr = h.saveCoverage(job.coverage)
+	if job.state != nil {
+		h.stateErr = errors.Join(h.saveState(coverageFile, job.state.coverage), h.saveState(silencesFile, job.state.silences))
 	}
 	if err == nil {
-		err = h.coverageErr // a job without coverage does not show whether the coverage can be saved again
+		err = h.stateErr // a job without state does not show whether the state can be saved again
 	}
 	switch {
 	case err == nil && failing != "":
@@ -92,20 +99,20 @@ func (h *history) write(job saveJob, failing string) string {
 	return ""
 }
 
-func (h *history) saveCoverage(covered *coverage.State) error {
-	text, err := json.Marshal(covered)
+func (h *history) saveState(name string, state any) error {
+	text, err := json.Marshal(state)
 	if err != nil {
-		return fmt.Errorf("encode the coverage: %w", err)
+		return fmt.Errorf("encode %s: %w", name, err)
 	}
-	return h.journal.SaveBeside(coverageFile, text) //nolint:wrapcheck // the error names the file
+	return h.journal.SaveBeside(name, text) //nolint:wrapcheck // the error names the file
 }
 
 // save saves incidents. It waits for the disk for at most saveWithin.
-func (h *history) save(at time.Time, incidents []incident.Incident, covered *coverage.State) {
+func (h *history) save(at time.Time, incidents []incident.Incident, state *savedState) {
 	for _, x := range incidents {
 		h.late[x.ID] = x
 	}
-	job := saveJob{at, slices.Collect(maps.Values(h.late)), covered, make(chan struct{})}
+	job := saveJob{at, slices.Collect(maps.Values(h.late)), state, make(chan struct{})}
 	timer := time.NewTimer(saveWithin)
 	defer timer.Stop()
 	select {
@@ -123,7 +130,7 @@ func (h *history) save(at time.Time, incidents []incident.Incident, covered *cov
 	}
 }
 
-// saveOngoing saves the changed ongoing incidents and, every saveSame, the coverage.
+// saveOngoing saves the changed ongoing incidents and, every saveSame, the coverage and the silences.
 func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 	if at.Sub(h.looked).Abs() < saveEvery {
 		return
@@ -131,7 +138,7 @@ func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 	h.looked = at
 	all := at.Sub(h.saved).Abs() >= saveSame
 	if job := h.changed(at, covered, all); all || len(job.incidents) > 0 || len(h.late) > 0 {
-		h.save(at, job.incidents, job.coverage) // this includes incidents that could not be saved before
+		h.save(at, job.incidents, job.state) // this includes incidents that could not be saved before
 		return
 	}
 	if len(h.jobs) == 0 { // otherwise, the disk may hang, and the queue is for incidents
@@ -140,7 +147,7 @@ func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 }
 
 // changed returns the ongoing incidents that have changed since they were last saved. If all is set, it includes
-// incidents in which only counts have changed, and the coverage.
+// incidents in which only counts have changed, and the state.
 func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob {
 	job := saveJob{at: at, done: make(chan struct{})}
 	was := h.counted
@@ -171,8 +178,7 @@ func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob
 	}
 	if all {
 		h.saved = at
-		covers := covered.Now()
-		job.coverage = &covers
+		job.state = &savedState{covered.Now(), h.current.Past(at)}
 	}
 	return job
 }

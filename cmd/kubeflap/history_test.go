@@ -49,7 +49,7 @@ func (r *restarted) begin() {
 	settings := trackerSettings()
 	settings.incidents = r.size
 	r.pipeline = newPipeline(settings, func() time.Time { return r.cluster.now }, r)
-	earlier := readCoverage(r.dir, r.log)
+	earlier := readState[coverage.State](r.dir, coverageFile, r.log)
 	h := openHistory(r.dir, r.size, earlier, r.pipeline.incidents, r.log)
 	r.pipeline.coverage = coverage.New(r.cluster.now, earlier, h.Stopped())
 	if h.journal.InUse() {

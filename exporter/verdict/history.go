@@ -27,6 +27,36 @@ type History struct {
 	Upgrades upgrades.Upgrades
 }
 
+// Past is the part of a History that kubeflap keeps across restarts: the silences that have ended, oldest first, and the
+// start of the observation.
+type Past struct {
+	Since    time.Time
+	Silences []Silence
+}
+
+// Past returns a copy of the silences that have ended. The copies have no Judgement, because it only affects counts,
+// which start again at 0.
+func (h *History) Past() Past {
+	p := Past{Since: h.since}
+	for _, s := range h.silences {
+		if s.lasts() {
+			continue
+		}
+		ended := *s
+		ended.Judgement = nil
+		p.Silences = append(p.Silences, ended)
+	}
+	return p
+}
+
+// Restore adds the silences that an earlier process observed. Call it before the first transition.
+func (h *History) Restore(p Past) {
+	h.since = p.Since
+	for i := range p.Silences {
+		h.Add(&p.Silences[i])
+	}
+}
+
 // Late records that a node's last heartbeat is more than half the grace period old. The parameter since is the time of
 // that heartbeat.
 func (h *History) Late(node string, since time.Time) {
@@ -48,11 +78,14 @@ func (h *History) LateNodes() (all []*Silence) {
 	return all
 }
 
-// Begin records the start of the observation. Only the first call has an effect.
+// Begin records that kubeflap observed the cluster at t. The first call sets the start of the observation. If the clock
+// was set back to before that start during a restart, a later call moves the start, and drops the silences after t.
 func (h *History) Begin(t time.Time) {
-	if h.since.IsZero() {
-		h.since = t
+	if !h.since.IsZero() && !t.Before(h.since) {
+		return
 	}
+	h.since = t
+	h.silences = slices.DeleteFunc(h.silences, func(s *Silence) bool { return s.Began.After(t) })
 }
 
 // Add inserts a silence in order of the start times. The silence is usually the newest one, but may be older if it

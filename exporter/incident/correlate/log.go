@@ -15,6 +15,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 const (
@@ -245,6 +246,17 @@ func (l *Log) Silences(t time.Time) []incident.Silences {
 	defer l.mu.Unlock()
 	l.advance(t)
 	return l.records.Silences()
+}
+
+// Past returns the silences that have ended by t, for Restore after a restart.
+func (l *Log) Past(t time.Time) verdict.Past { return ask(l, t, l.records.History.Past) }
+
+// Restore adds the silences that an earlier process observed. Verdicts about later incidents take them into account.
+// Call Restore before the first transition.
+func (l *Log) Restore(p verdict.Past) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.records.History.Restore(p)
 }
 
 // Notices returns the changes of incidents since the last call, as of t.
