@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -187,7 +188,12 @@ func BenchmarkSaving(b *testing.B) {
 			p := f.pipeline
 			if saving {
 				p.history = openHistory(b.TempDir(), 500, coverage.State{}, p.incidents, promslog.New(&promslog.Config{Writer: io.Discard}))
-				go func() { _ = p.history.run(b.Context(), p.last) }()
+				ctx, stop := context.WithCancel(b.Context())
+				go func() { _ = p.history.run(ctx, p.last) }()
+				b.Cleanup(func() {
+					stop()
+					<-p.history.ended
+				})
 			}
 			second := 0
 			minute := func() {
