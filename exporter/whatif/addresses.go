@@ -125,7 +125,7 @@ func (s *Study) merge(x *service, e event.Event, id event.UID) {
 	if a.left && a.pod.evicted {
 		a.keep()
 	}
-	s.setReady(a, e.Seen, ready, change{first: e.Type == event.Listed && !s.synced[e.Kind]})
+	s.setReady(a, e.Seen, ready, change{first: s.gaps.first(e)})
 	if !exists {
 		delete(x.addresses, id)
 	}

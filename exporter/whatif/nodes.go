@@ -70,9 +70,6 @@ func (s *Study) named(name string) *node {
 	return n
 }
 
-// first reports whether the event belongs to the first list of its kind.
-func (s *Study) first(e event.Event) bool { return e.Type == event.Listed && !s.synced[e.Kind] }
-
 // applyLease updates a node from its Lease. The node controller counts a renewal only if its renewTime is later than
 // the saved renewTime.
 func (s *Study) applyLease(e event.Event, l *event.Lease) {
@@ -83,7 +80,7 @@ func (s *Study) applyLease(e event.Event, l *event.Lease) {
 	}
 	n.shown = l.Renew
 	switch {
-	case s.first(e):
+	case s.gaps.first(e):
 		n.saved = l.Renew
 		s.start(n, e.Seen, l.Renew)
 	case n.saved.Before(l.Renew):
@@ -130,7 +127,7 @@ func (s *Study) applyNode(e event.Event, o *event.Node) {
 		return
 	}
 	switch {
-	case isNew && s.first(e):
+	case isNew && s.gaps.first(e):
 		s.start(n, e.Seen, o.Ready.Heartbeat)
 		n.ready = o.Ready.Status
 	case isNew:
@@ -220,7 +217,7 @@ func (s *Study) readyIs(n *node, e event.Event, status event.Status) {
 			x = n.begin(s)
 		}
 		x.marked, n.marked = t, x
-		if n.known && e.Type == event.Modified && s.nodesSeenUntil(t).Equal(t) { // otherwise the mark may be older
+		if n.known && e.Type == event.Modified && s.gaps.nodesSeenUntil(t).Equal(t) { // otherwise the mark may be older
 			s.grace.Sample(t.Sub(x.from), t, 10*time.Second)
 		}
 	case was == event.StatusUnknown:

@@ -56,7 +56,7 @@ func (s *Study) applyPod(e event.Event, o *event.Pod) {
 	if p.gone.IsZero() && (e.Type == event.Deleted || !o.Deletion.IsZero() || o.Phase == "Failed" || o.Phase == "Succeeded") {
 		p.gone = e.Seen
 		// A pod that is terminating in the first list was evicted before the recording.
-		if p.evicted = !s.first(e) && o.Disruption == evictedByTaint; p.evicted {
+		if p.evicted = !s.gaps.first(e) && o.Disruption == evictedByTaint; p.evicted {
 			s.evicted++
 			s.keep(p, e.Seen)
 		}
