@@ -41,10 +41,10 @@ func (s *Study) Predict(settings []Settings) answer.Answer {
 // replacements describes the assumption about the replacements of evicted pods.
 func (s *Study) replacements() string {
 	text := "When another pod would be ready in the place of an evicted one. The ranges begin with the eviction and end "
-	if s.replacementTakes == 0 {
+	if s.pods.replacementTakes == 0 {
 		return text + "with the node's return."
 	}
-	return text + phrase.Duration(s.replacementTakes) + " later, which is the longest time in the recording."
+	return text + phrase.Duration(s.pods.replacementTakes) + " later, which is the longest time in the recording."
 }
 
 // noPrediction returns the reason why there is no prediction at all, or an empty string.
@@ -62,14 +62,14 @@ func (s *Study) noPrediction() string {
 // been called.
 func (s *Study) PredictUsual() answer.Answer {
 	recorded, _ := s.Recorded()
-	return s.Predict(Usual(recorded, s.evicted > 0))
+	return s.Predict(Usual(recorded, s.pods.evicted > 0))
 }
 
 func (s *Study) recordedCounts(x Settings, certain bool) answer.Recorded {
 	c := s.sweep(nil, nil, false, true)
 	r := answer.Recorded{
 		GracePeriodSeconds: x.GracePeriod.Seconds(), MonitorPeriodSeconds: x.MonitorPeriod.Seconds(), Certain: certain,
-		AddressesLost: c.losses, Outages: c.outages, OutageSeconds: seconds(c.outage), Evictions: s.evicted,
+		AddressesLost: c.losses, Outages: c.outages, OutageSeconds: seconds(c.outage), Evictions: s.pods.evicted,
 	}
 	if manager := s.grace.ManagersPeriod(); manager != x.GracePeriod {
 		r.ManagerGracePeriodSeconds = manager.Seconds()
@@ -159,7 +159,7 @@ func (s *Study) record(row *answer.Row, x Settings) {
 	c, window := s.sweep(nil, nil, false, true), slices.Index(windows(), x.Window)
 	row.AddressesLost, row.Outages, row.OutageSeconds = between(c.losses, c.losses), between(c.outages, c.outages), answer.Between(seconds(c.outage), seconds(c.outage))
 	row.ClientUpdates, row.ClientBounces = between(c.updates[window], c.updates[window]), between(c.bounces[window], c.bounces[window])
-	row.Evictions, row.NeedlessEvictions = between(s.evicted, s.evicted), between(s.evictedNeedlessly, s.evictedNeedlessly)
+	row.Evictions, row.NeedlessEvictions = between(s.pods.evicted, s.pods.evicted), between(s.pods.evictedNeedlessly, s.pods.evictedNeedlessly)
 }
 
 func windows() []time.Duration {
@@ -230,7 +230,7 @@ func (s *Study) cannotSay(certain bool) []string {
 		text string
 	}{
 		{began, "Silences that began before the recording"},
-		{s.outagesBefore, "Outages that began before the recording"},
+		{s.services.outagesBefore, "Outages that began before the recording"},
 		{ended, "Silences that were ongoing when the recording ended"},
 		{blind, "Silences that began or ended while kubeflap's watch was broken"},
 		{quiet, "Silences of all nodes at once, during which the node controller may have been unable to act"},

@@ -34,10 +34,7 @@ type evictions struct {
 
 // evict predicts the evictions for marks.
 func (s *Study) evict(x Settings, marks []mark) (all evictions) {
-	byNode := map[string][]*pod{}
-	for _, p := range s.allPods {
-		byNode[p.node] = append(byNode[p.node], p)
-	}
+	byNode := s.pods.byNode()
 	evictable := map[*pod]answer.Range{}
 	for _, t := range s.tainted(x, marks, byNode) {
 		all.count(x, t, byNode[t.mark.silence.node], evictable)
@@ -168,13 +165,13 @@ func (s *Study) worst(x Settings, t *taint, p *pod) eviction {
 	e := eviction{mark: t.mark, pod: p, at: at}
 	switch {
 	case p.owner == "", p.isEvictedByMark && (p.replacement == nil || p.replacement.readyAt.IsZero()):
-	case p.isStateful(), s.replacementTakes == 0:
+	case p.isStateful(), s.pods.replacementTakes == 0:
 		e.replaced = t.afterReturn(at)
 	default:
 		e.replaced = at
 	}
 	if !e.replaced.IsZero() {
-		e.replaced = e.replaced.Add(s.replacementTakes)
+		e.replaced = e.replaced.Add(s.pods.replacementTakes)
 	}
 	return e
 }

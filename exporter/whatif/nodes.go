@@ -227,3 +227,23 @@ func (s *Study) readyIs(n *node, e event.Event, status event.Status) {
 	}
 	n.ready = status
 }
+
+// markedAt returns the silence that explains why the node was Unknown at the time t in the recording, or nil.
+func (s *Study) markedAt(node string, t time.Time) *silence {
+	for _, x := range s.silences {
+		if x.node == node && !x.wasUnknown && !x.marked.IsZero() && !x.marked.After(t) && (x.back.IsZero() || !x.back.Add(slow).Before(t)) {
+			return x
+		}
+	}
+	return nil
+}
+
+// podsReturn is the longest interval between the returns of two pods on the same node.
+const podsReturn = 30 * time.Second
+
+// podIsBack records that the kubelet reverted the mark of a pod.
+func (n *node) podIsBack(t time.Time) {
+	if x := n.marked; x != nil && (x.podsBack.IsZero() || t.Sub(x.podsBack) < podsReturn) {
+		x.podsBack = t
+	}
+}

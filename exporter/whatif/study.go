@@ -20,8 +20,6 @@ type Study struct {
 	least      time.Duration
 	begin, end time.Time
 	grace      grace.Finder
-	// flag is the grace period that the user specified, or 0.
-	flag time.Duration
 	// toSpecify names the flag that specifies the grace period.
 	toSpecify string
 	nodes     map[string]*node
@@ -38,19 +36,10 @@ type Study struct {
 	lastBeat    time.Time
 	quiet, dark []interval
 	// leader is the holder of the controller manager's Lease. led holds the times at which the holder changed.
-	leader    string
-	led       []time.Time
-	pods      map[event.UID]*pod
-	allPods   []*pod
-	endpoints bool
-	services  map[serviceName]*service
-	changes   []change
-	// evicted is the number of evictions, and evictedNeedlessly is the number of evictions from nodes that came back.
-	// replacementTakes is the longest time from an eviction until the pod's replacement was Ready.
-	evicted, evictedNeedlessly int
-	replacementTakes           time.Duration
-	// outagesBefore is the number of Services without a ready address in the first list.
-	outagesBefore int
+	leader   string
+	led      []time.Time
+	pods     *pods
+	services services
 }
 
 // interval is a period of time. The field to is zero if the interval has not ended.
@@ -59,10 +48,11 @@ type interval struct{ from, to time.Time }
 // New returns a Study for predictions with the settings. The parameter recorded is the grace period during the
 // recording, or 0 if the Study must find it in the recording.
 func New(settings []Settings, recorded time.Duration) *Study {
+	all := newPods()
 	s := &Study{
-		least: alwaysKept, grace: grace.New(recorded), flag: recorded, toSpecify: "--recorded-grace-period",
+		least: alwaysKept, grace: grace.New(recorded), toSpecify: "--recorded-grace-period",
 		nodes: map[string]*node{}, zones: map[string]map[string]bool{}, deleted: map[string]int{}, gaps: newGaps(), kept: map[string][]kept{},
-		pods: map[event.UID]*pod{}, services: map[serviceName]*service{},
+		pods: all, services: newServices(all),
 	}
 	for _, x := range settings {
 		earliest, _ := x.delay()
@@ -103,15 +93,25 @@ func (s *Study) Apply(e event.Event) {
 		s.grace.ApplyControllerManager(o)
 		s.applyPod(e, o)
 	case *event.Service:
-		s.applyService(e, o)
+		s.services.apply(s.gaps.sighting(e), o)
 	case *event.EndpointSlice:
-		if s.addressKind() == o.Kind() {
-			s.applyAddresses(e, serviceName{o.Namespace, o.Service}, o.Name, o.Addresses)
-		}
+		s.services.applySlice(s.gaps.sighting(e), o)
 	case *event.Endpoints:
-		if s.addressKind() == o.Kind() {
-			s.applyAddresses(e, serviceName{o.Namespace, o.Name}, o.Name, o.Addresses)
-		}
+		s.services.applyEndpoints(s.gaps.sighting(e), o)
+	}
+}
+
+// applyPod updates a pod, and what depends on the pod: its addresses and its node.
+func (s *Study) applyPod(e event.Event, o *event.Pod) {
+	p, is := s.pods.apply(s.gaps.sighting(e), o)
+	if is.evicted {
+		s.services.keep(p, e.Seen)
+	}
+	if is.marked {
+		s.services.hold(p, e.Seen)
+	}
+	if n := s.nodes[p.node]; n != nil && is.unmarked {
+		n.podIsBack(e.Seen)
 	}
 }
 
@@ -119,10 +119,10 @@ func (s *Study) Apply(e event.Event) {
 func (s *Study) watch(e event.Event) {
 	switch {
 	case e.Type == event.Unavailable && e.Kind == event.KindEndpointSlice:
-		s.endpoints = true
+		s.services.useEndpoints()
 	case e.Type == event.Synced:
-		if e.Kind == s.addressKind() && !s.gaps.synced[e.Kind] {
-			s.outagesBefore = s.withoutReady()
+		if e.Kind == s.services.kind && !s.gaps.synced[e.Kind] {
+			s.services.listed()
 		}
 		s.relisted(e)
 	}
@@ -180,9 +180,8 @@ func (s *Study) Finish() {
 		x.newLeader = slices.ContainsFunc(s.led, func(t time.Time) bool { return t.After(x.from) && t.Before(x.to) })
 		x.failed = x.failed || x.end == endOpen && !x.marked.IsZero() || x.to.Sub(x.from) > failedAfter
 	}
-	s.findReplacements()
-	s.linkKept()
-	slices.SortStableFunc(s.changes, func(a, b change) int { return a.at.Compare(b.at) })
+	s.pods.findReplacements(s.markedAt)
+	s.services.finish(s.begin)
 }
 
 // Recorded returns the settings during the recording. The result known reports whether the grace period is certain: the
