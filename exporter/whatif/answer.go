@@ -14,10 +14,7 @@ import (
 // Predict returns the predictions for the settings. Finish must have been called.
 func (s *Study) Predict(settings []Settings) answer.Answer {
 	recorded, certain := s.Recorded()
-	a := answer.Answer{From: s.begin, To: s.end, Settings: []answer.Row{}, CannotSay: []string{}, Recorded: s.recordedCounts(recorded, certain), Check: s.check(recorded)}
-	for _, zone := range s.zones {
-		a.Nodes += len(zone)
-	}
+	a := answer.Answer{From: s.begin, To: s.end, Nodes: s.zones.total(), Settings: []answer.Row{}, CannotSay: []string{}, Recorded: s.recordedCounts(recorded, certain), Check: s.check(recorded)}
 	if a.NoPrediction = s.noPrediction(); a.NoPrediction != "" {
 		return a
 	}
@@ -50,7 +47,7 @@ func (s *Study) replacements() string {
 // noPrediction returns the reason why there is no prediction at all, or an empty string.
 func (s *Study) noPrediction() string {
 	switch length := s.end.Sub(s.begin); {
-	case len(s.zones) == 0:
+	case s.zones.count() == 0:
 		return "the recording has no heartbeats of nodes"
 	case length < usualInterval:
 		return "the recording is too short: it covers " + phrase.Duration(length) + ", and nodes send heartbeats every 10s"
@@ -111,7 +108,7 @@ func (s *Study) check(recorded Settings) *answer.Check {
 
 func (s *Study) row(x Settings) answer.Row {
 	marks := s.predict(x)
-	evicted := s.evict(x, marks)
+	evicted := s.evictor(x).evict(marks)
 	low, high := s.sweep(marks, evicted.best, false, false), s.sweep(marks, evicted.worst, true, false)
 	without, with := s.withoutFailed(marks, evicted, low, high)
 	window := slices.Index(windows(), x.Window)
@@ -136,6 +133,14 @@ func (s *Study) row(x Settings) answer.Row {
 		add(&row, m)
 	}
 	return row
+}
+
+// evictor returns the model of the taint eviction controller for settings.
+func (s *Study) evictor(x Settings) *evictor {
+	return &evictor{
+		settings: x, pods: s.pods.byNode(), replacementTakes: s.pods.replacementTakes,
+		tainter: tainter{period: x.MonitorPeriod, begin: s.begin, end: s.end, limits: limitsOf(s.grace.Flags(nil)), zones: s.zones},
+	}
 }
 
 // withoutFailed returns the counts low and high, computed without the marks of failed nodes.

@@ -111,7 +111,7 @@ func (s *Study) applyNode(e event.Event, o *event.Node) {
 	if e.Type == event.Deleted {
 		if n.exists {
 			n.endSilence(s, e.Seen, endDeleted)
-			s.deleted[n.zone]++
+			s.zones.remove(n.zone)
 		}
 		delete(s.nodes, o.Name)
 		return
@@ -119,10 +119,7 @@ func (s *Study) applyNode(e event.Event, o *event.Node) {
 	isNew := !n.exists
 	n.exists, n.listed = true, true
 	n.zone = o.Labels["topology.kubernetes.io/region"] + "/" + o.Labels["topology.kubernetes.io/zone"]
-	if s.zones[n.zone] == nil {
-		s.zones[n.zone] = map[string]bool{}
-	}
-	s.zones[n.zone][n.name] = true
+	s.zones.add(n.zone, n.name)
 	if o.Ready == nil {
 		return
 	}
@@ -154,7 +151,7 @@ func (s *Study) relisted(e event.Event) {
 	for name, n := range s.nodes {
 		if n.exists && !n.listed {
 			n.endSilence(s, e.Seen, endDeleted)
-			s.deleted[n.zone]++
+			s.zones.remove(n.zone)
 			s.readyKept(event.Event{Seen: e.Seen, Type: event.Deleted}, name, nil)
 			delete(s.nodes, name)
 		}

@@ -23,11 +23,9 @@ type Study struct {
 	// toSpecify names the flag that specifies the grace period.
 	toSpecify string
 	nodes     map[string]*node
-	// zones holds the names of all nodes seen in each zone, and deleted holds the number of deleted nodes in each zone.
-	zones    map[string]map[string]bool
-	deleted  map[string]int
-	silences []*silence
-	gaps     gaps
+	zones     *zones
+	silences  []*silence
+	gaps      gaps
 	// kept holds the periods in which each node was certainly Ready, by the node's name.
 	kept map[string][]kept
 	// lastBeat is the last heartbeat of any node. quiet holds the intervals without any heartbeat while the watches
@@ -51,7 +49,7 @@ func New(settings []Settings, recorded time.Duration) *Study {
 	all := newPods()
 	s := &Study{
 		least: alwaysKept, grace: grace.New(recorded), toSpecify: "--recorded-grace-period",
-		nodes: map[string]*node{}, zones: map[string]map[string]bool{}, deleted: map[string]int{}, gaps: newGaps(), kept: map[string][]kept{},
+		nodes: map[string]*node{}, zones: newZones(), gaps: newGaps(), kept: map[string][]kept{},
 		pods: all, services: newServices(all),
 	}
 	for _, x := range settings {
