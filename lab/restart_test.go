@@ -32,7 +32,7 @@ const (
 // restarted is a cluster with two kubeflap instances. Only one of them is restarted. The other knows what it should
 // report.
 type restarted struct {
-	*whatIfCluster
+	*cluster.Cluster
 	t             *testing.T
 	ctx           context.Context
 	kept, witness *cluster.Process
@@ -89,15 +89,15 @@ func startRestarted(t *testing.T, kubeflap string) *restarted {
 	ctx, cancel := context.WithTimeout(t.Context(), longest)
 	t.Cleanup(cancel)
 	started, err := cluster.Start(ctx, cluster.Options{
-		Nodes: whatIfNodes, ControllerManagerPod: true, Log: logger(t),
+		Nodes: 5, ControllerManagerPod: true, Log: logger(t),
 		ControllerManagerFlags: []string{"--node-monitor-grace-period=24s", "--node-monitor-period=1s"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(started.Stop)
-	r := &restarted{whatIfCluster: &whatIfCluster{Cluster: started}, t: t, ctx: ctx}
-	r.must(r.serve(ctx))
+	r := &restarted{Cluster: started, t: t, ctx: ctx}
+	r.must(serveOnEachNode(ctx, started))
 	r.witness, r.witnessURL = r.startKubeflap(kubeflap, "witness")
 	r.kept, r.keptURL = r.startKubeflap(kubeflap, "kept", "--data.dir="+t.TempDir())
 	return r
@@ -162,18 +162,11 @@ func (r *restarted) recover(nodes ...string) {
 	for _, node := range nodes {
 		r.becomes(node, corev1.ConditionTrue)
 		r.must(poll.Until(r.ctx, time.Minute, "the Service on "+node, func(ctx context.Context) error {
-			slices, err := r.Client.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=only-on-" + node})
-			if err != nil {
-				return fmt.Errorf("list the slices: %w", err)
+			n, err := r.ReadyAddresses(ctx, metav1.NamespaceDefault, onlyOn(node))
+			if err == nil && n == 0 {
+				err = errors.New("no ready address")
 			}
-			for _, slice := range slices.Items {
-				for _, x := range slice.Endpoints {
-					if x.Conditions.Ready != nil && *x.Conditions.Ready {
-						return nil
-					}
-				}
-			}
-			return errors.New("no ready address")
+			return err
 		}))
 	}
 }
@@ -181,16 +174,7 @@ func (r *restarted) recover(nodes ...string) {
 func (r *restarted) becomes(name string, status corev1.ConditionStatus) {
 	r.t.Helper()
 	r.must(poll.Until(r.ctx, 2*time.Minute, fmt.Sprintf("%s to have Ready=%s", name, status), func(ctx context.Context) error {
-		node, err := r.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return fmt.Errorf("get node: %w", err)
-		}
-		for _, x := range node.Status.Conditions {
-			if x.Type == corev1.NodeReady && x.Status == status {
-				return nil
-			}
-		}
-		return errors.New("not yet")
+		return r.NodeReady(ctx, name, status)
 	}))
 }
 

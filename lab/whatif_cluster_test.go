@@ -43,7 +43,7 @@ func startWhatIf(t *testing.T, kubeflap string, grace, monitor time.Duration, re
 	}
 	t.Cleanup(started.Stop)
 	c := &whatIfCluster{Cluster: started, meter: newMeter(), beats: map[string]chan time.Time{}, unknown: map[string][]time.Time{}, status: map[string]corev1.ConditionStatus{}}
-	if err := c.serve(t.Context()); err != nil {
+	if err := serveOnEachNode(t.Context(), started); err != nil {
 		return nil, err
 	}
 	c.record, err = cluster.StartProcess("record", started.LogPath("record"), cluster.Command{Path: kubeflap, Args: []string{"record", recording, "--kubeconfig=" + started.Kubeconfig}})
@@ -58,35 +58,6 @@ func startWhatIf(t *testing.T, kubeflap string, grace, monitor time.Duration, re
 		}
 		return err
 	})
-}
-
-// serve creates a Service with a pod on each node, and a Service for each of these pods alone. The pods tolerate all
-// taints, so none is evicted.
-func (c *whatIfCluster) serve(ctx context.Context) error {
-	no, labels := false, map[string]string{"app": "web"}
-	err := c.service(ctx, "web", labels)
-	for i := range whatIfNodes {
-		if err != nil {
-			return fmt.Errorf("create the Services and their pods: %w", err)
-		}
-		node := cluster.NodeName(i)
-		_, err = c.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%d", i+1), Labels: map[string]string{"app": "web", "on": node}},
-			Spec: corev1.PodSpec{
-				NodeName: node, AutomountServiceAccountToken: &no, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
-				Containers: []corev1.Container{{Name: "app", Image: "example.com/app:1"}},
-			},
-		}, metav1.CreateOptions{})
-		err = errors.Join(err, c.service(ctx, "only-on-"+node, map[string]string{"on": node}), c.apart(ctx, node))
-	}
-	return err
-}
-
-func (c *whatIfCluster) service(ctx context.Context, name string, selector map[string]string) error {
-	_, err := c.Client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{{Port: 80}}},
-	}, metav1.CreateOptions{})
-	return err
 }
 
 // run runs the faults, and returns the results.

@@ -101,15 +101,6 @@ func (c *whatIfCluster) watchSlices(ctx context.Context) error {
 	return follow(ctx, w, err, c.meter.slice)
 }
 
-// apart puts each node into a zone of its own. The controller then sets the taints of several silent nodes at once. In a
-// common zone it sets one in 10 s, so that the result would depend on the silences of other nodes, which do not begin at
-// exactly the same times in all clusters.
-func (c *whatIfCluster) apart(ctx context.Context, node string) error {
-	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:"zone-of-%s"}}}`, corev1.LabelTopologyZone, node)
-	_, err := c.Client.CoreV1().Nodes().Patch(ctx, node, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
-	return err
-}
-
 // evictable creates a pod on the node of a fault, and returns a function that deletes the pod if it was not evicted. A
 // ReplicaSet would replace an evicted pod on the same node, and the replacement would be evicted again.
 func (c *whatIfCluster) evictable(ctx context.Context, f fault) (remove func() error, err error) {

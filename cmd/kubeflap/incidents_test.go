@@ -230,7 +230,7 @@ func TestIncidentsOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"another program at the URL", []string{"--url", other.URL}, 1, other.URL + api.Path + " responded with 404"},
 		{"a page at the URL", []string{"--url", page.URL}, 1, "the server is not kubeflap"},
 		{"no cluster", []string{"--kubeconfig", os.DevNull}, 1, "kubeflap demo"},
-		{"no API server", []string{"--kubeconfig", kubeconfig, "--context=far"}, 1, "context far, server http://127.0.0.1:2: find kubeflap's Service: "},
+		{"no API server", []string{"--kubeconfig", kubeconfig, "--context=far"}, 1, "context far, server http://127.0.0.1:2: cannot find kubeflap's Service: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, out, errOut := kubeflap(t, append([]string{"incidents"}, c.args...)...)

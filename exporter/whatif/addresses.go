@@ -9,6 +9,23 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
+// services holds the Services of a recording, and the changes of their addresses. Each change has two results: the
+// recorded state, and the state that the address would have if no node were marked.
+type services struct {
+	pods *pods
+	// kind is the kind of the objects whose addresses count: EndpointSlice, or Endpoints if the API server has no
+	// EndpointSlices.
+	kind    event.Kind
+	byName  map[serviceName]*service
+	changes []change
+	// outagesBefore is the number of Services without a ready address in the first list.
+	outagesBefore int
+}
+
+func newServices(p *pods) services {
+	return services{pods: p, kind: event.KindEndpointSlice, byName: map[serviceName]*service{}}
+}
+
 type serviceName struct{ namespace, name string }
 
 // service is a Service with its addresses.
@@ -52,39 +69,50 @@ type change struct {
 	first, gone bool
 }
 
-func (s *Study) service(name serviceName) *service {
-	x := s.services[name]
+func (s *services) named(name serviceName) *service {
+	x := s.byName[name]
 	if x == nil {
 		x = &service{serviceName: name, slices: map[string]map[event.UID]event.Address{}, addresses: map[event.UID]*address{}}
-		s.services[name] = x
+		s.byName[name] = x
 	}
 	return x
 }
 
-func (s *Study) applyService(e event.Event, o *event.Service) {
+func (s *services) apply(seen sighting, o *event.Service) {
 	name := serviceName{o.Namespace, o.Name}
-	if e.Type != event.Deleted {
-		s.service(name).publishNotReady = o.PublishNotReady
+	if !seen.deleted {
+		s.named(name).publishNotReady = o.PublishNotReady
 		return
 	}
-	if x := s.services[name]; x != nil {
+	if x := s.byName[name]; x != nil {
 		for _, id := range sortedIDs(x.addresses) {
-			s.setReady(x.addresses[id], e.Seen, false, change{gone: true})
+			s.setReady(x.addresses[id], seen.at, false, change{gone: true})
 		}
 		for _, a := range x.kept {
-			s.setReady(a, e.Seen, false, change{gone: true})
+			s.setReady(a, seen.at, false, change{gone: true})
 		}
-		delete(s.services, name)
+		delete(s.byName, name)
 	}
 }
 
-// applyAddresses updates a Service from an EndpointSlice or an Endpoints object. The Endpoints object counts as the
-// Service's only slice.
-func (s *Study) applyAddresses(e event.Event, name serviceName, slice string, all []event.Address) {
-	x := s.service(name)
+func (s *services) applySlice(seen sighting, o *event.EndpointSlice) {
+	if s.kind == o.Kind() {
+		s.update(s.named(serviceName{o.Namespace, o.Service}), seen, o.Name, o.Addresses)
+	}
+}
+
+// applyEndpoints updates a Service from an Endpoints object, which counts as the Service's only slice.
+func (s *services) applyEndpoints(seen sighting, o *event.Endpoints) {
+	if s.kind == o.Kind() {
+		s.update(s.named(serviceName{o.Namespace, o.Name}), seen, o.Name, o.Addresses)
+	}
+}
+
+// update replaces the addresses of a Service's slice.
+func (s *services) update(x *service, seen sighting, slice string, all []event.Address) {
 	was := x.slices[slice]
 	is := map[event.UID]event.Address{}
-	if e.Type != event.Deleted {
+	if !seen.deleted {
 		for _, a := range all {
 			is[a.UID] = a
 		}
@@ -98,12 +126,12 @@ func (s *Study) applyAddresses(e event.Event, name serviceName, slice string, al
 		touched[id] = true
 	}
 	for _, id := range sortedIDs(touched) {
-		s.merge(x, e, id)
+		s.merge(x, seen, id)
 	}
 }
 
 // merge recomputes the state of an address, which is ready if any slice lists it as ready.
-func (s *Study) merge(x *service, e event.Event, id event.UID) {
+func (s *services) merge(x *service, seen sighting, id event.UID) {
 	ready, exists, a := false, false, x.addresses[id]
 	for _, slice := range x.slices {
 		got, ok := slice[id]
@@ -112,7 +140,7 @@ func (s *Study) merge(x *service, e event.Event, id event.UID) {
 		}
 		exists, ready = true, ready || got.Ready
 		if a == nil {
-			a = &address{service: x, id: id, node: got.Node, pod: s.podOf(id), apart: got.ByHand || x.publishNotReady}
+			a = &address{service: x, id: id, node: got.Node, pod: s.pods.of(id), apart: got.ByHand || x.publishNotReady}
 			x.addresses[id] = a
 			a.pod.addresses = append(a.pod.addresses, a)
 		}
@@ -125,23 +153,21 @@ func (s *Study) merge(x *service, e event.Event, id event.UID) {
 	if a.left && a.pod.evicted {
 		a.keep()
 	}
-	s.setReady(a, e.Seen, ready, change{first: e.Type == event.Listed && !s.synced[e.Kind]})
+	s.setReady(a, seen.at, ready, change{first: seen.first})
 	if !exists {
 		delete(x.addresses, id)
 	}
 }
 
-// addressKind returns the kind of the objects whose addresses count.
-func (s *Study) addressKind() event.Kind {
-	if s.endpoints {
-		return event.KindEndpoints
-	}
-	return event.KindEndpointSlice
-}
+// useEndpoints makes the addresses of Endpoints count.
+func (s *services) useEndpoints() { s.kind = event.KindEndpoints }
+
+// listed records that the first list of the addresses is complete.
+func (s *services) listed() { s.outagesBefore = s.withoutReady() }
 
 // withoutReady returns the number of Services that have addresses, but no ready one.
-func (s *Study) withoutReady() (n int) {
-	for _, x := range s.services {
+func (s *services) withoutReady() (n int) {
+	for _, x := range s.byName {
 		ready := false
 		for _, a := range x.addresses {
 			ready = ready || a.ready
@@ -151,78 +177,15 @@ func (s *Study) withoutReady() (n int) {
 	return n
 }
 
-// slow is the longest delay between the loss of an address and the time at which its pod was marked. Events of
-// different watches have no common order.
-const slow = 5 * time.Second
-
-// hold records that the node controller marked the address's pod as not ready. If the address was lost just before, the
-// mark is the reason for the loss.
-func (s *Study) hold(a *address, t time.Time) {
-	if a.apart || a.ready || a.held || a.last == 0 || a.service.addresses[a.id] != a {
-		return
-	}
-	last := &s.changes[a.last-1]
-	if last.ready || last.first || t.Sub(last.at) > slow {
-		return
-	}
-	a.held, last.base = true, true
+// finish completes the changes after the last event. The replacements of evicted pods must be known. The parameter
+// begin is the start of the recording.
+func (s *services) finish(begin time.Time) {
+	s.linkKept(begin)
+	slices.SortStableFunc(s.changes, func(a, b change) int { return a.at.Compare(b.at) })
 }
 
-// keep records that a pod was evicted. If held addresses of the pod left their Services shortly before, the eviction is
-// the reason.
-func (s *Study) keep(p *pod, t time.Time) {
-	for _, a := range p.addresses {
-		if !a.left || a.kept {
-			continue
-		}
-		if last := &s.changes[a.last-1]; !last.gone && t.Sub(last.at) <= slow {
-			last.base = true
-			a.keep()
-		}
-	}
-}
-
-// keep records that the eviction of the pod removed the address. The address stays held.
-func (a *address) keep() {
-	a.held, a.kept = true, true
-	a.service.kept = append(a.service.kept, a)
-}
-
-// linkKept finds the addresses that replaced kept addresses. A kept address ends when the last replacement of its pod
-// is gone.
-func (s *Study) linkKept() {
-	for _, p := range s.allPods {
-		for _, a := range p.addresses {
-			if p.replaces != nil {
-				a.standsFor = p.replaces.keptIn(a.service)
-			}
-			if end := p.left(s.begin); a.kept && !end.IsZero() {
-				s.changes = append(s.changes, change{at: end, address: a})
-			}
-		}
-	}
-}
-
-// keptIn returns the pod's kept address in a Service, or nil.
-func (p *pod) keptIn(x *service) *address {
-	for _, a := range p.addresses {
-		if a.service == x && a.kept {
-			return a
-		}
-	}
-	return nil
-}
-
-// root returns the original address that this address replaced, directly or through other addresses. If this address
-// replaced no other address, root returns the address itself.
-func (a *address) root() *address {
-	for a.standsFor != nil {
-		a = a.standsFor
-	}
-	return a
-}
-
-func (s *Study) setReady(a *address, t time.Time, ready bool, c change) {
+// setReady records the state of an address. The parameter c says whether the change is the first or the last one.
+func (s *services) setReady(a *address, t time.Time, ready bool, c change) {
 	a.ready = ready
 	c.at, c.address, c.ready, c.base = t, a, ready, ready || a.held && !c.gone
 	if a.last > 0 {

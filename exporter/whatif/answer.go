@@ -14,10 +14,7 @@ import (
 // Predict returns the predictions for the settings. Finish must have been called.
 func (s *Study) Predict(settings []Settings) answer.Answer {
 	recorded, certain := s.Recorded()
-	a := answer.Answer{From: s.begin, To: s.end, Settings: []answer.Row{}, CannotSay: []string{}, Recorded: s.recordedCounts(recorded, certain), Check: s.check(recorded)}
-	for _, zone := range s.zones {
-		a.Nodes += len(zone)
-	}
+	a := answer.Answer{From: s.begin, To: s.end, Nodes: s.zones.total(), Settings: []answer.Row{}, CannotSay: []string{}, Recorded: s.recordedCounts(recorded, certain), Check: s.check(recorded)}
 	if a.NoPrediction = s.noPrediction(); a.NoPrediction != "" {
 		return a
 	}
@@ -41,16 +38,16 @@ func (s *Study) Predict(settings []Settings) answer.Answer {
 // replacements describes the assumption about the replacements of evicted pods.
 func (s *Study) replacements() string {
 	text := "When another pod would be ready in the place of an evicted one. The ranges begin with the eviction and end "
-	if s.replacementTakes == 0 {
+	if s.pods.replacementTakes == 0 {
 		return text + "with the node's return."
 	}
-	return text + phrase.Duration(s.replacementTakes) + " later, which is the longest time in the recording."
+	return text + phrase.Duration(s.pods.replacementTakes) + " later, which is the longest time in the recording."
 }
 
 // noPrediction returns the reason why there is no prediction at all, or an empty string.
 func (s *Study) noPrediction() string {
 	switch length := s.end.Sub(s.begin); {
-	case len(s.zones) == 0:
+	case s.zones.count() == 0:
 		return "the recording has no heartbeats of nodes"
 	case length < usualInterval:
 		return "the recording is too short: it covers " + phrase.Duration(length) + ", and nodes send heartbeats every 10s"
@@ -62,14 +59,14 @@ func (s *Study) noPrediction() string {
 // been called.
 func (s *Study) PredictUsual() answer.Answer {
 	recorded, _ := s.Recorded()
-	return s.Predict(Usual(recorded, s.evicted > 0))
+	return s.Predict(Usual(recorded, s.pods.evicted > 0))
 }
 
 func (s *Study) recordedCounts(x Settings, certain bool) answer.Recorded {
 	c := s.sweep(nil, nil, false, true)
 	r := answer.Recorded{
 		GracePeriodSeconds: x.GracePeriod.Seconds(), MonitorPeriodSeconds: x.MonitorPeriod.Seconds(), Certain: certain,
-		AddressesLost: c.losses, Outages: c.outages, OutageSeconds: seconds(c.outage), Evictions: s.evicted,
+		AddressesLost: c.losses, Outages: c.outages, OutageSeconds: seconds(c.outage), Evictions: s.pods.evicted,
 	}
 	if manager := s.grace.ManagersPeriod(); manager != x.GracePeriod {
 		r.ManagerGracePeriodSeconds = manager.Seconds()
@@ -111,7 +108,7 @@ func (s *Study) check(recorded Settings) *answer.Check {
 
 func (s *Study) row(x Settings) answer.Row {
 	marks := s.predict(x)
-	evicted := s.evict(x, marks)
+	evicted := s.evictor(x).evict(marks)
 	low, high := s.sweep(marks, evicted.best, false, false), s.sweep(marks, evicted.worst, true, false)
 	without, with := s.withoutFailed(marks, evicted, low, high)
 	window := slices.Index(windows(), x.Window)
@@ -138,6 +135,14 @@ func (s *Study) row(x Settings) answer.Row {
 	return row
 }
 
+// evictor returns the model of the taint eviction controller for settings.
+func (s *Study) evictor(x Settings) *evictor {
+	return &evictor{
+		settings: x, pods: s.pods.byNode(), replacementTakes: s.pods.replacementTakes,
+		tainter: tainter{period: x.MonitorPeriod, begin: s.begin, end: s.end, limits: limitsOf(s.grace.Flags(nil)), zones: s.zones},
+	}
+}
+
 // withoutFailed returns the counts low and high, computed without the marks of failed nodes.
 func (s *Study) withoutFailed(marks []mark, evicted evictions, low, high counts) (without, with counts) {
 	failed := func(m mark) bool { return m.silence.failed }
@@ -159,7 +164,7 @@ func (s *Study) record(row *answer.Row, x Settings) {
 	c, window := s.sweep(nil, nil, false, true), slices.Index(windows(), x.Window)
 	row.AddressesLost, row.Outages, row.OutageSeconds = between(c.losses, c.losses), between(c.outages, c.outages), answer.Between(seconds(c.outage), seconds(c.outage))
 	row.ClientUpdates, row.ClientBounces = between(c.updates[window], c.updates[window]), between(c.bounces[window], c.bounces[window])
-	row.Evictions, row.NeedlessEvictions = between(s.evicted, s.evicted), between(s.evictedNeedlessly, s.evictedNeedlessly)
+	row.Evictions, row.NeedlessEvictions = between(s.pods.evicted, s.pods.evicted), between(s.pods.evictedNeedlessly, s.pods.evictedNeedlessly)
 }
 
 func windows() []time.Duration {
@@ -230,7 +235,7 @@ func (s *Study) cannotSay(certain bool) []string {
 		text string
 	}{
 		{began, "Silences that began before the recording"},
-		{s.outagesBefore, "Outages that began before the recording"},
+		{s.services.outagesBefore, "Outages that began before the recording"},
 		{ended, "Silences that were ongoing when the recording ended"},
 		{blind, "Silences that began or ended while kubeflap's watch was broken"},
 		{quiet, "Silences of all nodes at once, during which the node controller may have been unable to act"},

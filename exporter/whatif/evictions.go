@@ -32,24 +32,31 @@ type evictions struct {
 	best, worst []eviction
 }
 
+// evictor predicts which pods the taint eviction controller evicts from marked nodes.
+type evictor struct {
+	settings Settings
+	tainter  tainter
+	// pods holds the recorded pods by the names of their nodes.
+	pods map[string][]*pod
+	// replacementTakes is the longest recorded time until the replacement of an evicted pod was Ready, or 0.
+	replacementTakes time.Duration
+}
+
 // evict predicts the evictions for marks.
-func (s *Study) evict(x Settings, marks []mark) (all evictions) {
-	byNode := map[string][]*pod{}
-	for _, p := range s.allPods {
-		byNode[p.node] = append(byNode[p.node], p)
-	}
-	evictable := map[*pod]answer.Range{}
-	for _, t := range s.tainted(x, marks, byNode) {
-		all.count(x, t, byNode[t.mark.silence.node], evictable)
-		for _, p := range byNode[t.mark.silence.node] {
-			if !t.may(x, p, t.first) {
+func (v *evictor) evict(marks []mark) (all evictions) {
+	counted := map[*pod]answer.Range{}
+	for _, t := range v.tainter.taints(marks, v.evictable) {
+		pods := v.pods[t.mark.silence.node]
+		all.count(v.settings, t, pods, counted)
+		for _, p := range pods {
+			if !t.may(v.settings, p, t.first) {
 				continue
 			}
-			must := t.must(x, p, t.last)
-			if e := s.best(x, t, p); must || t.mark.back.IsZero() || e.at.Before(t.mark.back) {
+			must := t.must(v.settings, p, t.last)
+			if e := v.best(t, p); must || t.mark.back.IsZero() || e.at.Before(t.mark.back) {
 				all.best = append(all.best, e)
 			}
-			if e := s.worst(x, t, p); must || !t.mark.back.IsZero() && (e.replaced.IsZero() || e.replaced.After(t.mark.back)) {
+			if e := v.worst(t, p); must || !t.mark.back.IsZero() && (e.replaced.IsZero() || e.replaced.After(t.mark.back)) {
 				all.worst = append(all.worst, e)
 			}
 		}
@@ -58,29 +65,12 @@ func (s *Study) evict(x Settings, marks []mark) (all evictions) {
 	return all
 }
 
-// tainted returns the taints that may result from the marks, sorted by the times of the marks. It also computes when
-// the controller sets each taint.
-func (s *Study) tainted(x Settings, marks []mark, byNode map[string][]*pod) (all []*taint) {
-	marked := slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return !m.in(true) })
-	slices.SortStableFunc(marked, func(a, b mark) int { return a.at.Compare(b.at) })
-	idle := certainly{
-		yes:   s.allUnknown(slices.DeleteFunc(slices.Clone(marked), func(m mark) bool { return m.outcome != answer.Yes })),
-		maybe: s.allUnknown(marked),
+// evictable returns the number of pods that a taint may evict if the controller sets it as early as possible.
+func (v *evictor) evictable(t *taint) (n int) {
+	for _, p := range v.pods[t.mark.silence.node] {
+		n += count(t.may(v.settings, p, t.mark.earliest))
 	}
-	zones := map[string][]*taint{}
-	for i := range marked {
-		m := &marked[i]
-		t := &taint{mark: m, period: x.MonitorPeriod, end: s.end, idle: &idle}
-		for _, p := range byNode[m.silence.node] {
-			t.pods += count(t.may(x, p, m.earliest))
-		}
-		all, zones[m.silence.zone] = append(all, t), append(zones[m.silence.zone], t)
-	}
-	for name, queue := range zones {
-		slices.SortStableFunc(queue, func(a, b *taint) int { return a.mark.earliest.Compare(b.mark.earliest) })
-		s.taints(name, x, queue)
-	}
-	return all
+	return n
 }
 
 // count counts the evictions from a node. If the order in which nodes are tainted is unknown, different pods may
@@ -146,8 +136,8 @@ func (t *taint) isIdle(all []interval, until time.Time) bool {
 
 // best returns the eviction for the best case: the replacement of the pod is ready at once. The replacement of a
 // StatefulSet's pod must wait until the kubelet has ended the evicted pod (statefulset, updateStatefulSet).
-func (s *Study) best(x Settings, t *taint, p *pod) eviction {
-	tolerates, _ := tolerationOf(x, p)
+func (v *evictor) best(t *taint, p *pod) eviction {
+	tolerates, _ := tolerationOf(v.settings, p)
 	at := t.mark.at.Add(t.first.Sub(t.mark.earliest) + tolerates)
 	e := eviction{mark: t.mark, pod: p, at: at, replaced: at}
 	switch {
@@ -162,19 +152,19 @@ func (s *Study) best(x Settings, t *taint, p *pod) eviction {
 // worst returns the eviction for the worst case: the replacement of the pod takes the longest time that any replacement
 // took in the recording. If the recording contains no replacement, the pod's replacement is ready when the node is
 // back.
-func (s *Study) worst(x Settings, t *taint, p *pod) eviction {
-	tolerates, _ := tolerationOf(x, p)
+func (v *evictor) worst(t *taint, p *pod) eviction {
+	tolerates, _ := tolerationOf(v.settings, p)
 	at := t.mark.at.Add(max(t.last.Sub(t.mark.latest), 0) + tolerates + evictionDelay)
 	e := eviction{mark: t.mark, pod: p, at: at}
 	switch {
 	case p.owner == "", p.isEvictedByMark && (p.replacement == nil || p.replacement.readyAt.IsZero()):
-	case p.isStateful(), s.replacementTakes == 0:
+	case p.isStateful(), v.replacementTakes == 0:
 		e.replaced = t.afterReturn(at)
 	default:
 		e.replaced = at
 	}
 	if !e.replaced.IsZero() {
-		e.replaced = e.replaced.Add(s.replacementTakes)
+		e.replaced = e.replaced.Add(v.replacementTakes)
 	}
 	return e
 }
@@ -198,33 +188,4 @@ func tolerationOf(x Settings, p *pod) (d time.Duration, forever bool) {
 		return x.Toleration, recorded.Forever
 	}
 	return time.Duration(recorded.Seconds) * time.Second, recorded.Forever
-}
-
-// allUnknown returns the intervals in which every node is Unknown.
-func (s *Study) allUnknown(marked []mark) []interval {
-	total := 0
-	for _, zone := range s.zones {
-		total += len(zone)
-	}
-	var all []interval
-	var active []*mark
-	for i := range marked {
-		m := &marked[i]
-		active = append(slices.DeleteFunc(active, func(a *mark) bool { return !a.isActive(m.at) }), m)
-		if len(active) < total {
-			continue
-		}
-		to := s.end
-		for _, a := range active {
-			if !a.back.IsZero() && a.back.Before(to) {
-				to = a.back
-			}
-		}
-		all = append(all, interval{m.at, to})
-	}
-	return all
-}
-
-func (m *mark) isActive(t time.Time) bool {
-	return !m.at.After(t) && (m.back.IsZero() || m.back.After(t))
 }

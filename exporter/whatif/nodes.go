@@ -70,9 +70,6 @@ func (s *Study) named(name string) *node {
 	return n
 }
 
-// first reports whether the event belongs to the first list of its kind.
-func (s *Study) first(e event.Event) bool { return e.Type == event.Listed && !s.synced[e.Kind] }
-
 // applyLease updates a node from its Lease. The node controller counts a renewal only if its renewTime is later than
 // the saved renewTime.
 func (s *Study) applyLease(e event.Event, l *event.Lease) {
@@ -83,7 +80,7 @@ func (s *Study) applyLease(e event.Event, l *event.Lease) {
 	}
 	n.shown = l.Renew
 	switch {
-	case s.first(e):
+	case s.gaps.first(e):
 		n.saved = l.Renew
 		s.start(n, e.Seen, l.Renew)
 	case n.saved.Before(l.Renew):
@@ -114,7 +111,7 @@ func (s *Study) applyNode(e event.Event, o *event.Node) {
 	if e.Type == event.Deleted {
 		if n.exists {
 			n.endSilence(s, e.Seen, endDeleted)
-			s.deleted[n.zone]++
+			s.zones.remove(n.zone)
 		}
 		delete(s.nodes, o.Name)
 		return
@@ -122,15 +119,12 @@ func (s *Study) applyNode(e event.Event, o *event.Node) {
 	isNew := !n.exists
 	n.exists, n.listed = true, true
 	n.zone = o.Labels["topology.kubernetes.io/region"] + "/" + o.Labels["topology.kubernetes.io/zone"]
-	if s.zones[n.zone] == nil {
-		s.zones[n.zone] = map[string]bool{}
-	}
-	s.zones[n.zone][n.name] = true
+	s.zones.add(n.zone, n.name)
 	if o.Ready == nil {
 		return
 	}
 	switch {
-	case isNew && s.first(e):
+	case isNew && s.gaps.first(e):
 		s.start(n, e.Seen, o.Ready.Heartbeat)
 		n.ready = o.Ready.Status
 	case isNew:
@@ -157,7 +151,7 @@ func (s *Study) relisted(e event.Event) {
 	for name, n := range s.nodes {
 		if n.exists && !n.listed {
 			n.endSilence(s, e.Seen, endDeleted)
-			s.deleted[n.zone]++
+			s.zones.remove(n.zone)
 			s.readyKept(event.Event{Seen: e.Seen, Type: event.Deleted}, name, nil)
 			delete(s.nodes, name)
 		}
@@ -220,7 +214,7 @@ func (s *Study) readyIs(n *node, e event.Event, status event.Status) {
 			x = n.begin(s)
 		}
 		x.marked, n.marked = t, x
-		if n.known && e.Type == event.Modified && s.nodesSeenUntil(t).Equal(t) { // otherwise the mark may be older
+		if n.known && e.Type == event.Modified && s.gaps.nodesSeenUntil(t).Equal(t) { // otherwise the mark may be older
 			s.grace.Sample(t.Sub(x.from), t, 10*time.Second)
 		}
 	case was == event.StatusUnknown:
@@ -229,4 +223,24 @@ func (s *Study) readyIs(n *node, e event.Event, status event.Status) {
 		}
 	}
 	n.ready = status
+}
+
+// markedAt returns the silence that explains why the node was Unknown at the time t in the recording, or nil.
+func (s *Study) markedAt(node string, t time.Time) *silence {
+	for _, x := range s.silences {
+		if x.node == node && !x.wasUnknown && !x.marked.IsZero() && !x.marked.After(t) && (x.back.IsZero() || !x.back.Add(slow).Before(t)) {
+			return x
+		}
+	}
+	return nil
+}
+
+// podsReturn is the longest interval between the returns of two pods on the same node.
+const podsReturn = 30 * time.Second
+
+// podIsBack records that the kubelet reverted the mark of a pod.
+func (n *node) podIsBack(t time.Time) {
+	if x := n.marked; x != nil && (x.podsBack.IsZero() || t.Sub(x.podsBack) < podsReturn) {
+		x.podsBack = t
+	}
 }

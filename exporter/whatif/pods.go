@@ -34,39 +34,60 @@ type pod struct {
 	addresses []*address
 }
 
-func (s *Study) podOf(id event.UID) *pod {
-	p := s.pods[id]
+// pods holds the pods of a recording: which of them were evicted, and which pods replaced these.
+type pods struct {
+	// byUID contains a pod from the first event or address of the pod until the pod is deleted. all holds all pods in the
+	// order of their first events.
+	byUID map[event.UID]*pod
+	all   []*pod
+	// evicted is the number of evictions, and evictedNeedlessly is the number of evictions from nodes that came back.
+	// replacementTakes is the longest time from an eviction until the pod's replacement was Ready.
+	evicted, evictedNeedlessly int
+	replacementTakes           time.Duration
+}
+
+// podChange is what an event of a pod shows about the controllers. evicted is set if the taint eviction controller
+// deleted the pod. marked is set if the node controller marked the pod, and unmarked is set if the kubelet reverted the
+// mark.
+type podChange struct{ evicted, marked, unmarked bool }
+
+func newPods() *pods { return &pods{byUID: map[event.UID]*pod{}} }
+
+// of returns the pod with a UID. It adds the pod if it is new.
+func (all *pods) of(id event.UID) *pod {
+	p := all.byUID[id]
 	if p == nil {
 		p = &pod{}
-		s.pods[id] = p
+		all.byUID[id] = p
 	}
 	return p
 }
 
-func (s *Study) applyPod(e event.Event, o *event.Pod) {
-	p := s.podOf(o.UID)
+// apply updates a pod from its object.
+func (all *pods) apply(seen sighting, o *event.Pod) (p *pod, is podChange) {
+	p = all.of(o.UID)
 	if p.from.IsZero() {
-		p.from = e.Seen
-		s.allPods = append(s.allPods, p)
+		p.from = seen.at
+		all.all = append(all.all, p)
 	}
 	p.namespace, p.node, p.owner, p.tolerates = o.Namespace, o.Node, o.Owner, o.ToleratesUnreachable
 	if p.readyAt.IsZero() && o.Ready != nil && o.Ready.Status == event.StatusTrue {
-		p.readyAt = e.Seen
+		p.readyAt = seen.at
 	}
-	if p.gone.IsZero() && (e.Type == event.Deleted || !o.Deletion.IsZero() || o.Phase == "Failed" || o.Phase == "Succeeded") {
-		p.gone = e.Seen
+	if p.gone.IsZero() && (seen.deleted || !o.Deletion.IsZero() || o.Phase == "Failed" || o.Phase == "Succeeded") {
+		p.gone = seen.at
 		// A pod that is terminating in the first list was evicted before the recording.
-		if p.evicted = !s.first(e) && o.Disruption == evictedByTaint; p.evicted {
-			s.evicted++
-			s.keep(p, e.Seen)
-		}
+		p.evicted = !seen.first && o.Disruption == evictedByTaint
+		is.evicted = p.evicted
+		all.evicted += count(p.evicted)
 	}
-	if marked := isMarked(o); marked || p.gone.IsZero() { // a deleted pod does not become ready again
-		s.markedIs(p, e.Seen, marked)
+	if marked := isMarked(o); marked != p.marked && (marked || p.gone.IsZero()) { // a deleted pod does not become ready again
+		p.marked, is.marked, is.unmarked = marked, marked, !marked
 	}
-	if e.Type == event.Deleted {
-		delete(s.pods, o.UID)
+	if seen.deleted {
+		delete(all.byUID, o.UID)
 	}
+	return p, is
 }
 
 // isStateful reports whether a StatefulSet owns the pod.
@@ -84,46 +105,51 @@ func (p *pod) left(from time.Time) time.Time {
 	return p.gone
 }
 
-// findReplacements finds the replacements of evicted pods. A replacement has the same owner, and is first seen after
-// the eviction.
-func (s *Study) findReplacements() {
+// findReplacements finds the replacements of evicted pods. The function markedAt returns the silence that explains why a
+// node was Unknown at a time, or nil.
+func (all *pods) findReplacements(markedAt func(node string, t time.Time) *silence) {
 	var evicted []*pod
-	for _, p := range s.allPods {
+	for _, p := range all.all {
 		if !p.evicted {
 			continue
 		}
-		marked := s.markedAt(p.node, p.gone)
+		marked := markedAt(p.node, p.gone)
 		if p.isEvictedByMark = marked != nil; p.isEvictedByMark && p.owner != "" {
 			evicted = append(evicted, p)
 		}
-		s.evictedNeedlessly += count(p.isEvictedByMark && !marked.failed)
+		all.evictedNeedlessly += count(p.isEvictedByMark && !marked.failed)
 	}
 	slices.SortStableFunc(evicted, func(a, b *pod) int { return a.gone.Compare(b.gone) })
+	all.link(evicted)
+}
+
+// link links evicted pods with their replacements. A replacement has the same owner, and is first seen after the
+// eviction. The evicted pods must be sorted by the times of the evictions.
+func (all *pods) link(evicted []*pod) {
 	type owner struct{ namespace, name string }
 	waiting := map[owner][]*pod{}
-	for _, p := range s.allPods {
+	for _, p := range all.all {
 		for ; len(evicted) > 0 && !evicted[0].gone.After(p.from); evicted = evicted[1:] {
 			id := owner{evicted[0].namespace, evicted[0].owner}
 			waiting[id] = append(waiting[id], evicted[0])
 		}
 		id := owner{p.namespace, p.owner}
-		if all := waiting[id]; len(all) > 0 && all[0] != p {
-			p.replaces, all[0].replacement, waiting[id] = all[0], p, all[1:]
+		if same := waiting[id]; len(same) > 0 && same[0] != p {
+			p.replaces, same[0].replacement, waiting[id] = same[0], p, same[1:]
 			if !p.isStateful() && !p.readyAt.IsZero() {
-				s.replacementTakes = max(s.replacementTakes, p.readyAt.Sub(p.replaces.gone))
+				all.replacementTakes = max(all.replacementTakes, p.readyAt.Sub(p.replaces.gone))
 			}
 		}
 	}
 }
 
-// markedAt returns the silence that explains why the node was Unknown at the time t in the recording, or nil.
-func (s *Study) markedAt(node string, t time.Time) *silence {
-	for _, x := range s.silences {
-		if x.node == node && !x.wasUnknown && !x.marked.IsZero() && !x.marked.After(t) && (x.back.IsZero() || !x.back.Add(slow).Before(t)) {
-			return x
-		}
+// byNode returns all pods by the names of their nodes.
+func (all *pods) byNode() map[string][]*pod {
+	nodes := map[string][]*pod{}
+	for _, p := range all.all {
+		nodes[p.node] = append(nodes[p.node], p)
 	}
-	return nil
+	return nodes
 }
 
 // isMarked reports whether the node controller marked the pod: Ready is False without a reason, and the containers are ready
@@ -132,25 +158,3 @@ func isMarked(o *event.Pod) bool {
 	r := o.Ready
 	return r != nil && r.Status == event.StatusFalse && r.Reason == "" && r.Message == "" && o.ContainersReady == event.StatusTrue
 }
-
-// markedIs records that the node controller marked the pod, or that the kubelet reverted the mark.
-func (s *Study) markedIs(p *pod, t time.Time, marked bool) {
-	if p.marked == marked {
-		return
-	}
-	p.marked = marked
-	if marked {
-		for _, a := range p.addresses {
-			s.hold(a, t)
-		}
-		return
-	}
-	if n := s.nodes[p.node]; n != nil {
-		if x := n.marked; x != nil && (x.podsBack.IsZero() || t.Sub(x.podsBack) < podsReturn) {
-			x.podsBack = t
-		}
-	}
-}
-
-// podsReturn is the longest interval between the returns of two pods on the same node.
-const podsReturn = 30 * time.Second

@@ -24,30 +24,17 @@ func (s *Study) readyKept(e event.Event, name string, ready *event.Condition) {
 	going := last >= 0 && all[last].to.IsZero()
 	isReady := e.Type != event.Deleted && ready != nil && ready.Status == event.StatusTrue
 	if going && isReady && all[last].changed.Equal(ready.Transition) {
-		seen := e.Type == event.Modified && s.nodesSeenUntil(e.Seen).Equal(e.Seen)
+		seen := e.Type == event.Modified && s.gaps.nodesSeenUntil(e.Seen).Equal(e.Seen)
 		if seen || !ready.Transition.IsZero() {
 			return
 		}
 	}
 	if going {
-		all[last].to = s.nodesSeenUntil(e.Seen)
+		all[last].to = s.gaps.nodesSeenUntil(e.Seen)
 	}
 	if isReady {
 		s.kept[name] = append(all, kept{interval{from: e.Seen}, ready.Transition})
 	}
-}
-
-// nodesSeenUntil returns the latest time, at most t, up to which kubeflap had certainly seen all changes of nodes.
-func (s *Study) nodesSeenUntil(t time.Time) time.Time {
-	if down, is := s.down[event.KindNode]; is {
-		return down
-	}
-	for _, b := range s.blindToNodes {
-		if b.from.Before(t) && !b.to.Add(catchUp).Before(t) {
-			return b.from
-		}
-	}
-	return t
 }
 
 // stayedReady reports whether a node was certainly Ready during a silence. Finish must have ended the periods.

@@ -20,43 +20,24 @@ type Study struct {
 	least      time.Duration
 	begin, end time.Time
 	grace      grace.Finder
-	// flag is the grace period that the user specified, or 0.
-	flag time.Duration
 	// toSpecify names the flag that specifies the grace period.
 	toSpecify string
 	nodes     map[string]*node
-	// zones holds the names of all nodes seen in each zone, and deleted holds the number of deleted nodes in each zone.
-	zones    map[string]map[string]bool
-	deleted  map[string]int
-	silences []*silence
-	// blind holds the intervals in which heartbeats or nodes were not watched. down holds the start of the current
-	// interval for each kind. synced is set after the first complete list of a kind.
-	blind  []interval
-	down   map[event.Kind]time.Time
-	synced map[event.Kind]bool
-	// kept holds the periods in which each node was certainly Ready, by the node's name. blindToNodes holds the
-	// intervals in which nodes were not watched.
-	kept         map[string][]kept
-	blindToNodes []interval
+	zones     *zones
+	silences  []*silence
+	gaps      gaps
+	// kept holds the periods in which each node was certainly Ready, by the node's name.
+	kept map[string][]kept
 	// lastBeat is the last heartbeat of any node. quiet holds the intervals without any heartbeat while the watches
 	// worked, in which the controller may have been cut off, too. dark holds the intervals without any heartbeat in
 	// which a watch was broken.
 	lastBeat    time.Time
 	quiet, dark []interval
 	// leader is the holder of the controller manager's Lease. led holds the times at which the holder changed.
-	leader    string
-	led       []time.Time
-	pods      map[event.UID]*pod
-	allPods   []*pod
-	endpoints bool
-	services  map[serviceName]*service
-	changes   []change
-	// evicted is the number of evictions, and evictedNeedlessly is the number of evictions from nodes that came back.
-	// replacementTakes is the longest time from an eviction until the pod's replacement was Ready.
-	evicted, evictedNeedlessly int
-	replacementTakes           time.Duration
-	// outagesBefore is the number of Services without a ready address in the first list.
-	outagesBefore int
+	leader   string
+	led      []time.Time
+	pods     *pods
+	services services
 }
 
 // interval is a period of time. The field to is zero if the interval has not ended.
@@ -65,10 +46,11 @@ type interval struct{ from, to time.Time }
 // New returns a Study for predictions with the settings. The parameter recorded is the grace period during the
 // recording, or 0 if the Study must find it in the recording.
 func New(settings []Settings, recorded time.Duration) *Study {
+	all := newPods()
 	s := &Study{
-		least: alwaysKept, grace: grace.New(recorded), flag: recorded, toSpecify: "--recorded-grace-period",
-		nodes: map[string]*node{}, zones: map[string]map[string]bool{}, deleted: map[string]int{}, down: map[event.Kind]time.Time{}, synced: map[event.Kind]bool{}, kept: map[string][]kept{},
-		pods: map[event.UID]*pod{}, services: map[serviceName]*service{},
+		least: alwaysKept, grace: grace.New(recorded), toSpecify: "--recorded-grace-period",
+		nodes: map[string]*node{}, zones: newZones(), gaps: newGaps(), kept: map[string][]kept{},
+		pods: all, services: newServices(all),
 	}
 	for _, x := range settings {
 		earliest, _ := x.delay()
@@ -109,38 +91,40 @@ func (s *Study) Apply(e event.Event) {
 		s.grace.ApplyControllerManager(o)
 		s.applyPod(e, o)
 	case *event.Service:
-		s.applyService(e, o)
+		s.services.apply(s.gaps.sighting(e), o)
 	case *event.EndpointSlice:
-		if s.addressKind() == o.Kind() {
-			s.applyAddresses(e, serviceName{o.Namespace, o.Service}, o.Name, o.Addresses)
-		}
+		s.services.applySlice(s.gaps.sighting(e), o)
 	case *event.Endpoints:
-		if s.addressKind() == o.Kind() {
-			s.applyAddresses(e, serviceName{o.Namespace, o.Name}, o.Name, o.Addresses)
-		}
+		s.services.applyEndpoints(s.gaps.sighting(e), o)
 	}
 }
 
-// watch tracks the state of the watches. Silences prove nothing while Nodes or Leases are not watched.
-func (s *Study) watch(e event.Event) {
-	switch e.Type {
-	case event.Down, event.Unavailable:
-		if e.Kind == event.KindEndpointSlice && e.Type == event.Unavailable {
-			s.endpoints = true
-		}
-		if _, known := s.down[e.Kind]; !known {
-			s.down[e.Kind] = e.Seen
-		}
-	case event.Synced:
-		if e.Kind == s.addressKind() && !s.synced[e.Kind] {
-			s.outagesBefore = s.withoutReady()
-		}
-		s.synced[e.Kind] = true
-		s.relisted(e)
-		s.works(e)
-	case event.Up, event.Added, event.Modified, event.Deleted, event.Bookmark:
-		s.works(e)
+// applyPod updates a pod, and what depends on the pod: its addresses and its node.
+func (s *Study) applyPod(e event.Event, o *event.Pod) {
+	p, is := s.pods.apply(s.gaps.sighting(e), o)
+	if is.evicted {
+		s.services.keep(p, e.Seen)
 	}
+	if is.marked {
+		s.services.hold(p, e.Seen)
+	}
+	if n := s.nodes[p.node]; n != nil && is.unmarked {
+		n.podIsBack(e.Seen)
+	}
+}
+
+// watch tracks the state of the watches.
+func (s *Study) watch(e event.Event) {
+	switch {
+	case e.Type == event.Unavailable && e.Kind == event.KindEndpointSlice:
+		s.services.useEndpoints()
+	case e.Type == event.Synced:
+		if e.Kind == s.services.kind && !s.gaps.synced[e.Kind] {
+			s.services.listed()
+		}
+		s.relisted(e)
+	}
+	s.gaps.apply(e)
 }
 
 // anyBeat records a heartbeat of any node.
@@ -149,20 +133,6 @@ func (s *Study) anyBeat(t time.Time) {
 		s.quiet = append(s.quiet, interval{s.lastBeat, t})
 	}
 	s.lastBeat = t
-}
-
-func (s *Study) works(e event.Event) {
-	from, down := s.down[e.Kind]
-	if !down {
-		return
-	}
-	delete(s.down, e.Kind)
-	if e.Kind == event.KindLease || e.Kind == event.KindNode {
-		s.blind = append(s.blind, interval{from, e.Seen})
-	}
-	if e.Kind == event.KindNode {
-		s.blindToNodes = append(s.blindToNodes, interval{from, e.Seen})
-	}
 }
 
 // applyLeader records a new leader of the kube-controller-manager. A new leader starts the grace period of every node
@@ -179,11 +149,7 @@ func (s *Study) applyLeader(e event.Event, l *event.ControlPlaneLease) {
 
 // Finish ends the recording. No event may follow.
 func (s *Study) Finish() {
-	for _, kind := range []event.Kind{event.KindLease, event.KindNode} {
-		if from, down := s.down[kind]; down {
-			s.blind = append(s.blind, interval{from: from})
-		}
-	}
+	s.gaps.finish()
 	if s.end.After(s.lastBeat) {
 		s.anyBeat(s.end)
 	}
@@ -198,45 +164,22 @@ func (s *Study) Finish() {
 		}
 		return compareText(a.node, b.node)
 	})
-	s.dark = slices.DeleteFunc(slices.Clone(s.quiet), func(x interval) bool { return !overlaps(s.blind, x.from, x.to) })
-	s.quiet = slices.DeleteFunc(s.quiet, func(x interval) bool { return overlaps(s.blind, x.from, x.to) })
+	s.dark = slices.DeleteFunc(slices.Clone(s.quiet), func(x interval) bool { return !overlaps(s.gaps.blind, x.from, x.to) })
+	s.quiet = slices.DeleteFunc(s.quiet, func(x interval) bool { return overlaps(s.gaps.blind, x.from, x.to) })
 	for _, all := range s.kept {
 		if last := &all[len(all)-1]; last.to.IsZero() {
-			last.to = s.nodesSeenUntil(s.end)
+			last.to = s.gaps.nodesSeenUntil(s.end)
 		}
 	}
 	for _, x := range s.silences {
-		x.blind = overlaps(s.blind, x.from, x.to)
-		x.shortest, x.longest = s.bounds(x)
+		x.blind = overlaps(s.gaps.blind, x.from, x.to)
+		x.shortest, x.longest = s.gaps.bounds(x)
 		x.stayed = s.stayedReady(x)
 		x.newLeader = slices.ContainsFunc(s.led, func(t time.Time) bool { return t.After(x.from) && t.Before(x.to) })
 		x.failed = x.failed || x.end == endOpen && !x.marked.IsZero() || x.to.Sub(x.from) > failedAfter
 	}
-	s.findReplacements()
-	s.linkKept()
-	slices.SortStableFunc(s.changes, func(a, b change) int { return a.at.Compare(b.at) })
-}
-
-// bounds returns the limits of a silence's length. If a node sends a heartbeat during a break of the watch, kubeflap
-// sees the heartbeat when the watch resumes or lists again. The reason is that a Lease keeps its last renewal. So only
-// the start and the end of a silence can be wrong.
-func (s *Study) bounds(x *silence) (shortest, longest time.Duration) {
-	from, to := x.from, x.to
-	for _, b := range s.blind {
-		back := b.to.Add(catchUp)
-		if b.from.Before(from) && !back.Before(x.from) {
-			from = b.from
-		}
-		if b.from.Before(to) && (b.to.IsZero() || !back.Before(x.to)) {
-			to = b.from
-		}
-	}
-	return max(to.Sub(x.from), 0), x.to.Sub(from)
-}
-
-// overlaps reports whether any interval overlaps the period between the times from and to.
-func overlaps(all []interval, from, to time.Time) bool {
-	return slices.ContainsFunc(all, func(x interval) bool { return x.from.Before(to) && (x.to.IsZero() || x.to.After(from)) })
+	s.pods.findReplacements(s.markedAt)
+	s.services.finish(s.begin)
 }
 
 // Recorded returns the settings during the recording. The result known reports whether the grace period is certain: the

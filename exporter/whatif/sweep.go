@@ -109,7 +109,7 @@ func (s *Study) sweep(marks []mark, evicted []eviction, tooClose, recorded bool)
 	}
 	w.Count(event.Event{Seen: s.begin, Kind: event.KindNode, Type: event.Bookmark})
 	turns := turnsOf(marks, evicted, tooClose)
-	for _, c := range s.changes {
+	for _, c := range s.services.changes {
 		for len(turns) > 0 && !turns[0].at.After(c.at) {
 			x.turn(turns[0])
 			turns = turns[1:]

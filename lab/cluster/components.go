@@ -196,11 +196,9 @@ func (c *Cluster) waitReady(ctx context.Context) error {
 			return fmt.Errorf("list nodes: %w", err)
 		}
 		ready := 0
-		for _, node := range nodes.Items {
-			for _, condition := range node.Status.Conditions {
-				if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
-					ready++
-				}
+		for i := range nodes.Items {
+			if hasReady(&nodes.Items[i], corev1.ConditionTrue) {
+				ready++
 			}
 		}
 		if ready < c.options.Nodes {

@@ -161,15 +161,6 @@ func (p *probes) loseByNetwork(ctx context.Context, l *Lab, service string) erro
 // podReady waits until the Ready condition of a pod has the given status.
 func (c *Checks) podReady(ctx context.Context, namespace, name string, status corev1.ConditionStatus) error {
 	return poll.Until(ctx, patience, fmt.Sprintf("Ready %s of pod %s", status, name), func(ctx context.Context) error {
-		pod, err := c.cluster.Client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return fmt.Errorf("get pod: %w", err)
-		}
-		for _, c := range pod.Status.Conditions {
-			if c.Type == corev1.PodReady && c.Status == status {
-				return nil
-			}
-		}
-		return fmt.Errorf("got conditions %v", pod.Status.Conditions)
+		return c.cluster.PodReady(ctx, namespace, name, status)
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -98,33 +97,15 @@ func podName(i int) string { return fmt.Sprintf("web-%d", i+1) }
 func (c *Checks) inRotation(ctx context.Context, namespace, service string, n int) error {
 	what := fmt.Sprintf("%d ready addresses of %s/%s", n, namespace, service)
 	return poll.Until(ctx, patience, what, func(ctx context.Context) error {
-		slices, err := c.cluster.Client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{
-			LabelSelector: discoveryv1.LabelServiceName + "=" + service,
-		})
+		ready, err := c.cluster.ReadyAddresses(ctx, namespace, service)
 		if err != nil {
-			return fmt.Errorf("list slices: %w", err)
+			return err
 		}
-		ready := map[string]bool{} // a dual-stack pod is one address in two slices
-		for _, slice := range slices.Items {
-			for _, endpoint := range slice.Endpoints {
-				if endpoint.Conditions.Ready != nil && *endpoint.Conditions.Ready {
-					ready[identity(endpoint)] = true
-				}
-			}
-		}
-		if len(ready) != n {
-			return fmt.Errorf("got %d", len(ready))
+		if ready != n {
+			return fmt.Errorf("got %d", ready)
 		}
 		return nil
 	})
-}
-
-// identity returns the UID of the endpoint's pod, or its IP address if it has no pod.
-func identity(endpoint discoveryv1.Endpoint) string {
-	if endpoint.TargetRef != nil {
-		return string(endpoint.TargetRef.UID)
-	}
-	return endpoint.Addresses[0]
 }
 
 // setImage changes the image of a pod in place.

@@ -328,7 +328,7 @@ func TestSettingsAreComparedWithTheProfiles(t *testing.T) {
 		{"a small burst", flags("kube-api-burst", 10), []Kind{ControllerManagerFlag}, Note, "--kube-api-burst=10", "beyond the burst", "30 by default"},
 		{"no limit", flags("kube-api-qps", -1), nil, "", "", "", ""},
 		{"one worker", flags("concurrent-service-endpoint-syncs", 1), []Kind{ControllerManagerFlag}, Note, "--concurrent-service-endpoint-syncs=1", "dead addresses", "5 by default"},
-		{"no evictions", flags("node-eviction-rate", 0), []Kind{ControllerManagerFlag}, Note, "--node-eviction-rate=0", "never evicted", "0.1 nodes"},
+		{"no evictions", flags("node-eviction-rate", 0), []Kind{ControllerManagerFlag}, Note, "--node-eviction-rate=0", "only one node in each zone: the first that is not Ready", "0.1 nodes"},
 		{"many evictions", flags("node-eviction-rate", 10), []Kind{ControllerManagerFlag}, Note, "--node-eviction-rate=10", "within seconds", "0.1 nodes"},
 		{"batching differs from nothing", flags("endpoint-updates-batch-period", 1), nil, "", "", "", ""},
 		{"pods leave after 10 s", tolerations, []Kind{ShortTolerations}, Note, "tolerationSeconds of 10s", "these pods are already evicted", "12 pods with at most 1m, in cart (2, 30s), shop (10, 10s); the default is 5m, and the profiles set 30s (fast)"},

@@ -71,13 +71,23 @@ var flagAdvices = []flagAdvice{
 	{
 		name: "node-eviction-rate", assumed: "0.1 nodes a second by default", advice: "remove the flag",
 		differs: func(v float64, _ *heartbeats) bool { return v <= 0 || v > 0.1 },
-		why: func(v float64, _ *heartbeats) string {
-			if v <= 0 {
-				return "pods of a dead node are never evicted, so nothing replaces them."
-			}
-			return "if several nodes flap, the pods of all of them are evicted within seconds. With the default, there are 10s between two nodes."
-		},
+		why:     whyEvictionRate,
 	},
+}
+
+// whyEvictionRate explains the advice on --node-eviction-rate. With the rate 0, the node lifecycle controller still
+// taints one node in each zone. The limiter of a new zone has a full bucket of one node (addPodEvictorForNewZone), which
+// is never refilled. The states of the zone do not replace the limiter, because its rate is already 0 (SwapLimiter). A
+// node with Ready=False takes the place of the one node, too. In a large zone in partial disruption, the secondary rate
+// applies (ReducedQPSFunc). Afterwards, the controller taints no node at all, because SwapLimiter then uses a limiter
+// without a bucket.
+func whyEvictionRate(v float64, _ *heartbeats) string {
+	if v <= 0 {
+		return "after its start, the kube-controller-manager evicts the pods of only one node in each zone: the first that is not Ready. " +
+			"The pods of other dead nodes stay, so nothing replaces them. " +
+			"If most but not all nodes in a zone of more than 50 nodes are not Ready, --secondary-node-eviction-rate applies instead."
+	}
+	return "if several nodes flap, the pods of all of them are evicted within seconds. With the default, there are 10s between two nodes."
 }
 
 func fewerThan5(v float64, _ *heartbeats) bool { return v < 5 }

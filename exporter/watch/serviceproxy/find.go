@@ -70,7 +70,7 @@ func (c *Client) Find(ctx context.Context, namespaces ...string) (Service, error
 		found, err = c.listEach(ctx, namespaces)
 	}
 	if err != nil {
-		return Service{}, err
+		return Service{}, fmt.Errorf("cannot find kubeflap's Service: %w", err)
 	}
 	var names []string
 	for _, s := range found {
@@ -103,7 +103,7 @@ func (c *Client) listEach(ctx context.Context, namespaces []string) ([]Service, 
 		}
 	}
 	if !listed {
-		return nil, fmt.Errorf("cannot find kubeflap's Service: %w. Use --%s=NAMESPACE/NAME, which only requires permission to get services/proxy", forbidden, c.flag)
+		return nil, fmt.Errorf("%w. Use --%s=NAMESPACE/NAME, which only requires permission to get services/proxy", forbidden, c.flag)
 	}
 	return all, nil
 }
@@ -112,7 +112,7 @@ func (c *Client) listEach(ctx context.Context, namespaces []string) ([]Service, 
 func (c *Client) list(ctx context.Context, path string) ([]Service, error) {
 	body, err := c.get(ctx, path, url.Values{"labelSelector": {label}})
 	if err != nil {
-		return nil, fmt.Errorf("find kubeflap's Service: %w", err)
+		return nil, err
 	}
 	var list struct {
 		Kind  string
@@ -122,7 +122,7 @@ func (c *Client) list(ctx context.Context, path string) ([]Service, error) {
 		}
 	}
 	if err := json.Unmarshal(body, &list); err != nil || list.Kind != "ServiceList" {
-		return nil, errors.Join(errors.New("find kubeflap's Service: the server is not a Kubernetes API server"), err)
+		return nil, errors.Join(errors.New("the server is not a Kubernetes API server"), err)
 	}
 	var all []Service
 	for _, item := range list.Items {

@@ -94,16 +94,19 @@ func TestFind(t *testing.T) {
 		{"several", map[string]string{all: services("a/flap:"+httpPort, "b/flap:"+httpPort)}, "", "choose one with --service: a/flap, b/flap"},
 		{"only in a namespace that may be listed", map[string]string{shop: services("shop/flap:" + httpPort)}, "shop/flap", ""},
 		{"none in those that may be listed", map[string]string{shop: services(), mine: services()}, "", "in the namespace mine or shop (you may not list all namespaces)"},
-		{"no namespace may be listed", nil, "", "is forbidden. Use --service=NAMESPACE/NAME"},
-		{"something else answers", map[string]string{all: "<html>"}, "", "the server is not a Kubernetes API server"},
-		{"the server is not ready", map[string]string{all: status(503, "ServiceUnavailable", "not ready")}, "", "find kubeflap's Service: not ready"},
+		{"no namespace may be listed", nil, "", "cannot find kubeflap's Service: " + shop + " is forbidden. Use --service=NAMESPACE/NAME"},
+		{"something else answers", map[string]string{all: "<html>"}, "", "cannot find kubeflap's Service: the server is not a Kubernetes API server"},
+		{"the server is not ready", map[string]string{all: status(503, "ServiceUnavailable", "not ready")}, "", "cannot find kubeflap's Service: not ready"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &apiServer{answers: c.answers}
 			got, err := start(t, s).Find(t.Context(), "shop", "mine", "shop")
 			if c.fails != "" {
 				if err == nil || !strings.Contains(err.Error(), c.fails) {
-					t.Errorf("got %v, %v, want an error with %q", got, err, c.fails)
+					t.Fatalf("got %v, %v, want an error with %q", got, err, c.fails)
+				}
+				if text := "find kubeflap's Service"; strings.Count(err.Error(), text) > 1 {
+					t.Errorf("%q contains %q twice", err, text)
 				}
 				return
 			}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+)
+
+// serveOnEachNode creates a Service with a pod on each node, and a Service for each of these pods alone. The pods tolerate
+// all taints, so none is evicted.
+func serveOnEachNode(ctx context.Context, c *cluster.Cluster) error {
+	no := false
+	err := createService(ctx, c, "web", map[string]string{"app": "web"})
+	for i := range len(c.Kubelets) {
+		if err != nil {
+			return fmt.Errorf("create the Services and their pods: %w", err)
+		}
+		node := cluster.NodeName(i)
+		_, err = c.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%d", i+1), Labels: map[string]string{"app": "web", "on": node}},
+			Spec: corev1.PodSpec{
+				NodeName: node, AutomountServiceAccountToken: &no, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+				Containers: []corev1.Container{{Name: "app", Image: "example.com/app:1"}},
+			},
+		}, metav1.CreateOptions{})
+		err = errors.Join(err, createService(ctx, c, onlyOn(node), map[string]string{"on": node}), setApart(ctx, c, node))
+	}
+	return err
+}
+
+// onlyOn returns the name of the Service whose only pod is on a node.
+func onlyOn(node string) string { return "only-on-" + node }
+
+func createService(ctx context.Context, c *cluster.Cluster, name string, selector map[string]string) error {
+	_, err := c.Client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{{Port: 80}}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+// setApart puts a node into a zone of its own. The controller then sets the taints of several silent nodes at once. In a
+// common zone it sets one in 10 s, so that the result would depend on the silences of other nodes, which do not begin at
+// exactly the same times in all clusters.
+func setApart(ctx context.Context, c *cluster.Cluster, node string) error {
+	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:"zone-of-%s"}}}`, corev1.LabelTopologyZone, node)
+	_, err := c.Client.CoreV1().Nodes().Patch(ctx, node, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+	return err
+}
