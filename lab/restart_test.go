@@ -21,8 +21,11 @@ import (
 
 const (
 	// lasting is silent during all restarts, passing recovers while kubeflap is not running, and later becomes silent
-	// after the last restart.
-	lasting, passing, later = "node-2", "node-3", "node-4"
+	// after the last restart. All other objects of the test are on quiet, which stays healthy.
+	lasting, passing, later, quiet = "node-2", "node-3", "node-4", "node-1"
+	// The only pod of the Service down is not ready during all restarts. The pod of the Service back becomes ready while
+	// kubeflap is not running.
+	down, back = "down", "back"
 	// ended is how long after the last recovery incidents end, with some time to spare.
 	ended = 4 * time.Minute
 	// apart is the largest difference in seconds between the times of two kubeflap processes.
@@ -54,20 +57,28 @@ type lastingIncident struct {
 	AddressesBack                      int     `json:"addresses_back"`
 	Outages                            int     `json:"outages"`
 	OutageSeconds                      float64 `json:"outage_seconds"`
+	Services                           []struct{ Service string }
 	Timeline                           []struct{ Lane string }
 	Considered                         []compare.Considered
 }
 
-// TestRestart kills and restarts a kubeflap with --data.dir while nodes are silent. It must report the same incidents as
+// has reports whether the incident belongs to a node or, if it is not about nodes, to a Service.
+func (x *lastingIncident) has(name string) bool {
+	return x.Subject == name || len(x.Nodes) == 0 && slices.ContainsFunc(x.Services, func(s struct{ Service string }) bool { return s.Service == name })
+}
+
+// TestRestart kills and restarts a kubeflap with --data.dir while nodes are silent and pods are not ready. It must report the same incidents as
 // an instance that was not restarted.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	r := startRestarted(t, buildKubeflap(t))
+	r.setGates(corev1.ConditionFalse, down, back)
 	r.silence(lasting, passing)
 	r.must(poll.Sleep(r.ctx, 3*time.Second)) // kubeflap saves an incident within a second
 	r.kept.Stop()
 	r.stopped = time.Now()
 	r.recover(passing)
+	r.setGates(corev1.ConditionTrue, back)
 	r.restart()
 	r.started = time.Now()
 	r.alike("while a node is still silent")
@@ -78,6 +89,7 @@ func TestRestart(t *testing.T) {
 
 	r.silence(later)
 	r.recover(lasting, later)
+	r.setGates(corev1.ConditionTrue, down)
 	r.must(poll.Until(r.ctx, ended, "all incidents to end", func(ctx context.Context) error {
 		return errors.Join(allEnded(r.incidents(ctx, r.witnessURL)), allEnded(r.incidents(ctx, r.keptURL)))
 	}))
@@ -97,9 +109,10 @@ func startRestarted(t *testing.T, kubeflap string) *restarted {
 	}
 	t.Cleanup(started.Stop)
 	r := &restarted{Cluster: started, t: t, ctx: ctx}
-	r.must(serveOnEachNode(ctx, started))
+	r.must(serveOnEachNode(ctx, started), serveGated(ctx, started, down, quiet), serveGated(ctx, started, back, quiet))
 	r.witness, r.witnessURL = r.startKubeflap(kubeflap, "witness")
 	r.kept, r.keptURL = r.startKubeflap(kubeflap, "kept", "--data.dir="+t.TempDir())
+	r.setGates(corev1.ConditionTrue, down, back)
 	return r
 }
 
@@ -143,14 +156,45 @@ func (r *restarted) silence(nodes ...string) {
 	}
 	for _, node := range nodes {
 		r.becomes(node, corev1.ConditionUnknown)
-		r.must(poll.Until(r.ctx, time.Minute, "an outage because of "+node, func(ctx context.Context) error {
-			all, err := r.incidents(ctx, r.witnessURL)
-			if !slices.ContainsFunc(all, func(x lastingIncident) bool { return x.Subject == node && x.Outages > 0 }) {
-				err = errors.Join(err, fmt.Errorf("got %+v", all))
-			}
-			return err
-		}))
+		r.outageOf(node)
 	}
+}
+
+// outageOf waits until the witness reports an outage in the incident of a node or Service.
+func (r *restarted) outageOf(name string) {
+	r.t.Helper()
+	r.must(poll.Until(r.ctx, time.Minute, "an outage because of "+name, func(ctx context.Context) error {
+		all, err := r.incidents(ctx, r.witnessURL)
+		if !slices.ContainsFunc(all, func(x lastingIncident) bool { return x.has(name) && x.Outages > 0 }) {
+			err = errors.Join(err, fmt.Errorf("got %+v", all))
+		}
+		return err
+	}))
+}
+
+// setGates makes the only pods of Services ready or not ready, and waits for the addresses and the outages.
+func (r *restarted) setGates(status corev1.ConditionStatus, services ...string) {
+	r.t.Helper()
+	for _, service := range services {
+		r.must(setGate(r.ctx, r.Cluster, service, status))
+		if status == corev1.ConditionTrue {
+			r.serves(service)
+			continue
+		}
+		r.outageOf(service)
+	}
+}
+
+// serves waits until a Service has a ready address.
+func (r *restarted) serves(service string) {
+	r.t.Helper()
+	r.must(poll.Until(r.ctx, time.Minute, "a ready address of "+service, func(ctx context.Context) error {
+		n, err := r.ReadyAddresses(ctx, metav1.NamespaceDefault, service)
+		if err == nil && n == 0 {
+			err = errors.New("no ready address")
+		}
+		return err
+	}))
 }
 
 // recover resumes the kubelets of nodes, and waits until the addresses on the nodes are ready.
@@ -161,13 +205,7 @@ func (r *restarted) recover(nodes ...string) {
 	}
 	for _, node := range nodes {
 		r.becomes(node, corev1.ConditionTrue)
-		r.must(poll.Until(r.ctx, time.Minute, "the Service on "+node, func(ctx context.Context) error {
-			n, err := r.ReadyAddresses(ctx, metav1.NamespaceDefault, onlyOn(node))
-			if err == nil && n == 0 {
-				err = errors.New("no ready address")
-			}
-			return err
-		}))
+		r.serves(onlyOn(node))
 	}
 }
 
@@ -226,8 +264,8 @@ func (r *restarted) alike(when string) {
 	}
 }
 
-// same compares an incident with the one that the witness reports. The recovery of passing was not seen, so its times may
-// be anywhere in the gap.
+// same compares an incident with the one that the witness reports. The recoveries of passing and back were not seen, so
+// their times may be anywhere in the gap.
 func (r *restarted) same(got, want lastingIncident) error {
 	var errs []error
 	differs := func(what string, got, want any) {
@@ -243,14 +281,14 @@ func (r *restarted) same(got, want lastingIncident) error {
 	differs("nodes", fmt.Sprint(got.Nodes), fmt.Sprint(want.Nodes))
 	differs("addresses lost", got.AddressesLost, want.AddressesLost)
 	differs("outages", got.Outages, want.Outages)
-	if want.Subject == passing {
+	if want.has(passing) || want.has(back) {
 		differs("recovered", got.State == "recovered" || got.State == "ended", true)
 		gap := r.started.Sub(r.stopped).Seconds()
 		differs("outage seconds", math.Abs(got.OutageSeconds-want.OutageSeconds) <= gap, true)
 		return errors.Join(errs...)
 	}
 	differs("state", got.State, want.State)
-	differs("a gap in the timeline", slices.ContainsFunc(got.Timeline, func(x struct{ Lane string }) bool { return x.Lane == "blind" }), want.Subject == lasting)
+	differs("a gap in the timeline", slices.ContainsFunc(got.Timeline, func(x struct{ Lane string }) bool { return x.Lane == "blind" }), want.has(lasting) || want.has(down))
 	if math.Abs(got.OutageSeconds-want.OutageSeconds) > apart {
 		differs("outage seconds", got.OutageSeconds, want.OutageSeconds)
 	}

@@ -14,11 +14,16 @@ const (
 	// remembered is the time for which silences count toward the cluster's rate. maxRemembered limits their number.
 	remembered    = 24 * time.Hour
 	maxRemembered = 1000
+	// maxUnwatched limits the time without observation for which restored silences are kept. This time counts toward the
+	// rate, as if no node had fallen silent.
+	maxUnwatched = time.Hour
 )
 
 // History holds the silences in a cluster over the last day. The zero value is empty.
 type History struct {
-	since    time.Time
+	since time.Time
+	// restored is the end of the observation by an earlier process. It is zero after the first observation by this one.
+	restored time.Time
 	silences []*Silence
 	// late contains the nodes whose last heartbeat is older than half the grace period. It maps each node to the time
 	// of that heartbeat.
@@ -28,16 +33,16 @@ type History struct {
 }
 
 // Past is the part of a History that kubeflap keeps across restarts: the silences that have ended, oldest first, and the
-// start of the observation.
+// start and end of the observation.
 type Past struct {
-	Since    time.Time
-	Silences []Silence
+	Since, AsOf time.Time
+	Silences    []Silence
 }
 
-// Past returns a copy of the silences that have ended. The copies have no Judgement, because it only affects counts,
-// which start again at 0.
-func (h *History) Past() Past {
-	p := Past{Since: h.since}
+// Past returns a copy of the silences that have ended by t. The copies have no Judgement, because it only affects
+// counts, which start again at 0.
+func (h *History) Past(t time.Time) Past {
+	p := Past{Since: h.since, AsOf: t}
 	for _, s := range h.silences {
 		if s.lasts() {
 			continue
@@ -51,7 +56,10 @@ func (h *History) Past() Past {
 
 // Restore adds the silences that an earlier process observed. Call it before the first transition.
 func (h *History) Restore(p Past) {
-	h.since = p.Since
+	if p.Since.IsZero() {
+		return
+	}
+	h.since, h.restored = p.Since, p.AsOf
 	for i := range p.Silences {
 		h.Add(&p.Silences[i])
 	}
@@ -78,14 +86,18 @@ func (h *History) LateNodes() (all []*Silence) {
 	return all
 }
 
-// Begin records that kubeflap observed the cluster at t. The first call sets the start of the observation. If the clock
-// was set back to before that start during a restart, a later call moves the start, and drops the silences after t.
+// Begin records that kubeflap observed the cluster at t. Only the first call has an effect. It forgets the restored
+// silences if the observation was interrupted for too long, or if the clock was set back.
 func (h *History) Begin(t time.Time) {
-	if !h.since.IsZero() && !t.Before(h.since) {
-		return
+	switch unwatched := t.Sub(h.restored); {
+	case h.since.IsZero():
+		h.since = t
+	case h.restored.IsZero():
+	case unwatched < 0 || unwatched > maxUnwatched:
+		h.since = t
+		h.silences = slices.DeleteFunc(h.silences, func(s *Silence) bool { return !s.lasts() })
 	}
-	h.since = t
-	h.silences = slices.DeleteFunc(h.silences, func(s *Silence) bool { return s.Began.After(t) })
+	h.restored = time.Time{}
 }
 
 // Add inserts a silence in order of the start times. The silence is usually the newest one, but may be older if it

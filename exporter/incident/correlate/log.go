@@ -249,7 +249,9 @@ func (l *Log) Silences(t time.Time) []incident.Silences {
 }
 
 // Past returns the silences that have ended by t, for Restore after a restart.
-func (l *Log) Past(t time.Time) verdict.Past { return ask(l, t, l.records.History.Past) }
+func (l *Log) Past(t time.Time) verdict.Past {
+	return ask(l, t, func() verdict.Past { return l.records.History.Past(t) })
+}
 
 // Restore adds the silences that an earlier process observed. Verdicts about later incidents take them into account.
 // Call Restore before the first transition.
