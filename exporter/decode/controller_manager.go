@@ -64,7 +64,7 @@ func (r *fields) commandLine(container []byte) []string {
 		m := r.message(container)
 		for m.next() {
 			if int32(m.number) == number {
-				// An argument may contain a whole shell command line.
+				// An argument can contain a whole shell command line.
 				words = append(words, strings.Fields(string(m.bytes))...)
 			}
 		}

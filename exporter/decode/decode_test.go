@@ -23,7 +23,7 @@ func apiTime(seconds int) metav1.Time {
 	return metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second).In(time.FixedZone("", 7200)))
 }
 
-// protobuf is an API type.
+// protobuf is an API object that encodes itself as protobuf.
 type protobuf interface{ Marshal() ([]byte, error) }
 
 // read encodes an object as the API server does, and decodes it to a slim object.

@@ -33,7 +33,7 @@ func (r *Reader) endpoints(data, metaData []byte, meta event.Meta) *event.Endpoi
 }
 
 // subsets returns each address once. An address can be in several subsets, because all addresses of a subset have the
-// same ports. For example, pods may resolve a named port to different numbers, or somebody may have marked the address
+// same ports. For example, pods can resolve a named port to different numbers, or somebody may have marked the address
 // as ready on only one port. An address that is ready in any subset gets traffic, so it is returned as ready.
 func (r *Reader) subsets(data []byte) []event.Address {
 	number := 0

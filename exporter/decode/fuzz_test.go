@@ -101,7 +101,7 @@ func fillGate(s *corev1.PodConditionType, c randfill.Continue) {
 	*s = []corev1.PodConditionType{"Ready", "ContainersReady", "DisruptionTarget", "a", "b"}[c.Intn(5)]
 }
 
-// fillTime returns times before 1970, times with a fraction, and the zero time, among others.
+// fillTime chooses times before 1970, times with a fraction, and the zero time, among others.
 func fillTime(t *metav1.Time, c randfill.Continue) {
 	*t = metav1.Time{Time: time.Unix([]int64{0, -1, 1, -62135596800, 1e9, 1 << 33, -5e9}[c.Intn(7)], []int64{0, 1, 999999999}[c.Intn(3)])}
 	if c.Intn(4) == 0 {

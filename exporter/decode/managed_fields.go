@@ -13,7 +13,7 @@ var readyStatusPath = []string{`f:status`, `f:conditions`, `k:{\"type\":\"Ready\
 var subsetsPath, endpointsPath = []string{"f:subsets"}, []string{"f:endpoints"}
 
 // writer returns the manager that last wrote a field, or an empty string if it is unknown. An update makes its manager
-// the only owner of the field. With server-side apply, a field may have several owners. writer then returns the most
+// the only owner of the field. With server-side apply, a field can have several owners. writer then returns the most
 // recent one. Old API servers record no subresource, so their entries only match if subresource is empty.
 func (r *fields) writer(meta []byte, subresource string, path []string) string {
 	last, _ := r.writers(meta, subresource, path)
@@ -58,10 +58,10 @@ func owns(fields []byte, path []string) bool {
 }
 
 // member returns the text of a JSON object from the value of this key to the end, or nil if the key is absent. It
-// compares the key in its encoded form, with escapes. The result is only correct for JSON from an API server, but no
-// input makes it panic.
+// compares the key in its encoded form, with escapes. The result is only correct for JSON from an API server. No input
+// makes member panic.
 //
-// It runs for every pod event, where a JSON decoder would take most of the CPU time.
+// member runs for every pod event. A JSON decoder would take most of the CPU time of these events.
 func member(object []byte, key string) []byte {
 	depth, start := 0, 0
 	for i := 0; i < len(object); i++ {

@@ -26,7 +26,7 @@ type Reader struct {
 // fields reads single fields of messages.
 type fields struct {
 	// recent caches strings, because the names of nodes, namespaces and images repeat, and so do reasons. In addition,
-	// each change of a pod contains all strings of the pod again.
+	// each event of a pod repeats all strings of the pod.
 	recent []string
 	// err is an error in the current object, or nil.
 	err error

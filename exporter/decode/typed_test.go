@@ -329,7 +329,7 @@ func owningService(owners []metav1.OwnerReference) event.UID {
 	return event.UID{}
 }
 
-// or returns the value that pointer points to, or otherwise if pointer is nil.
+// or returns *pointer, or the parameter otherwise if pointer is nil.
 func or[T any](pointer *T, otherwise T) T {
 	if pointer == nil {
 		return otherwise

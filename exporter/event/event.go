@@ -35,7 +35,7 @@ const (
 )
 
 // Kinds returns the required resources in the order in which reports list them. It omits KindControlPlaneLease, which
-// is optional. No alert, page or probe reports a missing watch of control-plane Leases.
+// is optional. No alert, web page or readiness probe reports a missing watch of control-plane Leases.
 func Kinds() []Kind {
 	return []Kind{KindNode, KindLease, KindPod, KindService, KindEndpointSlice, KindEndpoints}
 }

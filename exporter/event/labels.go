@@ -1,6 +1,6 @@
 package event
 
-// Trait is a property that several nodes may share, such as a zone or a host.
+// Trait is a property that several nodes can share, such as a zone or a host.
 type Trait uint8
 
 // The traits that node labels describe.
@@ -25,9 +25,9 @@ type NodeLabel struct {
 	Trait Trait
 }
 
-// NodeLabels returns the node labels that kubeflap reads, in the order of docs/recording-format.md. It reads no other
-// labels, because they may contain anything. Labels with a different value on each node, such as
-// kubernetes.io/hostname, cannot be shared.
+// NodeLabels returns the node labels that kubeflap reads, in the order of docs/recording-format.md. kubeflap reads no
+// other labels, because they can contain anything. Labels whose value differs on each node, such as
+// kubernetes.io/hostname, are not in the list, because nodes cannot share them.
 func NodeLabels() []NodeLabel {
 	return []NodeLabel{
 		{"topology.kubernetes.io/zone", TraitZone},

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Moment is a time, stored as nanoseconds since a start time, plus one. The value 0 means no time. A Moment takes a
+// Moment is a time, stored as one plus the nanoseconds since a start time. The value 0 means no time. A Moment takes a
 // third of the memory of a time.Time. Like a time.Time with a monotonic reading, it does not change when the clock is
 // set.
 type Moment int64
 
-// MomentOf converts the time t to its distance from the time begin. The distance is limited to 292 years. It returns 0
-// if t is zero.
+// MomentOf returns the Moment of the time t for the start time begin, or 0 if t is zero. It limits the distance between
+// these times to 292 years.
 func MomentOf(t, begin time.Time) Moment {
 	if t.IsZero() {
 		return 0

@@ -26,12 +26,12 @@ type Pod struct {
 	Containers []Container `json:"containers,omitempty"`
 	// ControllerManager holds the settings of a kube-controller-manager. It is nil for other pods.
 	ControllerManager *ControllerManager `json:"controllerManager,omitempty"`
-	// Labels holds all labels. It is nil if unknown, as in recordings of version 1. Pods with equal labels may share
-	// the map, so do not modify it.
+	// Labels holds all labels. It is nil if unknown, as in recordings of version 1. Do not modify the map, because it
+	// can belong to several pods with equal labels.
 	Labels map[string]string `json:"labels,omitzero"`
 	// ToleratesNotReady and ToleratesUnreachable are the pod's tolerations of the taints node.kubernetes.io/not-ready
-	// and node.kubernetes.io/unreachable. They are nil if unknown, as in recordings of version 1. Pods may share them,
-	// so do not modify them.
+	// and node.kubernetes.io/unreachable. They are nil if unknown, as in recordings of version 1. Do not modify them,
+	// because they can belong to several pods.
 	ToleratesNotReady    *Toleration `json:"toleratesNotReady,omitempty"`
 	ToleratesUnreachable *Toleration `json:"toleratesUnreachable,omitempty"`
 }
@@ -92,7 +92,7 @@ type ControllerManagerFlags struct {
 	// EndpointSliceBatch is --endpointslice-updates-batch-period.
 	EndpointSliceBatch *time.Duration `json:"endpointSliceBatch,omitempty"`
 	// EvictionRate is --node-eviction-rate, in nodes per second. If it is 0, the controller taints only one node per
-	// zone, because the limiter's bucket is full at the start.
+	// zone, because the rate limiter's bucket is full at the start.
 	EvictionRate *float64 `json:"evictionRate,omitempty"`
 	// SecondaryEvictionRate is --secondary-node-eviction-rate, in nodes per second.
 	SecondaryEvictionRate *float64 `json:"secondaryEvictionRate,omitempty"`

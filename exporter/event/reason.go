@@ -28,7 +28,7 @@ const (
 	ReasonOther       Reason = "error"
 )
 
-// The reasons of an Answered event after a check of /readyz failed (apiserver, server/healthz).
+// The reasons of an Answered event if a check of /readyz failed (apiserver, server/healthz).
 const (
 	ReasonEtcdNotReady          = Reason("etcd" + notReady)
 	ReasonEtcdReadinessNotReady = Reason("etcd-readiness" + notReady)

@@ -123,8 +123,8 @@ func TestControllerManagerOfAnotherClusterIsNotBelieved(t *testing.T) {
 	equal(t, "source", s.GracePeriod().Source, grace.SourceDefault)
 }
 
-// TestAListShowsThatHeartbeatsResumed lists Leases after a break in which a lost node may have returned. The list does not
-// show when it returned, but that it did.
+// TestAListShowsThatHeartbeatsResumed lists Leases after a break in which a lost node may have returned. The list shows
+// that the node returned, but not when.
 func TestAListShowsThatHeartbeatsResumed(t *testing.T) {
 	for name, c := range map[string]struct {
 		listed float64

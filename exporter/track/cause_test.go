@@ -539,8 +539,8 @@ func TestPodsThatAreGoneAreForgotten(t *testing.T) {
 }
 
 // TestALossIsExplainedByAPodThatStillWaitedForItsNodeHoweverOftenAnyoneAsks delays the slice's event by more than
-// evidenceWait, because the watch of slices or its controller lags. The pod is still waiting for its node's event then,
-// and recovers before the loss stops waiting.
+// evidenceWait, because the slice watch or the slice controller lags. The pod is still waiting for its node's event
+// then, and recovers before the loss stops waiting.
 func TestALossIsExplainedByAPodThatStillWaitedForItsNodeHoweverOftenAnyoneAsks(t *testing.T) {
 	for _, every := range []time.Duration{time.Hour, time.Second, 100 * time.Millisecond} {
 		for _, lost := range []float64{11.2, 11.5, 11.9, 12.5, 13.5} {

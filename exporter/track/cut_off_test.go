@@ -18,7 +18,7 @@ func threeServers(t *testing.T) *story {
 	return s.at(11.1).modified(apiServer("1", 10), apiServer("2", 10), apiServer("3", 10))
 }
 
-// failing makes direct reads fail every 10 s.
+// failing adds a failed direct read every 10 s.
 func (s *story) failing(reason event.Reason, from, to float64) *story {
 	for at := from; at < to; at += 10 {
 		s.at(at).watch(event.Asking, event.KindLease)
@@ -68,8 +68,8 @@ func (s *story) intervals() (all []float64) {
 	return all
 }
 
-// TestAnAPIServerOfSeveralThatCannotReadFromEtcdProvesNothing checks that such an error proves nothing about nodes,
-// because other API servers may reach etcd. The renewals that the watch shows later are decisive.
+// TestAnAPIServerOfSeveralThatCannotReadFromEtcdProvesNothing checks that an error of one API server proves nothing
+// about nodes, because other API servers may reach etcd. The renewals that the watch shows later are decisive.
 func TestAnAPIServerOfSeveralThatCannotReadFromEtcdProvesNothing(t *testing.T) {
 	for _, reason := range []event.Reason{event.ReasonEtcdNotReady, event.ReasonTimeout, event.ReasonServerError} {
 		s := threeServers(t).failing(reason, 29.6, 125)
@@ -146,8 +146,8 @@ func TestANodeThatWasSilentWhileNothingCouldBeKnownIsCountedInHindsight(t *testi
 	equal(t, "longest interval of b", seconds(s.node("b").LongestInterval), 80)
 }
 
-// TestAReportThatComesBeforeTheLeasesThatCatchUpCountsNothing covers a status report that arrives first, because the
-// watches of nodes and Leases have no common order.
+// TestAReportThatComesBeforeTheLeasesThatCatchUpCountsNothing covers a status report that arrives before the renewals,
+// because the watches of nodes and Leases have no common order.
 func TestAReportThatComesBeforeTheLeasesThatCatchUpCountsNothing(t *testing.T) {
 	s := threeServers(t).failing(event.ReasonEtcdNotReady, 29.6, 125)
 	s.at(130).modified(&event.Node{Meta: aNode("a", ready, 0).Meta, Ready: &event.Condition{Status: ready, Transition: clock(0), Heartbeat: clock(60)}})
@@ -165,8 +165,8 @@ func TestTheOnlyAPIServerThatCannotReadFromEtcdProvesThatNodesAreSilent(t *testi
 }
 
 // TestASilenceThatAnErrorSeemedToProveIsTakenBack covers an error that kubeflap takes as proof, because it sees only
-// one API server or cannot count them. After the watch has caught up, kubeflap must withdraw the silence, even if a
-// status report arrives first.
+// one API server or cannot count the API servers. After the watch has caught up, kubeflap must withdraw the silence,
+// even if a status report arrives first.
 func TestASilenceThatAnErrorSeemedToProveIsTakenBack(t *testing.T) {
 	s := threeNodes(t).failing(event.ReasonEtcdNotReady, 29.6, 125).at(130)
 	equal(t, "missed", s.misses(), 3)

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 )
 
-// managed returns the Endpoints of the Service web like the controller.
+// managed returns the Endpoints of the Service web as the controller writes them.
 func managed(addresses ...string) *event.Endpoints {
 	o := handWritten("web")
 	for i, a := range addresses {

@@ -233,8 +233,8 @@ func TestNodeLostSliceBeforeAll(t *testing.T) {
 	s.onlyLoss(t, cause.NodeHeartbeatLost)
 }
 
-// TestNodeLostThenEvicted checks that a pod that is evicted after tolerationSeconds from a lost node is one loss, with
-// the cause node_heartbeat_lost.
+// TestNodeLostThenEvicted checks that a pod on a lost node is only one loss, with the cause node_heartbeat_lost, if the
+// pod is evicted after tolerationSeconds.
 func TestNodeLostThenEvicted(t *testing.T) {
 	s := webStory(t)
 	s.at(50).modified(unknownSince("node-1", 50)).modified(unready("", containersReady)).modified(slice("a", "web", "-web-1", "web-2"))
@@ -439,7 +439,8 @@ func TestEvictedPublished(t *testing.T) {
 	s.onlyLoss(t, cause.PodEvicted)
 }
 
-// TestPublishedReselected changes the selector of a Service that publishes a long unready pod's address.
+// TestPublishedReselected changes the selector of a Service that publishes the address of a pod that has been unready
+// for a long time.
 func TestPublishedReselected(t *testing.T) {
 	pub := aService("web", true)
 	pub.PublishNotReady = true
@@ -465,7 +466,8 @@ func TestTwoServices(t *testing.T) {
 	equal(t, "of two", s.service("two").Losses[cause.ContainerExit], 1)
 }
 
-// TestLeaseWatchBreak checks that a renewal soon after a broken Lease watch has listed again is not a kubelet restart.
+// TestLeaseWatchBreak checks that a renewal is not a kubelet restart if it comes soon after a broken Lease watch has
+// listed again.
 func TestLeaseWatchBreak(t *testing.T) {
 	s := newStory(t, grace40).starts(oldNode(-200), lease("node-1", 0), aService("web", true),
 		aPod("web-1", ready, running("app:1", 0)), aPod("web-2", ready, running("app:1", 0)), slice("a", "web", "web-1", "web-2"))

@@ -62,7 +62,7 @@ func (d *dice) roll(sides int) int {
 
 func (d *dice) chance() bool { return d.roll(2) == 1 }
 
-// event returns an arbitrary event. The object may not match the kind, and may be missing.
+// event returns an arbitrary event. The object can be missing or of another kind.
 func (d *dice) event() event.Event {
 	d.now = d.now.Add(time.Duration(d.roll(256)) * 200 * time.Millisecond)
 	e := event.Event{

@@ -65,8 +65,8 @@ func TestGracePeriodGoesBackToTheDefaultWithTheManagersPod(t *testing.T) {
 	equal(t, "grace", s.GracePeriod(), grace.Setting{Period: 50 * time.Second, Source: grace.SourceDefault})
 }
 
-// observed returns a story in which the node controller repeatedly marks a node, each time this many seconds after its
-// last heartbeat.
+// observed returns a story in which the node controller repeatedly marks a node. The parameter after holds the seconds
+// from the node's last heartbeat to each mark.
 func observed(t *testing.T, version string, after ...float64) *story {
 	s := newStory(t, Settings{}).added(server(version))
 	s.starts(aNode("node-1", ready, -100), lease("node-1", 0))

@@ -23,7 +23,7 @@ import (
 // naive is the simplest possible model of the tracker. It keeps all objects as they arrived, and computes all results
 // from scratch after each event. A list is a single change from all known objects to all listed objects.
 type naive struct {
-	// dark holds the newest break of each watch, and before the preceding break.
+	// dark holds the newest break of each watch. The field before holds the preceding break.
 	dark, before map[event.Kind]span
 	now          time.Time
 	source       event.Kind
@@ -313,7 +313,7 @@ func (m *naive) leavesOut(id event.UID, t *tally) (leftOut, leavesOut bool) {
 	return before.Truncated, now.Truncated
 }
 
-// mayHaveLeft returns the earliest time at which a change that is now seen may have happened.
+// mayHaveLeft returns the earliest time at which a change that is now seen can have happened.
 func (m *naive) mayHaveLeft() time.Time {
 	x := m.dark[m.source]
 	if !x.start.IsZero() && (x.end.IsZero() || m.now.Before(x.end.Add(2*time.Second))) {
@@ -322,7 +322,7 @@ func (m *naive) mayHaveLeft() time.Time {
 	return m.now
 }
 
-// darkens records the newest break of each watch that lasted at least a second.
+// darkens records, for each watch, the newest break that lasted at least a second.
 func (m *naive) darkens(e event.Event) {
 	x := m.dark[e.Kind]
 	switch {
@@ -654,7 +654,7 @@ func (m *naive) spans(p *pulse, last, byNode time.Time) bool {
 	return works && p.timed && (m.now.Sub(last)-byNode.Sub(p.told)).Abs() <= 5*time.Second
 }
 
-// doubtful reports whether only a Ready node's own clock shows that the node was lost when kubeflap started.
+// doubtful reports whether the node is Ready, and only its own clock shows that it was lost when kubeflap started.
 func (m *naive) doubtful(n *event.Node, p *pulse) bool {
 	unseen := len(p.beats) == 1 && p.guessed && !latest(p.beats[0], m.lit[len(m.lit)-1].start).Add(modelGrace).After(m.watched(p))
 	return unseen && statusOf(n).Status == event.StatusTrue && m.now.Sub(m.watched(p)) <= 11500*time.Millisecond
@@ -719,7 +719,7 @@ func (m *naive) late(p *pulse, limit time.Duration) uint64 {
 	return n
 }
 
-// passes returns the time at which an interval first exceeds a limit while the watch works, or zero. It must be proven:
+// passes returns the time at which an interval first exceeds a limit while the watch works, or zero. Proof is required:
 // the watch has shown another Lease since then, the node controller has marked the node, or one more second has passed.
 func (m *naive) passes(p *pulse, beat, next time.Time, came bool, limit time.Duration) time.Time {
 	for _, s := range m.lit {

@@ -45,7 +45,7 @@ func (t *Tracker) IsFailing(namespace, name string) bool {
 	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsFailing(namespace, name) })
 }
 
-// IsOut reports whether a Service lists an address that is not ready.
+// IsOut reports whether a Service lists the given address as not ready.
 func (t *Tracker) IsOut(namespace, name string, id event.UID) bool {
 	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsOut(namespace, name, id) })
 }
@@ -62,8 +62,8 @@ func (t *Tracker) Misreported(at time.Time, into []pods.Misreported) []pods.Misr
 	return asOf(t, at, func() []pods.Misreported { return t.pods.Misreported(into) })
 }
 
-// Consumers appends the counts of namespaces to the given slice and returns the extended slice. It includes each
-// namespace that has Services, or had Services in the last hour.
+// Consumers appends the counts of each namespace's consumers to the given slice and returns the extended slice. It
+// includes each namespace that has Services, or had Services in the last hour.
 func (t *Tracker) Consumers(at time.Time, into []consumers.Namespace) []consumers.Namespace {
 	return asOf(t, at, func() []consumers.Namespace { return t.endpoints.Consumers(into) })
 }
@@ -103,8 +103,8 @@ func (t *Tracker) GracePeriod() grace.Setting { return asOf(t, time.Time{}, t.no
 // Heartbeats returns the nodes' heartbeat interval, and whether a cloud provider runs the control plane.
 func (t *Tracker) Heartbeats() nodes.Heartbeats { return asOf(t, time.Time{}, t.nodes.Heartbeats) }
 
-// ManagerFlags appends flags to the given slice and returns the extended slice. It includes the flags that are set in
-// kube-controller-manager pods.
+// ManagerFlags appends the flags that are set in kube-controller-manager pods to the given slice and returns the
+// extended slice.
 func (t *Tracker) ManagerFlags(into []grace.Flag) []grace.Flag {
 	return asOf(t, time.Time{}, func() []grace.Flag { return t.nodes.ManagerFlags(into) })
 }

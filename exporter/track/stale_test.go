@@ -25,7 +25,7 @@ func newUpgrade(t *testing.T) upgrade {
 	return upgrade{s, [4]float64{18, 20.5, 23, 26}, [4]float64{40, 41, 42, 43}}
 }
 
-// addresses returns the slice at a time.
+// addresses returns the slice at the given time.
 func (u upgrade) addresses(at float64) *event.EndpointSlice {
 	var all []string
 	for i := range u.leaves {

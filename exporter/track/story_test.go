@@ -142,7 +142,8 @@ func lease(node string, renewed float64) *event.Lease {
 	}
 }
 
-// aNode returns a node whose Ready condition has had this status since a time in seconds since the start.
+// aNode returns a node whose Ready condition has the given status. The parameter since is the condition's last change,
+// in seconds since the start.
 func aNode(name string, status event.Status, since float64) *event.Node {
 	return &event.Node{
 		Meta:  event.Meta{UID: id("node/" + name), Name: name},

@@ -30,15 +30,15 @@ type Settings struct {
 	// AddressSource is the resource from which address states are read, KindEndpointSlice or KindEndpoints. 0 means
 	// EndpointSlices if the cluster has them, and Endpoints otherwise.
 	AddressSource event.Kind
-	// KnownManagers lists the managers that may add addresses to a Service with a selector, in addition to the managers
-	// that event.IsSliceManager recognizes.
+	// KnownManagers lists the managers that are allowed to add addresses to a Service with a selector, in addition to
+	// the managers that event.IsSliceManager recognizes.
 	KnownManagers []string
 }
 
 // Tracker tracks the readiness of a cluster's objects. It is safe for concurrent use.
 type Tracker struct {
 	mu sync.Mutex
-	// found holds the transitions that have not been returned yet. Queries may also add transitions.
+	// found holds the transitions that have not been returned yet. Queries can also add transitions.
 	found transition.List
 
 	watches      *watches.Watches
@@ -66,7 +66,7 @@ func New(settings Settings) *Tracker {
 func (t *Tracker) Apply(e event.Event) []transition.Transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// The watches run concurrently, so an event may arrive after an event that was seen later.
+	// The watches run concurrently, so an event can arrive after an event that was seen later.
 	if now := t.watches.Now(); e.Seen.Before(now) {
 		e.Seen = now
 	}
@@ -246,7 +246,7 @@ func (t *Tracker) sweep(e event.Event) {
 	}
 }
 
-// Advance advances the time without an event. Heartbeats may become late, and losses whose wait for evidence ends get a
+// Advance advances the time without an event. Heartbeats can become late, and losses whose wait for evidence ends get a
 // cause. Advance returns the transitions found since the last call, in order.
 func (t *Tracker) Advance(to time.Time) []transition.Transition {
 	t.mu.Lock()
@@ -267,9 +267,9 @@ func (t *Tracker) advance(to time.Time) {
 }
 
 // settleDue determines the causes of the readiness losses and address losses whose wait for evidence has ended. It
-// handles these losses in order of time, together with late heartbeats and due batches. The order matters: a pod's
-// cause may decide the cause of an address loss, and incidents depend on the order of transitions. In any other order,
-// incidents would depend on the times of queries.
+// handles these losses in order of time, together with late heartbeats and due batches of address changes. The order
+// matters: the cause of a pod's loss can decide the cause of an address loss, and incidents depend on the order of
+// transitions. In any other order, incidents would depend on the times of queries.
 func (t *Tracker) settleDue(to time.Time) {
 	for {
 		due, settle := t.pods.Due(to)

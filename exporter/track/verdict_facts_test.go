@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// renewing returns a cluster with one node that renews its Lease every 10 s until a second.
+// renewing returns a cluster with one node that renews its Lease every 10 s until the given second.
 func renewing(t *testing.T, until int, o *event.Node) *story {
 	s := newStory(t, grace40).starts(o, lease("node-1", 0))
 	for at := 10; at <= until; at += 10 {

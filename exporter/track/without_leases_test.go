@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// reporting returns a story with two nodes that report their status at an interval until a second. reason is the reason
-// why Leases cannot be watched.
+// reporting returns a story with two nodes that report their status at the given interval until the given second.
+// Leases cannot be watched for the given reason.
 func reporting(t *testing.T, reason event.Reason, every, until int) *story {
 	s := newStory(t, grace40)
 	for _, k := range event.Kinds() {

@@ -83,29 +83,29 @@ type NodeLoss struct {
 	// heartbeat was due. AnnouncedAfter reports whether the announcement came after the last heartbeat.
 	Announced      string
 	AnnouncedAfter bool
-	// MarkedAge is the age of the newest heartbeat that the node controller must have seen when it set Ready to
+	// MarkedAge is the age of the newest heartbeat that the node controller had certainly seen when it set Ready to
 	// Unknown. It is 0 if the controller did not set Ready to Unknown, or if the age is unknown.
 	MarkedAge time.Duration
 	// GracePeriod is the current grace period, or 0 if unknown. Managed reports whether a cloud provider runs the
-	// control plane, so that its flags cannot be set.
+	// control plane. If so, its flags cannot be set.
 	GracePeriod time.Duration
 	Managed     bool
 	// ControlPlane is the state of the control-plane Leases at the time of the loss.
 	ControlPlane ControlPlane
-	// Blind reports whether kubeflap's watch was broken at some time since the last heartbeat, so that kubeflap may
-	// have missed heartbeats.
+	// Blind reports whether kubeflap's watch was broken at some time since the last heartbeat. If so, kubeflap may have
+	// missed heartbeats.
 	Blind bool
-	// Last is the time of the node's last renewal, as the first list after a break of the watch shows it. It is only
-	// set if the silence began during the break. It is zero if unknown.
+	// Last is the time of the node's last renewal, as the first list after a break of the watch shows it. It is zero if
+	// unknown, or if a heartbeat was seen after the break.
 	Last time.Time
-	// Unseen reports whether kubeflap cannot see the node's heartbeats, but only status reports, which may be 5 min
+	// Unseen reports whether kubeflap sees no heartbeats of the node, but only its status reports, which can be 5 min
 	// apart.
 	Unseen bool
-	// Labels holds the node's labels that other nodes may share. It is nil if unknown.
+	// Labels holds the node's labels that other nodes can share. It is nil if unknown.
 	Labels []NodeLabel
-	// Found reports whether the node was lost before kubeflap began to watch it. Perhaps and Returned are only set for
-	// such nodes. Perhaps describes a possible announcement of the departure, before or after the loss. Returned is the
-	// number of other nodes that became Ready soon after this node fell silent.
+	// Found reports whether the node was lost before kubeflap began to watch it. Otherwise the fields Perhaps and
+	// Returned are not set. The field Perhaps describes a possible announcement of the departure, before or after the
+	// loss. The field Returned is the number of other nodes that became Ready soon after this node fell silent.
 	Found    bool
 	Perhaps  string
 	Returned int
@@ -305,7 +305,7 @@ func (x NodeRemoved) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeRemoved) String() string { return fmt.Sprintf("node %s: removed", x.Node) }
 
-// Machine is the relation between the machines of a Node and of a deleted Node with the same name.
+// Machine is the relation between a Node's machine and the machine of a deleted Node with the same name.
 type Machine uint8
 
 // The possible relations.
@@ -342,8 +342,8 @@ func (m Machine) String() string {
 	}[m]
 }
 
-// GracePeriodKnown means that kubeflap learned a setting that affects the node monitor grace period, or the number of
-// nodes.
+// GracePeriodKnown means that kubeflap learned the number of nodes, or a setting that affects the node monitor grace
+// period.
 type GracePeriodKnown struct {
 	At
 	// Period is the current grace period, or 0 if unknown. Default is the default value in this Kubernetes version.
@@ -353,7 +353,7 @@ type GracePeriodKnown struct {
 	// Interval is the longest interval at which any node sends heartbeats if nothing delays them. It is 0 if there are
 	// no nodes.
 	Interval time.Duration
-	// Managed reports whether a cloud provider runs the control plane, so that the grace period cannot be set.
+	// Managed reports whether a cloud provider runs the control plane. If so, the grace period cannot be set.
 	Managed bool
 	// Nodes is the number of nodes. It is 0 until the first list is complete.
 	Nodes int

@@ -1,5 +1,5 @@
-// Package transition defines the changes that the tracker reports. Each kind of change has a small type with its own
-// sentence. The package contains no decisions and no state.
+// Package transition defines the changes that the tracker reports. Each kind of change has a small type that describes
+// the change in a sentence. The package contains no decisions and no state.
 package transition
 
 import (

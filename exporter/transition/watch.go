@@ -12,7 +12,7 @@ type WatchBroke struct {
 	At
 	Resource event.Kind
 	Reason   event.Reason
-	// Since is the time of the last sign of life. A dead connection is only noticed later.
+	// Since is the time of the watch's last sign of life. kubeflap notices a dead connection only later.
 	Since time.Time
 }
 

@@ -63,7 +63,7 @@ func (t table) convert(to []byte, number protowire.Number, path string, value []
 	return appendBytes(to, number, message), err
 }
 
-// each returns a converter for lists. A null element becomes an empty element.
+// each turns a converter of elements into a converter of lists. A null element becomes an empty element.
 func each(convert converter) converter {
 	return func(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 		var elements []json.RawMessage
@@ -139,8 +139,8 @@ func pairs(to []byte, number protowire.Number, path string, value []byte) ([]byt
 	return to, nil
 }
 
-// fieldsV1 copies JSON, because FieldsV1 also contains JSON in protobuf. exporter/decode expects it without spaces, as
-// written by API servers.
+// fieldsV1 copies the JSON of a FieldsV1, because its protobuf form also contains this JSON. exporter/decode expects
+// the JSON without spaces, as written by API servers.
 func fieldsV1(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 	var raw bytes.Buffer
 	if json.Compact(&raw, value) != nil {

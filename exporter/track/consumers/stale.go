@@ -20,7 +20,7 @@ import (
 //
 // An address is a stale re-add if three conditions hold. An image of its pod was changed in place at most 2 minutes
 // ago. Since that change, the pod has not been Ready with a new container. The address is ready when a window of the
-// Service closes. A change of any of the Service's addresses may have opened that window.
+// Service closes. A change of any of the Service's addresses can have opened that window.
 //
 // A stale re-add counts once for each image change and window length. When a later batch of the same window closes, the
 // load balancer already uses the address again. kubeflap does not see the load balancer, so it assumes that the tool

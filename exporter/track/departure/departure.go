@@ -78,7 +78,7 @@ func (d *Departure) Note(e event.Event, o *event.Node, troubled time.Time, isRea
 	}
 }
 
-// change replaces the current announcement. A maintenance tool may replace one condition with another, even while the
+// change replaces the current announcement. A maintenance tool can replace one condition with another, even while the
 // node is silent. The departure then counts as announced since the first condition.
 func (d *Departure) change(to announcement) {
 	if d.now.reason != "" {
@@ -120,9 +120,9 @@ func (d *Departure) At(t time.Time) (reason Reason, name string) {
 	return "", ""
 }
 
-// emptied reports whether all pods except DaemonSet pods and static pods have left since the cordon. kubeflap must have
-// seen at least one of these pods on the node: otherwise the node may only appear empty, because kubeflap may be
-// limited to some namespaces.
+// emptied reports whether all pods except DaemonSet pods and static pods have left since the cordon. It returns false
+// if kubeflap saw none of these pods on the node, because a kubeflap that watches only some namespaces does not see all
+// pods.
 func (d *Departure) emptied() bool { return d.left && d.pods == 0 }
 
 // Announced returns a description of the announcement that was in force at t, or an empty string.

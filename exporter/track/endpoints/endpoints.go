@@ -37,8 +37,8 @@ type Settings struct {
 	// Source is the resource from which address states are read, KindEndpointSlice or KindEndpoints. 0 means
 	// EndpointSlices if the cluster has them, and Endpoints otherwise.
 	Source event.Kind
-	// KnownManagers lists the managers that may add addresses to a Service with a selector, in addition to the managers
-	// that event.IsSliceManager recognizes.
+	// KnownManagers lists the managers that are allowed to add addresses to a Service with a selector, in addition to
+	// the managers that event.IsSliceManager recognizes.
 	KnownManagers []string
 }
 

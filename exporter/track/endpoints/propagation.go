@@ -15,7 +15,7 @@ const (
 	// propagationLimit limits the time from a pod's change to the change of its address. After a longer time, the
 	// address does not count as following the pod.
 	propagationLimit = time.Minute
-	// sideBySide is the tolerance for events in the wrong order. An address's change may be seen up to sideBySide
+	// sideBySide is the tolerance for events in the wrong order. An address's change can be seen up to sideBySide
 	// before the change of its pod, although the pod changed first. The two resources have separate watches, and
 	// connections are read in batches (exporter/watch/batching).
 	sideBySide = 50 * time.Millisecond

@@ -74,7 +74,7 @@ func (x *Endpoints) IsFailing(namespace, name string) bool {
 	return x.IsDown(namespace, name) && x.services.of[key{namespace, name}].addresses.Count[addresses.NotReady] > 0
 }
 
-// IsOut reports whether a Service lists an address that is not ready.
+// IsOut reports whether a Service lists the given address as not ready.
 func (x *Endpoints) IsOut(namespace, name string, id event.UID) bool {
 	s := x.services.of[key{namespace, name}]
 	return s != nil && s.exists && s.addresses.StateOf(id) == addresses.NotReady

@@ -32,7 +32,7 @@ func newRegistry() registry {
 }
 
 // owned returns the Service of a slice or an Endpoints object, and adds the Service if necessary. A Service and its
-// successor with the same name may both have slices for a while, so owned uses the owner's UID if there is one.
+// successor with the same name can both have slices for a while, so owned uses the owner's UID if there is one.
 func (r *registry) owned(k key, owner event.UID) *service {
 	s := r.of[k]
 	if owner.IsZero() {

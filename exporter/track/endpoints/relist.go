@@ -19,7 +19,7 @@ type past struct {
 }
 
 // ListingSlices records the start of a list of EndpointSlices. If the previous list was interrupted, the states that
-// were stored before it stay valid.
+// were stored before that list stay valid.
 func (x *Endpoints) ListingSlices() {
 	for _, p := range x.pasts {
 		p.service.remembered = x.watches.Generation(event.KindEndpointSlice)

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// service is a Service and its addresses, which may arrive in either order.
+// service is a Service and its addresses, which can arrive in either order.
 type service struct {
 	key key
 	// uid is zero if the Service has not been seen, and only slices and Endpoints without an owner reference name it.
@@ -132,7 +132,7 @@ func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 	x.writers.Check(s, e.Seen)
 }
 
-// noteChoice records the time at which a Service began to select other pods. Such a change may also explain losses that
+// noteChoice records the time at which a Service began to select other pods. Such a change can also explain losses that
 // were seen before it.
 func (s *service) noteChoice(e event.Event, o *event.Service) {
 	choice := choiceOf(o)

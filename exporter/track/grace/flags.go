@@ -45,9 +45,8 @@ func number(n *int32) *float64 {
 	return &f
 }
 
-// Flags appends flags to the given slice and returns the extended slice. It includes the flags that are set in
-// kube-controller-manager pods. If the pods differ, it uses the smallest value, because the leader may change at any
-// time.
+// Flags appends the flags that are set in kube-controller-manager pods to the given slice and returns the extended
+// slice. If the pods differ, it uses the smallest value, because the leader can change at any time.
 func (g *Finder) Flags(into []Flag) []Flag {
 	for _, flag := range flags {
 		var least *float64

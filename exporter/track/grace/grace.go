@@ -95,7 +95,7 @@ func (g *Finder) Current() Setting {
 // longestGrace is longer than any sensible grace period.
 const longestGrace = 5 * time.Minute
 
-// LongestUnseen returns the longest time for which the node controller may leave a silent node Ready for reasons that
+// LongestUnseen returns the longest time for which the node controller can leave a silent node Ready for reasons that
 // kubeflap cannot see: a leader change starts a new grace period for each node, or the cluster's grace period is longer
 // than the default.
 func (g *Finder) LongestUnseen(period time.Duration) time.Duration {
@@ -115,14 +115,14 @@ func (g *Finder) IsCertain() bool {
 	})
 }
 
-// IsManaged reports whether a cloud provider runs the control plane, so that users cannot set its flags. The version
+// IsManaged reports whether a cloud provider runs the control plane. If so, users cannot set its flags. The version
 // identifies EKS and GKE, and a node label identifies AKS. If a kube-controller-manager pod is visible, the control
 // plane is not managed.
 func (g *Finder) IsManaged() bool {
 	return len(g.managers) == 0 && (g.aks || strings.Contains(g.version, "-eks-") || strings.Contains(g.version, "-gke."))
 }
 
-// ManagersPeriod returns the shortest grace period of all controller managers, because their leader may change at any
+// ManagersPeriod returns the shortest grace period of all controller managers, because their leader can change at any
 // time. It returns 0 if no controller manager is visible.
 func (g *Finder) ManagersPeriod() time.Duration {
 	var shortest time.Duration

@@ -17,7 +17,7 @@ type explanation struct {
 	cause cause.Cause
 	// certain is set if no later evidence can change the cause.
 	certain bool
-	// behind is set if the watch of pods or nodes must be lagging, because its events contradict the loss.
+	// behind is set if the events of the pod watch or the node watch contradict the loss, so this watch lags.
 	behind bool
 }
 

@@ -256,7 +256,7 @@ func (q *Losses) Report(s Service, change transition.Transition) {
 	}
 }
 
-// noteLast keeps the newest loss by time, because a loss with an immediately known cause may be settled before an older
+// noteLast keeps the newest loss by time, because a loss with an immediately known cause can be settled before an older
 // loss. For several losses at the same time, the result does not depend on the order in which they are settled.
 func (g *Ledger) noteLast(t time.Time, why cause.Cause) {
 	switch {

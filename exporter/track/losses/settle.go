@@ -43,7 +43,7 @@ func (q *Losses) settleIfCertain(l *Loss) {
 }
 
 // Due returns the time at which the next loss stops waiting, and a function that settles it. The function is nil if
-// that time is later than the parameter by.
+// that time is later than `by`.
 func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
 	if !q.fresh.IsEmpty() {
 		if at := q.fresh.Front().Change.Time.Add(evidenceWait); !at.After(by) {
@@ -112,7 +112,7 @@ func (q *Losses) followed(w *pods.ReadinessLoss, l *Loss) bool {
 	if after <= evidenceWait {
 		return after >= -watches.LagWait
 	}
-	// The slice watch lags. If the pod is Ready again, the loss must have been seen before the pod became Ready.
+	// The slice watch lags. A loss that was seen after the pod became Ready again has another cause.
 	again := w.Pod.IsReady() && l.Change.Time.After(q.watches.Time(w.Pod.ReadyChangedAt()))
 	return !again && !l.Service.Ledger().changedAround(l.Change.Time)
 }

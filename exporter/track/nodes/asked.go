@@ -16,8 +16,7 @@ func (x *Nodes) Known(name string) bool { return x.nodes[name] != nil }
 const notReadyWindow = 5 * time.Minute
 
 // NotReadyAt reports whether the node's own kubelet reported Ready=False shortly before t (kubelet, nodestatus
-// ReadyCondition). The parameter by is an upper limit for the time of the report, on the kubelet's own clock. A zero
-// value means no limit.
+// ReadyCondition). A report later than `by` on the kubelet's own clock does not count, unless `by` is zero.
 func (x *Nodes) NotReadyAt(name string, t, by time.Time) bool {
 	n := x.nodes[name]
 	return n != nil && n.exists && n.ready == event.StatusFalse && t.Sub(n.since) <= notReadyWindow &&
@@ -25,7 +24,7 @@ func (x *Nodes) NotReadyAt(name string, t, by time.Time) bool {
 }
 
 // RestartedBefore reports whether the node's kubelet started shortly before t and has a version whose restart makes
-// pods not ready. The parameter by is an upper limit for the time of the start, as in NotReadyAt.
+// pods not ready. A start later than `by` does not count, as in NotReadyAt.
 func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 	n := x.nodes[name]
 	return n != nil && n.kubelet.MadePodsFlap(t, n.returned, by)

@@ -36,6 +36,6 @@ func (x *Nodes) graceChanged() {
 	x.tell()
 }
 
-// ManagerFlags appends flags to the given slice and returns the extended slice. It includes the flags that are set in
-// kube-controller-manager pods.
+// ManagerFlags appends the flags that are set in kube-controller-manager pods to the given slice and returns the
+// extended slice.
 func (x *Nodes) ManagerFlags(into []grace.Flag) []grace.Flag { return x.grace.Flags(into) }

@@ -63,7 +63,7 @@ type heartbeat struct {
 	told  time.Time
 	timed bool
 	// earlier holds the times of the heartbeats before the last one, newest first. Unknown times are zero. The times
-	// cover one minute, because the API server may delay a write of the node controller by up to one minute.
+	// cover one minute, because the API server can delay a write of the node controller by up to one minute.
 	earlier [7]time.Time
 	// since is the time at which kubeflap began to watch the node. Heartbeats that became late before that time are not
 	// counted.
@@ -143,7 +143,7 @@ func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 	x.await(n)
 }
 
-// sentAt returns the time at which the node sent a heartbeat that kubeflap saw at t. A list may show a heartbeat long
+// sentAt returns the time at which the node sent a heartbeat that kubeflap saw at t. A list can show a heartbeat long
 // after the node sent it. The parameter byNode is the time of the heartbeat by the node's clock. sentAt uses this time
 // unless the clock was set.
 func (h *heartbeat) sentAt(t, byNode time.Time) time.Time {
@@ -199,7 +199,7 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	case !h.saved.Before(l.Renew):
 		x.noteSetBack(n, e, l)
 	case n.exists || e.Type == event.Added:
-		// A new Lease may be seen before its new Node.
+		// A new Lease can be seen before its new Node.
 		h.saved = l.Renew
 		h.catchUp = x.noteLateRenewal(n, e, l.Renew)
 		x.renew(n, made, e.Seen, l.Renew)

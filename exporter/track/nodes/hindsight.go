@@ -85,14 +85,14 @@ func (h *heartbeat) lastSeen() time.Time {
 	return h.last
 }
 
-// mayCatchUp starts to track the renewals after a missed heartbeat, because they may show that the watch was late.
+// mayCatchUp starts to track the renewals after a missed heartbeat, because they can show that the watch was late.
 func (h *heartbeat) mayCatchUp() {
 	if h.missed && h.catchUp == nil && !h.renewalSeen.IsZero() {
 		h.catchUp = &reads.CatchUp{Renewed: h.renewed, Seen: h.renewalSeen, Intervals: h.intervals.Clone()}
 	}
 }
 
-// noteLateRenewal returns the CatchUp that a renewal continues, or nil. After a missed heartbeat, the watch may show
+// noteLateRenewal returns the CatchUp that a renewal continues, or nil. After a missed heartbeat, the watch can show
 // several renewals late.
 func (x *heartbeats) noteLateRenewal(n *node, e event.Event, renewed time.Time) *reads.CatchUp {
 	h := &n.heartbeat

@@ -23,11 +23,11 @@ func (x *Nodes) noteInterval(n *node) {
 	x.tell()
 }
 
-// Heartbeats describes the heartbeat interval of the nodes and the control plane.
+// Heartbeats describes the control plane and the heartbeat interval of the nodes.
 type Heartbeats struct {
 	// Interval is the longest undisturbed heartbeat interval of all nodes, or 0 without nodes.
 	Interval time.Duration
-	// Managed reports whether a cloud provider runs the control plane, so that users cannot set its flags.
+	// Managed reports whether a cloud provider runs the control plane. If so, users cannot set its flags.
 	Managed bool
 }
 

@@ -36,11 +36,11 @@ type Nodes struct {
 	settings  transition.GracePeriodKnown
 }
 
-// node is a Node and its Lease, which may arrive in either order.
+// node is a Node and its Lease, which can arrive in either order.
 type node struct {
 	name string
 	uid  event.UID
-	// exists reports whether the Node was seen. A Lease may exist without its Node.
+	// exists reports whether the Node was seen. A Lease can exist without its Node.
 	exists, hasLease            bool
 	generation, leaseGeneration uint32
 	created                     time.Time

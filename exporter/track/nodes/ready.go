@@ -164,7 +164,7 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	x.graceChanged()
 }
 
-// markedAge returns the age of the newest heartbeat that the node controller must have seen when it set Ready to
+// markedAge returns the age of the newest heartbeat that the node controller had certainly seen when it set Ready to
 // Unknown. It returns 0 if the age is unknown: the clocks differ, the write was delayed, or heartbeats could not be
 // seen.
 func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duration {

@@ -10,7 +10,7 @@ import (
 // departedFor is the time for which a deleted pod can explain the loss of its addresses.
 const departedFor = 30 * time.Second
 
-// departure is the stored state of a deleted pod. It is kept because the pod watch may be ahead of the other watches.
+// departure is the stored state of a deleted pod. It is kept because the pod watch can be ahead of the other watches.
 type departure struct {
 	pod   *Pod
 	cause cause.Cause

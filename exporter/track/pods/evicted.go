@@ -14,7 +14,7 @@ import (
 const byTaint = "DeletionByTaintManager"
 
 // noteLeaving stores the first cause of the permanent removal of a pod's addresses. Later causes do not count: a
-// deleted pod may complete much later, and a completed pod is eventually deleted. If the pod is evicted from a node
+// deleted pod can complete much later, and a completed pod is eventually deleted. If the pod is evicted from a node
 // that is not Ready, noteLeaving adds a transition.
 func (x *Pods) noteLeaving(p *Pod, o *event.Pod, t time.Time) {
 	if p.leaving != cause.Unknown {

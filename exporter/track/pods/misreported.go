@@ -23,8 +23,8 @@ const (
 	ReadyOnLostNode MisreportKind = "ready_on_lost_node"
 )
 
-// recoverWithin is the time that a kubelet may need to restore the readiness of its pods. The kubelet compares its own
-// status with the API every 10 s (status manager, syncBatch).
+// recoverWithin is the longest time that a kubelet needs to restore the readiness of its pods. The kubelet compares its
+// own status with the API every 10 s (status manager, syncBatch).
 const recoverWithin = 10 * time.Second
 
 // Misreported is the number of pods in a namespace whose Ready condition is wrong.

@@ -15,7 +15,8 @@ type text = unique.Handle[string]
 
 // Pod is the stored state of a pod. Pods are the most numerous objects, so the fields are ordered to avoid padding.
 type Pod struct {
-	// rest is the pod's name. If afterOwner is set, as for most pods, rest is only the part after the owner's name.
+	// rest is the pod's name. If afterOwner is set, as for most pods, rest is only a suffix, which follows the owner's
+	// name.
 	rest      string
 	namespace *totals.Namespace[counts]
 	node      text
@@ -39,7 +40,7 @@ type Pod struct {
 	// replaced is set if a container was replaced since the last in-place update. updateDone is set if the pod has been
 	// Ready at any time since that replacement.
 	replaced, updateDone bool
-	// short is the number of seconds for which the pod tolerates a node that is not Ready, plus one. It is 0 if the
+	// short is one plus the number of seconds for which the pod tolerates a node that is not Ready. It is 0 if the
 	// toleration is not short.
 	short uint8
 	// cause explains why the pod is not Ready. recovered is the cause of the last unready period. leaving is the cause
@@ -125,7 +126,7 @@ func (p *Pod) set(o *event.Pod) {
 	}
 }
 
-// setOwner sets the owner, and the part of the pod's name after the owner's name. Most pods are named after their
+// setOwner sets the owner, and the pod name's suffix, which follows the owner's name. Most pods are named after their
 // ReplicaSet, DaemonSet or other owner.
 func (p *Pod) setOwner(o *event.Pod) {
 	if p.owner != (text{}) && p.owner.Value() == o.Owner {

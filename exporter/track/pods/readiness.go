@@ -28,7 +28,7 @@ type ReadinessLoss struct {
 	Pod *Pod
 	At  time.Time
 	// nodeBy is the latest time at which a node failure can explain the loss, or zero if unknown. The time is by the
-	// clock of the kubelet, which writes the conditions of the node and of the pod. A lagging node watch may show such
+	// clock of the kubelet, which writes the conditions of the node and of the pod. A lagging node watch can show such
 	// a failure late.
 	nodeBy time.Time
 	// ready is the time since which the pod had been Ready, or zero if it was Ready in the first list.
@@ -201,7 +201,7 @@ func (x *Pods) resolve(w *ReadinessLoss) {
 }
 
 // Due returns the time at which the next readiness loss stops waiting, and a function that resolves it. The function is
-// nil if that time is later than the parameter by.
+// nil if that time is later than `by`.
 func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
 	var q *queue.Queue[*ReadinessLoss]
 	if !x.undecided.probes.IsEmpty() {

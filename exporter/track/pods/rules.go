@@ -83,7 +83,7 @@ func markedByNodeController(c *change) bool {
 
 // updateWindow is the longest time from an image change to a readiness loss that the change causes. In one pass, the
 // kubelet kills the container, pulls the image and starts the new container (kuberuntime_manager, SyncPod). A tool for
-// in-place rollouts may change a readiness gate meanwhile.
+// in-place rollouts can change a readiness gate meanwhile.
 const updateWindow = 2 * time.Minute
 
 func updatedInPlace(c *change) bool {
@@ -119,7 +119,7 @@ func containerEnded(c *change) bool {
 	return c.now.Phase == "Failed"
 }
 
-// justRestarted reports whether a restarted container became not ready soon after its start. The kubelet may report a
+// justRestarted reports whether a restarted container became not ready soon after its start. The kubelet can report a
 // restarted container as ready until the next run of the probe worker, which first sets a new container to not ready
 // (prober, worker doProbe: initialValue of a new container ID).
 func (c *change) justRestarted(x *event.Container) bool {

@@ -21,8 +21,8 @@ type CatchUp struct {
 }
 
 // Covers reports whether the renewals so far cover the silence. The parameter renewed is the renewTime of the newest
-// renewal, which was seen at t. The renewals may leave a gap of up to the duration mark, after which a heartbeat is
-// late.
+// renewal, which was seen at t. A gap counts as covered if it is no longer than the duration mark, after which a
+// heartbeat is late.
 func (c *CatchUp) Covers(t, renewed time.Time, mark time.Duration) bool {
 	return renewed.Sub(c.Renewed) >= t.Sub(c.Seen)-mark
 }

@@ -152,7 +152,7 @@ func (r *Reads) Apply(e event.Event, servers int) {
 
 // saysOfNodes reports whether an answer proves something about the nodes. This is the case if all Leases were read, or
 // if the only API server cannot read from etcd, because nodes then cannot have renewed either. With several API
-// servers, the others may reach etcd.
+// servers, the others may still reach etcd.
 //
 // An API server that throttles kubeflap proves nothing, and neither does a proxy that answers in place of the API
 // server. If kubeflap has no permission to read Leases, the answer counts, so that the result is the same as without

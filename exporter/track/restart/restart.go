@@ -73,8 +73,7 @@ func (k *Kubelet) Version(version string) {
 // MadePodsFlap reports whether the kubelet started shortly before t and has a version whose restart makes pods not
 // ready. A kubelet that was only unreachable also renews its Lease and reports its status when it is back. To exclude
 // this case, MadePodsFlap uses the parameter returned: the time at which the node's Ready condition last changed from
-// Unknown to True. The parameter by is an upper limit for the time of the start, on the kubelet's own clock. A zero
-// value means no limit.
+// Unknown to True. A start later than `by` on the kubelet's own clock does not count, unless `by` is zero.
 func (k *Kubelet) MadePodsFlap(t, returned, by time.Time) bool {
 	return k.makesPodsFlap && !k.started.IsZero() && t.Sub(k.started) <= window &&
 		(returned.IsZero() || returned.Sub(k.started).Abs() > within) && (by.IsZero() || !k.earlyBy.After(by))

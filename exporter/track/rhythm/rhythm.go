@@ -15,7 +15,7 @@ const (
 )
 
 // Rhythm measures the interval of a regular event. A Rhythm must contain only one kind of heartbeat. The heartbeats of
-// a slow kubelet may have no regular interval.
+// a slow kubelet can have no regular interval.
 type Rhythm struct {
 	every  time.Duration
 	agreed uint8

@@ -9,8 +9,8 @@ import "time"
 // nodeStatusUpdateFrequency and nodeStatusReportFrequency). In a cluster without Leases, a kubelet reports even an
 // unchanged status every 10 s. So a silence only counts if the node's reports were steady before.
 //
-// If Leases exist but kubeflap has no permission to watch them, a silent node may simply have become idle. Its silence
-// only counts once the node controller has set the node to Unknown.
+// If Leases exist but kubeflap has no permission to watch them, the status of a silent node may simply be unchanged.
+// The silence only counts once the node controller has set the node to Unknown.
 const (
 	// steadyWithin is the longest interval between steady reports. Like a renewal, a report can be delayed.
 	steadyWithin = 11500 * time.Millisecond

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Labels holds a node's labels that other nodes may share. They are interned, because many nodes have the same values.
+// Labels holds a node's labels that other nodes can share. They are interned, because many nodes have the same values.
 type Labels []label
 
 type label struct{ key, value unique.Handle[string] }

@@ -5,8 +5,8 @@ package unknown
 import "time"
 
 const (
-	// seenByController is the age from which the node controller must have seen a heartbeat: one monitor period (5 s)
-	// plus the delivery time.
+	// seenByController is the age from which the node controller has certainly seen a heartbeat: one monitor period
+	// (5 s) plus the delivery time.
 	seenByController = 7 * time.Second
 	// delivery is the longest time from lastTransitionTime to the arrival of a mark if the clocks agree.
 	// lastTransitionTime is in whole seconds.
@@ -40,8 +40,8 @@ func (m Mark) between() (earliest, latest time.Time, known bool) {
 }
 
 // Age returns the age of a heartbeat at the time of the mark. This heartbeat is the newest one that the node controller
-// must have seen by then. The slice heartbeats starts with the newest heartbeat. Age returns 0 if the age is unknown:
-// the clocks differ, the write was delayed, or the heartbeat was before the time in the parameter since.
+// had certainly seen by then. The slice heartbeats starts with the newest heartbeat. Age returns 0 if the age is
+// unknown: the clocks differ, the write was delayed, or the heartbeat was before the time `since`.
 func (m Mark) Age(heartbeats []time.Time, since time.Time) time.Duration {
 	earliest, latest, known := m.between()
 	if !known {

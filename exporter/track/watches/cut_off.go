@@ -6,10 +6,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// CutOff records that the API server has not been able to read from etcd since the time in the parameter asked. The
-// watches stay open and may show bookmarks from memory, but they show no objects. So they are blind from the last
-// object to the next one. CutOff returns the resources whose watches worked before. It does nothing if a watch has
-// shown an object since that time.
+// CutOff records that the API server has not been able to read from etcd since `asked`. The watches stay open and can
+// show bookmarks from memory, but they show no objects. So they are blind from the time of the last object until they
+// show another one. CutOff returns the resources whose watches worked before. It does nothing if a watch has shown an
+// object since `asked`.
 func (w *Watches) CutOff(asked time.Time, reason event.Reason) (hidden []event.Kind) {
 	if w.shown.After(asked) {
 		return nil

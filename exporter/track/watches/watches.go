@@ -12,7 +12,7 @@ const (
 	// tolerance is the length below which a break of a watch is ignored. The API server ends a watch every 5 to
 	// 10 minutes (client-go, Reflector). The watch then continues from the same resource version within milliseconds.
 	tolerance = time.Second
-	// catchUp is the time that a restored watch may need to deliver the events that it missed.
+	// catchUp is the longest time that a restored watch needs to deliver the events that it missed.
 	catchUp = 2 * time.Second
 	// LagWait is the longest wait for evidence from a watch that is known to lag.
 	LagWait = 15 * time.Second
@@ -124,7 +124,7 @@ func (w *Watches) Broke(e event.Event) bool {
 		s.errors++
 	}
 	if !s.up && !s.missing {
-		s.reason = e.Reason // the reason may change while the watch is down
+		s.reason = e.Reason // the reason can change while the watch is down
 	}
 	if !s.up {
 		s.cutOff = s.cutOff && e.Reason == event.ReasonEnded
@@ -134,7 +134,7 @@ func (w *Watches) Broke(e event.Event) bool {
 	return true
 }
 
-// Works records that a watch works. It returns the length of the break, or 0 if it was negligible.
+// Works records that a watch works. It returns the length of the break, or 0 for a negligible break.
 func (w *Watches) Works(e event.Event) (blind time.Duration) {
 	s := &w.state[e.Kind]
 	if s.up || s.cutOff && e.Type == event.Up {
@@ -197,7 +197,7 @@ func (w *Watches) Up(k event.Kind) bool { return w.state[k].up }
 // Missing reports whether a resource cannot be watched.
 func (w *Watches) Missing(k event.Kind) bool { return w.state[k].missing }
 
-// Absent reports whether the cluster does not have a resource.
+// Absent reports whether a resource is absent from the cluster.
 func (w *Watches) Absent(k event.Kind) bool {
 	return w.state[k].missing && w.state[k].reason == event.ReasonAbsent
 }

@@ -29,7 +29,7 @@ type written struct {
 // holds that state (before).
 type rivals struct {
 	before, last written
-	// undone counts consecutive writes. With each of these writes, a writer restored its own earlier state.
+	// undone counts consecutive writes with which a writer restored its own earlier state.
 	undone int
 }
 
