@@ -8,7 +8,7 @@ type Cause uint8
 
 // The causes, in the order of All.
 const (
-	// Unknown means that the evidence does not name a cause.
+	// Unknown means that the evidence shows no cause.
 	Unknown Cause = iota
 	// NodeHeartbeatLost means that the node controller set the node's Ready condition to Unknown, and marked the node's
 	// pods as not ready.
@@ -57,7 +57,7 @@ func (c Cause) String() string { return texts[c] }
 // MarshalText returns the value of the label `cause`.
 func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText converts a value of the label `cause`. Unknown values of later versions become Unknown.
+// UnmarshalText converts a value of the label `cause`. Values that only later versions define become Unknown.
 func (c *Cause) UnmarshalText(text []byte) error {
 	*c = Cause(max(slices.Index(texts[:], string(text)), 0))
 	return nil

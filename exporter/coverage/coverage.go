@@ -23,7 +23,7 @@ const (
 // begins after the lists. Otherwise the delay counts as a gap.
 const FirstLists = 5 * time.Minute
 
-// The reasons for gaps that come from kubeflap itself, not from a watch.
+// The reasons that kubeflap itself gives for gaps. Other reasons come from the watches.
 const (
 	// NotListed means that the first list of the resource was not complete.
 	NotListed event.Reason = "not listed yet"
@@ -78,10 +78,10 @@ type gap struct {
 // shorter intervals. If the files suggest a longer time, they were copied after the process stopped.
 const unsaved = time.Minute
 
-// New returns a Log for a process that started at the time in the parameter started. The parameter earlier is the saved
-// state of the previous process, or empty if nothing was saved. The parameter stopped is the time at which the previous
-// process stopped watching. If the clock was set back since then, New keeps the earlier gaps, and the new gap begins
-// when this process started. If the whole saved state is in the future, New ignores the saved state.
+// New returns a Log for a process. The parameter started is the start time of the process. The parameter earlier is the
+// saved state of the previous process, or empty if nothing was saved. The parameter stopped is the time at which the
+// previous process stopped watching. If the clock was set back since then, New keeps the earlier gaps, and the new gap
+// begins when this process started. If the whole saved state is in the future, New ignores the saved state.
 func New(started time.Time, earlier State, stopped time.Time) *Log {
 	l := &Log{begin: started, State: State{Since: started, Started: started}}
 	if earlier.Since.IsZero() || earlier.Since.After(started) {
@@ -95,7 +95,7 @@ func New(started time.Time, earlier State, stopped time.Time) *Log {
 	}
 	l.begin, l.Since, l.LeftOut = earlier.Since, earlier.Since, earlier.LeftOut
 	// If a gap was ongoing when the earlier process stopped, the gap ends at that time. The next gap follows
-	// immediately. A gap that began after that time, by a clock that was since set back, keeps its own times.
+	// immediately. If the clock was set back, a gap can begin after that time, and then ends when the state was saved.
 	for _, g := range earlier.Gaps {
 		if g.To.IsZero() {
 			g.To = stopped
@@ -111,8 +111,8 @@ func New(started time.Time, earlier State, stopped time.Time) *Log {
 	return l
 }
 
-// Overlap corrects the reason for the gap at the start if the earlier process is still running. In this case, kubeflap
-// is running. But the earlier process has not saved its newest observations, so this process cannot use them.
+// Overlap corrects the reason for the gap before the first lists if the earlier process is still running. kubeflap is
+// then running, but the earlier process has not saved its newest observations, so this process lacks them.
 func (l *Log) Overlap() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -209,7 +209,7 @@ func (l *Log) end(k event.Kind, t time.Time) {
 }
 
 // together adds a gap to a list. If a recent gap of other resources has the same reason, and about the same start and
-// end, together merges the two gaps.
+// end, the two gaps become one.
 func together(all []Gap, g Gap) []Gap {
 	for i := len(all) - 1; i >= max(len(all)-len(event.Kinds()), 0); i-- {
 		x := &all[i]

@@ -76,7 +76,7 @@ func TestTheCoverageBeginsWithTheFirstLists(t *testing.T) {
 }
 
 // TestNoGapBeforeTheFirstLists checks that the time between the start of the process and its first event does not matter:
-// a watch that was never listed reports the time of the first event.
+// before the first list of a resource, watches.Watch has the time of the first event.
 func TestNoGapBeforeTheFirstLists(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, second float64 // the resources are listed at these times

@@ -2,7 +2,7 @@ package incident
 
 import "time"
 
-// Displaced counts the incidents that newer ones displaced. No list contains displaced incidents.
+// Displaced counts the incidents that were dropped from all lists to make room for newer ones.
 type Displaced struct {
 	Count int `json:"count"`
 	// Until is the latest time at which one of the displaced incidents was known to be ongoing. After this time, the
@@ -10,7 +10,7 @@ type Displaced struct {
 	Until time.Time `json:"until"`
 }
 
-// Add adds the counts of the parameter other.
+// Add combines d with the displaced incidents of another list.
 func (d *Displaced) Add(other Displaced) {
 	d.Count += other.Count
 	if other.Until.After(d.Until) {
@@ -18,8 +18,8 @@ func (d *Displaced) Add(other Displaced) {
 	}
 }
 
-// Drop counts a displaced incident. If the incident has not ended, the parameter seen is the last time at which the
-// incident was known to be ongoing.
+// Drop counts a displaced incident. The parameter seen is the last time at which an incident without an end was known
+// to be ongoing.
 func (d *Displaced) Drop(x *Incident, seen time.Time) {
 	until := x.End
 	if until.IsZero() {

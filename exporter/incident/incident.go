@@ -1,4 +1,4 @@
-// Package incident defines the types of an incident for the pages and the log.
+// Package incident defines an incident as the pages and the log show it.
 package incident
 
 import (
@@ -41,8 +41,8 @@ const (
 
 // Incident is a copy of an incident at a point in time.
 type Incident struct {
-	// ID is derived from the subject and the write that started the incident, and never changes. The field Also lists
-	// the IDs of incidents that were merged into this one.
+	// ID never changes. It is derived from the incident's subject and from the API write that started the incident. The
+	// field Also lists the IDs of incidents that were merged into this one.
 	ID   string
 	Also []string
 	// Start is the time at which the incident began. End is the time at which everything had recovered, or zero.
@@ -59,10 +59,11 @@ type Incident struct {
 	NodesLeftOut    int
 	Services        []Service
 	ServicesLeftOut int
-	// Lost, Bounces and Outages are sums over all Services. OutageTime is the total duration of their outages.
+	// Lost counts the lost addresses of all Services, Bounces counts the returns of such addresses, and Outages counts
+	// the outages. OutageTime is the total duration of the outages.
 	Lost, Bounces, Outages int
 	OutageTime             time.Duration
-	// Turned is the number of times that nodes became not Ready or Unknown.
+	// Turned is the number of times that a node's Ready condition became False or Unknown.
 	Turned int
 	// Evicted is the number of pods that were evicted from nodes that were not Ready.
 	Evicted int
@@ -137,7 +138,7 @@ type Silences struct {
 	Verdict verdict.Verdict
 	Reason  verdict.Reason
 	Count   uint64
-	// Last is the end of the newest silence, or the current time if it is ongoing.
+	// Last is the end of the newest silence, or the current time if this silence is ongoing.
 	Last time.Time
 }
 
@@ -195,7 +196,7 @@ const (
 	TrackBlind Track = "blind"
 )
 
-// Tracks returns the tracks from causes to effects.
+// Tracks returns all tracks, ordered from causes to effects.
 func Tracks() []Track {
 	return []Track{TrackHeartbeat, TrackNode, TrackPod, TrackConflict, TrackForeign, TrackAddress, TrackOutage, TrackBlind}
 }

@@ -17,7 +17,7 @@ type Open struct {
 	Outages   []OpenOutage
 }
 
-// OpenAddress is an address that a Service still lists, but that is not ready.
+// OpenAddress is an address that a Service still lists as not ready.
 type OpenAddress struct {
 	Namespace, Service string
 	ID                 event.UID

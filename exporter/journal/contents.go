@@ -24,14 +24,14 @@ type header struct {
 	LostUntil time.Time          `json:"lost_until,omitzero"`
 }
 
-// line is the position of a saved incident in the file, and what decides whether the incident is kept.
+// line holds the position of a saved incident in the file, and the facts that decide whether to keep the incident.
 type line struct {
 	// offset is the position of the first byte. length excludes the newline at the end.
 	offset, length int64
 	id             string
 	also           []string
 	ended          bool
-	// start is the incident's start. until is its end or, if it is ongoing, the time at which it was saved.
+	// start is the incident's start. until is the incident's end, or the time of the save if the incident is ongoing.
 	start, until time.Time
 }
 
@@ -48,11 +48,11 @@ func lineOf(s *archive.Saved, offset, length int64) line {
 type lines map[string]line
 
 // newest returns the lines to keep, oldest incident first, and counts the others. The parameter size is the maximum
-// number of incidents to keep. Like kubeflap itself, newest first drops the oldest ended incidents.
+// number of incidents to keep. The oldest ended incidents are dropped first, as in record.Store.
 func (l lines) newest(size int) (kept []line, dropped incident.Displaced) {
 	merged := map[string]bool{}
-	// A merged incident may be saved in the same batch as the incident that it is part of, so the order of the two
-	// lines has no meaning.
+	// A merged incident can be saved in the same batch as the incident into which it was merged, so the order of the
+	// two lines has no meaning.
 	for _, x := range l {
 		for _, id := range x.also {
 			merged[id] = true

@@ -28,7 +28,7 @@ const (
 	maxLine = 4 << 20
 	// rewriteAbove is the size above which the file is rewritten, if it has also doubled since the last rewrite.
 	rewriteAbove = 4 << 20
-	// writeSize is the size of a write in bytes. The start or the end of an incident fits into one write.
+	// writeSize is the size of a write in bytes. The line for an incident that starts or ends fits into one write.
 	writeSize = 64 << 10
 )
 
@@ -41,8 +41,8 @@ type Journal struct {
 	mu   sync.Mutex
 	lock *flock.Flock
 	file *os.File
-	// lines holds the newest lines of the file, so that it can be rewritten without decoding it. It is nil if the file
-	// must be read first. length is the size of the file in bytes. rewritten is its size after the last rewrite.
+	// lines holds the newest line of each incident, so that the file can be rewritten without decoding. lines is nil if
+	// the file must be read first. length is the size of the file in bytes. rewritten is its size after the last rewrite.
 	lines             lines
 	length, rewritten int64
 	// pending holds the incidents that could not be written yet, by ID.
@@ -59,8 +59,9 @@ type Journal struct {
 	removed atomic.Bool
 }
 
-// Open returns the newest incidents in a file, oldest first. The parameter size limits their number. It returns none if
-// the file does not exist. It skips lines that cannot be parsed: see Damage. Nothing is written before the first Save.
+// Open returns the newest incidents in a file, sorted by start. The parameter size limits their number. Open returns no
+// incidents if the file does not exist, and skips lines that cannot be parsed (see Damage). Nothing is written before
+// the first Save.
 func Open(path string, size int) (*Journal, []archive.Saved, error) {
 	j := &Journal{path: path, size: size, pending: map[string]archive.Saved{}, lock: flock.New(lockOf(path), flock.SetPermissions(0o600))}
 	found, err := load(path)
@@ -79,16 +80,16 @@ func (j *Journal) Damage(existed bool) string {
 	return j.damage
 }
 
-// Lose records that incidents until a time may be missing because of damage. The next Save writes this to the file, so
-// that later processes can also report it.
+// Lose records that incidents from before a time may be missing because of damage. The next Save writes this to the
+// file, so that later processes can also report it.
 func (j *Journal) Lose(until time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lostUntil = latest(j.lostUntil, until)
 }
 
-// LostUntil returns the time until which incidents may be missing because this file was damaged, now or in an earlier
-// process. It returns zero if none is missing.
+// LostUntil returns the time until which incidents may be missing because of damage that this process or an earlier one
+// has found. It returns zero if no incident is missing.
 func (j *Journal) LostUntil() time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -120,7 +121,7 @@ func (j *Journal) Save(at time.Time, incidents ...incident.Incident) error {
 		}
 	}
 	if j.file != nil {
-		// The time is only an improvement: without it, the last write shows roughly when the process ended.
+		// Ignore errors: without this time, the last write still shows roughly when the process ended.
 		_ = os.Chtimes(lockOf(j.path), at, at)
 	}
 	return nil
@@ -177,8 +178,8 @@ func (j *Journal) write() error {
 	return nil
 }
 
-// encode writes one line for each incident. It returns the lines and the position after them. The first line begins at
-// the position in offset.
+// encode writes one line for each incident. The first line begins at offset. encode returns the lines and the position
+// after them.
 func encode(out io.Writer, offset int64, all map[string]archive.Saved) (written lines, end int64, err error) {
 	counter := &counting{Writer: out, length: offset}
 	encoder, written := json.NewEncoder(counter), lines{}
@@ -229,7 +230,7 @@ func (j *Journal) open() error {
 	return nil
 }
 
-// intact reports whether the file still is as this process has written it. Otherwise, the file is read again.
+// intact reports whether the file is unchanged since this process wrote it. If not, the file must be read again.
 func (j *Journal) intact() bool {
 	info, err := os.Stat(j.path)
 	if err == nil && info.Size() == j.length {

@@ -73,7 +73,7 @@ func TestSavedIncidentsAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestALineThatWasCutShort truncates the file at every byte of a line, because a process can be killed at any of them.
+// TestALineThatWasCutShort truncates the file at every byte of a line, because a process can be killed at any point.
 func TestALineThatWasCutShort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "incidents.jsonl")
 	j, _ := open(t, path)
@@ -178,7 +178,7 @@ func TestALineFromAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestOngoingIncidentsAreNotDisplaced saves an ongoing incident and more newer ones than the journal keeps.
+// TestOngoingIncidentsAreNotDisplaced saves an ongoing incident, and too many ended incidents that are newer.
 func TestOngoingIncidentsAreNotDisplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "incidents.jsonl")
 	j, _ := open(t, path)
@@ -264,8 +264,8 @@ func TestLinesThatAreTooLongAreSkipped(t *testing.T) {
 	}
 }
 
-// TestIncidentsThatNoLongerFitAreCounted saves more incidents than fit, and opens the file again and again. Each incident
-// must count once, even after the file was rewritten without it.
+// TestIncidentsThatNoLongerFitAreCounted saves more incidents than fit, and opens the file again and again. Each
+// displaced incident must be counted once, even after the file was rewritten without it.
 func TestIncidentsThatNoLongerFitAreCounted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "incidents.jsonl")
 	save := func(from, to int) {

@@ -108,7 +108,7 @@ func (f *NodeLoss) lastBegan() (last time.Time) {
 	return last
 }
 
-// leaderText describes the state of the kube-controller-manager that is the leader during the silences.
+// leaderText describes whether the leader of the kube-controller-managers renewed its Lease during the silences.
 func (f *NodeLoss) leaderText() string {
 	if f.found() > 0 {
 		return "; the state of the kube-controller-manager's leader is unknown, because " + notWatched
@@ -141,8 +141,8 @@ const (
 	serverPrefix = "apiserver-"
 )
 
-// stopped returns the API servers that stopped renewing their Leases within aroundBegin before or after the time from.
-// The result at is the time at which the first of them stopped.
+// stopped returns the API servers whose last Lease renewals were within aroundBegin of the given time, and the earliest
+// of these renewals.
 func (c *ControlPlane) stopped(from time.Time) (names []string, at time.Time) {
 	for _, s := range c.stops {
 		if strings.HasPrefix(s.name, serverPrefix) && s.since.Sub(from).Abs() <= aroundBegin {
@@ -159,14 +159,14 @@ func (c *ControlPlane) stopped(from time.Time) (names []string, at time.Time) {
 	return names, at
 }
 
-// allStopped reports whether all API servers stopped renewing their Leases within aroundBegin before or after the time
-// from. In that case, etcd may be at fault, because all API servers use it.
+// allStopped is like stopped, but reports whether all API servers stopped. In that case, etcd may be at fault, because
+// all API servers use it.
 func (c *ControlPlane) allStopped(from time.Time) bool {
 	names, _ := c.stopped(from)
 	return len(names) > 0 && len(names) >= c.AsOf.APIServers
 }
 
-// pathText names the faulty component on the path to the API, as far as the facts show.
+// pathText describes which component on the path to the API is at fault, as far as this is known.
 func (f *NodeLoss) pathText() string {
 	names, at := f.ControlPlane.stopped(f.began())
 	known := f.ControlPlane.AsOf
@@ -193,7 +193,7 @@ func (f *NodeLoss) pathText() string {
 	return text + f.ControlPlane.readText(f.span())
 }
 
-// readFailed reports whether a direct read of Leases failed between the times from and to.
+// readFailed reports whether a direct read of Leases failed in the given period.
 func (c *ControlPlane) readFailed(from, to time.Time) bool {
 	return slices.ContainsFunc(c.reads, func(x transition.LeasesRead) bool {
 		return !x.Time.Before(from) && !x.Time.After(to) && (!x.Answered || x.Reason != "")

@@ -39,7 +39,7 @@ func (f *NodeLoss) byThemselves(group []*Silence) float64 {
 }
 
 // byItself returns each node's number of single silences in the last hour. A silence is single if no other node fell
-// silent within one interval. The result is cached for all incidents.
+// silent within one interval before or after it. The result is cached for all incidents.
 func (f *NodeLoss) byItself() map[string]float64 {
 	if f.single.of == len(f.Others) && f.single.counts != nil {
 		return f.single.counts
@@ -57,8 +57,8 @@ func (f *NodeLoss) byItself() map[string]float64 {
 	return f.single.counts
 }
 
-// single caches the numbers of single silences. The field of is the length of the list from which the field counts was
-// computed.
+// single caches each node's number of single silences (counts), and the length of the list from which these numbers
+// were computed (of).
 type single struct {
 	of     int
 	counts map[string]float64

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// notWatched explains facts that are unknown because they precede kubeflap's start.
+// notWatched is the reason why facts from before kubeflap's start are unknown.
 const notWatched = "kubeflap was not watching yet"
 
 // found returns the number of silences that began before kubeflap started watching.
@@ -20,8 +20,8 @@ func (x *Found) isDoubtful() bool { return x.Perhaps != "" || x.InDoubt }
 // inLastHour reports whether a silence began in the last hour.
 func (f *NodeLoss) inLastHour(s *Silence) bool { return s.Began.After(f.Now.Add(-time.Hour)) }
 
-// perhaps returns a text that explains why each departure may have been announced. The text is empty if a departure was
-// certainly not announced, or if all departures certainly were.
+// perhaps returns a text that explains why each departure may have been announced. The text is empty if at least one
+// departure was certainly not announced, or if all were certainly announced.
 func (f *NodeLoss) perhaps() string {
 	n := f.each(func(s *Silence) bool { return s.Found.Perhaps != "" || s.Announced != "" })
 	if n == 0 || n < len(f.Silences) {
@@ -35,8 +35,8 @@ func (f *NodeLoss) perhaps() string {
 	return ""
 }
 
-// othersSent describes the nodes outside of the incident. For the time before kubeflap started watching, only their
-// changes to Ready are known.
+// othersSent describes the nodes outside of the incident. For the time before kubeflap started watching, only the last
+// changes of their Ready conditions are known.
 func (f *NodeLoss) othersSent(others int) string {
 	text := "the other " + phrase.Count(others, "node", "nodes")
 	if f.found() > 0 {

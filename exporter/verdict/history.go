@@ -14,8 +14,8 @@ const (
 	// remembered is the time for which silences count toward the cluster's rate. maxRemembered limits their number.
 	remembered    = 24 * time.Hour
 	maxRemembered = 1000
-	// maxUnwatched limits the time without observation for which restored silences are kept. This time counts toward the
-	// rate, as if no node had fallen silent.
+	// maxUnwatched is the longest interruption of the observation after which restored silences are kept. The rate
+	// includes the interruption, as if no node had fallen silent.
 	maxUnwatched = time.Hour
 )
 
@@ -125,7 +125,7 @@ func (h *History) Remove(s *Silence) {
 	h.silences = slices.DeleteFunc(h.silences, func(x *Silence) bool { return x == s })
 }
 
-// Lasted returns the duration of the silence. An ongoing silence counts until the time now.
+// Lasted returns the duration of the silence, up to now if it is ongoing.
 func (s *Silence) Lasted(now time.Time) time.Duration {
 	switch {
 	case !s.Ended.IsZero():

@@ -49,8 +49,8 @@ func commonLabel(silent []*Silence, nodes int) (best *transition.NodeLabel) {
 	return best
 }
 
-// severalText names a few values of one label, such as two zones, if exactly the silent nodes have one of these values.
-// It returns an empty string if there are no such values.
+// severalText names a few values of one label, such as two zones, if all nodes with these values are silent and all
+// other nodes are not. It returns an empty string if there are no such values.
 func severalText(silent []*Silence, nodes int) string {
 	if len(silent) >= nodes {
 		return ""
@@ -82,8 +82,8 @@ func severalText(silent []*Silence, nodes int) string {
 	return ""
 }
 
-// othersText describes further groups of the incident that fell silent together shortly before or after the largest
-// group.
+// othersText describes the incident's other groups of nodes that fell silent together, shortly before or after the
+// largest group.
 func (f *NodeLoss) othersText() (text string) {
 	group := f.together()
 	rest := withoutNodes(slices.DeleteFunc(slices.Clone(f.Silences), func(s *Silence) bool { return s.BeganBlind || !f.disturbed(s) }), group)
@@ -104,7 +104,7 @@ func (f *NodeLoss) othersText() (text string) {
 	return text
 }
 
-// withoutNodes removes the silences of the group's nodes from the slice all. It modifies this slice.
+// withoutNodes removes the silences of the group's nodes from the first slice, and modifies this slice.
 func withoutNodes(all, group []*Silence) []*Silence {
 	names := newNames(len(group))
 	for _, s := range group {

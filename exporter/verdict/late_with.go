@@ -12,8 +12,8 @@ import (
 // higher than the minimum for silences (2), because late heartbeats are more frequent.
 const fewest = 3
 
-// lateWith returns the silences of nodes that became late at the same time as one of the incident's nodes, with the
-// same cause. The result includes nodes that returned within the grace period, and therefore have no incident of their
+// lateWith returns the silences of nodes that became late at the same time as one of the incident's nodes, and for the
+// same reason. The result includes nodes that returned within the grace period, and therefore have no incident of their
 // own. It is nil if there are too few such nodes.
 func (f *NodeLoss) lateWith() []*Silence {
 	if f.Within == nil || len(f.Silences) == 0 || len(f.together()) > 1 {

@@ -28,7 +28,7 @@ type Silence struct {
 	// Again describes the machine of a later Node with the same name. It is zero if there is no such Node.
 	Again transition.Machine
 	// Marked reports whether the node controller set Ready to Unknown. MarkedAge is the age of the newest heartbeat
-	// that the controller must have seen at that time, or 0 if unknown.
+	// that the controller had certainly seen at that time, or 0 if unknown.
 	Marked    bool
 	MarkedAge time.Duration
 	// MarkedInTime reports whether MarkedAge was shorter than the grace period when the node controller set Ready to
@@ -38,9 +38,10 @@ type Silence struct {
 	// although the API server answered. NotMarkedCertain reports whether other explanations, such as an unseen leader
 	// change, are excluded.
 	NotMarked, NotMarkedCertain bool
-	// Blind reports whether kubeflap's own watch was broken during the silence, so that heartbeats or other nodes'
-	// silences may be missing. BeganBlind reports whether a proven silence began while the watch was broken. Began is
-	// then the end of the break. EndedBlind reports whether the watch was broken when the silence may have ended.
+	// Blind reports whether kubeflap's own watch was broken during the silence, so that kubeflap may have missed
+	// heartbeats or other nodes' silences. BeganBlind reports whether a proven silence began while the watch was broken.
+	// Began is then the end of the break. EndedBlind reports whether the silence may have ended while the watch was
+	// broken.
 	Blind, BeganBlind, EndedBlind bool
 	// Relisted reports whether the silence began during a break of kubeflap's own watch, and the list after the break
 	// showed the last renewal. Began is then the time of that renewal by the node's own clock.
@@ -48,8 +49,8 @@ type Silence struct {
 	// Read reports whether a direct read of Leases confirmed that the node sent no heartbeat for the whole grace
 	// period.
 	Read bool
-	// Unseen reports whether kubeflap only saw status reports, which may be 5 min apart. Began is then the time at
-	// which Ready turned Unknown.
+	// Unseen reports whether kubeflap saw only the node's status reports, which can be 5 min apart. Began is then the
+	// time at which Ready turned Unknown.
 	Unseen bool
 	// ClockBack is the step by which the node's clock was set back, or 0. After such a step, the node's heartbeats do
 	// not count for a while.
@@ -74,8 +75,8 @@ type Found struct {
 	// Marked is the time at which the node controller set Ready to Unknown, by its own clock. It is zero if Ready was
 	// not Unknown.
 	Marked time.Time
-	// Perhaps describes a possible departure announcement of the node, before or after the start of the silence. It is
-	// empty if there is none.
+	// Perhaps describes an announcement of the node's departure that came either before or after the start of the
+	// silence. It is empty if there is none.
 	Perhaps string
 	// Returned is the number of other nodes that turned Ready soon after the silence began.
 	Returned int
@@ -90,7 +91,7 @@ type NodeLoss struct {
 	// period.
 	Late []*Silence
 	// Within returns the unexplained silences that began between two times and lasted more than half the grace period,
-	// but not the whole grace period. It may be nil.
+	// but not the whole grace period. It can be nil.
 	Within func(from, to time.Time) []*Silence
 	// Now is the time of the decision.
 	Now time.Time

@@ -59,8 +59,8 @@ func (f *NodeLoss) grouping(all []*Silence) []*Silence {
 	return some
 }
 
-// beganBetween returns the index range of the silences that began between the times first and last. The slice must be
-// sorted by start.
+// beganBetween returns the index range of the silences that began between first and last. The slice must be sorted by
+// start.
 func beganBetween(sorted []*Silence, first, last time.Time) (from, to int) {
 	began := func(x *Silence, t time.Time) int { return x.Began.Compare(t) }
 	from, _ = slices.BinarySearchFunc(sorted, first, began)
@@ -104,7 +104,7 @@ func (f *NodeLoss) alone() (alone []*Silence) {
 	return alone
 }
 
-// aloneOf appends the single silences in the slice rest to the slice alone.
+// aloneOf adds the single silences in rest to the first list.
 func (f *NodeLoss) aloneOf(alone, rest []*Silence) []*Silence {
 	for {
 		group := largest(rest, f.Interval)

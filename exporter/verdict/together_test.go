@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// naiveGroup returns a largest group of silences that began within one interval on different nodes, the first one if
-// there are several. It tries every silence as the group's first.
+// naiveGroup returns the largest group of silences that began within one interval on different nodes, or the first of
+// several. It tries each silence as the first one of the group.
 func naiveGroup(all []*Silence, interval time.Duration) (most []*Silence) {
 	for _, first := range byBegan(all) {
 		var group []*Silence

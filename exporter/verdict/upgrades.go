@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// upgrade explains why a kubelet upgrade may be the common cause of nodes that fell silent together. The fault may be
-// in the new kubelets, or in something that the nodes share. The text is empty if there was no such upgrade.
+// upgrade explains why a kubelet upgrade may be the common cause of silences that began together. The fault may be in
+// the new kubelets, or in something that the nodes share. The text is empty if there was no such upgrade.
 func (f *NodeLoss) upgrade() string {
 	if text := f.upgradedTogether(f.together()); text != "" {
 		return text

@@ -20,7 +20,7 @@ const (
 	// SharedPath means that several nodes share the fault, which lies on the path to the API: etcd, an API server, a
 	// zone or a network.
 	SharedPath
-	// ControllerManager means that the kube-controller-manager is slow, its watch is stale, or it keeps silent nodes
+	// ControllerManager means that the kube-controller-manager is slow, its watch is stale, or it leaves silent nodes
 	// Ready instead of setting them to Unknown.
 	ControllerManager
 	// GracePeriod means that the node monitor grace period is not longer than an undisturbed heartbeat interval.
@@ -56,7 +56,7 @@ func (v Verdict) String() string { return texts[v] }
 // MarshalText returns the value of the label `verdict`.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText converts a value of the label `verdict`. Unknown values of later versions become Undecided.
+// UnmarshalText converts a value of the label `verdict`. Values that only later versions define become Undecided.
 func (v *Verdict) UnmarshalText(text []byte) error {
 	*v, _ = Parse(string(text))
 	return nil
@@ -122,7 +122,7 @@ type Decision struct {
 	Etcd bool
 }
 
-// decide returns the first hypothesis that holds. The hypotheses must be in order of precedence.
+// decide returns the decision for the first hypothesis that holds. The hypotheses must be in order of precedence.
 func decide(considered []Considered) Decision {
 	d := Decision{Considered: considered}
 	for _, c := range considered {

@@ -5,7 +5,7 @@
 // failed after 90 s without an event or a bookmark.
 //
 //   - apiclient sends requests and decodes responses.
-//   - permissions checks which resources may be watched.
+//   - permissions checks which resources kubeflap is allowed to watch.
 //   - leases reads Leases directly.
 //   - batching reads small events in batches.
 package watch

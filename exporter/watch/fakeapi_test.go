@@ -32,7 +32,7 @@ type fakeAPI struct {
 	down  bool
 	conns []net.Conn
 	// during holds events in the middle of a streamed list, by resource. breaksOff is a resource whose next streamed
-	// list is truncated. Its later lists contain no such events.
+	// list ends after these events. Later lists of this resource do not contain these events.
 	during    map[string][]string
 	breaksOff string
 	// first holds the first line of each watch that starts at a version, by resource.

@@ -21,9 +21,9 @@ type health struct {
 
 	// downSince is the time at which the watch went down. It is zero while the watch works.
 	downSince time.Time
-	// suspect is the reason why the watch is not trusted, or empty. A watch becomes suspect if it was silent, or
-	// repeatedly ended right after it was opened. A suspect watch stays down until an event or a bookmark arrives, even
-	// if it is open and the resource was listed again.
+	// suspect is the reason why the watch is not trusted, or empty. A watch becomes suspect if it was silent, or if it
+	// repeatedly ended right after it was opened. A suspect watch counts as down until an event or a bookmark arrives,
+	// even if the watch is open and the resource was listed again.
 	suspect event.Reason
 	// listed is the time of the last list, or zero.
 	listed time.Time

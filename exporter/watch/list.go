@@ -38,7 +38,7 @@ func (f *follower) list(ctx context.Context, options metav1.ListOptions) (runtim
 	return page, nil
 }
 
-// List calls the function each for every object of a resource, page by page, and returns the list's resourceVersion. It
+// List passes each object of a resource to the given function, page by page, and returns the list's resourceVersion. It
 // does not affect the resource's watch. It is safe for concurrent use.
 func (w *Watcher) List(ctx context.Context, kind event.Kind, each func(event.Object)) (version string, err error) {
 	at := slices.IndexFunc(w.resources, func(r apiclient.Resource) bool { return r.Kind == kind })

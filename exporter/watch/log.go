@@ -8,8 +8,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// RedirectKlog redirects client-go's log to logger at debug level, because this package itself logs the important
-// events. Call it once at startup, because klog's logger is global and must not be set while other goroutines log.
+// RedirectKlog redirects client-go's log to logger at lower levels (see quiet), because this package itself logs the
+// important events. Call it once at startup, because klog's logger is global and must not be set while other goroutines
+// log.
 func RedirectKlog(logger *slog.Logger) {
 	klog.SetSlogLogger(slog.New(quiet{logger.Handler()}))
 }

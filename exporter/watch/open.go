@@ -22,13 +22,15 @@ const (
 	peekTime = 100 * time.Millisecond
 	// minLife is the minimum duration of a working watch, even without events. Servers end watches after minutes.
 	minLife = 4 * time.Second
-	// resumeFor is the time for which a broken watch resumes at its last version, instead of listing the resource
-	// again. Servers keep few older versions, because etcd is compacted every 5 minutes.
+	// resumeFor is the maximum age of the known state at which a broken watch resumes at its last version. If the state
+	// is older, the resource is listed again. Servers keep few older versions, because etcd is compacted every 5
+	// minutes.
 	resumeFor = 5 * time.Minute
 	// suspectAfter is the time after which a watch becomes suspect if it always ends right after it was opened. A
 	// starting server also ends some watches early.
 	suspectAfter = 10 * time.Second
-	// maxSilentWatches is the number of consecutive silent watches after which the resource is listed again.
+	// maxSilentWatches is the number of consecutive silent watches that do not cause a list. After one more, the
+	// resource is listed again.
 	maxSilentWatches = 2
 	// noBookmarkTimeout is the timeout in seconds of watches from a server that sends no bookmarks. Such a watch is
 	// considered working if it ends on time.
@@ -111,7 +113,7 @@ func (f *follower) prepare(ctx context.Context, options *metav1.ListOptions, lis
 		f.listStalled = false
 		return errListInPages
 	case listFirst && suspect:
-		// A lagging server may return a lagging list that is not older than a given version. Without a version, the
+		// Even if a minimum version is given, a lagging server may return an outdated list. Without a version, the
 		// server asks etcd for the current state (apiserver, Cacher.getWatchCacheResourceVersion).
 		options.ResourceVersion = ""
 	case !listFirst && suspect && (f.silent > maxSilentWatches || f.health.staleFor() >= resumeFor):

@@ -78,7 +78,7 @@ func reflectorRetries(err error) bool {
 
 // resumable makes the reflector resume the watch at the same version, because the error looks like a refused
 // connection. After a timeout or a 503, the reflector would list (isWatchErrorRetriable). A list would hide the changes
-// since the watch broke, which the server may still know.
+// since the watch broke, although the server may still know these changes.
 type resumable struct{ error }
 
 // Unwrap returns the error that isWatchErrorRetriable looks for, and the cause.

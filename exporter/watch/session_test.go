@@ -84,7 +84,7 @@ func (s *session) Write(text []byte) (int, error) {
 	return s.log.Write(text)
 }
 
-// want compares the events of a kind since the previous call.
+// want checks the events of a kind since the previous call.
 func (s *session) want(kind event.Kind, want ...string) {
 	s.t.Helper()
 	synctest.Wait()

@@ -127,7 +127,7 @@ func TestAbsentForAWhile(t *testing.T) {
 	}
 }
 
-// TestAbsentForASecond checks that a short 404 for the watch alone does not cause a new list.
+// TestAbsentForASecond checks that the resource is not listed again if only the watch gets a 404, for a short time.
 func TestAbsentForASecond(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{})
@@ -142,8 +142,8 @@ func TestAbsentForASecond(t *testing.T) {
 	})
 }
 
-// TestAbsentAfterForbidden checks that a resource that becomes absent after its permission was withdrawn is still
-// treated as a temporary error.
+// TestAbsentAfterForbidden checks that the absence of a resource is treated as temporary even after its permission was
+// withdrawn.
 func TestAbsentAfterForbidden(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{})

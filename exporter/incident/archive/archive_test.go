@@ -228,7 +228,7 @@ func TestAnOutageThatEndedUnseen(t *testing.T) {
 func second(_, b []string) []string { return b }
 
 // TestOneOutageBelongsToOneIncident checks that an outage that began while kubeflap was not watching counts in one
-// incident only, and that one that began before does not count again.
+// incident only, and that an earlier outage does not count again.
 func TestOneOutageBelongsToOneIncident(t *testing.T) {
 	down, up := nodeLost(), nodeLost()
 	up.ID, up.Subject, up.Nodes = "4444444444444444", "node-2", []string{"node-2"}
@@ -246,7 +246,7 @@ func TestOneOutageBelongsToOneIncident(t *testing.T) {
 	}
 }
 
-// TestDifferentIncidentsStayDifferent checks that two incidents of several nodes do not become one because kubeflap finds
+// TestDifferentIncidentsStayDifferent checks that two incidents of several nodes stay separate, although kubeflap finds
 // all their nodes at once after the restart.
 func TestDifferentIncidentsStayDifferent(t *testing.T) {
 	a, b := nodeLost(), nodeLost()

@@ -11,8 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// join merges the past incident p with the current incident x, which continues p, as of t. The verdict of p stays
-// unless it is undecided, because kubeflap will not see the evidence for this verdict again.
+// join merges the past incident p with the current incident x, which continues p, as of t. If the verdict of p is
+// undecided, the verdict of x replaces it. Otherwise it stays, because kubeflap will not see its evidence again.
 func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 	before := p.asOf(t)
 	all := before
@@ -81,7 +81,7 @@ func merged(current []*incident.Incident) incident.Incident {
 	return all
 }
 
-// add adds the nodes, losses, evidence and timeline of x to the incident all. It limits the resulting lists to the
+// add adds the nodes, losses, evidence and timeline of x to the first incident. It limits the resulting lists to the
 // maximum lengths that apply to every incident.
 func add(all, x *incident.Incident) {
 	if x.Start.Before(all.Start) {
@@ -121,9 +121,8 @@ func addServices(all, more []incident.Service) []incident.Service {
 	return all
 }
 
-// limited returns the first items of the slice all, and the number of items that are left out. The parameter size
-// limits the returned items. The slice may already be incomplete, so the parameter total is the minimum number of
-// items.
+// limited returns at most size items of a list, and the number of items that are left out. The list may already be
+// incomplete, so the parameter total is the minimum number of items.
 func limited[T any](all []T, size, total int) ([]T, int) {
 	if len(all) <= size && len(all) >= total {
 		return all, 0

@@ -31,7 +31,7 @@ type address struct {
 	isOut, away bool
 	// losses counts the address's losses in record.
 	losses int32
-	// changed is the time of the last loss, return or stale re-add.
+	// changed is the time of the address's last loss, return, removal or stale re-add.
 	changed time.Time
 	span    *evidence.Span
 	// readds counts the stale re-adds since the last loss. They belong to the incident of the next loss. readded is the

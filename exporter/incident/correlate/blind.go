@@ -28,9 +28,9 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 }
 
 // relisted returns the time of a silent node's last heartbeat. The parameter listed is this time according to the
-// watch. If the silence began while the watch was broken, this is the end of the break. The parameter last is then the
-// node's last renewal in the next list, or zero if unknown. The node sent no heartbeat after this renewal, so its
-// silence is proven.
+// watch. If the silence began while the watch was broken, listed is the end of the break, and last is the node's last
+// renewal according to the list after the break, or zero if unknown. The node sent no heartbeat after this renewal, so
+// its silence is proven.
 func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	if last.IsZero() {
 		return listed

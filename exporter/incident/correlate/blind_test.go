@@ -11,14 +11,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// freezes makes the Lease watch deliver nothing between the seconds from and to, and everything at once afterwards.
-// kubeflap does not read Leases directly.
+// freezes makes the Lease watch deliver nothing in the given period, and everything at once afterwards. kubeflap does
+// not read Leases directly.
 func (c *cluster) freezes(from, to float64) *cluster {
 	c.frozen = [2]float64{from, to}
 	return c
 }
 
-// breaks makes the Lease watch fail between the seconds from and to. Afterwards the Leases are listed again.
+// breaks makes the Lease watch fail in the given period. Afterwards the Leases are listed again.
 func (c *cluster) breaks(from, to int) *cluster {
 	c.frozen = [2]float64{float64(from), float64(to)}
 	c.writes[from] = func() {
@@ -98,7 +98,7 @@ func TestIncidentsWhileKubeflapIsBlind(t *testing.T) {
 }
 
 // TestALostNodeThatReturnsWhileTheWatchIsBroken checks that the list after the break ends the incident, and that the
-// silence is at least as long as what kubeflap saw of it.
+// silence is at least as long as the part that kubeflap saw.
 func TestALostNodeThatReturnsWhileTheWatchIsBroken(t *testing.T) {
 	x := newCluster(9, 40).silence(200, 340, 2).breaks(300, 370)
 	all := x.runs(371)

@@ -19,7 +19,7 @@ func (c *cluster) apiServers(n int) *cluster {
 	return c
 }
 
-// stops makes API servers, counted from 1, stop renewing their Leases between the seconds from and to.
+// stops makes API servers, counted from 1, stop renewing their Leases in the given period.
 func (c *cluster) stops(from, to float64, servers ...int) *cluster {
 	for _, i := range servers {
 		c.servers[i-1] = append(c.servers[i-1], [2]float64{from, to})
@@ -27,7 +27,7 @@ func (c *cluster) stops(from, to float64, servers ...int) *cluster {
 	return c
 }
 
-// reads makes kubeflap read Leases directly every 10 s between the seconds from and to.
+// reads makes kubeflap read Leases directly every 10 s in the given period.
 func (c *cluster) reads(from, to int, answer event.Type, reason event.Reason) *cluster {
 	for second := from; second < to; second += 10 {
 		c.writes[second] = func() {

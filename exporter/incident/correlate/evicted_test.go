@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// evicts makes the taint eviction controller delete a node's pods at a second. The pods tolerated the taint for
-// toleration seconds, or -1 if unknown, as in a recording of version 1.
+// evicts makes the taint eviction controller delete a node's pods at the given second. The parameter toleration is the
+// tolerationSeconds of the pods, or -1 if unknown, as in a recording of version 1.
 func (c *cluster) evicts(second, node, pods int, toleration int64) *cluster {
 	pod := func(i int) *event.Pod {
 		p := &event.Pod{Meta: event.Meta{UID: event.ParseUID(fmt.Sprintf("pod-%d", i)), Namespace: "shop", Name: fmt.Sprintf("web-%d", i)}}

@@ -19,8 +19,8 @@ func aLease(node string, renewed float64) *event.Lease {
 	return &event.Lease{Meta: event.Meta{Namespace: "kube-node-lease", Name: node}, Renew: zero.Add(seconds(renewed))}
 }
 
-// nodeLost returns the incident of a node that stops sending heartbeats, as reported by a kubeflap that starts at start
-// and sees each event later seconds late.
+// nodeLost returns the incident of a node that stops sending heartbeats, as reported by a kubeflap that starts after
+// the given number of seconds. The parameter later is the delay in seconds with which this kubeflap sees events.
 func nodeLost(start, later float64) incident.Incident {
 	b := newTracked(grace40).at(start+later).starts(aNodeOf("a", event.StatusTrue, ""), aNodeOf("b", event.StatusTrue, ""), aLease("a", 0), aLease("b", 0))
 	for at := 10.0; at <= 100; at += 10 {

@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	// delay is the time by which timers run late, so that late transitions are handled first. A transition may be late,
-	// because the cause of a loss is usually known after a second, but only after up to 15 s if a watch lags.
+	// delay is the time by which timers run late, so that late transitions are handled first. A transition is late if it
+	// waited for the cause of a loss. The cause is usually known after a second, but only after up to 15 s if a watch
+	// lags.
 	delay = time.Second
 	// sweepEvery is the interval between runs of sweep.
 	sweepEvery = time.Minute
@@ -209,8 +210,8 @@ func (l *Log) sweep(t time.Time) {
 // Within each group, the newest come first.
 func (l *Log) Incidents(t time.Time) []incident.Incident { return ask(l, t, l.records.Incidents) }
 
-// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Happened, Summary and
-// Remedy.
+// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Open, Happened, Summary
+// and Remedy.
 func (l *Log) Overview(t time.Time) []incident.Incident { return ask(l, t, l.records.Overview) }
 
 // Incident returns a copy of the incident with the given ID as of t. ok reports whether it exists.

@@ -9,13 +9,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// holdsBack prevents the node controller from marking nodes Unknown between the seconds from and to.
+// holdsBack prevents the node controller from marking nodes Unknown in the given period.
 func (c *cluster) holdsBack(from, to float64) *cluster {
 	c.holds = append(c.holds, [2]float64{from, to})
 	return c
 }
 
-// leads gives a kube-controller-manager the leader Lease from a second on.
+// leads gives a kube-controller-manager the leader Lease from the given second on.
 func (c *cluster) leads(from int, holder string) *cluster {
 	if c.leaders == nil {
 		c.lists(event.KindControlPlaneLease)

@@ -10,7 +10,7 @@ import (
 )
 
 // TestASilenceThatSpansABreakOfTheWatch checks the length of a silence that was proven before the watch broke, and that
-// ended after it worked again. The node is lost from 200 s on.
+// ended after the watch worked again. The node is silent from 200 s on.
 func TestASilenceThatSpansABreakOfTheWatch(t *testing.T) {
 	for _, c := range []struct {
 		name        string

@@ -18,8 +18,8 @@ type cluster struct {
 	*tracked
 	nodes []*fakeNode
 	grace float64
-	// holds contains the periods in which the node controller sets no node to Unknown. leaders maps the second of each leader
-	// change to the new leader's name.
+	// holds contains the periods in which the node controller sets no node to Unknown. leaders contains the name of each
+	// new leader, by the time of the change in seconds.
 	holds   [][2]float64
 	leaders map[int]string
 	// leaderStops is the period in which the leader does not renew its Lease.
@@ -32,7 +32,7 @@ type cluster struct {
 	// afterwards.
 	frozen [2]float64
 	held   []event.Object
-	// writes contains additional events for certain seconds.
+	// writes contains functions that generate additional events, by the time in seconds.
 	writes map[int]func()
 }
 
@@ -125,7 +125,7 @@ func isIn(times [][2]float64, t float64) bool {
 	return slices.ContainsFunc(times, func(s [2]float64) bool { return t >= s[0] && t < s[1] })
 }
 
-// silence makes nodes, counted from 1, send no heartbeats between the seconds from and to.
+// silence makes nodes, counted from 1, send no heartbeats in the given period.
 func (c *cluster) silence(from, to float64, nodes ...int) *cluster {
 	for _, i := range nodes {
 		c.nodes[i-1].silent = append(c.nodes[i-1].silent, [2]float64{from, to})
@@ -133,7 +133,7 @@ func (c *cluster) silence(from, to float64, nodes ...int) *cluster {
 	return c
 }
 
-// on changes a node at a second.
+// on changes a node at the given second.
 func (c *cluster) on(second, node int, change func(*event.Node)) *cluster {
 	before := c.writes[second]
 	c.writes[second] = func() {
@@ -147,7 +147,7 @@ func (c *cluster) on(second, node int, change func(*event.Node)) *cluster {
 	return c
 }
 
-// deletes deletes a node at a second.
+// deletes deletes a node at the given second.
 func (c *cluster) deletes(second, node int) *cluster {
 	before := c.writes[second]
 	c.writes[second] = func() {
@@ -167,7 +167,7 @@ func (c *cluster) ready(n *fakeNode, status event.Status, reason string) {
 	c.is(event.Modified, n.copy())
 }
 
-// marks makes the node controller set nodes to Unknown at a second, regardless of their heartbeats.
+// marks makes the node controller set nodes to Unknown at the given second, regardless of their heartbeats.
 func (c *cluster) marks(second int, nodes ...int) *cluster {
 	before := c.writes[second]
 	c.writes[second] = func() {

@@ -12,13 +12,13 @@ const (
 	firstSpans, lastSpans     = 24, 72
 )
 
-// Limit limits the evidence of joined incidents to the length that a single incident may have. It returns the kept
+// Limit limits the evidence of joined incidents to the maximum length for a single incident. It returns the kept
 // entries and the number of dropped ones.
 func Limit(all []incident.Evidence) (kept []incident.Evidence, dropped int) {
 	return limit(all, firstEntries, lastEntries)
 }
 
-// LimitSpans limits the timeline of joined incidents to the length that a single incident may have. It returns the kept
+// LimitSpans limits the timeline of joined incidents to the maximum length for a single incident. It returns the kept
 // spans and the number of dropped ones. It does not drop the newest spans in which kubeflap was not watching.
 func LimitSpans(all []incident.Span) (kept []incident.Span, dropped int) {
 	var blind, others []incident.Span

@@ -178,7 +178,7 @@ func (e *Entry) take(more Entry) {
 	e.Duration, e.Inexact = max(e.Duration, more.Duration), e.Inexact || more.Inexact
 }
 
-// maxNames limits the names in one entry. Above the limit, every observation counts as another name.
+// maxNames limits the names in one entry. Above the limit, every observation is counted as a new name.
 const maxNames = 200
 
 func (e *Entry) countIn(more Entry) {

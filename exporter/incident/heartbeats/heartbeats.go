@@ -20,8 +20,8 @@ type Heartbeats struct {
 	// defaultGrace is the default grace period of the Kubernetes version. interval is the heartbeat interval. Both are
 	// 0 if unknown.
 	defaultGrace, interval time.Duration
-	// late holds the late intervals of the last day. count is the number of nodes in the cluster at the last late
-	// heartbeat. nodes holds the nodes with silences or late heartbeats.
+	// late holds the intervals before the late heartbeats of the last day. count is the number of nodes in the cluster
+	// at the last late heartbeat. nodes holds the nodes with silences or late heartbeats.
 	late  []*silence
 	count int
 	nodes map[string]*node

@@ -11,8 +11,8 @@ import (
 
 const (
 	// lateFor is the time for which a late heartbeat affects the recommended grace period. The time is lateRemembered
-	// if the heartbeat exceeded the grace period, or if the node was late repeatedly. The constant often is the minimum
-	// number of late heartbeats in the second case. maxLate limits the number of remembered late heartbeats.
+	// if the heartbeat exceeded the grace period, or if the number of the node's late heartbeats is at least the
+	// constant often. maxLate limits the number of remembered late heartbeats.
 	lateFor        = 10 * time.Minute
 	lateRemembered = 24 * time.Hour
 	often          = 3
@@ -24,8 +24,8 @@ func (h *Heartbeats) IsLate(interval time.Duration) bool {
 	return 2*interval > h.GracePeriod && interval > h.Facts().Late()
 }
 
-// Returned records the heartbeat that ended a late interval at t. The parameter nodes is the number of nodes in the
-// cluster.
+// Returned records that a late heartbeat arrived at t. The parameter interval is the time since the previous heartbeat.
+// The parameter nodes is the number of nodes in the cluster.
 func (h *Heartbeats) Returned(name string, t time.Time, interval time.Duration, nodes int) {
 	h.count = nodes
 	n := h.named(name)
@@ -101,8 +101,7 @@ func (h *Heartbeats) JudgeLate(f *verdict.NodeLoss) {
 	}
 }
 
-// Within returns the unexplained silences that began between the times from and to, and were shorter than the grace
-// period.
+// Within returns the unexplained silences that began in the given period and were shorter than the grace period.
 func (h *Heartbeats) Within(from, to time.Time) (all []*verdict.Silence) {
 	start, _ := slices.BinarySearchFunc(h.late, from, func(x *silence, t time.Time) int { return x.Ended.Compare(t) })
 	for _, x := range h.late[start:] {

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// revisedFor is the time after the end of a silence during which its verdict may be revised.
+	// revisedFor is the time after the end of a silence during which its verdict can be revised.
 	revisedFor = time.Hour
-	// maxRevised limits the silences per node whose verdicts may still be revised.
+	// maxRevised limits the silences per node whose verdicts can still be revised.
 	maxRevised = 10
 	// rebootShown is the maximum time from a rebooted node's first heartbeat to its report of a new bootID.
 	// upgradeShown is the maximum time from an upgraded kubelet's first heartbeat to its report of a different version. A
@@ -24,8 +24,8 @@ const (
 
 // node holds a node's silences, and facts that may explain the next one.
 type node struct {
-	// revised holds the silences whose verdict may still be revised, sorted by time. older holds the counts of all
-	// older silences.
+	// revised holds the silences whose verdict can still be revised, sorted by time. older holds the counts of all older
+	// silences.
 	revised []*silence
 	older   map[kind]total
 	// becameLate is the time at which a heartbeat last became late. announced describes the departure announcement that
@@ -153,7 +153,7 @@ func (n *node) endedBy(t time.Time, shown time.Duration) *verdict.Silence {
 	return x.Silence
 }
 
-// late returns a late interval that ended within the grace period.
+// late returns the interval before a late heartbeat that arrived within the grace period.
 func (n *node) late(name string, began, ended time.Time) *silence {
 	x := &verdict.Silence{Node: name, Began: began, Ended: ended, Announced: n.announced, Rebooted: n.rebooted.After(began), Upgraded: n.upgraded.After(began)}
 	if n.setBack.After(began) {

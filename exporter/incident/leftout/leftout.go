@@ -27,7 +27,8 @@ func (n *Names) add(hash uint64) {
 	}
 }
 
-// Take adds the omitted names of another list, except the names in the slice listed.
+// Take adds the omitted names of another list, unless this list contains them. The parameter listed holds the names in
+// this list.
 func (n *Names) Take(from Names, listed []string) {
 	hashes := make(map[uint64]bool, len(listed))
 	for _, name := range listed {

@@ -27,8 +27,8 @@ type counts struct {
 	// Nodes.
 	WithNode int
 	deleted  []string
-	// Turned counts the times that nodes became not Ready or Unknown. TurnedUnknown only counts the times that nodes
-	// became Unknown.
+	// Turned counts the times that a node's Ready condition became False or Unknown. TurnedUnknown only counts the
+	// changes to Unknown.
 	Turned, TurnedUnknown int
 	// Found counts the nodes that were lost before kubeflap started watching. FoundUnknown counts the nodes among them
 	// that were Unknown.
@@ -42,7 +42,8 @@ type counts struct {
 	Longest time.Duration
 	// HeartbeatLost reports whether a node lost its heartbeat, which explains all other losses of the node.
 	HeartbeatLost bool
-	// ByCause counts the lost addresses for each cause. The count is 0 if the cause has only made pods not ready.
+	// ByCause counts the lost addresses for each cause. The count is 0 if the cause made pods unready, but no address
+	// was lost.
 	ByCause map[cause.Cause]int
 	// ConsumerBounces counts the addresses that clients would have put back and removed again. StaleReadds counts the
 	// addresses that clients would have put back although the container was being replaced.

@@ -104,8 +104,8 @@ func (s *Store) review(t time.Time) {
 	}
 }
 
-// Returned records the heartbeat that ended a late interval at t. The parameter nodes is the number of nodes in the
-// cluster.
+// Returned records that a late heartbeat arrived at t. The parameter interval is the time since the previous heartbeat.
+// The parameter nodes is the number of nodes in the cluster.
 func (s *Store) Returned(node string, t time.Time, interval time.Duration, nodes int) {
 	s.Heartbeats.Returned(node, t, interval, nodes)
 	s.reviewLater(t)

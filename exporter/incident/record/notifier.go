@@ -37,7 +37,7 @@ func (n *notifier) note(r *Record) {
 	}
 }
 
-// due returns the incidents that may have changes to report at t, in the order of the slice shown.
+// due returns the incidents that may have changes to report at t, in the same order as in shown.
 func (n *notifier) due(t time.Time, shown []*Record) []*Record {
 	var due []*Record
 	switch {

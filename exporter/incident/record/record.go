@@ -57,8 +57,8 @@ type Record struct {
 	// The field into is the incident into which this one was merged.
 	into     *Record
 	reported reported
-	// undecided is the time until which a single node's incident may still be merged into an incident of several nodes.
-	// It is zero afterwards.
+	// undecided is the time until which a single node's incident can be merged into an incident of several nodes. It is
+	// zero afterwards.
 	undecided time.Time
 	timer     timer.Timer
 	// withdrawn is set if the incident did not happen, but only seemed to happen, because the watch lagged.

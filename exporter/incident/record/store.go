@@ -35,7 +35,7 @@ type Store struct {
 	size int
 	// now is the time of the newest transition or query.
 	now time.Time
-	// active holds the incidents that may still grow, by the key of their subject. shown holds the incidents that are
+	// active holds the incidents that can still grow, by the key of their subject. shown holds the incidents that are
 	// reported.
 	active map[string]*Record
 	shown  []*Record
@@ -158,7 +158,7 @@ func (s *Store) Show(r *Record) {
 }
 
 // makeRoom drops the oldest incidents if there are too many: ended ones first, ongoing ones last. It ignores node
-// incidents that may still be merged (Record.undecided). If many nodes of a large cluster stall, their incidents soon
+// incidents that can still be merged (Record.undecided). If many nodes of a large cluster stall, their incidents soon
 // merge into one, and must not displace others.
 func (s *Store) makeRoom() {
 	if len(s.shown) <= s.size {

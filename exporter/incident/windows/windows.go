@@ -19,7 +19,7 @@ func (c *ByWindow) Count(window time.Duration) {
 	}
 }
 
-// Take adds the counts of the parameter from.
+// Take adds the given counts.
 func (c *ByWindow) Take(from ByWindow) {
 	for i, n := range from {
 		c[i] += n

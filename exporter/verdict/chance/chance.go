@@ -1,4 +1,4 @@
-// Package chance computes the probability that nodes fall silent independently of each other.
+// Package chance computes the probability that independent silences of nodes look like a common cause.
 package chance
 
 import (
@@ -11,7 +11,7 @@ const (
 	// fewer than 1 in 1,000 cases.
 	Accepted = 1.0 / 1000
 	// priorSilences is the assumed number of silences per node in priorTime, for a cluster without a history. With a
-	// smaller number, two unrelated nodes in a large cluster would look like a common cause.
+	// smaller number, two unrelated silences in a large cluster would look like a common cause.
 	priorSilences = 1.0
 	priorTime     = 7 * 24 * time.Hour
 )

@@ -49,8 +49,8 @@ func (u *Upgrades) Before(node string, t time.Time) bool {
 	return false
 }
 
-// Reached returns the number of nodes whose upgrades may explain silences that began between the times first and last.
-// These upgrades happened at most 10 minutes before the time first, and not after the time last.
+// Reached returns the number of nodes whose upgrades may explain silences that began between first and last. These
+// upgrades happened at most 10 minutes before first, and not after last.
 func (u *Upgrades) Reached(first, last time.Time) int {
 	names := map[string]bool{}
 	for _, x := range u.all {

@@ -52,8 +52,7 @@ func unusable(err error, kubeconfig *api.Config, rules *clientcmd.ClientConfigLo
 	return fmt.Errorf("use the kubeconfig %s: %w", files(rules, ""), err)
 }
 
-// files lists the kubeconfig files. It adds the text fault in parentheses to each existing file, unless that text is
-// empty.
+// files lists the kubeconfig files. It adds fault in parentheses to each existing file, unless fault is empty.
 func files(rules *clientcmd.ClientConfigLoadingRules, fault string) string {
 	paths := rules.Precedence
 	if rules.ExplicitPath != "" {

@@ -1,5 +1,5 @@
-// Package permissions checks whether the API server responds, and which resources kubeflap may list and watch. It tries
-// both verbs, which also shows whether the resource exists.
+// Package permissions checks whether the API server responds, and which resources kubeflap is allowed to list and
+// watch. It tries both verbs, which also shows whether the resource exists.
 package permissions
 
 import (
@@ -26,7 +26,7 @@ const believeAfter = 5 * time.Second
 
 // Preflight checks all resources, and waits until the API server has responded for each. It returns an error if the
 // server rejects the credentials or a required permission is missing. Nodes are required unless nodesOptional is set.
-// The function failed is called for each failed check, so that the caller can report why nothing is watched yet.
+// Preflight passes each failed check to the parameter failed, so that the caller can report why nothing is watched yet.
 func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptional bool, log *slog.Logger, failed func(event.Kind, event.Reason)) ([]Access, error) {
 	all, err := untilAnswered(ctx, resources, log, failed)
 	if err != nil || missing(all, nodesOptional) == nil {

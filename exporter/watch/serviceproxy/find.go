@@ -59,8 +59,8 @@ func Parse(text string) (Service, error) {
 	return Service{namespace, name, port}, nil
 }
 
-// Find finds kubeflap's Service by its label in all namespaces. If the user may not list all namespaces, Find searches
-// only the given namespaces.
+// Find finds kubeflap's Service by its label in all namespaces. If the user is not allowed to list the Services of all
+// namespaces, Find searches only the given namespaces.
 func (c *Client) Find(ctx context.Context, namespaces ...string) (Service, error) {
 	where := "any namespace"
 	found, err := c.list(ctx, "api/v1/services")
@@ -85,8 +85,8 @@ func (c *Client) Find(ctx context.Context, namespaces ...string) (Service, error
 	return Service{}, fmt.Errorf("there are several kubeflap Services; choose one with --%s: %s", c.flag, strings.Join(names, ", "))
 }
 
-// listEach lists kubeflap's Services in the given namespaces, except those that the user may not list. It returns an
-// error if the user may list none of the namespaces.
+// listEach lists kubeflap's Services in the given namespaces, and skips namespaces in which this is forbidden. It
+// returns an error if it is forbidden in all of them.
 func (c *Client) listEach(ctx context.Context, namespaces []string) ([]Service, error) {
 	var all []Service
 	var forbidden error
