@@ -57,14 +57,13 @@ type lastingIncident struct {
 	AddressesBack                      int     `json:"addresses_back"`
 	Outages                            int     `json:"outages"`
 	OutageSeconds                      float64 `json:"outage_seconds"`
-	Services                           []struct{ Service string }
 	Timeline                           []struct{ Lane string }
 	Considered                         []compare.Considered
 }
 
-// has reports whether the incident belongs to a node or, if it is not about nodes, to a Service.
+// has reports whether the incident belongs to a node or a Service.
 func (x *lastingIncident) has(name string) bool {
-	return x.Subject == name || len(x.Nodes) == 0 && slices.ContainsFunc(x.Services, func(s struct{ Service string }) bool { return s.Service == name })
+	return x.Subject == name || x.Subject == "Service/"+name
 }
 
 // TestRestart kills and restarts a kubeflap with --data.dir while nodes are silent and pods are not ready. It must report the same incidents as
