@@ -53,10 +53,14 @@ type history struct {
 	// for important changes. saved is the time of the last check for all changes.
 	counted       map[string]changes
 	looked, saved time.Time
+	// seen is the last result of correlate.Log.Changed.
+	seen uint64
 	// compared is the last time at which incidents from before the restart were compared with the tracker's state.
 	compared time.Time
 	// reported holds the IDs of the earlier incidents that have been reported as continued.
 	reported map[string]bool
+	// reportedMerged holds the IDs of the earlier incidents that have been reported as merged.
+	reportedMerged map[string]bool
 	// late holds incidents that could not be saved because the disk hung, by ID.
 	late map[string]incident.Incident
 	// owed holds the IDs of the continued incidents whose end has not been reported.
@@ -84,7 +88,7 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 	h := &history{
 		Archive: archive.New(saved, stoppedAt(earlier.AsOf, journal.LastSave(path), flightrecorder.LastWrite(dir))), journal: file, size: size, logger: logger,
 		jobs: make(chan saveJob, 64), ended: make(chan struct{}), current: current, counted: map[string]changes{}, reported: map[string]bool{},
-		late: map[string]incident.Incident{}, owed: map[string]bool{},
+		reportedMerged: map[string]bool{}, late: map[string]incident.Incident{}, owed: map[string]bool{},
 	}
 	h.lose(err, path, !earlier.Since.IsZero())
 	current.Restore(readState[verdict.Past](dir, silencesFile, logger))
@@ -130,12 +134,16 @@ func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notic
 	var changed []incident.Incident
 	var kept []incident.Notice
 	for _, n := range notices {
+		raw := n.Incident.ID
+		if n.Kind != incident.Merged {
+			h.counted[raw] = changesOf(&n.Incident) // it is saved below
+		}
 		joined, others, continued := h.one(at, n.Incident)
 		n.Incident = joined
 		if n.Kind != incident.Merged {
 			changed = append(changed, n.Incident)
 		}
-		if continued && !h.continues(at, &n, others) {
+		if continued && !h.continues(at, &n, raw, others) {
 			continue
 		}
 		kept = append(kept, n)
@@ -147,18 +155,19 @@ func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notic
 }
 
 // continues adapts a notice about an incident that continues an earlier one. It reports whether the notice must be
-// reported.
-func (h *history) continues(at time.Time, n *incident.Notice, others []incident.Incident) bool {
+// reported. The parameter raw is the ID of the incident of this process.
+func (h *history) continues(at time.Time, n *incident.Notice, raw string, others []incident.Incident) bool {
 	id := n.Incident.ID
 	switch n.Kind {
 	case incident.Started:
-		n.Kind = incident.Continued
+		if h.Has(id) {
+			n.Kind = incident.Continued // otherwise, earlier incidents have become part of this new one
+		}
 		known := h.reported[id]
 		h.reported[id] = true
 		return !known
 	case incident.Merged:
-		into, ok := h.incident(at, n.Into)
-		return !ok || into.ID != id
+		return h.merged(at, n, raw)
 	case incident.Ended:
 		over := n.Incident.State == incident.StateEnded &&
 			!slices.ContainsFunc(others, func(x incident.Incident) bool { return x.State != incident.StateEnded })
@@ -169,6 +178,20 @@ func (h *history) continues(at time.Time, n *incident.Notice, others []incident.
 		}
 		return over
 	}
+	return true
+}
+
+// merged adapts a notice about an incident of this process that became part of another one. It reports whether the
+// notice must be reported. This is the case if the earlier incident that it continued had another ID.
+func (h *history) merged(at time.Time, n *incident.Notice, raw string) bool {
+	earlier, _, found := h.Find(at, h.Owner(raw))
+	into, ok := h.incident(at, n.Into)
+	if !ok || !found || earlier.ID == into.ID || h.reportedMerged[earlier.ID] {
+		return false
+	}
+	h.reportedMerged[earlier.ID] = true
+	earlier.State = incident.StateEnded
+	n.Incident, n.Into = earlier, into.ID
 	return true
 }
 
@@ -241,10 +264,11 @@ func (h *history) owedEnds(at time.Time) (ended []incident.Incident) {
 // clusterOf returns functions that report whether, according to the tracker, an object or address has not recovered.
 func clusterOf(tracker *track.Tracker) *archive.Cluster {
 	return &archive.Cluster{
-		NotReady: tracker.IsNotReady,
-		Down:     func(s archive.ServiceName) bool { return tracker.IsDown(s.Namespace, s.Name) },
-		Failing:  func(s archive.ServiceName) bool { return tracker.IsFailing(s.Namespace, s.Name) },
-		Out:      func(s archive.ServiceName, id event.UID) bool { return tracker.IsOut(s.Namespace, s.Name, id) },
+		Lost:      tracker.IsLost,
+		Down:      func(s archive.ServiceName) bool { return tracker.IsDown(s.Namespace, s.Name) },
+		Failing:   func(s archive.ServiceName) bool { return tracker.IsFailing(s.Namespace, s.Name) },
+		Out:       func(s archive.ServiceName, id event.UID) bool { return tracker.IsOut(s.Namespace, s.Name, id) },
+		Diverging: func(s archive.ServiceName) bool { return tracker.IsDiverging(s.Namespace, s.Name) },
 	}
 }
 

@@ -1,31 +1,76 @@
 package main
 
-import "testing"
+import (
+	"testing"
+	"time"
 
-// TestDisplacedIncidentsCountThroughRestarts loses six nodes one after another, but keeps only two incidents. Each
-// displaced incident must count once, in the process that dropped it and in later ones.
-func TestDisplacedIncidentsCountThroughRestarts(t *testing.T) {
-	c := newFakeCluster(9)
-	for n := 1; n <= 6; n++ {
-		c.silence(float64(n)*1500, float64(n)*1500+200, n)
-	}
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// sized starts a kubeflap that keeps at most the given number of incidents.
+func sized(t *testing.T, c *fakeCluster, size int) *restarted {
 	r := newRestarted(t, c)
 	r.kill()
-	r.size = 2
+	r.size = size
 	r.begin()
-	r.cluster.watch()
-	for _, step := range []struct {
-		until    float64
-		restarts bool
-		lost     int
-	}{{2500, false, 1}, {5500, false, 3}, {5600, true, 3}, {8500, false, 5}, {8600, true, 5}, {8700, true, 5}, {10000, false, 6}} {
-		if step.restarts {
-			r.restart(step.until - 50)
+	c.watch()
+	return r
+}
+
+// TestNewerIncidentsDisplaceOneThatWasInterrupted restarts a kubeflap with a small --incidents.size during an incident.
+// Long after this incident has ended, newer ones displace it.
+func TestNewerIncidentsDisplaceOneThatWasInterrupted(t *testing.T) {
+	cluster := func() *fakeCluster {
+		c := newFakeCluster(30).silence(300, 1000, 5)
+		for i := range 8 {
+			from := 3000 + float64(i)*500
+			c.silence(from, from+100, 10+i)
 		}
-		r.runUntil(step.until)
-		shown, displaced := len(r.incidents()), r.pipeline.cluster("").Displaced()
-		if shown != min(step.lost, 2) || displaced.Count != max(step.lost-2, 0) || displaced.Until.IsZero() != (displaced.Count == 0) {
-			t.Errorf("at %g s: %d shown and %+v displaced, want %d in all", step.until, shown, displaced, step.lost)
+		return c
+	}
+	truth, r := sized(t, cluster(), 4), sized(t, cluster(), 4)
+	r.runUntil(600)
+	r.stops = true
+	r.restart(610)
+	for _, at := range []float64{700, 2000, 3300, 4900, 5300, 5900, 7500} {
+		truth.runUntil(at)
+		r.runUntil(at)
+		sameAsTruth(t, at, 12*time.Second, truth.incidents(), r.incidents())
+	}
+}
+
+// slowly restarts kubeflap at a second. It lists one resource only later.
+func (r *restarted) slowly(second float64, k event.Kind, later float64) {
+	r.kill()
+	c := r.cluster
+	c.runUntil(second)
+	r.begin()
+	c.sink(event.Event{Seen: c.now, Kind: event.KindCluster, Type: event.Added, Object: &event.Cluster{Version: c.version}})
+	for _, x := range append(event.Kinds(), event.KindControlPlaneLease) {
+		if x != k {
+			c.list(x)
 		}
+	}
+	c.watches[k].down = true
+	c.at(later, func() { c.watches[k].down = false; c.list(k) })
+}
+
+// TestAListArrivesLate restarts kubeflap during an incident. The node returns before the last list is complete, and fails
+// again hours later.
+func TestAListArrivesLate(t *testing.T) {
+	for _, k := range []event.Kind{event.KindEndpointSlice, event.KindService, event.KindPod} {
+		t.Run(k.String(), func(t *testing.T) {
+			cluster := func() *fakeCluster { return newFakeCluster(9).silence(300, 615, 5).silence(9000, 9400, 5) }
+			truth, r := newRestarted(t, cluster()), newRestarted(t, cluster())
+			r.runUntil(600)
+			r.stops = true
+			r.slowly(610, k, 640)
+			for _, at := range []float64{700, 2000, 9200, 9900} {
+				truth.runUntil(at)
+				r.runUntil(at)
+				sameAsTruth(t, at, 40*time.Second, truth.incidents(), r.incidents())
+			}
+			sameEnds(t, truth, r)
+		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/archive"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track"
@@ -163,20 +164,23 @@ func (p *pipeline) look(t time.Time) {
 	if p.history == nil {
 		return
 	}
-	if p.seesAll(t) {
-		p.history.Watching(t)
-	}
+	p.history.Watching(t, p.sight(t))
 	for _, n := range p.history.look(t, p.tracker) {
 		p.reporter.incident(t, n)
 	}
 	p.history.saveOngoing(t, p.coverage)
 }
 
-// seesAll reports whether all resources have been listed, and whether nodes, Services and addresses are watched. Without
-// these, an incident cannot be compared with the cluster.
-func (p *pipeline) seesAll(t time.Time) bool {
-	needed := []event.Kind{event.KindNode, event.KindService, p.tracker.AddressSource()}
-	return len(p.tracker.Unready(t)) == 0 && !slices.ContainsFunc(p.tracker.Unwatched(t), func(w watches.Watch) bool { return slices.Contains(needed, w.Resource) })
+// sight reports which objects are watched. It reports none while lists are missing.
+func (p *pipeline) sight(t time.Time) archive.Sight {
+	if len(p.tracker.Unready(t)) > 0 {
+		return archive.Sight{}
+	}
+	unwatched := p.tracker.Unwatched(t)
+	watched := func(k event.Kind) bool {
+		return !slices.ContainsFunc(unwatched, func(w watches.Watch) bool { return w.Resource == k })
+	}
+	return archive.Sight{Nodes: watched(event.KindNode), Services: watched(event.KindService) && watched(p.tracker.AddressSource())}
 }
 
 // last returns the incidents and the coverage to save when kubeflap stops.

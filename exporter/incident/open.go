@@ -12,9 +12,13 @@ const MaxOpen = 1000
 // Open holds the objects that had not recovered when the copy of an incident was made. After a restart, kubeflap
 // compares these objects with the cluster.
 type Open struct {
-	Nodes     []string
+	Nodes []string
+	// Renewed holds the last renewTime of each node's Lease, by the node's name. It has no entry if the time is unknown.
+	Renewed   map[string]time.Time
 	Addresses []OpenAddress
 	Outages   []OpenOutage
+	// Withdrawn reports whether pod addresses that somebody removed from Endpoints are still missing.
+	Withdrawn bool
 }
 
 // OpenAddress is an address that a Service still lists as not ready.

@@ -30,9 +30,15 @@ func (t *Tracker) Services(at time.Time, into []endpoints.Service) []endpoints.S
 	return asOf(t, at, func() []endpoints.Service { return t.endpoints.All(into) })
 }
 
-// IsNotReady reports whether a Node exists and its Ready condition is not True.
-func (t *Tracker) IsNotReady(node string) bool {
-	return asOf(t, time.Time{}, func() bool { return t.nodes.IsNotReady(node) })
+// IsLost reports whether a Node exists and has not recovered: its Ready condition is not True, or its Lease still has the
+// renewTime in the parameter renewed. If renewed is zero, only the Ready condition matters. The result beat reports
+// whether the Lease has another renewTime.
+func (t *Tracker) IsLost(node string, renewed time.Time) (lost, beat bool) {
+	lost = asOf(t, time.Time{}, func() (lost bool) {
+		lost, beat = t.nodes.IsLost(node, renewed)
+		return lost
+	})
+	return lost, beat
 }
 
 // IsDown reports whether a Service exists and has no ready address.
@@ -48,6 +54,12 @@ func (t *Tracker) IsFailing(namespace, name string) bool {
 // IsOut reports whether a Service lists the given address as not ready.
 func (t *Tracker) IsOut(namespace, name string, id event.UID) bool {
 	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsOut(namespace, name, id) })
+}
+
+// IsDiverging reports whether Endpoints, EndpointSlices and pods have disagreed for more than 10 s on the readiness of
+// an address of a Service.
+func (t *Tracker) IsDiverging(namespace, name string) bool {
+	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsDiverging(namespace, name) })
 }
 
 // Namespaces appends namespaces to the given slice and returns the extended slice. It includes each namespace that has

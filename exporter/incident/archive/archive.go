@@ -28,12 +28,9 @@ type Saved struct {
 // several current incidents. Otherwise, Archive determines when the incident ended. Archive is safe for concurrent use.
 type Archive struct {
 	mu sync.Mutex
-	// stopped is the last time at which the previous process is known to have watched the cluster. The field watching
-	// is the time at which the current process had received all lists, or zero if lists are still missing.
-	stopped, watching time.Time
-	past              []*past
-	// looked is set after the first call of Look.
-	looked bool
+	// stopped is the last time at which the previous process is known to have watched the cluster.
+	stopped time.Time
+	past    []*past
 	// interrupted holds the ongoing incidents as they were when kubeflap stopped.
 	interrupted []incident.Incident
 }
@@ -43,10 +40,17 @@ type past struct {
 	incident.Incident
 	// stopped is the last time at which an earlier process is known to have watched the ongoing incident.
 	stopped time.Time
-	// open is set while it is undecided whether the incident is still ongoing.
-	open bool
-	// The field by lists the IDs of the current incidents that continue this one.
-	by []string
+	// watching is the time at which the current process had received the lists that the incident is compared with. It is
+	// zero if a list is still missing. looked is set after the first comparison.
+	watching time.Time
+	looked   bool
+	// ongoing is set if the incident was ongoing when kubeflap stopped. open is set while it is undecided whether the
+	// incident is still ongoing.
+	ongoing, open bool
+	// The field by lists the IDs of the current incidents that continue this one. joined is the newest result of merging
+	// them with this incident, or nil if there is none.
+	by     []string
+	joined *incident.Incident
 	// held holds the objects that had not recovered when kubeflap stopped.
 	held []*held
 	// silentSince is the last heartbeat of a node that was still silent when kubeflap stopped, or zero if there was none.
@@ -66,8 +70,9 @@ func New(saved []Saved, stopped time.Time) *Archive {
 		}
 	}
 	for _, s := range saved {
-		p := &past{Incident: s.Incident, open: s.Incident.State != incident.StateEnded}
-		if p.open {
+		ongoing := s.Incident.State != incident.StateEnded
+		p := &past{Incident: s.Incident, ongoing: ongoing, open: ongoing}
+		if ongoing {
 			p.interrupt(s.Time, a.stopped)
 			a.interrupted = append(a.interrupted, p.Incident)
 		}
@@ -171,16 +176,29 @@ func (p *past) watched(watching time.Time) {
 	p.Timeline[i].Start, p.Timeline[i].End = p.stopped, watching
 }
 
-// Watching records the time at which all resources had been listed. Only the first call has an effect.
-func (a *Archive) Watching(t time.Time) {
+// Sight reports which objects the current process has listed and watches.
+type Sight struct {
+	// Services includes addresses.
+	Nodes, Services bool
+}
+
+// shows reports whether the incident can be compared with the cluster.
+func (s Sight) shows(p *past) bool {
+	of := func(isNode bool) bool {
+		return ofNodes(p.Scope) == isNode && len(p.held) == 0 || slices.ContainsFunc(p.held, func(h *held) bool { return (h.node != "") == isNode })
+	}
+	return (s.Nodes || !of(true)) && (s.Services || !of(false))
+}
+
+// Watching records that, at t, the current process sees the objects in the parameter sight.
+func (a *Archive) Watching(t time.Time, sight Sight) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.watching.IsZero() {
-		return
-	}
-	a.watching = t
 	for _, p := range a.past {
-		p.watched(t)
+		if p.watching.IsZero() && sight.shows(p) {
+			p.watching = t
+			p.watched(t)
+		}
 	}
 }
 
@@ -189,18 +207,15 @@ func (a *Archive) Watching(t time.Time) {
 func (a *Archive) Ended(t time.Time) (ended []incident.Incident) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.looked {
-		return nil
-	}
 	for _, p := range a.past {
-		if !p.open || p.stands() {
+		if !p.open || !p.looked || p.stands() {
 			continue
 		}
 		if p.recoveredAt().IsZero() { // only a current incident could show that this one is still ongoing
-			if t.Sub(a.watching) < settleTime {
+			if t.Sub(p.watching) < settleTime {
 				continue
 			}
-			p.recoverUnseen(a.watching)
+			p.recoverUnseen()
 		}
 		if t.Sub(p.recoveredAt()) >= record.Quiet {
 			p.end()
@@ -231,12 +246,12 @@ func (p *past) closeHypotheses() {
 }
 
 // recoverUnseen records that everything had recovered when kubeflap resumed watching.
-func (p *past) recoverUnseen(watching time.Time) {
-	p.State, p.End, p.unseen = incident.StateRecovered, watching, true
-	if watching.Before(p.Start) {
+func (p *past) recoverUnseen() {
+	p.State, p.End, p.unseen = incident.StateRecovered, p.watching, true
+	if p.watching.Before(p.Start) {
 		p.End = p.Start // the clock was set back
 	}
-	p.note(watching, "everything had recovered when kubeflap resumed watching. The incident ended "+between(p.stopped, watching))
+	p.note(p.watching, "everything had recovered when kubeflap resumed watching. The incident ended "+between(p.stopped, p.watching))
 }
 
 // endedUnseen adds a sentence to the summary if the incident ended while kubeflap was not watching. In this case, a
@@ -268,7 +283,25 @@ func (a *Archive) Find(t time.Time, id string) (x incident.Incident, current []s
 		if p.ID != id && !slices.Contains(p.Also, id) {
 			continue
 		}
-		return p.asOf(t), slices.Clone(p.by), true
+		x, shown := p.alone(t)
+		return x, slices.Clone(p.by), shown
 	}
 	return incident.Incident{}, nil, false
+}
+
+// alone returns the incident as of t, without the current incidents that continue it. If there were such incidents, but
+// newer ones have displaced them, alone returns the last known state. It then returns shown=false if the incident was
+// still ongoing, because ongoing incidents are not listed either after newer ones have displaced them.
+func (p *past) alone(t time.Time) (x incident.Incident, shown bool) {
+	if p.joined == nil || p.stands() {
+		return p.asOf(t), true
+	}
+	x = *p.joined
+	if x.End.IsZero() {
+		return x, false
+	}
+	if t.Sub(x.End) >= record.Quiet {
+		x.State = incident.StateEnded
+	}
+	return x, true
 }

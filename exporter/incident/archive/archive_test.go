@@ -55,10 +55,11 @@ func found() incident.Incident {
 // not ready.
 func lacking(nodes []string, services []ServiceName, addresses []event.UID) *Cluster {
 	return &Cluster{
-		NotReady: func(name string) bool { return slices.Contains(nodes, name) },
-		Down:     func(s ServiceName) bool { return slices.Contains(services, s) },
-		Failing:  func(s ServiceName) bool { return slices.Contains(services, s) },
-		Out:      func(_ ServiceName, id event.UID) bool { return slices.Contains(addresses, id) },
+		Lost:      func(name string, _ time.Time) (lost, beat bool) { return slices.Contains(nodes, name), false },
+		Down:      func(s ServiceName) bool { return slices.Contains(services, s) },
+		Failing:   func(s ServiceName) bool { return slices.Contains(services, s) },
+		Out:       func(_ ServiceName, id event.UID) bool { return slices.Contains(addresses, id) },
+		Diverging: func(ServiceName) bool { return false },
 	}
 }
 
@@ -72,7 +73,7 @@ func restarted(saved ...incident.Incident) *Archive {
 
 func TestAnIncidentThatStillLastsIsTheSame(t *testing.T) {
 	a := restarted(ended(), nodeLost())
-	a.Watching(at(5))
+	a.Watching(at(5), Sight{true, true})
 	all := a.Join(at(5), []incident.Incident{found()}, 500)
 	if len(all) != 2 || all[1].ID != ended().ID {
 		t.Fatalf("got %d incidents, want the one that lasts and the one that had ended: %+v", len(all), all)
@@ -108,7 +109,7 @@ func TestAnIncidentThatIsNotFoundAgainEndedUnseen(t *testing.T) {
 	if x := a.Join(at(4), nil, 500); len(x) != 1 || x[0].State != incident.StateRunning {
 		t.Fatalf("before the lists: %+v, want that it runs as far as is known", x)
 	}
-	a.Watching(at(5))
+	a.Watching(at(5), Sight{true, true})
 	if ended := a.Ended(at(5.9)); len(ended) != 0 {
 		t.Errorf("ended too early: %+v", ended)
 	}
@@ -212,7 +213,7 @@ func TestAnOutageThatEndedUnseen(t *testing.T) {
 	before := nodeLost()
 	before.Open.Addresses = []incident.OpenAddress{{Namespace: "shop", Service: "web", ID: event.UID{1}}, {Namespace: "shop", Service: "web", ID: event.UID{2}}}
 	a := restarted(before)
-	a.Watching(at(5))
+	a.Watching(at(5), Sight{true, true})
 	one := lacking(nil, nil, []event.UID{{2}, {3}})
 	a.Look(at(5), one)
 	a.Look(at(8), one)
@@ -237,7 +238,7 @@ func TestOneOutageBelongsToOneIncident(t *testing.T) {
 	other := up
 	other.ID, other.Subject, other.Nodes, other.Open = "5555555555555555", "node-3", []string{"node-3"}, &incident.Open{Nodes: []string{"node-3"}}
 	a := restarted(down, up, other)
-	a.Watching(at(5))
+	a.Watching(at(5), Sight{true, true})
 	a.Look(at(5), lacking([]string{"node-1", "node-3"}, []ServiceName{{"shop", "web"}, {"shop", "cart"}}, []event.UID{{1}}))
 	for _, x := range a.Join(at(6), nil, 500) {
 		if want := map[string]int{down.ID: 1, up.ID: 1, other.ID: 0}[x.ID]; x.Outages != want {
@@ -254,7 +255,7 @@ func TestDifferentIncidentsStayDifferent(t *testing.T) {
 	b.ID, b.Start, b.Scope, b.Subject, b.Nodes, b.Services = "4444444444444444", at(1.5), incident.ScopeControlPlane, "control plane", []string{"node-3", "node-4", "node-5"}, nil
 	b.Open = &incident.Open{Nodes: b.Nodes}
 	r := restarted(a, b)
-	r.Watching(at(5))
+	r.Watching(at(5), Sight{true, true})
 	nodes := []string{"node-1", "node-2", "node-3", "node-4", "node-5"}
 	r.Look(at(5), lacking(nodes, nil, nil))
 	now := found()
@@ -271,14 +272,14 @@ func TestDifferentIncidentsStayDifferent(t *testing.T) {
 // change the time and the text.
 func TestRecoveredUnseen(t *testing.T) {
 	a := restarted(nodeLost())
-	a.Watching(at(5))
+	a.Watching(at(5), Sight{true, true})
 	a.Look(at(5.01), lacking(nil, nil, nil))
 	x := a.Join(at(5.02), nil, 500)[0]
 	if x.State != incident.StateRecovered || !x.End.Equal(at(5)) || !strings.HasSuffix(x.Summary, ". It ended while kubeflap was not watching, between 12:03:00 and 12:05:00 UTC.") {
 		t.Fatalf("got %s, until %s, %q", x.State, x.End, x.Summary)
 	}
 	b := New([]Saved{{at(5.1), x}}, at(5.2))
-	b.Watching(at(5.3))
+	b.Watching(at(5.3), Sight{true, true})
 	b.Look(at(5.3), lacking(nil, nil, nil))
 	b.Ended(at(8))
 	y := b.Join(at(8), nil, 500)[0]

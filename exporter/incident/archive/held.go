@@ -12,13 +12,19 @@ import (
 // Cluster provides functions that report whether objects in the cluster have not recovered. The functions return false
 // for objects that do not exist.
 type Cluster struct {
-	// NotReady reports whether a node's Ready condition is not True.
-	NotReady func(node string) bool
+	// Lost reports whether a node's Ready condition is not True, or its Lease still has the given renewTime. The result
+	// beat reports whether the Lease has another renewTime.
+	Lost func(node string, renewed time.Time) (lost, beat bool)
 	// Down reports whether a Service has no ready address. Failing reports whether it has addresses, but no ready one.
 	Down, Failing func(ServiceName) bool
 	// Out reports whether a Service lists an address that is not ready.
 	Out func(ServiceName, event.UID) bool
+	// Diverging reports whether a Service's Endpoints have disagreed with its EndpointSlices or pods for more than 10 s.
+	Diverging func(ServiceName) bool
 }
+
+// divergingAfter is the time after the lists at which Cluster.Diverging is certainly known.
+const divergingAfter = 15 * time.Second
 
 // ServiceName identifies a Service.
 type ServiceName struct{ Namespace, Name string }
@@ -26,11 +32,17 @@ type ServiceName struct{ Namespace, Name string }
 // held is a node, an address or an outage that had not recovered when kubeflap stopped. The current process reports no
 // incident for this object, because the tracker does not know that the object was once ready.
 type held struct {
-	// node is the name of a node. It is empty for an address or an outage, which belong to service.
+	// node is the name of a node, and renewed is the last renewTime of its Lease, or zero if unknown. For other objects,
+	// node is empty, and service is the Service that they belong to.
 	node    string
+	renewed time.Time
 	service ServiceName
-	// address is the UID of an address. It is zero for an outage.
+	// address is the UID of an address. It is zero for an outage and for withdrawn addresses.
 	address event.UID
+	// withdrawn is set for the addresses that somebody removed from the Service's Endpoints.
+	withdrawn bool
+	// beat is set if the node has sent a heartbeat since kubeflap stopped.
+	beat bool
 	// began is the time from which the current process counts an outage. inGap is set if the outage began while kubeflap
 	// was not watching.
 	began time.Time
@@ -42,24 +54,29 @@ type held struct {
 	recovered time.Time
 }
 
-func (h *held) isOutage() bool { return h.node == "" && h.address.IsZero() }
+func (h *held) isOutage() bool { return h.node == "" && h.address.IsZero() && !h.withdrawn }
 
-// look compares the object with the cluster's state at t.
-func (h *held) look(t time.Time, c *Cluster) {
-	lasts := false
-	switch {
-	case h.node != "":
-		lasts = c.NotReady(h.node)
-	case h.isOutage():
-		lasts = c.Down(h.service)
-	default:
-		lasts = c.Out(h.service, h.address)
-	}
-	if lasts {
+// look compares the object with the cluster's state at t. The parameter watching is the time at which the current
+// process had received all lists.
+func (h *held) look(t, watching time.Time, c *Cluster) {
+	if h.lasts(t, watching, c) {
 		h.seen = true
 		return
 	}
 	h.over, h.recovered = true, t
+}
+
+func (h *held) lasts(t, watching time.Time, c *Cluster) (lasts bool) {
+	switch {
+	case h.node != "":
+		lasts, h.beat = c.Lost(h.node, h.renewed)
+		return lasts
+	case h.withdrawn:
+		return t.Sub(watching).Abs() < divergingAfter || c.Diverging(h.service)
+	case h.isOutage():
+		return c.Down(h.service)
+	}
+	return c.Out(h.service, h.address)
 }
 
 // hold fills p.held with the objects that had not recovered when the incident was saved.
@@ -69,13 +86,16 @@ func (p *past) hold() {
 		open = p.openOf()
 	}
 	for _, name := range open.Nodes {
-		p.held = append(p.held, &held{node: name})
+		p.held = append(p.held, &held{node: name, renewed: open.Renewed[name]})
 	}
 	for _, x := range open.Addresses {
 		p.held = append(p.held, &held{service: ServiceName{x.Namespace, x.Service}, address: x.ID})
 	}
 	for _, x := range open.Outages {
 		p.held = append(p.held, &held{service: ServiceName{x.Namespace, x.Service}, began: p.stopped})
+	}
+	if open.Withdrawn && len(p.Services) > 0 { // the incident belongs to one Service
+		p.held = append(p.held, &held{service: ServiceName{p.Services[0].Namespace, p.Services[0].Name}, withdrawn: true})
 	}
 }
 
@@ -129,49 +149,59 @@ func (p *past) holdsNode(name string) bool {
 	return slices.ContainsFunc(p.held, func(h *held) bool { return h.node == name && !h.over })
 }
 
-// Stands reports whether Look must be called, because Look has not been called yet, or something has not recovered.
+// Stands reports whether Look must be called, because Look has not compared an incident yet, or something has not
+// recovered.
 func (a *Archive) Stands() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.watching.IsZero() {
-		return false
-	}
-	return !a.looked || slices.ContainsFunc(a.past, (*past).stands)
+	return slices.ContainsFunc(a.past, func(p *past) bool { return !p.watching.IsZero() && (!p.looked || p.stands()) })
 }
 
 // Look compares the incidents from before the restart with the cluster at t. It returns the IDs of the incidents that
-// have recovered since the last call. The first call also returns the IDs of the incidents that are still ongoing,
-// unless a current incident continues them.
+// have recovered since the last call. It also returns the IDs of the incidents that it has compared for the first time
+// and that are still ongoing, unless a current incident continues them.
 func (a *Archive) Look(t time.Time, c *Cluster) (ongoing, recovered []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	first := !a.looked
-	if first {
-		a.looked = true
-		a.beginOutages(t, c)
-	}
+	a.beginOutages(t, c)
 	for _, p := range a.past {
-		was := p.stands()
-		for _, h := range p.held {
-			if !h.over {
-				h.look(t, c)
-			}
+		if p.watching.IsZero() {
+			continue
 		}
-		switch stands := p.stands(); {
-		case stands && p.State == incident.StateRecovered:
-			p.State, p.End = incident.StateRunning, time.Time{}
-		case was && !stands:
-			if p.open && p.End.IsZero() && p.lastRecovery().IsZero() {
-				p.recoverUnseen(a.watching)
-			}
+		first := !p.looked
+		p.looked = true
+		if p.look(t, c) {
 			recovered = append(recovered, p.ID)
 		}
 		if first && p.open && p.stands() {
-			p.note(a.watching, "kubeflap resumed watching: the incident was still ongoing")
+			p.note(p.watching, "kubeflap resumed watching: the incident was still ongoing")
 			ongoing = append(ongoing, p.ID)
 		}
 	}
 	return ongoing, recovered
+}
+
+// look compares what has not recovered with the cluster at t. It reports whether everything has recovered now.
+func (p *past) look(t time.Time, c *Cluster) (recovered bool) {
+	stood := p.stands()
+	for _, h := range p.held {
+		if !h.over {
+			h.look(t, p.watching, c)
+		}
+		if h.beat && h.seen {
+			p.silentSince = time.Time{} // the silence ended, although the node is still not Ready
+		}
+	}
+	switch stands := p.stands(); {
+	case stands && p.State == incident.StateRecovered:
+		p.State, p.End = incident.StateRunning, time.Time{}
+	case stood && !stands:
+		if p.open && p.End.IsZero() && p.lastRecovery().IsZero() {
+			p.recoverUnseen()
+		}
+		return true
+	}
+	return false
 }
 
 // beginOutages looks for Services that lost their last ready address while kubeflap was not watching. Such an outage
@@ -179,6 +209,10 @@ func (a *Archive) Look(t time.Time, c *Cluster) (ongoing, recovered []string) {
 // of the Service that is still not ready, and otherwise the newest incident. A Service without addresses does not
 // count, because it may have been scaled to zero.
 func (a *Archive) beginOutages(t time.Time, c *Cluster) {
+	isNew := func(p *past) bool { return p.ongoing && !p.watching.IsZero() && !p.looked }
+	if !slices.ContainsFunc(a.past, isNew) {
+		return
+	}
 	claimed := map[ServiceName]bool{}
 	for _, p := range a.past {
 		for _, h := range p.held {
@@ -191,7 +225,7 @@ func (a *Archive) beginOutages(t time.Time, c *Cluster) {
 	for _, p := range a.past { // the oldest first
 		for _, s := range p.Services {
 			name := ServiceName{s.Namespace, s.Name}
-			if !p.open || claimed[name] || !c.Failing(name) || best[name] != nil && best[name].hasOut(name, c) && !p.hasOut(name, c) {
+			if !isNew(p) || claimed[name] || !c.Failing(name) || best[name] != nil && best[name].hasOut(name, c) && !p.hasOut(name, c) {
 				continue
 			}
 			best[name] = p
@@ -215,7 +249,7 @@ func (a *Archive) Ongoing(t time.Time) (all []incident.Incident) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, p := range a.past {
-		if p.open && a.looked && (p.stands() || !p.lastRecovery().IsZero()) {
+		if p.open && p.looked && (p.stands() || !p.lastRecovery().IsZero()) {
 			all = append(all, p.asOf(t))
 		}
 	}
@@ -320,12 +354,17 @@ func (p *past) stillOpen() *incident.Open {
 	if !p.stands() {
 		return nil
 	}
-	open := &incident.Open{}
+	open := &incident.Open{Renewed: map[string]time.Time{}}
 	for _, h := range p.held {
 		switch {
 		case h.over:
 		case h.node != "":
 			open.Nodes = append(open.Nodes, h.node)
+			if !h.renewed.IsZero() {
+				open.Renewed[h.node] = h.renewed
+			}
+		case h.withdrawn:
+			open.Withdrawn = true
 		case h.isOutage():
 			open.Outages = append(open.Outages, incident.OpenOutage{Namespace: h.service.Namespace, Service: h.service.Name, Since: h.began})
 		default:

@@ -27,20 +27,34 @@ func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 		}
 	}
 	add(&all, x)
-	all.ID = p.ID
-	all.Also = without(append(all.Also, x.ID), p.ID)
-	detailed := x.Summary != "" || x.Evidence != nil // overviews contain neither
-	if p.Verdict == verdict.Undecided {
+	all.Also = append(all.Also, x.ID)
+	if revised := p.isRevisedBy(x); revised || p.Verdict == verdict.Undecided {
 		all.Decision, all.Cause, all.Scope, all.Namespace, all.Subject = x.Decision, x.Cause, x.Scope, x.Namespace, x.Subject
 		all.Remedy, all.Numbers = x.Remedy, x.Numbers
-		if x.Numbers.LongestInterval >= p.Numbers.LongestInterval || p.Happened == "" {
+		if revised || x.Numbers.LongestInterval >= p.Numbers.LongestInterval || p.Happened == "" {
 			all.Happened, all.Summary = x.Happened, x.Summary
 		}
 	}
-	if detailed {
+	if isDetailed(x) {
 		p.describe(&all, x)
 	}
 	return all
+}
+
+// isDetailed reports whether x contains all fields. Overviews have neither a summary nor evidence.
+func isDetailed(x *incident.Incident) bool { return x.Summary != "" || x.Evidence != nil }
+
+// isRevisedBy reports whether the verdict of the current incident x replaces the verdict of p. This is the case if the
+// nodes have become part of a control-plane incident. It is also the case if p blames the node because nothing else
+// explained the silence, and kubeflap has seen a reboot or a departure since.
+func (p *past) isRevisedBy(x *incident.Incident) bool {
+	if rank(x.Scope) > rank(p.Scope) {
+		return true
+	}
+	departed := slices.ContainsFunc(x.Considered, func(c verdict.Considered) bool {
+		return c.Verdict == verdict.Planned && c.Holds != verdict.No
+	})
+	return p.Verdict == verdict.Node && (departed || x.Verdict == verdict.NodeRebooted)
 }
 
 // describe updates the summary. It takes Happened from x if the merged incident has only one node, and the node's

@@ -1,10 +1,12 @@
 package archive
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
 // group is a set of current incidents and the past incidents that they continue. After a restart, kubeflap may see one
@@ -43,9 +45,15 @@ func (a *Archive) split(t time.Time, current []incident.Incident, size int) (sho
 		}
 		all = append(all, g.joined(t))
 	}
+	listed := map[string]bool{}
 	for _, p := range a.past {
-		if !continued[p] {
-			all = append(all, p.asOf(t))
+		if continued[p] {
+			continue
+		}
+		// Several past incidents that became part of one incident return the same one.
+		if x, ok := p.alone(t); ok && !listed[x.ID] {
+			listed[x.ID] = true
+			all = append(all, x)
 		}
 	}
 	slices.SortStableFunc(all, func(x, y incident.Incident) int { return incident.Compare(&x, &y) })
@@ -109,19 +117,52 @@ func (a *Archive) without(x *incident.Incident, owners []*past) *incident.Incide
 	return &all
 }
 
+// joined merges the current incidents of the group with the past ones, as of t.
 func (g *group) joined(t time.Time) incident.Incident {
 	if len(g.owners) == 0 {
 		return *g.current[0]
 	}
 	all, start := merged(g.current), g.owners[0].Start
+	detailed := isDetailed(&all)
+	var also []string
 	for _, p := range g.owners {
 		all = p.join(&all, t)
 		if p.Start.Before(start) {
 			start = p.Start
 		}
+		also = append(also, p.ID)
 	}
 	all.Start = start // the current process may have found a slightly different time
+	all.ID = g.id()
+	all.Also = without(append(also, all.Also...), all.ID)
+	if detailed {
+		for _, p := range g.owners {
+			p.joined = &all
+		}
+	}
 	return all
+}
+
+// id returns the ID that the incident would have without a restart. An incident of one node keeps its ID until the node
+// becomes part of a control-plane incident. In this case, the ID of the control-plane incident is valid.
+func (g *group) id() string {
+	first := slices.MinFunc(g.owners, func(p, q *past) int {
+		return cmp.Or(-cmp.Compare(rank(p.Scope), rank(q.Scope)), p.Start.Compare(q.Start), cmp.Compare(p.ID, q.ID))
+	})
+	for _, x := range g.current {
+		if rank(x.Scope) > rank(first.Scope) {
+			return x.ID
+		}
+	}
+	return first.ID
+}
+
+// rank orders the scopes of incidents of nodes: the incident of a node can become part of a control-plane incident.
+func rank(s incident.Scope) int {
+	if s == incident.ScopeControlPlane {
+		return 1
+	}
+	return 0
 }
 
 // ownersOf returns the past incidents that a current incident continues. If several control-plane incidents match,
@@ -150,6 +191,25 @@ func (a *Archive) ownersOf(x *incident.Incident) (owners []*past) {
 	return owners
 }
 
+// Has reports whether a past incident has the given ID.
+func (a *Archive) Has(id string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.past, func(p *past) bool { return p.ID == id })
+}
+
+// Owner returns the ID of the past incident that a current incident continues, or an empty string if there is none.
+func (a *Archive) Owner(current string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range a.past {
+		if slices.Contains(p.by, current) {
+			return p.ID
+		}
+	}
+	return ""
+}
+
 // common returns the number of nodes of x that have not recovered in p.
 func (p *past) common(x *incident.Incident) (n int) {
 	for _, name := range x.Nodes {
@@ -164,9 +224,8 @@ func (p *past) common(x *incident.Incident) (n int) {
 // Unless both have the same ID, incidents of nodes must have a common node or subject. Other incidents must have the
 // same subject and cause.
 func (p *past) continuesAs(x *incident.Incident) bool {
-	ended := p.State == incident.StateEnded && len(p.by) == 0
 	switch {
-	case ended || !p.stands() && !p.soonAfter(x.Start) && !p.recoveredAt().IsZero():
+	case p.endedBefore(x.Start):
 		return false
 	case p.ID == x.ID || slices.Contains(p.Also, x.ID):
 		return true
@@ -180,6 +239,19 @@ func (p *past) continuesAs(x *incident.Incident) bool {
 		return same && len(p.Nodes)+len(x.Nodes) == 0 // nodes that fall silent later form another incident
 	}
 	return same && (p.Scope == incident.ScopeNode || p.Cause == x.Cause)
+}
+
+// endedBefore reports whether the incident had ended for good at t.
+func (p *past) endedBefore(t time.Time) bool {
+	switch {
+	case p.stands():
+		return false
+	case p.joined != nil:
+		return !p.joined.End.IsZero() && t.Sub(p.joined.End) > record.Quiet
+	case len(p.by) > 0:
+		return false
+	}
+	return p.State == incident.StateEnded || !p.recoveredAt().IsZero() && !p.soonAfter(t)
 }
 
 func ofNodes(s incident.Scope) bool {

@@ -24,7 +24,7 @@ func (l *nodes) foundLost(x transition.NodeFoundLost) {
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	r.HeartbeatLost = true
 	r.Found++
-	r.Open.Nodes[n.name] = struct{}{}
+	r.Open.Nodes[n.name] = n.renewed
 	if !x.InDoubt && x.Silence > 0 {
 		n.missed, n.gapFrom, n.trigger = true, fellSilent, x.Loss.Trigger
 		n.gap = r.Timeline.Begin(incident.TrackHeartbeat, n.name, fellSilent)

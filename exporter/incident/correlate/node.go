@@ -165,7 +165,7 @@ func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 // openGap records in an incident that a node has stopped sending heartbeats.
 func (l *nodes) openGap(r *record.Record, n *node, t time.Time) {
 	r.HeartbeatLost = true
-	r.Open.Nodes[n.name] = struct{}{}
+	r.Open.Nodes[n.name] = n.renewed
 	r.Evidence.Add(evidence.Entry{Kind: evidence.LastHeartbeat, Time: n.gapFrom, Name: n.name})
 	if n.late.After(n.gapFrom) && r.Kind != record.KindGracePeriod {
 		r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatLate, Time: n.late, Name: n.name, Duration: min(n.late.Sub(n.gapFrom), l.records.GracePeriod/2)})
@@ -211,7 +211,7 @@ func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 		r = l.follow(n, x.Time, x.Loss, l.records.Undisturbed()+1)
 	}
 	r.Turned++
-	r.Open.Nodes[n.name] = struct{}{}
+	r.Open.Nodes[n.name] = n.renewed
 	n.unready.End(x.Time)
 	n.unready = r.Timeline.Begin(incident.TrackNode, n.name, x.Time)
 	r.Evidence.Add(evidence.Entry{Kind: kind, Time: x.Time, Name: n.name, Duration: x.HeartbeatAge()})

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -22,9 +23,7 @@ func (s *Store) merge(r, into *Record) {
 	if len(into.also) < maxAliases {
 		into.also = append(into.also, r.id)
 	}
-	for name := range r.Open.Nodes {
-		into.Open.Nodes[name] = struct{}{}
-	}
+	maps.Copy(into.Open.Nodes, r.Open.Nodes)
 	for key, since := range r.Open.Addresses {
 		into.Open.Addresses[key] = since
 	}

@@ -5,16 +5,18 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
 // copied returns a sorted copy of the nodes, addresses and outages that have not recovered, or nil if there are none.
 func (o *Open) copied() *incident.Open {
-	if len(o.Nodes)+len(o.Addresses)+len(o.Outages) == 0 {
+	if len(o.Nodes)+len(o.Addresses)+len(o.Outages)+len(o.Withdrawn) == 0 {
 		return nil
 	}
-	c := &incident.Open{Nodes: slices.Sorted(maps.Keys(o.Nodes))}
+	c := &incident.Open{Nodes: slices.Sorted(maps.Keys(o.Nodes)), Renewed: maps.Clone(o.Nodes), Withdrawn: len(o.Withdrawn) > 0}
+	maps.DeleteFunc(c.Renewed, func(_ string, renewed time.Time) bool { return renewed.IsZero() })
 	for key := range o.Addresses {
 		c.Addresses = append(c.Addresses, incident.OpenAddress{Namespace: key.Service.Namespace, Service: key.Service.Name, ID: key.ID})
 	}

@@ -63,8 +63,9 @@ type Record struct {
 	timer     timer.Timer
 	// withdrawn is set if the incident did not happen, but only seemed to happen, because the watch lagged.
 	withdrawn bool
-	// touched is the time of the last change.
+	// touched is the time of the last change. change is the value of notifier.changes after it.
 	touched time.Time
+	change  uint64
 	// named is the verdict at the last review, if isNamed is set. final is the final decision about a node incident. It
 	// is nil until the incident has ended for good.
 	named   verdict.Verdict
@@ -74,7 +75,8 @@ type Record struct {
 
 // Open holds everything that has not recovered.
 type Open struct {
-	Nodes map[string]struct{}
+	// Nodes contains the last renewTime of each node's Lease, or zero if unknown.
+	Nodes map[string]time.Time
 	// Addresses and Outages contain the time of each loss.
 	Addresses map[AddressKey]time.Time
 	Outages   map[transition.Service]time.Time
@@ -93,7 +95,7 @@ type AddressKey struct {
 }
 
 func newOpen() Open {
-	return Open{Nodes: map[string]struct{}{}, Addresses: map[AddressKey]time.Time{}, Outages: map[transition.Service]time.Time{}, Foreign: map[string]struct{}{}, Withdrawn: map[string]struct{}{}}
+	return Open{Nodes: map[string]time.Time{}, Addresses: map[AddressKey]time.Time{}, Outages: map[transition.Service]time.Time{}, Foreign: map[string]struct{}{}, Withdrawn: map[string]struct{}{}}
 }
 
 func newRecord(s Subject, t time.Time, trigger uint64) *Record {

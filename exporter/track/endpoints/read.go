@@ -80,6 +80,13 @@ func (x *Endpoints) IsOut(namespace, name string, id event.UID) bool {
 	return s != nil && s.exists && s.addresses.StateOf(id) == addresses.NotReady
 }
 
+// IsDiverging reports whether Endpoints, EndpointSlices and pods have disagreed for more than 10 s on the readiness of
+// an address of a Service.
+func (x *Endpoints) IsDiverging(namespace, name string) bool {
+	s := x.services.of[key{namespace, name}]
+	return s != nil && s.exists && s.diverging.asOf(x.watches.Now()) > 0
+}
+
 func (s *service) read(t time.Time) Service {
 	count, manual := &s.addresses.Count, s.writers.Manual()
 	return Service{

@@ -50,10 +50,17 @@ func (x *Nodes) All(into []Node) []Node {
 	return into
 }
 
-// IsNotReady reports whether a Node exists and its Ready condition is not True.
-func (x *Nodes) IsNotReady(name string) bool {
+// IsLost reports whether a Node exists and has not recovered: its Ready condition is not True, or its Lease still has the
+// renewTime in the parameter renewed. If renewed is zero, only the Ready condition matters. The result beat reports
+// whether the Lease has another renewTime.
+func (x *Nodes) IsLost(name string, renewed time.Time) (lost, beat bool) {
 	n := x.nodes[name]
-	return n != nil && n.exists && n.ready != event.StatusTrue
+	if n == nil || !n.exists {
+		return false, false
+	}
+	shown := n.heartbeat.shown
+	beat = !renewed.IsZero() && !shown.IsZero() && !shown.Equal(renewed)
+	return n.ready != event.StatusTrue || shown.Equal(renewed) && !renewed.IsZero(), beat
 }
 
 func (x *Nodes) read(n *node, t time.Time) Node {
