@@ -150,23 +150,14 @@ func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 // incidents in which only counts have changed, and the state.
 func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob {
 	job := saveJob{at: at, done: make(chan struct{})}
-	was := h.counted
-	h.counted = make(map[string]changes, len(was))
-	for _, outline := range h.current.Overview(at) {
-		old, known := was[outline.ID]
-		ended := outline.State == incident.StateEnded
-		if now := changesOf(&outline); known && (!all || ended) && now.important == old.important {
-			h.counted[outline.ID] = old
-			continue
-		}
-		x, ok := h.current.Incident(at, outline.ID)
-		if !ok {
-			continue
-		}
-		now := changesOf(&x)
-		h.counted[x.ID] = now
-		if now != old {
-			x, _, _ = h.one(at, x)
+	var outlines []incident.Incident
+	outlines, h.seen = h.current.Changed(at, h.seen)
+	if all {
+		outlines = h.current.Overview(at)
+		h.forget(outlines)
+	}
+	for i := range outlines {
+		if x, ok := h.changedOne(at, &outlines[i], all); ok {
 			job.incidents = append(job.incidents, x)
 		}
 	}
@@ -181,4 +172,35 @@ func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob
 		job.state = &savedState{covered.Now(), h.current.Past(at)}
 	}
 	return job
+}
+
+// changedOne returns the incident of an overview in full, if it must be saved.
+func (h *history) changedOne(at time.Time, outline *incident.Incident, all bool) (incident.Incident, bool) {
+	old, known := h.counted[outline.ID]
+	ended := outline.State == incident.StateEnded
+	if now := changesOf(outline); known && (!all || ended) && now.important == old.important {
+		return incident.Incident{}, false
+	}
+	x, ok := h.current.Incident(at, outline.ID)
+	if !ok {
+		return incident.Incident{}, false
+	}
+	now := changesOf(&x)
+	h.counted[x.ID] = now
+	if now == old {
+		return incident.Incident{}, false
+	}
+	x, _, _ = h.one(at, x)
+	return x, true
+}
+
+// forget removes the incidents that are no longer in the overview.
+func (h *history) forget(overview []incident.Incident) {
+	was := h.counted
+	h.counted = make(map[string]changes, len(overview))
+	for i := range overview {
+		if c, ok := was[overview[i].ID]; ok {
+			h.counted[overview[i].ID] = c
+		}
+	}
 }

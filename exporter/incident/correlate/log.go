@@ -214,6 +214,16 @@ func (l *Log) Incidents(t time.Time) []incident.Incident { return ask(l, t, l.re
 // and Remedy.
 func (l *Log) Overview(t time.Time) []incident.Incident { return ask(l, t, l.records.Overview) }
 
+// Changed is like Overview, but returns only the incidents that have changed since an earlier call, in no particular
+// order. The parameter since is the second result of that call, or 0 for all incidents.
+func (l *Log) Changed(t time.Time, since uint64) (all []incident.Incident, until uint64) {
+	all = ask(l, t, func() []incident.Incident {
+		all, until = l.records.Changed(since)
+		return all
+	})
+	return all, until
+}
+
 // Incident returns a copy of the incident with the given ID as of t. ok reports whether it exists.
 func (l *Log) Incident(t time.Time, id string) (x incident.Incident, ok bool) {
 	x = ask(l, t, func() incident.Incident {

@@ -164,6 +164,9 @@ func (s *Store) revise(r *Record, d verdict.Decision) {
 		}
 		r.Evidence.Add(e)
 	}
+	if !r.isNamed || r.named != d.Verdict {
+		s.notifier.mark(r)
+	}
 	r.named, r.isNamed = d.Verdict, true
 	r.judgement.Revise(d.Verdict)
 }

@@ -11,6 +11,8 @@ import (
 type notifier struct {
 	// changed is the incident that changed since the last query, if there is only one.
 	changed *Record
+	// changes counts the changes of all incidents. Record.change holds its value after the incident's last change.
+	changes uint64
 	// The field all is set if several incidents changed, or one was settled.
 	all bool
 	// end is the earliest time at which a recovered incident may end without a further change. It is zero if there is
@@ -28,6 +30,7 @@ type reported struct {
 
 // note records that an incident changed.
 func (n *notifier) note(r *Record) {
+	n.mark(r)
 	switch {
 	case !r.shown || r.settled || n.changed == r:
 	case n.changed == nil:
@@ -35,6 +38,12 @@ func (n *notifier) note(r *Record) {
 	default:
 		n.all = true
 	}
+}
+
+// mark records a change that needs no notice.
+func (n *notifier) mark(r *Record) {
+	n.changes++
+	r.change = n.changes
 }
 
 // due returns the incidents that may have changes to report at t, in the same order as in shown.

@@ -23,6 +23,17 @@ func (s *Store) Incidents() []incident.Incident {
 // and Remedy.
 func (s *Store) Overview() []incident.Incident { return s.copies(s.outline) }
 
+// Changed is like Overview, but returns only the incidents that have changed since an earlier call, in no particular
+// order. The parameter since is the second result of that call, or 0 for all incidents.
+func (s *Store) Changed(since uint64) (all []incident.Incident, until uint64) {
+	for _, r := range s.shown {
+		if r.change > since {
+			all = append(all, s.outline(r))
+		}
+	}
+	return all, s.notifier.changes
+}
+
 // Incident returns a copy of the shown incident with the given ID. ok reports whether it exists.
 func (s *Store) Incident(id string) (x incident.Incident, ok bool) {
 	i := slices.IndexFunc(s.shown, func(r *Record) bool { return r.id == id })
