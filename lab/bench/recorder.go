@@ -23,6 +23,9 @@ const (
 	recorderAge  = 14
 	// recorderFlush is longer than the interval at which the flight recorder writes to the disk.
 	recorderFlush = 3 * time.Second
+	// rolloutEvents is the number of events per second if each of the medium cluster's 30,000 pods is replaced once per
+	// day, with ten events each.
+	rolloutEvents = 3.5
 	// generations is the number of lists that the flight recorder writes per day.
 	generations = 12
 	// recordings matches the files of the flight recorder, whose names begin with a time in the form recordingStamp.
@@ -60,8 +63,8 @@ type recorders struct {
 	without, with *running
 }
 
-// record measures kubeflap with and without --data.dir: at rest for half of the duration, and with flapping pods for
-// the other half. After that, it compares the starts.
+// record measures kubeflap with and without --data.dir: at rest, with the events of a usual day, and with many
+// flapping pods, for a third of the duration each. After that, it compares the starts.
 func (o Options) record(ctx context.Context, size Size, d time.Duration) (recorded Recorded, err error) {
 	recorded.Size, recorded.Duration = size, d
 	data, err := o.populated(ctx, size)
@@ -102,12 +105,13 @@ func (r *recorders) compare(ctx context.Context, l *load, recorded *Recorded) (e
 	if recorded.List, err = recordedBytes(r.dir); err != nil {
 		return err
 	}
-	for _, phase := range []struct {
-		name   string
-		events float64
-	}{{"at rest", 0}, {fmt.Sprintf("with %d events per second", churnEvents), churnEvents}} {
-		p := RecorderPhase{Name: phase.name}
-		err := r.phase(ctx, recorded.Duration/2, &p, func(ctx context.Context) error { return l.flap(ctx, phase.events) })
+	events := []float64{0, rolloutEvents, churnEvents}
+	for _, perSecond := range events {
+		p := RecorderPhase{Name: "at rest"}
+		if perSecond > 0 {
+			p.Name = fmt.Sprintf("with %g events per second", perSecond)
+		}
+		err := r.phase(ctx, recorded.Duration/time.Duration(len(events)), &p, func(ctx context.Context) error { return l.flap(ctx, perSecond) })
 		if err != nil {
 			return err
 		}

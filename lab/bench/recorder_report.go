@@ -34,7 +34,7 @@ func (r Recorded) write(page string) error {
 
 // perNodeAndDay returns the bytes that a phase would record per node in a day, including the lists.
 func (r Recorded) perNodeAndDay(p RecorderPhase) float64 {
-	return (generations*r.List + p.Bytes*float64(24*time.Hour)/float64(r.Duration/2)) / float64(r.Size.Nodes)
+	return (generations*r.List + p.Bytes*float64(24*time.Hour)/float64(r.Duration/time.Duration(len(r.Phases)))) / float64(r.Size.Nodes)
 }
 
 func meanOf(samples []Sample, of func(Sample) float64) float64 {
