@@ -49,6 +49,9 @@ func TestRestartsBeforeTheStoryGoesOn(t *testing.T) {
 		"the whole cluster": {cluster: func() *fakeCluster {
 			return newFakeCluster(9).stall(300, 900)
 		}, restarts: [][2]float64{{500, 510}}, looks: []float64{499, 512, 800, 1300}},
+		"the whole cluster, two restarts": {cluster: func() *fakeCluster {
+			return newFakeCluster(9).stall(300, 1500)
+		}, restarts: [][2]float64{{500, 510}, {700, 710}}, looks: []float64{499, 512, 712, 730, 1400, 1900}},
 		"the Service is recreated after the restart": {cluster: func() *fakeCluster {
 			c, pods := solo(1)
 			c.notReady(pods[0], 360, 2000)

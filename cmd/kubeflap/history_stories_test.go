@@ -37,7 +37,7 @@ func TestRestartsAgainstTheTruth(t *testing.T) {
 		"withdrawn addresses through a restart": {cluster: func() *fakeCluster {
 			c := newFakeCluster(9)
 			return c.edit(300, "kubectl", withoutFirst).edit(3000, "kube-controller-manager", asItWas)
-		}, restarts: [][2]float64{{600, 610}}, looks: []float64{599, 612, 800, 2900, 3500}},
+		}, restarts: [][2]float64{{600, 610}, {900, 910}}, looks: []float64{599, 612, 800, 912, 940, 2900, 3500}},
 		"withdrawn twice": {cluster: func() *fakeCluster {
 			c := newFakeCluster(9)
 			return c.edit(300, "kubectl", withoutFirst).edit(900, "kube-controller-manager", asItWas).edit(9000, "kubectl", withoutFirst).edit(9300, "kube-controller-manager", asItWas)

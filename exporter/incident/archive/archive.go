@@ -275,7 +275,8 @@ func between(from, to time.Time) string {
 	return "between " + from.UTC().Format(time.TimeOnly) + " and " + to.UTC().Format(time.TimeOnly) + " UTC"
 }
 
-// Find returns the past incident with the given ID, and the IDs of the current incidents that continue it.
+// Find returns the past incident with the given ID, and the IDs of the current incidents that continue it. The result ok
+// is false if there is no such incident, or if newer ones have displaced it.
 func (a *Archive) Find(t time.Time, id string) (x incident.Incident, current []string, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -150,7 +151,12 @@ func union(a, b *incident.Open) *incident.Open {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
 	}
-	all := incident.Open{Nodes: allOf(a.Nodes, b.Nodes), Addresses: slices.Clone(a.Addresses), Outages: slices.Clone(a.Outages)}
+	all := incident.Open{
+		Nodes: allOf(a.Nodes, b.Nodes), Renewed: map[string]time.Time{}, Addresses: slices.Clone(a.Addresses), Outages: slices.Clone(a.Outages),
+		Withdrawn: a.Withdrawn || b.Withdrawn,
+	}
+	maps.Copy(all.Renewed, a.Renewed)
+	maps.Copy(all.Renewed, b.Renewed)
 	for _, x := range b.Addresses {
 		if !slices.Contains(all.Addresses, x) {
 			all.Addresses = append(all.Addresses, x)
