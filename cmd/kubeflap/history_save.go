@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -82,7 +81,9 @@ func (h *history) write(job saveJob, failing string) string {
 	defer close(job.done)
 	err := h.journal.Save(job.at, job.incidents...)
 	if job.state != nil {
-		h.stateErr = errors.Join(h.saveState(coverageFile, job.state.coverage), h.saveState(silencesFile, job.state.silences))
+		if h.stateErr = h.saveState(coverageFile, job.state.coverage); h.stateErr == nil {
+			h.stateErr = h.saveState(silencesFile, job.state.silences)
+		}
 	}
 	if err == nil {
 		err = h.stateErr // a job without state does not show whether the state can be saved again

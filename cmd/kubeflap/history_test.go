@@ -75,7 +75,11 @@ func (r *restarted) begin() {
 		}
 		r.cluster.sink = func(event.Event) {}
 	}
-	r.t.Cleanup(cancel)
+	saved := h.ended
+	r.t.Cleanup(func() {
+		cancel()
+		<-saved // the directory is deleted next
+	})
 }
 
 // runUntil runs the cluster up to a second, and looks after the incidents like pipeline.tick.
