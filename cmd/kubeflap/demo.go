@@ -75,7 +75,7 @@ func newDemo(recordings []openRecording, speed float64, settings settings, site,
 	return d
 }
 
-// introduce prints the list of recordings and the URLs. moved reports whether the demo does not use the default port.
+// introduce prints the list of recordings and the URLs. moved is set if the demo does not use the default port.
 func (d demo) introduce(moved bool) {
 	fmt.Fprintf(d.out, "kubeflap replays %d recordings of a real control plane:\n\n", len(d.recordings))
 	for _, rec := range d.recordings {

@@ -138,15 +138,16 @@ func (p *recordingProcess) incidents() (answer api.Answer) {
 	return answer
 }
 
-// records waits until the flight recorder works or fails. In between, everything else must be served.
+// records waits until the flight recorder works or, if works is not set, until it fails. Meanwhile, everything else
+// must be served.
 func (p *recordingProcess) records(works bool) {
 	p.t.Helper()
 	value := map[bool]string{true: "1", false: "0"}[works]
 	p.until("kubeflap_flight_recorder_recording is "+value, func() bool { return p.metric("kubeflap_flight_recorder_recording") == value })
 }
 
-// counts waits until some more pods have lost readiness, and checks that kubeflap has counted each since it was called
-// first.
+// counts waits until some more pods have lost readiness, and checks that kubeflap has counted each loss since the first
+// call of counts.
 func (p *recordingProcess) counts() {
 	p.t.Helper()
 	missed := func() int {
@@ -263,7 +264,7 @@ func mounted(t *testing.T, c *churning, options string) (p *recordingProcess, re
 	}
 }
 
-// fill fills a file system until a write fails because of that.
+// fill fills a file system until a write fails because the file system is full.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Create(path)

@@ -197,8 +197,8 @@ func checkHeader(t *testing.T, file string) {
 	}
 }
 
-// TestReadingAnAnonymisedDirectory checks that the header of what is read from a directory of --data.anonymise says so,
-// and that real names and pseudonyms are never joined.
+// TestReadingAnAnonymisedDirectory checks that a recording from a directory of --data.anonymise is marked as
+// anonymised, and that real names and pseudonyms are never joined.
 func TestReadingAnAnonymisedDirectory(t *testing.T) {
 	dir := t.TempDir()
 	download := func(from string) (status int, text string) {

@@ -95,7 +95,7 @@ func (q *fakeSteps) Pop() any {
 	return x
 }
 
-// at schedules an action at a second.
+// at schedules an action at the given second.
 func (s *fakeCluster) at(second float64, do func()) *fakeCluster {
 	s.serial++
 	heap.Push(&s.due, fakeStep{storyBegin.Add(seconds(second)), s.serial, do})
@@ -157,7 +157,7 @@ func (s *fakeCluster) note(k event.Kind, typ event.Type, why event.Reason) {
 	s.sink(event.Event{Seen: s.now, Kind: k, Type: typ, Reason: why})
 }
 
-// breaks makes the watch of a resource fail at from and list again at to.
+// breaks makes the watch of a resource fail at the start of a period, and list again at its end.
 func (s *fakeCluster) breaks(k event.Kind, from, to float64, why event.Reason) *fakeCluster {
 	s.at(from, func() { s.watches[k].down = true; s.note(k, event.Down, why) })
 	return s.at(to, func() { s.watches[k].down = false; s.list(k) })

@@ -146,7 +146,7 @@ func (s *fakeCluster) silence(from, to float64, nodes ...int) *fakeCluster {
 	return s
 }
 
-// slow sets the intervals in seconds between a node's renewals, beginning at from.
+// slow sets the intervals in seconds between a node's renewals, beginning at the given second.
 func (s *fakeCluster) slow(node int, from float64, intervals ...float64) *fakeCluster {
 	for _, d := range intervals {
 		s.nodes[node-1].late = append(s.nodes[node-1].late, lateness{from, seconds(d)})
@@ -154,7 +154,7 @@ func (s *fakeCluster) slow(node int, from float64, intervals ...float64) *fakeCl
 	return s
 }
 
-// change modifies a node at a second.
+// change modifies a node at the given second.
 func (s *fakeCluster) change(second float64, node int, how func(*event.Node)) *fakeCluster {
 	return s.at(second, func() {
 		n := s.nodes[node-1]
@@ -186,7 +186,7 @@ func (s *fakeCluster) condition(second float64, node int, typ event.LifecycleTyp
 	})
 }
 
-// deletes deletes a node at a second, and its pods shortly afterwards.
+// deletes deletes a node at the given second, and its pods shortly afterwards.
 func (s *fakeCluster) deletes(second float64, node int) *fakeCluster {
 	return s.at(second, func() {
 		n := s.nodes[node-1]
@@ -262,7 +262,7 @@ func (s *fakeCluster) upgrades(from, to float64, nodes ...int) *fakeCluster {
 	return s
 }
 
-// sets changes the offset of a node's clock at a second.
+// sets changes the offset of a node's clock at the given second.
 func (s *fakeCluster) sets(second float64, node int, by time.Duration) *fakeCluster {
 	return s.at(second, func() { s.nodes[node-1].clock += by })
 }

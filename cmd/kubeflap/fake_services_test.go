@@ -178,8 +178,8 @@ func (v *fakeService) replace(s *fakeCluster, p *fakePod) {
 	}
 }
 
-// updates changes the images of pods in place at a second. The kubelet kills pod i's container kills(i) seconds later.
-// The pod is then not ready for away seconds.
+// updates changes the images of pods in place at the given second. The kubelet kills pod i's container kills(i) seconds
+// later. The pod is then not ready for away seconds.
 func (s *fakeCluster) updates(second float64, v *fakeService, pods []*fakePod, kills func(i int) float64, away float64) *fakeCluster {
 	return s.at(second, func() {
 		for i, p := range pods {
@@ -195,7 +195,7 @@ func (s *fakeCluster) updates(second float64, v *fakeService, pods []*fakePod, k
 	})
 }
 
-// write writes manual Endpoints at a second.
+// write writes manual Endpoints at the given second.
 func (s *fakeCluster) write(second float64, v *fakeService, ips ...string) *fakeCluster {
 	return s.at(second, func() {
 		v.endpoints.Addresses = byHand(ips...)
@@ -205,8 +205,8 @@ func (s *fakeCluster) write(second float64, v *fakeService, ips ...string) *fake
 	})
 }
 
-// overwrite removes the addresses at a second, like the endpoints controller for a Service whose selector matches no
-// pod.
+// overwrite removes the addresses at the given second, like the endpoints controller for a Service whose selector
+// matches no pod.
 func (s *fakeCluster) overwrite(second float64, v *fakeService) *fakeCluster {
 	return s.at(second, func() {
 		v.endpoints.Addresses = nil

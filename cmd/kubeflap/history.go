@@ -95,9 +95,9 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 	return h
 }
 
-// stoppedAt returns the time at which the previous process stopped. The parameter asOf is the time at which that
-// process last saved the coverage, or zero if this time is unknown. The process stopped at most saveSame later. The
-// parameter writes contains the modification times of files. They are wrong if the directory was copied.
+// stoppedAt returns the time at which the previous process stopped. asOf is the time at which that process last saved
+// the coverage, or zero if this time is unknown. The process stopped at most saveSame later. writes are the
+// modification times of files. They are wrong if the directory was copied.
 func stoppedAt(asOf time.Time, writes ...time.Time) time.Time {
 	stopped := asOf
 	for _, t := range writes {
@@ -246,7 +246,7 @@ func (h *history) compare(at time.Time, tracker *track.Tracker) (ongoing, recove
 	return ongoing, recovered
 }
 
-// owedEnds returns the continued incidents that have ended since their end could not be reported.
+// owedEnds returns the incidents in owed that have ended in the meantime, and removes them from owed.
 func (h *history) owedEnds(at time.Time) (ended []incident.Incident) {
 	for id := range h.owed {
 		x, ok := h.incident(at, id)

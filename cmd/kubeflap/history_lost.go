@@ -2,9 +2,8 @@ package main
 
 import "time"
 
-// lose records that incidents of earlier processes are missing if the file was damaged or could not be read. The
-// parameter earlierWatched is set if an earlier process has watched the cluster. That process must have created the
-// file.
+// If the file was damaged or could not be read, lose records that incidents of earlier processes are missing.
+// earlierWatched is set if an earlier process has watched the cluster. That process has certainly created the file.
 func (h *history) lose(unreadable error, path string, earlierWatched bool) {
 	if unreadable != nil {
 		h.unread = h.Stopped()

@@ -128,8 +128,8 @@ func TestPodsThatAreStillNotReadyAfterARestart(t *testing.T) {
 	}
 }
 
-// TestALaterIncidentDoesNotContinueARecoveredOne restarts kubeflap long after a node has recovered, when it is silent
-// again.
+// TestALaterIncidentDoesNotContinueARecoveredOne restarts kubeflap long after a node has recovered, when the node is
+// silent again.
 func TestALaterIncidentDoesNotContinueARecoveredOne(t *testing.T) {
 	r := newRestarted(t, newFakeCluster(9).silence(300, 400, 5).silence(9000, 20000, 5))
 	r.runUntil(450)

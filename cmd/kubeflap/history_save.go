@@ -147,8 +147,8 @@ func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 	}
 }
 
-// changed returns the ongoing incidents that have changed since they were last saved. If all is set, it includes
-// incidents in which only counts have changed, and the state.
+// changed returns the ongoing incidents that have changed since they were last saved. If all is set, it also includes
+// the state, and incidents in which only counts have changed.
 func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob {
 	job := saveJob{at: at, done: make(chan struct{})}
 	var outlines []incident.Incident

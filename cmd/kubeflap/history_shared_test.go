@@ -10,8 +10,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// TestASecondProcessReportsOnceThatItCannotSave starts a second process on the directory of a running one. It must report
-// once that it cannot save, until the first process has ended. Its coverage must not say that no kubeflap was running.
+// TestASecondProcessReportsOnceThatItCannotSave starts a second process on the directory of a running one. Until the
+// first process ends, the second one must report only once that it cannot save. Its coverage must not say that no
+// kubeflap was running.
 func TestASecondProcessReportsOnceThatItCannotSave(t *testing.T) {
 	c := newFakeCluster(9).silence(300, 450, 5)
 	first := newRestarted(t, c)

@@ -82,7 +82,7 @@ func (r *restarted) begin() {
 	})
 }
 
-// runUntil runs the cluster up to a second, and looks after the incidents like pipeline.tick.
+// runUntil runs the cluster up to the given second, and looks after the incidents like pipeline.tick.
 func (r *restarted) runUntil(second float64) {
 	for r.cluster.second() < second {
 		r.cluster.runUntil(min(second, r.cluster.second()+0.5))
@@ -97,7 +97,7 @@ func (r *restarted) runUntil(second float64) {
 	}
 }
 
-// restart kills the process and starts another one at a second.
+// restart kills the process and starts another one at the given second.
 func (r *restarted) restart(second float64) {
 	r.kill()
 	r.cluster.runUntil(second)

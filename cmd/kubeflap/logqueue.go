@@ -71,8 +71,8 @@ func (q *logQueue) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// block makes Write wait for space until ctx is canceled. It is for commands that neither serve nor watch and need a
-// complete log.
+// block makes Write wait for space until ctx is canceled. It is for commands that need a complete log and neither serve
+// nor watch.
 func (q *logQueue) block(ctx context.Context) {
 	q.setBlocking(true)
 	context.AfterFunc(ctx, func() { q.setBlocking(false) })

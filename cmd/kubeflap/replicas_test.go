@@ -35,7 +35,8 @@ func served(t *testing.T, p *pipeline) string {
 	return server.URL
 }
 
-// idsOf returns the IDs of a pipeline's incidents by subject and start, which replicas may see some seconds apart.
+// idsOf returns the IDs of the incidents that start at or after the given second, by subject and minute of the start.
+// Replicas may see the start some seconds apart.
 func idsOf(all []incident.Incident, after float64) map[string]string {
 	ids := map[string]string{}
 	for i := range all {
@@ -62,7 +63,7 @@ func linksOf(t *testing.T, base string) (links []string) {
 }
 
 // TestReplicasServeTheSameIncidents compares two replicas in virtual time. The second one starts two minutes after the
-// first one, while node-5 is silent. The first one is restarted with its --data.dir while it is silent again.
+// first one, while node-5 is silent. The first one is restarted with its --data.dir while node-5 is silent again.
 func TestReplicasServeTheSameIncidents(t *testing.T) {
 	c := newFakeCluster(9).silence(90, 400, 5).silence(700, 850, 3).silence(1300, 1700, 5).silence(2200, 2400, 3)
 	cart := c.services[1]

@@ -200,8 +200,8 @@ func (m *timeOrAgo) String() string { return m.text }
 
 func (m *timeOrAgo) given() bool { return m.text != "" }
 
-// at returns the flag's time. If the flag is a duration, at subtracts it from the parameter now. Without the flag, at
-// returns the parameter otherwise.
+// at returns the flag's time, or the second parameter if the flag is not given. A duration in the flag counts back from
+// the first parameter.
 func (m *timeOrAgo) at(now, otherwise time.Time) time.Time {
 	switch {
 	case !m.given():

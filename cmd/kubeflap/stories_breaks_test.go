@@ -2,7 +2,7 @@ package main
 
 import "github.com/kubeflap/kubeflap/exporter/event"
 
-// breaksAll makes all of kubeflap's watches fail at from and list again at to.
+// breaksAll makes all of kubeflap's watches fail at the start of a period, and list again at its end.
 func (s *fakeCluster) breaksAll(from, to float64) *fakeCluster {
 	for _, k := range append(event.Kinds(), event.KindControlPlaneLease) {
 		s.breaks(k, from, to, event.ReasonRefused)
@@ -11,7 +11,7 @@ func (s *fakeCluster) breaksAll(from, to float64) *fakeCluster {
 }
 
 // untilListed is the reason for an undecided verdict about nodes that fell silent while kubeflap's watches were broken.
-// Their heartbeats may still arrive until a grace period after the break.
+// Their heartbeats may still arrive within a grace period after the break.
 const untilListed = "kubeflap's watches were broken, and it waits for heartbeats for a grace period"
 
 // storiesOfBreaks returns stories about outages that start, end or continue while kubeflap's own watches are broken.

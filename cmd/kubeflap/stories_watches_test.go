@@ -6,8 +6,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// withoutLeases removes the Leases from the cluster. If every is 5 minutes, the Leases exist, but kubeflap may not read
-// them.
+// withoutLeases removes the Leases from the cluster. If every is 5 minutes, the Leases exist, but kubeflap is not
+// allowed to read them.
 func (s *fakeCluster) withoutLeases(every time.Duration) *fakeCluster {
 	if every == 5*time.Minute {
 		return s.lacks(event.KindLease, event.ReasonForbidden)

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// extra adds a foreign slice with a dead address to the Service shop/web at a second.
+// extra adds a foreign slice with a dead address to the Service shop/web at the given second.
 func (s *fakeCluster) extra(second float64) *event.EndpointSlice {
 	slice := &event.EndpointSlice{
 		Meta: metaOf("slice", "shop", "web-extra"), Service: "web", ManagedBy: "someone.example.com", Writer: "someone", Addresses: byHand("10.9.9.9"),
@@ -16,12 +16,12 @@ func (s *fakeCluster) extra(second float64) *event.EndpointSlice {
 	return slice
 }
 
-// remove deletes the slice at a second.
+// remove deletes the slice at the given second.
 func (s *fakeCluster) remove(second float64, slice *event.EndpointSlice) *fakeCluster {
 	return s.at(second, func() { s.others = nil; s.tell(event.Deleted, slice) })
 }
 
-// edit changes the Endpoints of the Service shop/web as another writer at a second.
+// edit changes the Endpoints of the Service shop/web at the given second, as another writer.
 func (s *fakeCluster) edit(second float64, writer string, change func([]event.Address) []event.Address) *fakeCluster {
 	return s.at(second, func() {
 		v := s.web()
@@ -42,7 +42,7 @@ func firstNotReady(all []event.Address) []event.Address {
 
 func asItWas(all []event.Address) []event.Address { return all }
 
-// deletesService deletes a Service at a second, and its other objects shortly afterwards.
+// deletesService deletes a Service at the given second, and its other objects shortly afterwards.
 func (s *fakeCluster) deletesService(second float64, v *fakeService) *fakeCluster {
 	return s.at(second, func() {
 		s.services = slices.DeleteFunc(s.services, func(x *fakeService) bool { return x == v })

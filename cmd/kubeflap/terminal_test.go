@@ -48,7 +48,7 @@ func TestWatchBeginsWithTheDateAndTheSizeOfTheCluster(t *testing.T) {
 	}
 }
 
-// TestTheDemoPrintsNoDates checks that a replay, whose recordings have dates of their own, has none.
+// TestTheDemoPrintsNoDates checks that a replay prints no dates, because each recording has dates of its own.
 func TestTheDemoPrintsNoDates(t *testing.T) {
 	var out strings.Builder
 	(&terminal{out: &out}).transition(transition.NodeReadyChanged{At: transition.At{Time: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}, Node: "node-1"})

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
-// causeText holds the texts for a cause. Affected.fill replaces the names in braces.
+// causeText holds the texts for a cause. Affected.fill replaces the placeholders in braces.
 type causeText struct {
 	// happened summarizes the incident. remedy describes how to fix it.
 	happened, remedy string
@@ -169,7 +169,7 @@ func (a Affected) deletedNodes() string {
 	return "Nodes " + a.DeletedNodes
 }
 
-// PlannedRemedy returns the remedy if addresses were lost only because nodes departed as announced. announcedBy
+// PlannedRemedy returns the remedy for addresses that were lost only because nodes departed as announced. announcedBy
 // describes the announcement.
 func (a Affected) PlannedRemedy(announcedBy string) string {
 	return a.fill("Nothing is at fault: the pods left nodes whose departure was announced by " + announcedBy +
@@ -185,7 +185,7 @@ func (a Affected) Why() string { return causeTexts[a.Cause].why }
 // WindowAdvice returns advice on client batching, to append to Advice. It is derived from Windows.
 func (a Affected) WindowAdvice() string { return windowAdvice(a.Windows) }
 
-// fill replaces the names in braces. The owner is the Service itself if the pods have no controller.
+// fill replaces the placeholders in braces. If the pods have no controller, the Service takes the place of the owner.
 func (a Affected) fill(text string) string {
 	owner := strings.TrimPrefix(a.Name, "the pods of ")
 	return strings.NewReplacer("{name}", a.Name, "{owner}", owner, "{namespace}", a.Namespace).Replace(text)

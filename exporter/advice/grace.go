@@ -38,11 +38,11 @@ func (g GracePeriod) interval() time.Duration {
 	return g.Interval
 }
 
-// OnTime returns the longest heartbeat interval by design. A kubelet renews its Lease with a jitter of up to 4 % (lease
-// controller, Run).
+// OnTime returns the longest interval between two heartbeats that are on time. A kubelet renews its Lease with a jitter
+// of up to 4 % (lease controller, Run).
 func (g GracePeriod) OnTime() time.Duration { return g.interval() * 104 / 100 }
 
-// Undisturbed returns the longest heartbeat interval of a node without delays: OnTime plus the time of the request.
+// Undisturbed returns the longest heartbeat interval of a node without delays: OnTime plus the duration of the request.
 func (g GracePeriod) Undisturbed() time.Duration { return g.OnTime() + 1100*time.Millisecond }
 
 // Shortest returns the shortest safe grace period: twice the heartbeat interval. Below it, a single lost heartbeat
@@ -66,9 +66,9 @@ func (g GracePeriod) Late() time.Duration {
 // set. It is the only function that computes a recommendation: the metric, the page, the alerts and `kubeflap advise`
 // repeat its result.
 //
-// If heartbeats are late, it returns twice the longest interval, rounded up to 10 s and limited to one to two minutes.
-// A node then survives one lost heartbeat even if the next heartbeat is as late as any observed so far. Otherwise it
-// returns the default.
+// If heartbeats are late, it returns twice the longest interval, rounded up to a multiple of 10 s, but at least one and
+// at most two minutes. A node then survives one lost heartbeat even if the next heartbeat is as late as any observed so
+// far. Otherwise it returns the default.
 func (g GracePeriod) Recommended() time.Duration {
 	switch {
 	case g.Managed || g.Period == 0:

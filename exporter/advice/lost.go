@@ -16,13 +16,13 @@ type LostNodes struct {
 	// Names contains the nodes' names. Count is their number, and Known is the number of nodes in the cluster.
 	Names        string
 	Count, Known int
-	// NotMarked reports whether the node controller did not set the nodes to Unknown. ClockSetBack reports whether
-	// their clocks were set back. Upgraded reports whether their kubelets were upgraded during the silence.
+	// NotMarked is set if the node controller did not set the nodes to Unknown. ClockSetBack is set if the nodes'
+	// clocks were set back. Upgraded is set if the nodes' kubelets were upgraded during the silence.
 	NotMarked, ClockSetBack, Upgraded bool
-	// Away reports whether some nodes have not recovered. EndUnseen reports whether kubeflap did not see their
-	// heartbeats return.
+	// Away is set if some nodes have not recovered. EndUnseen is set if kubeflap did not see the nodes' heartbeats
+	// return.
 	Away, EndUnseen bool
-	// Etcd reports whether all API servers stopped renewing their Leases, too.
+	// Etcd reports whether all API servers also stopped renewing their own Leases.
 	Etcd bool
 	// Longest is the longest unexplained heartbeat interval, or 0 if unknown.
 	Longest time.Duration

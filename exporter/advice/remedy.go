@@ -16,8 +16,8 @@ const FewestToCompare = 3
 // OnlyThese is the remedy if some nodes fell silent together and other nodes did not.
 const OnlyThese = "check what only these nodes share on the way to the API server, such as a zone, a network, a load balancer or one of several API servers"
 
-// ControlPlaneRemedy returns the remedy for nodes that fell silent together. The parameter others is the number of
-// unaffected nodes. The parameter etcd reports whether all API servers stopped renewing their Leases, too.
+// ControlPlaneRemedy returns the remedy for nodes that fell silent together. others is the number of unaffected nodes.
+// etcd reports whether all API servers also stopped renewing their own Leases.
 func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 	if g.Managed {
 		return "Check what these nodes share on the way to the API server: zone, network, NAT gateway, firewall. " +
@@ -41,8 +41,7 @@ func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 }
 
 // VerdictRemedy returns the remedy for nodes with a verdict, or an empty string if the remedy depends on numbers. For
-// an undecided verdict, the remedy contains the text of the parameter command, which names a command that helps to find
-// the cause.
+// an undecided verdict, the remedy ends with command, a command that helps to find the cause.
 func VerdictRemedy(v verdict.Verdict, nodes, command string, managed bool) string {
 	switch v {
 	case verdict.Planned:

@@ -22,8 +22,8 @@ type Window struct {
 // batchPeriods names the kube-controller-manager flags that batch EndpointSlice and Endpoints updates.
 const batchPeriods = "--endpointslice-updates-batch-period and --endpoint-updates-batch-period"
 
-// hidingWindow returns the index of the shortest window such that the function n returns 0 for this window and for all
-// longer windows. It returns -1 if n does not return 0 for the longest window. The windows must be sorted by Length.
+// hidingWindow returns the index of the shortest window such that n is 0 for it and for all longer windows, or -1 if n
+// is not 0 for the longest window. The windows must be sorted by Length.
 func hidingWindow(windows []Window, n func(Window) int) int {
 	for i := len(windows); i > 0; i-- {
 		if n(windows[i-1]) == 0 {
@@ -68,8 +68,7 @@ func windowRemedy(windows []Window) string {
 	return strings.Join(all, " ")
 }
 
-// staleText describes the number of stale addresses that clients put back in each window. It is empty if there were
-// none.
+// staleText describes how many stale addresses the clients of each window put back. It is empty if there were none.
 func staleText(windows []Window) string {
 	var by []string
 	for _, w := range windows {

@@ -15,8 +15,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
-// clocked records changes of one node at times by a clock that can be set. Each change has the number of minutes since the
-// start by that clock, and of real minutes, as in "30/90": the clock is an hour behind.
+// clocked records changes of one node, with a clock that can be set. A change is named after the minutes since the
+// start, first by that clock and then in reality. For example, the clock is an hour behind in "30/90".
 type clocked struct {
 	t     *testing.T
 	s     flightrecorder.Settings
@@ -52,8 +52,8 @@ func (c *clocked) run(minutes int) {
 	}
 }
 
-// read returns what is read between two times in minutes: for each period without a break, the first and the last change.
-// The first one may be in a list, which shows the last change before.
+// read returns what can be read between two times in minutes: the first and the last change of each period without a
+// break. The first change may come from a list, which shows the last change before the period.
 func (c *clocked) read(from, to int) string {
 	c.t.Helper()
 	var all, part []string
@@ -81,7 +81,7 @@ func (c *clocked) read(from, to int) string {
 	return strings.Join(all, ", ")
 }
 
-// TestTheClockIsSet checks that what is being recorded can be read, and that each reading is in the order of time.
+// TestTheClockIsSet checks that what is being recorded can be read, and that each reading is in chronological order.
 func TestTheClockIsSet(t *testing.T) {
 	const hour, day = 60, 24 * 60
 	restart := func(c *clocked, down, step int) {
@@ -140,7 +140,7 @@ func TestTheClockIsSet(t *testing.T) {
 	}
 }
 
-// TestFilesOfEarlierVersions checks that files without a number are read, and before those with a number.
+// TestFilesOfEarlierVersions checks that files without a number are read before those with a number.
 func TestFilesOfEarlierVersions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &clocked{t: t, s: settings(t), begin: now()}
@@ -165,7 +165,7 @@ func TestFilesOfEarlierVersions(t *testing.T) {
 	})
 }
 
-// TestFilesFromTheFuture checks that a recorder deletes the files of a process whose clock was ahead, and not its own.
+// TestFilesFromTheFuture checks that a recorder deletes the files of a process whose clock was ahead, but not its own.
 func TestFilesFromTheFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t)

@@ -124,9 +124,8 @@ func LastWrite(dir string) (last time.Time) {
 	return last
 }
 
-// prune deletes all generations that ended before the time in the parameter oldest. It also deletes the oldest
-// generations until the files total at most size bytes. It always keeps the newest generation, and returns the
-// remaining files.
+// prune deletes all generations that ended before oldest. It also deletes the oldest generations until all files
+// together have at most size bytes. It always keeps the newest generation, and returns the remaining files.
 func prune(all []file, size int64, oldest time.Time) (kept []file, err error) {
 	var total int64
 	for _, f := range all {

@@ -10,9 +10,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// TestAReadingThatBeginsDuringAList records nodes, one event per second: lower-case letters are listed nodes, "(" and ")"
-// begin and end a list, "-" breaks the watch, and upper-case letters are changes. The reading begins at "|". If "<" comes
-// instead, the clock is set back there by a minute, so that a generation begins.
+// TestAReadingThatBeginsDuringAList records nodes, one event per second: lower-case letters are listed nodes, "(" and
+// ")" begin and end a list, "-" breaks the watch, and upper-case letters are changes. The reading begins at "|". At
+// "<", the clock is set back by a minute, so that a generation begins.
 func TestAReadingThatBeginsDuringAList(t *testing.T) {
 	for story, want := range map[string]string{
 		"(abc)A|B":       "(bca)B",

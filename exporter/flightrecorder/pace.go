@@ -13,7 +13,8 @@ const (
 	// paceStep is the time between two checks of the queue. In this time, the recorder writes much less than half of
 	// the queue.
 	paceStep = time.Millisecond
-	// paceAtMost is the maximum time that a list waits for room. If there is no room by then, the disk hangs.
+	// paceAtMost is the maximum time that a list waits for room. If there is still no room, the disk is considered to
+	// hang.
 	paceAtMost = 5 * time.Second
 )
 
@@ -24,8 +25,8 @@ type pace struct {
 }
 
 // Pace slows a list down to the speed of the disk, because the list of a large cluster arrives faster than it can be
-// written. Call it after Record, without a lock: it waits for room in the queue if the event is an object of a list. It
-// does not wait for a disk that hangs.
+// written. If the event is an object of a list, Pace waits for room in the queue, unless the disk hangs. Call it after
+// Record, without holding a lock.
 func (r *Recorder) Pace(ev event.Event) {
 	if ev.Type != event.Listed {
 		return

@@ -78,7 +78,7 @@ type player struct {
 	hole bool
 }
 
-// play yields the events of a part. Without a hole, it skips state files, because they repeat known objects.
+// play yields the events of a part. Outside a hole, it skips state files, because they repeat known objects.
 func (p *player) play(i int) bool {
 	f := p.parts[i]
 	p.place = i << partBits

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestPrune checks which files of 10 bytes stay. The names have the number, the role and the begin in hours.
+// TestPrune checks which files of 10 bytes stay. The names contain the number, the role and the start in hours.
 func TestPrune(t *testing.T) {
 	zero := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {

@@ -179,7 +179,8 @@ func (r *Recorder) failed(err error) {
 	r.status.Recording, r.status.Err = false, err
 }
 
-// sameCause reports whether two errors have the same cause. The names of files differ with each attempt.
+// sameCause reports whether two errors have the same cause. File names do not matter, because they differ with each
+// attempt.
 func sameCause(a, b error) bool {
 	var x, y syscall.Errno
 	if errors.As(a, &x) && errors.As(b, &y) {

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// settledAfter is the length of the period after an attempt's lists in which no failure may occur. At the end of this
-// period, the attempt counts as successful. By then, the disk has accepted the lists, because files are flushed every
-// second.
+// settledAfter is the time without a failure after which an attempt counts as successful. It starts after the attempt's
+// lists. When it ends, the disk has accepted the lists, because files are flushed every second.
 const settledAfter = 3 * time.Second
 
 // errRemoved means that the open file was deleted, for example with its directory.

@@ -107,9 +107,9 @@ func stateAt(r *reading, at time.Time) (events, error) {
 	return s.replay(r, at, time.Time{}), nil
 }
 
-// replay returns the state after the summarized events as lists. The parameter from is the time of the events in these
-// lists. The later events follow, until the time in the parameter to. If to is zero, replay only returns the state. It
-// reads all events once.
+// replay returns the state after the summarized events, as lists, followed by the later events. from is the time of the
+// events in the lists. to is the time at which the later events end; if it is zero, replay only returns the state.
+// replay reads all events once.
 func (s *summary) replay(r *reading, from, to time.Time) events {
 	return func(yield func(event.Event, error) bool) {
 		if !s.yieldBegin(from, yield) {

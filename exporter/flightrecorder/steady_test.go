@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestAStepOfTheClockDeletesNothing checks that recordings are only deleted by age if the clock has not been set forward
-// for an hour. Each step has the minutes since the start and the minutes by which the clock is ahead.
+// TestAStepOfTheClockDeletesNothing checks that recordings are deleted by age only if the clock was not set forward
+// within the last hour. Each step has the minutes since the start and the minutes by which the clock is ahead.
 func TestAStepOfTheClockDeletesNothing(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var s steady

@@ -6,8 +6,8 @@ const (
 	// clockSlack is the maximum step back of the clock that counts as normal. After such a step, events are only
 	// slightly out of order.
 	clockSlack = 10 * time.Second
-	// fileSpan is the maximum time from the start of a file to its last event: a file is closed after fileAge, and
-	// before the clock jumps ahead by more than fileAge.
+	// fileSpan is the maximum time from the start of a file to its last event: a file is closed after fileAge, or
+	// before an event that is more than fileAge later than the event before it.
 	fileSpan = 2 * fileAge
 )
 
@@ -56,7 +56,7 @@ type part struct {
 
 // timeline returns the files to read for a period, in the order of the clock. Usually, this is the order in which they
 // were created. If the clock was set back, several generations may have recorded the same time. timeline then returns
-// the newest of them.
+// the files of the newest of these generations.
 func timeline(all []file, from, to time.Time) (parts []part) {
 	generations := generationsOf(all)
 	if len(generations) > 0 && !generations[0][0].isBase() {

@@ -14,8 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// Find returns the only incident whose ID starts with id. Former IDs, which no table shows, only count if no current ID
-// matches. If no incident or several incidents match, Find returns an error.
+// Find returns the only incident whose ID starts with id. It searches former IDs, which no table shows, only if no
+// current ID matches. If no incident or several incidents match, Find returns an error.
 func Find(answer *api.Answer, id string) (*api.Incident, error) {
 	current := func(x *api.Incident) []string { return []string{x.ID} }
 	former := func(x *api.Incident) []string { return x.Also }
@@ -37,7 +37,7 @@ func withPrefix(answer *api.Answer, prefix string, idsOf func(*api.Incident) []s
 	for i := range answer.Incidents {
 		x, before := &answer.Incidents[i], len(ids)
 		for _, id := range idsOf(x) {
-			// An exact match is unique, even if it is also the beginning of another ID, such as ID and ID-2.
+			// An exact match is unique, even if another ID starts with it, as ID-2 starts with ID.
 			if id == prefix {
 				return []*api.Incident{x}, []string{id}
 			}

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// TestFind also covers IDs that incidents had before they became part of another one. No table shows them.
+// TestFind also covers the IDs of incidents that were merged into another one. No table shows these IDs.
 func TestFind(t *testing.T) {
 	answer := &api.Answer{Incidents: []api.Incident{
 		{ID: "aa11"}, {ID: "ab22", Also: []string{"aa33", "cc44", "cc45"}}, {ID: "ab55", Also: []string{"cd66"}}, {ID: "aa11-2"}, {ID: "ee77", Also: []string{"aa88", "cd99"}},

@@ -40,8 +40,8 @@ type group struct {
 	collect func(*scrape, *snapshot)
 }
 
-// NewCollector returns a collector for a tracker and its incidents. Each scrape calls the function now, and returns the
-// state at the resulting time.
+// NewCollector returns a collector for a tracker and its incidents. Each scrape calls now, and returns the state at
+// that time.
 func NewCollector(tracker *track.Tracker, incidents *correlate.Log, now func() time.Time) *Collector {
 	c := &Collector{
 		tracker: tracker, incidents: incidents, now: now, verdicts: newVerdictMetrics(), settings: newSettingMetrics(),

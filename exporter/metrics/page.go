@@ -41,8 +41,8 @@ func NewPage(process prometheus.Gatherer) *Page {
 	return &Page{process: process, histograms: prometheus.NewRegistry(), library: prometheus.NewRegistry()}
 }
 
-// Add adds a cluster. Call it before the first scrape. The parameter name becomes the value of ClusterLabel. If the
-// name is empty, the series do not have this label.
+// Add adds a cluster. Call it before the first scrape. name becomes the value of ClusterLabel. If name is empty, the
+// series do not have this label.
 func (p *Page) Add(c *Collector, name string) {
 	library, histograms := prometheus.Registerer(p.library), prometheus.Registerer(p.histograms)
 	if name != "" {

@@ -24,8 +24,8 @@ type scrape struct {
 	hasSeries bool
 	// out writes large chunks to the network and gzip.
 	out *bufio.Writer
-	// registry receives the series instead of out, unless registry is nil. selected reports which metrics to send, by
-	// metric index.
+	// If registry is not nil, it receives the series instead of out. selected reports, by metric index, which metrics
+	// to send.
 	registry chan<- prometheus.Metric
 	selected []bool
 
@@ -63,8 +63,8 @@ func (s *scrape) startMetric(m *Metric, head []byte) {
 	s.metric, s.buffer, s.hasSeries, s.next = m.index, append(s.buffer[:0], head...), false, 0
 }
 
-// startObject starts the samples of an object. The parameter labels holds the first labels of each series, as
-// alternating names and values.
+// startObject starts the samples of an object. labels holds the first labels of each series, as alternating names and
+// values.
 func (s *scrape) startObject(created time.Time, labels ...string) {
 	s.object.created = created
 	if s.registry != nil {
@@ -100,8 +100,8 @@ func (s *scrape) encodeLabel(name, value string) {
 	}
 }
 
-// sample adds a series of the object. The parameter labels holds the values of the metric's last labels. This function
-// is small enough to be inlined, because most samples belong to another metric and are ignored.
+// sample adds a series of the object. labels holds the values of the metric's last labels. sample is small enough to be
+// inlined, because most samples belong to another metric and are ignored.
 func (s *scrape) sample(m *Metric, value float64, labels ...string) {
 	if s.metric == m.index || s.metric == everyMetric {
 		s.add(m, value, labels)

@@ -28,7 +28,7 @@ func Markdown(out io.Writer, in *Input) error {
 // special lists the characters that Markdown or GitHub's extensions may interpret within a line.
 const special = "\\`*_[]<>&|~$#"
 
-// escape escapes a text for a paragraph or table cell of Markdown. A backslash before punctuation has no other meaning.
+// escape escapes a text for a paragraph or table cell of Markdown. Before punctuation, a backslash is always an escape.
 // Escaping the colon of a URL and the period after www prevents links.
 func escape(s string) string {
 	var text strings.Builder

@@ -27,7 +27,7 @@ type Unready struct {
 	Until           time.Time
 }
 
-// overlaps reports whether the Service or node was still unready at the time in the parameter from.
+// overlaps reports whether the Service or node was still unready at the given time.
 func (x *Unready) overlaps(from time.Time) bool { return x.Until.IsZero() || x.Until.After(from) }
 
 // Lasts reports whether any Service or node was still unready at t.
@@ -49,8 +49,8 @@ type firstState struct {
 	missing map[event.Kind]map[[2]string]bool
 }
 
-// firstService is a Service without a ready address. The field slices maps each slice to two numbers: its ready
-// addresses, and all its addresses.
+// firstService is a Service without a ready address. For each slice, slices holds the number of its ready addresses and
+// the number of all its addresses.
 type firstService struct {
 	slices map[string][2]int
 	// had is set if the Service had addresses in the first list.
@@ -200,8 +200,8 @@ func (f *firstState) decide() {
 	})
 }
 
-// start returns the state at the start. A Service without any address only counts if it had a ready address later.
-// Otherwise it may have no addresses on purpose.
+// start returns the state at the start. A Service without any address is included only if it had a ready address later.
+// Otherwise, it may have no addresses on purpose.
 func (f *firstState) start(begin time.Time) *Start {
 	s := &Start{Time: begin, ServicesUnknown: !f.decided, NodesUnknown: !f.synced[event.KindNode]}
 	for name, x := range f.services {

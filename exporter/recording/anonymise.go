@@ -189,7 +189,7 @@ func (a *Anonymiser) taintKey(original string) string {
 	return a.pseudonym(realName{"taint", "", original})
 }
 
-// each returns a copy of the list. In the copy, the function replace has replaced each entry.
+// each returns a copy of the list in which replace was applied to each entry.
 func each[T any](list []T, replace func(T) T) []T {
 	replaced := slices.Clone(list)
 	for i, entry := range list {

@@ -77,7 +77,7 @@ func TestKeyedAddresses(t *testing.T) {
 	}
 }
 
-// TestAddressesByHandStayDistinct checks addresses whose IPs get the same pseudonym: there are only 2^24 of these.
+// TestAddressesByHandStayDistinct checks addresses whose IPs get the same pseudonym: there are only 2^24 pseudonyms.
 func TestAddressesByHandStayDistinct(t *testing.T) {
 	anonymiser := NewKeyedAnonymiser([]byte("key"))
 	first := map[string]string{}

@@ -172,8 +172,8 @@ func (a *Anonymiser) ip(original string) string {
 	return made
 }
 
-// private returns an address from 10.0.0.0/8, or for IPv6 from fd00::/8. The last bits of the address come from the
-// parameter number.
+// private returns an address from 10.0.0.0/8, or for IPv6 from fd00::/8. The last bits of the address are those of
+// number.
 func private(is4 bool, number uint64) netip.Addr {
 	if is4 {
 		const bits = 24

@@ -11,9 +11,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Play calls apply for each event when it is due. It divides the recorded delays by the clock's speed. If an event was
-// seen before its predecessor, because the recorder's clock was set back, the event is due immediately. Play returns
-// after the last event, at the first error, or when the context is canceled.
+// Play passes each event to apply when the event is due. It divides the recorded delays by the clock's speed. If an
+// event was seen before its predecessor, because the recorder's clock was set back, the event is due immediately. Play
+// returns after the last event, at the first error, or when the context is canceled.
 func Play(ctx context.Context, events iter.Seq2[event.Event, error], clock *Clock, apply func(event.Event)) error {
 	if clock.speed < 0 || math.IsNaN(clock.speed) {
 		return fmt.Errorf("speed %v: must be above 0, or 0 to replay immediately", clock.speed)

@@ -49,8 +49,7 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads the header of a recording, which may be compressed. Errors contain the parameter name, which names
-// the recording.
+// NewReader reads the header of a recording, which may be compressed. name is the name of the recording in errors.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	l, err := newLines(in)
 	if err != nil {

@@ -40,9 +40,9 @@ func label(rows []Row) {
 	}
 }
 
-// shorten cuts the middle out of long names. The parameter most is the maximum length of a short name. To keep names
-// distinct, a short name may be longer by up to extra characters. All names lose the same part, so that they can be
-// compared. If different names look the same however they are cut, the later ones get a number.
+// shorten cuts the middle out of long names. To keep different names distinct, a short name may exceed the limit, most,
+// by up to extra characters. All names lose the same part, so that they can be compared. If different names look the
+// same however they are cut, the later ones get a number.
 func shorten(names []string, most int) map[string]string {
 	letters := map[string][]rune{}
 	for _, name := range names {
@@ -60,8 +60,8 @@ func shorten(names []string, most int) map[string]string {
 	return numbered(names, short)
 }
 
-// heads returns the numbers of characters that names may keep at their start, best first. If possible, a domain name
-// keeps its whole host. Other names keep equal parts of both ends.
+// heads returns candidates for the number of characters to keep at the start of each name, best first. If possible, a
+// domain name keeps its whole host. Other names keep equal parts of both ends.
 func heads(names []string, kept int) []int {
 	best := (kept + 1) / 2
 	for _, name := range names {
@@ -81,8 +81,8 @@ func heads(names []string, kept int) []int {
 	return all
 }
 
-// cut removes the middle of the names. The parameters head and tail are the numbers of characters to keep at the start
-// and at the end. The result different reports whether different names stay distinct.
+// cut keeps only the first head and the last tail characters of each name. The result different reports whether
+// different names stay distinct.
 func cut(names []string, letters map[string][]rune, head, tail int) (short map[string]string, different bool) {
 	short, different = map[string]string{}, true
 	taken := map[string]string{}

@@ -14,7 +14,7 @@ import (
 // Drawing is the timeline of an incident. Horizontal positions are percentages, and vertical positions are pixels, so
 // that the drawing fits any screen without scaling its text.
 type Drawing struct {
-	// Bottom is the vertical position of the times.
+	// Bottom is the vertical position of the time labels.
 	Height, Bottom int
 
 	Rows  []Row
@@ -80,8 +80,8 @@ func laneText(l incident.Track) string {
 	return string(l) // a report may contain the incidents of a newer kubeflap
 }
 
-// Draw returns an incident's timeline, or nil if the incident has none. The parameter until is the end of the incident
-// or, for an ongoing incident, the current time. Spans without an end extend to this time. In a list, each lane has one
+// Draw returns an incident's timeline, or nil if the incident has none. until is the end of the incident or, for an
+// ongoing incident, the current time. Spans without an end extend to this time. If inList is set, each lane has one
 // row. Otherwise each name has its own row.
 func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
 	if len(x.Timeline) == 0 {
@@ -100,7 +100,7 @@ func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
 	if !until.After(from) {
 		until = from.Add(time.Millisecond)
 	}
-	// finest is the longest gap between two bars that are joined.
+	// Bars are joined if the gap between them is at most finest.
 	finest := until.Sub(from) / 400
 	if inList {
 		finest = until.Sub(from) / 50
@@ -187,7 +187,7 @@ func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) 
 
 func percent(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }
 
-// union joins neighboring spans if the time between them does not exceed the parameter gap.
+// union joins neighboring spans if the time between them is at most gap.
 func union(spans []span, gap time.Duration) []span {
 	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
 	var all []span

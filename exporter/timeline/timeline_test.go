@@ -15,7 +15,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
 
-// silentNodes returns an incident in which each of these nodes was silent a number of times.
+// silentNodes returns an incident in which each of these nodes was silent the given number of times.
 func silentNodes(times int, names ...string) *incident.Incident {
 	x := &incident.Incident{Start: at(0)}
 	for i := range times {
@@ -99,7 +99,7 @@ func TestLabelsFitOnAPhone(t *testing.T) {
 	}
 }
 
-// TestMoreBelongsToItsLane checks that a lane that follows a full one does not count the omitted names of that lane.
+// TestMoreBelongsToItsLane checks that a lane does not count the omitted names of the full lane before it.
 func TestMoreBelongsToItsLane(t *testing.T) {
 	x := silentNodes(1, "a", "b", "c", "d", "e", "f")
 	x.Timeline = append(x.Timeline, incident.Span{Track: incident.TrackOutage, Name: "shop/web", Start: at(10), End: at(20)})

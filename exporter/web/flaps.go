@@ -168,8 +168,8 @@ func (p *flapsPage) addCard(x found) {
 }
 
 // title returns the page title. It starts with the number of running incidents in the selected clusters, and with
-// "blind" if some resources are not watched, so that both are visible in a browser tab. Other filters do not apply: a
-// tab that shows an ended incident must not look as if nothing were wrong.
+// "blind" if some resources are not watched, so that both are visible in a browser tab. The query's other filters do
+// not apply: a tab that shows an ended incident must not look as if nothing were wrong.
 func (p *flapsPage) title(running int) string {
 	title := "Incidents · kubeflap"
 	if p.Detailed {

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
-// notListed is the reason for a resource whose first list is incomplete without an error.
+// notListed is the reason for a resource whose first list has neither finished nor failed.
 const notListed = "not listed yet"
 
 // unwatched is a resource that is not watched in a cluster. Its changes cannot open incidents.

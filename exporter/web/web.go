@@ -21,7 +21,7 @@ const (
 	maxScrapes = 10
 	// maxReaders limits concurrent requests for incidents.
 	maxReaders = 10
-	// maxDownloads limits concurrent downloads of recordings, because each one reads files and compresses.
+	// maxDownloads limits concurrent downloads of recordings, because each one reads files and compresses them.
 	maxDownloads = 2
 )
 
@@ -98,7 +98,7 @@ func landingPage() (http.Handler, error) {
 	return page, nil
 }
 
-// limited limits concurrent requests to the capacity of the channel places. It rejects further requests with status
+// limited limits the number of concurrent requests to the capacity of places. It rejects further requests with status
 // 503.
 func limited(places chan struct{}, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -19,8 +19,8 @@ type whatIfView struct {
 	CannotSay []string
 }
 
-// whatIfOf returns the predictions for an incident. It returns nil if nothing is recorded, or if the settings make no
-// difference to the incident, because it is not about nodes.
+// whatIfOf returns the predictions for an incident. It returns nil if nothing is recorded, or if the incident is not
+// about nodes, so that the settings make no difference to it.
 func whatIfOf(x *found) *whatIfView {
 	if x.cluster.WhatIf == nil || len(x.Nodes) == 0 || x.Scope == incident.ScopeWorkload || x.Scope == incident.ScopeService {
 		return nil

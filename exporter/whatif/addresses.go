@@ -159,7 +159,7 @@ func (s *services) merge(x *service, seen sighting, id event.UID) {
 	}
 }
 
-// useEndpoints makes the addresses of Endpoints count.
+// useEndpoints makes Endpoints the kind whose addresses count.
 func (s *services) useEndpoints() { s.kind = event.KindEndpoints }
 
 // listed records that the first list of the addresses is complete.
@@ -177,14 +177,14 @@ func (s *services) withoutReady() (n int) {
 	return n
 }
 
-// finish completes the changes after the last event. The replacements of evicted pods must be known. The parameter
-// begin is the start of the recording.
+// finish completes the changes after the last event. The replacements of evicted pods must be known. begin is the start
+// of the recording.
 func (s *services) finish(begin time.Time) {
 	s.linkKept(begin)
 	slices.SortStableFunc(s.changes, func(a, b change) int { return a.at.Compare(b.at) })
 }
 
-// setReady records the state of an address. The parameter c says whether the change is the first or the last one.
+// setReady records the state of an address. The caller sets only the fields first and gone of c.
 func (s *services) setReady(a *address, t time.Time, ready bool, c change) {
 	a.ready = ready
 	c.at, c.address, c.ready, c.base = t, a, ready, ready || a.held && !c.gone

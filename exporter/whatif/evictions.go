@@ -11,8 +11,7 @@ import (
 // evictionDelay is the longest usual time that the controllers need to set the taint and evict a pod.
 const evictionDelay = 2 * time.Second
 
-// certainly consists of the intervals in which a condition is certain (yes), and the intervals in which the condition
-// is possible (maybe).
+// This type describes when a condition holds: certainly in the intervals yes, and possibly in the intervals maybe.
 type certainly struct{ yes, maybe []interval }
 
 // eviction is the eviction of a pod from a marked node. replaced is the time at which another pod is ready in its place,
@@ -65,7 +64,7 @@ func (v *evictor) evict(marks []mark) (all evictions) {
 	return all
 }
 
-// evictable returns the number of pods that a taint may evict if the controller sets it as early as possible.
+// evictable returns the number of pods that a taint can evict if the controller sets it as early as possible.
 func (v *evictor) evictable(t *taint) (n int) {
 	for _, p := range v.pods[t.mark.silence.node] {
 		n += count(t.may(v.settings, p, t.mark.earliest))
@@ -93,7 +92,7 @@ func (all *evictions) count(x Settings, t *taint, pods []*pod, evicted map[*pod]
 	}
 }
 
-// may reports whether the taint may evict the pod p if the controller sets the taint at the time tainted. The
+// may reports whether the taint can evict the pod p. tainted is the time at which the controller sets the taint. The
 // controller removes the taint at most one monitor period after the node's return.
 func (t *taint) may(x Settings, p *pod, tainted time.Time) bool {
 	m := t.mark
@@ -111,7 +110,8 @@ func (t *taint) may(x Settings, p *pod, tainted time.Time) bool {
 	return !returned.Add(t.period).Before(at)
 }
 
-// must reports whether the taint certainly evicts the pod p if the controller sets the taint at the time tainted.
+// must reports whether the taint certainly evicts the pod p. tainted is the time at which the controller sets the
+// taint.
 func (t *taint) must(x Settings, p *pod, tainted time.Time) bool {
 	tolerates, _ := tolerationOf(x, p)
 	at := tainted.Add(tolerates + evictionDelay)
@@ -119,7 +119,7 @@ func (t *taint) must(x Settings, p *pod, tainted time.Time) bool {
 	return t.may(x, p, tainted) && t.mark.outcome == answer.Yes && returned.After(at) && !t.isIdle(t.idle.maybe, at)
 }
 
-// returns returns the earliest and the latest time at which the node is Ready again. If the node does not return, both
+// returns gives the earliest and the latest time at which the node is Ready again. If the node does not return, both
 // times are the end of the recording.
 func (t *taint) returns() (from, by time.Time) {
 	if t.mark.readyBy.IsZero() {
@@ -128,8 +128,8 @@ func (t *taint) returns() (from, by time.Time) {
 	return t.mark.readyFrom, t.mark.readyBy
 }
 
-// isIdle reports whether one of the intervals overlaps the period from the mark to the time until, at which the pod is
-// evicted.
+// isIdle reports whether one of the intervals overlaps the period from the mark to the eviction of the pod. until is
+// the time of the eviction.
 func (t *taint) isIdle(all []interval, until time.Time) bool {
 	return slices.ContainsFunc(all, func(f interval) bool { return !f.to.Before(t.mark.at) && f.from.Before(until) })
 }
@@ -169,8 +169,8 @@ func (v *evictor) worst(t *taint, p *pod) eviction {
 	return e
 }
 
-// afterReturn returns the time at which the node and its pods are back, or the time at if that is later. It returns
-// zero if the node does not return.
+// afterReturn returns the later of two times: the parameter at, and the time at which the node and its pods are back.
+// It returns zero if the node does not return.
 func (t *taint) afterReturn(at time.Time) time.Time {
 	if t.mark.back.IsZero() {
 		return time.Time{}

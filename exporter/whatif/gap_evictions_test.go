@@ -25,8 +25,8 @@ func lostForLong() *story {
 	return s
 }
 
-// TestMarksThatOnlyMayHappenExcludeNoEviction checks that the controller only counts as certainly idle if every node
-// certainly is Unknown. With 20 s, the other nodes may have been marked in the gap.
+// TestMarksThatOnlyMayHappenExcludeNoEviction checks that the controller counts as certainly idle only if every node is
+// certainly Unknown. With a grace period of 20 s, the other nodes may have been marked in the gap.
 func TestMarksThatOnlyMayHappenExcludeNoEviction(t *testing.T) {
 	for grace, want := range map[time.Duration]answer.Range{20 * time.Second: {AtLeast: 0, AtMost: 1}, 40 * time.Second: exactly(1), 50 * time.Second: exactly(1)} {
 		x := Settings{GracePeriod: grace, MonitorPeriod: DefaultMonitorPeriod, Toleration: 200 * time.Second}

@@ -34,9 +34,9 @@ func limitsOf(recorded []grace.Flag) limits {
 	return l
 }
 
-// rates returns the limits of the rate at which the controller taints nodes of a zone. The parameters low and high are
-// the minimum and the maximum number of Unknown nodes in the zone. The reduced rate applies in partial disruption: more
-// than two nodes, and at least the fraction unhealthy of the zone's nodes, are Unknown. If all nodes of the zone are
+// rates returns the limits of the rate at which the controller taints nodes of a zone. low and high are the minimum and
+// the maximum number of Unknown nodes in the zone. The reduced rate applies in partial disruption: more than two nodes,
+// and at least the fraction --unhealthy-zone-threshold of the zone's nodes, are Unknown. If all nodes of the zone are
 // Unknown, the usual rate applies, because the zone itself may be at fault. The controller stops tainting only if all
 // nodes in all zones are Unknown (node lifecycle controller, ComputeZoneState, handleDisruption and ReducedQPSFunc).
 func (l limits) rates(zone size, low, high int, onlyZone bool) (fast, slow float64) {

@@ -19,8 +19,8 @@ type mark struct {
 	readyFrom, readyBy   time.Time
 }
 
-// in determines whether the mark counts. If the parameter unsure is true, marks with the outcome TooClose or Untold
-// count, too. An Untold mark never counts if the node was already Unknown.
+// in reports whether the mark counts. If unsure is set, marks with the outcome TooClose or Untold count, too. An Untold
+// mark never counts if the node was already Unknown.
 func (m mark) in(unsure bool) bool {
 	return m.outcome == answer.Yes || unsure && (m.outcome == answer.TooClose || m.outcome == answer.Untold && !m.silence.wasUnknown)
 }

@@ -89,9 +89,9 @@ func (s *Study) applyLease(e event.Event, l *event.Lease) {
 	}
 }
 
-// start sets the node's last heartbeat before the recording. The parameter told is the heartbeat time that the first
-// list contains, and seen is the time of the list. If the heartbeat is at most one undisturbed interval old, start uses
-// the parameter told. Otherwise, the heartbeat is not known, and start uses the parameter seen.
+// start sets the node's last heartbeat before the recording. seen is the time of the first list, and told is the
+// heartbeat time in this list. If told is at most one undisturbed interval old, it is the last heartbeat. Otherwise,
+// the last heartbeat is unknown, and seen takes its place.
 func (s *Study) start(n *node, seen, told time.Time) {
 	age := seen.Sub(told)
 	known := age >= 0 && age <= usualInterval

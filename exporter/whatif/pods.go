@@ -94,7 +94,8 @@ func (all *pods) apply(seen sighting, o *event.Pod) (p *pod, is podChange) {
 func (p *pod) isStateful() bool { return strings.HasPrefix(p.owner, "StatefulSet/") }
 
 // left returns the time at which the pod would be gone without its eviction, or zero if the pod would stay. An evicted
-// pod would stay until its last replacement is gone. An eviction before the time from counts like any other deletion.
+// pod would stay until its last replacement is gone. If the pod was gone before the given time, its eviction counts
+// like any other deletion.
 func (p *pod) left(from time.Time) time.Time {
 	switch {
 	case p.replacement != nil:

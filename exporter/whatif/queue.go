@@ -69,8 +69,8 @@ func (z *zoneQueue) slowest(begin time.Time) {
 	}
 }
 
-// take removes and returns the best of the taints that may be the first in the queue. The function better compares two
-// taints.
+// take removes and returns the best of the taints that can be first in the queue. better reports whether a is better
+// than b.
 func (z *zoneQueue) take(queue *[]*taint, better func(a, b *taint) bool) *taint {
 	all, best := *queue, 0
 	for i, t := range all {
@@ -110,7 +110,7 @@ func (z *zoneQueue) end(i int) time.Time {
 	return z.never
 }
 
-// earliest returns the earliest time at which the controller may taint another node if it tainted a node at the time t.
+// earliest returns the earliest time at which the controller can taint another node if it tainted a node at the time t.
 // The limiter's bucket holds one node (scheduler.EvictionRateLimiterBurst).
 func (z *zoneQueue) earliest(t time.Time) time.Time {
 	need := 1.0
@@ -125,7 +125,7 @@ func (z *zoneQueue) earliest(t time.Time) time.Time {
 	return z.never
 }
 
-// latest returns the latest time at which the controller may taint another node if it tainted a node at the time t. A
+// latest returns the latest time at which the controller can taint another node if it tainted a node at the time t. A
 // new rate begins with an empty bucket (RateLimitedTimedQueue, SwapLimiter).
 func (z *zoneQueue) latest(t time.Time) time.Time {
 	for i := z.at(t); i < len(z.spans); i++ {

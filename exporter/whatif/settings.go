@@ -21,8 +21,8 @@ const AsRecorded time.Duration = -1
 
 // Settings are the settings for a prediction.
 type Settings struct {
-	// GracePeriod is --node-monitor-grace-period. It must be positive. MonitorPeriod is --node-monitor-period, and at
-	// least MinMonitorPeriod.
+	// GracePeriod is --node-monitor-grace-period. It must be positive. MonitorPeriod is --node-monitor-period. It must
+	// be at least MinMonitorPeriod.
 	GracePeriod, MonitorPeriod time.Duration
 	// Toleration is the tolerationSeconds for the taint node.kubernetes.io/unreachable, or AsRecorded. It applies to
 	// all pods except those that tolerate the taint forever.

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// kept is a period in which a node was certainly Ready. The field to is zero while the period lasts.
+// kept is a period in which a node was certainly Ready. Its end is zero while the period lasts.
 type kept struct {
 	interval
 	// changed is lastTransitionTime.

@@ -214,7 +214,7 @@ func TestTheOutcomeOfASilence(t *testing.T) {
 	}
 }
 
-// breaks breaks the Lease watch, so that renewals in this interval are not seen.
+// breaks interrupts the Lease watch, so that renewals in this interval are not seen.
 func (s *story) breaks(from, to float64) {
 	s.events = slices.DeleteFunc(s.events, func(e event.Event) bool {
 		return e.Kind == event.KindLease && e.Seen.After(at(from)) && e.Seen.Before(at(to))

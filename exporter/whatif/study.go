@@ -40,11 +40,11 @@ type Study struct {
 	services services
 }
 
-// interval is a period of time. The field to is zero if the interval has not ended.
+// interval is a period of time. Its end is zero if the interval has not ended.
 type interval struct{ from, to time.Time }
 
-// New returns a Study for predictions with the settings. The parameter recorded is the grace period during the
-// recording, or 0 if the Study must find it in the recording.
+// New returns a Study for predictions with the settings. recorded is the grace period during the recording, or 0 if the
+// Study must find it in the recording.
 func New(settings []Settings, recorded time.Duration) *Study {
 	all := newPods()
 	s := &Study{
@@ -59,7 +59,7 @@ func New(settings []Settings, recorded time.Duration) *Study {
 	return s
 }
 
-// NewUsual returns a Study for PredictUsual. The parameter recorded is the same as in New.
+// NewUsual returns a Study for PredictUsual. recorded has the same meaning as in New.
 func NewUsual(recorded time.Duration) *Study {
 	s := New(nil, recorded)
 	s.least, s.toSpecify = usualInterval, "kubeflap's --node-monitor-grace-period"

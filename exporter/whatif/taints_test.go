@@ -11,8 +11,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
 
-// silentNodes is a story in which some nodes are silent for the given length. node-1 falls silent at 10 s, and each further
-// node after another offset. pods returns the number of a node's pods. They tolerate an unreachable node for 30 s.
+// silentNodes is a story in which some nodes are silent for the given length. node-1 falls silent at 10 s, and each
+// further one of these nodes falls silent offset seconds later. pods returns the number of a node's pods. They tolerate
+// an unreachable node for 30 s.
 type silentNodes struct {
 	nodes, silent  int
 	offset, length float64
@@ -61,7 +62,7 @@ func (c silentNodes) evictions() answer.Range {
 
 func onePod(int) int { return 1 }
 
-// TestTheRateOfTaints checks how many nodes the controller taints, and with it how many pods it evicts.
+// TestTheRateOfTaints checks how many nodes the controller taints, and thus how many pods it evicts.
 func TestTheRateOfTaints(t *testing.T) {
 	none, fast, half := 0.0, 1.0, 0.5
 	only := func(node int) func(int) int { return func(i int) int { return 10 * count(i == node) } }

@@ -60,7 +60,7 @@ func Metrics() []string {
 const labelCluster = "cluster"
 
 // Cluster reads a cluster from an exposition. If the exposition contains several clusters, as in a replay of several
-// recordings, the argument cluster selects one. Cluster returns an error if the cluster does not exist or its lists are
+// recordings, cluster names the one to read. Cluster returns an error if this cluster does not exist or its lists are
 // incomplete.
 func Cluster(families []*dto.MetricFamily, cluster string) (report.Cluster, error) {
 	r := reader{families: map[string]*dto.MetricFamily{}, cluster: cluster}
@@ -119,7 +119,7 @@ func (r *reader) check() error {
 	return nil
 }
 
-// each calls the function do for every series of the cluster in a metric family.
+// each calls do with every series of the cluster in a metric family.
 func (r *reader) each(name string, do func(labels, float64)) {
 	r.eachMetric(name, func(l labels, m *dto.Metric) { do(l, valueOf(m)) })
 }

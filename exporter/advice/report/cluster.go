@@ -28,8 +28,8 @@ type Cluster struct {
 	Intervals  Histogram
 	Services   []Service
 	Namespaces []Namespace
-	// Flags holds the flags that are set on the kube-controller-manager, as far as kubeflap reads them. Durations are
-	// in seconds.
+	// Flags holds those flags of the kube-controller-manager that are set and that kubeflap reads. Durations are in
+	// seconds.
 	Flags            map[string]float64
 	ShortTolerations []ShortToleration
 	// Unwatched lists the resources that cannot be watched, with the reason.
@@ -103,12 +103,12 @@ func (h Histogram) total() uint64 {
 	return h.Buckets[len(h.Buckets)-1].Count
 }
 
-// sameWithin is the interval in seconds within which two heartbeats count as one. A kubelet with a changed status
-// reports it and renews its Lease at nearly the same time.
+// sameWithin is the interval in seconds within which two heartbeats count as one. A kubelet reports a changed node
+// status and renews its Lease at nearly the same time.
 const sameWithin = 1
 
-// median returns the median interval, without intervals of up to one second. It interpolates linearly within a bucket,
-// as histogram_quantile does.
+// median returns the median of the intervals longer than one second. It interpolates linearly within a bucket, as
+// histogram_quantile does.
 func (h Histogram) median() time.Duration {
 	var bound, rank float64
 	var count uint64
@@ -124,7 +124,7 @@ func (h Histogram) median() time.Duration {
 	return 0
 }
 
-// top returns the bounds of the highest non-empty bucket up to the given limit.
+// top returns the bounds of the highest non-empty bucket whose upper bound is at most limit.
 func (h Histogram) top(limit time.Duration) (lower, upper time.Duration) {
 	var bound float64
 	var count uint64

@@ -32,7 +32,7 @@ type heartbeats struct {
 	// slow holds the nodes with late heartbeats. silent holds the nodes with an interval that no grace period should
 	// bridge.
 	slow, silent []lateNode
-	// The field all is set if nearly all nodes were late in the last ten minutes.
+	// all is set if nearly all nodes were late in the last ten minutes.
 	all bool
 	// earlier is an upper bound of the longest interval from more than ten minutes ago. It is 0 if that interval is
 	// irrelevant.
@@ -58,8 +58,8 @@ func judge(c Cluster) *heartbeats {
 	return b
 }
 
-// noteNodes finds the slow and silent nodes. If the metrics come from an older kubeflap, which does not expose the
-// verdicts on silences, repeatedly reports whether any node was late often.
+// noteNodes finds the slow and silent nodes. For metrics of an older kubeflap, which does not expose the verdicts on
+// silences, the result is true if any node was late often.
 func (b *heartbeats) noteNodes() (repeatedly bool) {
 	now := 0
 	for i := range b.nodes {
@@ -102,7 +102,7 @@ func (b *heartbeats) repeatedlyLate(n *Node) bool {
 	return b.grace/2 > b.settings().OnTime() && n.Late >= often
 }
 
-// recent returns the longest interval that a grace period should bridge. It considers the last ten minutes.
+// recent returns the longest interval of the last ten minutes that a grace period should bridge.
 func (b *heartbeats) recent(nodes []Node) (longest time.Duration) {
 	for i := range nodes {
 		if n := &nodes[i]; n.Longest <= advice.LongestGrace && !b.explained(n) {

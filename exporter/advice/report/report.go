@@ -31,7 +31,7 @@ type Heartbeats struct {
 	Longest  float64 `json:"longest_interval_seconds"`
 	// Margin is the grace period divided by the longest interval.
 	Margin float64 `json:"margin"`
-	// Renewals is the number of Lease renewals that fit into the grace period. A kubelet may miss all but one of them.
+	// Renewals is the number of Lease renewals that fit into the grace period. A kubelet can miss all but one of them.
 	Renewals int `json:"renewals_in_grace_period"`
 	// Expected is the expected heartbeat interval. Recommended is the grace period to set.
 	Expected    float64 `json:"expected_interval_seconds"`
@@ -69,7 +69,7 @@ const (
 	// ControlPlaneLate means that nodes with a shared path to the API are late at the same time or one after another.
 	ControlPlaneLate Kind = "control_plane_late"
 	// ControllerManagerSlow means that the node controller set nodes to Unknown although their heartbeats were on time,
-	// or kept silent nodes Ready.
+	// or left silent nodes Ready.
 	ControllerManagerSlow Kind = "controller_manager_slow"
 	// NodesRebooted means that some machines restarted without an announcement.
 	NodesRebooted Kind = "nodes_rebooted"

@@ -76,11 +76,11 @@ var flagAdvices = []flagAdvice{
 }
 
 // whyEvictionRate explains the advice on --node-eviction-rate. With the rate 0, the node lifecycle controller still
-// taints one node in each zone. The limiter of a new zone has a full bucket of one node (addPodEvictorForNewZone), which
-// is never refilled. The states of the zone do not replace the limiter, because its rate is already 0 (SwapLimiter). A
-// node with Ready=False takes the place of the one node, too. In a large zone in partial disruption, the secondary rate
-// applies (ReducedQPSFunc). Afterwards, the controller taints no node at all, because SwapLimiter then uses a limiter
-// without a bucket.
+// taints one node in each zone. The limiter of a new zone has a full bucket of one node (addPodEvictorForNewZone),
+// which is never refilled. A change of the zone's state does not replace the limiter, because the limiter's rate is
+// already 0 (SwapLimiter). A node with Ready=False also uses up the bucket. In a large zone in partial disruption, the
+// secondary rate applies (ReducedQPSFunc). After the disruption, the controller taints no node at all, because
+// SwapLimiter then uses a limiter without a bucket.
 func whyEvictionRate(v float64, _ *heartbeats) string {
 	if v <= 0 {
 		return "after its start, the kube-controller-manager evicts the pods of only one node in each zone: the first that is not Ready. " +

@@ -24,7 +24,7 @@ type lateNode struct {
 	// older kubeflap.
 	times uint64
 	last  time.Time
-	// missed is set if the node exceeded the grace period.
+	// missed is set if a heartbeat interval of the node exceeded the grace period.
 	missed bool
 }
 
@@ -58,7 +58,7 @@ func (b *heartbeats) noteJudged(n *Node) {
 
 func (b *heartbeats) isLately(t time.Time) bool { return b.now.Sub(t) <= lately }
 
-// missed reports whether a node missed the grace period, regardless of the verdict.
+// missed reports whether a heartbeat interval of the node exceeded the grace period, regardless of the verdict.
 func (b *heartbeats) missed(n *Node) bool {
 	return b.grace > 0 && (n.Longest > b.grace || n.Missed > 0)
 }
@@ -97,8 +97,8 @@ func sortSlowest(nodes []lateNode) {
 	})
 }
 
-// byAge returns the recommendation that the function find makes for the nodes. Nodes that were last affected more than
-// a day ago get a separate note.
+// byAge returns the recommendation that find makes for the nodes. Nodes that were last affected more than a day ago get
+// a separate note.
 func (b *heartbeats) byAge(nodes []lateNode, find func([]lateNode) Recommendation) (all []Recommendation) {
 	var fresh, old []lateNode
 	for _, n := range nodes {

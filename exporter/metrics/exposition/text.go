@@ -58,8 +58,8 @@ func mustQuote(value string) bool {
 // smaller whole number exactly.
 const maxInteger = 1 << 53
 
-// AppendNumber appends a number. If the parameter open is set, the number always gets a point or an exponent, which
-// marks a float in OpenMetrics.
+// AppendNumber appends a number. If open is set, the number always gets a point or an exponent, which marks a float in
+// OpenMetrics.
 func AppendNumber(b []byte, value float64, open bool) []byte {
 	switch {
 	case math.IsNaN(value):

@@ -75,7 +75,7 @@ func parse(raw string, paged bool) (Query, error) {
 	return q, nil
 }
 
-// decode parses name=value&name=value. Unlike url.ParseQuery, its errors name the parameter.
+// decode parses name=value&name=value. Its errors name the parameter, unlike those of url.ParseQuery.
 func decode(raw string) (url.Values, error) {
 	values := url.Values{}
 	for pair := range strings.SplitSeq(raw, "&") {

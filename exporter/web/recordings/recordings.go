@@ -33,9 +33,9 @@ type Period struct {
 	Anonymise bool
 }
 
-// Handler serves the recordings in a directory. For each request, it calls the function refused. If that function
-// returns an error, the response has status 403 and contains the error's text. The function must ensure that clients
-// are authenticated, because a recording shows the whole cluster.
+// Handler serves the recordings in a directory. It calls refused for each request. If refused returns an error, the
+// response has status 403 and contains the error's text. refused must ensure that clients are authenticated, because a
+// recording shows the whole cluster.
 func Handler(dir string, refused func() error, logger *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -136,7 +136,7 @@ func stream(ctx context.Context, out io.Writer, events iter.Seq2[event.Event, er
 	return w.Close() //nolint:wrapcheck // the error says what failed
 }
 
-// gate discards all writes after it is closed. It is needed because a recording.Writer flushes later.
+// gate discards all writes after it is closed. It is needed because a recording.Writer still flushes when it is closed.
 type gate struct {
 	out    io.Writer
 	closed atomic.Bool

@@ -14,7 +14,7 @@ import (
 // width is the maximum number of columns of texts.
 const width = 100
 
-// WriteText prints the answer as a table of at most 100 columns. The parameter name is the recording's name.
+// WriteText prints the answer as a table of at most 100 columns. name is the recording's name.
 func WriteText(out io.Writer, a Answer, name string) {
 	fmt.Fprintf(out, "Recording %s: %s to %s UTC (%s), %s.\n", name, a.From.UTC().Format(time.DateTime), a.To.UTC().Format(time.TimeOnly),
 		phrase.Duration(a.To.Sub(a.From)), phrase.Count(a.Nodes, "node", "nodes"))

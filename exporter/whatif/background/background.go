@@ -28,7 +28,7 @@ const (
 	maxKept = 100
 	// fresh is the time for which a prediction for an ongoing incident is kept.
 	fresh = time.Minute
-	// written is the time after which the recorder has written an event.
+	// written is the maximum delay until the recorder has written an event.
 	written = 5 * time.Second
 )
 
@@ -38,8 +38,8 @@ type Prediction struct {
 	Because string
 }
 
-// Predictor predicts the effects of other settings from the recordings in a directory. Its methods may be called
-// concurrently.
+// Predictor predicts the effects of other settings from the recordings in a directory. Its methods are safe for
+// concurrent use.
 type Predictor struct {
 	dir   string
 	grace time.Duration

@@ -76,7 +76,7 @@ func running(t *testing.T, dir string) *background.Predictor {
 	return p
 }
 
-// settled asks until the prediction was computed.
+// settled repeats the request until the prediction is computed.
 func settled(t *testing.T, p *background.Predictor, id string, start, end, now time.Time) background.Prediction {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -157,7 +157,8 @@ func TestWithoutAPrediction(t *testing.T) {
 	}
 }
 
-// TestManyRequests checks that requests never wait, although nothing computes, and that what is kept is limited.
+// TestManyRequests checks that requests never wait, even if nothing computes predictions, and that the number of kept
+// predictions is limited.
 func TestManyRequests(t *testing.T) {
 	p := background.New(directory(t), 0)
 	if given := p.For("a", start, end, later); given.Because != "it is being computed" {

@@ -106,8 +106,8 @@ func (l *large) list() {
 	list(event.KindEndpointSlice, largePods/largeService, func(i int) event.Object { return l.slice(i, -1) })
 }
 
-// run writes heartbeats, status reports every 5 minutes, and a pod that flaps every 10 s. Node 7 is silent from the end of
-// quiet on, for 90 s, and returns.
+// run writes heartbeats, status reports every 5 minutes, and a pod that flaps every 10 s. Node 7 falls silent at the
+// end of quiet, and returns after 90 s.
 func (l *large) run(quiet, all time.Duration) (incident time.Time) {
 	l.file("start")
 	begin := l.at
