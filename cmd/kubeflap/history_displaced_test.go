@@ -20,6 +20,9 @@ func sized(t *testing.T, c *fakeCluster, size int) *restarted {
 // TestNewerIncidentsDisplaceOneThatWasInterrupted restarts a kubeflap with a small --incidents.size during an incident.
 // Long after this incident has ended, newer ones displace it.
 func TestNewerIncidentsDisplaceOneThatWasInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long with the race detector")
+	}
 	cluster := func() *fakeCluster {
 		c := newFakeCluster(30).silence(300, 1000, 5)
 		for i := range 8 {
@@ -58,6 +61,9 @@ func (r *restarted) slowly(second float64, k event.Kind, later float64) {
 // TestAListArrivesLate restarts kubeflap during an incident. The node returns before the last list is complete, and fails
 // again hours later.
 func TestAListArrivesLate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long with the race detector")
+	}
 	for _, k := range []event.Kind{event.KindEndpointSlice, event.KindService, event.KindPod} {
 		t.Run(k.String(), func(t *testing.T) {
 			cluster := func() *fakeCluster { return newFakeCluster(9).silence(300, 615, 5).silence(9000, 9400, 5) }

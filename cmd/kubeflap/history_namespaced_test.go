@@ -10,6 +10,9 @@ import (
 // TestRestartsWithoutPermissions restarts a kubeflap that may not watch one resource, such as nodes with --namespace. The
 // incident of a workload must end nevertheless.
 func TestRestartsWithoutPermissions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long with the race detector")
+	}
 	for name, lacking := range map[string][]event.Kind{
 		"without nodes": {event.KindNode, event.KindLease}, "without slices": {event.KindEndpointSlice}, "without Endpoints": {event.KindEndpoints},
 		"without Leases": {event.KindLease}, "without Services": {event.KindService}, "without pods": {event.KindPod},
@@ -66,6 +69,9 @@ func TestPublishNotReadyAddressesIsSetDuringTheRestart(t *testing.T) {
 
 // TestKubeflapIsKilledEverySecond kills kubeflap again and again, before and after it knows whether its incident is ongoing.
 func TestKubeflapIsKilledEverySecond(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long with the race detector")
+	}
 	for _, every := range []float64{0.5, 1, 1.5, 7, 61} {
 		c := newFakeCluster(9).silence(300, 700, 5).single(5)
 		r := newRestarted(t, c)

@@ -68,6 +68,9 @@ func randomCluster(seed uint64) (*fakeCluster, []float64, string) {
 // TestRandomRestartsWhileNothingHappens restarts kubeflap at random moments around which nothing happens in the cluster.
 // It must show the same as a kubeflap that was not restarted.
 func TestRandomRestartsWhileNothingHappens(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long with the race detector")
+	}
 	for seed := uint64(12); seed < 27; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			a, busy, text := randomCluster(seed)

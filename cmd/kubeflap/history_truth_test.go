@@ -31,8 +31,10 @@ func described(x incident.Incident) string {
 	if !x.End.IsZero() {
 		end = x.End.Sub(storyBegin).String()
 	}
-	return strings.Join([]string{x.ID, x.Subject, string(x.State), "from", x.Start.Sub(storyBegin).String(), "until", end, x.Verdict.String(), "down", strings.Join(down, ","),
-		"also", strings.Join(x.Also, ","), "nodes", strings.Join(x.Nodes, ",")}, " ")
+	return strings.Join([]string{
+		x.ID, x.Subject, string(x.State), "from", x.Start.Sub(storyBegin).String(), "until", end, x.Verdict.String(), "down", strings.Join(down, ","),
+		"also", strings.Join(x.Also, ","), "nodes", strings.Join(x.Nodes, ","),
+	}, " ")
 }
 
 // sameAsTruth compares the incidents of a restarted kubeflap with those of one that was not restarted. Times and
@@ -102,6 +104,9 @@ func differences(x, y incident.Incident, most time.Duration) (all []string) {
 
 // run restarts one of two kubeflaps, and compares their incidents and the number of reported ends.
 func (c restartStory) run(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long with the race detector")
+	}
 	t.Parallel()
 	truth, r := newRestarted(t, c.cluster()), newRestarted(t, c.cluster())
 	away, next := time.Duration(0), 0
