@@ -127,9 +127,9 @@ func dieUnseen(ctx context.Context, l *Lab, open, shut func(context.Context, *La
 	return allOf(
 		func() error { return l.EveryNodeBeats(ctx) },
 		func() error { return open(ctx, l) },
-		// If the watch is silent, the cached Lease of the node is out of date from this heartbeat on, so it always
+		// If the watch is silent, the cached Lease of the node is out of date from this renewal on, so it always
 		// differs from the API server's.
-		func() error { return l.beatsAgain(ctx, breakerVictim) },
+		func() error { return l.renewsAgain(ctx, breakerVictim) },
 		kubelet.Pause,
 		func() error { return poll.Sleep(ctx, grace+breakerHolds) },
 		func() error { return unknown(0) },

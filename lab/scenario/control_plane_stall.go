@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
@@ -111,14 +112,23 @@ func (c *Checks) EveryNodeBeats(ctx context.Context) error {
 	return nil
 }
 
-// beatsAgain waits for a node's next heartbeat.
-func (c *Checks) beatsAgain(ctx context.Context, node string) error {
-	const heartbeats = "kubeflap_node_heartbeats_total"
-	counts, err := c.Truth.Counts()
+// renewsAgain waits until a node's Lease is renewed. A heartbeat could also be an update of the node's status.
+func (c *Checks) renewsAgain(ctx context.Context, node string) error {
+	leases := c.cluster.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	before, err := leases.Get(ctx, node, metav1.GetOptions{})
 	if err != nil {
-		return err
+		return fmt.Errorf("read the Lease of %s: %w", node, err)
 	}
-	return c.counted(ctx, counts.Sum(heartbeats, "node", node)+1, heartbeats, "node", node)
+	return poll.Until(ctx, patience, "a renewal of the Lease of "+node, func(ctx context.Context) error {
+		now, err := leases.Get(ctx, node, metav1.GetOptions{})
+		switch {
+		case err != nil:
+			return fmt.Errorf("read the Lease of %s: %w", node, err)
+		case now.Spec.RenewTime.Equal(before.Spec.RenewTime):
+			return fmt.Errorf("it was last renewed at %s", now.Spec.RenewTime)
+		}
+		return nil
+	})
 }
 
 // untainted waits until the node controller has removed the taints of new nodes. If etcd stalled while the node

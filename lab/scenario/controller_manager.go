@@ -138,13 +138,13 @@ func marked(ctx context.Context, l *Lab, breaker bool, fault func() error) error
 	)
 }
 
-// nobodyMarked checks that the controller manager is healthy, and that no node was Unknown before its next heartbeat.
+// nobodyMarked checks that the controller manager is healthy, and that no node was Unknown before the next renewal of its Lease.
 func nobodyMarked(ctx context.Context, l *Lab) error {
 	if err := poll.Until(ctx, patience, "the controller manager", l.Cluster.HealthyControllerManager); err != nil {
 		return err
 	}
 	for node := range l.Cluster.Kubelets {
-		if err := l.beatsAgain(ctx, node); err != nil {
+		if err := l.renewsAgain(ctx, node); err != nil {
 			return err
 		}
 	}

@@ -47,7 +47,7 @@ func kubeletRestart() Scenario {
 			return allOf(
 				// Restart between two renewals, so that the renewal after the restart is not a regular one.
 				func() error { return l.EveryNodeBeats(ctx) },
-				func() error { return l.beatsAgain(ctx, node) },
+				func() error { return l.renewsAgain(ctx, node) },
 				func() error { return poll.Sleep(ctx, offBeat) },
 				l.Cluster.Kubelets[node].Restart,
 				func() error {
