@@ -138,7 +138,8 @@ func marked(ctx context.Context, l *Lab, breaker bool, fault func() error) error
 	)
 }
 
-// nobodyMarked checks that the controller manager is healthy, and that no node was Unknown before the next renewal of its Lease.
+// nobodyMarked checks that the controller manager is healthy, and that no node was Unknown before the next renewal of
+// its Lease.
 func nobodyMarked(ctx context.Context, l *Lab) error {
 	if err := poll.Until(ctx, patience, "the controller manager", l.Cluster.HealthyControllerManager); err != nil {
 		return err
