@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -26,7 +27,7 @@ func largeService() Scenario {
 		Causes:  []Loss{{"web", "pod_deleted", 3, "pods of a Service with 1,005 addresses are deleted: its Endpoints are truncated"}},
 		// On the oldest release, kubeflap lists in pages, and these pods need several pages.
 		ByRelease: true,
-		// The node crowd sends no heartbeats.
+		// The node crowd sends no heartbeats during the scenario.
 		Options: cluster.Options{Nodes: 1, ControllerManagerFlags: []string{"--node-monitor-grace-period=10m"}},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
@@ -36,6 +37,9 @@ func largeService() Scenario {
 				// The Service comes last, so that the controllers write all addresses at once.
 				func() error { _, err := l.serviceWith(ctx, "shop", "web", nil); return err },
 				func() error { return l.inRotation(ctx, "shop", "web", large) },
+				// The recording begins after this. If it began with a silent node, the replay would not show the node's
+				// silence at once, unlike the truth.
+				func() error { return l.renewLease(ctx, crowd, time.Now()) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {
