@@ -160,8 +160,9 @@ func (b *blindness) saidSo(gone time.Duration) error {
 }
 
 // beats checks that no heartbeat was lost or counted twice, as far as this can be determined. While the API server is
-// up, a node renews every 10 s. It also renews once when the server is back, and sometimes posts its status. If kubeflap
-// lists the Leases before this renewal, it sees the whole interval: the outage, and up to one interval before it.
+// up, a node renews every 10 s. It also renews once when the server is back, and sometimes posts its status. If
+// kubeflap lists the Leases before this renewal, it sees the whole interval: the outage, and up to one interval before
+// it.
 func (b *blindness) beats(gone time.Duration) error {
 	most := 3 + math.Floor((time.Since(b.began)-afterglow-gone).Seconds()/renewal.Seconds())
 	var errs []error

@@ -103,8 +103,8 @@ type Lab struct {
 	// Proxy connects kubeflap to the API server. It is nil unless the scenario is Proxied.
 	Proxy *proxy.Proxy
 	Log   *slog.Logger
-	// Scraped waits until Prometheus has scraped the addresses of a Service, and then kubeflap. Prometheus can then see
-	// later changes. It is nil without Prometheus.
+	// Scraped waits until Prometheus has scraped the addresses of a Service and, after that, kubeflap. Prometheus can
+	// then see later changes. It is nil without Prometheus.
 	Scraped func(ctx context.Context, namespace, service string) error
 	// Seed makes the random scenario repeatable.
 	Seed uint64
