@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// lasting is silent during all restarts, passing recovers while kubeflap is not running, and later becomes silent
-	// after the last restart. All other objects of the test are on quiet, which stays healthy.
+	// The node lasting is silent during all restarts. The node passing recovers while kubeflap is not running. The node
+	// later becomes silent after the last restart. All other objects are on the node quiet, which stays healthy.
 	lasting, passing, later, quiet = "node-2", "node-3", "node-4", "node-1"
 	// The only pod of the Service down is not ready during all restarts. The pod of the Service back becomes ready
 	// while kubeflap is not running.
 	down, back = "down", "back"
-	// ended is how long after the last recovery incidents end, with some time to spare.
+	// ended is the time from the last recovery until incidents end, with some time to spare.
 	ended = 4 * time.Minute
 	// apart is the largest difference in seconds between the times of two kubeflap processes.
 	apart = 2.0
@@ -41,7 +41,7 @@ type restarted struct {
 	kept, witness *cluster.Process
 	// addresses of the restarted kubeflap and of the witness
 	keptURL, witnessURL string
-	// stopped and started limit the time in which passing recovered.
+	// stopped and started limit the time in which the node passing recovered.
 	stopped, started time.Time
 }
 

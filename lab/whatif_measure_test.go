@@ -20,7 +20,7 @@ const (
 	tolerated = 5 * time.Second
 	// outageTolerance is the mean error in seconds that a predicted outage may have: half the default monitor period.
 	outageTolerance = 2.5
-	// unsureEvictions is the part of all silences for which it may be open whether a pod is evicted.
+	// unsureEvictions is the part of all silences for which a prediction may leave open whether a pod is evicted.
 	unsureEvictions = 0.25
 )
 
