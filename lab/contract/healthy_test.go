@@ -9,8 +9,9 @@ import (
 )
 
 // In a healthy cluster with 60 nodes and 40 Services, no alert may notify anybody for a day. Heartbeats jitter, nodes
-// are drained and replaced, and kubeflap restarts once. Deployments, some with a single replica, roll out and scale,
-// also to zero and back. The metrics come from the real tracker. Then a kubelet stops, and an alert must fire.
+// are drained and replaced, and kubeflap restarts once. Deployments roll out, some of them with a single replica. One
+// scales down and up again, and another one to zero and back. The metrics come from the real tracker. Then a kubelet
+// stops, and an alert must fire.
 func TestHealthyClusterPagesNobody(t *testing.T) {
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	c := newCluster(start)
