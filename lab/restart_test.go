@@ -20,20 +20,20 @@ import (
 )
 
 const (
-	// lasting is silent during all restarts, passing recovers while kubeflap is not running, and later becomes silent
-	// after the last restart. All other objects of the test are on quiet, which stays healthy.
+	// The node lasting is silent during all restarts. The node passing recovers while kubeflap is not running. The node
+	// later becomes silent after the last restart. All other objects are on the node quiet, which stays healthy.
 	lasting, passing, later, quiet = "node-2", "node-3", "node-4", "node-1"
-	// The only pod of the Service down is not ready during all restarts. The pod of the Service back becomes ready while
-	// kubeflap is not running.
+	// The only pod of the Service down is not ready during all restarts. The pod of the Service back becomes ready
+	// while kubeflap is not running.
 	down, back = "down", "back"
-	// ended is how long after the last recovery incidents end, with some time to spare.
+	// ended is the time from the last recovery until incidents end, with some time to spare.
 	ended = 4 * time.Minute
 	// apart is the largest difference in seconds between the times of two kubeflap processes.
 	apart = 2.0
 )
 
-// restarted is a cluster with two kubeflap instances. Only one of them is restarted. The other knows what it should
-// report.
+// restarted is a cluster with two kubeflap instances. Only the instance kept is restarted. The other one, the witness,
+// shows what kept should report.
 type restarted struct {
 	*cluster.Cluster
 	t             *testing.T
@@ -41,7 +41,7 @@ type restarted struct {
 	kept, witness *cluster.Process
 	// addresses of the restarted kubeflap and of the witness
 	keptURL, witnessURL string
-	// stopped and started limit the time in which passing recovered.
+	// stopped and started limit the time in which the node passing recovered.
 	stopped, started time.Time
 }
 
@@ -66,8 +66,8 @@ func (x *lastingIncident) has(name string) bool {
 	return x.Subject == name || x.Subject == "Service/"+name
 }
 
-// TestRestart kills and restarts a kubeflap with --data.dir while nodes are silent and pods are not ready. It must report the same incidents as
-// an instance that was not restarted.
+// TestRestart kills and restarts a kubeflap with --data.dir while nodes are silent and pods are not ready. It must then
+// report the same incidents as an instance that was not restarted.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	r := startRestarted(t, buildKubeflap(t))
@@ -132,7 +132,7 @@ func (r *restarted) ready(run *cluster.Process, url string) {
 	r.must(run.Until(r.ctx, time.Minute, run.Name+" to be ready", func(ctx context.Context) error { return compare.Ready(ctx, url) }))
 }
 
-// restart starts the kept kubeflap again, and waits until it has compared the saved incidents with the cluster.
+// restart restarts the instance kept, and waits until it has compared the saved incidents with the cluster.
 func (r *restarted) restart() {
 	r.t.Helper()
 	r.must(r.kept.Restart())
@@ -263,8 +263,8 @@ func (r *restarted) alike(when string) {
 	}
 }
 
-// same compares an incident with the one that the witness reports. The recoveries of passing and back were not seen, so
-// their times may be anywhere in the gap.
+// same compares an incident with the one that the witness reports. kubeflap did not see the recoveries of the node
+// passing and the Service back, so their times may be anywhere in the gap.
 func (r *restarted) same(got, want lastingIncident) error {
 	var errs []error
 	differs := func(what string, got, want any) {

@@ -164,7 +164,7 @@ func rulesOf(ctx context.Context, t *testing.T, client kubernetes.Interface, nam
 	return slices.Compact(all)
 }
 
-// may reports whether a client may use a verb. The resource has the form of a rule: resource/subresource.group.
+// may reports whether a client has a permission. The resource has the form of a rule: resource/subresource.group.
 func may(ctx context.Context, t *testing.T, client kubernetes.Interface, namespace, verb, resource string) bool {
 	t.Helper()
 	resource, group, _ := strings.Cut(resource, ".")

@@ -88,7 +88,7 @@ func nodeAddress(ctx context.Context, t *testing.T, c *cluster.Cluster) string {
 	return net.JoinHostPort(node.Status.Addresses[0].Address, port)
 }
 
-// must fails the test if a step fails that is not under test itself.
+// must fails the test after an error in a step that is not itself under test.
 func (d *desk) must(errs ...error) {
 	d.t.Helper()
 	if err := errors.Join(errs...); err != nil {
@@ -168,7 +168,7 @@ func (d *desk) kubeflapSays(kubeconfig string, args ...string) (out, errOut stri
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
-// until runs the command incidents until its output or error output matches the pattern, and returns the output.
+// until repeats `kubeflap incidents` until its output or error output matches the pattern, and returns the output.
 func (d *desk) until(kubeconfig, pattern string, args ...string) string {
 	d.t.Helper()
 	var out string
@@ -183,7 +183,7 @@ func (d *desk) until(kubeconfig, pattern string, args ...string) string {
 	return out
 }
 
-// permissions grants a user one permission after another, and checks the output of the command incidents each time.
+// permissions grants a user one permission after another, and checks the output of `kubeflap incidents` each time.
 func (d *desk) permissions() {
 	d.t.Helper()
 	accounts := d.cluster.Client.CoreV1().ServiceAccounts(tenant)

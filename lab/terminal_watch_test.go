@@ -34,7 +34,8 @@ func (d *desk) interrupt(b *background) int {
 	return b.ProcessState.ExitCode()
 }
 
-// greeted starts watch while a node is Unknown. The output must begin with the nodes and Services that are not ready.
+// greeted starts `kubeflap watch` while a node is Unknown. The output must begin with the nodes and Services that are
+// not ready.
 func (d *desk) greeted() {
 	d.t.Helper()
 	b := d.start("watch", "--kubeconfig="+d.cluster.Kubeconfig)
@@ -48,7 +49,7 @@ func (d *desk) greeted() {
 	}
 }
 
-// changed checks the lines that watch printed about the incident.
+// changed checks the lines that `kubeflap watch` printed about the incident.
 func (d *desk) changed(b *background) {
 	d.t.Helper()
 	status := d.interrupt(b)
@@ -72,7 +73,7 @@ func (d *desk) changed(b *background) {
 	}
 }
 
-// advised interrupts the command advise, and checks its status, log and output.
+// advised interrupts `kubeflap advise`, and checks its status, log and output.
 func (d *desk) advised(b *background) {
 	d.t.Helper()
 	status := d.interrupt(b)

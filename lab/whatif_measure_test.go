@@ -18,9 +18,9 @@ import (
 const (
 	// tolerated is the tolerationSeconds of the pods that may be evicted.
 	tolerated = 5 * time.Second
-	// outageTolerance is the mean error in seconds that a predicted outage may have: half of the default monitor period.
+	// outageTolerance is the mean error in seconds that a predicted outage may have: half the default monitor period.
 	outageTolerance = 2.5
-	// unsureEvictions is the part of all silences for which it may be open whether a pod is evicted.
+	// unsureEvictions is the part of all silences for which a prediction may leave open whether a pod is evicted.
 	unsureEvictions = 0.25
 )
 
@@ -153,8 +153,8 @@ func (x *amount) compare(what string, predicted numberRange, got, tolerance floa
 	return []string{fmt.Sprintf("predicted %v to %v %s, got %.1f (tolerance %.1f)", predicted.AtLeast, predicted.AtMost, what, got, tolerance)}
 }
 
-// compareEffects compares the predicted effects with those in the other cluster. recorded is what kubeflap counts in the
-// recording of that cluster.
+// compareEffects compares the predicted effects with those in the other cluster. recorded is what kubeflap counts in
+// the recording of that cluster.
 func (x *tally) compareEffects(p prediction, recorded float64, there measured) {
 	row := p.Settings[0]
 	x.misses = append(x.misses, x.losses.compare("lost addresses", row.AddressesLost, recorded, 0)...)

@@ -174,7 +174,6 @@ type prediction struct {
 	}
 }
 
-// numberRange is a predicted range of a number.
 type numberRange struct{ AtLeast, AtMost float64 }
 
 func predictWhatIf(ctx context.Context, kubeflap, recording string, grace, monitor time.Duration) (prediction, error) {

@@ -69,9 +69,9 @@ func createService(ctx context.Context, c *cluster.Cluster, name string, selecto
 	return err
 }
 
-// setApart puts a node into a zone of its own. The controller then sets the taints of several silent nodes at once. In a
-// common zone it sets one in 10 s, so that the result would depend on the silences of other nodes, which do not begin at
-// exactly the same times in all clusters.
+// setApart puts a node into a zone of its own. The controller then sets the taints of several silent nodes at once. In
+// a common zone, it sets one taint in 10 s, so the result would depend on the silences of other nodes, which do not
+// begin at exactly the same times in all clusters.
 func setApart(ctx context.Context, c *cluster.Cluster, node string) error {
 	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:"zone-of-%s"}}}`, corev1.LabelTopologyZone, node)
 	_, err := c.Client.CoreV1().Nodes().Patch(ctx, node, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})

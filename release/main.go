@@ -26,7 +26,7 @@ func main() {
 // run parses the arguments, and runs the command in the repository's root.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	app := kingpin.New("release", "Packs the kubectl plugin, writes the provenance, and checks a release.")
-	// The name version is reserved: with it, kingpin prints a version and exits.
+	// The name is not version: with a flag of that name, kingpin sets no default values (Application.setDefaults).
 	version := app.Flag("release", "Version of the release, with or without the leading v.").String()
 
 	b := build{}

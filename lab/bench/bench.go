@@ -22,8 +22,8 @@ type Options struct {
 	Kubeflap string
 	Sizes    []Size
 	Runs     int
-	// Grow is the final size of a growing cluster in which kubeflap is measured. Each kind of object grows in Steps. If
-	// Grow has no nodes, growth is not measured.
+	// Grow is the final size of a growing cluster in which kubeflap is measured. Each kind of object grows in the given
+	// number of Steps. If Grow has no nodes, growth is not measured.
 	Grow  Size
 	Steps int
 	// Churn is the duration of the churn measurement. Meanwhile, pods and Services are created and deleted in a cluster

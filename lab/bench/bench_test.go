@@ -67,7 +67,7 @@ func TestOthersAreMeasuredWithoutOneThatFails(t *testing.T) {
 	}
 }
 
-// expectMeasured checks that all of kubeflap's figures exist, and those of the floor's that need no scrapes.
+// expectMeasured checks that all of kubeflap's figures exist, and the floor's figures that need no scrapes.
 func expectMeasured(t *testing.T, m Measured) {
 	t.Helper()
 	result := m.Results[0]

@@ -161,7 +161,8 @@ func (l *load) flap(ctx context.Context, eventsPerSecond float64) error {
 	})
 }
 
-// paced calls do at the rate perSecond, or less often if do is too slow, until the context ends or do fails.
+// paced calls the function do perSecond times a second, or less often if it is too slow, until the context ends or do
+// fails.
 func paced(ctx context.Context, perSecond float64, do func(ctx context.Context, i int) error) error {
 	if perSecond <= 0 {
 		return nil

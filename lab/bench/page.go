@@ -13,7 +13,6 @@ const (
 	partRecorder = "recorder"
 )
 
-// writeRow writes a row of a table.
 func writeRow(b *strings.Builder, cells []string) {
 	fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
 }

@@ -51,7 +51,6 @@ type program struct {
 	metrics, profiled bool
 }
 
-// binaries holds the paths of the programs.
 type binaries struct{ kubeflap, peer, floor string }
 
 func newProgram(name string, b binaries) program {
@@ -232,7 +231,7 @@ func (r *running) untilSynced(ctx context.Context, size Size) (usage, error) {
 }
 
 // rested waits until the program is idle, and returns its usage at the start of the idle period. Only the peak is taken
-// at the end, because memory may peak after the last list.
+// at the end, because memory can peak after the last list.
 func (r *running) rested(ctx context.Context, begin usage, size Size) (usage, error) {
 	for {
 		if err := poll.Sleep(ctx, restWindow); err != nil {

@@ -80,9 +80,8 @@ func runs(n int) string {
 // bound is a target for a figure.
 type bound struct {
 	Figure
-	// limit is relative to another value if the field of or the field than is set, otherwise absolute. The field of
-	// contains the name of a program, whose value of the same figure is used. The field than contains another figure of
-	// kubeflap.
+	// limit is absolute unless "of" or "than" is set. If "of" is set to a program, limit is relative to that program's
+	// value of the same figure. If "than" is set, it is relative to that other figure of kubeflap.
 	of    string
 	than  Figure
 	limit float64

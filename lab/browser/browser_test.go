@@ -91,7 +91,7 @@ func played(t *testing.T, base string) bool {
 	return strings.Contains(text, `"node_transitions": 3`) && strings.Contains(text, `"state": "recovered"`)
 }
 
-// get returns the body of a page. It is empty if the server does not answer.
+// get returns the body of a page, or an empty string if the server does not answer.
 func get(t *testing.T, url string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

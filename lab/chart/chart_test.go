@@ -154,7 +154,7 @@ func decode(t *testing.T, document []byte) any {
 	return object
 }
 
-// all returns the objects of a type.
+// Function all returns the objects of a type.
 func all[T any](objects []any) []*T {
 	var found []*T
 	for _, object := range objects {
@@ -165,7 +165,7 @@ func all[T any](objects []any) []*T {
 	return found
 }
 
-// the returns the only object of a type.
+// Function the returns the only object of a type.
 func the[T any](t *testing.T, objects []any) *T {
 	t.Helper()
 	found := all[T](objects)
@@ -175,7 +175,6 @@ func the[T any](t *testing.T, objects []any) *T {
 	return found[0]
 }
 
-// values reads a values file.
 func values(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)

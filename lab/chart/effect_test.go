@@ -9,7 +9,7 @@ import (
 	yaml3 "go.yaml.in/yaml/v3"
 )
 
-// without lists values that have no effect in the values files of ci/. Other tests cover them.
+// Values that have no effect in the values files of ci/. Other tests cover them.
 var without = []string{
 	// global.imageRegistry and image.digest override these.
 	"image.registry", "image.tag",
@@ -83,7 +83,6 @@ func plain(t *testing.T, node *yaml3.Node) string {
 	return string(text)
 }
 
-// remove removes a key from a document.
 func remove(t *testing.T, text, path string) string {
 	t.Helper()
 	whole := mapping(t, text)

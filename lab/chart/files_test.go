@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// originals returns the files that the chart contains as copies. It has no symbolic links, because zip archives, Flux and
-// Windows drop them.
+// originals returns the files that the chart contains as copies. The chart has no symbolic links, because zip archives,
+// Flux and Windows drop them.
 func originals(t *testing.T) []string {
 	t.Helper()
 	rules, err1 := filepath.Glob(root + "/rules/*.yaml")
@@ -166,7 +166,8 @@ func TestLostFilesAreRefused(t *testing.T) {
 	}
 }
 
-// At least 15 values files in ci/ must name the public values that they are modeled on. The others must say what they test.
+// At least 15 values files in ci/ must name the public values that they are modeled on. The others must say what they
+// test.
 func TestValuesNameTheirSource(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(chart + "/ci/*-values.yaml")

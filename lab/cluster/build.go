@@ -39,8 +39,8 @@ var (
 	oldestMod string
 	//go:embed kubernetes-v1.31.sum
 	oldestSum string
-	// The lab has its own kubelet program, because kubemark's kubelet does not run probes. Its connection to the
-	// container runtime depends on the release.
+	// The lab has its own kubelet program, because kubemark's kubelet does not run probes. Its file runtime_*.go
+	// depends on the release.
 	//go:embed kubelet/main.go
 	kubeletMain string
 	//go:embed kubelet/runtime_v1.37.go

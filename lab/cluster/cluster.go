@@ -20,7 +20,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
-// startTimeout is long, because the machine may be building at the same time. An API server with thousands of nodes
+// startTimeout is long, because the machine may be compiling at the same time. An API server with thousands of nodes
 // needs minutes to start.
 const startTimeout = 10 * time.Minute
 
@@ -38,9 +38,9 @@ type Options struct {
 	NoControllerManager bool
 	// APIServerFlags are added to the flags that the lab needs.
 	APIServerFlags []string
-	// APIServers is the number of API servers; 0 means 1. They share the etcd. With more than 1, each has its own host
-	// name. Clients use the first one. KubeletServers is the number of API servers, beginning with the first, over
-	// which the kubelets are distributed.
+	// APIServers is the number of API servers; 0 means 1. If there are several, each has its own host name, and they
+	// share one etcd. Clients use the first one. KubeletServers is the number of API servers, beginning with the first,
+	// over which the kubelets are distributed.
 	APIServers, KubeletServers int
 	// ControllerManagerProxied connects the controller manager to the API server through a link and a proxy.
 	ControllerManagerProxied bool
@@ -52,13 +52,13 @@ type Options struct {
 	APIServerMemory string
 	// Nice is the niceness of etcd and the API servers, relative to the lab.
 	Nice int
-	// Data is a directory written by SaveData; the cluster starts with a copy. Empty means a new cluster.
+	// Data is a directory written by SaveData; the cluster starts with a copy of it. Empty means a new cluster.
 	Data string
 	// Log receives the lab's messages. nil discards them.
 	Log *slog.Logger
 }
 
-// Cluster is a running control plane. A scenario may pause and restart its processes.
+// Cluster is a running control plane. Scenarios can pause and restart its processes.
 type Cluster struct {
 	// Kubeconfig is the path of a kubeconfig for kubectl and kubeflap, with all permissions.
 	Kubeconfig string
@@ -257,7 +257,7 @@ func (c *Cluster) Remove(node string) {
 	delete(c.Runtimes, node)
 }
 
-// Boot reboots a node's machine, whose kubelet must have been stopped. The node loses all containers and gets a new
+// Boot reboots a node's machine. The caller must stop its kubelet first. The node loses all containers and gets a new
 // boot ID.
 func (c *Cluster) Boot(node string) error {
 	c.Runtimes[node].forget()

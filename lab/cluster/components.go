@@ -80,7 +80,7 @@ func (c *Cluster) startControllerManager(ctx context.Context) error {
 }
 
 // controllerManagerPod returns a pod that looks like the mirror pod of a static pod, without the mirror annotation.
-// With that annotation the kubelet would delete the pod, because it has no manifest for it.
+// With that annotation, the kubelet would delete the pod, which has no manifest on the node.
 func (c *Cluster) controllerManagerPod(flags []string) *corev1.Pod {
 	const name = "kube-controller-manager"
 	node, no := NodeName(0), false
@@ -112,8 +112,8 @@ func (c *Cluster) GracePeriod() (period time.Duration, shown bool) {
 	return c.options.Release.DefaultGrace(), true
 }
 
-// HealthyControllerManager returns nil if the controller manager reports that it is healthy. After a restart, its
-// controllers are then running.
+// HealthyControllerManager returns nil if the controller manager reports that it is healthy. If it does so after a
+// restart, its controllers are running.
 func (c *Cluster) HealthyControllerManager(ctx context.Context) error {
 	var port string
 	for _, arg := range c.ControllerManager.args {

@@ -22,8 +22,8 @@ type Module struct {
 	Sources map[string]string
 	// Programs maps the name of each binary to its package, or to its files.
 	Programs map[string][]string
-	// Completes is a module that embeds files which its published version does not contain. Files holds these files, by
-	// their path in that module.
+	// Completes is a module whose published version lacks files that it embeds. Files holds these files, by their path
+	// in the module.
 	Completes string
 	Files     map[string]string
 }

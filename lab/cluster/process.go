@@ -61,7 +61,7 @@ func (p *Process) start() error {
 	go func() {
 		defer close(exited)
 		defer log.Close()
-		// The kernel sends the death signal when the thread that forked exits, so this thread must live as long as the
+		// The kernel sends the death signal when the forking thread exits, so this thread must live as long as the
 		// process.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -87,8 +87,8 @@ func (p *Process) command() *exec.Cmd {
 		cmd = exec.Command("/bin/sh", append([]string{"-c", renamed, p.host, p.path}, p.args...)...)
 	}
 	cmd.Env = append(os.Environ(), p.env...)
-	// With its own process group, a process does not receive Ctrl-C, so the lab can stop all processes in order. The
-	// death signal covers a lab that is killed.
+	// In its own process group, a process does not receive Ctrl-C, so the lab can stop all processes in order. The
+	// death signal stops the process if the lab is killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if p.host != "" {
 		// In a new user namespace, an unprivileged user may set the host name.
@@ -99,15 +99,14 @@ func (p *Process) command() *exec.Cmd {
 	return cmd
 }
 
-// PID returns the ID of the current process.
+// PID returns the process ID, which changes with a restart.
 func (p *Process) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pid
 }
 
-// Renice sets the niceness of the running process and its group. The parameter by is relative to the lab's own
-// niceness.
+// Renice sets the niceness of the process and its group, relative to the lab's own niceness.
 func (p *Process) Renice(by int) error {
 	// The system call returns 20 minus the niceness, because the niceness may be negative.
 	own, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)

@@ -19,7 +19,7 @@ type Runtime struct {
 	server *grpc.Server
 	// node and pods determine the IP addresses of the node's pods.
 	node, pods int
-	// stopping returns how long the containers of a pod take to stop. If nil, they stop immediately.
+	// stopping returns how long the containers of a pod take to stop. If it is nil, they stop immediately.
 	stopping atomic.Pointer[func(pod string) time.Duration]
 }
 
@@ -118,7 +118,7 @@ func (r *Runtime) Network(up bool) {
 	r.RuntimeService.FakeStatus = status(up)
 }
 
-// status returns a new object each time, because a previous one may still be in use by the gRPC server.
+// status returns a new object each time, because the gRPC server may still be using the previous one.
 func status(network bool) *runtimeapi.RuntimeStatus {
 	return &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
 		{Type: runtimeapi.RuntimeReady, Status: true},

@@ -123,7 +123,8 @@ func failed(who string, differences []Difference) error {
 }
 
 // replayable reports whether the replay must have the same values of a metric. Ages depend on the time of the scrape.
-// Also, the recording has its own watches: they may break at other times, and then miss other heartbeats.
+// Also, the recording has its own watches. They can break at other times than those of the live kubeflap, and then miss
+// other heartbeats.
 func (s Span) replayable(name string) bool {
 	name = plain(name)
 	switch {

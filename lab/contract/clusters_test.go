@@ -76,8 +76,8 @@ func TestJoinsAreFound(t *testing.T) {
 	}
 }
 
-// A Prometheus that scrapes four clusters must fire the same alerts, with the same texts, as four that scrape one cluster each. The clusters use the
-// same node, Service and target names, but have different faults.
+// A Prometheus that scrapes four clusters must fire the same alerts, with the same texts, as four that scrape one
+// cluster each. The clusters use the same node, Service and target names, but have different faults.
 func TestClustersTogetherFireAsEachAlone(t *testing.T) {
 	var clusters []*clusterAlone
 	together := newEvaluator(t)

@@ -29,8 +29,8 @@ var storyLine = regexp.MustCompile(`(?m)^(kubeflap_\w+)(?:\{(.*)\})? (\S+)$`)
 // sparse matches counters whose series only exist after their first event.
 var sparse = regexp.MustCompile(`_losses_total$|^kubeflap_pod_ready_transitions_total$|^kubeflap_service_outage_duration_seconds|_last_loss_`)
 
-// timeline holds the scrape times of a story in minutes: first is the first scrape, and after is the first scrape after all
-// events.
+// timeline holds the scrape times of a story in minutes: first is the first scrape, and after is the first scrape after
+// all events.
 type timeline struct {
 	instances    []string
 	first, after int

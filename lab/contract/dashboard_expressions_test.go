@@ -25,7 +25,7 @@ var foreign = map[string]Metric{
 	"process_start_time_seconds":    {"gauge", nil},
 }
 
-// known returns an error if a metric or a label of the expression does not exist. more are additional labels to check.
+// known returns an error if a metric or a label of the expression does not exist. more lists further labels to check.
 func known(all map[string]Metric, expr parser.Expr, more ...string) error {
 	labels := []string{"", "cluster", "instance", "job"}
 	var err error
@@ -161,8 +161,8 @@ func TestDashboardsKeepClustersApart(t *testing.T) {
 	}
 }
 
-// A query must deduplicate series across replicas before it sums or counts them. TestReplicasChangeNothing misses this if
-// the value is zero.
+// A query must deduplicate series across replicas before it sums or counts them. TestReplicasChangeNothing misses this
+// if the value is zero.
 func TestDashboardsMergeReplicasFirst(t *testing.T) {
 	all := dictionary(t)
 	for _, d := range dashboards(t) {
@@ -190,8 +190,8 @@ func TestDashboardsMergeReplicasFirst(t *testing.T) {
 	}
 }
 
-// merged reports whether the innermost aggregation around a selector is one of the given ones, or the selector only
-// filters.
+// merged reports whether the innermost aggregation around a selector is one of the given ones, or whether the selector
+// only filters.
 func merged(child parser.Node, path []parser.Node, by ...parser.ItemType) bool {
 	for _, node := range slices.Backward(path) {
 		switch n := node.(type) {

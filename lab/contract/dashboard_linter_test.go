@@ -13,8 +13,8 @@ import (
 )
 
 // These are the rules of Grafana's dashboard linter (github.com/grafana/dashboard-linter, docs/rules) by name. Rules
-// that only apply to some panel types there apply to all types here. The dashboard of recorded series is excluded from
-// the rules about targets.
+// that the linter applies to some panel types apply here to all types. The dashboard of recorded series is excluded
+// from the rules about targets.
 func TestDashboardsBreakNoRuleOfTheLinter(t *testing.T) {
 	rules := map[string]func(*testing.T, dashboard){
 		"template-datasource":            lintDatasource,

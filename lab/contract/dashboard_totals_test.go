@@ -200,7 +200,6 @@ func sumOf(r *promql.Result) float64 {
 	return sum
 }
 
-// highest returns the largest value of a result.
 func highest(r *promql.Result) float64 { return slices.Max(append(values(r), math.Inf(-1))) }
 
 func values(r *promql.Result) []float64 {

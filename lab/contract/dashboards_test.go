@@ -80,7 +80,7 @@ type target struct {
 
 type datasource struct{ Type, UID string }
 
-// fleetUID is the dashboard of recorded series. They have no target labels and no incident labels.
+// fleetUID identifies the dashboard of recorded series, which have no target labels and no incident labels.
 const fleetUID = "kubeflap-fleet"
 
 // dashboards reads the shipped dashboards.

@@ -48,7 +48,7 @@ var metricName = regexp.MustCompile(`kubeflap_\w+`)
 
 func newEvaluator(t testing.TB) *evaluator { return newLateEvaluator(t, 0) }
 
-// newLateEvaluator evaluates expressions with the delay by, as central rulers do. Prometheus evaluates queries in
+// newLateEvaluator delays the evaluation of expressions, as central rulers do. Prometheus evaluates queries in
 // annotations without a delay.
 func newLateEvaluator(t testing.TB, by time.Duration) *evaluator {
 	e := &evaluator{t: t, storage: teststorage.New(t), used: map[string]bool{}, refs: map[string]storage.SeriesRef{}, shown: map[string]map[storage.SeriesRef]bool{}}
@@ -75,7 +75,7 @@ func newLateEvaluator(t testing.TB, by time.Duration) *evaluator {
 	return e
 }
 
-// loadRules returns the groups of all rules, which are evaluated with the delay late.
+// loadRules returns the groups of all rules. late is the delay with which they are evaluated.
 func loadRules(t testing.TB, engine *promql.Engine, data *teststorage.TestStorage, late time.Duration) (all []*rulesapi.Group) {
 	t.Helper()
 	manager := rulesapi.NewManager(&rulesapi.ManagerOptions{

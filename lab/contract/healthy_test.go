@@ -8,9 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// In a healthy cluster with 60 nodes and 40 Services, no alert may notify anybody for a day. Heartbeats jitter,
-// Deployments roll out (some with a single replica), scale down, to zero and back, nodes are drained and replaced, and
-// kubeflap restarts once. The metrics come from the real tracker. Then a kubelet stops, and an alert must fire.
+// In a healthy cluster with 60 nodes and 40 Services, no alert may notify anybody for a day. Heartbeats jitter, nodes
+// are drained and replaced, and kubeflap restarts once. Deployments roll out, some of them with a single replica. One
+// scales down and up again, and another one to zero and back. The metrics come from the real tracker. Then a kubelet
+// stops, and an alert must fire.
 func TestHealthyClusterPagesNobody(t *testing.T) {
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	c := newCluster(start)

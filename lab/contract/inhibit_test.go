@@ -121,8 +121,8 @@ func TestInhibitionOfTheExample(t *testing.T) {
 	}
 }
 
-// sends sends the alerts of the case to Alertmanager. It returns a function that reports whether a notification was sent
-// for an alert.
+// sends sends the alerts of the case to Alertmanager. It returns a function that reports whether a notification was
+// sent for an alert.
 func (x inhibition) sends(t *testing.T, conf *config.Config) func(model.LabelSet) bool {
 	m := moment{}
 	for _, set := range []model.LabelSet{x.source, x.inhibited, x.kept} {

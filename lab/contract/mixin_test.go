@@ -140,8 +140,8 @@ func asJSON(t *testing.T, v any) string {
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(b))
 }
 
-// Each selector of a kubeflap metric must contain the configured selector, and no other selector may. Without it, the
-// expressions must equal those of the files.
+// Each selector of a kubeflap metric must contain the configured selector, and no other selector may. If none is
+// configured, the expressions must equal those of the files.
 func TestMixinSelects(t *testing.T) {
 	is := mustConfigured(t, `kubeflapSelector: 'job=~".*"'`)
 	before := rulesOf(t, mustConfigured(t, ""))

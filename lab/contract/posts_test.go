@@ -14,7 +14,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
 )
 
-// evaluation returns the interval between evaluations of the rules. After the events, it is longer to save time.
+// evaluation returns the interval between evaluations of the rules. After the events, it is longer, to save time.
 func evaluation(quiet bool) time.Duration {
 	if quiet {
 		return 2 * time.Minute

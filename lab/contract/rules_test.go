@@ -116,7 +116,8 @@ func TestRulesUseWhatThereIs(t *testing.T) {
 	}
 }
 
-// withOtherMetrics adds optional metrics that only annotations may query. The annotation says so if they are not scraped.
+// withOtherMetrics adds optional metrics that only annotations may query. The annotation says so if they are not
+// scraped.
 func withOtherMetrics(known map[string]Metric) map[string]Metric {
 	all := maps.Clone(known)
 	for name, m := range otherMetrics {

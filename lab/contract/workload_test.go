@@ -37,7 +37,7 @@ func (c *cluster) remove(w *workload) {
 	w.pods = nil
 }
 
-// start starts a pod, and calls then when the pod is Ready.
+// start starts a pod, and calls the function then as soon as the pod is Ready.
 func (c *cluster) start(w *workload, then func()) { c.startOn(w, c.anyNode(""), then) }
 
 func (c *cluster) startOn(w *workload, n *node, then func()) {

@@ -26,11 +26,12 @@ type alertmanager struct {
 type alert struct {
 	labels map[string]string
 	first  time.Time
-	// starts contains the times at which it started to fire. There are several if it was resolved in between.
+	// starts contains the times at which the alert started to fire. There are several if it was resolved in between.
 	starts map[time.Time]bool
-	// texts contains its annotations with numbers removed, because the Prometheus servers evaluate rules at different times.
+	// texts contains the alert's annotations without numbers, because the Prometheus servers evaluate rules at
+	// different times.
 	texts map[string]bool
-	// now reports whether it is firing.
+	// now reports whether the alert is firing.
 	now bool
 }
 
@@ -75,7 +76,6 @@ func (a *alertmanager) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 // numbers matches durations and counts.
 var numbers = regexp.MustCompile(`\d+(?:\.\d+)?(?:[a-z]{1,2}\b)?(?: \d+(?:\.\d+)?(?:[a-z]{1,2}\b))*`)
 
-// textOf formats a map as text.
 func textOf(all map[string]string) string {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -15,8 +15,8 @@ var keep = flag.Bool("keep", false, "leave everything running at the end until C
 // fleet is three clusters, and two centers: one for each way in which docs/fleet.md evaluates the rules.
 type fleet struct {
 	clusters map[string]*cluster
-	// all receives every series that the rules read, and evaluates all rules. few receives only the clusters' recorded
-	// series, and evaluates only kubeflap.yaml.
+	// The center all receives every series that the rules read, and evaluates all rules. The center few receives only
+	// the clusters' recorded series, and evaluates only kubeflap.yaml.
 	all, few *center
 }
 

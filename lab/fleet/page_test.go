@@ -29,7 +29,7 @@ func read(t *testing.T, path string) string {
 // page contains the parts of docs/fleet.md that the test runs.
 type page struct {
 	prometheus, links string
-	// all is the remote_write configuration for a ruler that evaluates all rules, and few the one for a ruler that only
+	// all and few are remote_write configurations: all is for a ruler that evaluates all rules, few for one that only
 	// evaluates kubeflap.yaml.
 	all, few string
 	// thanos contains the arguments of each component.
@@ -68,7 +68,7 @@ func readPage(t *testing.T) page {
 
 var address = regexp.MustCompile(`[a-z.]+\.(?:example\.org|svc):\d+`)
 
-// placed replaces each address in a text with an address on this machine. It adds missing addresses to at.
+// placed replaces each address in a text with an address on this machine. It adds missing addresses to the map at.
 func placed(t *testing.T, text string, at map[string]string) string {
 	t.Helper()
 	return address.ReplaceAllStringFunc(text, func(name string) string {

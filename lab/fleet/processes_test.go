@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// startTimeout is long, because the machine may be building at the same time.
+// startTimeout is long, because the machine may be compiling at the same time.
 const startTimeout = 3 * time.Minute
 
 // freeAddress returns an unused address on loopback, with a port below the kernel's range for clients.

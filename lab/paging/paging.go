@@ -16,7 +16,7 @@ import (
 // Interval is the scrape interval and the evaluation interval. It is short, so that a person does not wait long.
 const Interval = 5 * time.Second
 
-// startTimeout is long, because the machine may be building at the same time.
+// startTimeout is long, because the machine may be compiling at the same time.
 const startTimeout = 3 * time.Minute
 
 // Options configures Paging.

@@ -50,7 +50,7 @@ func apiServerStall() Scenario {
 				l.Cluster.APIServer.Resume,
 				// Every interval is counted, whatever its cause.
 				func() error { return l.counted(ctx, 2, "kubeflap_node_heartbeat_interval_seconds_count") },
-				// The last heartbeat before the pause may be seen just after the pause began.
+				// The last heartbeat before the pause can arrive just after the pause began.
 				func() error { return l.allWereLate(frozen - time.Second) },
 				func() error { return l.flapEverything(ctx) },
 				func() error { return l.keptItsWatches(ctx) },
@@ -85,7 +85,7 @@ func (l *Lab) flapEverything(ctx context.Context) error {
 	)
 }
 
-// restartAPIServer kills the API server, and starts it again after every node would be late. It also stops the
+// restartAPIServer kills the API server, and starts it again when every node would be late. It also stops the
 // controller manager, as if both ran on one machine, and starts it last. So while no watch works, only the kubelets
 // write, and they only renew their Leases.
 func (l *Lab) restartAPIServer(ctx context.Context) error {

@@ -50,8 +50,7 @@ func apiServerUnreachable() Scenario {
 				func() error {
 					return l.shows(ctx, float64(len(lost)), "kubeflap_service_addresses", "service", "web", "state", "not_ready")
 				},
-				// kubeflap considers an API server late after two missed renewals of its Lease. It can then name the
-				// server.
+				// kubeflap can name an API server that has missed two renewals of its Lease.
 				func() error { return poll.Sleep(ctx, 20*time.Second) },
 				server.Resume,
 				func() error {
@@ -80,8 +79,8 @@ func onlyLate(l *Lab, lost []string, least time.Duration) error {
 	return nil
 }
 
-// etcdUnreachable disconnects the API server that kubeflap uses from etcd. All other clients use another, working API
-// server. Until its watches work again, kubeflap cannot see that the nodes are healthy.
+// etcdUnreachable disconnects kubeflap's API server from etcd. All other clients use another, working API server. Until
+// kubeflap's watches work again, it cannot see that the nodes are healthy.
 func etcdUnreachable() watchFault {
 	return watchFault{
 		name: "etcd-unreachable", summary: "the API server that kubeflap uses cannot reach etcd, while all others use another API server",

@@ -28,7 +28,7 @@ type batchingClients struct {
 
 type batchingClient struct {
 	window time.Duration
-	// open is true while a window is open. in holds the addresses of the load balancer.
+	// open and in are the client's state: whether a window is open, and the addresses of the load balancer.
 	open bool
 	in   map[string]bool
 	// stale counts the addresses that the client put back although they had not left the slices since their removal
@@ -83,7 +83,6 @@ func readinessOf(slice *discoveryv1.EndpointSlice) map[string]bool {
 	return addresses
 }
 
-// ready returns the ready addresses.
 func (c *batchingClients) ready() map[string]bool {
 	ready := map[string]bool{}
 	for _, addresses := range c.listed {

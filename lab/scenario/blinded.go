@@ -104,7 +104,7 @@ func (b *blinded) lookOn(ctx context.Context) error {
 	return errors.Join(unsaid, invented)
 }
 
-// unsaid returns an error if kubeflap does not report that it is blind to each resource, or reports that it is ready.
+// unsaid returns an error unless kubeflap reports both that it is blind to each resource and that it is not ready.
 func (b *blinded) unsaid(ctx context.Context) error {
 	if b.fault.blind == nil {
 		return nil
@@ -153,7 +153,7 @@ func (b *blinded) invents(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// namesNobody checks that since the fault began, kubeflap has not blamed another node or Service.
+// namesNobody checks that kubeflap has blamed no additional node or Service since the fault began.
 func (b *blinded) namesNobody(ctx context.Context) error {
 	reported, err := b.lab.scrape(ctx)
 	if err != nil {
@@ -230,8 +230,7 @@ func (b *blinded) beatsInTruth(ctx context.Context) error {
 	})
 }
 
-// noIntervalOf checks that kubeflap has measured no interval that includes its blindness, because it could not see
-// heartbeats then.
+// noIntervalOf checks that kubeflap has measured no interval that includes its blindness: it saw no heartbeats then.
 func (b *blinded) noIntervalOf(gone time.Duration) error {
 	var errs []error
 	for node := range b.lab.Cluster.Kubelets {

@@ -20,15 +20,14 @@ const (
 	watchErrors  = "kubeflap_watch_errors_total"
 	watchBlind   = "kubeflap_watch_blind_seconds_total"
 
-	// afterglow is how long kubeflap's counts may still change after the last event: its longest batching window is 10
-	// s.
+	// afterglow is how long kubeflap's counts can change after the last event: its longest batching window is 10 s.
 	afterglow = 11 * time.Second
 	// comeBack is the maximum time until kubeflap's watches work again after the API server is back. kubeflap's longest
 	// pause between retries is 10 s, some retries may be too early, and lists take time on a slow machine. The log
 	// contains the actual time.
 	comeBack = time.Minute
-	// catchUp is longer than the 2 s after a break in which kubeflap measures no interval. Events in that time may be
-	// older.
+	// catchUp is longer than 2 s. kubeflap measures no interval in the first 2 s after a break, because events can then
+	// be older.
 	catchUp = 3 * time.Second
 	// noticed is the maximum time until kubeflap knows that the API server has died. The connection breaks immediately,
 	// but a slow machine needs more time.
@@ -64,7 +63,7 @@ func (l *Lab) beforeBlindness(ctx context.Context) (*blindness, error) {
 	return b, err
 }
 
-// during checks that kubeflap still reports its last state, and nothing new.
+// during is the check while the API server is away: kubeflap must still report its last state, and nothing new.
 func (b *blindness) during(ctx context.Context) (err error) {
 	if b.before == nil {
 		return nil
@@ -75,7 +74,8 @@ func (b *blindness) during(ctx context.Context) (err error) {
 	return errors.Join(compare.Ready(ctx, b.lab.URL), b.unmoved())
 }
 
-// after waits until kubeflap's watches work again, and checks its metrics. gone is how long the API server was away.
+// after is the check of kubeflap's metrics after the outage. It first waits until kubeflap's watches work again. gone
+// is how long the API server was away.
 func (b *blindness) after(ctx context.Context, gone time.Duration) (err error) {
 	if b.before == nil {
 		return nil
@@ -90,7 +90,7 @@ func (b *blindness) after(ctx context.Context, gone time.Duration) (err error) {
 	return errors.Join(err, poll.Sleep(ctx, catchUp))
 }
 
-// sees waits until all of kubeflap's watches work. The blind time grows while one of them does not.
+// sees waits until all of kubeflap's watches work, which ends the growth of its blind time.
 func (c *Checks) sees(ctx context.Context) error {
 	return poll.Until(ctx, patience, "kubeflap to see again", func(ctx context.Context) error {
 		first, err := c.scrape(ctx)
@@ -160,8 +160,9 @@ func (b *blindness) saidSo(gone time.Duration) error {
 }
 
 // beats checks that no heartbeat was lost or counted twice, as far as this can be determined. While the API server is
-// up, a node renews every 10 s. It also renews once when the server is back, and sometimes posts its status. If kubeflap
-// lists the Leases before this renewal, it sees the whole interval: the outage, and up to one interval before it.
+// up, a node renews every 10 s. It also renews once when the server is back, and sometimes posts its status. If
+// kubeflap lists the Leases before this renewal, it sees the whole interval: the outage, and up to one interval before
+// it.
 func (b *blindness) beats(gone time.Duration) error {
 	most := 3 + math.Floor((time.Since(b.began)-afterglow-gone).Seconds()/renewal.Seconds())
 	var errs []error

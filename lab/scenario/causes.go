@@ -22,10 +22,10 @@ const taint = "example.com/broken"
 // causeCase is one way in which a Service loses an address, or must not lose one. Each case has its own Service.
 type causeCase struct {
 	Loss
-	// pod changes each of the two pods before it is created, and spec changes the Service. Both may be nil.
+	// pod is called for each of the two pods before its creation, and spec for the Service. Both may be nil.
 	pod  func(*corev1.Pod)
 	spec func(*corev1.ServiceSpec)
-	// prepare replaces the creation of the Service and its pods, if it is not nil.
+	// prepare, if not nil, replaces the creation of the Service and its pods.
 	prepare func(ctx context.Context, l *Lab, service string) error
 	// lose makes the Service lose an address. It restores the address if that is possible.
 	lose func(ctx context.Context, l *Lab, service string) error

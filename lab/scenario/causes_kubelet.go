@@ -73,8 +73,8 @@ func (p *probes) loseByLiveness(ctx context.Context, l *Lab, service string) err
 // exitShows is the maximum time until a kubelet reports a container's exit, if it reports the exit at all.
 const exitShows = 30 * time.Second
 
-// exiting returns a function that ends a container, which the kubelet restarts. A slow kubelet may restart it before it
-// reports the exit, so that no address is lost. The function then ends the container again.
+// exiting returns a function that ends a container, which the kubelet restarts. A slow kubelet can restart the
+// container before it reports the exit, so that no address is lost. The function then ends the container again.
 func exiting(code int32, reason string) func(context.Context, *Lab, string) error {
 	return func(ctx context.Context, l *Lab, service string) error {
 		for {

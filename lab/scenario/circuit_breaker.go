@@ -13,21 +13,21 @@ import (
 	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
-// These scenarios test the circuit breaker of the node controller (NodeControllerLeaseCircuitBreaker, v1.37). Before it
-// sets a node to Unknown, the node controller reads the node's Lease from the API server. If that Lease differs from
-// the watch's, or if the read fails, the breaker is open: the node controller sets no node to Unknown.
+// These scenarios test the circuit breaker of the node controller (NodeControllerLeaseCircuitBreaker, v1.37). Before
+// the node controller sets a node to Unknown, it reads the node's Lease from the API server. If that Lease differs from
+// the cached one, or if the read fails, the breaker is open: the node controller sets no node to Unknown.
 
 const (
 	breakerNodes, breakerVictim = 3, "node-2"
-	// breakerHolds is the minimum time for which the node stays Ready after the grace period. The alert waits for 2
-	// minutes.
+	// breakerHolds is the minimum time for which the node stays Ready after the grace period. It is longer than the 2
+	// minutes for which the alert waits.
 	breakerHolds = 160 * time.Second
 	breakerOff   = "--feature-gates=NodeControllerLeaseCircuitBreaker=false"
 )
 
 // openBreaker completes a scenario in which a node stops while the breaker is open. The node stays Ready, and its pods
-// stay in Services. The leader is known, so a change of the leader cannot explain this. open and shut change the state
-// of the breaker.
+// stay in Services. The leader is known, so a change of the leader cannot explain this. The functions open and shut
+// control the breaker.
 func openBreaker(s Scenario, open, shut func(context.Context, *Lab) error) Scenario {
 	s.Incident = Incident{"control_plane", "node_heartbeat_lost", "controller_manager", "errors of its watch of Leases"}
 	s.Alone = true
@@ -84,9 +84,9 @@ func circuitBreakerForbidden() Scenario {
 			Options: cluster.Options{ControllerManagerFlags: []string{"--use-service-account-credentials"}},
 		},
 		func(ctx context.Context, l *Lab) error { return l.allowLeases(ctx, "list", "watch") },
-		// In the scenario with a silent watch, the node gets another grace period, because the watch shows the old
-		// heartbeat as new when it continues. Here, the node would be set to Unknown at once. Wait for the same time,
-		// so that the alert can be sent first.
+		// In the scenario with a silent watch, the node gets another grace period, because the watch, when it
+		// continues, shows the old heartbeat as new. Here, the node would be set to Unknown at once. Wait for the same
+		// time, so that the alert can be sent first.
 		func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return poll.Sleep(ctx, grace) },

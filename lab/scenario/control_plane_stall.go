@@ -24,7 +24,7 @@ const stall = grace + 8*time.Second
 func controlPlaneStall(release cluster.Release) Scenario {
 	const nodes = 4
 	// The node controller blocks in the first pass that finds a late node. When it checks the other nodes after the
-	// stall, they renew again. With the default period, one pass almost always finds all nodes late.
+	// stall, they are on time again. With the default period, one pass almost always finds all nodes late.
 	flags := []string{graceFlag(), "--node-monitor-period=5s"}
 	if breaks(release) {
 		flags = append(flags, breakerOff)
@@ -112,7 +112,7 @@ func (c *Checks) EveryNodeBeats(ctx context.Context) error {
 	return nil
 }
 
-// renewsAgain waits until a node's Lease is renewed. A heartbeat could also be an update of the node's status.
+// renewsAgain waits until a node's Lease is renewed. An update of the node's status is not enough.
 func (c *Checks) renewsAgain(ctx context.Context, node string) error {
 	leases := c.cluster.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	before, err := leases.Get(ctx, node, metav1.GetOptions{})

@@ -11,8 +11,8 @@ import (
 )
 
 // breaks reports whether the release has the circuit breaker (NodeControllerLeaseCircuitBreaker, v1.37 and later):
-// before it sets a node to Unknown, the node controller reads the node's Lease from the API server. While that Lease
-// differs from its watch's, it sets no node to Unknown.
+// before the node controller sets a node to Unknown, it reads the node's Lease from the API server. While that Lease
+// differs from the cached one, it sets no node to Unknown.
 func breaks(release cluster.Release) bool { return release != cluster.Oldest }
 
 // behindTheTimes completes a scenario in which the controller manager sees outdated Leases, although every Lease is

@@ -16,9 +16,9 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// etcdGone is the sum of the API server's request timeout (60 s), the grace period, and slightly more than 2 minutes,
-// after which an alert fires for silent nodes that are Ready. The live reads of Leases fail in this time, so the
-// circuit breaker keeps the nodes Ready.
+// etcdGone is the sum of the API server's request timeout (60 s), the grace period, and slightly more than the 2
+// minutes of the alert for silent nodes that are Ready. The live reads of Leases fail in this time, so the circuit
+// breaker keeps the nodes Ready.
 const etcdGone = time.Minute + grace + 130*time.Second
 
 // etcdStall stops etcd for so long that the API server drops its connections, watches and requests. Observers may miss
@@ -69,8 +69,8 @@ func (l *Lab) stallEtcd(ctx context.Context) error {
 	)
 }
 
-// blamesEtcd checks for the given time that kubeflap blames nothing but the path that the nodes share. By the end of
-// that time, kubeflap must have blamed it.
+// blamesEtcd checks for the given time that kubeflap blames nothing but the path that the nodes share. It returns an
+// error if kubeflap has not blamed this path by then.
 func (b *blindness) blamesEtcd(ctx context.Context, lasts time.Duration) error {
 	l, verdict := b.lab, ""
 	if l.URL == "" {

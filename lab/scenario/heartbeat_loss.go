@@ -9,7 +9,7 @@ import (
 )
 
 // grace is short, so that a lost heartbeat is detected soon, but long enough for kubelets that renew every 10.0 to 10.4
-// s. After half of it, a heartbeat is late. A grace period below 20 s would cause an incident of its own.
+// s. A heartbeat is late after half the grace period. A grace period below 20 s would cause an incident of its own.
 const grace = 24 * time.Second
 
 // heartbeatLoss uses the default grace period on the oldest release, because that default differs from the newest

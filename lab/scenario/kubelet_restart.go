@@ -53,8 +53,8 @@ func kubeletRestart() Scenario {
 				func() error {
 					return l.counted(ctx, 1, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
 				},
-				// Other pods also lose their readiness, one by one. The restart has ended when all pods have been
-				// probed again and reported.
+				// Other pods also lose their readiness, one by one. The restart has ended when the kubelet has probed
+				// all pods again and reported the results.
 				func() error { return p.askedAgain(ctx, readiness, podsOnFirst()...) },
 				func() error { return poll.Sleep(ctx, settleKubelet) },
 				func() error {

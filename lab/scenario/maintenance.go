@@ -12,8 +12,8 @@ import (
 )
 
 // maintenance cordons a node and announces its maintenance with the conditions of v1.37, as a node maintenance
-// controller does. No component of Kubernetes sets them yet. The kubelet and the node controller must keep them while
-// they write their own conditions. The node reboots and returns.
+// controller does. No component of Kubernetes sets these conditions yet. The kubelet and the node controller must keep
+// them when they write their own conditions. The node reboots and returns.
 func maintenance() Scenario {
 	const nodes, kept = 3, "node-2"
 	return Scenario{

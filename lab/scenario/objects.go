@@ -15,7 +15,6 @@ import (
 // container is the name of each pod's only container.
 const container = "app"
 
-// namespace creates a namespace.
 func (s *Steps) namespace(ctx context.Context, name string) error {
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if _, err := s.Client.CoreV1().Namespaces().Create(ctx, object, metav1.CreateOptions{}); err != nil {
@@ -50,7 +49,7 @@ func (s *Steps) service(ctx context.Context, namespace, name string, selector ma
 	return s.serviceWith(ctx, namespace, name, func(spec *corev1.ServiceSpec) { spec.Selector = selector })
 }
 
-// serviceWith creates a Service that selects the pods with its name as label app. If change is not nil, it changes the
+// serviceWith creates a Service that selects the pods whose label app is its name. If change is not nil, it changes the
 // spec first.
 func (s *Steps) serviceWith(ctx context.Context, namespace, name string, change func(*corev1.ServiceSpec)) (*corev1.Service, error) {
 	object := &corev1.Service{

@@ -83,7 +83,7 @@ func (c *chaos) recreateNode(ctx context.Context) error {
 	if err := c.Client.CoreV1().Nodes().Delete(ctx, node.name, metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete node: %w", err)
 	}
-	// The garbage collector may have deleted it already.
+	// The garbage collector may have deleted the Lease already.
 	if err := leases.Delete(ctx, node.name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete lease: %w", err)
 	}

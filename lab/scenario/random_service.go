@@ -24,8 +24,8 @@ const longAgo = 2 * time.Second
 // settles waits until every watcher has seen all changes so far.
 func (c *Checks) settles(ctx context.Context) error { return c.settled(ctx, time.Now()) }
 
-// settled waits until every watcher has seen a change that was written at the given time. On a slow machine, it waits
-// until kubeflap has seen the same changes as the recorder.
+// settled waits until every watcher has seen a change that was written at the given time. After the time settle, it
+// also waits until kubeflap has seen the same changes as the recorder.
 func (c *Checks) settled(ctx context.Context, written time.Time) error {
 	if time.Since(written) > longAgo {
 		return nil
@@ -99,7 +99,7 @@ func (c *chaos) changeService(ctx context.Context) error {
 
 // takeSelector empties manually managed Endpoints before a Service gets a selector. Otherwise the controller would
 // overwrite them immediately. The Service and the Endpoints arrive on two watches, so it would be unknown whether the
-// Service had a selector at that time.
+// Service already had its selector.
 func (c *chaos) takeSelector(ctx context.Context, service *chaosService) error {
 	if service.selector {
 		return nil

@@ -43,7 +43,7 @@ type Scenario struct {
 	Incident Incident
 	// Alone requires that every other incident has the same verdict.
 	Alone bool
-	// Because is a substring of the fact that decides the incident's verdict.
+	// A substring of the fact that decides the incident's verdict.
 	Because string
 	// Advice is the only kind of advice that kubeflap may give about the incident's nodes, and kubeflap must give it.
 	// If it is empty, advice is not checked.
@@ -54,7 +54,7 @@ type Scenario struct {
 	Advised, NotAdvised []string
 	// NoIncident requires that kubeflap reports no incident.
 	NoIncident bool
-	// Pages lists the alerts that must reach the pager. No other alert may.
+	// Pages lists the alerts that must reach the pager. No other alert may reach it.
 	Pages []Page
 	// Quiet lists the alerts that must fire and be inhibited, because one of Pages explains them.
 	Quiet []string
@@ -74,7 +74,7 @@ type Loss struct {
 	Cause string
 	// Addresses is the minimum number of lost addresses. The recorder knows the exact number.
 	Addresses float64
-	// What describes the fault in docs/causes.md.
+	// A description of the fault for docs/causes.md.
 	What string
 }
 
@@ -83,8 +83,8 @@ type Incident struct {
 	Scope, Cause, Verdict, Remedy string
 }
 
-// Report is an incident that kubeflap's API must report. Because is a substring of the facts for the verdict or, if the
-// verdict is undecided, for a hypothesis that may hold. Remedy is a substring of the remedy.
+// Report is an incident that kubeflap's API must report. The facts for its verdict must contain Because; if the verdict
+// is undecided, a hypothesis that may hold must contain it. The remedy must contain Remedy.
 type Report struct {
 	Verdict, Scope, Subject, Because, Remedy string
 }
@@ -103,8 +103,8 @@ type Lab struct {
 	// Proxy connects kubeflap to the API server. It is nil unless the scenario is Proxied.
 	Proxy *proxy.Proxy
 	Log   *slog.Logger
-	// Scraped waits until Prometheus has scraped the addresses of a Service, and then kubeflap. Prometheus can then see
-	// later changes. It is nil without Prometheus.
+	// Scraped waits until Prometheus has scraped the addresses of a Service and, after that, kubeflap. Prometheus can
+	// then see later changes. It is nil without Prometheus.
 	Scraped func(ctx context.Context, namespace, service string) error
 	// Seed makes the random scenario repeatable.
 	Seed uint64
@@ -158,8 +158,8 @@ func All(release cluster.Release) []Scenario {
 	return all
 }
 
-// Find returns the scenario with the given name for a release. If release is empty, it is the newest release that has
-// the scenario.
+// Find returns the scenario with the given name for a release. If release is empty, Find uses the newest release that
+// has the scenario.
 func Find(name string, release cluster.Release) (Scenario, error) {
 	anyRelease := release == ""
 	if anyRelease {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// evidenceWithin is the maximum time that kubeflap may wait for evidence about a loss.
+	// evidenceWithin is longer than kubeflap waits for evidence about a loss, unless a watch lags.
 	evidenceWithin = 1500 * time.Millisecond
 	// lagPeriod is the interval at which lag compares losses with their causes.
 	lagPeriod = 100 * time.Millisecond

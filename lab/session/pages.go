@@ -135,7 +135,7 @@ func nothingPends(ctx context.Context, p *paging.Paging) error {
 // page waits for one page, and checks the page behind its link.
 func (s *Session) page(ctx context.Context, want scenario.Page) error {
 	var got paging.Page
-	// Wait longer than the limit, because the machine may be building at the same time. A person checks the delay in
+	// Wait longer than the limit, because the machine may be compiling at the same time. A person checks the delay in
 	// the log.
 	err := poll.Until(ctx, s.pageWithin()+patience, "the page "+want.Alert, func(context.Context) error {
 		all := s.Paging.Receiver.Pages()

@@ -53,9 +53,9 @@ type second struct {
 	url    string
 }
 
-// lateBeforeStart returns the metrics of each kubeflap at the start of the scenario by URL, so that scrape can subtract
-// late heartbeats. The kubelets are paused until all instances have started. On a busy machine, this takes longer than
-// half of the grace period. Then the first instances count a late heartbeat, but the last one does not.
+// lateBeforeStart returns, by URL, the metrics of each kubeflap at the start of the scenario, so that scrape can
+// subtract late heartbeats. The kubelets are paused until all instances have started. On a busy machine, this takes
+// longer than half of the grace period. Then the first instances count a late heartbeat, but the last one does not.
 func (s *Session) lateBeforeStart(ctx context.Context) (map[string]truth.Counts, error) {
 	late := map[string]truth.Counts{}
 	if s.seconds == nil {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// patience is the timeout for all expected states. Most appear immediately, unless the machine is also building.
+	// patience is the timeout for all expected states. Most appear immediately, unless the machine is also compiling.
 	patience = 2 * time.Minute
 	// nextScrape is the time until the next scrape.
 	nextScrape = paging.Interval

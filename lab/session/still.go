@@ -17,8 +17,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// stillFor is the time without writes after which the cluster counts as still. Requests that a component sent just
-// before its pause must still arrive.
+// stillFor is the time without writes after which the cluster counts as still. It is long enough for the arrival of
+// requests that a component sent just before its pause.
 const stillFor = 500 * time.Millisecond
 
 // whileNothingMoves calls do while all writers are paused: the kubelets, and the controller manager, which would

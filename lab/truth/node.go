@@ -62,8 +62,8 @@ func (s *state) applyNode(object *corev1.Node, gone bool, seen time.Time) {
 	}
 	ready, reported := readyCondition(object)
 	present := hasReady(object)
-	// The node controller saves the current Lease when it writes the condition. It starts again when the condition
-	// appears or disappears (tryUpdateNodeHealth).
+	// The node controller saves the current Lease when it writes the condition, and when the condition appears or
+	// disappears (tryUpdateNodeHealth).
 	if present != old.present || ready != old.ready && ready == corev1.ConditionUnknown {
 		old.savedLease = s.leases[object.Name]
 	}

@@ -45,7 +45,7 @@ type service struct {
 	flips                            map[standing]int
 	added, removed, outages, bounces int
 	// lost counts ready addresses that stopped being ready. lastLost is the time of the last such loss, excluding
-	// foreign addresses that were removed while ready addresses were left.
+	// foreign addresses that were removed while ready addresses remained.
 	lost     int
 	lastLost time.Time
 	// resets holds the number of resets, by whether the Service had a selector. A key exists once the Service has had a

@@ -49,9 +49,9 @@ func TestRecipeIsValid(t *testing.T) {
 	}
 }
 
-// The collector must send exactly the series of /metrics, with the same names and labels, and those of the scrape
-// itself. The only difference is the notation of bucket bounds: 1 instead of 1.0. No rule or dashboard selects buckets
-// by their bounds.
+// The collector must send exactly the series of /metrics and of the scrape itself, with the same names and labels. The
+// only difference is the notation of bucket bounds: 1 instead of 1.0. No rule or dashboard selects buckets by their
+// bounds.
 func TestRecipeSendsEverySeries(t *testing.T) {
 	address := startKubeflap(t)
 	var got written
