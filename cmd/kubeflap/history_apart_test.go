@@ -15,6 +15,7 @@ import (
 // TestRestartsKeepIncidentsApart compares kubeflap with one that was not restarted, in clusters with several incidents. At
 // all times, both must show the same incidents with the same numbers, and report the end of each incident once.
 func TestRestartsKeepIncidentsApart(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		cluster  func() *fakeCluster
 		from, to float64
@@ -156,6 +157,7 @@ func TestForbiddenNodesEndNoIncident(t *testing.T) {
 
 // TestADiskThatHangsLosesNoIncident checks that incidents that ended while the disk hung are saved later.
 func TestADiskThatHangsLosesNoIncident(t *testing.T) {
+	t.Parallel()
 	c := newFakeCluster(9).silence(300, 700, 5).silence(500, 560, 7)
 	r := newRestarted(t, c)
 	r.runUntil(480)
@@ -207,6 +209,7 @@ func TestRandomRestarts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long with the race detector")
 	}
+	t.Parallel()
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		between := func(a, b int) float64 { return float64(a + random.IntN(b-a)) }

@@ -29,6 +29,7 @@ func (s *fakeCluster) notReady(p *fakePod, from, to float64) {
 // same: one incident, its state, and whether the Service has a ready address. The outage time may differ by the time in
 // which kubeflap was not running.
 func TestRestartsChangeNoIncident(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		cluster  func() *fakeCluster
 		restarts [][2]float64

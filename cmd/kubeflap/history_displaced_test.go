@@ -23,6 +23,7 @@ func TestNewerIncidentsDisplaceOneThatWasInterrupted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long with the race detector")
 	}
+	t.Parallel()
 	cluster := func() *fakeCluster {
 		c := newFakeCluster(30).silence(300, 1000, 5)
 		for i := range 8 {
@@ -64,6 +65,7 @@ func TestAListArrivesLate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long with the race detector")
 	}
+	t.Parallel()
 	for _, k := range []event.Kind{event.KindEndpointSlice, event.KindService, event.KindPod} {
 		t.Run(k.String(), func(t *testing.T) {
 			cluster := func() *fakeCluster { return newFakeCluster(9).silence(300, 615, 5).silence(9000, 9400, 5) }

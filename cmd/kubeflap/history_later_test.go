@@ -87,6 +87,7 @@ func TestTheLongestSilenceSurvivesRestarts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long with the race detector")
 	}
+	t.Parallel()
 	cluster := func() *fakeCluster { return newFakeCluster(12).silence(1324, 4044, 5).silence(1324, 3161, 11, 8) }
 	for name, restarts := range map[string][][2]float64{"one": {{3317.5, 3320.5}}, "early": {{1772.5, 1773}}, "two": {{1772.5, 1773}, {3317.5, 3320.5}}} {
 		t.Run(name, func(t *testing.T) {
@@ -130,6 +131,7 @@ func TestARestartWithMoreNodesThanAnIncidentLists(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long with the race detector")
 	}
+	t.Parallel()
 	var most, few []int
 	for i := range 130 {
 		if most = append(most, i+1); i >= 125 {

@@ -13,6 +13,7 @@ func TestRestartsWithoutPermissions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long with the race detector")
 	}
+	t.Parallel()
 	for name, lacking := range map[string][]event.Kind{
 		"without nodes": {event.KindNode, event.KindLease}, "without slices": {event.KindEndpointSlice}, "without Endpoints": {event.KindEndpoints},
 		"without Leases": {event.KindLease}, "without Services": {event.KindService}, "without pods": {event.KindPod},
@@ -72,6 +73,7 @@ func TestKubeflapIsKilledEverySecond(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long with the race detector")
 	}
+	t.Parallel()
 	for _, every := range []float64{0.5, 1, 1.5, 7, 61} {
 		c := newFakeCluster(9).silence(300, 700, 5).single(5)
 		r := newRestarted(t, c)

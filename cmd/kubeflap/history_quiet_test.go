@@ -71,6 +71,7 @@ func TestRandomRestartsWhileNothingHappens(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long with the race detector")
 	}
+	t.Parallel()
 	for seed := uint64(12); seed < 27; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			a, busy, text := randomCluster(seed)
