@@ -90,6 +90,7 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 		jobs: make(chan saveJob, 64), ended: make(chan struct{}), current: current, counted: map[string]changes{}, reported: map[string]bool{},
 		reportedMerged: map[string]bool{}, late: map[string]incident.Incident{}, owed: map[string]bool{},
 	}
+	current.Reserve(h.IDs()...)
 	h.lose(err, path, !earlier.Since.IsZero())
 	current.Restore(readState[verdict.Past](dir, silencesFile, logger))
 	return h
@@ -140,7 +141,13 @@ func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notic
 		}
 		joined, others, continued := h.one(at, n.Incident)
 		n.Incident = joined
-		if n.Kind != incident.Merged {
+		switch n.Kind {
+		case incident.Merged:
+		case incident.Dropped:
+			gone := n.Incident
+			gone.Open = &incident.Open{Displaced: true}
+			changed = append(changed, gone)
+		default:
 			changed = append(changed, n.Incident)
 		}
 		if continued && !h.continues(at, &n, raw, others) {
@@ -216,6 +223,7 @@ func (h *history) look(at time.Time, tracker *track.Tracker) (notices []incident
 		notices = append(notices, incident.Notice{Kind: incident.Continued, Incident: x})
 	}
 	for _, x := range append(h.Ended(at), h.owedEnds(at)...) {
+		h.current.Reserve(append(x.Also, x.ID)...)
 		notices = append(notices, incident.Notice{Kind: incident.Ended, Incident: x})
 		changed = append(changed, x)
 	}
@@ -226,24 +234,25 @@ func (h *history) look(at time.Time, tracker *track.Tracker) (notices []incident
 }
 
 // compare compares the incidents from before the restart with the tracker's state. It returns the ongoing incidents
-// that have not been reported yet. It also returns the incidents that have recovered since the last call.
-func (h *history) compare(at time.Time, tracker *track.Tracker) (ongoing, recovered []incident.Incident) {
+// that have not been reported yet. It also returns the incidents that must be saved: those that have recovered since the
+// last call, and those that were compared for the first time, because they were saved as interrupted.
+func (h *history) compare(at time.Time, tracker *track.Tracker) (ongoing, changed []incident.Incident) {
 	if !h.Stands() {
 		return nil, nil
 	}
-	still, over := h.Look(at, clusterOf(tracker))
+	still, others := h.Look(at, clusterOf(tracker))
 	for _, id := range still {
 		if x, ok := h.incident(at, id); ok && !h.reported[x.ID] {
 			h.reported[x.ID] = true
 			ongoing = append(ongoing, x)
 		}
 	}
-	for _, id := range over {
+	for _, id := range others {
 		if x, ok := h.incident(at, id); ok {
-			recovered = append(recovered, x)
+			changed = append(changed, x)
 		}
 	}
-	return ongoing, recovered
+	return ongoing, changed
 }
 
 // owedEnds returns the incidents in owed that have ended in the meantime, and removes them from owed.

@@ -19,7 +19,13 @@ type Open struct {
 	Outages   []OpenOutage
 	// Withdrawn reports whether pod addresses that somebody removed from Endpoints are still missing.
 	Withdrawn bool
+	// Displaced reports whether newer incidents displaced this one while it was ongoing. It is then not listed any more,
+	// not even after a restart.
+	Displaced bool
 }
+
+// IsDisplaced reports whether newer incidents displaced this one while it was ongoing.
+func (x *Incident) IsDisplaced() bool { return x.Open != nil && x.Open.Displaced }
 
 // OpenAddress is an address that a Service still lists as not ready.
 type OpenAddress struct {

@@ -30,7 +30,8 @@ type line struct {
 	offset, length int64
 	id             string
 	also           []string
-	ended          bool
+	// ended reports whether the incident had ended, or newer incidents had displaced it.
+	ended bool
 	// start is the incident's start. until is the incident's end, or the time of the save if the incident is ongoing.
 	start, until time.Time
 }
@@ -41,7 +42,8 @@ func lineOf(s *archive.Saved, offset, length int64) line {
 	if until.IsZero() {
 		until = s.Time
 	}
-	return line{offset, length, x.ID, x.Also, x.State == incident.StateEnded, x.Start, until}
+	ended := x.State == incident.StateEnded || x.IsDisplaced()
+	return line{offset, length, x.ID, x.Also, ended, x.Start, until}
 }
 
 // lines holds the newest line of each incident, by ID.

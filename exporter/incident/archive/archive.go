@@ -70,6 +70,9 @@ func New(saved []Saved, stopped time.Time) *Archive {
 		}
 	}
 	for _, s := range saved {
+		if s.Incident.IsDisplaced() {
+			continue
+		}
 		ongoing := s.Incident.State != incident.StateEnded
 		p := &past{Incident: s.Incident, ongoing: ongoing, open: ongoing}
 		if ongoing {
@@ -158,6 +161,18 @@ func (p *past) openBlind() int {
 	return slices.IndexFunc(p.Timeline, func(s incident.Span) bool { return s.Track == incident.TrackBlind && s.End.IsZero() })
 }
 
+// IDs returns all IDs of the past incidents that have ended.
+func (a *Archive) IDs() (all []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range a.past {
+		if p.State == incident.StateEnded {
+			all = append(append(all, p.ID), p.Also...)
+		}
+	}
+	return all
+}
+
 // Interrupted returns the incidents that may still be ongoing, as they were when kubeflap stopped. The caller saves
 // these incidents, so that the interruption is known even if the current process also ends soon.
 func (a *Archive) Interrupted() []incident.Incident { return a.interrupted }
@@ -217,7 +232,7 @@ func (a *Archive) Ended(t time.Time) (ended []incident.Incident) {
 			}
 			p.recoverUnseen()
 		}
-		if t.Sub(p.recoveredAt()) >= record.Quiet {
+		if p.quietFor(t) >= record.Quiet {
 			p.end()
 			ended = append(ended, p.Incident)
 		}

@@ -157,10 +157,10 @@ func (a *Archive) Stands() bool {
 	return slices.ContainsFunc(a.past, func(p *past) bool { return !p.watching.IsZero() && (!p.looked || p.stands()) })
 }
 
-// Look compares the incidents from before the restart with the cluster at t. It returns the IDs of the incidents that
-// have recovered since the last call. It also returns the IDs of the incidents that it has compared for the first time
-// and that are still ongoing, unless a current incident continues them.
-func (a *Archive) Look(t time.Time, c *Cluster) (ongoing, recovered []string) {
+// Look compares the incidents from before the restart with the cluster at t. The result changed holds the IDs of the
+// incidents that have recovered since the last call, or that Look has compared for the first time. The result ongoing
+// holds those that are still ongoing after the first comparison, unless a current incident continues them.
+func (a *Archive) Look(t time.Time, c *Cluster) (ongoing, changed []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.beginOutages(t, c)
@@ -170,15 +170,15 @@ func (a *Archive) Look(t time.Time, c *Cluster) (ongoing, recovered []string) {
 		}
 		first := !p.looked
 		p.looked = true
-		if p.look(t, c) {
-			recovered = append(recovered, p.ID)
+		if p.look(t, c) || first && p.ongoing {
+			changed = append(changed, p.ID)
 		}
 		if first && p.open && p.stands() {
 			p.note(p.watching, "kubeflap resumed watching: the incident was still ongoing")
 			ongoing = append(ongoing, p.ID)
 		}
 	}
-	return ongoing, recovered
+	return ongoing, changed
 }
 
 // look compares what has not recovered with the cluster at t. It reports whether everything has recovered now.
@@ -328,6 +328,24 @@ func (p *past) silentUntil(t time.Time) time.Time {
 	return until
 }
 
+// endOutages ends the outages of Services that have had another outage since, according to the current incident x at t.
+// The Service was then ready in between, too briefly for Look.
+func (p *past) endOutages(x *incident.Incident, t time.Time) {
+	for _, h := range p.held {
+		if !h.isOutage() || h.over || p.watching.IsZero() || !x.Start.After(p.watching) {
+			continue
+		}
+		s := serviceOf(x, h.service)
+		if s == nil || s.Outages == 0 {
+			continue
+		}
+		h.over, h.recovered = true, x.Start
+		if s.Outages == 1 && s.Down {
+			h.recovered = t.Add(-s.OutageTime)
+		}
+	}
+}
+
 func (p *past) countOutage(x *incident.Incident, h *held, t time.Time) {
 	s := serviceOf(x, h.service)
 	if s != nil {
@@ -388,9 +406,21 @@ func summarise(x *incident.Incident) {
 // soonAfter reports whether t is at most record.Quiet after the incident's recovery. If kubeflap did not see the
 // recovery, the recovery may have happened as soon as kubeflap had stopped.
 func (p *past) soonAfter(t time.Time) bool {
-	at := p.recoveredAt()
-	if p.unseen {
-		at = p.stopped
+	switch at := p.recoveredAt(); {
+	case at.IsZero():
+		return false
+	case p.unseen:
+		return t.Sub(p.stopped) <= record.Quiet
 	}
-	return !at.IsZero() && t.Sub(at) <= record.Quiet
+	return p.quietFor(t) <= record.Quiet
+}
+
+// quietFor returns the time from the incident's recovery to t. If the clock was set back after the recovery, quietFor
+// measures from the time at which the current process had received all lists.
+func (p *past) quietFor(t time.Time) time.Duration {
+	at := p.recoveredAt()
+	if at.After(p.watching) && at.After(t) && !p.watching.IsZero() {
+		at = p.watching
+	}
+	return t.Sub(at)
 }

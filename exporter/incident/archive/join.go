@@ -15,8 +15,14 @@ import (
 // join merges the past incident p with the current incident x, which continues p, as of t. If the verdict of p is
 // undecided, the verdict of x replaces it. Otherwise it stays, because kubeflap will not see its evidence again.
 func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
+	p.endOutages(x, t)
 	before := p.asOf(t)
 	all := before
+	if x.Withdrawn != "" && p.Withdrawn == "" && len(p.held) == 0 {
+		// Everything had recovered before the restart, so what was withdrawn is a later incident.
+		all.State, all.Also = x.State, append(slices.Clone(all.Also), x.ID)
+		return all
+	}
 	all.State, all.End, all.Withdrawn = x.State, x.End, x.Withdrawn
 	switch last := p.lastRecovery(); {
 	case p.stands():
@@ -46,8 +52,8 @@ func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 func isDetailed(x *incident.Incident) bool { return x.Summary != "" || x.Evidence != nil }
 
 // isRevisedBy reports whether the verdict of the current incident x replaces the verdict of p. This is the case if the
-// nodes have become part of a control-plane incident. It is also the case if p blames the node because nothing else
-// explained the silence, and kubeflap has seen a reboot or a departure since.
+// nodes have become part of a control-plane incident. It is also the case if p blames the node or a shared path because
+// nothing else explained the silence, and kubeflap has seen a reboot, a departure or the deletion of all its Nodes since.
 func (p *past) isRevisedBy(x *incident.Incident) bool {
 	if rank(x.Scope) > rank(p.Scope) {
 		return true
@@ -55,7 +61,11 @@ func (p *past) isRevisedBy(x *incident.Incident) bool {
 	departed := slices.ContainsFunc(x.Considered, func(c verdict.Considered) bool {
 		return c.Verdict == verdict.Planned && c.Holds != verdict.No
 	})
-	return p.Verdict == verdict.Node && (departed || x.Verdict == verdict.NodeRebooted)
+	if p.Verdict == verdict.SharedPath && slices.ContainsFunc(p.Nodes, func(name string) bool { return !slices.Contains(x.Nodes, name) }) {
+		return false
+	}
+	explained := departed || x.Verdict == verdict.NodeRebooted || x.Verdict == verdict.Undecided && x.IsGone()
+	return explained && (p.Verdict == verdict.Node || p.Verdict == verdict.SharedPath)
 }
 
 // describe updates the summary. It takes Happened from x if the merged incident has only one node, and the node's

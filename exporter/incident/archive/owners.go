@@ -150,7 +150,7 @@ func (g *group) id() string {
 		return cmp.Or(-cmp.Compare(rank(p.Scope), rank(q.Scope)), p.Start.Compare(q.Start), cmp.Compare(p.ID, q.ID))
 	})
 	for _, x := range g.current {
-		if rank(x.Scope) > rank(first.Scope) {
+		if rank(x.Scope) > rank(first.Scope) && x.Withdrawn == "" {
 			return x.ID
 		}
 	}
@@ -233,6 +233,8 @@ func (p *past) continuesAs(x *incident.Incident) bool {
 		return false
 	case ofNodes(p.Scope) && p.common(x) > 0:
 		return true
+	case p.Scope == incident.ScopeControlPlane && slices.ContainsFunc(x.Nodes, func(name string) bool { return slices.Contains(p.Nodes, name) }):
+		return true // a node of the incident that fails again belongs to it
 	}
 	same := p.Scope == x.Scope && p.Namespace == x.Namespace && p.Subject == x.Subject
 	if p.Scope == incident.ScopeControlPlane {

@@ -272,6 +272,13 @@ func (l *Log) Restore(p verdict.Past) {
 	l.records.History.Restore(p)
 }
 
+// Reserve records that incidents of earlier processes have the given IDs, so new incidents get other IDs.
+func (l *Log) Reserve(ids ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.records.Reserve(ids...)
+}
+
 // Notices returns the changes of incidents since the last call, as of t.
 func (l *Log) Notices(t time.Time) []incident.Notice { return ask(l, t, l.records.Notices) }
 

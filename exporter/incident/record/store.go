@@ -46,13 +46,15 @@ type Store struct {
 	reviews  timer.Timer
 	reviewed time.Time
 	resolved map[incident.Resolution]uint64
+	// reserved holds IDs of incidents of earlier processes, which new incidents must not get.
+	reserved map[string]bool
 	// displaced counts the shown incidents that were dropped to make room.
 	displaced incident.Displaced
 }
 
 // NewStore returns an empty store that keeps the newest incidents. The parameter size limits their number.
 func NewStore(size int) *Store {
-	s := &Store{size: max(size, 1), active: map[string]*Record{}}
+	s := &Store{size: max(size, 1), active: map[string]*Record{}, reserved: map[string]bool{}}
 	s.reviews = timer.New("review", s.review)
 	return s
 }
@@ -96,7 +98,7 @@ func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
 		return r
 	}
 	r := newRecord(x, t, trigger)
-	r.id = unique(r.id, s.shown)
+	r.id = s.unique(r.id)
 	r.timer = timer.New(x.key(), func(t time.Time) { s.look(r, t) })
 	s.active[x.key()] = r
 	if r.harmless {
@@ -112,11 +114,18 @@ func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
 	return r
 }
 
+// Reserve records that incidents of earlier processes have the given IDs.
+func (s *Store) Reserve(ids ...string) {
+	for _, id := range ids {
+		s.reserved[id] = true
+	}
+}
+
 // unique appends a number to an ID if another incident already has this ID, because the same write started both
 // incidents.
-func unique(id string, among []*Record) string {
+func (s *Store) unique(id string) string {
 	taken := func(id string) bool {
-		return slices.ContainsFunc(among, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
+		return s.reserved[id] || slices.ContainsFunc(s.shown, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
 	}
 	is := id
 	for n := 2; taken(is); n++ {
