@@ -25,7 +25,7 @@ export IMAGE ?= bin/kubeflap-image.tar
 BUILDER   ?= https://github.com/kubeflap/kubeflap/blob/main/docs/supply-chain.md\#built-by-hand
 MODULES   := $(dir $(wildcard go.mod */go.mod */*/go.mod))
 FRESH     := go test -count 1# because Go's test cache ignores changes outside of the module
-# The lab mostly waits, so these checks run in parallel, at a lower priority.
+# The lab mostly waits, so these checks run beside it, at a lower priority. Two run at a time, because some use one core.
 CHECKS    := unit lint vulncheck check-rules check-chart check-release contract-test browser-test check-image
 
 build: ## Build bin/kubeflap.
@@ -38,7 +38,7 @@ demo: ## Replay five recorded incidents and serve them on localhost:9969. Needs 
 	@bin/kubeflap demo
 test: ## Run all checks that a change must pass. As root on Debian, also install the tools.
 	tools/install.sh
-	@$(MAKE) lab-test & lab=$$!; nice $(MAKE) --keep-going $(CHECKS) || failed=1; wait $$lab && test -z "$${failed-}"
+	@$(MAKE) lab-test & lab=$$!; nice $(MAKE) --keep-going -j2 --output-sync=target $(CHECKS) || failed=1; wait $$lab && test -z "$${failed-}"
 unit: ## Run the unit tests, the concurrent ones also with the race detector, and fuzz the tracker for a few seconds.
 	go test -timeout 30m -parallel 8 ./...
 	CGO_ENABLED=1 go test -timeout 30m -race -short -parallel 8 ./...
