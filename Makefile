@@ -24,7 +24,8 @@ export IMAGE ?= bin/kubeflap-image.tar
 # The builder in the provenance.
 BUILDER   ?= https://github.com/kubeflap/kubeflap/blob/main/docs/supply-chain.md\#built-by-hand
 MODULES   := $(dir $(wildcard go.mod */go.mod */*/go.mod))
-FRESH     := go test -count 1# because Go's test cache ignores changes outside of the module
+# Go's test cache ignores changes outside of the module. Beside the lab, tests take several times as long.
+FRESH     := go test -count 1 -timeout 30m
 # The lab mostly waits, so these checks run beside it, at a lower priority. Two run at a time, because some use one core.
 CHECKS    := unit lint vulncheck check-rules check-chart check-release contract-test browser-test check-image
 
