@@ -246,8 +246,8 @@ func (t *Tracker) sweep(e event.Event) {
 	}
 }
 
-// Advance advances the time without an event. Heartbeats can become late, and losses whose wait for evidence ends get a
-// cause. Advance returns the transitions found since the last call, in order.
+// Advance advances the time without an event. Heartbeats can become late. A loss gets a cause when the wait for its
+// evidence ends. Advance returns the transitions found since the last call, in order.
 func (t *Tracker) Advance(to time.Time) []transition.Transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -196,7 +196,7 @@ type NodeReadyChanged struct {
 	At
 	Node     string
 	From, To event.Status
-	// Lasted is the time for which Ready had the status in From. It is a lower limit if Complete is false.
+	// Lasted is the time for which Ready had the previous status, From. If Complete is false, Lasted is a lower limit.
 	Lasted   time.Duration
 	Complete bool
 	// Silence is the time since the last heartbeat, or 0 if no heartbeat is known.

@@ -1,8 +1,8 @@
 // Package whatif predicts how a recorded cluster would have behaved with other settings. Study reads a recording's
 // events once: the heartbeats of nodes, and the addresses of Services as they would be without Unknown nodes. Predict
 // then applies a small model of the node lifecycle controller. In this package, a silence is an interval between two
-// heartbeats of a node. The controller marks a node when it sets Ready to Unknown. It marks a pod when it sets the
-// pod's Ready condition to False.
+// heartbeats of a node. To mark a node means to set its Ready condition to Unknown. To mark a pod means to set its
+// Ready condition to False.
 package whatif
 
 import (

@@ -74,8 +74,8 @@ func (b *blindness) during(ctx context.Context) (err error) {
 	return errors.Join(compare.Ready(ctx, b.lab.URL), b.unmoved())
 }
 
-// after is the check of kubeflap's metrics after the outage. It first waits until kubeflap's watches work again. gone
-// is how long the API server was away.
+// after waits until kubeflap's watches work again, and then checks kubeflap's metrics. The parameter gone is the duration
+// of the API server's outage.
 func (b *blindness) after(ctx context.Context, gone time.Duration) (err error) {
 	if b.before == nil {
 		return nil

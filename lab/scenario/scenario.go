@@ -70,7 +70,7 @@ func (s *Scenario) Pageable() bool { return s.Pages != nil || s.Reports != nil |
 // Loss is the expected loss of a Service.
 type Loss struct {
 	Service string
-	// Cause is the only cause of its losses. If it is empty, the Service must not lose an address.
+	// Cause is the only cause of the Service's losses. If Cause is empty, the Service must not lose an address.
 	Cause string
 	// Addresses is the minimum number of lost addresses. The recorder knows the exact number.
 	Addresses float64

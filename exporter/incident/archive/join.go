@@ -19,7 +19,7 @@ func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 	before := p.asOf(t)
 	all := before
 	if x.Withdrawn != "" && p.Withdrawn == "" && len(p.held) == 0 {
-		// Everything had recovered before the restart, so what was withdrawn is a later incident.
+		// Everything had recovered before the restart, so the withdrawn silences are later ones.
 		all.State, all.Also = x.State, append(slices.Clone(all.Also), x.ID)
 		return all
 	}

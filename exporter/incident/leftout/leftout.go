@@ -27,8 +27,7 @@ func (n *Names) add(hash uint64) {
 	}
 }
 
-// Take adds the omitted names of another list, unless this list contains them. The parameter listed holds the names in
-// this list.
+// Take adds the names that another list omits, except those in the parameter listed, which holds the names of this list.
 func (n *Names) Take(from Names, listed []string) {
 	hashes := make(map[uint64]bool, len(listed))
 	for _, name := range listed {

@@ -46,7 +46,7 @@ type Store struct {
 	reviews  timer.Timer
 	reviewed time.Time
 	resolved map[incident.Resolution]uint64
-	// reserved holds IDs of incidents of earlier processes, which new incidents must not get.
+	// reserved holds the IDs of earlier processes' incidents. New incidents must not get these IDs.
 	reserved map[string]bool
 	// displaced counts the shown incidents that were dropped to make room.
 	displaced incident.Displaced

@@ -13,8 +13,8 @@ import (
 // A renewal that waited for etcd looks different: the kubelet has retried in the meantime, and etcd accepts only one of
 // these renewals, since the others contain an old resourceVersion. The next renewal follows much later.
 type CatchUp struct {
-	// Renewed is the time of the last renewal before the silence by the node's clock. Seen is the same time by
-	// kubeflap's clock.
+	// Renewed is the time of the last renewal before the silence, measured by the node's clock. Seen is the same
+	// time, measured by kubeflap's clock.
 	Renewed, Seen time.Time
 	// Intervals are the intervals measured before the silence.
 	Intervals window.Window
