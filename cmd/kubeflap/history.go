@@ -144,9 +144,9 @@ func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notic
 		switch n.Kind {
 		case incident.Merged:
 		case incident.Dropped:
-			gone := n.Incident
-			gone.Open = &incident.Open{Displaced: true}
-			changed = append(changed, gone)
+			displaced := n.Incident
+			displaced.Open = &incident.Open{Displaced: true}
+			changed = append(changed, displaced)
 		default:
 			changed = append(changed, n.Incident)
 		}

@@ -178,3 +178,30 @@ func TestAnIDOpensTheIncidentThatItWasMergedInto(t *testing.T) {
 		}
 	}
 }
+
+// TestAShortReturnEndsTheOutage: after a restart, an address returns for less than a second. The outage before and the
+// one after must not be counted twice.
+func TestAShortReturnEndsTheOutage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long with the race detector")
+	}
+	t.Parallel()
+	for _, offset := range []float64{0, 0.25, 0.5, 0.75} {
+		cluster := func() *fakeCluster {
+			c, pods := solo(1)
+			c.notReady(pods[0], 360, 500+offset)
+			c.notReady(pods[0], 500.3+offset, 2000)
+			return c
+		}
+		truth, r := newRestarted(t, cluster()), newRestarted(t, cluster())
+		r.runUntil(400)
+		r.stops = true
+		r.restart(405)
+		for _, at := range []float64{499, 600, 1900, 2300} {
+			truth.runUntil(at)
+			r.runUntil(at)
+			sameAsTruth(t, at, 8*time.Second, truth.incidents(), r.incidents())
+		}
+		sameEnds(t, truth, r)
+	}
+}

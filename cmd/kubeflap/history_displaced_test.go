@@ -82,3 +82,28 @@ func TestAListArrivesLate(t *testing.T) {
 		})
 	}
 }
+
+// TestADisplacedIncidentStaysAway: newer incidents displace an ongoing one (--incidents.size). It recovers while
+// kubeflap watches. After a restart an hour later, it must not claim an outage until the restart.
+func TestADisplacedIncidentStaysAway(t *testing.T) {
+	t.Parallel()
+	cluster := func() *fakeCluster {
+		c := newFakeCluster(9)
+		for i, x := range [][2]float64{{360, 800}, {600, 3000}, {700, 3100}} {
+			v := c.service([]string{"one", "two", "three"}[i], true)
+			v.start(c, c.nodes[i]).serve()
+			v.fill()
+			c.notReady(v.pods[0], x[0], x[1])
+		}
+		return c
+	}
+	truth, r := sized(t, cluster(), 2), sized(t, cluster(), 2)
+	r.runUntil(5000)
+	r.stops = true
+	r.restart(5010)
+	for _, at := range []float64{5012, 5200} {
+		truth.runUntil(at)
+		r.runUntil(at)
+		sameAsTruth(t, at, 12*time.Second, truth.incidents(), r.incidents())
+	}
+}

@@ -245,36 +245,6 @@ func TestTwoRestartsInARow(t *testing.T) {
 	}
 }
 
-// TestTheClockIsSetBackDuringARestart moves the clock back by an hour while kubeflap is not running.
-func TestTheClockIsSetBackDuringARestart(t *testing.T) {
-	c := newFakeCluster(9).silence(300, 2000, 5)
-	r := newRestarted(t, c)
-	r.runUntil(400)
-	r.kill()
-	c.runUntil(2500)
-	c.now = c.now.Add(-time.Hour)
-	r.begin()
-	c.watch()
-	for range 200 {
-		c.now = c.now.Add(500 * time.Millisecond)
-		t := r.pipeline.advance()
-		r.pipeline.mu.Lock()
-		r.pipeline.report(t, r.pipeline.incidents.Notices(t))
-		r.pipeline.look(t)
-		r.pipeline.mu.Unlock()
-	}
-	for _, x := range r.incidents() {
-		if !x.End.IsZero() && x.End.Before(x.Start) {
-			t.Errorf("%s ended %s before its start: %s", x.ID, x.Start.Sub(x.End), x.Summary)
-		}
-		for _, s := range x.Timeline {
-			if !s.End.IsZero() && s.End.Before(s.Start) {
-				t.Errorf("%s from %s to %s", s.Track, s.Start, s.End)
-			}
-		}
-	}
-}
-
 // TestListsStayShortAfterManyRestarts restarts kubeflap 30 times during one incident.
 func TestListsStayShortAfterManyRestarts(t *testing.T) {
 	r := newRestarted(t, newFakeCluster(9).silence(300, 90000, 5).single(5))

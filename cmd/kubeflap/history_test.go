@@ -82,18 +82,23 @@ func (r *restarted) begin() {
 	})
 }
 
-// runUntil runs the cluster up to the given second, and looks after the incidents like pipeline.tick.
+// tick looks after the incidents like pipeline.tick.
+func (r *restarted) tick() {
+	t := r.pipeline.advance()
+	r.pipeline.mu.Lock()
+	defer r.pipeline.mu.Unlock()
+	r.pipeline.report(t, r.pipeline.incidents.Notices(t))
+	r.pipeline.look(t)
+}
+
+// runUntil runs the cluster up to the given second, and ticks twice per second.
 func (r *restarted) runUntil(second float64) {
 	for r.cluster.second() < second {
 		r.cluster.runUntil(min(second, r.cluster.second()+0.5))
 		if names := r.pipeline.tracker.LeasesToRead(r.cluster.now); len(names) > 0 {
 			r.cluster.readLeases(names)
 		}
-		t := r.pipeline.advance()
-		r.pipeline.mu.Lock()
-		r.pipeline.report(t, r.pipeline.incidents.Notices(t))
-		r.pipeline.look(t)
-		r.pipeline.mu.Unlock()
+		r.tick()
 	}
 }
 

@@ -40,9 +40,13 @@ type Past struct {
 }
 
 // Past returns a copy of the silences that have ended by t. The copies have no Judgement, because it only affects
-// counts, which start again at 0.
+// counts, which start again at 0. Until this process has observed a heartbeat, AsOf is the end of the observation by an
+// earlier process.
 func (h *History) Past(t time.Time) Past {
 	p := Past{Since: h.since, AsOf: t}
+	if !h.restored.IsZero() {
+		p.AsOf = h.restored
+	}
 	for _, s := range h.silences {
 		if s.lasts() {
 			continue

@@ -42,3 +42,22 @@ func TestRestoredSilences(t *testing.T) {
 		}
 	}
 }
+
+// TestAProcessThatObservesNothing starts processes for five hours that observe nothing. Each saves the silences. They must
+// be forgotten, because nobody watched for more than an hour.
+func TestAProcessThatObservesNothing(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	saved := Past{Since: noon.Add(-6 * time.Hour), AsOf: noon, Silences: []Silence{{Node: "node-1", Began: noon.Add(-2 * time.Hour), Ended: noon.Add(-119 * time.Minute)}}}
+	var h *History
+	for after := time.Duration(0); after < 5*time.Hour; after += 10 * time.Minute {
+		h = &History{}
+		h.Restore(saved)
+		saved = h.Past(noon.Add(after)) // without a heartbeat
+	}
+	h = &History{}
+	h.Restore(saved)
+	h.Begin(noon.Add(5 * time.Hour))
+	if r := h.Rate(noon.Add(5*time.Hour), 10); r.NodeTime > 0 || r.Silences > 0 {
+		t.Errorf("the rate counts %d silences in %s of observation, although nobody watched for five hours", r.Silences, r.NodeTime)
+	}
+}

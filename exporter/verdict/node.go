@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
@@ -45,7 +44,7 @@ func oneNode(f *NodeLoss) (Answer, string) {
 		return Unknown, unclearText
 	}
 	if f.each((*Silence).isGone) > 0 {
-		return Unknown, goneText
+		return Unknown, "the machine is gone: it was reclaimed, or it failed and was replaced"
 	}
 	if f.each(f.disturbed) == 0 {
 		return No, "no heartbeat was late"
@@ -102,15 +101,6 @@ func (f *NodeLoss) otherThanPath() string {
 		return allGoneText
 	}
 	return f.rebooting()
-}
-
-const goneText = "the machine is gone: it was reclaimed, or it failed and was replaced"
-
-// IsGone reports whether the verdict is undecided because the Nodes were deleted soon after they fell silent.
-func (d *Decision) IsGone() bool {
-	return slices.ContainsFunc(d.Considered, func(c Considered) bool {
-		return c.Because == goneText || strings.HasSuffix(c.Because, allGoneText)
-	})
 }
 
 const allGoneText = "each of these Nodes was deleted soon after: somebody may have removed these machines without notice"

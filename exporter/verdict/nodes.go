@@ -160,6 +160,7 @@ func OfNodes(f *NodeLoss) Decision {
 		all = append(all, Considered{h.verdict, holds, because})
 	}
 	d := decide(all)
+	d.Gone = d.Verdict == Undecided && f.each((*Silence).isGone) == len(f.Silences)
 	d.Etcd = d.Verdict == SharedPath && f.ControlPlane.allStopped(f.began())
 	if d.Verdict == Undecided && f.perhaps() != "" {
 		d.Command = "kubectl get node " + f.Silences[0].Node + " -o yaml --show-managed-fields shows when somebody cordoned or tainted it"

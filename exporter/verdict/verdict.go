@@ -120,6 +120,8 @@ type Decision struct {
 	// Etcd reports whether all API servers stopped renewing their Leases when the nodes fell silent. It is only set if
 	// Verdict is SharedPath.
 	Etcd bool
+	// Gone reports whether all Nodes were deleted soon after they fell silent. It is only set if Verdict is Undecided.
+	Gone bool
 }
 
 // decide returns the decision for the first hypothesis that holds. The hypotheses must be in order of precedence.

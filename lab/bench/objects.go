@@ -43,7 +43,7 @@ func (s Size) service(service int) string { return fmt.Sprintf("app-%05d", servi
 
 func (s Size) node(node int) string { return fmt.Sprintf("node-%05d.example.internal", node) }
 
-// Method of returns the number of a pod's Service.
+// of returns the number of a pod's Service.
 func (s Size) of(pod int) int { return min(pod/s.perService(), max(0, s.Services-1)) }
 
 // nodeOf returns the number of the node on which a pod runs.

@@ -82,7 +82,7 @@ func protobufClient(config *rest.Config) (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// Method to adds objects until the cluster has the size given by part.
+// to adds objects until the cluster has the size given by part.
 func (f *filling) to(ctx context.Context, part Size) error {
 	steps := []struct {
 		what     string

@@ -154,7 +154,7 @@ func decode(t *testing.T, document []byte) any {
 	return object
 }
 
-// Function all returns the objects of a type.
+// all returns the objects of a type.
 func all[T any](objects []any) []*T {
 	var found []*T
 	for _, object := range objects {
@@ -165,7 +165,7 @@ func all[T any](objects []any) []*T {
 	return found
 }
 
-// Function the returns the only object of a type.
+// the returns the only object of a type.
 func the[T any](t *testing.T, objects []any) *T {
 	t.Helper()
 	found := all[T](objects)

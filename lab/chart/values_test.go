@@ -34,7 +34,7 @@ func mapping(t *testing.T, text string) *yaml3.Node {
 	return document.Content[0]
 }
 
-// Function each calls f for each key below a mapping, with its path. f reports whether to descend into the value.
+// each calls f for each key below a mapping, with its path. f reports whether to descend into the value.
 func each(node *yaml3.Node, path string, f func(path string, key, value *yaml3.Node) bool) {
 	for i := 0; i < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]

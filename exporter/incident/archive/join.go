@@ -64,7 +64,7 @@ func (p *past) isRevisedBy(x *incident.Incident) bool {
 	if p.Verdict == verdict.SharedPath && slices.ContainsFunc(p.Nodes, func(name string) bool { return !slices.Contains(x.Nodes, name) }) {
 		return false
 	}
-	explained := departed || x.Verdict == verdict.NodeRebooted || x.Verdict == verdict.Undecided && x.IsGone()
+	explained := departed || x.Verdict == verdict.NodeRebooted || x.Gone
 	return explained && (p.Verdict == verdict.Node || p.Verdict == verdict.SharedPath)
 }
 

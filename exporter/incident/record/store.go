@@ -98,7 +98,7 @@ func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
 		return r
 	}
 	r := newRecord(x, t, trigger)
-	r.id = s.unique(r.id)
+	r.id = unique(r.id, s.shown, s.reserved)
 	r.timer = timer.New(x.key(), func(t time.Time) { s.look(r, t) })
 	s.active[x.key()] = r
 	if r.harmless {
@@ -121,11 +121,11 @@ func (s *Store) Reserve(ids ...string) {
 	}
 }
 
-// unique appends a number to an ID if another incident already has this ID, because the same write started both
-// incidents.
-func (s *Store) unique(id string) string {
+// unique appends a number to an ID that is reserved or that another incident already has, because the same write started
+// both incidents.
+func unique(id string, among []*Record, reserved map[string]bool) string {
 	taken := func(id string) bool {
-		return s.reserved[id] || slices.ContainsFunc(s.shown, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
+		return reserved[id] || slices.ContainsFunc(among, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
 	}
 	is := id
 	for n := 2; taken(is); n++ {
