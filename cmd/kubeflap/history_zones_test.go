@@ -100,3 +100,28 @@ func TestAZoneFlaps(t *testing.T) {
 		}, restarts: [][2]float64{{410 + x[0], 413 + x[0]}}, looks: []float64{409 + x[0], 420 + x[0], 500 + x[0], 900 + x[0]}}.run)
 	}
 }
+
+// TestANodeOfTheZoneFailsHoursLater: one node of a zone stays away for hours. Another node of the zone was back before
+// kubeflap restarted, and fails again hours later, alone or together with another zone.
+func TestANodeOfTheZoneFailsHoursLater(t *testing.T) {
+	zone := func() *fakeCluster { return newFakeCluster(12).silence(300, 16000, 3).silence(300, 500, 6, 9, 12) }
+	for name, story := range map[string]restartStory{
+		"alone": {
+			cluster:  func() *fakeCluster { return zone().silence(9000, 9400, 9) },
+			restarts: [][2]float64{{700, 710}, {8000, 8010}}, looks: []float64{699, 800, 5000, 9200, 10000, 17000},
+		},
+		"with another zone": {
+			cluster:  func() *fakeCluster { return zone().silence(3000, 3600, 12, 1, 4, 7, 10) },
+			restarts: [][2]float64{{700, 710}}, looks: []float64{699, 800, 2900, 3300, 4000},
+		},
+	} {
+		t.Run(name, story.run)
+	}
+}
+
+// TestThreeOutagesInOneIncident restarts kubeflap in the first of three outages of a Service.
+func TestThreeOutagesInOneIncident(t *testing.T) {
+	restartStory{cluster: func() *fakeCluster {
+		return newFakeCluster(9).silence(300, 600, 5).silence(650, 900, 5).silence(930, 1200, 5).single(5)
+	}, restarts: [][2]float64{{500, 505}}, looks: []float64{499, 520, 640, 800, 1100, 1600}}.run(t)
+}

@@ -86,10 +86,8 @@ func (a *Archive) One(t time.Time, current incident.Incident, find func(id strin
 // group.
 func (a *Archive) groups(current []incident.Incident) (all []*group) {
 	for i := range current {
-		x := &group{owners: a.ownersOf(&current[i]), current: []*incident.Incident{&current[i]}}
-		if len(x.owners) > 0 {
-			x.current[0] = a.without(&current[i], x.owners)
-		}
+		x := &group{owners: a.ownersOf(&current[i])}
+		x.current = []*incident.Incident{a.without(&current[i], x.owners)}
 		// Groups with a common past incident become one.
 		all = slices.DeleteFunc(all, func(g *group) bool {
 			shared := slices.ContainsFunc(g.owners, func(p *past) bool { return slices.Contains(x.owners, p) })
@@ -108,11 +106,23 @@ func (a *Archive) groups(current []incident.Incident) (all []*group) {
 	return all
 }
 
-// without returns a copy of a current incident without the nodes that belong to past incidents which it does not continue.
+// without returns a copy of a current incident without the nodes that belong to ongoing past incidents which it does not
+// continue.
 func (a *Archive) without(x *incident.Incident, owners []*past) *incident.Incident {
+	var others []*past
+	for _, p := range a.past {
+		if ofNodes(p.Scope) && p.stands() && !slices.Contains(owners, p) {
+			others = append(others, p)
+		}
+	}
+	if !ofNodes(x.Scope) || len(others) == 0 {
+		return x
+	}
 	all := *x
 	all.Nodes = slices.DeleteFunc(slices.Clone(x.Nodes), func(name string) bool {
-		return slices.ContainsFunc(a.past, func(p *past) bool { return p.holdsNode(name) && !slices.Contains(owners, p) })
+		return slices.ContainsFunc(others, func(p *past) bool {
+			return p.holdsNode(name) || p.Scope == incident.ScopeControlPlane && slices.Contains(p.Nodes, name)
+		})
 	})
 	return &all
 }
@@ -170,7 +180,7 @@ func rank(s incident.Scope) int {
 func (a *Archive) ownersOf(x *incident.Incident) (owners []*past) {
 	var several *past
 	for _, p := range a.past {
-		known := slices.ContainsFunc(p.by, func(id string) bool { return id == x.ID || slices.Contains(x.Also, id) })
+		known := slices.ContainsFunc(p.by, func(id string) bool { return id == x.ID || slices.Contains(x.Also, id) && !p.isApartFrom(x) })
 		switch {
 		case !known && !p.continuesAs(x):
 		case p.Scope != incident.ScopeControlPlane:
@@ -233,14 +243,22 @@ func (p *past) continuesAs(x *incident.Incident) bool {
 		return false
 	case ofNodes(p.Scope) && p.common(x) > 0:
 		return true
-	case p.Scope == incident.ScopeControlPlane && slices.ContainsFunc(x.Nodes, func(name string) bool { return slices.Contains(p.Nodes, name) }):
-		return true // a node of the incident that fails again belongs to it
+	case p.Scope == incident.ScopeControlPlane && len(x.Nodes) > 0 && !p.isApartFrom(x):
+		return true // nodes of the incident that fail again belong to it
 	}
 	same := p.Scope == x.Scope && p.Namespace == x.Namespace && p.Subject == x.Subject
 	if p.Scope == incident.ScopeControlPlane {
-		return same && len(p.Nodes)+len(x.Nodes) == 0 // nodes that fall silent later form another incident
+		// Nodes that fall silent later form another incident.
+		return same && (p.Subject != record.ControlPlane().Name || len(p.Nodes)+len(x.Nodes) == 0)
 	}
 	return same && (p.Scope == incident.ScopeNode || p.Cause == x.Cause)
+}
+
+// isApartFrom reports whether p is an incident of nodes that fell silent together, and x has other nodes. In this case,
+// they are different incidents, even if nodes of p fell silent again together with those of x.
+func (p *past) isApartFrom(x *incident.Incident) bool {
+	others := slices.ContainsFunc(x.Nodes, func(name string) bool { return !slices.Contains(p.Nodes, name) })
+	return p.Scope == incident.ScopeControlPlane && p.Subject == record.ControlPlane().Name && others && p.common(x) == 0
 }
 
 // endedBefore reports whether the incident had ended for good at t.
