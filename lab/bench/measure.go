@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -34,6 +36,8 @@ const (
 	busyPause = 100 * time.Millisecond
 	// flapTimeout limits the wait for the first flap under load.
 	flapTimeout = time.Minute
+	// eventsTimeout limits the wait for events that are still in transit.
+	eventsTimeout = time.Minute
 )
 
 // measurement measures one program on a cluster whose Leases are being renewed.
@@ -245,26 +249,26 @@ func (m *measurement) peak(context.Context) error {
 	return err
 }
 
-// sawEvents stops the floor. It returns an error if the floor saw fewer events than were written, because its figures
-// would then be meaningless.
+// sawEvents waits until the floor has seen the events that were written. It returns an error if the floor does not see
+// them, because its figures would then be meaningless.
 func (r *running) sawEvents(ctx context.Context, written int64) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	if err := r.process.Terminate(ctx); err != nil {
-		return err
-	}
-	output, err := os.ReadFile(r.process.LogPath)
-	if err != nil {
-		return fmt.Errorf("read the floor's output: %w", err)
-	}
-	var events int64
-	_, last, _ := strings.Cut(string(output), "synced\n")
-	if _, err := fmt.Sscanf(last, "events %d", &events); err != nil {
-		return fmt.Errorf("%s exited with the output %q: %w", r.name, last, err)
-	}
-	// The last events may still have been in transit.
-	if float64(events) < 0.99*float64(written) {
-		return fmt.Errorf("%s saw only %d of %d events", r.name, events, written)
-	}
-	return nil
+	return poll.Until(ctx, eventsTimeout, "the events", func(context.Context) error {
+		if err := r.process.Signal(syscall.SIGUSR1); err != nil {
+			return err
+		}
+		output, err := os.ReadFile(r.process.LogPath)
+		if err != nil {
+			return fmt.Errorf("read the floor's output: %w", err)
+		}
+		lines := strings.Fields(string(output))
+		events, err := strconv.ParseInt(lines[len(lines)-1], 10, 64)
+		if err != nil {
+			return fmt.Errorf("%s has not printed how many events it has seen: %w", r.name, err)
+		}
+		// A reflector that lists again misses events.
+		if float64(events) < 0.99*float64(written) {
+			return fmt.Errorf("%s saw only %d of %d events", r.name, events, written)
+		}
+		return nil
+	})
 }

@@ -120,14 +120,14 @@ func (p *Process) Renice(by int) error {
 }
 
 // Pause stops the process with SIGSTOP, to simulate an overloaded machine.
-func (p *Process) Pause() error { return p.signal(syscall.SIGSTOP) }
+func (p *Process) Pause() error { return p.Signal(syscall.SIGSTOP) }
 
 // Resume continues a paused process with SIGCONT.
-func (p *Process) Resume() error { return p.signal(syscall.SIGCONT) }
+func (p *Process) Resume() error { return p.Signal(syscall.SIGCONT) }
 
 // Terminate sends SIGTERM, and waits until the process has exited or the context ends.
 func (p *Process) Terminate(ctx context.Context) error {
-	if err := p.signal(syscall.SIGTERM); err != nil {
+	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
 	select {
@@ -205,7 +205,8 @@ func (p *Process) LogTail() string {
 	return string(bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
 }
 
-func (p *Process) signal(s syscall.Signal) error {
+// Signal sends a signal to the process and its group, unless the process has exited.
+func (p *Process) Signal(s syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {

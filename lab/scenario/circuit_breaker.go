@@ -19,9 +19,10 @@ import (
 
 const (
 	breakerNodes, breakerVictim = 3, "node-2"
-	// breakerHolds is the minimum time for which the node stays Ready after the grace period. It is longer than the 2
-	// minutes for which the alert waits.
-	breakerHolds = 160 * time.Second
+	// breakerHolds is the minimum time for which the node stays Ready after the grace period. The node then stays Ready
+	// until breakerAlert has arrived, which waits for 2 minutes.
+	breakerHolds = 120 * time.Second
+	breakerAlert = "KubeflapSilentNodesReady"
 	breakerOff   = "--feature-gates=NodeControllerLeaseCircuitBreaker=false"
 )
 
@@ -35,7 +36,7 @@ func openBreaker(s Scenario, open, shut func(context.Context, *Lab) error) Scena
 	s.Advice = "controller_manager_slow"
 	s.LastLosses = map[string]string{"web": "node_heartbeat_lost"}
 	s.Pages = []Page{{
-		Alert:  "KubeflapSilentNodesReady",
+		Alert:  breakerAlert,
 		Says:   []string{breakerVictim, "their addresses", "or it does not trust its data"},
 		Remedy: "permission to get Leases",
 	}, {
@@ -84,15 +85,7 @@ func circuitBreakerForbidden() Scenario {
 			Options: cluster.Options{ControllerManagerFlags: []string{"--use-service-account-credentials"}},
 		},
 		func(ctx context.Context, l *Lab) error { return l.allowLeases(ctx, "list", "watch") },
-		// In the scenario with a silent watch, the node gets another grace period, because the watch, when it
-		// continues, shows the old heartbeat as new. Here, the node would be set to Unknown at once. Wait for the same
-		// time, so that the alert can be sent first.
-		func(ctx context.Context, l *Lab) error {
-			return allOf(
-				func() error { return poll.Sleep(ctx, grace) },
-				func() error { return l.allowLeases(ctx, "get", "list", "watch") },
-			)
-		},
+		func(ctx context.Context, l *Lab) error { return l.allowLeases(ctx, "get", "list", "watch") },
 	)
 }
 
@@ -132,6 +125,12 @@ func dieUnseen(ctx context.Context, l *Lab, open, shut func(context.Context, *La
 		func() error { return l.renewsAgain(ctx, breakerVictim) },
 		kubelet.Pause,
 		func() error { return poll.Sleep(ctx, grace+breakerHolds) },
+		func() error {
+			if l.Paged == nil {
+				return nil
+			}
+			return l.Paged(ctx, breakerAlert)
+		},
 		func() error { return unknown(0) },
 		ready,
 		func() error { return shut(ctx, l) },

@@ -106,6 +106,8 @@ type Lab struct {
 	// Scraped waits until Prometheus has scraped the addresses of a Service and, after that, kubeflap. Prometheus can
 	// then see later changes. It is nil without Prometheus.
 	Scraped func(ctx context.Context, namespace, service string) error
+	// Paged waits until an alert has arrived at the receiver. It is nil without Prometheus.
+	Paged func(ctx context.Context, alert string) error
 	// Seed makes the random scenario repeatable.
 	Seed uint64
 }

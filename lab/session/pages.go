@@ -36,9 +36,20 @@ func (s *Session) startPaging(ctx context.Context) (err error) {
 		Kubeconfig: s.Cluster.Kubeconfig, Log: s.options.Log,
 	})
 	if err == nil {
-		s.lab.Scraped = s.Paging.Scraped
+		s.lab.Scraped, s.lab.Paged = s.Paging.Scraped, s.paged
 	}
 	return err
+}
+
+// paged waits until an alert has arrived at the receiver.
+func (s *Session) paged(ctx context.Context, alert string) error {
+	return poll.Until(ctx, patience, "the page "+alert, func(context.Context) error {
+		all := s.Paging.Receiver.Pages()
+		if !slices.ContainsFunc(all, func(page paging.Page) bool { return page.Alert == alert }) {
+			return fmt.Errorf("no page among %+v", all)
+		}
+		return nil
+	})
 }
 
 // watchForIncident records when kubeflap first reports the scenario's incident, until the returned function is called.

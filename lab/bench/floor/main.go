@@ -38,8 +38,8 @@ func main() {
 	}
 }
 
-// run watches all resources until the context ends. It prints "synced" once all are listed, and at the end the number
-// of events.
+// run watches all resources until the context ends. It prints "synced" once all are listed, and the number of events
+// when it receives SIGUSR1.
 func run(ctx context.Context, kubeconfig string, transform bool) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -47,6 +47,13 @@ func run(ctx context.Context, kubeconfig string, transform bool) error {
 	}
 	var listed, running sync.WaitGroup
 	var events atomic.Int64
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGUSR1)
+	go func() {
+		for range asked {
+			fmt.Println("events", events.Load())
+		}
+	}()
 	for _, r := range []struct {
 		resource, namespace string
 		group               schema.GroupVersion
@@ -78,7 +85,6 @@ func run(ctx context.Context, kubeconfig string, transform bool) error {
 		fmt.Println("synced")
 	}()
 	running.Wait()
-	fmt.Println("events", events.Load())
 	return nil
 }
 
