@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 // grace is short, so that a lost heartbeat is detected soon, but long enough for kubelets that renew every 10.0 to 10.4
@@ -52,6 +53,9 @@ func heartbeatLoss(release cluster.Release) Scenario {
 					return l.shows(ctx, 2, "kubeflap_service_addresses", "service", "web", "state", "not_ready")
 				},
 				func() error { return l.wasLate(victim, lost-time.Second) },
+				// An instance with a late watch of Nodes can see the last heartbeat later. For this instance, too, the
+				// silence must exceed the grace period.
+				func() error { return poll.Sleep(ctx, 3*time.Second) },
 				kubelet.Resume,
 				func() error {
 					return l.counted(ctx, 1, "kubeflap_node_ready_transitions_total", "node", victim, "status", "true")
