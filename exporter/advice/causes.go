@@ -10,7 +10,7 @@ import (
 type causeText struct {
 	// happened summarizes the incident. remedy describes how to fix it.
 	happened, remedy string
-	// pending and pendingRemedy replace happened and remedy while no address is lost.
+	// pending and pendingRemedy replace happened and remedy before the first address is lost.
 	pending, pendingRemedy string
 	// advice and why are the texts of `kubeflap advise`.
 	advice, why string
@@ -96,18 +96,18 @@ type Affected struct {
 	// Resolved reports whether the selector conflict is resolved: the selector was removed, or it matches pods now.
 	// ServiceGone reports whether the Service was deleted.
 	Resolved, ServiceGone bool
-	// Withdrawn reports whether another writer removed pod addresses from Endpoints that the endpoints controller
-	// manages.
+	// Withdrawn reports whether someone other than the endpoints controller removed pod addresses from Endpoints that
+	// this controller manages.
 	Withdrawn bool
 	// Gone reports whether the foreign addresses of a Service with a selector were removed.
 	Gone bool
 	// Contested reports whether two writers keep undoing each other's changes to a Service without a selector.
 	Contested bool
-	// DeletedNodes names the deleted Nodes if each lost address was on a Node that was deleted without notice.
-	// Otherwise it is empty. DeletedCount is the number of these Nodes.
+	// DeletedNodes names the Nodes that were deleted without notice, if all lost addresses were on them. Otherwise it
+	// is empty. DeletedCount is the number of these Nodes.
 	DeletedNodes string
 	DeletedCount int
-	// Windows holds the bounces and stale re-adds that clients would have seen. It is only set for in-place updates.
+	// Windows counts the mistakes of clients, for each batching window. It is only set for in-place updates.
 	Windows []Window
 }
 
@@ -169,8 +169,8 @@ func (a Affected) deletedNodes() string {
 	return "Nodes " + a.DeletedNodes
 }
 
-// PlannedRemedy returns the remedy for addresses that were lost only because nodes departed as announced. announcedBy
-// describes the announcement.
+// PlannedRemedy returns the remedy if all addresses were lost because of announced node removals. announcedBy describes
+// the announcement.
 func (a Affected) PlannedRemedy(announcedBy string) string {
 	return a.fill("Nothing is at fault: the pods left nodes whose departure was announced by " + announcedBy +
 		". If {name} must stay available meanwhile, give it a PodDisruptionBudget and replicas on several nodes.")
@@ -182,10 +182,10 @@ func (a Affected) Advice() string { return a.fill(causeTexts[a.Cause].advice) }
 // Why returns the reason for Advice.
 func (a Affected) Why() string { return causeTexts[a.Cause].why }
 
-// WindowAdvice returns advice on client batching, to append to Advice. It is derived from Windows.
+// WindowAdvice returns advice on the batching of endpoint updates. Callers append it to Advice.
 func (a Affected) WindowAdvice() string { return windowAdvice(a.Windows) }
 
-// fill replaces the placeholders in braces. If the pods have no controller, the Service takes the place of the owner.
+// fill replaces the placeholders in braces.
 func (a Affected) fill(text string) string {
 	owner := strings.TrimPrefix(a.Name, "the pods of ")
 	return strings.NewReplacer("{name}", a.Name, "{owner}", owner, "{namespace}", a.Namespace).Replace(text)

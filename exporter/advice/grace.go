@@ -24,8 +24,8 @@ type GracePeriod struct {
 	Period, Default time.Duration
 	// Interval is the nodes' undisturbed heartbeat interval, or 0 if unknown.
 	Interval time.Duration
-	// Longest is the longest heartbeat interval that the grace period should bridge, or 0. It comes from a node that
-	// was slow on its own and recovered.
+	// Longest is the longest heartbeat interval that the grace period should bridge, or 0. It comes from a slow node
+	// that recovered.
 	Longest time.Duration
 	// Managed reports whether a cloud provider runs the control plane, so that the grace period cannot be set.
 	Managed bool
@@ -62,13 +62,12 @@ func (g GracePeriod) Late() time.Duration {
 	return max(period/2, g.Undisturbed())
 }
 
-// Recommended returns the grace period to set, or 0 if the current grace period is suitable, is unknown, or cannot be
-// set. It is the only function that computes a recommendation: the metric, the page, the alerts and `kubeflap advise`
-// repeat its result.
+// Recommended returns the grace period to set. It returns 0 if the current grace period is suitable or unknown, or if
+// it cannot be set. The metric, the page, the alerts and `kubeflap advise` all use its result.
 //
-// If heartbeats are late, it returns twice the longest interval, rounded up to a multiple of 10 s, but at least one and
-// at most two minutes. A node then survives one lost heartbeat even if the next heartbeat is as late as any observed so
-// far. Otherwise it returns the default.
+// If heartbeats are late, it returns twice the longest interval, rounded up to a multiple of 10 s. The result is then
+// between one and two minutes. A node stays Ready even if one heartbeat is lost and the next one is late. If no
+// heartbeats are late, the result is the default.
 func (g GracePeriod) Recommended() time.Duration {
 	switch {
 	case g.Managed || g.Period == 0:
@@ -79,7 +78,7 @@ func (g GracePeriod) Recommended() time.Duration {
 	}
 	to := g.right()
 	if to == g.Period || to < g.Period && to < 2*g.Longest {
-		return 0 // a shorter grace period does not bridge the intervals, and a longer one detects dead nodes too late
+		return 0 // a shorter period is too short for the intervals, and a longer one detects dead nodes too late
 	}
 	return to
 }

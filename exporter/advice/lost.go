@@ -19,10 +19,9 @@ type LostNodes struct {
 	// NotMarked is set if the node controller did not set the nodes to Unknown. ClockSetBack is set if the nodes'
 	// clocks were set back. Upgraded is set if the nodes' kubelets were upgraded during the silence.
 	NotMarked, ClockSetBack, Upgraded bool
-	// Away is set if some nodes have not recovered. EndUnseen is set if kubeflap did not see the nodes' heartbeats
-	// return.
+	// Away is set if some nodes have not recovered. EndUnseen is set if kubeflap did not see the end of the silence.
 	Away, EndUnseen bool
-	// Etcd reports whether all API servers also stopped renewing their own Leases.
+	// Etcd reports whether all API servers stopped renewing their own Leases.
 	Etcd bool
 	// Longest is the longest unexplained heartbeat interval, or 0 if unknown.
 	Longest time.Duration
@@ -44,8 +43,7 @@ func (n LostNodes) Remedy() string {
 	return text + fmt.Sprintf(" Whatever the cause, the grace period of %s is unsafe: set --node-monitor-grace-period to %s.", phrase.Duration(g.Period), phrase.Duration(g.Recommended()))
 }
 
-// byVerdict returns the remedy for the verdict. The result saysGrace reports whether the text already covers the grace
-// period.
+// byVerdict returns the remedy for the verdict. saysGrace is true if the text already covers the grace period.
 func (n LostNodes) byVerdict() (text string, saysGrace bool) {
 	switch {
 	case n.Verdict == verdict.GracePeriod:

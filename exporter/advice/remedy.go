@@ -13,11 +13,11 @@ import (
 // control plane.
 const FewestToCompare = 3
 
-// OnlyThese is the remedy if some nodes fell silent together and other nodes did not.
+// OnlyThese is the remedy if only some of the nodes fell silent together.
 const OnlyThese = "check what only these nodes share on the way to the API server, such as a zone, a network, a load balancer or one of several API servers"
 
 // ControlPlaneRemedy returns the remedy for nodes that fell silent together. others is the number of unaffected nodes.
-// etcd reports whether all API servers also stopped renewing their own Leases.
+// etcd is true if all API servers stopped renewing their own Leases.
 func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 	if g.Managed {
 		return "Check what these nodes share on the way to the API server: zone, network, NAT gateway, firewall. " +
@@ -40,8 +40,9 @@ func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 	return look + "Leave the grace period as it is (" + phrase.Duration(g.Period) + "): it is not the cause."
 }
 
-// VerdictRemedy returns the remedy for nodes with a verdict, or an empty string if the remedy depends on numbers. For
-// an undecided verdict, the remedy ends with command, a command that helps to find the cause.
+// VerdictRemedy returns the remedy for nodes with a verdict. It returns an empty string for verdicts that need more
+// data than the arguments. For an undecided verdict, the remedy ends with the given command, which helps to find the
+// cause.
 func VerdictRemedy(v verdict.Verdict, nodes, command string, managed bool) string {
 	switch v {
 	case verdict.Planned:

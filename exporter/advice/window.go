@@ -9,7 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// Window counts the mistakes of a client that batches endpoint updates for Length.
+// Window counts the mistakes of a client that applies endpoint updates in batches. Length is the time for which it
+// collects a batch.
 type Window struct {
 	Length time.Duration
 	// Bounces is the number of addresses that the client would have put back and removed again.
@@ -22,8 +23,8 @@ type Window struct {
 // batchPeriods names the kube-controller-manager flags that batch EndpointSlice and Endpoints updates.
 const batchPeriods = "--endpointslice-updates-batch-period and --endpoint-updates-batch-period"
 
-// hidingWindow returns the index of the shortest window such that n is 0 for it and for all longer windows, or -1 if n
-// is not 0 for the longest window. The windows must be sorted by Length.
+// hidingWindow returns the index of the first window such that n is 0 for this window and all later ones. It returns -1
+// if n is not 0 for the last window. The windows must be sorted by Length.
 func hidingWindow(windows []Window, n func(Window) int) int {
 	for i := len(windows); i > 0; i-- {
 		if n(windows[i-1]) == 0 {
@@ -46,8 +47,8 @@ func harmless(windows []Window) bool {
 	return !slices.ContainsFunc(windows, func(w Window) bool { return misled(w) > 0 })
 }
 
-// windowRemedy returns the second half of the remedy for in-place updates. It describes the mistakes of clients and the
-// alternatives to the readiness gate.
+// windowRemedy returns the second half of the remedy for in-place updates. It describes the mistakes of clients, and
+// whether batching prevents them.
 func windowRemedy(windows []Window) string {
 	if harmless(windows) {
 		return "No client of the Endpoints was affected, with or without batching."
@@ -88,7 +89,7 @@ func staleText(windows []Window) string {
 	return "In this update, clients would have put back addresses of containers that were about to be replaced: " + strings.Join(by, ", ") + "."
 }
 
-// bounceText describes which window hides the bounces. It is empty if there were none.
+// bounceText describes which batching window would have prevented the bounces. It is empty if there were none.
 func bounceText(windows []Window) string {
 	i := hidingWindow(windows, bounces)
 	switch {

@@ -59,18 +59,19 @@ type AddressLost struct {
 	// Removed reports whether the address left the Service. If false, the address is still listed but not ready.
 	Removed bool
 	Cause   cause.Cause
-	// Steady reports whether the Service has no selector and the only writer of its addresses removed this address.
+	// Steady reports whether the address was removed by the only writer of a Service without a selector.
 	Steady bool
-	// Foreign reports whether the lost address was a foreign address of a Service with a selector. It is only true if
-	// the address was removed while the Service kept its own addresses, or shortly after the Service lost them.
+	// Foreign reports whether a foreign address of a Service with a selector was removed. It is false if the removal
+	// started an outage, unless the Service had lost its own addresses shortly before.
 	Foreign bool
 	// Managed reports whether a known manager removed its own address. The reason for such a removal is not visible in
 	// this cluster.
 	Managed bool
-	// Announced describes how the departure of the pod's node was announced, such as "a cordon". It is empty unless the
+	// Announced describes how the removal of the pod's node was announced, such as "a cordon". It is empty unless the
 	// pod was deleted or evicted after the announcement.
 	Announced string
-	// Trigger identifies the write that started the loss. It is the same for every watcher, and 0 if unknown.
+	// Trigger identifies the API write that caused the loss, with the same number in every kubeflap instance. It is 0
+	// if unknown.
 	Trigger uint64
 }
 
@@ -99,12 +100,12 @@ type AddressRemoved struct {
 
 func (x AddressRemoved) String() string { return x.sentence(" removed") }
 
-// AddressBounced means that an address became ready again soon after its loss.
+// AddressBounced means that an address became ready again soon after it stopped being ready.
 type AddressBounced struct {
 	At
 	Address
-	// Away is the time since the loss. It is an upper limit if AtMost is set, because a watch was broken at the loss or
-	// at the return.
+	// Away is the time for which the address was not ready. If AtMost is set, Away is an upper limit, because a watch
+	// was broken at the start or the end of this time.
 	Away   time.Duration
 	AtMost bool
 }
@@ -117,8 +118,8 @@ func (x AddressBounced) String() string {
 	return x.sentence(" is back in rotation after %s%s", most, round(x.Away))
 }
 
-// AddressLeftOut means that truncated Endpoints no longer list an address that was not ready. The address may still
-// belong to the Service.
+// AddressLeftOut means that an unready address is missing from truncated Endpoints. The address may still belong to the
+// Service.
 type AddressLeftOut struct {
 	At
 	Address
@@ -162,9 +163,8 @@ func (x ConsumerBounced) String() string {
 	return fmt.Sprintf("%s: a client that batches updates for %s would have added an address and removed it again", x.Service, x.Window)
 }
 
-// ConsumerReaddedStale means that a client that batches endpoint updates would have put an address back after an
-// in-place image change. The container was about to be replaced, or already gone, and the pod had not been Ready since
-// the change.
+// ConsumerReaddedStale means that a client that batches endpoint updates would have put an address back during an
+// in-place image change, before the new container was ready.
 type ConsumerReaddedStale struct {
 	At
 	Address

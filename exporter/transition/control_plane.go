@@ -37,8 +37,8 @@ func (x LeaderChanged) String() string {
 	return "new leader of the kube-controller-manager: " + x.To
 }
 
-// ControlPlaneLeaseLate means that the leader of the kube-controller-managers, or an API server, does not renew its
-// Lease, while another component still renews its own.
+// ControlPlaneLeaseLate means that the leader of the kube-controller-managers or an API server stopped renewing its
+// Lease. At least one other control-plane Lease is still renewed.
 type ControlPlaneLeaseLate struct {
 	At
 	// Name identifies the Lease. Host is the machine of the API server, if known.
@@ -59,7 +59,8 @@ type ControlPlaneLeaseRenewed struct {
 	At
 	Name    string
 	Silence time.Duration
-	// InTime reports whether the renewals were on time by their renewTime. If so, the watch was late, not the Lease.
+	// InTime reports whether the renewTimes show that the Lease was renewed on time. In this case, only the watch was
+	// late.
 	InTime bool
 }
 

@@ -13,8 +13,8 @@ type HeartbeatSeen struct {
 	Node string
 	// Interval is the time since the previous heartbeat.
 	Interval time.Duration
-	// Unwatched reports whether the interval started before kubeflap began to watch the node. If so, its length is
-	// computed from the node's own clock, not measured.
+	// Unwatched reports whether the interval started before kubeflap began to watch the node. If so, Interval is
+	// computed from the node's clock.
 	Unwatched bool
 }
 
@@ -25,8 +25,8 @@ func (x HeartbeatSeen) String() string {
 	return fmt.Sprintf("node %s: heartbeat after %s", x.Node, round(x.Interval))
 }
 
-// HeartbeatsResumed means that a node sends heartbeats again after HeartbeatMissed. The length of the interval is
-// unknown, because the node may have sent earlier heartbeats while the watch was broken.
+// HeartbeatsResumed means that a silent node sends heartbeats again. The length of the silence is unknown, because the
+// node may have sent heartbeats while the watch was broken.
 type HeartbeatsResumed struct {
 	At
 	Node string
@@ -45,11 +45,11 @@ type HeartbeatLate struct {
 	Node string
 	// Silence is the time without a heartbeat, which equals half the grace period.
 	Silence time.Duration
-	// Announced describes the announcement of the node's departure. It is empty unless the announcement came before the
-	// next heartbeat was due.
+	// Announced describes how the node's removal was announced, such as "a cordon". Announcements after the heartbeat
+	// was due are ignored.
 	Announced string
-	// Unwatched reports whether the heartbeat was already late, by the node's own clock, when kubeflap began to watch
-	// the node. Such a late heartbeat is not counted.
+	// Unwatched reports whether the heartbeat was already late when kubeflap began to watch the node, according to the
+	// node's clock. Counters do not include such a heartbeat.
 	Unwatched bool
 	// Last is the same as NodeLoss.Last.
 	Last time.Time
@@ -73,18 +73,20 @@ type HeartbeatMissed struct {
 	Loss NodeLoss
 }
 
-// NodeLoss identifies a node's loss and contains the facts that decide its verdict.
+// NodeLoss holds the facts that decide the verdict on a lost node.
 type NodeLoss struct {
-	// Trigger identifies the write that started the loss. It is the same for every watcher, and 0 if unknown.
+	// Trigger identifies the API write with which the loss began, with the same number in every kubeflap instance. It
+	// is 0 if unknown.
 	Trigger uint64
 	// Renewed is the node's last renewTime, by the node's clock. It is zero if the node has no Lease.
 	Renewed time.Time
-	// Announced describes the node's departure announcement. It is empty unless the announcement came before the next
-	// heartbeat was due. AnnouncedAfter reports whether the announcement came after the last heartbeat.
+	// Announced describes how the node's removal was announced, such as "a cordon". Announcements after the next
+	// heartbeat was due are ignored. AnnouncedAfter reports whether the announcement came after the last heartbeat.
 	Announced      string
 	AnnouncedAfter bool
-	// MarkedAge is the age of the newest heartbeat that the node controller had certainly seen when it set Ready to
-	// Unknown. It is 0 if the controller did not set Ready to Unknown, or if the age is unknown.
+	// MarkedAge is the age of the node's newest heartbeat when the node controller set Ready to Unknown. It ignores
+	// heartbeats that the controller may not have seen. MarkedAge is 0 if Ready is not Unknown, or if the age is
+	// unknown.
 	MarkedAge time.Duration
 	// GracePeriod is the current grace period, or 0 if unknown. Managed reports whether a cloud provider runs the
 	// control plane. If so, its flags cannot be set.
@@ -95,17 +97,17 @@ type NodeLoss struct {
 	// Blind reports whether kubeflap's watch was broken at some time since the last heartbeat. If so, kubeflap may have
 	// missed heartbeats.
 	Blind bool
-	// Last is the time of the node's last renewal, as the first list after a break of the watch shows it. It is zero if
-	// unknown, or if a heartbeat was seen after the break.
+	// Last is the time of the node's last renewal according to the first list after a break of the watch. It is zero if
+	// unknown, or if kubeflap has seen a newer heartbeat.
 	Last time.Time
-	// Unseen reports whether kubeflap sees no heartbeats of the node, but only its status reports, which can be 5 min
+	// Unseen reports whether kubeflap sees only the node's status reports and no heartbeats. These reports can be 5 min
 	// apart.
 	Unseen bool
 	// Labels holds the node's labels that other nodes can share. It is nil if unknown.
 	Labels []NodeLabel
-	// Found reports whether the node was lost before kubeflap began to watch it. Otherwise the fields Perhaps and
-	// Returned are not set. The field Perhaps describes a possible announcement of the departure, before or after the
-	// loss. The field Returned is the number of other nodes that became Ready soon after this node fell silent.
+	// Found reports whether the node was lost before kubeflap began to watch it. Perhaps and Returned are set only in
+	// this case. Perhaps describes an announcement of the node's removal that came either before or after the loss.
+	// Returned is the number of other nodes that became Ready soon after this node fell silent.
 	Found    bool
 	Perhaps  string
 	Returned int
@@ -128,9 +130,9 @@ func (x HeartbeatMissed) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s (the whole grace period)", x.Node, round(x.Silence))
 }
 
-// NodeFoundLost means that the node was lost before kubeflap began to watch it. Either the first list shows it as
-// Unknown, or its Lease is older than the grace period and is not renewed for one more interval. Counters do not
-// include such losses.
+// NodeFoundLost means that the node was lost before kubeflap began to watch it. The first list shows the node as
+// Unknown, or shows a Lease that is older than the grace period. In the second case, kubeflap first waits for one more
+// heartbeat interval. Counters do not include such losses.
 type NodeFoundLost struct {
 	At
 	Node string
@@ -140,8 +142,8 @@ type NodeFoundLost struct {
 	// controller's clock, or zero if unknown.
 	Unknown bool
 	Marked  time.Time
-	// InDoubt reports whether the last heartbeat is too recent to explain the status Unknown: the node has returned,
-	// the status was wrong, or the clocks differ.
+	// InDoubt reports whether the last heartbeat is too recent for the status Unknown. The node may have recovered, the
+	// status may be wrong, or the clocks may differ.
 	InDoubt bool
 	Loss    NodeLoss
 }
@@ -160,12 +162,12 @@ func (x NodeFoundLost) String() string {
 	return s
 }
 
-// ClockSetBack means that the node's clock was set back. Renewals do not count until their renewTime is later than
-// every renewTime before the step.
+// ClockSetBack means that the node's clock was set back. The node controller ignores the node's heartbeats until the
+// clock passes the newest renewTime.
 type ClockSetBack struct {
 	At
 	Node string
-	// By is the size of the step, as far as the renewals show it.
+	// By is the size of the step, computed from the renewals.
 	By time.Duration
 }
 
@@ -176,8 +178,8 @@ func (x ClockSetBack) String() string {
 	return fmt.Sprintf("node %s: clock set back by %s. The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp", x.Node, round(x.By))
 }
 
-// HeartbeatsWereInTime means that a silence did not happen. The watch delivered the heartbeats late, but they were on
-// time by the node's clock.
+// HeartbeatsWereInTime means that an apparent silence was only a delay of the watch. By the node's clock, the
+// heartbeats were on time.
 type HeartbeatsWereInTime struct {
 	At
 	Node    string
@@ -201,7 +203,7 @@ type NodeReadyChanged struct {
 	Complete bool
 	// Silence is the time since the last heartbeat, or 0 if no heartbeat is known.
 	Silence time.Duration
-	// Loss is set if To is not True. Loss.Renewed is only set if To is Unknown.
+	// Loss is set if To is Unknown. If To is False, only its fields Trigger and Announced are set.
 	Loss NodeLoss
 }
 
@@ -221,7 +223,7 @@ func (x NodeReadyChanged) String() string {
 }
 
 // HeartbeatAge returns the age of the newest heartbeat when Ready changed, or 0 if it is unknown. Nodes and Leases have
-// separate watches, so a heartbeat that kubeflap received before the status Unknown may be newer than this status.
+// separate watches, so kubeflap may see a heartbeat before an older change to Unknown.
 func (x NodeReadyChanged) HeartbeatAge() time.Duration {
 	if x.To == event.StatusUnknown && x.Loss.MarkedAge == 0 && x.Silence < x.Loss.GracePeriod {
 		return 0
@@ -229,15 +231,15 @@ func (x NodeReadyChanged) HeartbeatAge() time.Duration {
 	return x.Silence
 }
 
-// NodeNotMarked means that a silent node is still Ready after the grace period and the node controller's own delay,
-// although the API server answers. The node controller is stuck, or deliberately does not set silent nodes to Unknown.
+// NodeNotMarked means that a silent node is still Ready, although the grace period and the usual delay of the node
+// controller are over. The API server answers, so the node controller is stuck or leaves silent nodes Ready on purpose.
 type NodeNotMarked struct {
 	At
 	Node string
 	// Silence is the time since the last heartbeat.
 	Silence time.Duration
-	// Certain reports whether all other explanations are excluded. Otherwise an unseen leader change may have started a
-	// new grace period for each node, or the cluster's grace period may be longer than the default.
+	// Certain reports whether all other explanations are excluded: an unseen leader change, which restarts the grace
+	// period, and a grace period that is longer than the default.
 	Certain bool
 	Loss    NodeLoss
 }
@@ -249,8 +251,7 @@ func (x NodeNotMarked) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s, but the node controller has not set Ready to Unknown", x.Node, round(x.Silence))
 }
 
-// NodeReadyMissed means that Ready changed from Status to another status and back while the watch was broken. The next
-// list shows this.
+// NodeReadyMissed means that Ready changed from Status to another status and back while the watch was broken.
 type NodeReadyMissed struct {
 	At
 	Node    string
@@ -295,8 +296,7 @@ func (x KubeletUpgraded) String() string {
 type NodeRemoved struct {
 	At
 	Node string
-	// Earliest is the earliest possible time of the deletion, because the watch may have been broken. It is zero if
-	// unknown.
+	// Earliest is the earliest possible time of the deletion, or zero if unknown.
 	Earliest time.Time
 }
 
@@ -350,8 +350,7 @@ type GracePeriodKnown struct {
 	Period, Default time.Duration
 	// Assumed reports whether Period is only an assumption, based on the default.
 	Assumed bool
-	// Interval is the longest interval at which any node sends heartbeats if nothing delays them. It is 0 if there are
-	// no nodes.
+	// Interval is the longest undisturbed heartbeat interval of any node. It is 0 if there are no nodes.
 	Interval time.Duration
 	// Managed reports whether a cloud provider runs the control plane. If so, the grace period cannot be set.
 	Managed bool

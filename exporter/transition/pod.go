@@ -24,7 +24,7 @@ type PodReadyChanged struct {
 	At
 	Pod
 	From, To event.Status
-	// Cause is the reason why Ready is not True. If To is True, it is the reason why Ready was not True before.
+	// Cause is the reason why Ready is not True. If To is True, it is the reason for the previous status.
 	Cause   cause.Cause
 	Trigger uint64
 }
@@ -43,7 +43,8 @@ func (x PodReadyChanged) String() string {
 	return fmt.Sprintf("pod %s/%s: Ready %s -> %s%s", x.Namespace, x.Name, x.From, x.To, because(x.Cause))
 }
 
-// PodReadyWasStale means that Ready stayed True after the pod's container was due for replacement or had exited.
+// PodReadyWasStale means that Ready stayed True for a while after the image of a container changed or the container
+// exited.
 type PodReadyWasStale struct {
 	At
 	Pod
@@ -75,7 +76,7 @@ func (x PodRestartedSilently) String() string {
 	return fmt.Sprintf("pod %s/%s: a container restarted and the pod stayed Ready", x.Namespace, x.Name)
 }
 
-// PodEvicted means that the pod was deleted because of a taint on its node, which is not Ready
+// PodEvicted means that the pod was deleted because its node is not Ready and has a NoExecute taint
 // (pkg/controller/tainteviction).
 type PodEvicted struct {
 	At

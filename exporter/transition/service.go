@@ -78,8 +78,7 @@ func (x EndpointsReset) String() string {
 	return s
 }
 
-// EndpointsRewritten means that manually managed addresses were restored to a Service with a selector after their
-// removal.
+// EndpointsRewritten means that removed manually managed addresses are back, although the Service has a selector.
 type EndpointsRewritten struct {
 	At
 	Service
@@ -96,7 +95,7 @@ type SelectorConflict struct {
 	At
 	Service
 	Count int
-	// Overwritten reports whether the controller had removed the addresses before kubeflap started.
+	// Overwritten reports whether the endpoints controller had removed the addresses before kubeflap started.
 	Overwritten bool
 	Trigger     uint64
 }
@@ -118,12 +117,12 @@ func (x SelectorConflictEnded) String() string {
 	return x.Service.String() + ": the selector conflict is resolved"
 }
 
-// ForeignAddresses means that an object adds foreign addresses to a Service with a selector. Neither a Kubernetes
-// controller nor a known manager wrote them.
+// ForeignAddresses means that a Service with a selector has foreign addresses. Neither a Kubernetes controller nor a
+// known manager wrote them.
 type ForeignAddresses struct {
 	At
 	Service
-	// Object describes the EndpointSlice or Endpoints object with its manager or writer.
+	// Object describes the EndpointSlice or Endpoints object that contains the addresses, and its manager or writer.
 	Object string
 	Count  int
 	// Ready is the number of foreign addresses that receive traffic.
@@ -135,8 +134,8 @@ func (x ForeignAddresses) String() string {
 	return fmt.Sprintf("%s: has a selector, and %d foreign addresses (%d ready) in %s", x.Service, x.Count, x.Ready, x.Object)
 }
 
-// ForeignAddressesEnded means that the object no longer has foreign addresses, or that the Service no longer has a
-// selector.
+// ForeignAddressesEnded means that the EndpointSlice or Endpoints object no longer has foreign addresses, or that the
+// Service no longer has a selector.
 type ForeignAddressesEnded struct {
 	At
 	Service

@@ -7,9 +7,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Trigger returns a number that identifies the write that started a loss. It computes the number from an object's UID,
-// and from either its resourceVersion or a time in the object. The number is the same for every watcher. It is 0 only
-// if the UID or the version is missing, as in older recordings.
+// Trigger returns a number that identifies an API write by the UID and the version of the object. The version is a
+// resourceVersion or a time in the object. The number is the same in every kubeflap instance. It is 0 only if the UID
+// or the version is missing, as in older recordings.
 func Trigger(id event.UID, version string) uint64 {
 	if id.IsZero() || version == "" {
 		return 0

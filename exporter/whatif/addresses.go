@@ -9,8 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// services holds the Services of a recording, and the changes of their addresses. Each change has two results: the
-// recorded state, and the state that the address would have if no node were marked.
+// services holds the Services of a recording, and the changes of their addresses.
 type services struct {
 	pods *pods
 	// kind is the kind of the objects whose addresses count: EndpointSlice, or Endpoints if the API server has no
@@ -18,7 +17,7 @@ type services struct {
 	kind    event.Kind
 	byName  map[serviceName]*service
 	changes []change
-	// outagesBefore is the number of Services without a ready address in the first list.
+	// outagesBefore is the number of Services that had no ready address when the recording began.
 	outagesBefore int
 }
 
@@ -45,27 +44,27 @@ type address struct {
 	id      event.UID
 	node    string
 	pod     *pod
-	// apart is set if the address does not change when its node is marked.
+	// apart is set if the address stays ready when its node becomes Unknown.
 	apart bool
-	// ready is the recorded state. held is set if the address is unready only because its node was marked.
+	// ready is set if the recorded address is ready. held is set if the address is not ready and the Unknown node is
+	// the only reason.
 	ready, held bool
-	// left is set if the address was held when it left the Service's slices. kept is set if the address left the slices
-	// because its pod was evicted. Without the eviction, the address would still exist.
+	// left is set if the address was removed from the Service while held was set. kept is set if the address was
+	// removed because its pod was evicted.
 	left, kept bool
-	// standsFor is the kept address that this address replaced, or nil.
+	// standsFor is the address of an evicted pod if this address replaced it, otherwise nil.
 	standsFor *address
-	// last is the index of the address's last change, plus one.
+	// last-1 is the index of the address's newest change in services.changes.
 	last int
 }
 
-// change is a change of an address. ready is the recorded state after the change. base is the state that the address
-// would have if no node were marked.
+// change is a recorded change of an address. ready is set if the address was ready after the change. base is set if the
+// address would have been ready without Unknown nodes.
 type change struct {
 	at          time.Time
 	address     *address
 	ready, base bool
-	// first is set if the change only shows the state at the start of the recording. gone is set if the Service was
-	// deleted.
+	// first is set if the change comes from the first list. gone is set if the Service was deleted.
 	first, gone bool
 }
 
@@ -177,8 +176,7 @@ func (s *services) withoutReady() (n int) {
 	return n
 }
 
-// finish completes the changes after the last event. The replacements of evicted pods must be known. begin is the start
-// of the recording.
+// finish completes and sorts the changes. Call pods.findReplacements before. begin is the start of the recording.
 func (s *services) finish(begin time.Time) {
 	s.linkKept(begin)
 	slices.SortStableFunc(s.changes, func(a, b change) int { return a.at.Compare(b.at) })

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
 
-// Predict returns the predictions for the settings. Finish must have been called.
+// Predict returns the predictions for the settings. Call Finish first.
 func (s *Study) Predict(settings []Settings) answer.Answer {
 	recorded, certain := s.Recorded()
 	a := answer.Answer{From: s.begin, To: s.end, Nodes: s.zones.total(), Settings: []answer.Row{}, CannotSay: []string{}, Recorded: s.recordedCounts(recorded, certain), Check: s.check(recorded)}
@@ -55,8 +55,8 @@ func (s *Study) noPrediction() string {
 	return ""
 }
 
-// PredictUsual returns the predictions for the settings of Usual. The Study comes from NewUsual, and Finish must have
-// been called.
+// PredictUsual returns the predictions for the settings that Usual returns. It needs a Study from NewUsual. Call Finish
+// first.
 func (s *Study) PredictUsual() answer.Answer {
 	recorded, _ := s.Recorded()
 	return s.Predict(Usual(recorded, s.pods.evicted > 0))
@@ -82,7 +82,8 @@ func (s *Study) recordedCounts(x Settings, certain bool) answer.Recorded {
 	return r
 }
 
-// check compares the model with the recording. It returns nil if relevant silences were too short to be kept.
+// check compares the model with the recording. It returns nil if the recorded grace period is unknown or too short for
+// a comparison.
 func (s *Study) check(recorded Settings) *answer.Check {
 	if recorded.GracePeriod == 0 || earliestOf(recorded) < s.least {
 		return nil
@@ -90,7 +91,7 @@ func (s *Study) check(recorded Settings) *answer.Check {
 	c := &answer.Check{}
 	for _, x := range s.silences {
 		if x.hasUnknownLength() {
-			continue // the model cannot be wrong about this silence
+			continue // the recorded result is the prediction
 		}
 		switch p := s.predictOne(x, recorded, recorded); {
 		case p.outcome == answer.TooClose:
@@ -143,7 +144,7 @@ func (s *Study) evictor(x Settings) *evictor {
 	}
 }
 
-// withoutFailed returns the counts low and high, computed without the marks of failed nodes.
+// withoutFailed returns the lower and the upper counts without the effects of failed nodes.
 func (s *Study) withoutFailed(marks []mark, evicted evictions, low, high counts) (without, with counts) {
 	failed := func(m mark) bool { return m.silence.failed }
 	if !slices.ContainsFunc(marks, failed) {

@@ -11,11 +11,12 @@ import (
 // evictionDelay is the longest usual time that the controllers need to set the taint and evict a pod.
 const evictionDelay = 2 * time.Second
 
-// This type describes when a condition holds: certainly in the intervals yes, and possibly in the intervals maybe.
+// This type holds intervals of a condition. In the intervals of yes, the condition is true. In the intervals of maybe,
+// it may be true.
 type certainly struct{ yes, maybe []interval }
 
-// eviction is the eviction of a pod from a marked node. replaced is the time at which another pod is ready in its place,
-// or zero.
+// eviction is the eviction of a pod from a marked node. replaced is the time at which the replacement of the pod is
+// ready, or zero.
 type eviction struct {
 	mark         *mark
 	pod          *pod
@@ -26,8 +27,8 @@ type eviction struct {
 type evictions struct {
 	// needless counts the evictions from nodes that came back.
 	all, needless answer.Range
-	// best holds the evictions of the case in which addresses return as early as possible. worst holds the evictions of
-	// the case in which addresses return as late as possible.
+	// best holds the evictions of the best case: all addresses are ready again as early as possible. In the worst case,
+	// they are ready again as late as possible.
 	best, worst []eviction
 }
 
@@ -72,9 +73,8 @@ func (v *evictor) evictable(t *taint) (n int) {
 	return n
 }
 
-// count counts the evictions from a node. If the order in which nodes are tainted is unknown, different pods may
-// contribute to the lower and the upper limit. The replacement of a pod can be evicted only if the pod itself was
-// evicted.
+// count counts the evictions from a node. The lower and the upper limit can count different pods, because the order of
+// the taints may be unknown. A replacement counts only if the pod that it replaced counts.
 func (all *evictions) count(x Settings, t *taint, pods []*pod, evicted map[*pod]answer.Range) {
 	for _, p := range pods {
 		if evicted[p] != (answer.Range{}) {
@@ -93,7 +93,7 @@ func (all *evictions) count(x Settings, t *taint, pods []*pod, evicted map[*pod]
 }
 
 // may reports whether the taint can evict the pod p. tainted is the time at which the controller sets the taint. The
-// controller removes the taint at most one monitor period after the node's return.
+// controller removes it at most one monitor period after the node is Ready again.
 func (t *taint) may(x Settings, p *pod, tainted time.Time) bool {
 	m := t.mark
 	tolerates, tolerated := tolerationOf(x, p)
@@ -119,8 +119,8 @@ func (t *taint) must(x Settings, p *pod, tainted time.Time) bool {
 	return t.may(x, p, tainted) && t.mark.outcome == answer.Yes && returned.After(at) && !t.isIdle(t.idle.maybe, at)
 }
 
-// returns gives the earliest and the latest time at which the node is Ready again. If the node does not return, both
-// times are the end of the recording.
+// The results are the earliest and the latest time at which the node is Ready again. If the node stays Unknown, both
+// are the end of the recording.
 func (t *taint) returns() (from, by time.Time) {
 	if t.mark.readyBy.IsZero() {
 		return t.end, t.end
@@ -128,14 +128,13 @@ func (t *taint) returns() (from, by time.Time) {
 	return t.mark.readyFrom, t.mark.readyBy
 }
 
-// isIdle reports whether one of the intervals overlaps the period from the mark to the eviction of the pod. until is
-// the time of the eviction.
+// isIdle reports whether one of the idle intervals overlaps the time between the mark and the eviction.
 func (t *taint) isIdle(all []interval, until time.Time) bool {
 	return slices.ContainsFunc(all, func(f interval) bool { return !f.to.Before(t.mark.at) && f.from.Before(until) })
 }
 
-// best returns the eviction for the best case: the replacement of the pod is ready at once. The replacement of a
-// StatefulSet's pod must wait until the kubelet has ended the evicted pod (statefulset, updateStatefulSet).
+// best returns the eviction for the best case: the replacement is ready at once. A StatefulSet creates the replacement
+// only after the kubelet has terminated the old pod (statefulset, updateStatefulSet).
 func (v *evictor) best(t *taint, p *pod) eviction {
 	tolerates, _ := tolerationOf(v.settings, p)
 	at := t.mark.at.Add(t.first.Sub(t.mark.earliest) + tolerates)
@@ -149,9 +148,8 @@ func (v *evictor) best(t *taint, p *pod) eviction {
 	return e
 }
 
-// worst returns the eviction for the worst case: the replacement of the pod takes the longest time that any replacement
-// took in the recording. If the recording contains no replacement, the pod's replacement is ready when the node is
-// back.
+// worst returns the eviction for the worst case: the replacement takes as long as the slowest recorded replacement. If
+// none was recorded, the replacement is ready when the node is Ready again.
 func (v *evictor) worst(t *taint, p *pod) eviction {
 	tolerates, _ := tolerationOf(v.settings, p)
 	at := t.mark.at.Add(max(t.last.Sub(t.mark.latest), 0) + tolerates + evictionDelay)
@@ -169,8 +167,8 @@ func (v *evictor) worst(t *taint, p *pod) eviction {
 	return e
 }
 
-// afterReturn returns the later of two times: the parameter at, and the time at which the node and its pods are back.
-// It returns zero if the node does not return.
+// afterReturn returns the time at which the node and its pods are Ready again, but at least the given time. It returns
+// zero if the node stays Unknown.
 func (t *taint) afterReturn(at time.Time) time.Time {
 	if t.mark.back.IsZero() {
 		return time.Time{}

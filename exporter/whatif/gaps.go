@@ -12,18 +12,18 @@ type gaps struct {
 	// down holds the start of the current gap for each kind. synced is set after the first complete list of a kind.
 	down   map[event.Kind]time.Time
 	synced map[event.Kind]bool
-	// blind holds the gaps of Leases and Nodes. Silences prove nothing in these gaps. nodes holds the gaps of Nodes
-	// alone.
+	// blind holds the gaps of Leases and Nodes, in which kubeflap may have missed heartbeats. nodes holds the gaps of
+	// Nodes alone.
 	blind, nodes []interval
 }
 
 func newGaps() gaps { return gaps{down: map[event.Kind]time.Time{}, synced: map[event.Kind]bool{}} }
 
-// sighting is an event without its object.
+// sighting tells when and how an object was seen.
 type sighting struct {
 	at      time.Time
 	deleted bool
-	// first is set if the event belongs to the first list of its kind. Its object may be old.
+	// first is set if the object comes from the first list of its kind. The object may be old.
 	first bool
 }
 
@@ -73,7 +73,8 @@ func (g *gaps) finish() {
 	}
 }
 
-// nodesSeenUntil returns the latest time, at most t, up to which kubeflap had certainly seen all changes of nodes.
+// nodesSeenUntil returns t if kubeflap certainly saw all changes of Nodes before t. Otherwise, it returns the start of
+// the gap.
 func (g *gaps) nodesSeenUntil(t time.Time) time.Time {
 	if down, is := g.down[event.KindNode]; is {
 		return down
@@ -86,9 +87,9 @@ func (g *gaps) nodesSeenUntil(t time.Time) time.Time {
 	return t
 }
 
-// bounds returns the limits of a silence's length. If a node sends a heartbeat during a break of the watch, kubeflap
-// sees the heartbeat when the watch resumes or lists again. The reason is that a Lease keeps its last renewal. So only
-// the start and the end of a silence can be wrong.
+// bounds returns the shortest and the longest possible length of a silence. Only a gap at the start or the end of the
+// silence makes the length uncertain. After any other gap, a missed heartbeat would be visible, because a Lease keeps
+// its last renewal.
 func (g *gaps) bounds(x *silence) (shortest, longest time.Duration) {
 	from, to := x.from, x.to
 	for _, b := range g.blind {

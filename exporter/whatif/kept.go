@@ -2,12 +2,12 @@ package whatif
 
 import "time"
 
-// slow is the longest delay between the loss of an address and the time at which its pod was marked. Events of
-// different watches have no common order.
+// slow is the longest delay between an event of a pod and the related event of its address or node. Each watch delivers
+// its events independently.
 const slow = 5 * time.Second
 
-// hold records that the node controller marked a pod as not ready. If addresses of the pod were lost just before, the
-// mark is the reason for the loss.
+// hold records that the node controller set a pod's Ready condition to False. If addresses of the pod just became
+// unready, this is the reason.
 func (s *services) hold(p *pod, t time.Time) {
 	for _, a := range p.addresses {
 		s.holdAddress(a, t)
@@ -25,8 +25,7 @@ func (s *services) holdAddress(a *address, t time.Time) {
 	a.held, last.base = true, true
 }
 
-// keep records that a pod was evicted. If held addresses of the pod left their Services shortly before, the eviction is
-// the reason.
+// keep records that a pod was evicted. If held addresses of the pod were just removed, this is the reason.
 func (s *services) keep(p *pod, t time.Time) {
 	for _, a := range p.addresses {
 		if !a.left || a.kept {
@@ -39,14 +38,14 @@ func (s *services) keep(p *pod, t time.Time) {
 	}
 }
 
-// keep records that the eviction of the pod removed the address. The address stays held.
+// keep records that the address was removed because its pod was evicted.
 func (a *address) keep() {
 	a.held, a.kept = true, true
 	a.service.kept = append(a.service.kept, a)
 }
 
-// linkKept finds the addresses that replaced kept addresses. A kept address ends when the last replacement of its pod
-// is gone.
+// linkKept links kept addresses with the addresses that replaced them. It removes a kept address when the last
+// replacement of its pod is gone.
 func (s *services) linkKept(begin time.Time) {
 	for _, p := range s.pods.all {
 		for _, a := range p.addresses {
@@ -70,8 +69,7 @@ func (p *pod) keptIn(x *service) *address {
 	return nil
 }
 
-// root returns the original address that this address replaced, directly or through other addresses. If this address
-// replaced no other address, root returns the address itself.
+// root follows standsFor to the address that was replaced first.
 func (a *address) root() *address {
 	for a.standsFor != nil {
 		a = a.standsFor

@@ -34,11 +34,11 @@ func limitsOf(recorded []grace.Flag) limits {
 	return l
 }
 
-// rates returns the limits of the rate at which the controller taints nodes of a zone. low and high are the minimum and
-// the maximum number of Unknown nodes in the zone. The reduced rate applies in partial disruption: more than two nodes,
-// and at least the fraction --unhealthy-zone-threshold of the zone's nodes, are Unknown. If all nodes of the zone are
-// Unknown, the usual rate applies, because the zone itself may be at fault. The controller stops tainting only if all
-// nodes in all zones are Unknown (node lifecycle controller, ComputeZoneState, handleDisruption and ReducedQPSFunc).
+// rates returns the highest and the lowest possible rate at which the controller taints the nodes of a zone. low and
+// high are the minimum and the maximum number of Unknown nodes in the zone. The rate is reduced if at least three nodes
+// of the zone, and at least the fraction --unhealthy-zone-threshold, are Unknown. If all nodes of the zone are Unknown,
+// the usual rate applies. The controller stops tainting only if all nodes in all zones are Unknown (node lifecycle
+// controller, ComputeZoneState, handleDisruption and ReducedQPSFunc).
 func (l limits) rates(zone size, low, high int, onlyZone bool) (fast, slow float64) {
 	least := func(size int) int { return max(3, int(math.Ceil(l.unhealthy*float64(size)))) }
 	most := func(size int) int { return size - count(!onlyZone) }

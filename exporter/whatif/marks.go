@@ -19,13 +19,13 @@ type mark struct {
 	readyFrom, readyBy   time.Time
 }
 
-// in reports whether the mark counts. If unsure is set, marks with the outcome TooClose or Untold count, too. An Untold
-// mark never counts if the node was already Unknown.
+// in reports whether the mark counts. If unsure is set, marks with the outcome TooClose or Untold also count, unless
+// the node was already Unknown.
 func (m mark) in(unsure bool) bool {
 	return m.outcome == answer.Yes || unsure && (m.outcome == answer.TooClose || m.outcome == answer.Untold && !m.silence.wasUnknown)
 }
 
-// predict returns the predictions for all silences, in the silences' order.
+// predict returns one prediction per silence, in the order of s.silences.
 func (s *Study) predict(x Settings) []mark {
 	recorded, certain := s.Recorded()
 	isRecorded := certain && recorded.GracePeriod == x.GracePeriod && recorded.MonitorPeriod == x.MonitorPeriod
@@ -55,8 +55,8 @@ func (s *Study) predict(x Settings) []mark {
 	return all
 }
 
-// bound uses the recorded outcome for other settings with the same monitor period. With a shorter grace period, the
-// controller marks every node that it marked in the recording. With a longer grace period, it marks no additional node.
+// bound derives the outcome from the recorded outcome if the monitor periods are equal. With a shorter grace period,
+// the controller marks every node that it marked in the recording. With a longer grace period, it marks no other node.
 func (m *mark) bound(x, recorded Settings) {
 	silent := m.silence
 	if x.MonitorPeriod != recorded.MonitorPeriod || silent.wasUnknown || silent.unsure {
@@ -79,7 +79,7 @@ func tooEarly(certain bool) string {
 	return "the recorded controller was faster than the assumed grace period allows"
 }
 
-// predictOne predicts the outcome of one silence. If no node renews its Lease, the controller may be unable to write.
+// predictOne predicts the outcome of one silence.
 func (s *Study) predictOne(silent *silence, x, recorded Settings) mark {
 	m := silent.predict(x)
 	if silent.survives(recorded, x) {
@@ -92,8 +92,8 @@ func (s *Study) predictOne(silent *silence, x, recorded Settings) mark {
 	return m
 }
 
-// doubt checks whether the controller worked at the time at which it would have marked the node. If not, the mark is
-// only certain if the node stays silent for another grace period, because the controller may have been restarted.
+// doubt checks whether the controller was able to act at the predicted time. If not, it may have been restarted, which
+// restarts the grace period of each node. The mark is then certain only if the node is silent for another grace period.
 func (s *Study) doubt(m *mark, x Settings) {
 	stopped := slices.Concat(s.quiet, s.dark)
 	until := m.latest
@@ -163,8 +163,8 @@ func (m *mark) fact() {
 	m.outcome, m.because = answer.No, ""
 }
 
-// returned returns the time at which the node and its pods are Ready again after a mark, or zero if the recording ends
-// first.
+// returned gives the time at which the node and its pods are Ready again after a mark. It is zero if the silence lasts
+// until the end of the recording.
 func (x *silence) returned(usual time.Duration) time.Time {
 	switch {
 	case x.end == endOpen:
@@ -180,7 +180,7 @@ func (x *silence) returned(usual time.Duration) time.Time {
 }
 
 // usualReturn returns the median time from the end of a silence until the node and its pods are Ready. If the recording
-// shows no such return, usualReturn returns half of the kubelet's status interval (10 s).
+// shows no case, the result is half of the kubelet's status interval (10 s).
 func (s *Study) usualReturn() time.Duration {
 	var all []time.Duration
 	for _, x := range s.silences {
@@ -195,14 +195,14 @@ func (s *Study) usualReturn() time.Duration {
 	return max(all[len(all)/2], 0)
 }
 
-// statusInterval is the longest interval of the kubelet's status updates: nodeStatusUpdateFrequency (10 s) plus 4 %
-// jitter, and the time of the update itself.
+// statusInterval is the longest time between two status updates of a kubelet: nodeStatusUpdateFrequency (10 s), 4 %
+// jitter, and the duration of an update.
 const statusInterval = 10500 * time.Millisecond
 
 // nodeReturned returns the earliest and the latest time at which the node is Ready again after a mark. Both times are
-// zero if the recording ends first. A kubelet that was paused corrects the node's status at once or one interval later.
-// Its first update compares the status with the kubelet's cache, which may not show the mark yet (kubelet,
-// tryUpdateNodeStatus). So the recorded time is only valid for the recorded settings.
+// zero if the recording ends first. After a pause, the kubelet corrects the status at once if its cache already shows
+// the status Unknown. Otherwise, it does so one status interval later (kubelet, tryUpdateNodeStatus). The recorded time
+// is therefore used for the recorded settings only.
 func (x *silence) nodeReturned(isRecorded bool) (from, by time.Time) {
 	switch {
 	case x.end == endOpen:

@@ -10,8 +10,8 @@ import (
 type node struct {
 	name, zone string
 	exists     bool
-	// last is the time of the last heartbeat that the node controller counts. known reports whether the recording
-	// contains it.
+	// last is the time of the last heartbeat that the node controller counts. known is false if this time is only the
+	// start of the recording.
 	last  time.Time
 	known bool
 	// saved is the renewTime that the node controller has saved. shown is the newest renewTime in the API. reported is
@@ -20,8 +20,8 @@ type node struct {
 	ready                  event.Status
 	bootID                 string
 	listed                 bool
-	// open is the current silence, if it is already long enough to be kept. closed is the last silence that ended.
-	// marked is the last silence in which the controller set the node to Unknown.
+	// open is the current silence if the node became Unknown in it, otherwise nil. closed is the silence that ended
+	// most recently. marked is the newest silence in which the node became Unknown.
 	open, closed, marked *silence
 }
 
@@ -40,9 +40,9 @@ type silence struct {
 	node, zone string
 	from, to   time.Time
 	end        end
-	// unsure is set if the recording began during the silence. from is then the start of the recording.
+	// unsure is set if the recording began during the silence. In this case, from is the start of the recording.
 	unsure bool
-	// wasUnknown is set if the node was already Unknown, so that the silence could not change anything.
+	// wasUnknown is set if the node was already Unknown when the silence began.
 	wasUnknown bool
 	// notReady is set if the kubelet had reported Ready=False. The controller then sets the node to Unknown, but does
 	// not change its pods (monitorNodeHealth).
@@ -89,9 +89,9 @@ func (s *Study) applyLease(e event.Event, l *event.Lease) {
 	}
 }
 
-// start sets the node's last heartbeat before the recording. seen is the time of the first list, and told is the
-// heartbeat time in this list. If told is at most one undisturbed interval old, it is the last heartbeat. Otherwise,
-// the last heartbeat is unknown, and seen takes its place.
+// start sets the node's last heartbeat from the first list. seen is the time of the list. told is the heartbeat time
+// that the list contains. If told is more than one usual interval old, the last heartbeat is unknown, and seen is used
+// instead.
 func (s *Study) start(n *node, seen, told time.Time) {
 	age := seen.Sub(told)
 	known := age >= 0 && age <= usualInterval
@@ -168,8 +168,8 @@ func (s *Study) beat(n *node, t time.Time) {
 	n.last, n.known = t, true
 }
 
-// endSilence ends the interval since the last heartbeat. It keeps the interval if the controller could mark the node in
-// this interval with any of the settings.
+// endSilence ends the silence since the last heartbeat. It discards silences that are too short to make the node
+// Unknown with any of the settings.
 func (n *node) endSilence(s *Study, t time.Time, how end) {
 	x := n.open
 	if x == nil {
@@ -187,7 +187,7 @@ func (n *node) endSilence(s *Study, t time.Time, how end) {
 	n.open, n.closed = nil, x
 }
 
-// begin adds the current silence to the silences that are kept.
+// begin adds the current silence to s.silences.
 func (n *node) begin(s *Study) *silence {
 	x := &silence{node: n.name, zone: n.zone, from: n.last, unsure: !n.known, wasUnknown: n.ready == event.StatusUnknown, notReady: n.ready == event.StatusFalse}
 	s.silences = append(s.silences, x)
@@ -195,8 +195,7 @@ func (n *node) begin(s *Study) *silence {
 	return x
 }
 
-// sameTime is the longest delay between a heartbeat and a change to Unknown that the controller made before it knew of
-// the heartbeat.
+// If a node becomes Unknown within sameTime after a heartbeat, the controller had not seen this heartbeat yet.
 const sameTime = 2 * time.Second
 
 // readyIs records a change of Ready. Only the node controller sets Unknown, and only the kubelet sets True or False.
@@ -214,7 +213,7 @@ func (s *Study) readyIs(n *node, e event.Event, status event.Status) {
 			x = n.begin(s)
 		}
 		x.marked, n.marked = t, x
-		if n.known && e.Type == event.Modified && s.gaps.nodesSeenUntil(t).Equal(t) { // otherwise the mark may be older
+		if n.known && e.Type == event.Modified && s.gaps.nodesSeenUntil(t).Equal(t) { // the time of the mark is certain
 			s.grace.Sample(t.Sub(x.from), t, 10*time.Second)
 		}
 	case was == event.StatusUnknown:
@@ -235,10 +234,10 @@ func (s *Study) markedAt(node string, t time.Time) *silence {
 	return nil
 }
 
-// podsReturn is the longest interval between the returns of two pods on the same node.
+// After a node recovers, its pods become Ready one after another. podsReturn is the longest time between two of them.
 const podsReturn = 30 * time.Second
 
-// podIsBack records that the kubelet reverted the mark of a pod.
+// podIsBack records that a pod on the node is no longer marked.
 func (n *node) podIsBack(t time.Time) {
 	if x := n.marked; x != nil && (x.podsBack.IsZero() || t.Sub(x.podsBack) < podsReturn) {
 		x.podsBack = t

@@ -34,10 +34,10 @@ type pod struct {
 	addresses []*address
 }
 
-// pods holds the pods of a recording: which of them were evicted, and which pods replaced these.
+// pods holds the pods of a recording, with their evictions and replacements.
 type pods struct {
-	// byUID contains a pod from the first event or address of the pod until the pod is deleted. all holds all pods in the
-	// order of their first events.
+	// byUID holds the pods that are not deleted, including pods of which only an address was seen. all holds all pods
+	// in the order of their first events.
 	byUID map[event.UID]*pod
 	all   []*pod
 	// evicted is the number of evictions, and evictedNeedlessly is the number of evictions from nodes that came back.
@@ -46,9 +46,8 @@ type pods struct {
 	replacementTakes           time.Duration
 }
 
-// podChange is what an event of a pod shows about the controllers. evicted is set if the taint eviction controller
-// deleted the pod. marked is set if the node controller marked the pod, and unmarked is set if the kubelet reverted the
-// mark.
+// podChange describes what an event changed for a pod. evicted is set if the taint eviction controller deleted the pod.
+// marked is set if the node controller marked the pod, and unmarked is set if the kubelet reverted the mark.
 type podChange struct{ evicted, marked, unmarked bool }
 
 func newPods() *pods { return &pods{byUID: map[event.UID]*pod{}} }
@@ -76,7 +75,7 @@ func (all *pods) apply(seen sighting, o *event.Pod) (p *pod, is podChange) {
 	}
 	if p.gone.IsZero() && (seen.deleted || !o.Deletion.IsZero() || o.Phase == "Failed" || o.Phase == "Succeeded") {
 		p.gone = seen.at
-		// A pod that is terminating in the first list was evicted before the recording.
+		// An eviction in the first list happened before the recording.
 		p.evicted = !seen.first && o.Disruption == evictedByTaint
 		is.evicted = p.evicted
 		all.evicted += count(p.evicted)
@@ -93,9 +92,8 @@ func (all *pods) apply(seen sighting, o *event.Pod) (p *pod, is podChange) {
 // isStateful reports whether a StatefulSet owns the pod.
 func (p *pod) isStateful() bool { return strings.HasPrefix(p.owner, "StatefulSet/") }
 
-// left returns the time at which the pod would be gone without its eviction, or zero if the pod would stay. An evicted
-// pod would stay until its last replacement is gone. If the pod was gone before the given time, its eviction counts
-// like any other deletion.
+// left returns the time at which the pod would be gone without its eviction, or zero. The pod would exist until its
+// last replacement is gone. An eviction before the given time counts as a normal deletion.
 func (p *pod) left(from time.Time) time.Time {
 	switch {
 	case p.replacement != nil:
@@ -106,8 +104,7 @@ func (p *pod) left(from time.Time) time.Time {
 	return p.gone
 }
 
-// findReplacements finds the replacements of evicted pods. The function markedAt returns the silence that explains why a
-// node was Unknown at a time, or nil.
+// findReplacements finds the replacements of evicted pods.
 func (all *pods) findReplacements(markedAt func(node string, t time.Time) *silence) {
 	var evicted []*pod
 	for _, p := range all.all {

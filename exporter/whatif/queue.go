@@ -13,8 +13,8 @@ const forever = 100 * 365 * 24 * time.Hour
 // zoneQueue is a zone's queue of nodes to taint.
 type zoneQueue struct {
 	spans []span
-	// together is the longest time between two heartbeats that the controller may notice in the same pass. The nodes of
-	// a pass are queued in random order (node lifecycle controller, monitorNodeHealth).
+	// together is the maximum time between two heartbeats that the same controller pass notices. The controller queues
+	// the nodes of a pass in random order (node lifecycle controller, monitorNodeHealth).
 	together time.Duration
 	never    time.Time
 	taints   []*taint
@@ -26,7 +26,7 @@ type span struct {
 	fast, slow float64
 }
 
-// leaves returns the latest time at which the node leaves the queue because it is Ready again.
+// leaves returns the latest time at which the controller removes a recovered node from the queue.
 func (t *taint) leaves(z *zoneQueue) time.Time {
 	if t.mark.readyBy.IsZero() {
 		return z.never
@@ -34,8 +34,8 @@ func (t *taint) leaves(z *zoneQueue) time.Time {
 	return t.mark.readyBy.Add(z.together)
 }
 
-// fastest sets the times for the case in which the controller taints nodes with many pods first, and as early as
-// possible. A node delays other nodes only if it is certainly Unknown.
+// fastest schedules the taints as early as possible, starting with nodes that have many pods. A node delays other nodes
+// only if it is certainly Unknown.
 func (z *zoneQueue) fastest() {
 	queue, next := slices.Clone(z.taints), time.Time{}
 	for len(queue) > 0 {
@@ -53,8 +53,7 @@ func (z *zoneQueue) fastest() {
 	}
 }
 
-// slowest sets the times for the case in which the controller taints nodes with few pods first, and as late as
-// possible.
+// slowest schedules the taints as late as possible, starting with nodes that have few pods.
 func (z *zoneQueue) slowest(begin time.Time) {
 	queue, next := slices.Clone(z.taints), z.latest(begin)
 	for len(queue) > 0 {
@@ -69,8 +68,7 @@ func (z *zoneQueue) slowest(begin time.Time) {
 	}
 }
 
-// take removes and returns the best of the taints that can be first in the queue. better reports whether a is better
-// than b.
+// take removes and returns a taint that can be first in the queue. If there are several, it takes the best one.
 func (z *zoneQueue) take(queue *[]*taint, better func(a, b *taint) bool) *taint {
 	all, best := *queue, 0
 	for i, t := range all {
@@ -86,7 +84,7 @@ func (z *zoneQueue) take(queue *[]*taint, better func(a, b *taint) bool) *taint 
 	return t
 }
 
-// at returns the index of the span at a time.
+// at returns the index of the span that contains t.
 func (z *zoneQueue) at(t time.Time) int {
 	n, _ := slices.BinarySearchFunc(z.spans, t, func(x span, t time.Time) int {
 		if x.from.After(t) {
@@ -110,8 +108,8 @@ func (z *zoneQueue) end(i int) time.Time {
 	return z.never
 }
 
-// earliest returns the earliest time at which the controller can taint another node if it tainted a node at the time t.
-// The limiter's bucket holds one node (scheduler.EvictionRateLimiterBurst).
+// earliest returns the earliest time of the next taint after a taint at the time t. The limiter's bucket holds one node
+// (scheduler.EvictionRateLimiterBurst).
 func (z *zoneQueue) earliest(t time.Time) time.Time {
 	need := 1.0
 	for i := z.at(t); i < len(z.spans); i++ {
@@ -125,8 +123,8 @@ func (z *zoneQueue) earliest(t time.Time) time.Time {
 	return z.never
 }
 
-// latest returns the latest time at which the controller can taint another node if it tainted a node at the time t. A
-// new rate begins with an empty bucket (RateLimitedTimedQueue, SwapLimiter).
+// latest returns the latest time of the next taint after a taint at the time t. After a change of the rate, the bucket
+// is empty (RateLimitedTimedQueue, SwapLimiter).
 func (z *zoneQueue) latest(t time.Time) time.Time {
 	for i := z.at(t); i < len(z.spans); i++ {
 		if at := t.Add(atRate(1, z.spans[i].slow)); !at.After(z.end(i)) {

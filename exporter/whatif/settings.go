@@ -31,9 +31,9 @@ type Settings struct {
 	Window time.Duration
 }
 
-// Usual returns the settings that a page or report compares, in ascending order. The settings contain grace periods
-// from 20 to 120 s. They also contain the recorded grace period, unless it is shorter than the usual heartbeat
-// interval. If pods were evicted, the settings also contain other tolerations.
+// Usual returns the settings that pages and reports compare, in ascending order. The grace periods are 20 to 120 s, and
+// the recorded one if it is at least one heartbeat interval. If pods were evicted, the settings also contain other
+// tolerations.
 func Usual(recorded Settings, evicted bool) (all []Settings) {
 	for _, grace := range UsualGracePeriods(recorded) {
 		x := Settings{GracePeriod: grace, MonitorPeriod: recorded.MonitorPeriod, Toleration: AsRecorded}
@@ -60,25 +60,24 @@ func UsualGracePeriods(recorded Settings) []time.Duration {
 }
 
 const (
-	// jitter is the uncertainty about when the controller sees a heartbeat and starts a pass. It adds to the unknown
-	// phase of the passes.
+	// jitter is the uncertainty about when the controller sees a heartbeat and starts a pass.
 	jitter = 300 * time.Millisecond
 	// pass is the longest usual duration of a controller pass. The monitor period starts after the pass.
 	pass = 30 * time.Millisecond
-	// catchUp is the time in which a watch that works again may still deliver missed events.
+	// catchUp is the time for which a repaired watch may still deliver missed events.
 	catchUp = 2 * time.Second
 	// usualInterval is slightly longer than an undisturbed heartbeat interval (10 s plus up to 4 % jitter).
 	usualInterval = 11 * time.Second
-	// alwaysKept is the length above which silences are kept for any settings.
+	// A Study keeps all silences that are longer than alwaysKept, whatever the settings are.
 	alwaysKept = 14 * time.Second
 	// failedAfter is the length of a silence after which a node counts as failed even if it returns.
 	failedAfter = 5 * time.Minute
 )
 
 // ticks returns the number of monitor periods after which the controller considers the grace period exceeded. The
-// controller saves its own time when it notices a heartbeat, and compares that time in later passes (node lifecycle
-// controller, tryUpdateNodeHealth). The period starts at the end of a pass (wait.UntilWithContext), so N passes take
-// slightly longer than N periods.
+// controller measures from the pass in which it notices a heartbeat (node lifecycle controller, tryUpdateNodeHealth).
+// Each pass starts one period after the end of the previous pass (wait.UntilWithContext). So N passes take slightly
+// longer than N periods.
 func (x Settings) ticks() int64 {
 	n := int64((x.GracePeriod + x.MonitorPeriod - 1) / x.MonitorPeriod)
 	return max(n, 1)

@@ -14,10 +14,9 @@ type kept struct {
 	changed time.Time
 }
 
-// readyKept updates the periods in which a node was certainly Ready, from its new Ready condition. The kubelet and the
-// node controller set lastTransitionTime only if the status changes (tryUpdateNodeHealth, and MergeKubeletStatus of
-// pkg/kubelet). So the list after a gap proves that a node stayed Ready in the gap if lastTransitionTime is the same as
-// before. Both values come from the same clock, so the clock need not be correct.
+// readyKept updates the periods in which a node was certainly Ready. The kubelet and the node controller set
+// lastTransitionTime only if the status changes (tryUpdateNodeHealth, and MergeKubeletStatus of pkg/kubelet). If
+// lastTransitionTime is the same before and after a gap, the node therefore stayed Ready in the gap.
 func (s *Study) readyKept(e event.Event, name string, ready *event.Condition) {
 	all := s.kept[name]
 	last := len(all) - 1
@@ -37,18 +36,18 @@ func (s *Study) readyKept(e event.Event, name string, ready *event.Condition) {
 	}
 }
 
-// stayedReady reports whether a node was certainly Ready during a silence. Finish must have ended the periods.
+// stayedReady reports whether a node was certainly Ready during a silence. All periods must have ended.
 func (s *Study) stayedReady(x *silence) bool {
 	return x.marked.IsZero() && slices.ContainsFunc(s.kept[x.node], func(k kept) bool {
 		return !k.from.After(x.from) && !k.to.Before(x.to)
 	})
 }
 
-// hasUnknownLength reports whether kubeflap did not see how long a silence lasted, but saw that the node stayed Ready.
+// hasUnknownLength reports whether the length of a silence is unknown although the node is known to have stayed Ready.
 func (x *silence) hasUnknownLength() bool { return x.stayed && x.shortest < x.longest }
 
-// survives reports whether the node would certainly have stayed Ready with other settings, because it stayed Ready with
-// the recorded settings. With the same monitor period and a longer grace period, the controller never sets a node to
+// survives reports whether the node would certainly have stayed Ready with the other settings. The evidence is that the
+// node stayed Ready with the recorded settings. If only the grace period differs, a longer one never makes a node
 // Unknown earlier.
 func (x *silence) survives(recorded, other Settings) bool {
 	if !x.hasUnknownLength() || recorded.GracePeriod == 0 {

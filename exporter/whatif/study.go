@@ -1,8 +1,7 @@
-// Package whatif predicts how a recorded cluster would have behaved with other settings. Study reads a recording's
-// events once: the heartbeats of nodes, and the addresses of Services as they would be without Unknown nodes. Predict
-// then applies a small model of the node lifecycle controller. In this package, a silence is an interval between two
-// heartbeats of a node. To mark a node means to set its Ready condition to Unknown. To mark a pod means to set its
-// Ready condition to False.
+// Package whatif predicts how a recorded cluster would have behaved with other settings. A Study collects the
+// heartbeats of nodes and the addresses of Services from the events of a recording. Predict then applies a small model
+// of the node lifecycle controller. In this package, a silence is an interval between two heartbeats of a node. To mark
+// a node means to set its Ready condition to Unknown. To mark a pod means to set its Ready condition to False.
 package whatif
 
 import (
@@ -15,8 +14,8 @@ import (
 
 // Study holds the data for predictions about a recording. All times are event times.
 type Study struct {
-	// least is the shortest silence after which the node controller could set a node to Unknown with any of the
-	// settings. Shorter silences are not kept.
+	// least is the length of the shortest silence to keep. Shorter silences make no node Unknown with any of the
+	// settings.
 	least      time.Duration
 	begin, end time.Time
 	grace      grace.Finder
@@ -28,9 +27,8 @@ type Study struct {
 	gaps      gaps
 	// kept holds the periods in which each node was certainly Ready, by the node's name.
 	kept map[string][]kept
-	// lastBeat is the last heartbeat of any node. quiet holds the intervals without any heartbeat while the watches
-	// worked, in which the controller may have been cut off, too. dark holds the intervals without any heartbeat in
-	// which a watch was broken.
+	// lastBeat is the newest heartbeat of any node. quiet and dark hold the intervals in which no node sent a
+	// heartbeat. In the intervals of quiet, the watches worked. In the intervals of dark, a watch was broken.
 	lastBeat    time.Time
 	quiet, dark []interval
 	// leader is the holder of the controller manager's Lease. led holds the times at which the holder changed.
@@ -43,8 +41,8 @@ type Study struct {
 // interval is a period of time. Its end is zero if the interval has not ended.
 type interval struct{ from, to time.Time }
 
-// New returns a Study for predictions with the settings. recorded is the grace period during the recording, or 0 if the
-// Study must find it in the recording.
+// New returns a Study for predictions with the settings. recorded is the grace period during the recording, or 0 to
+// find it in the recording.
 func New(settings []Settings, recorded time.Duration) *Study {
 	all := newPods()
 	s := &Study{
@@ -135,8 +133,8 @@ func (s *Study) anyBeat(t time.Time) {
 	s.lastBeat = t
 }
 
-// applyLeader records a new leader of the kube-controller-manager. A new leader starts the grace period of every node
-// again.
+// applyLeader records a new leader of the kube-controller-manager. A new leader restarts the grace period of every
+// node.
 func (s *Study) applyLeader(e event.Event, l *event.ControlPlaneLease) {
 	if l.Name != event.LeaseControllerManager || l.Holder == "" {
 		return
@@ -182,8 +180,8 @@ func (s *Study) Finish() {
 	s.services.finish(s.begin)
 }
 
-// Recorded returns the settings during the recording. The result known reports whether the grace period is certain: the
-// user specified it, or it can be read from the controller manager's pod.
+// Recorded returns the settings during the recording. known is true if the user specified the grace period, or if the
+// controller manager's pod shows it.
 func (s *Study) Recorded() (x Settings, known bool) {
 	found := s.grace.Current()
 	x = Settings{GracePeriod: found.Period, MonitorPeriod: DefaultMonitorPeriod, Toleration: AsRecorded}

@@ -22,7 +22,7 @@ type counts struct {
 	updates, bounces [consumers.NumWindows]uint64
 }
 
-// turn is a time at which a mark or an eviction changes addresses.
+// turn is the start or the end of a predicted mark or eviction.
 type turn struct {
 	at   time.Time
 	kind turnKind
@@ -37,7 +37,7 @@ const (
 	// turnMarked means that a node is marked, and turnReturned means that the node returns.
 	turnMarked turnKind = iota
 	turnReturned
-	// turnCost means that the silence of a failed node ends without a mark.
+	// turnCost means that a failed node was not marked during its silence. It only counts the traffic to the node.
 	turnCost
 	// turnEvicted means that a pod is evicted, and turnReplaced means that the replacement of the pod is ready.
 	turnEvicted
@@ -57,14 +57,14 @@ type sweep struct {
 	counts   counts
 }
 
-// state describes an address during a sweep. After the eviction of the pod, moved is set, and node is the node of the
-// replacement, or empty if it is unknown. absent is set until the replacement is ready.
+// state is the state of an address during a sweep. moved is set after the pod was evicted. In this case, node is the
+// node of the replacement, or empty if it is unknown. absent is set until the replacement is ready.
 type state struct {
 	base, ready, moved, absent bool
 	node                       string
 }
 
-// clients is a Service during a sweep, as its clients see it.
+// clients is the state of a Service during a sweep. It implements consumers.Service.
 type clients struct {
 	of    *service
 	sweep *sweep
@@ -99,8 +99,8 @@ type notUpdated struct{}
 // IsBeingUpdated returns false.
 func (notUpdated) IsBeingUpdated(event.UID, time.Time) bool { return false }
 
-// sweep returns the counts for the given marks and evictions. If the parameter recorded is true, sweep returns the
-// recorded counts, and uses the marks only for the traffic to failed nodes.
+// sweep returns the counts for the given marks and evictions. If recorded is set, it counts the recorded changes, and
+// uses the marks only for the traffic to failed nodes.
 func (s *Study) sweep(marks []mark, evicted []eviction, tooClose, recorded bool) counts {
 	w := watches.New()
 	x := &sweep{
@@ -160,7 +160,7 @@ func (x *sweep) turn(t turn) {
 	if (t.kind == turnMarked || t.kind == turnCost) && silence.failed {
 		until := t.at
 		if !until.After(silence.from) {
-			until = silence.to // the controller may act after the end of the silence or of the recording
+			until = silence.to // the time of the mark is unknown
 		}
 		x.counts.traffic += time.Duration(x.readyOn(silence.node)) * until.Sub(silence.from)
 	}
@@ -187,8 +187,8 @@ func (x *sweep) mark(node string, by int, t time.Time) {
 	}
 }
 
-// evict applies the eviction or the replacement of a pod to the pod's addresses. In the sweep, these addresses also
-// stand for the addresses of the replacement.
+// evict applies the eviction or the replacement of a pod to the pod's addresses. After a replacement, these addresses
+// represent the addresses of the new pod.
 func (x *sweep) evict(t turn) {
 	for _, a := range t.pod.addresses {
 		a = a.root()

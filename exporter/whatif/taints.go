@@ -17,7 +17,7 @@ type tainter struct {
 }
 
 // taints returns the taints that may result from the marks, sorted by the times of the marks. It also computes when the
-// controller sets each taint. The function pods returns the number of pods that a taint may evict.
+// controller sets each taint. pods returns the number of pods that a taint may evict.
 func (r tainter) taints(marks []mark, pods func(*taint) int) (all []*taint) {
 	marked := slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return !m.in(true) })
 	slices.SortStableFunc(marked, func(a, b mark) int { return a.at.Compare(b.at) })
@@ -39,7 +39,7 @@ func (r tainter) taints(marks []mark, pods func(*taint) int) (all []*taint) {
 	return all
 }
 
-// taint holds the limits of the time at which the controller sets a node's NoExecute taint.
+// taint is a NoExecute taint of a marked node, with the possible times at which the controller sets it.
 type taint struct {
 	mark *mark
 	// period is the monitor period. end is the end of the recording. idle holds the intervals in which every node is
@@ -49,15 +49,15 @@ type taint struct {
 	idle   *certainly
 	// pods is the number of pods that the taint may evict.
 	pods int
-	// fast is the time for the case in which the controller taints nodes with many pods first, and as early as
-	// possible. slow is the time for the case in which it taints these nodes last, and as late as possible. first and
-	// last are the earliest and the latest time for this node alone, in any order of the nodes.
+	// fast is the time that leads to the most evictions: the controller taints early, and nodes with many pods first.
+	// slow is the time that leads to the fewest: it taints late, and nodes with many pods last. first and last are the
+	// earliest and the latest possible time for this node.
 	fast, slow, first, last time.Time
-	// allowed is the time at which the limiter allows the taint, in the calculation of the field fast.
+	// allowed is the earliest time at which the rate limiter allows the taint.
 	allowed time.Time
 }
 
-// schedule computes the times of a zone's taints. The taints must be sorted by the earliest times of their marks.
+// schedule computes the times of a zone's taints. The taints must be sorted by mark.earliest.
 func (r tainter) schedule(name string, all []*taint) {
 	z := &zoneQueue{together: r.period + pass + jitter, never: r.end.Add(forever), taints: all}
 	z.spans = r.spans(name, z)

@@ -59,9 +59,8 @@ func Metrics() []string {
 
 const labelCluster = "cluster"
 
-// Cluster reads a cluster from an exposition. If the exposition contains several clusters, as in a replay of several
-// recordings, cluster names the one to read. Cluster returns an error if this cluster does not exist or its lists are
-// incomplete.
+// Cluster reads a cluster from an exposition. If the exposition contains several clusters, the caller must name one of
+// them. Cluster returns an error if the cluster is missing, or if kubeflap has not listed all of its objects.
 func Cluster(families []*dto.MetricFamily, cluster string) (report.Cluster, error) {
 	r := reader{families: map[string]*dto.MetricFamily{}, cluster: cluster}
 	for _, family := range families {
@@ -94,7 +93,7 @@ type reader struct {
 	cluster  string
 }
 
-// check returns an error unless exactly one cluster is selected and its lists are complete.
+// check returns an error unless exactly one cluster is selected and kubeflap has listed all of its objects.
 func (r *reader) check() error {
 	clusters := map[string]bool{}
 	for _, m := range r.families[metricSynced].GetMetric() {
@@ -275,8 +274,8 @@ func (r *reader) shortTolerations() []report.ShortToleration {
 	return sortedValues(namespaces)
 }
 
-// windowOf returns the namespace's window of this length, and adds it if necessary. It returns nil if the length is
-// invalid.
+// windowOf returns the namespace's batching window with the given length, and adds it if necessary. It returns nil if
+// the length is invalid.
 func windowOf(n *report.Namespace, length string) *advice.Window {
 	d, err := time.ParseDuration(length)
 	if err != nil {

@@ -7,29 +7,28 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// Cluster holds the numbers that the advice depends on. /metrics exposes all of them, so the advice is the same for a
-// live cluster, a recording and a running kubeflap.
+// Cluster holds the numbers that the advice depends on. All of them come from kubeflap's metrics.
 type Cluster struct {
-	// Grace is the current node monitor grace period, or 0 if unknown. GraceSource is the value of the label `source`.
+	// Grace is the current node monitor grace period, or 0 if unknown. GraceSource tells how kubeflap found it, such as
+	// "flag" or "default".
 	Grace       time.Duration
 	GraceSource string
 	// Recommended is the grace period to set, or 0 if there is no recommendation.
 	Recommended time.Duration
-	// Expected is the nodes' undisturbed heartbeat interval. It is 0 for metrics of an older kubeflap, which does not
-	// expose Recommended either.
+	// Expected is the nodes' undisturbed heartbeat interval. An older kubeflap exposes neither Expected nor
+	// Recommended. Both are then 0.
 	Expected time.Duration
 	// Managed reports whether a cloud provider runs the control plane, so that its flags cannot be set.
 	Managed bool
-	// Now is the time of the newest event. It is zero if the metrics come from an older kubeflap that does not expose
-	// it.
+	// Now is the time of the newest event. It is zero if the metrics come from an older kubeflap.
 	Now   time.Time
 	Nodes []Node
 	// Intervals is the histogram of all heartbeat intervals since kubeflap started.
 	Intervals  Histogram
 	Services   []Service
 	Namespaces []Namespace
-	// Flags holds those flags of the kube-controller-manager that are set and that kubeflap reads. Durations are in
-	// seconds.
+	// Flags holds the flags that are set on the kube-controller-manager, by name. kubeflap reads only some of them.
+	// Durations are in seconds.
 	Flags            map[string]float64
 	ShortTolerations []ShortToleration
 	// Unwatched lists the resources that cannot be watched, with the reason.
@@ -66,9 +65,8 @@ type Service struct {
 	// ForeignAddresses counts the foreign addresses of a Service with a selector. Neither Kubernetes nor a known
 	// manager wrote them.
 	ForeignAddresses uint64
-	// ResetsWithSelector and ResetsSelectorless count how often all manually managed addresses were removed.
-	// ResetsWithSelector counts the removals while the Service had a selector. ResetsSelectorless counts the removals
-	// while it had no selector.
+	// ResetsWithSelector counts how often all manually managed addresses were removed while the Service had a selector.
+	// ResetsSelectorless counts these removals while it had no selector.
 	ResetsWithSelector, ResetsSelectorless uint64
 	Bounces                                uint64
 	// InPlaceLosses counts the ready addresses that were lost to in-place updates.
@@ -79,8 +77,8 @@ type Service struct {
 type Namespace struct {
 	Name                                           string
 	InPlaceUpdates, UngatedUpdates, SilentRestarts uint64
-	// Windows holds the bounces and stale re-adds of clients, sorted by batching window. It is empty if they were not
-	// counted.
+	// Windows holds the bounces and stale re-adds of clients, sorted by batching window. It is empty if kubeflap did
+	// not count them.
 	Windows []advice.Window
 }
 

@@ -91,8 +91,7 @@ func (b *heartbeats) unsure() Recommendation {
 	return x
 }
 
-// settings returns the grace period, the expected heartbeat interval, and whether the control plane is managed. It
-// omits the observed intervals.
+// settings returns the grace period, the expected heartbeat interval, and whether the control plane is managed.
 func (b *heartbeats) settings() advice.GracePeriod {
 	return advice.GracePeriod{Period: b.grace, Interval: b.every, Managed: b.managed}
 }

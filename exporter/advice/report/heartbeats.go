@@ -11,11 +11,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// often is the number of late heartbeats that make a node slow, even if none of them is recent. A smaller number is not
-// enough, because every reboot causes a late heartbeat.
+// A node with at least this many late heartbeats counts as slow, even if all of them are old. Fewer are not enough,
+// because each reboot causes one.
 const often = 3
 
-// together is the minimum fraction of nodes that are late at the same time if the control plane is at fault.
+// If at least this fraction of the nodes is late at the same time, the control plane is at fault.
 const together = 0.8
 
 // heartbeats evaluates the heartbeats of a cluster.
@@ -29,13 +29,11 @@ type heartbeats struct {
 	now                time.Time
 	nodes              []Node
 	intervals          Histogram
-	// slow holds the nodes with late heartbeats. silent holds the nodes with an interval that no grace period should
-	// bridge.
+	// slow holds the nodes with late heartbeats. silent holds the nodes that were down.
 	slow, silent []lateNode
 	// all is set if nearly all nodes were late in the last ten minutes.
 	all bool
-	// earlier is an upper bound of the longest interval from more than ten minutes ago. It is 0 if that interval is
-	// irrelevant.
+	// earlier is an upper bound of the intervals from more than ten minutes ago. It is 0 if they do not matter.
 	earlier time.Duration
 }
 
@@ -58,8 +56,8 @@ func judge(c Cluster) *heartbeats {
 	return b
 }
 
-// noteNodes finds the slow and silent nodes. For metrics of an older kubeflap, which does not expose the verdicts on
-// silences, the result is true if any node was late often.
+// noteNodes finds the slow and the silent nodes. The result is only used for metrics of an older kubeflap. It is true
+// if a node was late often.
 func (b *heartbeats) noteNodes() (repeatedly bool) {
 	now := 0
 	for i := range b.nodes {
@@ -96,13 +94,14 @@ func (b *heartbeats) slowFrom() time.Duration {
 	return b.settings().Late()
 }
 
-// repeatedlyLate reports whether a node was late often. If half the grace period is shorter than a renewal interval,
-// the count means nothing, because every heartbeat is then late.
+// repeatedlyLate reports whether a node was late often. The count means nothing with a very short grace period, because
+// every heartbeat is then late.
 func (b *heartbeats) repeatedlyLate(n *Node) bool {
 	return b.grace/2 > b.settings().OnTime() && n.Late >= often
 }
 
-// recent returns the longest interval of the last ten minutes that a grace period should bridge.
+// recent returns the longest heartbeat interval of the last ten minutes. It ignores nodes that were down, and delays
+// that were not the node's fault.
 func (b *heartbeats) recent(nodes []Node) (longest time.Duration) {
 	for i := range nodes {
 		if n := &nodes[i]; n.Longest <= advice.LongestGrace && !b.explained(n) {
@@ -117,8 +116,8 @@ func (b *heartbeats) stalled() bool {
 	return b.all || b.recent(b.nodes) == 0 && b.earlier == 0 && len(b.with(verdict.SharedPath)) > 0
 }
 
-// longest returns the interval by which to judge the grace period. If a stalled control plane explains the late
-// intervals, no grace period should bridge them, so longest returns a healthy interval.
+// longest returns the longest interval that the grace period must cover. It ignores late intervals that a stalled
+// control plane caused.
 func (b *heartbeats) longest() time.Duration {
 	if b.stalled() {
 		return b.settings().OnTime()

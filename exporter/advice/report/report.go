@@ -126,8 +126,8 @@ type LateNode struct {
 	Longest float64 `json:"longest_interval_seconds"`
 	Late    uint64  `json:"heartbeats_late"`
 	Missed  uint64  `json:"heartbeats_missed"`
-	// Times is the number of times that the finding applied to the node. Last is the most recent occurrence. Both are
-	// zero if unknown.
+	// Times counts the silences that led to the recommendation. Last is the time of the newest one. Both are zero if
+	// unknown.
 	Times uint64    `json:"times,omitempty"`
 	Last  time.Time `json:"last,omitzero"`
 }

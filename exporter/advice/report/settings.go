@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// ShortToleration counts a namespace's pods that only briefly tolerate a node that is not Ready. Shortest is the
-// shortest tolerated time.
+// ShortToleration counts the pods of a namespace with short tolerations of nodes that are not Ready. Shortest is the
+// shortest of these tolerations.
 type ShortToleration struct {
 	Namespace string
 	Pods      int
@@ -75,12 +75,11 @@ var flagAdvices = []flagAdvice{
 	},
 }
 
-// whyEvictionRate explains the advice on --node-eviction-rate. With the rate 0, the node lifecycle controller still
-// taints one node in each zone. The limiter of a new zone has a full bucket of one node (addPodEvictorForNewZone),
-// which is never refilled. A change of the zone's state does not replace the limiter, because the limiter's rate is
-// already 0 (SwapLimiter). A node with Ready=False also uses up the bucket. In a large zone in partial disruption, the
-// secondary rate applies (ReducedQPSFunc). After the disruption, the controller taints no node at all, because
-// SwapLimiter then uses a limiter without a bucket.
+// whyEvictionRate explains the advice on --node-eviction-rate. If the rate is 0, the node lifecycle controller still
+// taints one node in each zone. The reason is that the limiter of a new zone has a full bucket of one node
+// (addPodEvictorForNewZone). The bucket is never refilled. A node with Ready=False uses it up, too. If most nodes of a
+// large zone are not Ready, the secondary rate applies (ReducedQPSFunc). Once they are Ready again, the controller
+// taints no node at all, because the new limiter has no bucket (SwapLimiter).
 func whyEvictionRate(v float64, _ *heartbeats) string {
 	if v <= 0 {
 		return "after its start, the kube-controller-manager evicts the pods of only one node in each zone: the first that is not Ready. " +

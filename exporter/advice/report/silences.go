@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// lately is the time for which the metrics expose a node's longest interval.
+	// lately is the period to which the metric of a node's longest interval refers.
 	lately = 10 * time.Minute
-	// worthAction is the age up to which a finding recommends a change. Older findings are notes.
+	// If the newest silence of a node is older than worthAction, its recommendation is only a note.
 	worthAction = 24 * time.Hour
 )
 
-// lateNode is a node with the silences to which a finding refers.
+// lateNode is a node in a recommendation.
 type lateNode struct {
 	Node
 	// times is the number of silences. last is the end of the newest silence. Both are zero if the metrics come from an
@@ -63,8 +63,8 @@ func (b *heartbeats) missed(n *Node) bool {
 	return b.grace > 0 && (n.Longest > b.grace || n.Missed > 0)
 }
 
-// explained reports whether something other than the node delayed its heartbeats in the last ten minutes. If so, the
-// delays are no sign of a slow kubelet, and no grace period should bridge them.
+// explained reports whether something other than the node delayed its heartbeats in the last ten minutes. Such delays
+// are no reason for a longer grace period.
 func (b *heartbeats) explained(n *Node) bool {
 	if n.Silences == nil {
 		return n.otherVerdicts()
@@ -97,7 +97,7 @@ func sortSlowest(nodes []lateNode) {
 	})
 }
 
-// byAge returns the recommendation that find makes for the nodes. Nodes that were last affected more than a day ago get
+// byAge calls find for the nodes, and returns its recommendation. Nodes whose newest silence is more than a day old get
 // a separate note.
 func (b *heartbeats) byAge(nodes []lateNode, find func([]lateNode) Recommendation) (all []Recommendation) {
 	var fresh, old []lateNode

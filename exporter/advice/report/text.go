@@ -16,7 +16,7 @@ func WriteText(out io.Writer, r Report) {
 	h := r.Heartbeats
 	fmt.Fprintf(out, "%s, grace period %s, ", phrase.Count(h.Nodes, "node", "nodes"), orUnknown(h.Grace))
 	if h.Observed == 0 {
-		fmt.Fprintf(out, "no complete heartbeat interval observed\n") // perhaps the longest interval has not ended
+		fmt.Fprintf(out, "no complete heartbeat interval observed\n") // the longest interval may still be running
 	} else {
 		fmt.Fprintf(out, "%s observed: longest %s, typical %s\n",
 			phrase.Count(int(h.Observed), "heartbeat interval", "heartbeat intervals"), orUnknown(h.Longest), orUnknown(h.Typical))
@@ -54,7 +54,7 @@ func writeProfiles(out io.Writer, r Report) {
 		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%g a minute\t%s\n",
 			p.Name, brief(inSeconds(p.StatusUpdate)), brief(inSeconds(p.Monitor)), brief(inSeconds(p.Grace)), brief(inSeconds(p.Eviction)), p.StatusWrites, fits)
 	}
-	_ = table.Flush() // the caller sees the errors of out
+	_ = table.Flush() // the caller checks the errors of out
 	fmt.Fprintf(out, `  [1] --pod-eviction-timeout was removed in v1.27. Since then, the tolerationSeconds of each pod apply: 300 s
       unless kube-apiserver has --default-not-ready-toleration-seconds and --default-unreachable-toleration-seconds.
   [2] If nodeStatusUpdateFrequency of the kubelets is set. Otherwise, an unchanged status is written every 5 minutes.
@@ -86,7 +86,7 @@ func brief(d time.Duration) string {
 	return s
 }
 
-// rounded keeps milliseconds, because finer digits differ from scrape to scrape.
+// rounded rounds to milliseconds, because finer digits differ from scrape to scrape.
 func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 func isInf(x float64) bool { return math.IsInf(x, 1) }

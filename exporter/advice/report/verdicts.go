@@ -9,11 +9,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// The verdicts of incidents already name the component at fault. The report repeats them, and only judges nodes without
+// The verdict of an incident already names the component at fault. The report repeats it. It judges only nodes without
 // a verdict.
 
-// otherVerdicts reports whether the node has verdicts that blame neither the node nor the grace period. An older
-// kubeflap exposes nothing else about a node's silences.
+// otherVerdicts reports whether the node has verdicts that blame neither the node nor the grace period. Metrics of an
+// older kubeflap contain only verdicts, and no counts of silences.
 func (n *Node) otherVerdicts() bool {
 	return len(n.Verdicts) > 0 && !slices.Contains(n.Verdicts, verdict.Node) && !slices.Contains(n.Verdicts, verdict.GracePeriod)
 }

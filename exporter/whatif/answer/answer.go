@@ -26,8 +26,8 @@ type Recorded struct {
 	MonitorPeriodSeconds float64 `json:"monitorPeriodSeconds"`
 	// Certain reports whether the grace period was specified or can be read from the recording.
 	Certain bool `json:"certain"`
-	// ManagerGracePeriodSeconds is the grace period in the controller manager's pod. It is absent unless a different
-	// grace period was specified.
+	// ManagerGracePeriodSeconds is the grace period in the controller manager's pod. It is only set if it differs from
+	// GracePeriodSeconds.
 	ManagerGracePeriodSeconds float64 `json:"controllerManagerGracePeriodSeconds,omitempty"`
 	// NodesUnknown and NodesBack count the changes of Ready to Unknown and back.
 	NodesUnknown  int     `json:"nodesUnknown"`
@@ -40,8 +40,8 @@ type Recorded struct {
 
 // Check compares the model with the recording at the recorded settings.
 type Check struct {
-	// Right and Wrong count the correct and the incorrect predictions of yes or no. TooClose and Unknown count the
-	// silences without a prediction.
+	// Right and Wrong count the silences with a correct and with an incorrect prediction. TooClose and Unknown count
+	// the silences without a prediction.
 	Right    int `json:"right"`
 	Wrong    int `json:"wrong"`
 	TooClose int `json:"tooClose"`
@@ -55,9 +55,8 @@ type Row struct {
 	// TolerationSeconds is absent if the pods keep their recorded tolerations.
 	TolerationSeconds *float64 `json:"tolerationSeconds,omitempty"`
 	WindowSeconds     float64  `json:"batchingWindowSeconds"`
-	// Recorded is set if the row has the recorded settings. Assumed is set if the recorded settings are only an
-	// assumption, so that the row is a prediction like the others. Knee is set for the smallest settings that no other
-	// row outperforms (MarkKnee).
+	// Recorded is set if the row has the recorded settings. If these settings are only an assumption, Assumed is set as
+	// well. MarkKnee sets Knee.
 	Recorded bool `json:"recorded"`
 	Assumed  bool `json:"assumed,omitempty"`
 	Knee     bool `json:"knee"`
@@ -72,7 +71,7 @@ type Row struct {
 	AddressesLost  Range `json:"addressesLost"`
 	NeedlessLosses Range `json:"needlessAddressesLost"`
 	Outages        Range `json:"outages"`
-	// NeedlessOutageSeconds and NeedlessBounces do not contain the effects of failed nodes turning Unknown.
+	// NeedlessOutageSeconds and NeedlessBounces exclude the effects of failed nodes.
 	OutageSeconds         Range `json:"outageSeconds"`
 	NeedlessOutageSeconds Range `json:"needlessOutageSeconds"`
 	// NeedlessEvictions counts the evictions from nodes that came back.
@@ -93,8 +92,8 @@ type Row struct {
 // Outcome is the prediction for one silence: whether the controller sets the node to Unknown.
 type Outcome string
 
-// The outcomes. TooClose means that the outcome depends on the phase of the controller's passes. Untold means that the
-// recording does not contain enough data.
+// The outcomes. TooClose means that the outcome depends on the exact time at which the controller checks the node.
+// Untold means that the recording does not contain enough data.
 const (
 	Yes      Outcome = "yes"
 	No       Outcome = "no"
@@ -124,8 +123,7 @@ type Transition struct {
 	Latest   time.Time `json:"latest,omitzero"`
 }
 
-// Range is a number that depends on silences that are too close to predict. Without such silences, AtLeast equals
-// AtMost.
+// Range is a predicted number. AtLeast and AtMost differ if some silences are too close to predict.
 type Range struct {
 	AtLeast float64 `json:"atLeast"`
 	AtMost  float64 `json:"atMost"`
@@ -151,9 +149,8 @@ func (r *Range) Add(x Range) {
 // Between returns the range between two values in any order.
 func Between(a, b float64) Range { return Range{min(a, b), max(a, b)} }
 
-// MarkKnee marks the smallest settings that no other row outperforms: no other row has fewer needless transitions,
-// needlessly lost addresses, needless outage seconds, needless evictions or needless bounces. If for each row, another
-// row is better in some respect, or if all rows are equally good, MarkKnee marks none.
+// MarkKnee marks the knee: the first row that has the fewest needless transitions, losses, evictions, outage seconds
+// and bounces of all rows. It marks no row if there is no such row, or if all rows are equally good.
 func MarkKnee(rows []Row) {
 	for i := range rows {
 		if !slices.ContainsFunc(rows, func(other Row) bool { return other.gains(rows[i]) }) {
@@ -163,13 +160,13 @@ func MarkKnee(rows []Row) {
 	}
 }
 
-// costsLess reports whether r detects failed nodes earlier than other, or keeps their addresses in rotation for less
-// time.
+// costsLess reports whether r detects failed nodes earlier than the other row, or removes their addresses from rotation
+// earlier.
 func (r Row) costsLess(other Row) bool {
 	return r.FoundAfterSeconds < other.FoundAfterSeconds || r.TrafficSeconds.AtMost < other.TrafficSeconds.AtMost
 }
 
-// gains reports whether r has fewer needless effects of any kind than other.
+// gains reports whether r has fewer needless effects of some kind than the other row.
 func (r Row) gains(other Row) bool {
 	return r.Needless.AtMost < other.Needless.AtMost || r.NeedlessLosses.AtMost < other.NeedlessLosses.AtMost ||
 		r.NeedlessEvictions.AtMost < other.NeedlessEvictions.AtMost || r.NeedlessOutageSeconds.AtMost < other.NeedlessOutageSeconds.AtMost ||

@@ -12,8 +12,7 @@ type Table struct {
 // TableRow is a row of a Table, for one of the settings.
 type TableRow struct {
 	Cells []string
-	// Remark says that the settings are the recorded settings, the assumed settings or the knee. Otherwise, it is
-	// empty.
+	// Remark contains "recorded" or "assumed" if the row has the recorded settings, and "knee" if Knee is set.
 	Remark string
 	Knee   bool
 }
@@ -23,7 +22,7 @@ const Note = "Needless: transitions of nodes that came back by themselves. A ran
 	"some silences, the recording does not show whether the node would have turned Unknown: the controller acts up to one monitor period late, " +
 	"or the recording is incomplete. Traffic to dead nodes: how long addresses of failed nodes stay in rotation, summed over the addresses."
 
-// Table returns the answer as a table. It omits settings that all rows have in common, except for the grace period.
+// Table returns the answer as a table. It omits a column if column.fixed is set and all rows have the same value.
 func (a *Answer) Table() (t Table) {
 	t.Rows = make([]TableRow, len(a.Settings))
 	for i, r := range a.Settings {
@@ -41,16 +40,16 @@ func (a *Answer) Table() (t Table) {
 	return t
 }
 
-// Depends reports whether the settings matter: a node failed, or was set to Unknown, or would be set to Unknown with
-// one of the settings.
+// Depends reports whether the settings make a difference: a node failed, became Unknown, or may become Unknown with one
+// of the settings.
 func (a *Answer) Depends() bool {
 	return slices.ContainsFunc(a.Settings, func(r Row) bool {
 		return slices.ContainsFunc(r.Transitions, func(t Transition) bool { return t.Recorded || t.Failed || t.Predicted != No })
 	})
 }
 
-// Contradiction returns a warning if the specified grace period differs from the recorded one. Otherwise, it returns an
-// empty string.
+// Contradiction returns a warning if the grace period that the user specified differs from the one in the controller
+// manager's pod. Otherwise, it returns an empty string.
 func (a *Answer) Contradiction() string {
 	if a.Recorded.ManagerGracePeriodSeconds == 0 {
 		return ""

@@ -1,6 +1,6 @@
-// Package background predicts from the flight recorder's directory what would have happened during an incident with
-// other settings. It reads the directory in a goroutine of its own, one incident at a time, within limits of time and
-// size, and keeps the newest predictions. So neither the tracker nor a page waits for a prediction.
+// Package background predicts how an incident would have developed with other settings. It reads the flight recorder's
+// directory in a goroutine of its own, so neither the tracker nor a page waits for a prediction. It limits the time and
+// the size of each prediction, and keeps the newest predictions.
 package background
 
 import (
@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// Margin is how long before and after an incident the recordings are read.
+	// Margin is the additional time before and after an incident for which the recordings are read.
 	Margin = 10 * time.Minute
 	// maxLength is the maximum length of an incident for which the recordings are read.
 	maxLength = 6 * time.Hour
@@ -56,22 +56,20 @@ type job struct {
 	start, end, from, to time.Time
 }
 
-// entry is a kept prediction. The field at is the time at which the prediction was requested. pending reports whether a
-// new prediction is being computed.
+// entry is a kept prediction. at is the time of the request. pending is set while a new prediction is being computed.
 type entry struct {
 	Prediction
 	at             time.Time
 	final, pending bool
 }
 
-// New returns a Predictor for a directory. The parameter grace is the grace period that the user configured, or 0 to
-// find it in the recording.
+// New returns a Predictor for a directory. grace is the configured grace period, or 0 to find it in the recording.
 func New(dir string, grace time.Duration) *Predictor {
 	return &Predictor{dir: dir, grace: grace, jobs: make(chan job, 1), kept: map[string]*entry{}}
 }
 
-// For returns the prediction for an incident, and requests one if there is none yet or if the kept prediction is too
-// old. It never waits. The parameter end is zero for an ongoing incident.
+// For returns the prediction for an incident without waiting. If the prediction is missing or too old, For requests a
+// new one. end is zero for an ongoing incident.
 func (p *Predictor) For(id string, start, end, now time.Time) Prediction {
 	j := job{id, start, end, start.Add(-Margin), now}
 	final := false
@@ -138,8 +136,7 @@ func (p *Predictor) Run(ctx context.Context) error {
 
 var errLimits = errors.New("the period has too many events")
 
-// predict reads the recordings of a period and returns the predictions. The text of an error is the reason that the
-// user sees.
+// predict reads the recordings of a period and returns the predictions. Users see the text of the error.
 func (p *Predictor) predict(ctx context.Context, j job) (*answer.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
@@ -169,7 +166,7 @@ func (p *Predictor) predict(ctx context.Context, j job) (*answer.Answer, error) 
 	return &given, nil
 }
 
-// reasonOf returns the reason for readers of the page. It does not contain the path of the directory.
+// reasonOf returns an error for users, without the path of the directory.
 func reasonOf(ctx context.Context, err error) error {
 	var renamed *flightrecorder.RenamedError
 	var file *fs.PathError
