@@ -106,8 +106,8 @@ func (c *cluster) stop(w *workload, p *event.Pod, disruption string) {
 	})
 }
 
-// rollOut replaces the pods one by one, as a Deployment with maxUnavailable 0 does. If recreate is set, it stops the
-// only pod before it starts the new one.
+// rollOut replaces the pods one by one, as a Deployment with maxUnavailable 0 does. If recreate is set, it stops a pod
+// before it starts a new one.
 func (c *cluster) rollOut(w *workload) {
 	old := slices.Clone(w.pods)
 	if w.recreate {
