@@ -163,7 +163,7 @@ func (p program) start(c *cluster.Cluster) (*running, error) {
 	command := cluster.Command{Path: p.path, Args: p.args(c.Kubeconfig, address, telemetry)}
 	if p.profiled {
 		command.Env = []string{"KUBEFLAP_PROFILER=" + telemetry}
-		command.Args = append(command.Args, "--web.enable-pprof") // without this flag, the Go runtime does not sample the heap
+		command.Args = append(command.Args, "--web.enable-pprof") // otherwise the runtime does not sample the heap
 	}
 	r.process, err = cluster.StartProcess(p.name, log, command)
 	if err != nil {

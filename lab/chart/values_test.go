@@ -236,7 +236,7 @@ func TestReadmeIsFresh(t *testing.T) {
 func checkFresh(t *testing.T, path, fresh string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, []byte(fresh), 0o644); err != nil { //nolint:gosec // everyone may read it
+		if err := os.WriteFile(path, []byte(fresh), 0o644); err != nil { //nolint:gosec // it is for everyone
 			t.Fatal(err)
 		}
 		return

@@ -184,7 +184,7 @@ func TestMixinSelects(t *testing.T) {
 		text := asJSON(t, map[string]any{"groups": groupsOf(linked)[i : i+1]})
 		promtool(t, "check", "rules", "--lint=all", write(file, text))
 	}
-	for _, name := range []string{"tests/nodes.yaml", "tests/kubeflap.yaml", "tests/pods.yaml", "tests/fleet.yaml"} { // these tests are fast
+	for _, name := range []string{"tests/nodes.yaml", "tests/kubeflap.yaml", "tests/pods.yaml", "tests/fleet.yaml"} { // the fast tests
 		promtool(t, "test", "rules", write(name, string(read(t, RulePath(name)))))
 	}
 }
