@@ -13,7 +13,7 @@ import (
 
 const (
 	// away is how long the API server is down. It is longer than the grace period. An observer that does not know that
-	// its watches are broken would take all heartbeats for late.
+	// its watches are broken would report all heartbeats as late.
 	away      = 28 * time.Second
 	awayGrace = 24 * time.Second
 	// frozen is how long the API server is paused while all watches are open. It is longer than the interval between

@@ -17,10 +17,10 @@ const takenOutFor = 7 * time.Second
 // replicas is the number of pods. All but two of them are upgraded.
 const replicas = batch + 2
 
-// stops returns, by pod, how long the old container takes to stop. All pods stop within 10 s, but not within 5 s. So a
-// client that batches updates for 10 s sees all stops at once, unlike a client that batches for 2 s or 5 s. The kubelet
-// notices a stop up to 1 s later. The first two stops are less than 4 s apart, so the kubelet never notices them
-// exactly 5 s apart.
+// stops returns, by pod, how long the old container takes to stop. All pods stop within 10 s, but not within 5 s. A
+// client that batches updates for 10 s sees all stops at once. A client that batches updates for 2 s or 5 s does not.
+// The kubelet notices a stop up to 1 s later. The first two stops are less than 4 s apart, so the kubelet never notices
+// them exactly 5 s apart.
 func stops() map[string]time.Duration {
 	return map[string]time.Duration{
 		podName(0): time.Second, podName(1): 4500 * time.Millisecond, podName(2): 8500 * time.Millisecond, podName(3): 9 * time.Second,

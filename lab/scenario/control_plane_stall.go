@@ -19,13 +19,12 @@ import (
 const stall = grace + 8*time.Second
 
 // controlPlaneStall disables the circuit breaker. With the breaker, the node controller reads a node's Lease again
-// after the stall. It sets the node to Unknown only if the kubelet has not renewed the Lease by then, so there might be
-// no Unknown node. The scenario etcd-stall tests the breaker.
+// after the stall. If the kubelet has renewed the Lease by then, the node does not become Unknown. So there might be no
+// Unknown node. The scenario etcd-stall tests the breaker.
 func controlPlaneStall(release cluster.Release) Scenario {
 	const nodes = 4
-	// The first late node blocks the node controller's check of all nodes until the stall ends. Nodes that were not
-	// late before that are then on time again. With the default period of 5s, one check almost always finds all nodes
-	// late.
+	// The node controller's check of all nodes stops at the first late node, until the stall ends. By then, nodes that
+	// were not yet late are on time again. With the default period of 5s, one check almost always finds all nodes late.
 	flags := []string{graceFlag(), "--node-monitor-period=5s"}
 	if breaks(release) {
 		flags = append(flags, breakerOff)

@@ -67,8 +67,8 @@ func prepareEndpointsReset(ctx context.Context, l *Lab) error {
 		if _, err := l.service(ctx, metav1.NamespaceSystem, name, selector); err != nil {
 			return err
 		}
-		// Wait until the controller has created empty Endpoints for the new Service. It would overwrite addresses that
-		// were written before that.
+		// Wait until the controller has created empty Endpoints for the new Service. The controller would overwrite
+		// addresses that were written earlier.
 		err := poll.Until(ctx, patience, "Endpoints of "+name, func(ctx context.Context) error {
 			_, err := l.Client.CoreV1().Endpoints(metav1.NamespaceSystem).Get(ctx, name, metav1.GetOptions{})
 			return err

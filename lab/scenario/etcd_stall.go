@@ -62,7 +62,7 @@ func (l *Lab) stallEtcd(ctx context.Context) error {
 		func() error { return b.blamesEtcd(ctx, etcdGone) },
 		l.Cluster.Etcd.Resume,
 		func() error { return poll.Until(ctx, patience, "the API server", l.Cluster.ReadyAPIServer) },
-		// After the stall, a node controller without the circuit breaker would set nodes to Unknown within this time.
+		// In the next two grace periods, a node controller without the circuit breaker would set nodes to Unknown.
 		func() error { return b.blamesEtcd(ctx, 2*grace) },
 		func() error { return b.staysReady(ctx) },
 	)

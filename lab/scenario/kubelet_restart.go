@@ -13,13 +13,13 @@ import (
 const (
 	// renewal is the interval between two renewals of a Lease.
 	renewal = 10 * time.Second
-	// offBeat is the time from a renewal of the Lease to the restart of the kubelet. A restart is only visible if the
-	// new kubelet renews the Lease early, and on a slow machine it takes seconds to start.
+	// offBeat is the time from a renewal of the Lease to the restart of the kubelet. Only a renewal that comes early
+	// shows the restart. On a slow machine, a kubelet takes seconds to start.
 	offBeat = time.Second
 )
 
-// probed is the number of pods. With 12 pods, the new kubelet writes the status of at least one before it has probed
-// it.
+// probed is the number of pods. With 12 pods, there is at least one whose status the new kubelet writes before it
+// probes the pod.
 const probed = 12
 
 func kubeletRestart() Scenario {

@@ -11,8 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// inTurnApart is the minimum time between the last heartbeats of two nodes. kubeflap takes nodes whose last heartbeats
-// are at most 11.5 s apart for nodes that fell silent together.
+// inTurnApart is the minimum time between the last heartbeats of two nodes. If it were 11.5 s or less, kubeflap would
+// treat the two nodes as silent together.
 const inTurnApart = 12500 * time.Millisecond
 
 // nodeAfterNode makes 8 of 9 nodes silent one after another, as if a shared component failed. No two nodes fall silent

@@ -79,7 +79,7 @@ func (p *probes) counts(kind string, pods []string) []int {
 
 func probePath(kind, pod string) string { return "/" + kind + "/" + pod }
 
-// The kinds of probes.
+// These are the kinds of probes.
 const (
 	readiness = "readiness"
 	liveness  = "liveness"

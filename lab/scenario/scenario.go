@@ -84,8 +84,8 @@ type Incident struct {
 }
 
 // Report is an incident that kubeflap's API must report. One of the facts that decide the verdict must contain the text
-// Because. If the verdict is undecided, this applies to the facts of all hypotheses that may hold. The remedy must
-// contain the text Remedy.
+// Because. If the verdict is undecided, one of the facts about hypotheses that may hold must contain it. The remedy
+// must contain the text Remedy.
 type Report struct {
 	Verdict, Scope, Subject, Because, Remedy string
 }

@@ -92,8 +92,8 @@ func lossesIn(counts truth.Counts) truth.Counts {
 	return losses
 }
 
-// lag scrapes /metrics until the returned function is called. It measures for how long /metrics shows that an address
-// was lost, but not why, and stores the longest such time in s.Lag.
+// lag scrapes /metrics until the returned function is called. It measures for how long /metrics shows a lost address
+// without its cause. The longest time is stored in s.Lag.
 func (s *Session) lag(ctx context.Context) (stop func()) {
 	if s.URL == "" || s.scenario.Causes == nil {
 		return func() {}
