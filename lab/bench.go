@@ -19,8 +19,8 @@ const (
 	growthSteps = 4
 	// settle is the pause before a measurement.
 	settle = time.Second
-	// scrapes is the number of scrapes of each kind. probes is the number of probes at each offset after an event: with
-	// fewer than 100, 99 % could not be distinguished from 100 %.
+	// scrapes is the number of scrapes of each kind. probes is the number of probes at each delay after an event. At
+	// least 100 probes are necessary to measure a share of 99 %.
 	scrapes, probes = 20, 100
 )
 

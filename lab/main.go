@@ -1,5 +1,5 @@
-// The lab runs a real Kubernetes control plane on this machine, injects faults, and compares kubeflap's counts with
-// those of an independent recorder.
+// Command lab runs a real Kubernetes control plane on this machine and injects faults. It compares kubeflap's counts
+// with those of an independent recorder.
 package main
 
 import (
@@ -110,7 +110,7 @@ func parseSeconds(texts []string) (all []session.Delays, err error) {
 	return all, nil
 }
 
-// onRelease adds a flag for the version of Kubernetes to a command.
+// onRelease adds the flag --release to a command.
 func onRelease(command *kingpin.CmdClause) *string {
 	var all []string
 	for _, release := range cluster.Releases() {
@@ -141,7 +141,7 @@ func stand(ctx context.Context, options cluster.Options, out io.Writer) error {
 	return nil
 }
 
-// show selects the output for a scenario. keep leaves the cluster running after the scenario.
+// show says what to print and write after a scenario. If keep is set, the cluster keeps running.
 type show struct {
 	out  io.Writer
 	dump string
@@ -191,7 +191,7 @@ func verdict(s *session.Session) string {
 	return "kubeflap agrees with the recorder; " + s.Apart.String()
 }
 
-// result prints the counts that are not 0 and writes the dump.
+// result prints the counts that are not 0. If dump is set, it also writes one line per counted event to that file.
 func (s show) result(recorder *truth.Recorder, failed error) error {
 	counts, err := recorder.Counts()
 	if failed == nil {

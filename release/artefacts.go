@@ -22,13 +22,13 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// recording is replayed to read kubeflap_build_info from the binary's metrics.
+// recording is the recording that buildInfo replays.
 const recording = "exporter/recording/incidents/1-heartbeat-loss.jsonl.gz"
 
 var listens = regexp.MustCompile(`msg="Listening on" address=(\S+)`)
 
-// checkArtefacts returns the problems of the artifacts in the directory: wrong versions, and contradictions between
-// them.
+// checkArtefacts returns the problems of the artifacts in the directory, such as wrong versions or different digests of
+// the same file.
 func checkArtefacts(ctx context.Context, dir string, b build) []string {
 	var err error
 	if b.revision, err = head(ctx); err != nil {
@@ -55,7 +55,7 @@ func checkArtefacts(ctx context.Context, dir string, b build) []string {
 	return append(problems, checkProvenance(dir, b)...)
 }
 
-// checkBinary compares the output of --version and the metric kubeflap_build_info with the version and the revision.
+// checkBinary checks that --version and the metric kubeflap_build_info show this version and revision.
 func checkBinary(ctx context.Context, binary, version, revision string) (problems []string) {
 	said, err := output(exec.CommandContext(ctx, binary, "--version"))
 	want := fmt.Sprintf("kubeflap, version %s (branch: HEAD, revision: %s)", version, revision)
@@ -74,7 +74,8 @@ func checkBinary(ctx context.Context, binary, version, revision string) (problem
 	return problems
 }
 
-// buildInfo replays a recording with the binary, and reads the metric from the address that it logs.
+// buildInfo returns the metric kubeflap_build_info. The binary replays a recording and logs its address, from which
+// buildInfo scrapes the metric.
 func buildInfo(ctx context.Context, binary string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -149,7 +150,7 @@ func checkPackage(dir, version string) []string {
 	return checkChart(file, []byte(text), version)
 }
 
-// checkProvenance compares the subjects of the provenance with the artifacts.
+// checkProvenance checks that the provenance has the correct commit, and the digest of each artifact.
 func checkProvenance(dir string, b build) (problems []string) {
 	file := provenanceIn(dir)
 	text, err := os.ReadFile(file)

@@ -10,13 +10,14 @@ import (
 	"strings"
 )
 
-// image is the content of an archive: its registry digest, and its labels by architecture.
+// image describes an image archive. It contains the digest that the image has in a registry, and the labels by
+// architecture.
 type image struct {
 	digest string
 	labels map[string]map[string]string
 }
 
-// pointer refers to a blob. manifest is an image index or an image manifest.
+// pointer refers to a blob by its digest. manifest is an image index or an image manifest.
 type (
 	pointer struct {
 		Digest   string `json:"digest"`
@@ -30,8 +31,8 @@ type (
 	}
 )
 
-// readImage reads an OCI archive as buildah writes it: an index with one entry, which is the index of the
-// architectures.
+// readImage reads an OCI archive that buildah has written. Its index has a single entry, which is another index with
+// one entry for each architecture.
 func readImage(file string) (image, error) {
 	blobs, err := documents(file)
 	if err != nil {
@@ -67,7 +68,7 @@ func follow(blobs map[string][]byte, p pointer, to any) error {
 	return nil
 }
 
-// documents returns the files of the archive, except files that are too large to be JSON documents.
+// documents returns the files of the archive. It skips large files, because they cannot be JSON documents.
 func documents(file string) (map[string][]byte, error) {
 	archive, err := os.Open(file)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command release packs the kubectl plugin and writes the provenance of a release. It also checks a release before it
-// is published.
+// Command release packs the kubectl plugin, writes the provenance of a release, and checks a release before it is
+// published.
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() {
 // run parses the arguments, and runs the command in the repository's root.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	app := kingpin.New("release", "Packs the kubectl plugin, writes the provenance, and checks a release.")
-	// The name is not version: with a flag of that name, kingpin sets no default values (Application.setDefaults).
+	// Do not call this flag version. If a flag has that name, kingpin sets no default values (Application.setDefaults).
 	version := app.Flag("release", "Version of the release, with or without the leading v.").String()
 
 	b := build{}
@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return writeProvenance(ctx, *dir, b)
 }
 
-// build describes the build that is released.
+// build describes the build to release.
 type build struct {
 	version, arches, platforms, builder, revision string
 }
@@ -76,7 +76,7 @@ func git(ctx context.Context, args ...string) (string, error) {
 	return output(exec.CommandContext(ctx, "git", args...))
 }
 
-// output runs a command and returns its output. Errors include the command's error output.
+// output runs a command and returns its standard output. Errors contain its error output.
 func output(cmd *exec.Cmd) (string, error) {
 	out, err := cmd.Output()
 	var exit *exec.ExitError

@@ -22,19 +22,20 @@ import (
 //go:embed flap.yaml.tmpl
 var manifestTemplate string
 
-// manifestIn returns the path of the plugin's krew manifest. krew requires that the file has the plugin's name.
+// manifestIn returns the path of the plugin's krew manifest. krew requires that the file name is the plugin's name.
 func manifestIn(dir string) string { return filepath.Join(dir, "flap.yaml") }
 
-// archive is the published archive of the plugin for a platform.
+// archive is the archive of the plugin for one platform.
 type archive struct {
 	OS, Arch string
 	// Program is the name of the executable in the archive.
 	Program string
-	// Name is the file name of the archive. URI is its address in a release.
+	// Name is the file name of the archive. URI is the address from which users download it.
 	Name, URI, SHA256 string
 }
 
-// archivesOf returns the archives of a version for platforms such as linux/amd64, without their digests.
+// archivesOf returns the archives of a version, without their digests. The parameter platforms contains names such as
+// linux/amd64.
 func archivesOf(version, platforms string) []archive {
 	var all []archive
 	for platform := range strings.FieldsSeq(platforms) {
@@ -49,7 +50,7 @@ func archivesOf(version, platforms string) []archive {
 	return all
 }
 
-// binary returns the path of the program that make builds.
+// binary returns the path at which make has built the plugin.
 func (a archive) binary(dir string) string {
 	return filepath.Join(dir, "plugin", a.OS, a.Arch, "kubectl-flap")
 }
@@ -83,8 +84,8 @@ func writePlugin(dir string, b build) error {
 	return nil
 }
 
-// pack returns an archive of the program and the license. It contains no times, so the same program always gives the
-// same archive.
+// pack returns an archive with the program and the license. The archive contains no times, so that the same program
+// always gives the same archive.
 func (a archive) pack(dir string) ([]byte, error) {
 	var content bytes.Buffer
 	compressed := gzip.NewWriter(&content)
@@ -113,7 +114,8 @@ func (a archive) pack(dir string) ([]byte, error) {
 	return content.Bytes(), nil
 }
 
-// pluginManifest has the fields of a krew manifest that are checked here. krew's own validator checks the rest.
+// pluginManifest has the fields of a krew manifest that this command checks. krew's own validator checks the other
+// fields.
 type pluginManifest struct {
 	Spec struct {
 		Version   string
@@ -121,7 +123,7 @@ type pluginManifest struct {
 	}
 }
 
-// checkPlugin returns the problems of the plugin's manifest: a wrong version, and contradictions to the archives.
+// checkPlugin returns the problems of the plugin's manifest. It compares the version, and the digests of the archives.
 func checkPlugin(ctx context.Context, dir, version string) []string {
 	file := manifestIn(dir)
 	text, err := os.ReadFile(file)

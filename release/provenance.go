@@ -28,7 +28,7 @@ import (
 
 const (
 	slsaV1 = "https://slsa.dev/provenance/v1"
-	// This page describes the parameters.
+	// This section of the documentation describes the parameters of the build.
 	buildType = repository + "/blob/main/docs/supply-chain.md#provenance"
 )
 
@@ -38,9 +38,9 @@ func binaryIn(dir, arch string) string   { return filepath.Join(dir, "linux-"+ar
 func imageIn(dir string) string          { return filepath.Join(dir, "kubeflap-image.tar") }
 func chartIn(dir, version string) string { return filepath.Join(dir, "kubeflap-"+version+".tgz") }
 
-// writeProvenance writes the provenance of the binaries, their SBOMs, the chart and the image in the directory.
+// writeProvenance writes the provenance of all artifacts in the directory.
 func writeProvenance(ctx context.Context, dir string, b build) error {
-	// If the work tree has changes, the commit does not identify the source.
+	// The commit only identifies the source if the work tree has no changes.
 	if changed, err := git(ctx, "status", "--porcelain"); err != nil || changed != "" {
 		return errors.Join(err, fmt.Errorf("no provenance: the work tree differs from the commit:\n%s", changed))
 	}
@@ -61,7 +61,7 @@ func writeProvenance(ctx context.Context, dir string, b build) error {
 		return fmt.Errorf("encode the statement: %w", err)
 	}
 	var pretty bytes.Buffer
-	// protojson varies its whitespace on purpose, but the same build must give the same file.
+	// protojson varies its whitespace on purpose. Format the text again, so that the same build gives the same file.
 	if err := json.Indent(&pretty, text, "", "  "); err != nil {
 		return fmt.Errorf("encode the statement: %w", err)
 	}
@@ -72,7 +72,7 @@ func writeProvenance(ctx context.Context, dir string, b build) error {
 	return nil
 }
 
-// made returns the artifacts with their digests.
+// made returns all artifacts with their digests.
 func made(dir string, b build) ([]*intoto.ResourceDescriptor, error) {
 	files := []string{chartIn(dir, b.version), manifestIn(dir)}
 	for arch := range strings.FieldsSeq(b.arches) {
@@ -98,7 +98,7 @@ func made(dir string, b build) ([]*intoto.ResourceDescriptor, error) {
 	if err != nil {
 		return nil, err
 	}
-	// This is the image's digest in a registry. The archive differs between builds.
+	// Use the digest that the image has in a registry, because the archive differs between builds.
 	return append(subjects, subject("kubeflap", strings.TrimPrefix(image.digest, "sha256:"))), nil
 }
 
@@ -150,7 +150,7 @@ func asStruct(m proto.Message) (*structpb.Struct, error) {
 	return s, nil
 }
 
-// binariesOf returns the paths of the binaries in the image and in the plugin.
+// binariesOf returns the paths of the binaries of kubeflap and of the plugin.
 func binariesOf(dir string, b build) []string {
 	var all []string
 	for arch := range strings.FieldsSeq(b.arches) {
@@ -162,8 +162,8 @@ func binariesOf(dir string, b build) []string {
 	return all
 }
 
-// modules returns the modules that are linked into any of the binaries, with their checksums, and the Go version of the
-// build.
+// modules returns the Go modules that are linked into the binaries, with their checksums. It also returns the Go
+// version of the build.
 func modules(binaries []string) (all []*intoto.ResourceDescriptor, goVersion string, err error) {
 	found := map[string]*debug.Module{}
 	for _, binary := range binaries {
@@ -187,7 +187,7 @@ func modules(binaries []string) (all []*intoto.ResourceDescriptor, goVersion str
 		}
 		namespace, name := path.Split(m.Path)
 		url := packageurl.NewPackageURL(packageurl.TypeGolang, strings.TrimSuffix(namespace, "/"), name, m.Version, nil, "")
-		// dirHash is in-toto's name for the h1 hash of go.sum, but hexadecimal.
+		// in-toto calls the h1 hash of go.sum dirHash, and writes it in hexadecimal.
 		all = append(all, &intoto.ResourceDescriptor{
 			Uri: url.ToString(), Digest: map[string]string{"dirHash": hex.EncodeToString(sum)},
 		})

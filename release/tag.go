@@ -19,7 +19,8 @@ const (
 	chartYAML = "charts/kubeflap/Chart.yaml"
 )
 
-// checkTag returns the reasons why the commit cannot be released. version is the version that make would build.
+// checkTag returns the reasons why the current commit cannot be released. The parameter version is what make would
+// build.
 func checkTag(ctx context.Context, version string) []string {
 	var problems []string
 	if changed, err := git(ctx, "status", "--porcelain"); err != nil {
@@ -75,8 +76,8 @@ func sections() ([]section, error) {
 	return found, nil
 }
 
-// checkChangelog returns the problems of CHANGELOG.md: Unreleased must be the first section and empty, and the version
-// must follow.
+// checkChangelog returns the problems of CHANGELOG.md. The first section must be Unreleased, and must be empty. The
+// next section must be that of the version.
 func checkChangelog(version string) (problems []string) {
 	found, err := sections()
 	if err != nil {
@@ -110,7 +111,7 @@ func checkChangelog(version string) (problems []string) {
 	return problems
 }
 
-// checkPublished returns a problem for each document that says that no release has been published.
+// checkPublished returns a problem for each document that says that there is no release yet.
 func checkPublished(ctx context.Context) (problems []string) {
 	// git grep fails if nothing matches.
 	files, err := git(ctx, "grep", "--name-only", "--ignore-case", "no release has been published yet", "--", "*.md", "*.txt")
@@ -123,13 +124,14 @@ func checkPublished(ctx context.Context) (problems []string) {
 	return problems
 }
 
-// about holds the versions in a Chart.yaml.
+// about has the two versions in a Chart.yaml.
 type about struct {
 	Version    string `json:"version"`
 	AppVersion string `json:"appVersion"`
 }
 
-// checkChart returns the problems of a Chart.yaml. name is its origin, for messages.
+// checkChart compares the versions in a Chart.yaml with the given version. The parameter name is the name of the file
+// in messages.
 func checkChart(name string, text []byte, version string) (problems []string) {
 	var chart about
 	if err := yaml.Unmarshal(text, &chart); err != nil {

@@ -22,35 +22,35 @@ type Options struct {
 	Kubeflap string
 	Sizes    []Size
 	Runs     int
-	// Grow is the final size of a growing cluster in which kubeflap is measured. Each kind of object grows in the given
-	// number of Steps. If Grow has no nodes, growth is not measured.
+	// Grow is the final size of a cluster that grows while kubeflap is measured. Each kind of object grows in Steps
+	// steps. If Grow has no nodes, growth is not measured.
 	Grow  Size
 	Steps int
-	// Churn is the duration of the churn measurement. Meanwhile, pods and Services are created and deleted in a cluster
-	// of size ChurnSize.
+	// Churn is the duration of a measurement in which pods and Services are created and deleted. ChurnSize is the size
+	// of the cluster.
 	Churn     time.Duration
 	ChurnSize Size
-	// Recorder is the duration of the comparison of kubeflap with and without --data.dir, in a cluster of size
-	// RecorderSize.
+	// Recorder is the duration of the comparison of kubeflap with and without --data.dir. RecorderSize is the size of
+	// the cluster.
 	Recorder     time.Duration
 	RecorderSize Size
 	// Programs lists the names of the programs to compare.
 	Programs []string
 	Pace     Pace
-	// Cache is the directory for the data of filled clusters.
+	// Cache is the directory for the saved data of filled clusters.
 	Cache string
-	// Page is the path of the document that contains the tables.
+	// Page is the path of the document with the result tables.
 	Page string
-	// Profiles is a directory for profiles of kubeflap. If it is set, the benchmark writes profiles at each of the
-	// Sizes instead of measuring. Source is the source directory from which the profiled binary is built.
+	// Profiles is a directory for profiles of kubeflap. If it is set, the benchmark profiles kubeflap at each of the
+	// Sizes, and does not measure there. It builds the profiled binary from the directory Source.
 	Profiles, Source string
 	Log              *slog.Logger
 
-	// scraper is set while Run runs.
+	// Run sets scraper.
 	scraper *scraper
 }
 
-// Result holds the figures measured at one size: for each program, the figures of each run.
+// Result holds the figures of all programs at one size. Runs maps the name of a program to the figures of each run.
 type Result struct {
 	Size Size
 	Runs map[string][]Figures
@@ -66,7 +66,7 @@ type Measured struct {
 	Recorded Recorded
 }
 
-// Run runs all requested measurements, and updates each part of the page as soon as it is measured.
+// Run runs all requested measurements. It updates a part of the page as soon as it has the results for it.
 func Run(ctx context.Context, o Options) (m Measured, err error) {
 	if err := o.checkPage(); err != nil {
 		return m, err
@@ -107,7 +107,8 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 	return m, errors.Join(failures...)
 }
 
-// measureSize measures all programs at one size. If a program fails, measureSize still reports the others.
+// measureSize measures all programs at one size. If a program fails, it still reports the figures of the other
+// programs.
 func (o Options) measureSize(ctx context.Context, size Size, m *Measured) error {
 	if o.Profiles != "" {
 		return o.profile(ctx, size)
@@ -141,7 +142,8 @@ func (o Options) measureRecorder(ctx context.Context, m *Measured) (err error) {
 	return m.Recorded.write(o.Page)
 }
 
-// checkPage checks that the page has a place for each result. Otherwise Run would fail after an hour.
+// checkPage checks that the page has markers for each result. A missing marker would otherwise fail the benchmark after
+// an hour.
 func (o Options) checkPage() error {
 	var parts []string
 	for _, size := range o.Sizes {
@@ -167,8 +169,8 @@ func (o Options) checkPage() error {
 	return nil
 }
 
-// compare measures all programs at one size, one after another against the same API server. Each run starts with a
-// different program. If a program fails, it has no figures, and the others are still measured.
+// compare measures all programs at one size. It measures one program after another, with the same API server. Each run
+// begins with a different program. If a program fails, the others are still measured.
 func (o Options) compare(ctx context.Context, size Size) (Result, error) {
 	result := Result{Size: size, Runs: map[string][]Figures{}}
 	dir, err := os.MkdirTemp("", "kubeflap-bench-")
@@ -203,7 +205,7 @@ func (o Options) measureAll(ctx context.Context, c *cluster.Cluster, l *load, bu
 			begin := time.Now()
 			figures, err := o.measure(ctx, c, l, newProgram(name, built))
 			if ctx.Err() != nil {
-				// The cluster failed, or the user interrupted the benchmark.
+				// The cluster has failed, or the user has interrupted the benchmark. Discard all figures.
 				clear(result.Runs)
 				return fmt.Errorf("measure %s: %w", name, context.Cause(ctx))
 			}
@@ -231,7 +233,7 @@ func (o Options) build(ctx context.Context, dir string) (b binaries, err error) 
 	return b, err
 }
 
-// withLoad calls do with a cluster whose Leases are being renewed.
+// withLoad starts a cluster, and calls do while its Leases are being renewed.
 func withLoad(ctx context.Context, log *slog.Logger, size Size, data string, do func(context.Context, *cluster.Cluster, *load) error) error {
 	c, err := cluster.Start(ctx, clusterOptions(log, data))
 	if err != nil {
@@ -252,7 +254,7 @@ func withLoad(ctx context.Context, log *slog.Logger, size Size, data string, do 
 	return l.during(ctx, func(ctx context.Context) error { return do(ctx, c, l) })
 }
 
-// during renews each Lease once, and then calls do while the Leases are being renewed.
+// during renews each Lease once. Then it calls do, and keeps renewing the Leases until do returns.
 func (l *load) during(ctx context.Context, do func(context.Context) error) error {
 	if err := l.renewAll(ctx); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 // PeerVersion is the version of kube-state-metrics in kube-state-metrics.mod.
 const PeerVersion = "v2.18.0"
 
-// The compiler embeds these files; nothing writes these variables.
+// The compiler sets these variables.
 var (
 	//go:embed kube-state-metrics.mod
 	peerMod string
@@ -23,8 +23,8 @@ var (
 	peerSum string
 )
 
-// buildPeer returns the path of kube-state-metrics. It is built once, which takes minutes, and kept in the user's
-// cache.
+// buildPeer returns the path of kube-state-metrics. The first call builds it, which takes minutes. It is kept in the
+// user's cache.
 func buildPeer(ctx context.Context, log *slog.Logger) (string, error) {
 	const name = "kube-state-metrics"
 	built, err := cluster.BuildModules(ctx, log, name, []cluster.Module{{
@@ -34,8 +34,7 @@ func buildPeer(ctx context.Context, log *slog.Logger) (string, error) {
 	return built.Path(name), err
 }
 
-// buildTool builds one of the bench's own programs from the lab's module. The working directory must be inside that
-// module.
+// buildTool builds a program of the lab's module. The working directory must be inside that module.
 func buildTool(ctx context.Context, dir, name string) (string, error) {
 	path := filepath.Join(dir, name)
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "github.com/kubeflap/kubeflap/lab/bench/"+name)

@@ -18,24 +18,27 @@ import (
 )
 
 const (
-	// churnStanding is the number of churning Services that exist at any time.
+	// churnStanding is the number of Services that exist at any time during the churn, in addition to those of the
+	// filled cluster.
 	churnStanding = 60
-	// churnPods is the number of pods of each churning Service.
+	// churnPods is the number of pods of each Service that is created and deleted.
 	churnPods = 3
-	// churnNamespaces is the number of namespaces for the churning Services.
+	// churnNamespaces is the number of namespaces for these Services.
 	churnNamespaces = 10
-	// churnFirst is the number of the first churning Service. No other Service has a number that high.
+	// churnFirst is the number of the first of these Services. It is higher than the number of any Service in the
+	// filled cluster.
 	churnFirst = 100_000
-	// churnEvents is the number of flap events per second during the churn.
+	// churnEvents is the number of events per second from flapping pods during the churn.
 	churnEvents = 30
 	// churnPeriod is the interval at which one Service is created and one is deleted.
 	churnPeriod = time.Second
-	// churnSample is the interval between samples. A short run uses a shorter interval, to take churnSamples samples.
+	// churnSample is the interval between samples. It is shorter in a short run, so that there are churnSamples
+	// samples.
 	churnSample  = 30 * time.Second
 	churnSamples = 20
 )
 
-// Churned holds the samples of kubeflap while pods and Services were created and deleted.
+// Churned holds samples of kubeflap that were taken while pods and Services were created and deleted.
 type Churned struct {
 	Size     Size
 	Duration time.Duration
@@ -44,7 +47,7 @@ type Churned struct {
 	Samples  []Sample
 }
 
-// Sample is one measurement. After is the time since the start of the churn.
+// Sample is one measurement of kubeflap. After is the time from the start of the churn to this measurement.
 type Sample struct {
 	After time.Duration
 	// Memory is the resident memory in bytes. Heap is the heap size in bytes at which the next garbage collection
@@ -87,7 +90,7 @@ func (o Options) churn(ctx context.Context, size Size, d time.Duration) (Churned
 	})
 }
 
-// sample takes a sample every period until the context ends.
+// sample measures the program once per period, until the context ends.
 func (r *running) sample(ctx context.Context, period time.Duration) (samples []Sample, err error) {
 	last, err := r.usage()
 	if err != nil {

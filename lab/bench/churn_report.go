@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// write plots the samples, and writes their means and slopes to the page.
+// write plots the samples. It writes their means and their changes per hour to the page.
 func (c Churned) write(page string) error {
 	const name = "performance-churn.svg"
 	var b strings.Builder
@@ -48,7 +48,7 @@ func (c Churned) write(page string) error {
 	return writePart(page, partChurn, b.String())
 }
 
-// every formats an interval, such as "every second" or "every 20 s".
+// every returns the text for an interval, such as "every second" or "every 20 s".
 func every(d time.Duration) string {
 	if d == time.Second {
 		return "every second"
@@ -56,8 +56,8 @@ func every(d time.Duration) string {
 	return "every " + spelled(d)
 }
 
-// settled drops the samples from the first sixth of the run, but at most 10 minutes. In this time, kubeflap's history
-// fills up.
+// settled returns the samples after the first sixth of the run or the first 10 minutes, whichever is shorter. Before
+// that, kubeflap's history is still filling up.
 func (c Churned) settled() (samples []Sample) {
 	for _, s := range c.Samples {
 		if s.After > min(c.Duration/6, 10*time.Minute) {

@@ -9,10 +9,10 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Figure is one measured quantity. Its text is the label of its row in the table.
+// Figure is the name of a measured quantity. It is also the label of a row in the table.
 type Figure string
 
-// The measured quantities.
+// These are the measured quantities.
 const (
 	SyncedWall   Figure = "Time until synced"
 	SyncedCPU    Figure = "CPU until synced"
@@ -62,8 +62,8 @@ func bytesize(v float64) string {
 	return fmt.Sprintf("%.1f MB", v/1e6)
 }
 
-// spelled formats a duration for prose, such as "20 s", "10 minutes" or "1 hour". Durations with several units keep the
-// format of Go, such as "1h30m0s".
+// spelled formats a duration for a sentence, such as "20 s", "10 minutes" or "1 hour". If a duration needs several
+// units, it uses Go's format, such as "1h30m0s".
 func spelled(d time.Duration) string {
 	switch {
 	case d >= time.Hour && d%time.Hour == 0:
@@ -94,11 +94,11 @@ func count(v float64) string {
 type row struct {
 	Figure
 	unit unit
-	// ratio reports whether a ratio to other programs makes sense.
+	// ratio is true if the table also shows this figure relative to other programs.
 	ratio bool
 }
 
-// rows returns all figures, in the order of the table.
+// rows returns the rows of the table, in order.
 func rows() []row {
 	return []row{
 		{SyncedWall, seconds, true},
@@ -147,8 +147,8 @@ func medians(runs []Figures) Figures {
 
 func median(values []float64) float64 { return quantile(0.5, values) }
 
-// quantile returns one of the given values. For the median of an even number of values, it returns the mean of the two
-// middle values.
+// quantile returns one of the given values, even if the quantile lies between two of them. Only the median of an even
+// number of values is a mean of two values.
 func quantile(q float64, values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	if n := len(sorted); q == 0.5 && n%2 == 0 {

@@ -25,11 +25,12 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// fixtures creates objects as the API server would store them. Writing a large cluster through the API server takes
-// most of an hour, and 15 GiB of memory for the written objects.
+// fixtures creates objects as the API server would store them in etcd. Writing a large cluster through the API server
+// would take most of an hour and 15 GiB of memory.
 type fixtures struct {
 	size Size
-	// The first object of each kind was created through the API server. It shows what the API server adds.
+	// These objects are the first of each kind. They were created through the API server, and show which fields it
+	// sets.
 	node      *corev1.Node
 	lease     *coordinationv1.Lease
 	pod       *corev1.Pod
@@ -41,12 +42,13 @@ type fixtures struct {
 	uids []types.UID
 }
 
-// first returns the size of the part that is created through the API server: a Service, its pods and their nodes.
+// first returns the size of the part of the cluster that is created through the API server. It consists of one Service,
+// its pods and their nodes.
 func (s Size) first() Size {
 	return Size{Nodes: min(s.perService(), s.Nodes), Pods: s.perService(), Services: 1}
 }
 
-// newFixtures reads the first objects.
+// newFixtures reads the first object of each kind from the API server.
 func newFixtures(ctx context.Context, f *filling) (*fixtures, error) {
 	size, client := f.size, f.client
 	t, errs := &fixtures{size: size, uids: f.uids}, make([]error, 7)
@@ -69,7 +71,8 @@ type stored interface {
 	metav1.Object
 }
 
-// all returns the objects that were not created through the API server, by their keys in etcd.
+// all returns all objects except those that were created through the API server. Each object comes with its key in
+// etcd.
 func (t *fixtures) all() iter.Seq2[string, runtime.Object] {
 	return func(yield func(string, runtime.Object) bool) {
 		first, going := t.size.first(), true
@@ -96,8 +99,8 @@ func (t *fixtures) all() iter.Seq2[string, runtime.Object] {
 	}
 }
 
-// system adds the metadata that the API server adds to an object. It copies the managed fields of the first object.
-// thereHere contains pairs of a string in those managed fields and its replacement for this object.
+// system sets the metadata that the API server would set. It copies the managed fields of the first object of this
+// kind. The parameter thereHere contains pairs of a string in these fields and its replacement.
 func system(object, first metav1.Object, thereHere ...string) {
 	object.SetUID(uuid.NewUUID())
 	object.SetCreationTimestamp(first.GetCreationTimestamp())
@@ -128,7 +131,7 @@ func (t *fixtures) podFixture(i int) *corev1.Pod {
 	pod.Status = t.size.podStatus(i)
 	system(pod, t.pod, string(t.pod.OwnerReferences[0].UID), string(pod.OwnerReferences[0].UID),
 		tokenVolume(t.pod.Spec.ServiceAccountName), tokenVolume(pod.Spec.ServiceAccountName), t.pod.Status.PodIP, pod.Status.PodIP)
-	// The API server copies these labels from the node.
+	// The API server copies these labels from the node to the pod.
 	pod.Labels[corev1.LabelTopologyZone], pod.Labels[corev1.LabelTopologyRegion] = zone(t.size.nodeOf(i)), region
 	return pod
 }
@@ -160,11 +163,11 @@ func (t *fixtures) sliceFixture(service *corev1.Service, members []member) *disc
 	return slice
 }
 
-// batch is the number of objects per transaction.
+// batch is the number of objects that are written in one transaction.
 const batch = 1_000
 
-// write adds the fixtures to the data of a stopped etcd. A running etcd would also add all objects to its log, which it
-// reads at each start and keeps in memory.
+// write adds all objects to the database file of an etcd that is not running. A running etcd would also write them to
+// its log. It reads this log at each start and keeps it in memory.
 func (t *fixtures) write(data string) error {
 	db, err := bbolt.Open(filepath.Join(data, "member", "snap", "db"), 0o600, &bbolt.Options{NoSync: true, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
@@ -184,7 +187,7 @@ func (t *fixtures) write(data string) error {
 	return nil
 }
 
-// writeBatch adds objects after the last revision, each with its own revision.
+// writeBatch adds objects to the database. Each object gets the next revision.
 func writeBatch(bucket *bbolt.Bucket, next func() (string, runtime.Object, bool)) (more bool, err error) {
 	serializer := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 	codec := scheme.Codecs.EncoderForVersion(serializer, schema.GroupVersions(scheme.Scheme.PrioritizedVersionsAllGroups()))
@@ -206,7 +209,7 @@ func writeBatch(bucket *bbolt.Bucket, next func() (string, runtime.Object, bool)
 		if err != nil {
 			return false, fmt.Errorf("encode %s: %w", key, err)
 		}
-		// etcd's key: the main revision, a '_', and the sub-revision.
+		// A key in etcd's database consists of the main revision, a '_', and the sub-revision.
 		at := append(binary.BigEndian.AppendUint64(nil, revision), "_\x00\x00\x00\x00\x00\x00\x00\x00"...)
 		if err := bucket.Put(at, text); err != nil {
 			return false, err

@@ -10,27 +10,28 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// Grown holds the figures of kubeflap while a cluster grew.
+// Grown holds kubeflap's figures in a growing cluster.
 type Grown struct {
 	Size Size
-	// ByKind contains one line for each kind of object, measured while the numbers of the other kinds were constant.
+	// ByKind contains one line for each kind of object. Only the number of objects of this kind grows along the line.
 	ByKind []Line
 }
 
-// Line holds the figures at several numbers of objects of one kind. Beside describes the other objects in the cluster.
+// Line holds kubeflap's figures for a growing number of objects of one kind. Beside says which other objects the
+// cluster contains.
 type Line struct {
 	Kind   string
 	Beside string
 	Points []Point
 }
 
-// Point holds the figures at one number of objects.
+// Point holds kubeflap's figures for one number of objects.
 type Point struct {
 	Objects int
 	Figures Figures
 }
 
-// grow fills a cluster in steps: first nodes, then pods on these nodes, then Services for these pods. It measures
+// grow fills a cluster in steps. It first creates nodes, then pods, and then Services for these pods. It measures
 // kubeflap after each step.
 func (o Options) grow(ctx context.Context, size Size) (Grown, error) {
 	grown := Grown{Size: size}
@@ -97,7 +98,7 @@ func (o Options) growTo(ctx context.Context, c *cluster.Cluster, f *filling, par
 	})
 }
 
-// fit is a straight line through points, with its coefficient of determination.
+// fit is a line that is fitted to points, with its coefficient of determination (r2).
 type fit struct{ base, slope, r2 float64 }
 
 func fitted(x, y []float64) fit {
@@ -105,7 +106,7 @@ func fitted(x, y []float64) fit {
 	return fit{base: base, slope: slope, r2: stat.RSquared(x, y, nil, base, slope)}
 }
 
-// values returns the object counts (x) and the values of a figure (y).
+// values returns the numbers of objects (x) and the values of a figure (y).
 func (l Line) values(figure Figure) (x, y []float64) {
 	for _, p := range l.Points {
 		x, y = append(x, float64(p.Objects)), append(y, p.Figures[figure])

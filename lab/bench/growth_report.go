@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// growthFigures returns the figures that are plotted, with units for their slopes.
+// growthFigures returns the figures to plot. The units are those of their slopes.
 func growthFigures() []row {
 	const mib = 1 << 20
 	scaled := func(factor float64, format string) unit {
@@ -20,7 +20,7 @@ func growthFigures() []row {
 	}
 }
 
-// write draws the growth charts, and writes the slopes into the page.
+// write plots the figures, and writes the slopes of the fitted lines to the page.
 func (g Grown) write(page string) error {
 	const name = "performance-growth.svg"
 	var b strings.Builder
@@ -44,7 +44,7 @@ func (g Grown) write(page string) error {
 	return writePart(page, partGrowth, b.String())
 }
 
-// growthPanel returns the plot of one figure, in the unit of its axis.
+// growthPanel returns the plot of one figure. It converts the values to the unit of the axis.
 func growthPanel(kind string, figure Figure, x, y []float64, f fit) panel {
 	factor, axis := 1.0, string(figure)
 	switch figure {

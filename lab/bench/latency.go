@@ -11,14 +11,15 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// offsets returns the delays between an update and the scrape that looks for it.
+// offsets returns how long after an update the scrapes start.
 func offsets() []time.Duration {
 	const ms = time.Millisecond
 	return []time.Duration{0, 2 * ms, 5 * ms, 10 * ms, 20 * ms, 30 * ms, 40 * ms, 50 * ms}
 }
 
-// latency measures how long it takes until an event is on /metrics under load. It flaps an address of a Service, and
-// starts a scrape at each offset after the update call has returned. It does not poll, because scrapes cost CPU time.
+// latency measures how soon an event is on /metrics under load. It changes the readiness of an address. When the API
+// server has answered, it waits for one of the offsets and scrapes. It does not scrape continuously, because each
+// scrape costs CPU time.
 func (m *measurement) latency(ctx context.Context) error {
 	var shares []float64
 	var answered []time.Duration
@@ -50,7 +51,8 @@ func (m *measurement) latency(ctx context.Context) error {
 	return nil
 }
 
-// earliest returns the first offset, in seconds, from which at least 99 % of the scrapes show the event.
+// earliest returns the smallest offset in seconds with which at least 99 % of the scrapes showed the event. All larger
+// offsets must also reach 99 %.
 func earliest(shares []float64) float64 {
 	result := math.Inf(1)
 	for i := len(shares) - 1; i >= 0 && shares[i] >= 0.99; i-- {
@@ -59,10 +61,10 @@ func earliest(shares []float64) float64 {
 	return result
 }
 
-// probed is the result of one update.
+// probed is the result of one update and the scrapes after it.
 type probed struct {
-	// shown reports whether the first scrape included the update. answered is the time from the update to the first
-	// scrape that included it.
+	// shown is true if the first scrape showed the update. answered is the time from the update to the end of the first
+	// scrape that showed it.
 	shown    bool
 	answered time.Duration
 }
@@ -94,7 +96,7 @@ func (m *measurement) probe(ctx context.Context, offset time.Duration) (probed, 
 	return probed{}, fmt.Errorf("an update of EndpointSlice %s/%s was not on /metrics after 10 s", a.slice.Namespace, a.slice.Name)
 }
 
-// probeFlips scrapes the probed Service's total of address flips.
+// probeFlips scrapes how many address flips kubeflap has counted for the probed Service.
 func (m *measurement) probeFlips(ctx context.Context) (flips float64, err error) {
 	a := m.load.probe
 	service := fmt.Appendf(nil, "namespace=%q,service=%q", a.endpoints.Namespace, a.endpoints.Name)

@@ -20,28 +20,28 @@ const (
 	// leasePeriod and statusPeriod are the kubelet's defaults.
 	leasePeriod  = 10 * time.Second
 	statusPeriod = 5 * time.Minute
-	// loaders limits the concurrent requests of one kind.
+	// loaders is the maximum number of concurrent requests of each kind.
 	loaders = 8
-	// flappers limits the number of flapping Services, because the bench keeps them in memory.
+	// flappers is the maximum number of Services that flap. The bench keeps these Services in memory.
 	flappers = 300
-	// eventsPerFlap counts one event each for the pod, the Endpoints and the EndpointSlice.
+	// eventsPerFlap is 3, because a flap changes a pod, its Endpoints and its EndpointSlice.
 	eventsPerFlap = 3
 )
 
-// load writes the updates that the kubelets and controllers of a cluster would write.
+// load updates objects as the kubelets and controllers of a real cluster do.
 type load struct {
 	size   Size
 	client kubernetes.Interface
 	leases []*coordinationv1.Lease
 	nodes  []*corev1.Node
 	apps   []*app
-	// probe is a Service that only flaps while latency is measured.
+	// probe is a Service whose addresses only change while latency is measured.
 	probe *app
-	// renewed counts Lease renewals. flapped counts the events of flaps.
+	// renewed is the number of Lease renewals so far. flapped is the number of events from flapping pods so far.
 	renewed, flapped atomic.Int64
 }
 
-// newLoad reads the nodes and Leases that the load will update.
+// newLoad reads the nodes and Leases that it will update.
 func newLoad(ctx context.Context, size Size, client kubernetes.Interface) (*load, error) {
 	l := &load{size: size, client: client}
 	leases, err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).List(ctx, metav1.ListOptions{})
@@ -61,7 +61,7 @@ func newLoad(ctx context.Context, size Size, client kubernetes.Interface) (*load
 	return l, nil
 }
 
-// readApps reads the Services that will flap, and their pods.
+// readApps reads the Services that it will make flap, and their pods.
 func (l *load) readApps(ctx context.Context) error {
 	l.apps = make([]*app, min(flappers, l.size.Services-1))
 	group, ctx := errgroup.WithContext(ctx)
@@ -100,10 +100,10 @@ func (l *load) readApp(ctx context.Context, service int) (*app, error) {
 	return a, nil
 }
 
-// written returns the number of events so far, excluding the few node status updates.
+// written returns the number of events so far. It ignores node status updates, because they are rare.
 func (l *load) written() int64 { return l.renewed.Load() + l.flapped.Load() }
 
-// renewAll renews every Lease once. In a cluster from saved data, all Leases have expired at the start.
+// renewAll renews every Lease once. If the cluster starts from saved data, all its Leases have expired.
 func (l *load) renewAll(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(writers)
@@ -150,7 +150,7 @@ func (l *load) report(ctx context.Context, i int) error {
 	return nil
 }
 
-// flap changes the readiness of pods until the context ends, at a rate that causes eventsPerSecond events.
+// flap makes pods not ready and ready again until the context ends. This causes eventsPerSecond events per second.
 func (l *load) flap(ctx context.Context, eventsPerSecond float64) error {
 	return paced(ctx, eventsPerSecond/eventsPerFlap, func(ctx context.Context, i int) error {
 		if err := l.apps[i%len(l.apps)].flap(ctx); err != nil {
@@ -161,15 +161,16 @@ func (l *load) flap(ctx context.Context, eventsPerSecond float64) error {
 	})
 }
 
-// paced calls the function do perSecond times a second, or less often if it is too slow, until the context ends or do
-// fails.
+// paced calls do until the context ends or do returns an error. It calls do perSecond times a second, or less often if
+// the calls take too long.
 func paced(ctx context.Context, perSecond float64, do func(ctx context.Context, i int) error) error {
 	if perSecond <= 0 {
 		return nil
 	}
-	// Let requests complete, because after a canceled update, the local copy of the object could be out of date.
+	// Do not cancel a request that has been sent. After that, it would be unknown whether the local copy of the object
+	// is current.
 	writing := context.WithoutCancel(ctx)
-	// The burst makes up for delays of up to a tenth of a second.
+	// If requests are late, send up to a tenth of a second of them at once.
 	limiter := rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10)))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(loaders)
@@ -179,7 +180,7 @@ func paced(ctx context.Context, perSecond float64, do func(ctx context.Context, 
 	return group.Wait()
 }
 
-// app is a Service with its pods, as last written.
+// app is a Service with its pods. Its objects are as the bench last wrote them.
 type app struct {
 	client    kubernetes.Interface
 	mu        sync.Mutex
@@ -189,7 +190,7 @@ type app struct {
 	turn      int
 }
 
-// flap makes a pod and its address not ready. The next call makes them ready again.
+// flap makes a pod and its address not ready. The next call makes both ready again.
 func (a *app) flap(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Names of parts of the page. The other parts are named after the sizes.
+// These are the names of parts of the page. The names of all other parts are those of the sizes.
 const (
 	partGrowth   = "growth"
 	partChurn    = "churn"
@@ -17,7 +17,7 @@ func writeRow(b *strings.Builder, cells []string) {
 	fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
 }
 
-// writePart replaces the part of a document between two markers.
+// writePart replaces the text between the two markers of a part of the page.
 func writePart(path, part, text string) error {
 	before, after, err := around(path, part)
 	if err != nil {
@@ -29,7 +29,7 @@ func writePart(path, part, text string) error {
 	return nil
 }
 
-// around returns the text before and after a part of a document. Both include the part's marker.
+// around returns the text before and after a part of the page. Both texts include the part's marker.
 func around(path, part string) (before, after string, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

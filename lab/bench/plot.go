@@ -14,11 +14,11 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// panel is one plot in a picture.
+// panel is one of several plots in a file.
 type panel struct {
 	title, x string
 	xs, ys   []float64
-	// line is the fitted line.
+	// line is the line that is fitted to the points.
 	line fit
 }
 
@@ -27,7 +27,7 @@ const (
 	panelHeight = 1.8 * vg.Inch
 )
 
-// drawPanels writes rows of panels as an SVG file. It has a white background, so that it is readable on any page.
+// drawPanels writes rows of plots to an SVG file. The background is white, so that the plots are readable on any page.
 func drawPanels(path string, rows [][]panel) error {
 	canvas := vgsvg.New(pageWidth, panelHeight*vg.Length(len(rows)))
 	var plots [][]*plot.Plot
@@ -58,7 +58,7 @@ func drawPanels(path string, rows [][]panel) error {
 	if _, err := canvas.WriteTo(&svg); err != nil {
 		return fmt.Errorf("draw %s: %w", path, err)
 	}
-	// Add fallback fonts: the reader may not have Liberation Sans.
+	// Add other fonts, because Liberation Sans may not be installed where the file is viewed.
 	text := bytes.ReplaceAll(svg.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,sans-serif;"))
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		return fmt.Errorf("write the plot: %w", err)
@@ -87,7 +87,7 @@ func (p panel) plot() (*plot.Plot, error) {
 	line := plotter.NewFunction(func(x float64) float64 { return p.line.base + p.line.slope*x })
 	line.Color, line.Samples = color.Gray{Y: 0x80}, 2
 	drawn.Add(plotter.NewGrid(), line, marks)
-	// The axis starts at 0, so that a slope of almost 0 looks flat.
+	// The axis starts at 0, so that a small slope looks small.
 	drawn.Y.Min, drawn.Y.Max = min(0, drawn.Y.Min), drawn.Y.Max*1.1
 	return drawn, nil
 }

@@ -3,7 +3,7 @@ package bench
 import (
 	"context"
 	"crypto/sha256"
-	_ "embed" // embeds fixtures.go for the key
+	_ "embed" // embeds fixtures.go
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -24,29 +24,29 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// writers limits the concurrent requests while a cluster is filled.
+// writers is the maximum number of concurrent requests while a cluster is being filled.
 const writers = 32
 
-// clusterOptions returns the options of a cluster to which only the bench writes.
+// clusterOptions returns the options for a cluster without controllers and kubelets. Only the bench writes to it.
 func clusterOptions(log *slog.Logger, data string) cluster.Options {
 	return cluster.Options{
 		NoControllerManager: true, Data: data, Log: log,
-		// In production, the control plane runs on its own machines. Here it must not take CPU time from the measured
-		// program.
+		// The control plane must not take CPU time from the measured program. In production, it runs on other machines.
 		Nice: 10,
-		// A new node would be tainted as not ready, and nothing would remove the taint: no node controller runs.
+		// Without this flag, new nodes get a taint. No node controller runs that could remove it.
 		APIServerFlags: []string{"--disable-admission-plugins=TaintNodesByCondition"},
-		// The API server keeps two copies of all pods: 9.6 GB at size large. With as much garbage again, nothing else
-		// would fit on a machine with 24 GiB.
+		// The API server keeps two copies of all pods, which take 9.6 GB with 150,000 pods. Without a limit, it would
+		// use twice as much before it collects garbage. A machine with 24 GiB would then have no memory for anything
+		// else.
 		APIServerMemory: "11GiB",
 	}
 }
 
-// filling fills a cluster, in one or more steps.
+// filling is a cluster that is being filled in one or more steps.
 type filling struct {
 	size   Size
 	client kubernetes.Interface
-	// filled is the part that has been created. uids holds the UIDs of its pods.
+	// filled is the number of objects that exist so far. uids holds the UIDs of the pods.
 	filled Size
 	uids   []types.UID
 }
@@ -70,7 +70,7 @@ func newFilling(ctx context.Context, size Size, config *rest.Config) (*filling, 
 	return f, nil
 }
 
-// protobufClient returns a client that uses protobuf, as the control plane components do.
+// protobufClient returns a client that uses protobuf, as components of the control plane do.
 func protobufClient(config *rest.Config) (kubernetes.Interface, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType = runtime.ContentTypeProtobuf
@@ -82,7 +82,7 @@ func protobufClient(config *rest.Config) (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// to adds objects until the cluster has the size given by part.
+// to creates objects until the cluster has the given size.
 func (f *filling) to(ctx context.Context, part Size) error {
 	steps := []struct {
 		what     string
@@ -135,7 +135,7 @@ func (f *filling) pod(ctx context.Context, i int) error {
 	return nil
 }
 
-// writePod creates a pod as its controller would, and updates its status as its kubelet would.
+// writePod creates a pod as a controller does, and updates its status as a kubelet does.
 func writePod(ctx context.Context, client kubernetes.Interface, object *corev1.Pod, status corev1.PodStatus) (*corev1.Pod, error) {
 	pods := client.CoreV1().Pods(object.Namespace)
 	pod, err := pods.Create(ctx, object, metav1.CreateOptions{FieldManager: byControllerManager})
@@ -150,7 +150,7 @@ func (f *filling) service(ctx context.Context, i int) error {
 	return writeService(ctx, f.client, f.size.standingService(i), f.size.members(i, f.uids))
 }
 
-// writeService creates a Service, and its Endpoints and EndpointSlice as the controllers would.
+// writeService creates a Service. It also creates the Endpoints and the EndpointSlice, as the controllers do.
 func writeService(ctx context.Context, client kubernetes.Interface, object *corev1.Service, members []member) error {
 	service, err := client.CoreV1().Services(object.Namespace).Create(ctx, object, metav1.CreateOptions{FieldManager: byHelm})
 	if err != nil {
@@ -164,8 +164,8 @@ func writeService(ctx context.Context, client kubernetes.Interface, object *core
 	return err
 }
 
-// populated returns the data directory of a cluster of this size, for cluster.Options.Data. It only fills a new cluster
-// if the cache has none with the same key.
+// populated returns a directory with the data of a filled cluster, for cluster.Options.Data. If the cache has none with
+// the same key, it fills a new cluster.
 func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	key, err := size.key()
 	if err != nil {
@@ -211,7 +211,7 @@ func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	return dir, nil
 }
 
-// keep moves a filled cluster's data into the cache. It replaces older data of the same size.
+// keep moves the data of a filled cluster into the cache. It first removes older data of the same size.
 func (o Options) keep(data, dir string, size Size) error {
 	before, err := filepath.Glob(filepath.Join(o.Cache, "filled-"+size.Name+"-*"))
 	if err != nil {
@@ -225,12 +225,12 @@ func (o Options) keep(data, dir string, size Size) error {
 	return os.Rename(data, dir)
 }
 
-// fixturesSource is the source code that writes objects. key includes it.
+// fixturesSource is the source code that creates objects. The key of a filled cluster depends on it.
 //
 //go:embed fixtures.go
 var fixturesSource string
 
-// key returns a hash of the objects of a cluster of this size, and of the code that writes them.
+// key returns a hash of some objects of a filled cluster, and of the code that writes the objects.
 func (s Size) key() (string, error) {
 	service := s.standingService(0)
 	node := s.nodeObject(0)

@@ -14,8 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// profiler is added to kubeflap's main package for profiles. The pprof endpoints of kubeflap (--web.enable-pprof) start
-// to record on request. This profiler records from the start of the process until the first request.
+// profiler is added to kubeflap's main package to profile its start. It records from the start of the process until the
+// first request for /first. The pprof endpoints of kubeflap (--web.enable-pprof) can only record after a request.
 const profiler = `package main
 
 import (
@@ -43,7 +43,7 @@ func init() {
 }
 `
 
-// buildProfiled builds kubeflap from the source directory, with the profiler.
+// buildProfiled builds kubeflap with the profiler from the directory source.
 func buildProfiled(ctx context.Context, source, dir string) (string, error) {
 	source, err := filepath.Abs(source)
 	if err != nil {
@@ -67,8 +67,8 @@ func buildProfiled(ctx context.Context, source, dir string) (string, error) {
 	return binary, nil
 }
 
-// profile writes profiles of kubeflap into a directory: CPU profiles until it is synced, under load and during scrapes,
-// and heap profiles.
+// profile writes heap profiles and CPU profiles of kubeflap to a directory. The CPU profiles show the start, the
+// handling of events under load, and continuous scrapes.
 func (o Options) profile(ctx context.Context, size Size) error {
 	dir, err := os.MkdirTemp("", "kubeflap-bench-")
 	if err != nil {
@@ -115,7 +115,7 @@ func (o Options) profile(ctx context.Context, size Size) error {
 	})
 }
 
-// whileScraped calls do while it scrapes the program without pauses.
+// whileScraped calls do. Until do returns, it scrapes the program without pauses.
 func (m *measurement) whileScraped(ctx context.Context, do func(context.Context) error) error {
 	scraping, stop := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)

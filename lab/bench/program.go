@@ -17,7 +17,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// The names of the programs to compare.
+// These are the names of the programs to compare.
 const (
 	Kubeflap         = "kubeflap"
 	PeerWhole        = "kube-state-metrics"
@@ -26,12 +26,12 @@ const (
 	FloorTransformer = "floor, Transformer"
 )
 
-// Programs returns all program names, in the order of the table's columns.
+// Programs returns the names of all programs, in the order of the table's columns.
 func Programs() []string {
 	return []string{Kubeflap, PeerWhole, PeerAllowed, FloorTyped, FloorTransformer}
 }
 
-// allowed lists the readiness metrics of kube-state-metrics. The comparison is fairest with only these.
+// allowed lists the metrics of kube-state-metrics that are about readiness. With only these, the comparison is fairest.
 const allowed = "kube_node_status_condition,kube_lease_renew_time,kube_endpoint_address,kube_pod_status_ready,kube_pod_status_ready_time," +
 	"kube_endpointslice_endpoints,kube_service_info"
 
@@ -39,15 +39,15 @@ const allowed = "kube_node_status_condition,kube_lease_renew_time,kube_endpoint_
 type program struct {
 	name string
 	path string
-	// args returns the arguments. Only programs that serve HTTP use the addresses.
+	// args returns the program's arguments. Programs without an HTTP server ignore address and telemetry.
 	args func(kubeconfig, address, telemetry string) []string
-	// synced returns nil once the program reports that it has seen all objects.
+	// synced returns nil if the program reports that it has seen all objects.
 	synced func(ctx context.Context, r *running) error
-	// rests is set for programs that report too early that they are synced. They only count as synced when they are
-	// idle and confirmed returns nil.
+	// rests is set for programs that report this too early. They count as synced when they are idle and the function
+	// confirmed returns nil.
 	rests     bool
 	confirmed func(ctx context.Context, r *running, size Size) error
-	// metrics is set for programs that serve metrics. profiled is set for a binary with the profiler.
+	// metrics is set if the program serves metrics. profiled is set if the binary contains the profiler.
 	metrics, profiled bool
 }
 
@@ -93,7 +93,7 @@ func peerArgs(kubeconfig, address, telemetry string) []string {
 	}
 }
 
-// peerListed returns nil once kube-state-metrics has listed all six resources. It may not have rendered them yet.
+// peerListed returns nil if kube-state-metrics has listed all six resources. It may not have created the metrics yet.
 func peerListed(ctx context.Context, r *running) error {
 	const resources = 6
 	listed := 0
@@ -108,7 +108,7 @@ func peerListed(ctx context.Context, r *running) error {
 	return err
 }
 
-// peerShows returns nil if /metrics has series of all objects.
+// peerShows returns nil if kube-state-metrics exposes series of all objects.
 func peerShows(ctx context.Context, r *running, size Size) error {
 	want := map[string]int{
 		"kube_node_status_condition": size.Nodes, "kube_lease_renew_time": size.Nodes, "kube_pod_status_ready": size.Pods,
@@ -148,7 +148,7 @@ type running struct {
 	began          time.Time
 }
 
-// start runs a program against a cluster. The caller must stop its process.
+// start starts a program that watches a cluster. The caller must stop its process.
 func (p program) start(c *cluster.Cluster) (*running, error) {
 	address, err := cluster.FreePort()
 	if err != nil {
@@ -199,16 +199,16 @@ func (r *running) usage() (usage, error) {
 }
 
 const (
-	// syncTimeout is long enough for the largest size on a small machine.
+	// syncTimeout is enough for the largest size on a small machine.
 	syncTimeout = 15 * time.Minute
 	syncPoll    = 20 * time.Millisecond
-	// A program is idle if it used less than restShare of a CPU over restWindow. An idle program still handles the
-	// events of a cluster at rest.
+	// A program is idle if, for restWindow, it uses less CPU time than restShare of one CPU. An idle program still
+	// handles the events of a cluster at rest.
 	restWindow = 500 * time.Millisecond
 	restShare  = 0.3
 )
 
-// untilSynced waits until the program has seen all objects, and returns its usage up to then.
+// untilSynced waits until the program has seen all objects. It returns the program's resource usage until then.
 func (r *running) untilSynced(ctx context.Context, size Size) (usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
@@ -230,8 +230,8 @@ func (r *running) untilSynced(ctx context.Context, size Size) (usage, error) {
 	}
 }
 
-// rested waits until the program is idle, and returns its usage at the start of the idle period. Only the peak is taken
-// at the end, because memory can peak after the last list.
+// rested waits until the program is idle. It returns the program's resource usage at the start of the idle time. Only
+// the peak of the memory is read at the end, because it can come later.
 func (r *running) rested(ctx context.Context, begin usage, size Size) (usage, error) {
 	for {
 		if err := poll.Sleep(ctx, restWindow); err != nil {

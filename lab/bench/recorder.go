@@ -16,46 +16,47 @@ import (
 )
 
 const (
-	// recordingName is the name of the kubeflap with --data.dir.
+	// recordingName is the name of the kubeflap that runs with --data.dir.
 	recordingName = Kubeflap + ", recording"
-	// recorderFull and recorderAge are the defaults of --data.size in bytes and of --data.age in days.
+	// recorderFull is the default of --data.size in bytes. recorderAge is the default of --data.age in days.
 	recorderFull = 256 << 20
 	recorderAge  = 14
-	// recorderFlush is longer than the interval at which the flight recorder writes to the disk.
+	// recorderFlush is longer than the interval between two writes of the flight recorder to the disk.
 	recorderFlush = 3 * time.Second
-	// rolloutEvents is the number of events per second if each of the medium cluster's 30,000 pods is replaced once per
-	// day, with ten events each.
+	// rolloutEvents is a number of events per second. It assumes that each of 30,000 pods is replaced once per day,
+	// with ten events each.
 	rolloutEvents = 3.5
-	// generations is the number of lists that the flight recorder writes per day.
+	// generations is how often per day the flight recorder writes lists of all objects.
 	generations = 12
-	// recordings matches the files of the flight recorder, whose names begin with a time in the form recordingStamp.
+	// recordings matches the files of the flight recorder. The name of each file begins with a time in the format
+	// recordingStamp.
 	recordings     = "*.jsonl.gz"
 	recordingStamp = "20060102T150405.000000Z"
 )
 
-// Recorded holds the costs of the flight recorder. Two kubeflaps watched the same cluster at the same time, one with
-// --data.dir and one without.
+// Recorded holds the costs of the flight recorder. Two kubeflap instances watched the same cluster at the same time.
+// Only one of them ran with --data.dir.
 type Recorded struct {
 	Size     Size
 	Duration time.Duration
-	// List is the size in bytes of the recording of the initial lists.
+	// List is the size in bytes of the recorded initial lists.
 	List   float64
 	Phases []RecorderPhase
-	// Without and With are the durations in seconds from start to sync: without --data.dir, and with Full bytes of
-	// recordings.
+	// Without and With are the times in seconds until kubeflap is synced, without --data.dir and with it. In the second
+	// case, the directory contains Full bytes of recordings.
 	Without, With []float64
 	Full          float64
 }
 
-// RecorderPhase compares both kubeflaps during one kind of load.
+// RecorderPhase compares the two kubeflap instances during one kind of load.
 type RecorderPhase struct {
 	Name          string
 	Without, With []Sample
-	// Bytes is the size of the recordings that were written.
+	// Bytes is the size of the recordings that were written during this load.
 	Bytes float64
 }
 
-// recorders are two kubeflaps on the same cluster.
+// recorders are two kubeflap instances that watch the same cluster.
 type recorders struct {
 	options       Options
 	cluster       *cluster.Cluster
@@ -63,8 +64,9 @@ type recorders struct {
 	without, with *running
 }
 
-// record measures kubeflap with and without --data.dir: at rest, with the events of a usual day, and with many
-// flapping pods, for a third of the duration each. After that, it compares the starts.
+// record compares kubeflap with and without --data.dir under three kinds of load. First the cluster is at rest, then it
+// has the events of a usual day, and then many pods flap. Each load takes a third of the duration. At the end, record
+// compares how long kubeflap takes to start.
 func (o Options) record(ctx context.Context, size Size, d time.Duration) (recorded Recorded, err error) {
 	recorded.Size, recorded.Duration = size, d
 	data, err := o.populated(ctx, size)
@@ -89,7 +91,7 @@ func (o Options) record(ctx context.Context, size Size, d time.Duration) (record
 	return recorded, err
 }
 
-// compare runs both kubeflaps side by side.
+// compare runs both kubeflap instances at the same time.
 func (r *recorders) compare(ctx context.Context, l *load, recorded *Recorded) (err error) {
 	if r.without, err = r.start(ctx, recorded.Size, false); err != nil {
 		return err
@@ -120,7 +122,7 @@ func (r *recorders) compare(ctx context.Context, l *load, recorded *Recorded) (e
 	return r.with.process.Terminate(ctx)
 }
 
-// start starts a kubeflap, and waits until it is synced.
+// start starts a kubeflap instance, and waits until it is synced.
 func (r *recorders) start(ctx context.Context, size Size, recording bool) (*running, error) {
 	p := newProgram(Kubeflap, binaries{kubeflap: r.options.Kubeflap})
 	if recording {
@@ -140,7 +142,7 @@ func (r *recorders) start(ctx context.Context, size Size, recording bool) (*runn
 	return started, nil
 }
 
-// phase takes samples of both kubeflaps during a load.
+// phase takes samples of both kubeflap instances during a load.
 func (r *recorders) phase(ctx context.Context, d time.Duration, p *RecorderPhase, load func(context.Context) error) error {
 	before, err := recordedBytes(r.dir)
 	if err != nil {
@@ -167,7 +169,7 @@ func (r *recorders) phase(ctx context.Context, d time.Duration, p *RecorderPhase
 	return err
 }
 
-// starts measures the start without --data.dir and with a full directory, in turn.
+// starts measures how long kubeflap takes to start. It alternates between no --data.dir and a full one.
 func (r *recorders) starts(ctx context.Context, recorded *Recorded) error {
 	for range r.options.Runs {
 		for _, side := range []struct {
@@ -204,8 +206,9 @@ func recordedBytes(dir string) (total float64, err error) {
 	return total, nil
 }
 
-// fill copies the recordings as earlier generations, two hours apart, until the directory is full or the copies are
-// too old. It returns the size of all recordings.
+// fill fills the directory with copies of its recordings. It names each copy as if it had been recorded two hours
+// earlier than the one before. It stops when the directory has its maximum size, or the copies their maximum age. It
+// returns the size of all recordings.
 func fill(dir string) (total float64, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, recordings))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// write writes the figures of one size into the page, and states whether the targets were reached.
+// write writes the figures of one size to the page. It also says which targets were reached.
 func (r Result) write(o Options) error {
 	machine, err := machine()
 	if err != nil {
@@ -77,20 +77,20 @@ func runs(n int) string {
 	return fmt.Sprintf("Medians of %d runs", n)
 }
 
-// bound is a target for a figure.
+// bound is the maximum value of a figure of kubeflap.
 type bound struct {
 	Figure
-	// limit is absolute unless "of" or "than" is set. If "of" is set to a program, limit is relative to that program's
-	// value of the same figure. If "than" is set, it is relative to that other figure of kubeflap.
+	// If "of" is the name of a program, limit is relative to the same figure of that program. If "than" is set, limit
+	// is relative to that figure of kubeflap. Otherwise, limit is absolute.
 	of    string
 	than  Figure
 	limit float64
 	unit  unit
-	// from is the minimum number of nodes for which the target applies.
+	// from is the minimum number of nodes. In smaller clusters, there is no target.
 	from int
 }
 
-// bounds returns kubeflap's targets.
+// bounds returns the targets for kubeflap.
 func bounds() []bound {
 	const fifth, medium, large = 0.2, 1000, 5000
 	all := []bound{
@@ -111,12 +111,12 @@ func bounds() []bound {
 	)
 }
 
-// write writes a row for the target, if it applies at this size and was measured. The row contains the median over the
-// runs, the value of each run and the outcome.
+// write writes a row for the target if it was measured and applies at this size. The row contains the median, the value
+// of each run and the outcome.
 func (b bound) write(text *strings.Builder, r Result) {
 	var values []float64
-	// broken is true if a figure is negative, which means that noise exceeded the value. Only differences, such as
-	// EventCPU, can be negative.
+	// broken is true if a figure is negative. Figures that are differences, such as EventCPU, can be negative if the
+	// machine is too busy.
 	broken := false
 	for run, figures := range r.Runs[Kubeflap] {
 		value, base := figures[b.Figure], 1.0
@@ -157,7 +157,7 @@ func (b bound) write(text *strings.Builder, r Result) {
 	writeRow(text, []string{what, unit(b.limit), fmt.Sprintf("%s (%s)", unit(median(values)), strings.Join(each, ", ")), verdict})
 }
 
-// machine describes the machine and the versions of the measured programs.
+// machine describes the machine, and the versions of the programs.
 func machine() (string, error) {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {

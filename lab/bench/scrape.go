@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// reader fetches metrics for their content. The scraper process measures the duration of scrapes.
+// reader fetches metrics to read them. To measure a scrape, use the scraper.
 var reader = &http.Client{}
 
 func get(ctx context.Context, url string) (io.ReadCloser, error) {
@@ -31,14 +31,14 @@ func get(ctx context.Context, url string) (io.ReadCloser, error) {
 	return response.Body, nil
 }
 
-// scraper is the process that measures scrapes.
+// scraper is a process that measures the duration of scrapes.
 type scraper struct {
 	process *exec.Cmd
 	ask     io.WriteCloser
 	answers *bufio.Reader
 }
 
-// startScraper builds and starts the scraper. The caller must stop it.
+// startScraper builds and starts the scraper. The caller must call stop.
 func startScraper(ctx context.Context, dir string) (*scraper, error) {
 	path, err := buildTool(ctx, dir, "scraper")
 	if err != nil {
@@ -62,10 +62,10 @@ func startScraper(ctx context.Context, dir string) (*scraper, error) {
 
 func (s *scraper) stop() {
 	_ = s.ask.Close()    // the scraper exits when its input ends
-	_ = s.process.Wait() // scrape has already reported errors
+	_ = s.process.Wait() // scrape has already returned its errors
 }
 
-// scrape reads the metrics of a program once, to the last byte, and returns the duration and the size.
+// scrape reads all metrics of a program. It returns how long this took, and the size of the response.
 func (s *scraper) scrape(r *running, encoding string) (took time.Duration, bytes int64, err error) {
 	if _, err := fmt.Fprintln(s.ask, r.url+"/metrics", encoding); err != nil {
 		return 0, 0, fmt.Errorf("send a request to the scraper: %w", err)
@@ -76,7 +76,7 @@ func (s *scraper) scrape(r *running, encoding string) (took time.Duration, bytes
 	return took, bytes, nil
 }
 
-// eachLine calls do with each line of the metrics at url.
+// eachLine calls do with each line of the response from url.
 func (r *running) eachLine(ctx context.Context, url string, do func(line []byte)) error {
 	body, err := get(ctx, url)
 	if err != nil {

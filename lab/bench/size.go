@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Size is the number of objects of each kind that kubeflap watches.
+// Size is the number of objects of each kind in a cluster.
 type Size struct {
 	Name                  string
 	Nodes, Pods, Services int
@@ -36,10 +36,10 @@ func (s Size) String() string {
 	return fmt.Sprintf("%s nodes, %s pods, %s Services", count(float64(s.Nodes)), count(float64(s.Pods)), count(float64(s.Services)))
 }
 
-// perService returns the number of pods, and therefore addresses, of a Service.
+// perService returns the number of pods of each Service.
 func (s Size) perService() int { return max(1, s.Pods/max(1, s.Services)) }
 
-// zones is the number of zones of the nodes.
+// zones is the number of zones over which the nodes are distributed.
 const zones = 3
 
 // servicesPerNamespace is typical of clusters with one namespace per team.

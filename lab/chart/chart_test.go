@@ -1,4 +1,4 @@
-// Package chart tests the Helm chart: what it renders, what it refuses and what it documents.
+// Package chart tests the Helm chart. It checks what the chart renders, which values it refuses and what it documents.
 package chart
 
 import (
@@ -35,7 +35,7 @@ const (
 	chart = root + "/charts/kubeflap"
 )
 
-// newObject returns an empty object of each kind that the chart and the kustomize base contain.
+// newObject returns an empty object for each kind in the chart, in the kustomize base and in the installation guides.
 var newObject = map[string]func() any{
 	"v1/Namespace":                                    func() any { return &corev1.Namespace{} },
 	"v1/ConfigMap":                                    func() any { return &corev1.ConfigMap{} },
@@ -57,14 +57,14 @@ var newObject = map[string]func() any{
 	"monitoring.coreos.com/v1/PrometheusRule":         func() any { return &monitoringv1.PrometheusRule{} },
 	"monitoring.coreos.com/v1alpha1/ScrapeConfig":     func() any { return &monitoringv1alpha1.ScrapeConfig{} },
 	"autoscaling.k8s.io/v1/VerticalPodAutoscaler":     func() any { return &autoscalingv1.VerticalPodAutoscaler{} },
-	// Kinds in the guides in docs/install.
+	// The guides in docs/install contain these kinds.
 	"source.toolkit.fluxcd.io/v1/OCIRepository": func() any { return &sourcev1.OCIRepository{} },
 	"source.toolkit.fluxcd.io/v1/GitRepository": func() any { return &sourcev1.GitRepository{} },
 	"helm.toolkit.fluxcd.io/v2/HelmRelease":     func() any { return &helmv2.HelmRelease{} },
 	"cert-manager.io/v1/Certificate":            func() any { return &certmanagerv1.Certificate{} },
 }
 
-// helm runs the pinned helm binary with values on its standard input, and returns its output.
+// helm runs the helm binary in bin/ and returns its output. The parameter values is its standard input.
 func helm(t *testing.T, values string, args ...string) (string, error) {
 	t.Helper()
 	binary, err := filepath.Abs(root + "/bin/helm")
@@ -88,13 +88,13 @@ func template(t *testing.T, values string) (string, error) {
 	return helm(t, values, "template", "kubeflap", chart, "--namespace", "monitoring", "--values", "-")
 }
 
-// render renders the chart and decodes each object into its Go type. Unknown fields are errors.
+// render renders the chart, and decodes each object strictly into its Go type.
 func render(t *testing.T, values string) []any {
 	t.Helper()
 	return renderAs(t, "kubeflap", "monitoring", values)
 }
 
-// renderAs renders the chart as the given release in the given namespace.
+// renderAs renders the chart for a release with the given name in the given namespace.
 func renderAs(t *testing.T, release, namespace, values string) []any {
 	t.Helper()
 	text, err := helm(t, values, "template", release, chart, "--namespace", namespace, "--values", "-")
@@ -108,8 +108,8 @@ func renderAs(t *testing.T, release, namespace, values string) []any {
 	return objects
 }
 
-// documents splits a stream of YAML documents. It parses YAML as Helm and kubectl do: an unquoted `on` is a boolean,
-// not a string.
+// documents splits a stream of YAML documents. It parses YAML as Helm and kubectl do, so an unquoted `on` is a boolean
+// and not a string.
 func documents(t *testing.T, text string) [][]byte {
 	t.Helper()
 	var all [][]byte
@@ -154,7 +154,7 @@ func decode(t *testing.T, document []byte) any {
 	return object
 }
 
-// all returns the objects of a type.
+// all returns all objects of a type.
 func all[T any](objects []any) []*T {
 	var found []*T
 	for _, object := range objects {

@@ -62,8 +62,8 @@ func TestDataIsInAClaim(t *testing.T) {
 		claim.Annotations["helm.sh/resource-policy"] != "keep" {
 		t.Errorf("claim %+v", claim)
 	}
-	// With a rolling update, the new pod would wait for the volume of the old one, which waits for the new pod's
-	// readiness.
+	// A rolling update would never end. The new pod would wait for the volume, which the old pod keeps until the new
+	// pod is ready.
 	if s := d.Spec.Strategy; s.Type != appsv1.RecreateDeploymentStrategyType || s.RollingUpdate != nil {
 		t.Errorf("strategy %+v", s)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The plain manifests in deploy/ must equal the rendered chart, without the metadata of Helm.
+// The manifests in deploy/ must equal the rendered chart, except for Helm's labels and annotations.
 func TestDeployIsFresh(t *testing.T) {
 	t.Parallel()
 	for file, values := range map[string]string{

@@ -9,13 +9,14 @@ import (
 	yaml3 "go.yaml.in/yaml/v3"
 )
 
-// Values that have no effect in the values files of ci/. Other tests cover them.
+// The values files in ci/ set these values, but they have no effect there. Other tests cover them.
 var without = []string{
-	// global.imageRegistry and image.digest override these.
+	// global.imageRegistry and image.digest override these values.
 	"image.registry", "image.tag",
 }
 
-// Each value that a file in ci/ sets must change the rendered objects, unless it is the default.
+// Each value that a file in ci/ sets must change the rendered objects. This does not apply to values that equal the
+// default.
 func TestEveryValueHasAnEffect(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
@@ -39,7 +40,7 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 				if original.Kind == yaml3.MappingNode && len(original.Content) > 0 {
 					return true
 				}
-				// An error means that another value requires this one, so this value has an effect.
+				// If there is an error, another value requires this one. So this value has an effect.
 				if rest, err := template(t, remove(t, text, path)); err == nil && rest == whole {
 					t.Errorf("%s has no effect on any object", path)
 				}
@@ -49,7 +50,7 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 	}
 }
 
-// at returns the node at a path, or nil.
+// at returns the YAML node at a path, or nil.
 func at(node *yaml3.Node, path string) *yaml3.Node {
 	name, rest, more := strings.Cut(path, ".")
 	for i := 0; i < len(node.Content); i += 2 {
@@ -69,7 +70,7 @@ func same(t *testing.T, a, b *yaml3.Node) bool {
 	return plain(t, a) == plain(t, b)
 }
 
-// plain returns a node as YAML, without its comments and style.
+// plain returns a YAML node as text, without comments and in one style.
 func plain(t *testing.T, node *yaml3.Node) string {
 	t.Helper()
 	var value any

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// originals returns the files that the chart contains as copies. The chart has no symbolic links, because zip archives,
-// Flux and Windows drop them.
+// originals returns the files of which the chart contains copies. It does not contain symbolic links to them, because
+// zip archives, Flux and Windows drop such links.
 func originals(t *testing.T) []string {
 	t.Helper()
 	rules, err1 := filepath.Glob(root + "/rules/*.yaml")
@@ -20,16 +20,16 @@ func originals(t *testing.T) []string {
 	if err1 != nil || err2 != nil || len(rules) < 4 || len(dashboards) < 4 {
 		t.Fatalf("found %d rule files and %d dashboards: %v, %v", len(rules), len(dashboards), err1, err2)
 	}
-	// alertmanager.yaml is an example and contains no rules.
+	// alertmanager.yaml is an example configuration and contains no rules.
 	rules = slices.DeleteFunc(rules, func(file string) bool { return filepath.Base(file) == "alertmanager.yaml" })
 	return slices.Concat(rules, dashboards)
 }
 
-// The chart must have exactly the rules and dashboards of the repository, byte for byte. This test is not parallel:
-// with -update, it writes the copies before other tests render them.
+// The chart must contain exactly the rules and dashboards of the repository, byte for byte. With -update, this test
+// writes the copies. It is not parallel, so it writes them before other tests render them.
 func TestCopiesAreFresh(t *testing.T) {
 	for _, directory := range []string{"rules", "dashboards"} {
-		// If the directory were a link, the removal below would remove the originals.
+		// If the directory were a symbolic link, the test could remove the originals.
 		if info, err := os.Lstat(filepath.Join(chart, directory)); err != nil || !info.IsDir() {
 			t.Fatalf("%s in the chart is not a directory: %v", directory, err)
 		}
@@ -64,8 +64,8 @@ func TestCopiesAreFresh(t *testing.T) {
 
 const all3 = "{prometheusRule: {enabled: true}, dashboards: {enabled: true}, serviceMonitor: {enabled: true}}"
 
-// The chart must render the same objects from the work tree, a zip archive, a checkout without symbolic links, and the
-// package.
+// The chart must render the same objects from the work tree, from a zip archive, from a checkout without symbolic links
+// and from a package.
 func TestChartIsWholeWhereverItComesFrom(t *testing.T) {
 	t.Parallel()
 	packages := t.TempDir()
@@ -88,7 +88,7 @@ func TestChartIsWholeWhereverItComesFrom(t *testing.T) {
 	}
 }
 
-// unzipped packs the chart into a zip archive, which only contains regular files, and unpacks it.
+// unzipped packs the chart into a zip archive that only contains regular files. Then it unpacks the archive.
 func unzipped(t *testing.T) string {
 	t.Helper()
 	var packed bytes.Buffer
@@ -110,7 +110,8 @@ func unzipped(t *testing.T) string {
 	return to
 }
 
-// checkout copies the chart as git does with core.symlinks=false: a link becomes a file that contains its target.
+// checkout copies the chart as git does with core.symlinks=false. Each symbolic link becomes a file with the path of
+// its target.
 func checkout(t *testing.T) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "kubeflap")
@@ -142,7 +143,8 @@ func checkout(t *testing.T) string {
 	return to
 }
 
-// A copy of the chart without its rules or dashboards must refuse to render them, instead of omitting them silently.
+// If a copy of the chart lacks the rules or the dashboards, it must refuse to render them. It must not omit them
+// silently.
 func TestLostFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	for directory, c := range map[string]struct{ values, message string }{
@@ -153,7 +155,7 @@ func TestLostFilesAreRefused(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(path, directory)); err != nil {
 			t.Fatal(err)
 		}
-		// git with core.symlinks=false leaves this file in place of a link.
+		// With core.symlinks=false, git writes such a file in place of a symbolic link.
 		if err := os.WriteFile(filepath.Join(path, directory), []byte("../../"+directory), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -166,8 +168,8 @@ func TestLostFilesAreRefused(t *testing.T) {
 	}
 }
 
-// At least 15 values files in ci/ must name the public values that they are modeled on. The others must say what they
-// test.
+// At least 15 values files in ci/ must name the public values file on which they are modeled. Each of the others must
+// say what it tests.
 func TestValuesNameTheirSource(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(chart + "/ci/*-values.yaml")

@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// blocks returns the code blocks in the given language from a page in docs/install.
+// blocks returns all code blocks in a language from a page in docs/install. The parameter want is their number.
 func blocks(t *testing.T, page, language string, want int) []string {
 	t.Helper()
 	var found []string
@@ -38,7 +38,7 @@ func blocks(t *testing.T, page, language string, want int) []string {
 	return found
 }
 
-// guided renders the values of a page, and checks the image, the monitor and the rules.
+// guided renders the chart with the values of a guide, and checks the image, the monitor and the rules.
 func guided(t *testing.T, values any) []any {
 	t.Helper()
 	text, err := yaml.Marshal(values)
@@ -56,7 +56,7 @@ func guided(t *testing.T, values any) []any {
 	return objects
 }
 
-// applicationSchema returns the schema of Argo CD's Application.
+// applicationSchema returns the schema of Argo CD's kind Application.
 func applicationSchema(t *testing.T) *apiextensions.JSONSchemaProps {
 	t.Helper()
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/argoproj/argo-cd/v3").Output()
@@ -77,7 +77,7 @@ func applicationSchema(t *testing.T) *apiextensions.JSONSchemaProps {
 	return internal
 }
 
-// problems validates an object as the API server does with fieldValidation=Strict.
+// problems validates a custom resource as the API server does with fieldValidation=Strict.
 func problems(t *testing.T, definition *apiextensions.JSONSchemaProps, object map[string]any) (found []string) {
 	t.Helper()
 	structural, err := structuralschema.NewStructural(definition)
@@ -118,7 +118,7 @@ func TestArgoCDGuide(t *testing.T) {
 			t.Errorf("annotations are %v", meta)
 		}
 	}
-	// The page names this label, and the namespaces for the AppProject.
+	// The guide mentions this label, and the namespaces that the AppProject must allow.
 	if selector := the[monitoringv1.ServiceMonitor](t, objects).Spec.Selector.MatchLabels; selector["app.kubernetes.io/instance"] != "kubeflap" {
 		t.Errorf("the ServiceMonitor selects %v", selector)
 	}
@@ -174,8 +174,9 @@ func TestFluxGuide(t *testing.T) {
 	}
 }
 
-// On OpenShift, the chart must not set the user, which OpenShift chooses. The monitor and the rules must be in
-// the API group of the Cluster Observability Operator, which is otherwise like that of the Prometheus Operator.
+// On OpenShift, the chart must not set the user ID, because OpenShift chooses it. The monitor and the rules must use
+// the API group of the Cluster Observability Operator. Apart from the group, this API equals that of the Prometheus
+// Operator.
 func TestOpenShiftGuide(t *testing.T) {
 	t.Parallel()
 	input := blocks(t, "openshift.md", "yaml", 2)[0]
@@ -223,7 +224,7 @@ func TestKyvernoGuide(t *testing.T) {
 	}
 }
 
-// The objects that the TLS guide creates must fit together. lab/paging runs them.
+// The objects in the TLS guide must refer to each other correctly. The tests in lab/paging run them.
 func TestTLSGuide(t *testing.T) {
 	t.Parallel()
 	for _, input := range blocks(t, "tls.md", "yaml", 2) {

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// kustomized builds a directory and decodes each object into its Go type. Unknown fields are errors.
+// kustomized builds a directory with kustomize, and decodes each object strictly into its Go type.
 func kustomized(t *testing.T, directory string) []any {
 	t.Helper()
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), directory)
@@ -35,10 +35,10 @@ func kustomized(t *testing.T, directory string) []any {
 	return objects
 }
 
-// overlaid builds a kustomization that refers to resources of this repository by URL. It uses the local files instead.
+// overlaid builds a kustomization. It replaces the URLs of this repository by paths of the local files.
 func overlaid(t *testing.T, kustomization string) []any {
 	t.Helper()
-	// Kustomize only accepts relative paths, without symbolic links.
+	// Kustomize only accepts relative paths, and no symbolic links.
 	directory, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func overlaid(t *testing.T, kustomization string) []any {
 	return kustomized(t, directory)
 }
 
-// byName returns the objects by type and name, without Helm's labels.
+// byName returns the objects by type and name. It removes Helm's labels.
 func byName(objects []any) map[string]any {
 	all := map[string]any{}
 	for _, object := range objects {
@@ -73,7 +73,8 @@ func byName(objects []any) map[string]any {
 	return all
 }
 
-// The kustomize base must contain the objects of the rendered chart, a Namespace, and unchanged dashboards.
+// The kustomize base must contain the same objects as the rendered chart, and a Namespace. Its dashboards must be the
+// unchanged files.
 func TestKustomizeIsTheChart(t *testing.T) {
 	t.Parallel()
 	is := byName(kustomized(t, root+"/deploy"))
@@ -105,8 +106,8 @@ func TestKustomizeIsTheChart(t *testing.T) {
 	}
 }
 
-// kubectl apply stores a copy of each object in an annotation. All annotations of an object together may have at most
-// 256 KiB.
+// kubectl apply stores a copy of each object in an annotation of that object. Kubernetes limits the total size of an
+// object's annotations to 256 KiB.
 func TestKustomizeFitsIntoAnAnnotation(t *testing.T) {
 	t.Parallel()
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), root+"/deploy")
@@ -121,8 +122,8 @@ func TestKustomizeFitsIntoAnAnnotation(t *testing.T) {
 	}
 }
 
-// The examples in the documentation must build: another image, no Prometheus Operator, and only the dashboards in
-// another namespace.
+// The examples in the documentation must build. One sets another image, one is for clusters without the Prometheus
+// Operator, and one only installs the dashboards in another namespace.
 func TestKustomizeExamples(t *testing.T) {
 	t.Parallel()
 	examples := regexp.MustCompile("(?ms)^```yaml\n(resources:\n.*?)^```").FindAllStringSubmatch(values(t, root+"/docs/install.md")+values(t, root+"/docs/dashboards.md"), -1)

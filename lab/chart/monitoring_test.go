@@ -44,7 +44,7 @@ func alerts(t *testing.T, input string) []monitoringv1.Rule {
 func shipped(t *testing.T) []monitoringv1.Rule {
 	t.Helper()
 	var found []monitoringv1.Rule
-	// This is the order in which the chart reads them.
+	// The chart reads the files in this order.
 	for _, name := range []string{"fleet", "kubeflap", "nodes", "pods", "services"} {
 		var file monitoringv1.PrometheusRuleSpec
 		if err := yaml.UnmarshalStrict([]byte(values(t, root+"/rules/"+name+".yaml")), &file); err != nil {
@@ -57,7 +57,7 @@ func shipped(t *testing.T) []monitoringv1.Rule {
 	return found
 }
 
-// With the same links as the repository's rules, the chart must render exactly those rules.
+// If its links are configured as in the repository's rules, the chart must render exactly those rules.
 func TestRulesAreTheRepositorys(t *testing.T) {
 	t.Parallel()
 	got := rules(t, "{prometheusRule: {enabled: true}, links: {page: https://kubeflap.example.org, grafana: https://grafana.example.org}}")
@@ -72,7 +72,7 @@ func TestRulesAreTheRepositorys(t *testing.T) {
 	}
 }
 
-// alert returns the alert with the given name and severity, or nil.
+// alert returns the alert with this name and severity, or nil.
 func alert(all []monitoringv1.Rule, name, severity string) *monitoringv1.Rule {
 	for i := range all {
 		if all[i].Alert == name && all[i].Labels["severity"] == severity {
@@ -124,8 +124,8 @@ func TestAlertsAreChanged(t *testing.T) {
 	}
 }
 
-// severitiesByNamespace must change the severity of all Service alerts, and none of kubeflap's own alerts. The severity
-// is a template, so Prometheus evaluates the namespace.
+// severitiesByNamespace must change the severity of each alert about a Service, and of no alert about kubeflap itself.
+// The severity is a template that reads the label namespace, and Prometheus evaluates it.
 func TestSeveritiesByNamespace(t *testing.T) {
 	t.Parallel()
 	got := the[monitoringv1.PrometheusRule](t, render(t, `prometheusRule:
@@ -171,10 +171,10 @@ tests:
 `, "test", "rules")
 }
 
-// threshold matches a number that an expression compares with or multiplies by.
+// threshold matches a number that is compared, multiplied, divided or subtracted.
 var threshold = regexp.MustCompile(`(?:[<>]=?(?: bool| on \([a-z, ]+\)(?: group_left \(\))?)? |\()[\d.]+|[\d.]+ \*|[/*-] [\d.]+`)
 
-// Values must be able to change every threshold, in alerts and in the recording rules that alerts use.
+// It must be possible to change every threshold with values. This includes the thresholds in recording rules.
 func TestEveryThresholdCanBeChanged(t *testing.T) {
 	t.Parallel()
 	type change struct {
@@ -192,7 +192,7 @@ func TestEveryThresholdCanBeChanged(t *testing.T) {
 			found[text] = digits.ReplaceAllString(text, "${0}7")
 		}
 		var pairs []string
-		for _, old := range slices.Sorted(maps.Keys(found)) { // the order of the chart
+		for _, old := range slices.Sorted(maps.Keys(found)) { // the chart replaces the texts in this order
 			pairs = append(pairs, old, found[old])
 		}
 		expr := r.Expr.StrVal
@@ -227,7 +227,7 @@ func TestEveryThresholdCanBeChanged(t *testing.T) {
 	}
 }
 
-// The README must list the thresholds of recording rules as they are in the expressions.
+// The README must list the thresholds of recording rules with the same text as in the expressions.
 func TestReadmeNamesThresholds(t *testing.T) {
 	t.Parallel()
 	rows := regexp.MustCompile("(?m)^\\| .* \\| `([a-z]+:\\S+)` \\| (.*) \\|$").FindAllStringSubmatch(values(t, chart+"/README.md"), -1)
@@ -250,7 +250,7 @@ func TestReadmeNamesThresholds(t *testing.T) {
 
 var digits = regexp.MustCompile(`[\d.]+`)
 
-// Alerts must link to the URLs in the values, and must not contain links without a URL.
+// Alerts must link to the URLs in the values. If a URL is not set, alerts must not link to it.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	const on = "prometheusRule: {enabled: true}\n"
@@ -274,7 +274,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// promtool must accept rules that values have changed.
+// promtool must accept rules after values have changed them.
 func TestPrometheusTakesTheRules(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"kube-prometheus-stack", "test-only-monitoring", "namespace"} {
@@ -287,8 +287,8 @@ func TestPrometheusTakesTheRules(t *testing.T) {
 	}
 }
 
-// vmagent and vmalert use the formats of Prometheus, so promtool must accept the scrape job and the rules. The job must
-// find the pods. The rules must equal those of the PrometheusRule.
+// The scrape job and the rules for VictoriaMetrics must be accepted by promtool, because vmagent and vmalert use
+// Prometheus' formats. The job must find the pods. The rules must equal those in the PrometheusRule.
 func TestVictoriaMetrics(t *testing.T) {
 	t.Parallel()
 	objects := render(t, values(t, chart+"/ci/victoria-metrics-values.yaml"))
@@ -312,7 +312,7 @@ func TestVictoriaMetrics(t *testing.T) {
 	}
 }
 
-// ServiceMonitor and PodMonitor must select kubeflap's Service, pods and port, and must keep kubeflap's labels.
+// ServiceMonitor and PodMonitor must select kubeflap's Service, pods and port. They must set honorLabels.
 func TestMonitorsFindKubeflap(t *testing.T) {
 	t.Parallel()
 	objects := render(t, "{serviceMonitor: {enabled: true, namespace: m}, podMonitor: {enabled: true}}")
@@ -330,8 +330,8 @@ func TestMonitorsFindKubeflap(t *testing.T) {
 	}
 }
 
-// Monitors must pass on fields that the chart has no value for. These fields override the chart's settings, and the
-// other settings stay.
+// Users must be able to set any field of a monitor with endpoint and spec. These fields override what the chart sets.
+// All other fields must stay as the chart sets them.
 func TestMonitorsPassOn(t *testing.T) {
 	t.Parallel()
 	const endpoint = "endpoint: {proxyUrl: http://p.x, tlsConfig: {insecureSkipVerify: true}, interval: 10s, honorTimestamps: false}"
@@ -361,7 +361,7 @@ func TestMonitorsPassOn(t *testing.T) {
 	}
 }
 
-// The ScrapeConfig must find the same pods and port as the monitors, with the same job label.
+// The ScrapeConfig must find the same pods and the same port as the monitors. It must set the same label job.
 func TestScrapeConfigFindsKubeflap(t *testing.T) {
 	t.Parallel()
 	for web, scheme := range map[string]string{"{}": "HTTP", "{existingSecret: s, tls: true}": "HTTPS"} {
@@ -391,7 +391,7 @@ func TestScrapeConfigFindsKubeflap(t *testing.T) {
 	}
 }
 
-// The notes must warn if nothing scrapes kubeflap or if honorLabels is off, for each of the three monitors.
+// The notes must warn if nothing scrapes kubeflap, or if honorLabels is off in one of the three kinds of monitors.
 func TestNotesTellWhetherItIsScraped(t *testing.T) {
 	t.Parallel()
 	const none, off = "This release does not configure Prometheus", "honorLabels is off"
@@ -410,7 +410,7 @@ func TestNotesTellWhetherItIsScraped(t *testing.T) {
 	}
 }
 
-// The notes must say which credentials or TLS settings a monitor needs because of webConfig.
+// If webConfig requires a password or TLS, the notes must say which settings the monitor lacks.
 func TestNotesTellWhatTheScrapeLacks(t *testing.T) {
 	t.Parallel()
 	const password, tls, perhaps = "requires a password, but serviceMonitor has none", "enables TLS, but serviceMonitor has no TLS settings", "serviceMonitor has no password"
@@ -450,7 +450,8 @@ func matches(selector, labels map[string]string) bool {
 	return len(selector) > 0
 }
 
-// If links.page is empty or a template, the dashboards cannot link to the page. They must keep all other links.
+// If links.page is empty or a template, the dashboards must not link to the page. They must still contain all other
+// links.
 func TestDashboardsLinkToNothingThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	count := func(input, text string) (found, titles int) {
@@ -475,7 +476,7 @@ func TestDashboardsLinkToNothingThatIsNotThere(t *testing.T) {
 	}
 }
 
-// The dashboards must equal those of the repository byte for byte, except for the link to the page.
+// The dashboards must equal the files in the repository byte for byte, except for links to the page.
 func TestDashboards(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(root + "/dashboards/*.json")

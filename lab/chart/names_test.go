@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// named sets every value that is a name, for each kind that the chart renders.
+// named sets all values that are names, for each kind that the chart renders.
 const named = `{
 	nameOverride: "NAME", serviceAccount: {name: "NAME"}, priorityClassName: "NAME", imagePullSecrets: [{name: "NAME"}], runtimeClassName: "NAME",
 	global: {imagePullSecrets: ["NAME"]}, commonAnnotations: {team: "NAME"}, service: {labels: {tier: "NAME"}},
@@ -26,8 +26,8 @@ const named = `{
 	prometheusRule: {enabled: true, namespace: "NAME", alertLabels: {team: "NAME"}},
 }`
 
-// YAML could parse some names as a number, a boolean or null. The chart must render them as strings; decode accepts
-// nothing else.
+// The chart must render names as strings. Without quotes, YAML would parse some names as a number, a boolean or null,
+// and decode would fail.
 func TestNamesAreStrings(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"123", "on", "y", "true", "null", "1e3", "0x1f", "0o14", "0b1", "007", "2024-01-01"} {
@@ -53,7 +53,7 @@ func TestNamesAreStrings(t *testing.T) {
 	}
 }
 
-// checkNames checks that the Deployment and the Service have the same name, and that it is valid for a Service.
+// checkNames checks that the Deployment and the Service have the same name. The name must be valid for a Service.
 func checkNames(t *testing.T, objects []any) {
 	t.Helper()
 	service := the[corev1.Service](t, objects)
@@ -65,7 +65,7 @@ func checkNames(t *testing.T, objects []any) {
 	}
 }
 
-// From any release name that Helm accepts, the chart must derive a valid Service name.
+// The chart must render a valid Service name for each release name that Helm accepts.
 func TestNameOfTheRelease(t *testing.T) {
 	t.Parallel()
 	for release, want := range map[string]string{
@@ -80,8 +80,8 @@ func TestNameOfTheRelease(t *testing.T) {
 	}
 }
 
-// Objects outside of the release's namespace must have unique names, because two tenants may choose the same release
-// name.
+// Two tenants may choose the same release name. So objects outside of the release's namespace must have different names
+// in the two releases.
 func TestTwoReleasesDoNotCollide(t *testing.T) {
 	t.Parallel()
 	for _, input := range []string{"{}", "{scope: {namespace: shop}}", "{scope: {namespace: shop, nodes: true}}"} {

@@ -8,14 +8,15 @@ import (
 	yaml3 "go.yaml.in/yaml/v3"
 )
 
-// needed lists the values that a section requires.
+// needed maps a section to the values that must be set in it.
 var needed = map[string]string{"ingress": "hosts: [{host: a.x}]", "httpRoute": "parentRefs: [{name: a}]"}
 
-// others lists the values that a section requires in other sections.
+// others maps a section to the values that must be set outside of it.
 var others = map[string]string{"persistence": "replicas: 1, "}
 
-// Helm removes a value that is set to null. If the default is empty, this must not change the output. Otherwise, the
-// chart must refuse it and name the value, because it would render an unintended deployment.
+// Helm removes a value that is set to null. If the default of the value is empty, the output must stay the same.
+// Otherwise, the chart must refuse the null and name the value. It would render a deployment that the user does not
+// expect.
 func TestNull(t *testing.T) {
 	t.Parallel()
 	tried := 0

@@ -12,8 +12,8 @@ import (
 	"k8s.io/pod-security-admission/policy"
 )
 
-// violations returns the violations of a Pod Security Standard, such as restricted, as the API server's own code finds
-// them.
+// violations returns where a pod violates a Pod Security Standard, such as restricted. It uses the API server's own
+// code.
 func violations(t *testing.T, level, input string) []string {
 	t.Helper()
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
@@ -29,8 +29,8 @@ func violations(t *testing.T, level, input string) []string {
 	return result.ForbiddenReasons
 }
 
-// The pods of every values file must comply with the restricted standard, except the file with hostNetwork and the one
-// that changes every value.
+// With each values file, the pods must comply with the restricted standard. The only exceptions are the file with
+// hostNetwork and the file that changes every value.
 func TestPodSecurity(t *testing.T) {
 	t.Parallel()
 

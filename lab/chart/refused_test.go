@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRefused tests the chart's own messages and the patterns of its schema. The schema library checks types, ranges
-// and enumerations, and TestSchemaIsClosed covers misspelled names.
+// TestRefused tests the chart's own error messages, and the patterns in its schema. It does not test types, ranges and
+// enumerations, because the schema library checks them. TestSchemaIsClosed tests misspelled names.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	const bothLogins = "basicAuth: {username: {name: a, key: b}}, authorization: {credentials: {name: a, key: b}}"
@@ -59,8 +59,8 @@ func TestRefused(t *testing.T) {
 			"missing closing )",
 		},
 
-		// Values that the schema's patterns must refuse. The files in charts/kubeflap/ci have values that the patterns
-		// must accept.
+		// The schema's patterns must refuse these values. The files in charts/kubeflap/ci contain values that the
+		// patterns must accept.
 		{`fullnameOverride: 2flaps`, "'/fullnameOverride': '2flaps' does not match pattern"},
 		{`namespaceOverride: a/b`, "'/namespaceOverride': 'a/b' does not match pattern"},
 		{`scope: {namespace: 'shop,web'}`, "'/scope/namespace': 'shop,web' does not match pattern"},

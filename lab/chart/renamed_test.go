@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// renamed returns the names that other charts use for values, with the equivalent names in this chart. The chart itself
-// renders the list.
+// renamed maps names of values in other charts to the equivalent names in this chart. It gets this list from a template
+// of the chart.
 func renamed(t *testing.T) map[string]string {
 	t.Helper()
 	objects := render(t, `extraManifests:
@@ -30,7 +30,8 @@ func renamed(t *testing.T) map[string]string {
 	return names
 }
 
-// The chart must refuse all names of other charts in one message, and must name the existing value for each.
+// If values have names from other charts, the chart must refuse all of them in one message. For each, the message must
+// contain the equivalent name in this chart.
 func TestNamesOfOtherCharts(t *testing.T) {
 	t.Parallel()
 	names := renamed(t)
@@ -59,7 +60,7 @@ func TestNamesOfOtherCharts(t *testing.T) {
 		if want := name + " is not a value of this chart, set " + right; !strings.Contains(err.Error(), want) {
 			t.Errorf("the message lacks %q:\n%v", want, err)
 		}
-		// The fields below endpoint and spec are defined by the Prometheus Operator.
+		// The Prometheus Operator defines the fields below endpoint and spec.
 		place := regexp.MustCompile(`\.(endpoint|spec)\..*`).ReplaceAllString(right, ".$1")
 		if at(known, place) == nil {
 			t.Errorf("%s: the chart has no value %s", name, right)
@@ -70,8 +71,8 @@ func TestNamesOfOtherCharts(t *testing.T) {
 	}
 }
 
-// The schema accepts some names of other charts, so that a template can refuse them with the correct name. The template
-// must know each of them.
+// The schema accepts some names from other charts. A template then refuses them, and its message contains the
+// equivalent name. So the template must know all of them.
 func TestSchemaKnowsOnlyNamesOfOtherCharts(t *testing.T) {
 	t.Parallel()
 	names, s := renamed(t), readSchema(t)

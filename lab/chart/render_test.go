@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// With each values file, all objects must decode strictly and have the common labels.
+// With each values file, all objects must decode strictly. They must have the common labels.
 func TestValuesRender(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
@@ -64,7 +64,7 @@ func notes(t *testing.T, input string) string {
 	return notes
 }
 
-// Until a release is published, the notes must begin with a warning, unless the values set another image.
+// Until a release is published, the notes must begin with a warning. If the values set another image, they must not.
 func TestNotesSayThatNothingIsPublished(t *testing.T) {
 	t.Parallel()
 	const first = "No release has been published yet: the image ghcr.io/kubeflap/kubeflap:v"
@@ -80,7 +80,7 @@ func TestNotesSayThatNothingIsPublished(t *testing.T) {
 	}
 }
 
-// A file in ci/ must set each value.
+// Each value must be set in at least one file in ci/.
 func TestEveryValueIsSet(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
@@ -94,7 +94,7 @@ func TestEveryValueIsSet(t *testing.T) {
 		}
 	}
 	for _, key := range keys(t, values(t, chart+"/values.yaml")) {
-		// Both monitors use the same template and the same schema.
+		// podMonitor and serviceMonitor use the same template and the same schema.
 		monitor := strings.Replace(key, "podMonitor.", "serviceMonitor.", 1)
 		if !slices.ContainsFunc([]string{key, monitor}, func(k string) bool { return touched(seen, k) }) && !leftAlone[key] {
 			t.Errorf("no file in ci/ sets %s", key)
@@ -111,7 +111,7 @@ func touched(seen map[string]bool, key string) bool {
 	return false
 }
 
-// The examples in the documents must render.
+// The examples in README.md and docs/install.md must render.
 func TestExamplesRender(t *testing.T) {
 	t.Parallel()
 	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(values(t, chart+"/README.md"), -1)
@@ -132,8 +132,8 @@ func TestExamplesRender(t *testing.T) {
 	}
 }
 
-// promtool must accept the scrape jobs in docs/install/plain-prometheus.md. The first job must find the pods. Both must
-// keep kubeflap's labels.
+// promtool must accept the two scrape jobs in docs/install/plain-prometheus.md. The first job must find the pods. Both
+// jobs must set honor_labels.
 func TestPlainPrometheus(t *testing.T) {
 	t.Parallel()
 	jobs := blocks(t, "plain-prometheus.md", "yaml", 2)
@@ -150,7 +150,7 @@ func TestPlainPrometheus(t *testing.T) {
 	}
 }
 
-// promtool runs promtool on a file with the given text.
+// promtool writes the text to a file, and runs promtool with it.
 func promtool(t *testing.T, text string, args ...string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "file.yaml")
@@ -162,7 +162,7 @@ func promtool(t *testing.T, text string, args ...string) {
 	}
 }
 
-// Without any values, the chart must render these objects and settings.
+// Without any values, the chart must render exactly these objects and settings.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	objects := render(t, "{}")
@@ -205,7 +205,7 @@ func checkSecure(t *testing.T, pod *corev1.PodSpec) {
 	}
 }
 
-// Each flag that the chart sets must be a flag of kubeflap run.
+// Each flag that the chart sets must exist in kubeflap run.
 func TestFlagsExist(t *testing.T) {
 	t.Parallel()
 	_, help, _ := strings.Cut(values(t, root+"/docs/flags.md"), "## kubeflap run\n")

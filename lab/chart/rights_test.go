@@ -11,14 +11,14 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// kubeflap does not need the verb get for resources that it only watches.
+// For resources that kubeflap watches, it does not need the verb get.
 var (
 	read    = []string{"get", "list", "watch"}
 	watched = []string{"list", "watch"}
 )
 
-// granted returns the rules of all roles by namespace; "" is for ClusterRoles. It checks that each role is bound to the
-// pods' account in its namespace.
+// granted returns the rules of all Roles by namespace, and those of ClusterRoles under "". It checks that each role is
+// bound to the ServiceAccount of the pods.
 func granted(t *testing.T, objects []any) map[string][]rbacv1.PolicyRule {
 	t.Helper()
 	rules, bound := map[string][]rbacv1.PolicyRule{}, map[string]bool{}
@@ -50,7 +50,7 @@ func granted(t *testing.T, objects []any) map[string][]rbacv1.PolicyRule {
 	return rules
 }
 
-// kubeflap must have exactly the permissions that its scope needs.
+// kubeflap must have exactly the permissions that it needs for its scope.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	rule := func(group string, resources ...string) rbacv1.PolicyRule {
@@ -97,7 +97,7 @@ func scopeFlag(args []string) string {
 	return ""
 }
 
-// With any values, kubeflap must only have permission to read the resources that it watches.
+// Regardless of the values, kubeflap must only have permission to read resources.
 func TestRightsOnlyRead(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
@@ -130,8 +130,8 @@ func TestRightsOnlyRead(t *testing.T) {
 	}
 }
 
-// The rules must not depend on the scope. One Prometheus may load the rules once but scrape several releases with
-// different scopes.
+// The alert rules must not depend on the scope. A Prometheus may load the rules of one release, and scrape other
+// releases with different scopes.
 func TestRulesDoNotDependOnTheScope(t *testing.T) {
 	t.Parallel()
 	const on = "prometheusRule: {enabled: true}"
@@ -143,7 +143,7 @@ func TestRulesDoNotDependOnTheScope(t *testing.T) {
 	}
 }
 
-// The notes must say what kubeflap does not see.
+// The notes must say which objects kubeflap cannot see.
 func TestNotesTellTheScope(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]string{

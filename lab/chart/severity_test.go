@@ -6,7 +6,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestEverySeverityCanBeSet changes the severity of every alert that has only one, including those of kubeflap itself.
+// TestEverySeverityCanBeSet sets another severity for every alert that has only one severity. This includes the alerts
+// about kubeflap itself.
 func TestEverySeverityCanBeSet(t *testing.T) {
 	count, changed := map[string]int{}, map[string]any{}
 	for _, r := range rules(t, "{prometheusRule: {enabled: true}}") {

@@ -16,15 +16,15 @@ import (
 
 var update = flag.Bool("update", false, "write the generated files")
 
-// leftAlone lists values that no file in ci/ needs to set.
+// leftAlone lists the values that no file in ci/ has to set.
 var leftAlone = map[string]bool{
-	// If it is empty, the chart derives it from hostNetwork.
+	// By default, the chart derives this value from hostNetwork.
 	"dnsPolicy": true,
-	// The API server chooses a free address.
+	// By default, the API server chooses this address.
 	"service.clusterIP": true,
 }
 
-// mapping parses a document whose root is a mapping.
+// mapping parses a YAML document that is a mapping.
 func mapping(t *testing.T, text string) *yaml3.Node {
 	t.Helper()
 	var document yaml3.Node
@@ -34,7 +34,7 @@ func mapping(t *testing.T, text string) *yaml3.Node {
 	return document.Content[0]
 }
 
-// each calls f for each key below a mapping, with its path. f reports whether to descend into the value.
+// each calls f for each key in a mapping. If f returns true, it also visits the keys in the value.
 func each(node *yaml3.Node, path string, f func(path string, key, value *yaml3.Node) bool) {
 	for i := 0; i < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
@@ -45,7 +45,7 @@ func each(node *yaml3.Node, path string, f func(path string, key, value *yaml3.N
 	}
 }
 
-// keys returns the paths of all values that are not mappings, and of empty mappings.
+// keys returns the paths of all values, but not of mappings that contain values.
 func keys(t *testing.T, text string) []string {
 	t.Helper()
 	var found []string
@@ -79,7 +79,7 @@ func readSchema(t *testing.T) *schema {
 	return s
 }
 
-// at returns the schema at a path. It follows references.
+// at returns the schema of the value at a path. It follows references in the schema.
 func (s *schema) at(path string) *schema {
 	here := s
 	for name := range strings.SplitSeq(path, ".") {
@@ -101,7 +101,7 @@ func TestSchemaKnowsEveryValue(t *testing.T) {
 		if here == nil {
 			t.Errorf("values.schema.json does not define %s", path)
 		}
-		// The schema does not describe the contents of Kubernetes objects and string maps.
+		// The schema does not describe the contents of Kubernetes objects or of maps of strings.
 		return here != nil && here.Properties != nil
 	})
 }
@@ -132,7 +132,7 @@ func TestSchemaIsClosed(t *testing.T) {
 	walk("", readSchema(t))
 }
 
-// The schema must accept changes to each alert, and to no other name.
+// The schema must accept changes to each existing alert, and must refuse all other names.
 func TestSchemaKnowsEveryAlert(t *testing.T) {
 	t.Parallel()
 	severities := map[string][]string{}
@@ -159,7 +159,7 @@ func TestSchemaKnowsEveryAlert(t *testing.T) {
 	}
 }
 
-// The schema must accept an override for each recording rule, and reject any other name.
+// The schema must accept an override of each existing recording rule, and must refuse all other names.
 func TestSchemaKnowsEveryRecord(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -181,7 +181,7 @@ func TestSchemaKnowsEveryRecord(t *testing.T) {
 	}
 }
 
-// table returns the reference table of the values, generated from the comments in values.yaml.
+// table returns the reference table of the values. It is generated from the comments in values.yaml.
 func table(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -232,7 +232,7 @@ func TestReadmeIsFresh(t *testing.T) {
 	checkFresh(t, path, fresh)
 }
 
-// checkFresh compares a generated file with its expected content. With -update, it writes the file instead.
+// checkFresh checks that a generated file is up to date. With -update, it writes the file instead.
 func checkFresh(t *testing.T, path, fresh string) {
 	t.Helper()
 	if *update {

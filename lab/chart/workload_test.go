@@ -48,7 +48,7 @@ func pod(t *testing.T, objects []any) *corev1.PodSpec {
 	return &the[appsv1.Deployment](t, objects).Spec.Template.Spec
 }
 
-// The probes must work independently of webConfig, which sets TLS and authentication for readers.
+// The probes must still work if webConfig requires TLS or a password.
 func TestProbesAndWebConfig(t *testing.T) {
 	t.Parallel()
 	const tls = "tls_server_config: {cert_file: /c, key_file: /k"
@@ -78,8 +78,8 @@ func TestProbesAndWebConfig(t *testing.T) {
 	}
 }
 
-// checkWebFile checks that the file in --web.config.file is mounted from a Secret, or that there is neither flag nor
-// mount.
+// checkWebFile checks that the file in --web.config.file is mounted from a Secret. If want is false, there must be no
+// such flag and no such mount.
 func checkWebFile(t *testing.T, objects []any, want bool) {
 	t.Helper()
 	c := pod(t, objects).Containers[0]
@@ -113,8 +113,8 @@ func TestMonitorsFollowTLS(t *testing.T) {
 	}
 }
 
-// By default, the container requests the resources that docs/sizing.md recommends for 1,000 nodes, and has no limits.
-// Each part can be changed or removed.
+// By default, the container requests what docs/sizing.md recommends for 1,000 nodes, and has no limits. It must be
+// possible to change or remove each request.
 func TestResources(t *testing.T) {
 	t.Parallel()
 	row := regexp.MustCompile(`(?m)^\| 1,000 nodes, [^|]*\| (\d+) MiB \|[^|]*\| (\d+m) \|$`).FindStringSubmatch(values(t, root+"/docs/sizing.md"))
@@ -132,7 +132,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// Pull secrets are names or objects with a name. Duplicates are removed.
+// A pull secret is a name, or an object with a name. Duplicates must be removed.
 func TestPullSecrets(t *testing.T) {
 	t.Parallel()
 	got := pod(t, render(t, "{global: {imagePullSecrets: [a, {name: b}]}, imagePullSecrets: [b, c]}")).ImagePullSecrets
@@ -141,8 +141,8 @@ func TestPullSecrets(t *testing.T) {
 	}
 }
 
-// Each object has the common annotations, unless its own override them. Pods only have their own, so that changing
-// common annotations does not restart them.
+// Each object must have the common annotations, and its own annotations override them. Pods must only have their own
+// annotations, so that a change of the common ones does not restart them.
 func TestCommonAnnotations(t *testing.T) {
 	t.Parallel()
 	const input = "{commonAnnotations: {a: common, b: common}, podAnnotations: {c: pod}, serviceAccount: {annotations: {a: own}}, " +
@@ -162,8 +162,8 @@ func TestCommonAnnotations(t *testing.T) {
 	}
 }
 
-// Spread constraints ignore pods of older revisions, unless a constraint sets matchLabelKeys or labelSelector.
-// Kubernetes before 1.27 does not have matchLabelKeys.
+// A spread constraint must ignore pods of older revisions, unless it sets matchLabelKeys or labelSelector. For
+// Kubernetes before 1.27, the chart must not use matchLabelKeys.
 func TestSpread(t *testing.T) {
 	t.Parallel()
 	const one = "{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway"
@@ -180,7 +180,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// Ingress and HTTPRoute must route to the Service, from the configured paths or from all paths.
+// Ingress and HTTPRoute must route the configured paths to the Service. If no paths are configured, they must route all
+// paths.
 func TestPageIsPublished(t *testing.T) {
 	t.Parallel()
 	const routed = "service: {port: 80}, httpRoute: {enabled: true, parentRefs: [{name: g}]"
@@ -208,7 +209,7 @@ func TestPageIsPublished(t *testing.T) {
 	}
 }
 
-// A disruption budget for a single replica would block the drain of its node.
+// With a single replica, there must be no disruption budget, because it would block the drain of the node.
 func TestDisruptionBudget(t *testing.T) {
 	t.Parallel()
 	for values, want := range map[string][2]string{
@@ -229,7 +230,7 @@ func TestDisruptionBudget(t *testing.T) {
 	}
 }
 
-// The VerticalPodAutoscaler must only resize kubeflap's container, and must not evict pods by default.
+// The VerticalPodAutoscaler must only change the resources of kubeflap's container. By default, it must not evict pods.
 func TestVerticalPodAutoscaler(t *testing.T) {
 	t.Parallel()
 	if found := all[autoscalingv1.VerticalPodAutoscaler](render(t, "{}")); len(found) > 0 {
@@ -263,7 +264,7 @@ func TestUserNamespace(t *testing.T) {
 	}
 }
 
-// With hostNetwork, an additional pod on the same node would find its ports in use.
+// With hostNetwork, a rolling update must not add a pod, because the old pod already uses the ports of the node.
 func TestHostNetworkAddsNoPod(t *testing.T) {
 	t.Parallel()
 	type limits struct{ surge, unavailable string }
@@ -301,7 +302,7 @@ func TestNetworkPolicy(t *testing.T) {
 	}
 }
 
-// All values must reach the pods.
+// The values for pods must be in the rendered pods.
 func TestEverything(t *testing.T) {
 	t.Parallel()
 	objects := render(t, values(t, chart+"/ci/everything-values.yaml"))

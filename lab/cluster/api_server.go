@@ -14,7 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
-// numbered returns the name of the i-th instance, counted from 0: "name", "name-2", "name-3".
+// numbered returns the name of the i-th instance, counted from 0. For example, it returns "name", "name-2" and
+// "name-3".
 func numbered(name string, i int) string {
 	if i == 0 {
 		return name
@@ -56,12 +57,11 @@ func (c *Cluster) startAPIServer(i int, etcd string) error {
 		"--authorization-mode=RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + key, "--service-account-signing-key-file=" + key,
-		// These ranges of both IP families are large enough for thousands of Services.
+		// Each of the two ranges is large enough for thousands of Services.
 		"--service-cluster-ip-range=10.0.0.0/16,fd00:ffff::/108",
-		// The endpoint reconciler refuses a loopback address.
+		// The endpoint reconciler would refuse the loopback address.
 		"--endpoint-reconciler-type=none",
-		// Without this plugin, pods can be created before the controller manager has created the namespace's default
-		// ServiceAccount.
+		// Without this plugin, pods can be created in a namespace that has no default ServiceAccount yet.
 		"--disable-admission-plugins=ServiceAccount",
 	}
 	command := Command{Path: c.binaries.Path("kube-apiserver"), Args: append(flags, c.options.APIServerFlags...)}
@@ -69,7 +69,7 @@ func (c *Cluster) startAPIServer(i int, etcd string) error {
 		command.Env = []string{"GOMEMLIMIT=" + c.options.APIServerMemory}
 	}
 	if c.options.APIServers > 1 {
-		// Each API server renews a Lease in kube-system whose name is derived from its host name.
+		// Each API server renews a Lease in kube-system. The name of this Lease depends on the host name.
 		command.Host = numbered("control-plane", i)
 	}
 	name := numbered("kube-apiserver", i)
@@ -90,8 +90,8 @@ func (c *Cluster) startAPIServer(i int, etcd string) error {
 // certificate returns the path of the certificate that the i-th API server generates for itself.
 func (c *Cluster) certificate(i int) string { return c.path(numbered("apiserver", i), "apiserver.crt") }
 
-// writeKubeconfigs waits for the certificate of the i-th API server, and then writes the kubeconfig files for this
-// server.
+// writeKubeconfigs waits for the certificate of the i-th API server. Then it writes a kubeconfig for this server for
+// each user.
 func (c *Cluster) writeKubeconfigs(ctx context.Context, i int, tokens map[string]string) error {
 	certificate := c.certificate(i)
 	err := c.until(ctx, "the API server's certificate", func(context.Context) error {
@@ -112,14 +112,15 @@ func (c *Cluster) writeKubeconfigs(ctx context.Context, i int, tokens map[string
 // kubeconfigAt returns the path of a user's kubeconfig for the i-th API server.
 func (c *Cluster) kubeconfigAt(i int, user string) string { return c.kubeconfig(numbered(user, i)) }
 
-// KubeconfigAt writes a copy of a kubeconfig for the i-th API server, counted from 0, with the same credentials.
+// KubeconfigAt writes a copy of a kubeconfig. The copy has the same credentials, but uses the i-th API server, counted
+// from 0.
 func (c *Cluster) KubeconfigAt(i int, from string) (to string, err error) {
 	to = numbered(from, i)
 	return to, leadKubeconfig(from, to, c.addresses[i], c.certificate(i))
 }
 
-// proxyControllerManager starts a link and a proxy between the controller manager and the API server. It returns the
-// path of the kubeconfig that uses them.
+// proxyControllerManager starts a proxy in front of the API server, and a link to this proxy. It returns a kubeconfig
+// for the controller manager that uses them.
 func (c *Cluster) proxyControllerManager() (kubeconfig string, err error) {
 	if c.ControllerManagerProxy, err = proxy.Start(c.Config, "127.0.0.1:0"); err != nil {
 		return "", err
@@ -136,7 +137,7 @@ func (c *Cluster) proxyControllerManager() (kubeconfig string, err error) {
 }
 
 // leadKubeconfig writes a copy of a kubeconfig with another server address. If certificate is not empty, it is the path
-// of that server's certificate.
+// of the certificate of that server.
 func leadKubeconfig(from, to, address, certificate string) error {
 	config, err := clientcmd.LoadFromFile(from)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // Release is a version of Kubernetes that the lab can run.
 type Release string
 
-// The newest and the oldest release with which kubeflap is tested.
+// These are the newest and the oldest release with which kubeflap is tested.
 const (
 	Newest Release = "v1.37.2"
 	Oldest Release = "v1.31.0"
@@ -29,7 +29,7 @@ func (r Release) DefaultGrace() time.Duration {
 	return 50 * time.Second
 }
 
-// The compiler embeds these files; nothing writes these variables.
+// The compiler sets these variables.
 var (
 	//go:embed kubernetes-v1.37.mod
 	newestMod string
@@ -39,8 +39,8 @@ var (
 	oldestMod string
 	//go:embed kubernetes-v1.31.sum
 	oldestSum string
-	// The lab has its own kubelet program, because kubemark's kubelet does not run probes. Its file runtime_*.go
-	// depends on the release.
+	// The lab has its own kubelet program, because kubemark's kubelet does not run probes. There is a file runtime_*.go
+	// for each release.
 	//go:embed kubelet/main.go
 	kubeletMain string
 	//go:embed kubelet/runtime_v1.37.go
@@ -73,7 +73,8 @@ func (r Release) module() Module {
 	return m
 }
 
-// Build returns the components of a release. They are built once, which takes minutes, and kept in the user's cache.
+// Build returns the components of a release. The first call builds them, which takes minutes. They are kept in the
+// user's cache.
 func Build(ctx context.Context, log *slog.Logger, release Release) (Binaries, error) {
 	etcd := Module{
 		Mod: etcdMod, Sum: etcdSum, LDFlags: "-s -w",

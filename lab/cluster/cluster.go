@@ -20,27 +20,27 @@ import (
 	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
-// startTimeout is long, because the machine may be compiling at the same time. An API server with thousands of nodes
-// needs minutes to start.
+// startTimeout is long, because the machine may be busy. An API server with thousands of nodes needs minutes to start.
 const startTimeout = 10 * time.Minute
 
 // Options configures a cluster.
 type Options struct {
-	// Release is the version of Kubernetes. Empty means the newest.
+	// Release is the version of Kubernetes. If it is empty, the lab runs the newest release.
 	Release Release
 	// Nodes is the number of hollow kubelets, named node-1, node-2 and so on.
 	Nodes int
-	// ControllerManagerFlags are added to the flags that the lab needs.
+	// ControllerManagerFlags are additional flags of the controller manager.
 	ControllerManagerFlags []string
-	// ControllerManagerPod adds a pod that shows the controller manager's flags, like kubeadm's static pod.
+	// ControllerManagerPod creates a pod whose arguments are the controller manager's flags, like kubeadm's static pod.
+	// The controller manager itself does not run in this pod.
 	ControllerManagerPod bool
-	// NoControllerManager omits the controller manager and the kubelets. Objects then stay as they were written.
+	// NoControllerManager omits the controller manager and the kubelets. No component then changes objects.
 	NoControllerManager bool
-	// APIServerFlags are added to the flags that the lab needs.
+	// APIServerFlags are additional flags of the API servers.
 	APIServerFlags []string
-	// APIServers is the number of API servers; 0 means 1. If there are several, each has its own host name, and they
-	// share one etcd. Clients use the first one. KubeletServers is the number of API servers, beginning with the first,
-	// over which the kubelets are distributed.
+	// APIServers is the number of API servers, and 0 means 1. If there are several, each has its own host name, and
+	// they share one etcd. The kubelets are distributed over the first KubeletServers API servers. All other clients
+	// use the first one.
 	APIServers, KubeletServers int
 	// ControllerManagerProxied connects the controller manager to the API server through a link and a proxy.
 	ControllerManagerProxied bool
@@ -52,9 +52,10 @@ type Options struct {
 	APIServerMemory string
 	// Nice is the niceness of etcd and the API servers, relative to the lab.
 	Nice int
-	// Data is a directory written by SaveData; the cluster starts with a copy of it. Empty means a new cluster.
+	// Data is a directory that SaveData has written. The cluster starts with a copy of it. If Data is empty, the
+	// cluster starts empty.
 	Data string
-	// Log receives the lab's messages. nil discards them.
+	// Log receives the lab's messages. If it is nil, they are discarded.
 	Log *slog.Logger
 }
 
@@ -71,15 +72,16 @@ type Cluster struct {
 	APIServers []*Process
 	// EtcdLinks holds the link of each API server to etcd, if Options.EtcdLinked is set.
 	EtcdLinks []*proxy.Link
-	// ControllerManagerLink connects the controller manager to ControllerManagerProxy, which connects to the API
+	// ControllerManagerLink connects the controller manager to ControllerManagerProxy. This proxy connects to the API
 	// server. Both are nil unless Options.ControllerManagerProxied is set.
 	ControllerManagerLink  *proxy.Link
 	ControllerManagerProxy *proxy.Proxy
 	// Kubelets holds the hollow kubelets by node name.
 	Kubelets map[string]*Process
-	// KubeletLinks holds the kubelets' links to the API server by node name, if Options.KubeletsLinked is set.
+	// KubeletLinks holds, by node name, the links from the kubelets to the API server. It is empty unless
+	// Options.KubeletsLinked is set.
 	KubeletLinks map[string]*proxy.Link
-	// Runtimes holds the nodes' container runtimes by node name.
+	// Runtimes holds the container runtimes of the nodes, by node name.
 	Runtimes map[string]*Runtime
 
 	options  Options
@@ -89,7 +91,7 @@ type Cluster struct {
 	addresses []string
 }
 
-// Start builds the components if necessary, starts them, and returns when all nodes are Ready. The caller must call
+// Start starts all components, and builds them if necessary. It returns when all nodes are Ready. The caller must call
 // Stop.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if options.Log == nil {
@@ -164,7 +166,7 @@ func (c *Cluster) startNodes(ctx context.Context) error {
 // NodeName returns the name of the i-th hollow node, counted from 0.
 func NodeName(i int) string { return fmt.Sprintf("node-%d", i+1) }
 
-// connect waits for the API servers, writes their kubeconfigs and connects to the first server.
+// connect waits for the API servers, writes their kubeconfigs, and creates a client of the first server.
 func (c *Cluster) connect(ctx context.Context, tokens map[string]string) (err error) {
 	for i := range c.APIServers {
 		if err := c.writeKubeconfigs(ctx, i, tokens); err != nil {
@@ -194,7 +196,7 @@ func (c *Cluster) ReadyAPIServer(ctx context.Context) error {
 	return nil
 }
 
-// until polls check until it returns nil. It gives up when a process of the cluster has exited.
+// until calls check repeatedly until it returns nil. It gives up if a process of the cluster has exited.
 func (c *Cluster) until(ctx context.Context, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -219,7 +221,8 @@ func (c *Cluster) Alive() error {
 	return errors.Join(errs...)
 }
 
-// SaveData stops the cluster's processes and copies etcd's data to a new directory, for Options.Data.
+// SaveData stops the cluster's processes, and copies etcd's data to a new directory. Options.Data can name this
+// directory.
 func (c *Cluster) SaveData(ctx context.Context, dir string) error {
 	for _, p := range c.processes() {
 		if p != c.Etcd {
@@ -249,7 +252,8 @@ func (c *Cluster) Stop() {
 	}
 }
 
-// Remove removes a node's machine: its kubelet and its container runtime. The Node object stays.
+// Remove simulates the removal of a node's machine. It stops the kubelet and the container runtime. The Node object
+// stays.
 func (c *Cluster) Remove(node string) {
 	c.Kubelets[node].Stop()
 	c.Runtimes[node].stop()
@@ -257,8 +261,8 @@ func (c *Cluster) Remove(node string) {
 	delete(c.Runtimes, node)
 }
 
-// Boot reboots a node's machine. The caller must stop its kubelet first. The node loses all containers and gets a new
-// boot ID.
+// Boot simulates a reboot. The node loses all containers, and gets a new boot ID. The caller must stop the kubelet
+// before the call.
 func (c *Cluster) Boot(node string) error {
 	c.Runtimes[node].forget()
 	if err := c.boot(node); err != nil {
@@ -280,7 +284,7 @@ func (c *Cluster) processes() []*Process {
 	return all
 }
 
-// LogPath returns the path for the log of another process of the lab. The log is removed with the cluster's data.
+// LogPath returns a path for the log of a process. Stop removes this log together with the cluster's data.
 func (c *Cluster) LogPath(name string) string { return c.path(name + ".log") }
 
 func (c *Cluster) path(elements ...string) string {

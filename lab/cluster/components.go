@@ -50,7 +50,8 @@ func (c *Cluster) controllerManagerFlags(kubeconfig, port string) []string {
 		"--cert-dir=" + c.path("controller-manager"),
 		"--service-account-private-key-file=" + c.path("service-account.key"),
 		"--root-ca-file=" + c.path("apiserver", "apiserver.crt"),
-		// With a single replica, waiting for the lock of the previous process would only delay a restart.
+		// There is only one replica. With leader election, a new process would have to wait until the lock of the old
+		// process expires.
 		"--leader-elect=false",
 	}, c.options.ControllerManagerFlags...)
 }
@@ -79,8 +80,8 @@ func (c *Cluster) startControllerManager(ctx context.Context) error {
 	return nil
 }
 
-// controllerManagerPod returns a pod that looks like the mirror pod of a static pod, without the mirror annotation.
-// With that annotation, the kubelet would delete the pod, which has no manifest on the node.
+// controllerManagerPod returns a pod that looks like the mirror pod of a static pod. It does not have the mirror
+// annotation. With that annotation, the kubelet would delete the pod, because the node has no manifest of it.
 func (c *Cluster) controllerManagerPod(flags []string) *corev1.Pod {
 	const name = "kube-controller-manager"
 	node, no := NodeName(0), false
@@ -100,8 +101,8 @@ func (c *Cluster) controllerManagerPod(flags []string) *corev1.Pod {
 	}
 }
 
-// GracePeriod returns the grace period of the node controller. shown reports whether clients can read it: the value of
-// a flag is only visible in the controller manager's pod.
+// GracePeriod returns the grace period of the node controller. The result shown says whether clients can find out this
+// period. Clients know the default, and can read a flag if there is a pod of the controller manager.
 func (c *Cluster) GracePeriod() (period time.Duration, shown bool) {
 	for _, flag := range c.options.ControllerManagerFlags {
 		if value, ok := strings.CutPrefix(flag, "--node-monitor-grace-period="); ok {
@@ -112,8 +113,8 @@ func (c *Cluster) GracePeriod() (period time.Duration, shown bool) {
 	return c.options.Release.DefaultGrace(), true
 }
 
-// HealthyControllerManager returns nil if the controller manager reports that it is healthy. If it does so after a
-// restart, its controllers are running.
+// HealthyControllerManager returns nil if the controller manager is healthy. After a restart, this means that its
+// controllers are running.
 func (c *Cluster) HealthyControllerManager(ctx context.Context) error {
 	var port string
 	for _, arg := range c.ControllerManager.args {
@@ -171,7 +172,7 @@ func (c *Cluster) startKubelet(i int) error {
 	return err
 }
 
-// boot gives a node's machine a new boot ID. Its kubelet reads the boot ID when it starts.
+// boot writes a new boot ID for a node. The node's kubelet reads it when it starts.
 func (c *Cluster) boot(node string) error {
 	if err := os.WriteFile(c.path(node+".boot-id"), []byte(rand.Text()), 0o600); err != nil {
 		return fmt.Errorf("write the boot ID: %w", err)
@@ -179,13 +180,12 @@ func (c *Cluster) boot(node string) error {
 	return nil
 }
 
-// run starts a component, with its log in the cluster's directory.
+// run starts a component. Its log is in the cluster's directory.
 func (c *Cluster) run(name, binary string, args ...string) (*Process, error) {
 	return StartProcess(name, c.LogPath(name), Command{Path: c.binaries.Path(binary), Args: args})
 }
 
-// waitReady waits until the controller manager is healthy, all hollow nodes are Ready and the controller manager's pod
-// is Running.
+// waitReady waits until the controller manager is healthy, its pod is Running, and all hollow nodes are Ready.
 func (c *Cluster) waitReady(ctx context.Context) error {
 	if err := c.until(ctx, "the controller manager", c.HealthyControllerManager); err != nil {
 		return err

@@ -17,15 +17,16 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// The users of the cluster. All are in system:masters. The names identify the clients in the API server's log.
+// These are the users of the cluster. All are in the group system:masters. Their names show in the API server's log
+// which client sent a request.
 const (
 	userAdmin             = "admin"
 	userControllerManager = "system:kube-controller-manager"
 	userKubelet           = "kubelet"
 )
 
-// writeCredentials creates a token for each user, and the key that signs ServiceAccount tokens. It returns the tokens
-// by user.
+// writeCredentials creates a token for each user, and returns the tokens by user. It also creates the key with which
+// the API server signs ServiceAccount tokens.
 func (c *Cluster) writeCredentials() (map[string]string, error) {
 	tokens := map[string]string{}
 	var lines strings.Builder
@@ -47,7 +48,7 @@ func (c *Cluster) writeCredentials() (map[string]string, error) {
 	return tokens, nil
 }
 
-// tokenLasts is the lifetime of tokens. It is long enough for a cluster that is kept for manual use.
+// tokenLasts is the lifetime of tokens. A user may keep a cluster running for days.
 const tokenLasts = 7 * 24 * time.Hour
 
 // AccountKubeconfig writes a kubeconfig with the permissions of a ServiceAccount, and returns its path.

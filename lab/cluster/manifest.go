@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// Manifest is a decoded object, with its original text.
+// Manifest is an object of a YAML stream, together with its original text.
 type Manifest struct {
 	unstructured.Unstructured
 	text []byte
@@ -47,14 +47,14 @@ func Manifests(text []byte) ([]Manifest, error) {
 	}
 }
 
-// Apply creates or updates objects with server-side apply and strict validation: unknown and duplicate fields are
-// errors. Objects without a namespace are applied in the given namespace.
+// Apply creates or updates objects with server-side apply. The API server refuses unknown and duplicate fields. Objects
+// without a namespace are applied in the given namespace.
 func (c *Cluster) Apply(ctx context.Context, namespace string, manifests []Manifest) error {
 	client, err := dynamic.NewForConfig(c.Config)
 	if err != nil {
 		return fmt.Errorf("create a client: %w", err)
 	}
-	// Strict validation needs the original text: duplicate fields are lost when it is decoded.
+	// Send the original text, because decoding it would remove duplicate fields.
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Client.Discovery()))
 	strict := metav1.PatchOptions{FieldManager: "lab", FieldValidation: metav1.FieldValidationStrict}
 	for _, m := range manifests {

@@ -20,22 +20,22 @@ type Module struct {
 	Mod, Sum, LDFlags, Tags string
 	// Sources holds source files of the lab's own programs, by file name.
 	Sources map[string]string
-	// Programs maps the name of each binary to its package, or to its files.
+	// Programs maps the name of a binary to its package or its source files.
 	Programs map[string][]string
-	// Completes is a module whose published version lacks files that it embeds. Files holds these files, by their path
-	// in the module.
+	// Completes is the path of a module that embeds files which its published version does not contain. Files holds
+	// these files, by their path in that module.
 	Completes string
 	Files     map[string]string
 }
 
-// Binaries is the directory of the built programs.
+// Binaries is the directory that contains the built programs.
 type Binaries string
 
 // Path returns a program's path.
 func (b Binaries) Path(name string) string { return filepath.Join(string(b), name) }
 
-// BuildModules returns the programs of the given modules. They are built once, and kept in the user's cache under the
-// given name and a hash of all inputs.
+// BuildModules returns the programs of the given modules. They are built only once, and kept in the user's cache. The
+// name of their directory is the given name and a hash of all inputs.
 func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []Module) (Binaries, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -46,7 +46,7 @@ func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []
 		return "", fmt.Errorf("create the cache: %w", err)
 	}
 	dir := filepath.Join(root, name+"-"+cacheKey(modules))
-	// Check before locking: if the programs exist, do not wait for another lab's build.
+	// Check before locking, so that this lab does not wait for the build of another lab.
 	if _, err := os.Stat(dir); err == nil {
 		return Binaries(dir), nil
 	}
@@ -69,7 +69,7 @@ func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []
 			return "", err
 		}
 	}
-	// The directory gets its final name only when it is complete, so an interrupted build is never used.
+	// The directory gets its final name when it is complete. So an interrupted build is never used.
 	if err := os.Rename(unfinished, dir); err != nil {
 		return "", fmt.Errorf("keep the built programs: %w", err)
 	}
@@ -102,7 +102,7 @@ func (m Module) build(ctx context.Context, out string) error {
 	return nil
 }
 
-// complete adds the missing files to a copy of a module, and replaces the module with that copy. A module in Go's
+// complete copies a module, adds the missing files to the copy, and replaces the module with it. A module in Go's
 // module cache cannot be changed, not even with an overlay.
 func (m Module) complete(ctx context.Context, dir string) error {
 	answer, err := goCommand(ctx, dir, "mod", "download", "-json", m.Completes)

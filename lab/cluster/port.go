@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// The lab's servers use ports below the kernel's range for clients, which starts at 32768. So no client connection can
-// take a chosen port before the server listens on it.
+// The lab's servers use ports below 32768, where the kernel's range for clients starts. So no client takes a port
+// before the server listens on it.
 const (
 	firstPort = 20000
 	ports     = 12000

@@ -61,8 +61,8 @@ func (p *Process) start() error {
 	go func() {
 		defer close(exited)
 		defer log.Close()
-		// The kernel sends the death signal when the forking thread exits, so this thread must live as long as the
-		// process.
+		// The kernel sends the death signal when the thread that started the process exits. So this thread must live as
+		// long as the process.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -87,8 +87,8 @@ func (p *Process) command() *exec.Cmd {
 		cmd = exec.Command("/bin/sh", append([]string{"-c", renamed, p.host, p.path}, p.args...)...)
 	}
 	cmd.Env = append(os.Environ(), p.env...)
-	// In its own process group, a process does not receive Ctrl-C, so the lab can stop all processes in order. The
-	// death signal stops the process if the lab is killed.
+	// A process in its own process group does not receive Ctrl-C. The lab can then stop all processes in order. If the
+	// lab is killed, the death signal stops the process.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if p.host != "" {
 		// In a new user namespace, an unprivileged user may set the host name.
@@ -99,16 +99,16 @@ func (p *Process) command() *exec.Cmd {
 	return cmd
 }
 
-// PID returns the process ID, which changes with a restart.
+// PID returns the process ID. A restart changes it.
 func (p *Process) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pid
 }
 
-// Renice sets the niceness of the process and its group, relative to the lab's own niceness.
+// Renice sets the niceness of the process and its group. The parameter by is the difference to the lab's own niceness.
 func (p *Process) Renice(by int) error {
-	// The system call returns 20 minus the niceness, because the niceness may be negative.
+	// The system call returns 20 minus the niceness, so that the result is never negative.
 	own, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
 	if err == nil && by != 0 {
 		err = syscall.Setpriority(syscall.PRIO_PGRP, p.PID(), 20-own+by)
@@ -119,7 +119,7 @@ func (p *Process) Renice(by int) error {
 	return nil
 }
 
-// Pause stops the process with SIGSTOP, to simulate an overloaded machine.
+// Pause stops the process with SIGSTOP, to simulate a machine that is overloaded.
 func (p *Process) Pause() error { return p.Signal(syscall.SIGSTOP) }
 
 // Resume continues a paused process with SIGCONT.
@@ -174,7 +174,7 @@ func (p *Process) Alive() error {
 	}
 }
 
-// Until polls check until it returns nil. It gives up after the timeout, or when the process has exited.
+// Until calls check repeatedly until it returns nil. It gives up after the timeout, or if the process has exited.
 func (p *Process) Until(ctx context.Context, timeout time.Duration, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -210,7 +210,7 @@ func (p *Process) Signal(s syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
-	case <-p.exited: // another process may have the PID by now
+	case <-p.exited: // after the exit, another process may have this PID
 		return nil
 	default:
 	}

@@ -12,18 +12,18 @@ import (
 	"k8s.io/cri-client/pkg/fake"
 )
 
-// Runtime is a fake container runtime for a node. It only records containers, but they outlive the kubelet, and a
-// scenario can end them. The real kubelet does everything else.
+// Runtime is the fake container runtime of a node. It runs no containers, and only stores their state. The containers
+// outlive the kubelet, and a scenario can make them exit.
 type Runtime struct {
 	*fake.RemoteRuntime
 	server *grpc.Server
-	// node and pods determine the IP addresses of the node's pods.
+	// node is the number of the node. pods is the number of pods so far. Both are part of the pods' IP addresses.
 	node, pods int
-	// stopping returns how long the containers of a pod take to stop. If it is nil, they stop immediately.
+	// stopping returns how long a pod's containers take to stop. If it is nil, they stop immediately.
 	stopping atomic.Pointer[func(pod string) time.Duration]
 }
 
-// startRuntime serves the CRI on a socket, for the node with the given number.
+// startRuntime serves the CRI on a socket. The parameter node is the number of the node.
 func startRuntime(socket string, node int) (*Runtime, error) {
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
@@ -38,8 +38,7 @@ func startRuntime(socket string, node int) (*Runtime, error) {
 	return r, nil
 }
 
-// RunPodSandbox gives each pod its own IPv4 and IPv6 address. For a pod in the host network, the kubelet uses the
-// node's address.
+// RunPodSandbox gives each pod its own IPv4 and IPv6 address, except pods in the host network.
 func (r *Runtime) RunPodSandbox(ctx context.Context, request *runtimeapi.RunPodSandboxRequest) (*runtimeapi.RunPodSandboxResponse, error) {
 	answer, err := r.RemoteRuntime.RunPodSandbox(ctx, request)
 	if err != nil {
@@ -77,7 +76,7 @@ func (r *Runtime) Exit(namespace, pod string, code int32, reason string) error {
 // StopSlowly sets how long the containers of each pod take to stop, for example to complete requests.
 func (r *Runtime) StopSlowly(stopping func(pod string) time.Duration) { r.stopping.Store(&stopping) }
 
-// StopContainer stops a container after its pod's delay.
+// StopContainer stops a container. It first waits as long as StopSlowly has set for the pod.
 func (r *Runtime) StopContainer(ctx context.Context, request *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
 	if stopping := r.stopping.Load(); stopping != nil {
 		select {

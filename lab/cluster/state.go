@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The functions in this file read the state of objects. To wait for a state, call them in poll.Until.
+// The functions in this file read objects once. To wait for a state, call them in poll.Until.
 
 // NodeReady returns nil if the Ready condition of a node has the given status.
 func (c *Cluster) NodeReady(ctx context.Context, name string, status corev1.ConditionStatus) error {
@@ -54,7 +54,7 @@ func (c *Cluster) ReadyAddresses(ctx context.Context, namespace, service string)
 	if err != nil {
 		return 0, fmt.Errorf("list slices: %w", err)
 	}
-	ready := map[string]bool{} // a dual-stack pod is one address in two slices
+	ready := map[string]bool{} // the two IPs of a dual-stack pod are one address, but are in two slices
 	for _, slice := range list.Items {
 		for _, endpoint := range slice.Endpoints {
 			if endpoint.Conditions.Ready != nil && *endpoint.Conditions.Ready {

@@ -7,9 +7,9 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Unlike compares two kubeflap instances that saw the same events, but in a different order across watches. It returns
-// the differences of all counters, and of the causes of the last losses. In each Difference, Truth is the value of the
-// first instance.
+// Unlike compares two kubeflap instances that received the same events, but in a different order. It returns the
+// counters that differ, and the Services whose last lost address has a different cause. The field Truth of a Difference
+// is the value of the first instance.
 func Unlike(first, second truth.Counts) []Difference {
 	first, second = orderless(first), orderless(second)
 	series := map[string]bool{}
@@ -28,7 +28,7 @@ func Unlike(first, second truth.Counts) []Difference {
 	return all
 }
 
-// same is stricter than agree: a series with the value 0 in one instance must also exist in the other.
+// same is stricter than agree. If a series has the value 0 in one instance, it must also exist in the other instance.
 func (d Difference) same() bool {
 	if name := truth.Name(d.Series); name != lastLoss && isTime(name) {
 		return d.agree()
@@ -36,19 +36,19 @@ func (d Difference) same() bool {
 	return d.Truth == d.Reported
 }
 
-// orderless keeps the series that must be independent of the order across watches.
+// orderless keeps the series that must not depend on the order of events from different watches.
 func orderless(reported truth.Counts) truth.Counts {
 	kept := truth.Counts{}
 	for series, value := range reported {
 		switch name := truth.Name(series); {
 		case !strings.HasPrefix(name, "kubeflap_"), strings.HasPrefix(name, "kubeflap_watch_"),
 			strings.HasPrefix(name, "kubeflap_endpoints_propagation_seconds"), name == "kubeflap_service_stale_readds_total":
-			// Drop metrics of the process and of the watches, and metrics that compare two watches.
+			// Drop metrics of the process and of the watches. Also drop metrics that relate events of two watches.
 		case strings.HasPrefix(name, "kubeflap_consumer_") && !strings.Contains(series, `window="0s"`):
-			// Drop these windows: a kubelet makes a pod ready again after about 5 s, so it is random whether a window
-			// of 5 s has closed by then.
+			// Drop batching windows. A kubelet makes a pod ready again after about 5 s, so it is random whether a
+			// window of 5 s is still open.
 		case name == lastLoss:
-			// Keep the series, and thus the causes, but not the value: it depends on when each instance saw the loss.
+			// Keep which causes exist. The time depends on when each instance received the event.
 			kept[series] = 1
 		case strings.HasSuffix(name, "_total"), strings.HasSuffix(name, "_count"):
 			kept[series] = value

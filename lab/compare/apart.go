@@ -9,16 +9,16 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Apart holds the largest differences between kubeflap's times and the recorder's, in seconds.
+// Apart holds the largest differences in seconds between times of kubeflap and of the recorder.
 type Apart struct {
-	// Age compares heartbeat ages, Longest compares the longest interval of each node, and Sum compares the sum of all
-	// intervals.
+	// Age is the difference in the age of a heartbeat. Longest is the difference in a node's longest interval. Sum is
+	// the difference in the sum of all intervals.
 	Age, Longest, Sum float64
 	// Scrapes is the number of scrapes that were compared.
 	Scrapes int
 }
 
-// Join returns the larger of each difference, and the sum of the scrapes.
+// Join returns the maximum of each difference, and the sum of Scrapes.
 func (a Apart) Join(b Apart) Apart {
 	return Apart{max(a.Age, b.Age), max(a.Longest, b.Longest), max(a.Sum, b.Sum), a.Scrapes + b.Scrapes}
 }
@@ -30,8 +30,8 @@ func (a Apart) String() string {
 		a.Scrapes, ms(a.Age), ms(a.Longest), ms(a.Sum))
 }
 
-// Measure scrapes once per period until the context ends. It skips failed scrapes; the final comparison reports them.
-// wentBack is the first error of WentBack.
+// Measure scrapes once per period until the context ends. It ignores scrapes that fail, because the final comparison
+// would report them. The result wentBack is the first error of WentBack.
 func (c Comparison) Measure(ctx context.Context, period time.Duration) (apart Apart, wentBack error) {
 	var last truth.Counts
 	tick := time.NewTicker(period)
@@ -54,8 +54,8 @@ func (c Comparison) Measure(ctx context.Context, period time.Duration) (apart Ap
 	}
 }
 
-// apart returns the differences of one scrape. They include the duration of the scrape, because kubeflap may have read
-// the clock at any time during it. So they are never less than the real differences.
+// apart returns the differences of one scrape. kubeflap may have read the clock at any time during the scrape. So the
+// differences may be too large by the duration of the scrape, but never too small.
 func (m moment) apart() Apart {
 	a := Apart{Scrapes: 1}
 	for series := range m.reported {
@@ -73,8 +73,8 @@ func (m moment) apart() Apart {
 	return a
 }
 
-// still reports whether a count did not change during the scrape and is equal on both sides. Times of different
-// heartbeats cannot be compared.
+// still reports whether kubeflap and the recorder had the same count during the whole scrape. Otherwise, their times
+// may be those of different heartbeats.
 func (m moment) still(series string) bool {
 	return m.before[series] == m.reported[series] && m.reported[series] == m.after[series]
 }

@@ -11,22 +11,22 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Comparison compares a running kubeflap with the truth.
+// Comparison compares a running kubeflap with the recorder.
 type Comparison struct {
 	Truth *truth.Recorder
 	// URL is the address of kubeflap's metrics.
 	URL string
-	// Base holds the counts from which the comparison starts.
+	// Base holds the counts at the start of the comparison. If it is empty, all counts start at 0.
 	Base Base
 }
 
-// Base holds the counts of the truth and of kubeflap at a moment without changes. If watches were broken before that
-// moment, only the later increases must be equal. Without a Base, the full counts must be equal.
+// Base holds the counts of the recorder and of kubeflap at a time without changes. With a Base, only the increases
+// after that time must be equal. It is necessary if kubeflap's watches were broken before.
 type Base struct {
 	Truth, Reported truth.Counts
 }
 
-// expected returns the counts that kubeflap should have, given the current truth.
+// expected returns the counts that kubeflap should have, given the recorder's current counts.
 func (b Base) expected(now truth.Counts) truth.Counts {
 	want := truth.Counts{}
 	for series, value := range now {
@@ -34,7 +34,7 @@ func (b Base) expected(now truth.Counts) truth.Counts {
 		case known && isCounter(truth.Name(series)):
 			want[series] = reported + value - b.Truth[series]
 		case known && truth.Name(series) == intervalMax:
-			// kubeflap may know a longer interval within the last 10 minutes than the recorder.
+			// kubeflap also measures intervals that ended before this recorder started.
 			want[series] = max(reported, value)
 		default:
 			want[series] = value
@@ -42,7 +42,7 @@ func (b Base) expected(now truth.Counts) truth.Counts {
 	}
 	for series, reported := range b.Reported {
 		if _, lost := want[series]; !lost && isLastLoss(truth.Name(series)) {
-			// The loss happened before this recorder started.
+			// This Service has not lost an address since this recorder started.
 			want[series] = reported
 		}
 	}
@@ -56,7 +56,8 @@ func isCounter(name string) bool {
 	return strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_count") || strings.HasSuffix(name, "_sum")
 }
 
-// moment holds the counts of one scrape, and the expected counts immediately before and after it.
+// moment holds the counts of one scrape. before and after are the counts that kubeflap should have had just before and
+// just after the scrape.
 type moment struct {
 	before, reported, after truth.Counts
 }
@@ -74,7 +75,7 @@ func (c Comparison) look(ctx context.Context) (moment, error) {
 	return moment{c.Base.expected(before), reported, c.Base.expected(after)}, err
 }
 
-// Take returns the current counts as a Base. The caller must ensure that nothing changes during the call.
+// Take returns the current counts as a Base. Nothing may change during the call.
 func (c Comparison) Take(ctx context.Context) (Base, error) {
 	reported, err := Scrape(ctx, c.URL)
 	if err != nil {
@@ -84,32 +85,33 @@ func (c Comparison) Take(ctx context.Context) (Base, error) {
 	return Base{Truth: now, Reported: reported}, err
 }
 
-// Agree scrapes until kubeflap's counts equal the truth, for at most patience. An event may reach kubeflap or the
-// recorder first.
+// Agree scrapes until kubeflap's counts equal those of the recorder, but not longer than patience. Either may receive
+// an event first.
 func (c Comparison) Agree(ctx context.Context, patience time.Duration) error {
 	return poll.Until(ctx, patience, "kubeflap and the truth to agree", c.Once)
 }
 
-// Seen scrapes until kubeflap has seen the same events as the recorder. Unlike Agree, it ignores losses by cause:
-// kubeflap waits for evidence and reports them up to 15 s later.
+// Seen scrapes until kubeflap has received the same events as the recorder. Unlike Agree, it ignores metrics of lost
+// addresses by cause, because kubeflap can take up to 15 s to decide a cause.
 func (c Comparison) Seen(ctx context.Context, patience time.Duration) error {
 	return poll.Until(ctx, patience, "kubeflap to see the same events as the recorder", func(ctx context.Context) error {
 		return c.once(ctx, func(d Difference) bool { return d.ofLossByCause() })
 	})
 }
 
-// Once compares a single scrape with the truth.
+// Once compares one scrape with the recorder.
 func (c Comparison) Once(ctx context.Context) error {
 	return c.once(ctx, func(Difference) bool { return false })
 }
 
-// once compares a single scrape with the truth. It ignores the differences for which ignore returns true.
+// once compares one scrape with the recorder. It skips the differences for which ignore returns true.
 func (c Comparison) once(ctx context.Context, ignore func(Difference) bool) error {
 	m, err := c.look(ctx)
 	if err != nil {
 		return err
 	}
-	// The scrape may or may not include concurrent events, so it must match the counts before or after.
+	// The recorder may count events during the scrape. So the scrape must equal the recorder's counts before or after
+	// it.
 	differences := slices.DeleteFunc(Differences(m.after, m.reported), ignore)
 	if len(differences) > 0 && len(slices.DeleteFunc(Differences(m.before, m.reported), ignore)) > 0 {
 		return fmt.Errorf("%d series differ:\n%s", len(differences), Table(differences))

@@ -9,9 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Tolerance is the accepted difference between two times, in seconds. Counts must be equal. Heartbeats are always
-// farther apart than this, so a missing heartbeat is always detected. Even on a slow machine, two watchers receive an
-// event within this time. Apart measures the actual differences.
+// Tolerance is the maximum difference between two times, in seconds. Two watchers receive the same event within this
+// time, even on a slow machine. The time between two heartbeats is longer, so a missing heartbeat is always found.
 const Tolerance = 2
 
 const (
@@ -22,7 +21,7 @@ const (
 	intervalSum   = "kubeflap_node_heartbeat_interval_seconds_sum"
 )
 
-// metrics lists the metrics that the recorder counts. For these, kubeflap must have exactly the recorder's series.
+// metrics lists the metrics that the recorder also counts. kubeflap must have exactly the same series of these metrics.
 func metrics() []string {
 	return []string{
 		"kubeflap_node_ready_transitions_total",
@@ -47,13 +46,13 @@ func metrics() []string {
 	}
 }
 
-// Difference is a series with different values. A missing value is NaN.
+// Difference is a series that has two different values. NaN means that the series is missing.
 type Difference struct {
 	Series          string
 	Truth, Reported float64
 }
 
-// Differences lists the series whose values differ between kubeflap and the truth.
+// Differences lists the series whose values differ between kubeflap and the recorder.
 func Differences(want, reported truth.Counts) []Difference {
 	series := map[string]bool{}
 	for _, counts := range []truth.Counts{want, reported} {
@@ -87,17 +86,16 @@ func (d Difference) agree() bool {
 	case math.IsNaN(d.Truth) && math.IsNaN(d.Reported):
 		return true
 	case name == "kubeflap_service_endpoints_resets_total" && !(d.Truth > 0) && !(d.Reported > 0):
-		// The metrics reference (docs/metrics.md) does not define for which values of the label "selector" a series
-		// with the value 0 exists.
+		// docs/metrics.md does not say which series with the value 0 exist.
 		return true
 	case name == truth.LossesOfAnyCause && !(d.Truth > 0) && !(d.Reported > 0):
-		// A cause without losses has no series.
+		// A cause without lost addresses has no series.
 		return true
-	case name == truth.LastLossSeries: // the value counts series; it is not a time
+	case name == truth.LastLossSeries: // this value is a number of series, not a time
 		return d.Truth == d.Reported
 	case name == intervalSum:
-		// Each interval begins where the previous one ended. So errors cancel out, except at both ends of each node's
-		// sequence.
+		// The sum only depends on the first and the last heartbeat of each node. The times of the others cancel out,
+		// because each interval starts where the previous one ended.
 		return math.Abs(d.Truth-d.Reported) <= 3*Tolerance
 	case isTime(name):
 		return math.Abs(d.Truth-d.Reported) <= Tolerance
@@ -106,10 +104,10 @@ func (d Difference) agree() bool {
 	}
 }
 
-// Table formats differences as a table for readers.
+// Table formats differences between the recorder and kubeflap as a table.
 func Table(differences []Difference) string { return TableOf("truth", "kubeflap", differences) }
 
-// TableOf formats differences between two sources with the given names.
+// TableOf formats differences as a table. first and second are the heads of the two columns.
 func TableOf(first, second string, differences []Difference) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%12s %12s  series\n", first, second)

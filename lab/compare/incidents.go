@@ -22,15 +22,15 @@ type Incident struct {
 	Considered []Considered `json:"considered"`
 }
 
-// Considered is a hypothesis that kubeflap weighed, and the fact that decided it.
+// Considered is a hypothesis about an incident. Because is the fact that decides whether it holds.
 type Considered struct {
 	Verdict string `json:"verdict"`
 	Holds   string `json:"holds"`
 	Because string `json:"because"`
 }
 
-// Because returns the facts that decided the verdict, from the hypothesis that holds. If the verdict is undecided, it
-// returns the facts of all hypotheses that may hold.
+// Because returns the facts that decide the verdict. If the verdict is undecided, it returns the facts of all
+// hypotheses that may hold.
 func (x Incident) Because() string {
 	var all []string
 	for _, c := range x.Considered {
@@ -41,16 +41,16 @@ func (x Incident) Because() string {
 	return strings.Join(all, "; ")
 }
 
-// Answer is the response of kubeflap's API: the incidents and the coverage.
+// Answer is the response of kubeflap's API to a request for incidents.
 type Answer struct {
 	Incidents []Incident `json:"incidents"`
 	Coverage  struct {
-		// NotWatched names the resources that were not watched. The lab does not read the details.
+		// NotWatched is JSON that names the resources that kubeflap did not watch.
 		NotWatched json.RawMessage `json:"not_watched"`
 	} `json:"coverage"`
 }
 
-// Incidents requests the incidents from the kubeflap at a URL.
+// Incidents requests all incidents from the kubeflap at the given URL.
 func Incidents(ctx context.Context, url string) (reported Answer, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/v1/incidents", nil)
 	if err != nil {

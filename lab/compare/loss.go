@@ -14,7 +14,7 @@ const (
 	lastLoss      = "kubeflap_service_last_loss_timestamp_seconds"
 )
 
-// addLosses aggregates kubeflap's counts over the causes, as the recorder counts losses.
+// addLosses adds, to kubeflap's counts, the aggregations over all causes that the recorder counts.
 func addLosses(reported truth.Counts) {
 	for series, value := range reported {
 		labels := withoutCause(series)
@@ -28,14 +28,14 @@ func addLosses(reported truth.Counts) {
 	}
 }
 
-// withoutCause returns the labels of a series without its cause. It assumes that object names contain no commas.
+// withoutCause returns the labels of a series except the label cause. No label value may contain a comma.
 func withoutCause(series string) string {
 	labels := strings.Trim(series[len(truth.Name(series)):], "{}")
 	pairs := slices.DeleteFunc(strings.Split(labels, ","), func(pair string) bool { return strings.HasPrefix(pair, "cause=") })
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
-// ofLossByCause reports whether the series is aggregated from losses by cause.
+// ofLossByCause reports whether the series is an aggregation over the causes of lost addresses.
 func (d Difference) ofLossByCause() bool {
 	switch truth.Name(d.Series) {
 	case truth.LossesOfAnyCause, truth.LastLoss, truth.LastLossSeries:
@@ -44,7 +44,7 @@ func (d Difference) ofLossByCause() bool {
 	return false
 }
 
-// plain returns the name of the metric inside an aggregation.
+// plain returns the metric name inside an aggregation such as sum(name).
 func plain(name string) string {
 	if _, inner, ok := strings.Cut(name, "("); ok {
 		return strings.TrimSuffix(inner, ")")
@@ -52,8 +52,8 @@ func plain(name string) string {
 	return name
 }
 
-// WentBack returns an error that lists the Services whose last loss went back in time between two scrapes. A Service
-// that was deleted and recreated in between has no last loss, or a later one.
+// WentBack returns an error if the time of a Service's last lost address is earlier in the second scrape. Services that
+// were deleted and recreated between the scrapes cause no error.
 func WentBack(earlier, later truth.Counts) error {
 	var lines []string
 	for series, was := range earlier {

@@ -12,25 +12,25 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// settle is the maximum delay between two watchers that receive the same event, on a slow machine.
+// settle is the time within which two watchers receive the same event, even on a slow machine.
 const settle = time.Second
 
-// patience is the maximum wait for the last changes of a scenario.
+// patience is the maximum time until nothing changes after a scenario.
 const patience = 2 * time.Minute
 
-// Span holds the counts before and after the end of a recording. The recording ended at some time in between.
+// Span holds the counts just before and just after a recording ended.
 type Span struct {
 	before, after answers
 	// lasted is the time between before and after.
 	lasted time.Duration
-	// blind is true if the watches were broken for some time.
+	// blind is true if kubeflap's watches were broken during the recording.
 	blind bool
 }
 
 // answers holds the counts of the recorder and of the live kubeflap.
 type answers struct{ truth, live truth.Counts }
 
-// Around returns the Span around a call of end, which must end the recording.
+// Around calls end, which must end the recording. It returns the counts before and after the call.
 func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err error) {
 	s.blind = c.Base.Reported != nil
 	var began time.Time
@@ -48,9 +48,8 @@ func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err e
 	return s, err
 }
 
-// quiet waits until nothing has changed for a while, and returns the counts of both sides and their time. Without
-// recent changes, the recorder and kubeflap have seen the same events. A value that changes and reverts within the Span
-// is not detected.
+// quiet waits until there has been no transition for the duration settle, so that the recorder and kubeflap have
+// received the same events. It returns the counts of both, and their time.
 func (c Comparison) quiet(ctx context.Context) (before answers, began time.Time, err error) {
 	err = poll.Until(ctx, patience, "no more changes", func(ctx context.Context) (err error) {
 		transitions := c.Truth.Transitions()
@@ -78,23 +77,23 @@ func (c Comparison) both(ctx context.Context) (answers, error) {
 	return answers{c.Base.expected(now), live}, err
 }
 
-// Replayed compares the final counts of the replay with the truth.
+// Replayed compares the metrics at the end of the replay with the recorder.
 func (s Span) Replayed(reported truth.Counts) error {
 	return failed("the replay of the recording", s.outside(s.before.truth, s.after.truth, reported, func(name string) bool {
 		return slices.Contains(metrics(), name) && s.replayable(name)
 	}))
 }
 
-// Rest compares the replay with the live kubeflap on metrics that the recorder does not count. Both had their own
-// watches. The order across watches is not guaranteed, so values that depend on it may differ.
+// Rest compares the replay with the live kubeflap. It only compares metrics that the recorder does not count. Some of
+// them depend on the order of events from different watches, and this order may differ.
 func (s Span) Rest(reported truth.Counts) []Difference {
 	return s.outside(s.before.live, s.after.live, reported, func(name string) bool {
 		return !slices.Contains(metrics(), name) && s.replayable(name)
 	})
 }
 
-// Paces compares two replays of the same recording at different speeds. They must agree on all metrics except those of
-// the process.
+// Paces compares two replays of the same recording at different speeds. All metrics must be equal, except those of the
+// process.
 func Paces(atOnce, paced truth.Counts) error {
 	return failed("the replay at another speed", Span{}.outside(atOnce, atOnce, paced, func(name string) bool {
 		return strings.HasPrefix(name, "kubeflap_") && !ofProcess(name)
@@ -122,9 +121,9 @@ func failed(who string, differences []Difference) error {
 	return fmt.Errorf("%s differs in %d series:\n%s", who, len(differences), Table(differences))
 }
 
-// replayable reports whether the replay must have the same values of a metric. Ages depend on the time of the scrape.
-// Also, the recording has its own watches. They can break at other times than those of the live kubeflap, and then miss
-// other heartbeats.
+// replayable reports whether a metric must be the same in the replay. The age of a heartbeat depends on the time of the
+// scrape. After a break of the watches, heartbeats can differ. The recording has its own watches, and can miss other
+// heartbeats than the live kubeflap.
 func (s Span) replayable(name string) bool {
 	name = plain(name)
 	switch {
@@ -135,7 +134,7 @@ func (s Span) replayable(name string) bool {
 	return !s.blind || !strings.HasPrefix(name, "kubeflap_node_heartbeat")
 }
 
-// outside lists the series whose value in the replay is not between before and after, not even within the tolerance.
+// outside lists the series whose value in the replay is not in the range from before to after, plus the tolerance.
 func (s Span) outside(before, after, reported truth.Counts, of func(name string) bool) []Difference {
 	series := map[string]bool{}
 	for _, counts := range []truth.Counts{before, after, reported} {
@@ -150,11 +149,11 @@ func (s Span) outside(before, after, reported truth.Counts, of func(name string)
 		first, last, is := value(before, name), value(after, name), value(reported, name)
 		low, high := min(first, last), max(first, last)
 		if truth.Name(name) == intervalMax {
-			// The longest interval grows until the next heartbeat, which may come after the recording's end.
+			// The longest interval may still be growing when the recording ends.
 			high = max(high, first+s.lasted.Seconds())
 		}
 		nearest := min(max(is, low), high)
-		if math.IsNaN(nearest) { // the series is missing on one side
+		if math.IsNaN(nearest) { // before or after lacks the series
 			nearest = last
 		}
 		if d := (Difference{name, nearest, is}); !d.agree() {

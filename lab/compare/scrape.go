@@ -1,4 +1,4 @@
-// Package compare reads kubeflap's metrics and compares them with the truth.
+// Package compare reads kubeflap's metrics and compares them with the recorder.
 package compare
 
 import (
@@ -52,7 +52,7 @@ func decode(body io.Reader, format expfmt.Format) ([]*dto.MetricFamily, error) {
 	}
 }
 
-// Ready returns nil if the kubeflap at the URL reports that it is ready.
+// Ready returns nil if the kubeflap at the URL is ready.
 func Ready(ctx context.Context, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/-/ready", nil)
 	if err != nil {
@@ -69,7 +69,7 @@ func Ready(ctx context.Context, url string) error {
 	return nil
 }
 
-// Scrape reads all series at a URL. A histogram becomes the series _count and _sum.
+// Scrape reads all series at a URL. Of a histogram, it only returns the series _count and _sum.
 func Scrape(ctx context.Context, url string) (truth.Counts, error) {
 	families, err := Families(ctx, url)
 	if err != nil {
@@ -117,7 +117,7 @@ func read(counts truth.Counts, family *dto.MetricFamily, metric *dto.Metric) {
 	}
 }
 
-// IsNative reports whether a histogram has both native and classic buckets.
+// IsNative reports whether a metric is a histogram with both native and classic buckets.
 func IsNative(families []*dto.MetricFamily, name string) bool {
 	for _, family := range families {
 		if family.GetName() != name {
@@ -131,7 +131,7 @@ func IsNative(families []*dto.MetricFamily, name string) bool {
 	return false
 }
 
-// isTime reports whether a metric is a duration. Two watchers never agree exactly on a duration.
+// isTime reports whether a metric is a time or a duration. Such values are never exactly equal in two watchers.
 func isTime(name string) bool {
 	name = plain(name)
 	return strings.HasSuffix(name, "_seconds") || strings.HasSuffix(name, "_seconds_total") ||

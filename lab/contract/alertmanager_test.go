@@ -27,20 +27,20 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// moment is one evaluation of all rules: the time since the start, and the firing alerts.
+// moment is one evaluation of all rules. It holds the time since the start and the alerts that fire.
 type moment struct {
 	at     time.Duration
 	firing []labels.Labels
 }
 
-// message is one notification. It only contains resolved alerts if the receiver has send_resolved.
+// message is one notification. It contains resolved alerts only if the receiver has send_resolved.
 type message struct {
 	at               time.Duration
 	receiver         string
 	firing, resolved []model.LabelSet
 }
 
-// names returns the distinct names of alerts, sorted.
+// names returns the sorted names of alerts, each name once.
 func names(all []model.LabelSet) (found []string) {
 	for _, l := range all {
 		found = append(found, string(l[model.AlertNameLabel]))
@@ -49,7 +49,7 @@ func names(all []model.LabelSet) (found []string) {
 	return slices.Compact(found)
 }
 
-// atWork is on a Monday during working hours, outside of maintenance windows.
+// atWork is a time during working hours and outside of maintenance windows.
 var atWork = time.Date(2000, 1, 3, 10, 0, 0, 0, time.UTC)
 
 // example loads the shipped Alertmanager configuration.
@@ -62,9 +62,9 @@ func example(t *testing.T) *config.Config {
 	return conf
 }
 
-// notified returns the notifications that an Alertmanager sends for the alerts. Routing, grouping, time intervals,
-// inhibition and repetition are Alertmanager's code; only the receivers are replaced. It runs in a synctest bubble with
-// a fake clock, which starts in the year 2000.
+// notified returns the notifications that Alertmanager sends for the given alerts. It runs Alertmanager's own code for
+// routing, grouping, time intervals, inhibition and repetition, with other receivers. It runs in a synctest bubble,
+// whose clock starts in the year 2000.
 func notified(t *testing.T, conf *config.Config, since time.Time, moments []moment) (sent []message) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +95,8 @@ func notified(t *testing.T, conf *config.Config, since time.Time, moments []mome
 	return sent
 }
 
-// send sends alerts as Prometheus does after an evaluation: the firing alerts, and the alerts that have stopped firing.
+// send sends alerts as Prometheus does after an evaluation. It sends the alerts that fire, and those that have stopped
+// firing.
 func send(t *testing.T, to *mem.Alerts, active map[model.Fingerprint]*alert.Alert, firing []labels.Labels) {
 	now := time.Now()
 	var all []*alert.Alert
@@ -177,7 +178,7 @@ func startAlertmanager(t *testing.T, conf *config.Config, sent func(receiver str
 	}
 }
 
-// receiver replaces a pager or a chat.
+// receiver replaces a receiver of Alertmanager, such as a pager or a chat.
 type receiver struct {
 	name string
 	sent func(receiver string, all []*alert.Alert)

@@ -12,9 +12,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// BenchmarkRules measures one evaluation of all rules for 1,000 nodes and 5,000 Services, after 6 hours of samples
-// every 30 s. It measures a quiet cluster, and the time shortly after etcd stopped: all nodes are lost, and no Service
-// has a ready address.
+// BenchmarkRules measures one evaluation of all rules for 1,000 nodes and 5,000 Services. The rules read 6 hours of
+// samples, with a scrape every 30 s. One benchmark is of a quiet cluster. The other is of the time just after etcd
+// stopped, when all nodes are Unknown and no Service has a ready address.
 func BenchmarkRules(b *testing.B) {
 	for _, replicas := range []int{1, 2} {
 		b.Run(fmt.Sprintf("peace/replicas=%d", replicas), func(b *testing.B) { benchmarkRules(b, replicas, false) })
@@ -35,7 +35,7 @@ func benchmarkRules(b *testing.B, replicas int, lost bool) {
 	}
 	scrape()
 	for ; at.Before(start.Add(6 * time.Hour)); at = at.Add(30 * time.Second) {
-		// Only the error budget rules look back more than an hour.
+		// Only the rules for error budgets read more than the last hour.
 		metric := ""
 		if at.Before(start.Add(5 * time.Hour)) {
 			metric = "kubeflap_service_outage_seconds_total"
@@ -60,10 +60,11 @@ func benchmarkRules(b *testing.B, replicas int, lost bool) {
 }
 
 // BenchmarkRulesAfterADayOfChurn measures one evaluation of all rules after a day of churn, with 1,000 nodes and 2,000
-// Services. Every 10 s a Service is replaced, and every second a pod fails its probe for some seconds. All metrics are
-// scraped for the last three hours, and rules are evaluated for the last hour. Rules with longer ranges query
-// kubeflap's own watches and replicas, whose series cover the whole day, and hourly outages, which are evaluated every
-// 5 minutes. The optional rules for fleets are measured separately, as fleet-ms/op.
+// Services. Every 10 s, a Service is replaced. Every second, a pod becomes not ready for some seconds.
+//
+// To save time, all metrics are scraped only for the last three hours. All rules are evaluated for the last hour, and
+// every 5 minutes before that. Metrics about kubeflap itself are stored for the whole day. The optional rules for
+// fleets are measured separately, as fleet-ms/op.
 func BenchmarkRulesAfterADayOfChurn(b *testing.B) {
 	for _, interval := range intervals {
 		b.Run(fmt.Sprintf("every=%s", interval), func(b *testing.B) { benchmarkChurn(b, interval) })
@@ -110,7 +111,7 @@ func benchmarkChurn(b *testing.B, interval time.Duration) {
 	b.ReportMetric(float64(firing), "alerts")
 }
 
-// fleetGroup is the group of the rules in rules/fleet.yaml.
+// fleetGroup is the name of the group in rules/fleet.yaml.
 const fleetGroup = "kubeflap-fleet"
 
 // watchesOf stores kubeflap's metrics about itself.
@@ -126,7 +127,7 @@ func (e *evaluator) watchesOf(at time.Time) {
 	}
 }
 
-// churns replaces Services and makes pods flap for the given duration.
+// churns schedules replacements of Services and flapping pods for the given duration.
 func (c *cluster) churns(d time.Duration) {
 	for _, n := range c.sorted() {
 		c.in(c.between(0, 10*time.Second), func() { c.beat(n) })
@@ -184,7 +185,7 @@ func loseAll(c *cluster, at time.Time) {
 	}
 }
 
-// cpu returns the CPU time of the process. On a busy machine, it is more meaningful than elapsed time.
+// cpu returns the CPU time that the process has used. On a busy machine, it says more than the elapsed time.
 func cpu(b *testing.B) time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
-// inSubstance lists the phrases about each cause that both the alerts and the incidents must contain.
+// inSubstance lists phrases by cause. Both the alerts and the incidents must contain them.
 var inSubstance = map[string][]string{
 	"node_heartbeat_lost": {"what keeps", "heck load, disk, and garbage collection of containers and images", "etcd", "the grace period as it is"},
 	"node_not_ready":      {"shows the message of the Ready condition (container runtime, network plug-in, disk)", "The grace period is not at fault."},
@@ -29,7 +29,7 @@ var inSubstance = map[string][]string{
 	"unknown":             {"he evidence does not show the cause", "(kubectl get events -n ", "report the problem to the kubeflap project, with a recording."},
 }
 
-// closedSet returns all causes, sorted.
+// closedSet returns the names of all causes, sorted.
 func closedSet() (all []string) {
 	for _, c := range cause.All() {
 		all = append(all, c.String())
@@ -38,8 +38,8 @@ func closedSet() (all []string) {
 	return all
 }
 
-// All alerts with the label cause must have the same remedies. They must cover all causes, and contain the texts of the
-// incidents page.
+// All alerts with the label cause must contain the same remedies, one for each cause. The remedies must agree with
+// those of kubeflap's incidents.
 func TestRemedies(t *testing.T) {
 	causes := closedSet()
 	page := unwrap(regexp.MustCompile(`" ?\+\s*"`).ReplaceAllString(readFile(t, "exporter/advice/causes.go")+readFile(t, "exporter/advice/remedy.go")+readFile(t, "exporter/advice/lost.go"), ""))
@@ -91,7 +91,7 @@ func TestCausesPageExplainsEveryCause(t *testing.T) {
 	}
 }
 
-// remediesOf returns the remedy of each cause from the template's chain of if and else.
+// remediesOf returns the remedies by cause. It reads them from the if and else branches of an annotation template.
 func remediesOf(text string) map[string]string {
 	all := map[string]string{}
 	for _, m := range regexp.MustCompile(`{{- (?:else )?if eq \$labels\.cause "(\w+)" -}}([^{]*)`).FindAllStringSubmatch(text, -1) {

@@ -14,10 +14,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// cluster simulates the components of a cluster, at exact times. It passes events to a tracker as the watches would.
+// cluster simulates the components of a cluster with a fake clock. It passes events to a tracker, as the watches of
+// kubeflap would.
 type cluster struct {
 	now time.Time
-	// bookmarked is the time of the last bookmark. Watches receive one about every minute.
+	// bookmarked is the time of the last bookmark. The API server sends bookmarks about once a minute.
 	bookmarked time.Time
 	tracker    *track.Tracker
 	collector  *metrics.Collector
@@ -41,11 +42,11 @@ type workload struct {
 	pods     []*event.Pod
 	ips      map[*event.Pod]string
 	replicas int
-	// recreate stops a pod before its replacement starts, like the strategy Recreate.
+	// recreate is set if a pod stops before its replacement starts, as with the strategy Recreate.
 	recreate bool
-	// daemon marks a DaemonSet, with one pod on each node.
+	// daemon is set if this is a DaemonSet, with one pod on each node.
 	daemon bool
-	// startup is the time until a pod is Ready. 0 means some seconds.
+	// startup is how long a pod takes to become Ready. If it is 0, a pod takes some seconds.
 	startup time.Duration
 }
 
@@ -74,7 +75,7 @@ func newCluster(start time.Time) *cluster {
 	return &cluster{now: start, random: rand.New(rand.NewPCG(1, 2)), nodes: map[string]*node{}}
 }
 
-// listens creates a kubeflap that has not seen any events.
+// listens creates a kubeflap that has not received any events.
 func (c *cluster) listens() {
 	c.tracker = track.New(track.Settings{BounceWindow: 2 * time.Minute})
 	c.incidents = correlate.New(100)
@@ -84,7 +85,7 @@ func (c *cluster) listens() {
 	})
 }
 
-// watch creates a kubeflap and lists all objects.
+// watch creates a kubeflap, and passes it a list of all objects.
 func (c *cluster) watch() {
 	c.listens()
 	c.tell(event.Added, &event.Cluster{Version: "v1.36.3"})
@@ -129,7 +130,7 @@ func (c *cluster) in(d time.Duration, do func()) {
 	heap.Push(&c.due, step{c.now.Add(d), c.serial, do})
 }
 
-// runUntil runs all steps that are due before t, and advances the time to t.
+// runUntil runs all steps that are due before t. Then it sets the clock to t.
 func (c *cluster) runUntil(t time.Time) {
 	for len(c.due) > 0 && c.due[0].at.Before(t) {
 		x := heap.Pop(&c.due).(step)
@@ -159,8 +160,7 @@ func idOf(namespace, name string) event.Meta {
 	return event.Meta{UID: event.ParseUID(namespace + "/" + name), Namespace: namespace, Name: name}
 }
 
-// join adds a node. It is not Ready for its first seconds. Its kubelet renews its Lease every 10 s, with up to 4 %
-// delay.
+// join adds a node. It becomes Ready after some seconds. The kubelet renews its Lease every 10 s, and up to 4 % later.
 func (c *cluster) join() *node {
 	name := c.name("node")
 	n := &node{Node: &event.Node{Meta: idOf("", name), KubeletVersion: "v1.36.3", BootID: "boot", Ready: &event.Condition{Status: event.StatusFalse, Transition: c.now}}}
@@ -185,7 +185,7 @@ func (c *cluster) beat(n *node) {
 	c.in(10*time.Second+c.between(0, 400*time.Millisecond), func() { c.beat(n) })
 }
 
-// replace drains and deletes a node, and adds another one.
+// replace drains and deletes a node. Then it adds a new node.
 func (c *cluster) replace(n *node) {
 	wait := time.Duration(0)
 	for _, w := range c.workloads {
@@ -204,7 +204,7 @@ func (c *cluster) replace(n *node) {
 	})
 }
 
-// anyNode returns a random node that is Ready and schedulable, but not the named node.
+// anyNode returns a random Ready and schedulable node. It never returns the node with the given name.
 func (c *cluster) anyNode(but string) *node {
 	var names []string
 	for name, n := range c.nodes {

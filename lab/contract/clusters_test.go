@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// Nodes and Services of two clusters may have the same name. So each aggregation must be by cluster, each match must be
-// on cluster, and each query in an annotation must select one cluster.
+// Nodes and Services of two clusters may have the same names. So each aggregation must be by cluster, and each vector
+// match must be on cluster. Each query in an annotation must select one cluster.
 func TestNothingIsJoinedAcrossClusters(t *testing.T) {
 	for _, r := range rules(t) {
 		for _, problem := range joins(t, r.Expr, false) {
@@ -28,7 +28,8 @@ func TestNothingIsJoinedAcrossClusters(t *testing.T) {
 	}
 }
 
-// joins lists the parts of an expression that mix clusters. If ofOne is set, each selector must select one cluster.
+// joins lists the parts of an expression that mix clusters. If ofOne is set, each selector must have a matcher for one
+// cluster.
 func joins(t *testing.T, expr string, ofOne bool) (problems []string) {
 	t.Helper()
 	e, err := ParseExpr(expr)
@@ -42,7 +43,7 @@ func joins(t *testing.T, expr string, ofOne bool) (problems []string) {
 			joined = !ofOne && (x.Without || !slices.Contains(x.Grouping, "cluster"))
 		case *parser.BinaryExpr:
 			m := x.VectorMatching
-			// Without on, all labels must match, including cluster.
+			// Without an on clause, all labels must match, including cluster.
 			joined = !ofOne && m != nil && m.On == !slices.Contains(m.MatchingLabels, "cluster")
 		case *parser.VectorSelector:
 			joined = ofOne && !slices.ContainsFunc(x.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == "cluster" && m.Type == labels.MatchEqual })
@@ -76,8 +77,9 @@ func TestJoinsAreFound(t *testing.T) {
 	}
 }
 
-// A Prometheus that scrapes four clusters must fire the same alerts, with the same texts, as four that scrape one
-// cluster each. The clusters use the same node, Service and target names, but have different faults.
+// A Prometheus that scrapes all four clusters must fire the same alerts as four Prometheus servers that scrape one
+// cluster each. The texts must be the same, too. The clusters have the same names of nodes, Services and targets, but
+// different faults.
 func TestClustersTogetherFireAsEachAlone(t *testing.T) {
 	var clusters []*clusterAlone
 	together := newEvaluator(t)
@@ -112,7 +114,7 @@ func TestClustersTogetherFireAsEachAlone(t *testing.T) {
 	}
 }
 
-// clusterAlone is a cluster with its own Prometheus, whose series have no label cluster.
+// clusterAlone is a cluster with its own Prometheus. Its series have no label cluster.
 type clusterAlone struct {
 	*cluster
 	name  string
@@ -133,7 +135,7 @@ func newClusterAlone(t *testing.T, name string, fault func(*cluster)) *clusterAl
 	return &clusterAlone{c, name, newEvaluator(t)}
 }
 
-// textOf formats an alert as text without the name of its cluster.
+// textOf formats an alert as text, without the name of its cluster.
 func textOf(own, annotations labels.Labels, cluster string) string {
 	text := labels.NewBuilder(own).Del("cluster").Labels().String() + annotations.String()
 	if cluster == "" {
@@ -142,9 +144,9 @@ func textOf(own, annotations labels.Labels, cluster string) string {
 	return strings.NewReplacer(" of cluster "+cluster, "", "var-cluster="+cluster, "var-cluster=").Replace(text)
 }
 
-// A central ruler evaluates late, because samples arrive late. When a cluster is gone, its alerts therefore fire for
-// some time longer, but the queries in their annotations find no series. The texts must not draw conclusions from that,
-// nor omit a number.
+// A central ruler evaluates rules with a delay, because samples arrive late. So alerts keep firing for some time after
+// their cluster is gone. The queries in their annotations then find no series. The texts must not say that an object
+// was deleted, and must not have gaps.
 func TestTextsOfAClusterThatIsGone(t *testing.T) {
 	const late = time.Minute
 	for i, fault := range []func(*cluster){kubeletStops, etcdStalls, batchUpgrade, slowKubelet} {
@@ -159,7 +161,7 @@ func TestTextsOfAClusterThatIsGone(t *testing.T) {
 				e.scrape(at, gatherer(c.cluster), "a", "cluster", c.name)
 			}
 			for _, a := range e.evaluate(at) {
-				if at.After(gone.Add(4 * time.Minute)) { // a query finds samples of the last 5 minutes
+				if at.After(gone.Add(4 * time.Minute)) { // queries read samples of the last 5 minutes
 					texts[a.Labels.Get("alertname")+": "+a.Annotations.Get("description")] = true
 				}
 			}
@@ -177,8 +179,8 @@ func TestTextsOfAClusterThatIsGone(t *testing.T) {
 	}
 }
 
-// docs/fleet.md must send every series that the rules read to the central ruler, and state the size of the largest
-// groups.
+// The configuration in docs/fleet.md must send all series that the rules read to the central ruler. The page must state
+// the size of the largest groups.
 func TestFleetPageIsRight(t *testing.T) {
 	page := readFile(t, "docs/fleet.md")
 	_, after, _ := strings.Cut(page, "### Series for all rules")

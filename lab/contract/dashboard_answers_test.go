@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/prometheus/util/teststorage"
 )
 
-// Nothing happens in the first 30 minutes; then all events happen at once. The dashboards show the last 30 minutes.
+// In these tests, all events happen at once after 30 minutes. The dashboards show the last 30 minutes before end.
 const (
 	quiet = 30
 	end   = 45 * time.Minute
@@ -26,30 +26,30 @@ const (
 
 var storyLine = regexp.MustCompile(`(?m)^(kubeflap_\w+)(?:\{(.*)\})? (\S+)$`)
 
-// sparse matches counters whose series only exist after their first event.
+// sparse matches counters whose series do not exist before their first event.
 var sparse = regexp.MustCompile(`_losses_total$|^kubeflap_pod_ready_transitions_total$|^kubeflap_service_outage_duration_seconds|_last_loss_`)
 
-// timeline holds the scrape times of a story in minutes: first is the first scrape, and after is the first scrape after
-// all events.
+// timeline says when a story is scraped. first is the minute of the first scrape. after is the minute of the first
+// scrape after the events.
 type timeline struct {
 	instances    []string
 	first, after int
-	started      float64 // start time of the process, as a Unix time
-	// down means that nothing is ready at the end, and that all incidents have ended.
+	started      float64 // Unix time at which the process started
+	// down means that at the end no node and no address is ready, and all incidents have ended.
 	down bool
 	// native means that Prometheus stores no classic histograms.
 	native bool
 }
 
-// expositions returns the golden expositions of a cluster and of a process with --data.dir.
+// expositions returns the metrics in two golden files: those of a cluster, and those of a process with --data.dir.
 func expositions(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(Root, "exporter/metrics/testdata")
 	return string(read(t, filepath.Join(dir, "story.prom"))) + string(read(t, filepath.Join(dir, "recorder.prom")))
 }
 
-// story returns the series of the golden expositions, scraped once a minute from each instance. Every counter is one
-// higher than in them, so that no counter is 0.
+// story returns the series of the golden files, scraped from each instance once a minute. It adds 1 to each counter, so
+// that no counter is 0.
 func story(t *testing.T, x timeline) storage.Queryable {
 	t.Helper()
 	all := dictionary(t)
@@ -110,13 +110,13 @@ func story(t *testing.T, x timeline) storage.Queryable {
 	return data
 }
 
-// record evaluates the rules once a minute, for the dashboards that read records and ALERTS.
+// record evaluates the rules once a minute. Some dashboards read the recorded series and ALERTS.
 func record(t *testing.T, data *teststorage.TestStorage) {
 	t.Helper()
 	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
 	for _, g := range loadRules(t, engine, data, 0) {
 		for _, r := range g.AlertingRules() {
-			r.SetRestored(true) // otherwise, the group writes no ALERTS
+			r.SetRestored(true) // otherwise, the group does not write ALERTS
 		}
 		for at := time.Unix(0, 0); at.Before(time.Unix(0, 0).Add(end + time.Minute)); at = at.Add(time.Minute) {
 			g.Eval(t.Context(), at)
@@ -129,7 +129,7 @@ func record(t *testing.T, data *teststorage.TestStorage) {
 	}
 }
 
-// histogramOf splits the name of a classic histogram series into the metric and the suffix.
+// histogramOf splits the name of a series of a classic histogram into the name of the metric and the suffix.
 func histogramOf(all map[string]Metric, name string) (base, part string) {
 	i := strings.LastIndexByte(name, '_')
 	if all[name].Type != "histogram" || i < 0 {
@@ -138,8 +138,8 @@ func histogramOf(all map[string]Metric, name string) (base, part string) {
 	return name[:i], name[i+1:]
 }
 
-// results runs all queries of a dashboard, and returns their results by panel and query. The range of the queries
-// starts at minute from.
+// results runs all queries of a dashboard. It returns their results by panel and query. The parameter from is the
+// minute at which the time range starts.
 func results(t *testing.T, d dashboard, data storage.Queryable, from int) map[string]*promql.Result {
 	t.Helper()
 	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
@@ -147,7 +147,7 @@ func results(t *testing.T, d dashboard, data storage.Queryable, from int) map[st
 	all := map[string]*promql.Result{}
 	for _, p := range d.Panels {
 		for _, q := range p.Targets {
-			// Replace every variable by All, which also matches a missing label.
+			// Replace each variable by its value All. The matcher then also accepts a missing label.
 			expr := regexp.MustCompile(`=~"\$\w+\|?"`).ReplaceAllString(filled.Replace(q.Expr), `=~".*"`)
 			query, err := engine.NewRangeQuery(context.Background(), data, nil, expr, start.Add(time.Duration(from)*time.Minute), start.Add(end), time.Minute)
 			if q.Instant && err == nil {
@@ -186,7 +186,8 @@ func text(r *promql.Result) string {
 	return strings.Join(lines, "\n")
 }
 
-// Two replicas that see the same events must not double a number, repeat a row or make a join ambiguous.
+// Two replicas that see the same events must give the same results as one. No number may be doubled, no row repeated,
+// and no join ambiguous.
 func TestReplicasChangeNothing(t *testing.T) {
 	for name, native := range map[string]bool{"classic histograms": false, "native histograms": true} {
 		one := timeline{instances: []string{"a"}, after: quiet, native: native}
@@ -195,7 +196,7 @@ func TestReplicasChangeNothing(t *testing.T) {
 		of, and := story(t, one), story(t, two)
 		for _, d := range dashboards(t) {
 			if d.UID == "kubeflap-self" {
-				continue // this panel shows the replicas
+				continue // this dashboard shows the replicas
 			}
 			t.Run(d.File+", "+name, func(t *testing.T) {
 				is, want := answers(t, d, and), answers(t, d, of)
@@ -209,7 +210,7 @@ func TestReplicasChangeNothing(t *testing.T) {
 	}
 }
 
-// The stories contain all possible events, so each query must return a result in at least one of them.
+// The stories contain all kinds of events. So each query must return a result in at least one of them.
 func TestEveryQueryAnswers(t *testing.T) {
 	one := timeline{instances: []string{"a", "b"}, after: quiet}
 	down, native := one, one
@@ -235,8 +236,8 @@ func TestEveryQueryAnswers(t *testing.T) {
 	}
 }
 
-// With native histograms, Prometheus has no series _bucket, _count and _sum. Each panel must also have a query for
-// native histograms, with the same totals.
+// If Prometheus stores native histograms, there are no series _bucket, _count and _sum. So each panel must also have a
+// query for native histograms. The totals must be the same.
 func TestPanelsOfHistogramsHaveBothForms(t *testing.T) {
 	all, panels := dictionary(t), map[string]bool{}
 	for name, native := range map[string]bool{"classic": false, "native": true} {

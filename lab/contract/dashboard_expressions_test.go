@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// foreign lists metrics that kubeflap does not declare: those of Prometheus, and those of kubeflap's libraries.
+// foreign lists metrics that kubeflap does not declare. They come from Prometheus or from libraries of kubeflap.
 var foreign = map[string]Metric{
 	"up":                            {"gauge", nil},
 	"scrape_duration_seconds":       {"gauge", nil},
@@ -25,7 +25,7 @@ var foreign = map[string]Metric{
 	"process_start_time_seconds":    {"gauge", nil},
 }
 
-// known returns an error if a metric or a label of the expression does not exist. more lists further labels to check.
+// known returns an error if a metric or a label in the expression does not exist. It also checks the labels in more.
 func known(all map[string]Metric, expr parser.Expr, more ...string) error {
 	labels := []string{"", "cluster", "instance", "job"}
 	var err error
@@ -43,7 +43,7 @@ func known(all map[string]Metric, expr parser.Expr, more ...string) error {
 		}
 		labels = append(labels, m.Labels...)
 		if strings.HasPrefix(v.Name, "kubeflap_watch_") {
-			labels = append(labels, "namespace") // a label of the target
+			labels = append(labels, "namespace") // this is a label of the target
 		}
 		for _, matcher := range v.LabelMatchers {
 			if matcher.Name != "__name__" && !slices.Contains(append(m.Labels, "cluster", "instance", "job"), matcher.Name) {
@@ -100,8 +100,8 @@ func TestDashboardsAskForWhatExists(t *testing.T) {
 	}
 }
 
-// Each selector must use the variables for which its metric has labels. Incidents of nodes have no namespace, so the
-// namespace matcher must also accept an empty label.
+// A selector must use each variable of the dashboard for which its metric has a label. An incident of a node has no
+// namespace, so the matcher for the namespace may also accept an empty label.
 func TestDashboardsObeyTheirVariables(t *testing.T) {
 	all := dictionary(t)
 	for _, d := range dashboards(t) {
@@ -135,7 +135,8 @@ func TestDashboardsObeyTheirVariables(t *testing.T) {
 	}
 }
 
-// Joins and aggregations by an object must include the cluster. Otherwise they mix objects of different clusters.
+// A join or an aggregation by a node, a namespace or a Service must also be by cluster. Otherwise it mixes objects of
+// different clusters.
 func TestDashboardsKeepClustersApart(t *testing.T) {
 	for _, d := range dashboards(t) {
 		eachTarget(t, d, func(_ panel, _ target, expr parser.Expr) error {
@@ -161,13 +162,13 @@ func TestDashboardsKeepClustersApart(t *testing.T) {
 	}
 }
 
-// A query must deduplicate series across replicas before it sums or counts them. TestReplicasChangeNothing misses this
-// if the value is zero.
+// A query must merge the series of all replicas before it adds or counts them. TestReplicasChangeNothing does not
+// notice this if the values are 0.
 func TestDashboardsMergeReplicasFirst(t *testing.T) {
 	all := dictionary(t)
 	for _, d := range dashboards(t) {
 		if d.UID == "kubeflap-self" {
-			continue // this panel shows the replicas
+			continue // this dashboard shows the replicas
 		}
 		eachTarget(t, d, func(_ panel, _ target, expr parser.Expr) error {
 			var err error
@@ -190,15 +191,15 @@ func TestDashboardsMergeReplicasFirst(t *testing.T) {
 	}
 }
 
-// merged reports whether the innermost aggregation around a selector is one of the given ones, or whether the selector
-// only filters.
+// merged reports whether the innermost aggregation of a selector is one of the given ones. It also returns true if the
+// selector only filters other series.
 func merged(child parser.Node, path []parser.Node, by ...parser.ItemType) bool {
 	for _, node := range slices.Backward(path) {
 		switch n := node.(type) {
 		case *parser.AggregateExpr:
 			return slices.Contains(by, n.Op)
 		case *parser.BinaryExpr:
-			// The right-hand side of AND or UNLESS only filters; its values are not added.
+			// The values of the right-hand side of AND or UNLESS are not used. It only filters.
 			if (n.Op == parser.LAND || n.Op == parser.LUNLESS) && n.RHS == child {
 				return true
 			}

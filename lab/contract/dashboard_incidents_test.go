@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/prometheus/promql/promqltest"
 )
 
-// There are 46 scrapes, one per minute. The table must show the incidents of the last 30 minutes.
+// There is one scrape per minute for 45 minutes. The table must show the incidents of the last 30 minutes.
 func TestTableOfIncidents(t *testing.T) {
 	const start, end = "  kubeflap_incident_start_timestamp_seconds", "  kubeflap_incident_end_timestamp_seconds"
 	of := func(id, verdict string) string {
@@ -16,15 +16,16 @@ func TestTableOfIncidents(t *testing.T) {
 	}
 	id := func(id string) string { return `{job="kubeflap",instance="a",id="` + id + `"} ` }
 	data := promqltest.LoadedStorage(t, "load 1m\n"+strings.Join([]string{
-		// Incident 1 began before the range and is ongoing.
+		// Incident 1 began before the time range and is ongoing.
 		start + of("1", "node") + "600x45",
-		// The verdict of incident 2 was revised. It recovered, and kubeflap removed it ten minutes later.
+		// kubeflap revised the verdict of incident 2. The incident recovered, and kubeflap removed it ten minutes
+		// later.
 		start + of("2", "undecided") + "_x16 960x3 stale", start + of("2", "node") + "_x20 960x15 stale", end + id("2") + "_x25 1500x10 stale",
-		// Incident 3 recovered, and flaps again.
+		// Incident 3 recovered, but is ongoing again.
 		start + of("3", "node") + "_x20 1200x25", end + id("3") + "_x25 1500x5 stale",
 		// kubeflap restarted during incident 4.
 		start + of("4", "node") + "_x20 1200x10 stale",
-		// Incident 5 ended before the range. Incident 6 began half a minute before the end.
+		// Incident 5 ended before the time range. Incident 6 began half a minute before the end.
 		start + of("5", "node") + "300x9 stale", start + of("6", "undecided") + "_x45 2670x0",
 	}, "\n")+"\n")
 	is := results(t, dashboardNamed(t, "overview.json"), data, 15)

@@ -12,9 +12,9 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// These are the rules of Grafana's dashboard linter (github.com/grafana/dashboard-linter, docs/rules) by name. Rules
-// that the linter applies to some panel types apply here to all types. The dashboard of recorded series is excluded
-// from the rules about targets.
+// The names are those of the rules of Grafana's dashboard linter (github.com/grafana/dashboard-linter, docs/rules). The
+// linter applies some rules only to some types of panels, but this test applies them to all types. The dashboard of
+// recorded series has no target labels, so the rules about targets do not apply to it.
 func TestDashboardsBreakNoRuleOfTheLinter(t *testing.T) {
 	rules := map[string]func(*testing.T, dashboard){
 		"template-datasource":            lintDatasource,
@@ -50,7 +50,7 @@ func TestDashboardsBreakNoRuleOfTheLinter(t *testing.T) {
 	}
 }
 
-// dictionary returns kubeflap's metrics and the recording rules.
+// dictionary returns kubeflap's metrics, and the series of the recording rules.
 func dictionary(t *testing.T) map[string]Metric {
 	t.Helper()
 	all, err := ReadDictionary()
@@ -65,7 +65,7 @@ func dictionary(t *testing.T) map[string]Metric {
 	return all
 }
 
-// eachTarget parses every expression of a dashboard, and passes it to look.
+// eachTarget calls look with every expression of a dashboard.
 func eachTarget(t *testing.T, d dashboard, look func(panel, target, parser.Expr) error) {
 	t.Helper()
 	for _, p := range d.Panels {
@@ -81,11 +81,10 @@ func eachTarget(t *testing.T, d dashboard, look func(panel, target, parser.Expr)
 	}
 }
 
-// rateInterval is the value of $__rate_interval. No other variable has this value.
+// rateInterval is the value of $__rate_interval in the tests. No other variable has this value.
 const rateInterval = 2 * time.Minute
 
-// filled replaces Grafana's built-in variables with values. The dashboards' own variables only occur in matchers, and
-// mean All.
+// filled replaces Grafana's built-in variables by values. Other variables only occur in matchers.
 var filled = strings.NewReplacer(
 	"$__rate_interval", "2m", "$__interval_ms", "60000", "$__interval", "1m", "$__range_s", "1800", "$__range", "30m", "$__from", "900000",
 )
@@ -166,7 +165,7 @@ func lintDescription(t *testing.T, d dashboard) {
 	}
 }
 
-// lintUnits checks that panels only use known units. Add a new unit to the list if Grafana has it.
+// lintUnits checks that panels only use known units. You may add any unit that Grafana has to the list.
 func lintUnits(t *testing.T, d dashboard) {
 	units := []string{"short", "s", "percentunit", "bytes", "cps", "dateTimeFromNow", "dateTimeAsIso"}
 	for _, p := range d.Panels {
@@ -227,9 +226,9 @@ func lintMatcher(name string) func(panel, target, parser.Expr) error {
 	}
 }
 
-// lintCounter is stricter than the linter, which only checks counters without matchers. If a counter's series starts
-// with its first event, rate and increase miss that event. If "and" or "unless" selects such new series, the value
-// itself is the count. The difference between a counter and its previous value is an exact increase.
+// lintCounter is stricter than the linter, which only checks counters without matchers. A counter may be used without
+// rate or increase in two cases. In the first case, "and" or "unless" selects new series, because rate and increase
+// miss the event with which a series starts. In the second case, the query subtracts the previous value of the counter.
 func lintCounter(all map[string]Metric) func(panel, target, parser.Expr) error {
 	return func(_ panel, _ target, expr parser.Expr) error {
 		var err error
@@ -264,8 +263,8 @@ func newborn(path []parser.Node) bool {
 	return ok && (b.Op == parser.LAND || b.Op == parser.LUNLESS)
 }
 
-// difference reports whether a counter is part of X - (last_over_time(X[...] offset ...) <= X). For native histograms,
-// the comparison uses histogram_count.
+// difference reports whether a counter is part of X - (last_over_time(X[...] offset ...) <= X). A native histogram is
+// compared by its histogram_count.
 func difference(v *parser.VectorSelector, path []parser.Node) bool {
 	before := "last_over_time(" + v.String() + "["
 	for _, node := range path {

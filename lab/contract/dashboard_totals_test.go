@@ -13,17 +13,17 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// telling describes a Service that lost four addresses in two outages: three by one cause, and one by another. The
-// series are those of one scrape per minute for 45 minutes, in promqltest's notation. The dashboards show the last 30
-// minutes.
+// telling holds the series of a Service in promqltest's notation, with one scrape per minute for 45 minutes. In most
+// cases, the Service lost four addresses in two outages. Three of them have one cause, and one has another cause. The
+// dashboards show the last 30 minutes.
 type telling struct {
 	four, three, one, two, lastLoss string
-	// present has the value 1 in each scrape. started is the Unix time of the process start.
+	// present has the value 1 in each successful scrape. started is the Unix time at which the process started.
 	present, started string
 	want             float64 // lost addresses; there are half as many outages
 }
 
-// tellings lists the ways in which a count can reach Prometheus.
+// tellings lists the cases in which a dashboard could show a wrong count.
 var tellings = map[string]telling{
 	"between two scrapes": {
 		four: "0x35 4x10", three: "_x35 3x10", one: "_x38 1x7", two: "0x36 2x9", lastLoss: "_x35 2100x10",
@@ -33,7 +33,7 @@ var tellings = map[string]telling{
 		four: "_x35 4x10", three: "_x35 3x10", one: "_x35 1x10", two: "_x35 2x10", lastLoss: "_x35 2090x10",
 		present: "_x35 1x10", started: "_x35 2070x10", want: 4,
 	},
-	"in a recording of last month": { // the times are those of the recording
+	"in a recording of last month": { // timestamps in metrics are those of the recording
 		four: "_x35 4x10", three: "_x35 3x10", one: "_x35 1x10", two: "_x35 2x10", lastLoss: "_x35 -2592000x10",
 		present: "_x35 1x10", started: "_x35 2070x10", want: 4,
 	},
@@ -77,13 +77,13 @@ func (x telling) load(t *testing.T) storage.Queryable {
 		if strings.HasPrefix(name, "kubeflap_service_") {
 			of = `namespace="shop",` + of
 		}
-		// A replay sets the label cluster itself. Elsewhere, the target has it.
+		// In a replay, kubeflap sets the label cluster. Otherwise, it is a label of the target.
 		fmt.Fprintf(&all, "  %s{%s} %s\n", name, strings.TrimSuffix(`cluster="eu",job="kubeflap",instance="a",`+of, ","), series[1])
 	}
 	return promqltest.LoadedStorage(t, all.String())
 }
 
-// The number, the chart and the table must agree, and the table must have a row if the number is not 0.
+// The number, the chart and the table must show the same count. The table must have a row if the count is not 0.
 func TestPanelsAgreeOnWhatWasLost(t *testing.T) {
 	overview, service := dashboardNamed(t, "overview.json"), dashboardNamed(t, "service.json")
 	panels := map[string]struct {
@@ -121,7 +121,7 @@ func TestPanelsAgreeOnWhatWasLost(t *testing.T) {
 					t.Errorf("unexpected rows in the table's column %s: %q", column, rows)
 				}
 			}
-			// The timeline shows no state for periods without scrapes.
+			// The panel shows no state for times without scrapes.
 			if worst := highest(table["Services, query A"]); name != "while scrapes fail" && (worst > 0) != (x.want > 0) {
 				t.Errorf("unexpected worst state in the timeline: %g", worst)
 			}
@@ -129,7 +129,7 @@ func TestPanelsAgreeOnWhatWasLost(t *testing.T) {
 	}
 }
 
-// Each panel must show events that kubeflap counted before its first scrape.
+// Each panel must show events that happened after kubeflap's start, but before its first scrape.
 func TestPanelsShowWhatWasCountedBeforeTheFirstScrape(t *testing.T) {
 	for _, native := range []bool{false, true} {
 		ordinary := story(t, timeline{instances: []string{"a"}, after: quiet, native: native})
@@ -139,7 +139,7 @@ func TestPanelsShowWhatWasCountedBeforeTheFirstScrape(t *testing.T) {
 				want, is := results(t, d, ordinary, 15), results(t, d, early, 15)
 				for query := range maps.Keys(want) {
 					if isRate(d, query) {
-						continue // this panel shows a rate, which is unknown here
+						continue // this panel shows a rate, which needs an earlier scrape
 					}
 					if highest(want[query]) > 0 && highest(is[query]) <= 0 {
 						t.Errorf("%s: %q, want %q", query, text(is[query]), text(want[query]))
@@ -150,14 +150,14 @@ func TestPanelsShowWhatWasCountedBeforeTheFirstScrape(t *testing.T) {
 	}
 }
 
-// A new Prometheus must not show events that kubeflap counted long ago as new.
+// If Prometheus is new, the panels must not show old events of kubeflap as new ones.
 func TestPanelsLeaveOutWhatIsOlderThanPrometheus(t *testing.T) {
 	for _, native := range []bool{false, true} {
 		always := story(t, timeline{instances: []string{"a"}, started: -5_000_000, native: native})
 		fresh := story(t, timeline{instances: []string{"a"}, first: 35, after: 35, started: -5_000_000, native: native})
 		for _, d := range dashboards(t) {
 			t.Run(fmt.Sprintf("%s, native histograms: %v", d.File, native), func(t *testing.T) {
-				// A rate needs two samples, so start at the second scrape.
+				// Start at the second scrape after the first, because a rate needs two samples.
 				want, is := results(t, d, always, 37), results(t, d, fresh, 37)
 				for query := range maps.Keys(want) {
 					if text(is[query]) != text(want[query]) {

@@ -14,7 +14,7 @@ import (
 
 var updateDashboards = flag.Bool("update-dashboards", false, "rewrite the dashboards in canonical form")
 
-// dashboard has the fields of Grafana's classic schema that the tests use.
+// dashboard has the fields of Grafana's classic dashboard schema that the tests use.
 type dashboard struct {
 	File string `json:"-"`
 
@@ -80,7 +80,7 @@ type target struct {
 
 type datasource struct{ Type, UID string }
 
-// fleetUID identifies the dashboard of recorded series, which have no target labels and no incident labels.
+// fleetUID is the UID of the dashboard of recorded series. These series have no target labels and no incident labels.
 const fleetUID = "kubeflap-fleet"
 
 // dashboards reads the shipped dashboards.
@@ -110,7 +110,7 @@ func read(t *testing.T, file string) []byte {
 	return b
 }
 
-// Dashboards are edited by hand. With one canonical form, they stay readable and diffs stay small.
+// Dashboards are edited by hand. In a canonical form, they are readable and diffs are small.
 func TestDashboardsAreCanonical(t *testing.T) {
 	for _, d := range dashboards(t) {
 		file := filepath.Join(Root, "dashboards", d.File)
@@ -147,7 +147,7 @@ func canonical(t *testing.T, b []byte) []byte {
 	return out.Bytes()
 }
 
-// Alerts, runbooks and the chart refer to these files and UIDs.
+// Alerts, runbooks and the chart refer to dashboards by these file names and UIDs.
 func TestDashboardsHaveFixedIdentities(t *testing.T) {
 	want := map[string]string{
 		"fleet.json": fleetUID, "kubeflap.json": "kubeflap-self", "node.json": "kubeflap-node", "overview.json": "kubeflap-overview", "service.json": "kubeflap-service",
@@ -206,7 +206,7 @@ func TestPanelsHaveTheirPlaces(t *testing.T) {
 	}
 }
 
-// Without a text, an empty panel does not show whether there are no problems or no data.
+// Without a text, an empty panel does not say whether there are no problems or no data.
 func TestEmptyPanelsSayWhatThatMeans(t *testing.T) {
 	for _, d := range dashboards(t) {
 		for _, p := range d.Panels {
@@ -217,7 +217,7 @@ func TestEmptyPanelsSayWhatThatMeans(t *testing.T) {
 	}
 }
 
-// A link in a table row must use the row's cluster, because the cluster variable may select several.
+// A link in a table must select the cluster of its row, because the dashboard may show several clusters.
 func TestLinksLeadSomewhere(t *testing.T) {
 	var (
 		toDashboard = regexp.MustCompile(`^/d/([a-z-]+)\?\$\{__url_time_range\}&\$\{datasource:queryparam\}&var-cluster=\$\{(__field\.labels|__data\.fields)\.cluster\}(&var-(node|namespace|service)=\$\{(__field\.labels|__data\.fields)\.\w+\})*$`)
@@ -247,7 +247,8 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// On each dashboard except kubeflap-self, the annotation at the start of an incident must link to the page.
+// Dashboards have an annotation at the start of each incident. It must link to the page. The dashboards of kubeflap
+// itself and of recorded series do not have this annotation.
 func TestAnnotationsOfIncidentsLeadToThePage(t *testing.T) {
 	for _, d := range dashboards(t) {
 		found := slices.ContainsFunc(d.Annotations.List, func(a annotation) bool {
@@ -260,12 +261,12 @@ func TestAnnotationsOfIncidentsLeadToThePage(t *testing.T) {
 	}
 }
 
-// selectorOf returns the part of an expression from its first to its last brace.
+// selectorOf returns the text from the first brace to the last brace.
 func selectorOf(expr string) string {
 	return expr[strings.IndexByte(expr, '{') : strings.LastIndexByte(expr, '}')+1]
 }
 
-// linksOf returns the links of fields, from defaults and overrides.
+// linksOf returns all links in the fields of a dashboard's panels.
 func linksOf(t *testing.T, d dashboard) []link {
 	t.Helper()
 	var all []link

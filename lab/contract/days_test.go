@@ -11,19 +11,20 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// day is a healthy day. plan schedules the actions of people and controllers, at times from 0 h to 24 h.
+// day is a day without faults. The function plan schedules what people and controllers do between 0 h and 24 h.
 type day struct {
 	name string
 	plan func(*calendar)
 }
 
-// calendar records the times of a day's events.
+// calendar is a cluster that records the times of scheduled actions.
 type calendar struct {
 	*cluster
 	busy []time.Time
 }
 
-// at schedules an action. All scrapes and evaluations run around that time; in quiet hours, most are skipped.
+// at schedules an action. Around that time, the test scrapes and evaluates at the normal intervals. At other times, it
+// skips most scrapes and evaluations.
 func (c *calendar) at(d time.Duration, do func()) {
 	c.busy = append(c.busy, c.now.Add(d))
 	c.in(d, do)
@@ -121,8 +122,8 @@ func days() []day {
 	}
 }
 
-// For each usual scrape interval, a Prometheus evaluates all shipped rules over six healthy days. No alert with
-// severity critical or warning may fire.
+// Three Prometheus servers with the usual scrape intervals evaluate all rules on each of these healthy days. No alert
+// with severity critical or warning may fire.
 func TestHealthyDaysPageNobody(t *testing.T) {
 	for _, d := range days() {
 		t.Run(d.name, func(t *testing.T) {
@@ -174,7 +175,7 @@ func (d *day) pagesNobody(t *testing.T) {
 	}
 }
 
-// gathered gathers kubeflap's metrics once for several scrapers.
+// gathered reads kubeflap's metrics once, for several scrapes.
 func gathered(c *cluster) prometheus.Gatherer {
 	families, err := gatherer(c).Gather()
 	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return families, err })

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// write updates a node.
+// write changes a node and passes the event to the tracker.
 func (c *cluster) write(n *node, change func(*event.Node)) {
 	if c.nodes[n.Name] != n {
 		return
@@ -57,8 +57,8 @@ func (c *cluster) podsOn(n *node, do func(w *workload, p *event.Pod)) {
 	}
 }
 
-// drain evicts the pods of a node, except those of DaemonSets. It evicts them one after another, as disruption budgets
-// require, and returns the time that this takes.
+// drain evicts the pods of a node one after another, as disruption budgets require. It does not evict pods of
+// DaemonSets. It returns how long the drain takes.
 func (c *cluster) drain(n *node) time.Duration {
 	wait := time.Duration(0)
 	c.podsOn(n, func(w *workload, p *event.Pod) {
@@ -97,7 +97,7 @@ func (c *cluster) mark(n *node) {
 	})
 }
 
-// answers ends a silence: the kubelet reports the status of its node and its pods again.
+// answers ends the silence of a node. The kubelet reports the status of the node and of its pods again.
 func (c *cluster) answers(n *node) {
 	n.silent = false
 	c.tell(event.Modified, &event.Lease{Meta: idOf("kube-node-lease", n.Name), Renew: c.now, DurationSeconds: 40})
@@ -111,7 +111,8 @@ func (c *cluster) answers(n *node) {
 	})
 }
 
-// boots ends a silence with a reboot. The node is not Ready for some seconds, and the containers of its pods restart.
+// boots ends the silence of a node by a reboot. The node is not Ready for some seconds, and the containers of its pods
+// restart.
 func (c *cluster) boots(n *node) {
 	n.silent = false
 	c.serial++
@@ -128,7 +129,7 @@ func (c *cluster) boots(n *node) {
 	c.in(6*time.Second, func() { c.turnReady(n, event.StatusTrue, "KubeletReady") })
 }
 
-// leaves deletes a node, and the pods that are still on it.
+// leaves deletes a node and its remaining pods.
 func (c *cluster) leaves(n *node) {
 	if c.nodes[n.Name] != n {
 		return

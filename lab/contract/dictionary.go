@@ -12,14 +12,14 @@ import (
 // Root is the path of the repository, relative to this package.
 const Root = "../.."
 
-// Metric is the type and the labels of a PromQL name. A histogram has several names.
+// Metric is the type and the labels of a metric name in PromQL. A histogram has several such names.
 type Metric struct {
 	Type   string
 	Labels []string
 }
 
-// ReadDictionary reads docs/metrics.md, which is generated from the declarations. It returns every name that kubeflap
-// exposes.
+// ReadDictionary returns every metric name that kubeflap exposes. It reads them from docs/metrics.md, which is
+// generated from the code.
 func ReadDictionary() (map[string]Metric, error) {
 	f, err := os.Open(filepath.Join(Root, "docs/metrics.md"))
 	if err != nil {
@@ -27,7 +27,7 @@ func ReadDictionary() (map[string]Metric, error) {
 	}
 	defer f.Close()
 	all := map[string]Metric{
-		// prometheus/common declares this metric. The page mentions it in a sentence, not in the table.
+		// prometheus/common declares this metric. The table in docs/metrics.md does not contain it.
 		"kubeflap_build_info": {"gauge", []string{"branch", "goarch", "goos", "goversion", "revision", "tags", "version"}},
 	}
 	lines := bufio.NewScanner(f)

@@ -36,7 +36,7 @@ func pages(t *testing.T) map[string]string {
 	return all
 }
 
-// anchors returns the fragments of a page's headings, as GitHub generates them.
+// anchors returns the anchors that GitHub generates for a page's headings.
 func anchors(text string) []string {
 	strip := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	var all []string
@@ -57,7 +57,7 @@ func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
 		for _, m := range pageLink.FindAllStringSubmatch(text, -1) {
 			target, fragment, _ := strings.Cut(m[1], "#")
 			if strings.Contains(target, ":") || strings.Contains(target, "{") {
-				continue // another site, or a template
+				continue // the link leads to another site, or is a template
 			}
 			to := page
 			if target != "" {
@@ -72,7 +72,7 @@ func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
 	}
 }
 
-// The index must link to every page of docs/. Only reference pages may have more than 200 lines.
+// The index must link to every page in docs/. A page with more than 200 lines must be a reference page.
 func TestTheIndexHasEveryPage(t *testing.T) {
 	all := pages(t)
 	index := all["../../docs/README.md"]

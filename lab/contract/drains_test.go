@@ -12,8 +12,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// drainOf is a cluster of nine nodes that are drained. A Service with a single replica has no address from the eviction
-// until its next pod is Ready.
+// drainOf is a cluster of nine nodes that are drained. One Service has a single replica. It has no address from the
+// eviction of its pod until the next pod is Ready.
 type drainOf struct {
 	*cluster
 	single *workload
@@ -33,8 +33,8 @@ func newDrain(start time.Time, startup time.Duration) *drainOf {
 	return d
 }
 
-// evict drains a node like kubectl drain. The single replica starts again on a node that will be drained later, if
-// there is one.
+// evict drains a node as kubectl drain does. If possible, the next pod of the single replica starts on a node that will
+// also be drained.
 func (d *drainOf) evict(n *node, later []*node) {
 	d.cordon(n)
 	d.podsOn(n, func(w *workload, p *event.Pod) {
@@ -49,10 +49,11 @@ func (d *drainOf) evict(n *node, later []*node) {
 	})
 }
 
-// home returns the node with the single replica.
+// home returns the node of the single replica.
 func (d *drainOf) home() *node { return d.nodes[d.single.pods[0].Node] }
 
-// firing returns the critical and warning alerts that fire, each with the time from the start until it first fires.
+// firing returns the critical and warning alerts that fire. For each alert, it returns when it first fires, as the time
+// since the start.
 func (d *drainOf) firing(t *testing.T, interval, long time.Duration) (first map[string]time.Duration) {
 	t.Helper()
 	e := newEvaluator(t)
@@ -77,12 +78,12 @@ func (d *drainOf) firing(t *testing.T, interval, long time.Duration) (first map[
 	return first
 }
 
-// paged removes alerts with severity info, which notify nobody.
+// paged removes alerts with severity info, because they do not notify anybody.
 func paged(all []*rulesapi.Alert) []*rulesapi.Alert {
 	return slices.DeleteFunc(all, func(a *rulesapi.Alert) bool { return a.Labels.Get("severity") == "info" })
 }
 
-// A drain of the node with a Service's only pod must not notify anybody. The next pod is Ready after two minutes.
+// Nobody must be notified if the node with a Service's only pod is drained. The next pod is Ready after two minutes.
 func TestDrainOfASingleReplicaPagesNobody(t *testing.T) {
 	for _, interval := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute} {
 		t.Run(fmt.Sprint(interval), func(t *testing.T) {
@@ -100,8 +101,8 @@ func TestDrainOfASingleReplicaPagesNobody(t *testing.T) {
 	}
 }
 
-// An upgrade of all nodes, one every ten minutes, must not notify anybody. The single replica is evicted each time, and
-// is Ready on the next node after two minutes.
+// Nobody must be notified if all nodes are upgraded, one every ten minutes. The single replica is evicted each time.
+// Its next pod is Ready after two minutes.
 func TestUpgradeOfEachNodePagesNobody(t *testing.T) {
 	for _, interval := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute} {
 		t.Run(fmt.Sprint(interval), func(t *testing.T) {
@@ -129,7 +130,7 @@ func TestUpgradeOfEachNodePagesNobody(t *testing.T) {
 	}
 }
 
-// apart returns 0 for the same node, and 1 for different nodes.
+// apart returns 0 if both nodes are the same, and 1 otherwise.
 func apart(a, b *node) int {
 	if a == b {
 		return 0
@@ -137,7 +138,7 @@ func apart(a, b *node) int {
 	return 1
 }
 
-// If the next pod does not become Ready after a drain, the alert must be critical after five minutes, and not earlier.
+// After a drain, the next pod never becomes Ready. An alert must then be critical after five minutes, but not before.
 func TestDrainThatFailsPages(t *testing.T) {
 	d := newDrain(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 24*time.Hour)
 	d.in(10*time.Minute, func() { d.evict(d.home(), nil) })

@@ -34,22 +34,22 @@ type evaluator struct {
 	t       testing.TB
 	storage *teststorage.TestStorage
 	groups  []*rulesapi.Group
-	// used holds the metrics that the rules read. Only these are stored.
+	// used holds the names of the metrics that the rules read. No other metrics are stored.
 	used map[string]bool
 	refs map[string]storage.SeriesRef
-	// first holds the first value of each series.
+	// first holds the first sample of each series.
 	first []sample
-	// shown holds the series of each replica's last scrape.
+	// shown holds, by replica, the series in its last scrape.
 	shown map[string]map[storage.SeriesRef]bool
 }
 
-// metricName matches the metrics that annotations query.
+// metricName matches the names of kubeflap's metrics in annotations.
 var metricName = regexp.MustCompile(`kubeflap_\w+`)
 
 func newEvaluator(t testing.TB) *evaluator { return newLateEvaluator(t, 0) }
 
-// newLateEvaluator delays the evaluation of expressions, as central rulers do. Prometheus evaluates queries in
-// annotations without a delay.
+// newLateEvaluator returns an evaluator that delays the evaluation of expressions, as a central ruler does. Queries in
+// annotations are not delayed.
 func newLateEvaluator(t testing.TB, by time.Duration) *evaluator {
 	e := &evaluator{t: t, storage: teststorage.New(t), used: map[string]bool{}, refs: map[string]storage.SeriesRef{}, shown: map[string]map[storage.SeriesRef]bool{}}
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 100e6, Timeout: time.Minute, Logger: promslog.NewNopLogger()})
@@ -75,7 +75,7 @@ func newLateEvaluator(t testing.TB, by time.Duration) *evaluator {
 	return e
 }
 
-// loadRules returns the groups of all rules. late is the delay with which they are evaluated.
+// loadRules returns the groups of all rules. It delays their evaluation by the duration late.
 func loadRules(t testing.TB, engine *promql.Engine, data *teststorage.TestStorage, late time.Duration) (all []*rulesapi.Group) {
 	t.Helper()
 	manager := rulesapi.NewManager(&rulesapi.ManagerOptions{
@@ -94,7 +94,7 @@ func loadRules(t testing.TB, engine *promql.Engine, data *teststorage.TestStorag
 	return all
 }
 
-// scrape stores the metrics of a replica. target contains additional target labels.
+// scrape stores the metrics of a replica. The parameter target contains more target labels.
 func (e *evaluator) scrape(at time.Time, g prometheus.Gatherer, instance string, target ...string) {
 	families, err := g.Gather()
 	if err != nil {
@@ -128,7 +128,7 @@ func (e *evaluator) scrape(at time.Time, g prometheus.Gatherer, instance string,
 	put("kubeflap_build_info", nil, 1)
 	put("up", nil, 1)
 	for ref := range e.shown[replica] {
-		if !shown[ref] { // mark missing series as stale, as Prometheus does
+		if !shown[ref] { // mark a series that is no longer exposed as stale, as Prometheus does
 			if _, err := app.Append(ref, labels.EmptyLabels(), at.UnixMilli(), math.Float64frombits(value.StaleNaN)); err != nil {
 				e.t.Fatal(err)
 			}
@@ -167,7 +167,8 @@ func (e *evaluator) append(app storage.Appender, at time.Time, target []string, 
 	return ref
 }
 
-// repeat stores the first value of every series again. If metric is not empty, it only repeats series of this metric.
+// repeat stores the first sample of every series again, at a later time. If metric is not empty, it only repeats the
+// series of that metric.
 func (e *evaluator) repeat(at time.Time, metric string) {
 	app := e.storage.Appender(e.t.Context())
 	for _, x := range e.first {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// If a kubelet repeatedly sends no heartbeat for a minute, the alerts must recommend the same grace period as the
-// metric, the page and advise.
+// A kubelet repeatedly sends no heartbeat for a minute. All alerts that recommend a grace period must recommend the
+// value of kubeflap's metric.
 func TestAlertsRepeatTheRecommendedGracePeriod(t *testing.T) {
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	c := newCluster(start)

@@ -8,10 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// In a healthy cluster with 60 nodes and 40 Services, no alert may notify anybody for a day. Heartbeats jitter, nodes
-// are drained and replaced, and kubeflap restarts once. Deployments roll out, some of them with a single replica. One
-// scales down and up again, and another one to zero and back. The metrics come from the real tracker. Then a kubelet
-// stops, and an alert must fire.
+// For a day, no alert may notify anybody in a healthy cluster with 60 nodes and 40 Services. Heartbeats jitter, nodes
+// are drained and replaced, and kubeflap restarts once. Deployments roll out, and some of them have a single replica.
+// One Deployment is scaled down and up again, and another one to zero and back. The metrics come from the real tracker.
+// At the end, a kubelet stops, and an alert must fire.
 func TestHealthyClusterPagesNobody(t *testing.T) {
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	c := newCluster(start)
@@ -65,7 +65,7 @@ func TestHealthyClusterPagesNobody(t *testing.T) {
 	t.Error("no alert for the node whose kubelet stopped")
 }
 
-// plan schedules the actions of people and controllers on that day.
+// plan schedules what people and controllers do on that day.
 func plan(c *cluster) {
 	for i := range 24 * 4 {
 		w := c.workloads[i%len(c.workloads)]
@@ -88,7 +88,7 @@ func gatherer(c *cluster) prometheus.Gatherer {
 	return r
 }
 
-// total returns the sum of all series of a metric now.
+// total returns the current sum of all series of a metric.
 func total(t *testing.T, c *cluster, name string) (sum float64) {
 	families, err := gatherer(c).Gather()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/prometheus/prometheus/template"
 )
 
-// A label in a recording from somebody else may have any value. It must not become part of a template, a query or
-// another parameter of a link.
+// In a recording from somebody else, a label can have any value. This value must not be interpreted as part of a
+// template, of a query, or as another parameter of a link.
 func TestHostileLabelsInAnnotations(t *testing.T) {
 	const hostile = "a\"'}) or vector(1)#{{ query `up` }}&node=other&id=1#<script>\\\n%0a é"
 	for _, r := range alerts(t) {
@@ -35,8 +35,8 @@ func TestHostileLabelsInAnnotations(t *testing.T) {
 	}
 }
 
-// If a Prometheus sets the cluster only in external_labels, the series have no label cluster. Texts and links must
-// still name the cluster, but queries must not match on it. A label cluster of the series takes precedence.
+// If Prometheus sets the label cluster only in external_labels, series do not have this label. Texts and links must
+// still name the cluster, but queries must not match it. If a series has a label cluster, that label is used.
 func TestClusterOfExternalLabels(t *testing.T) {
 	for _, r := range alerts(t) {
 		for _, own := range []string{"", "inner"} {
@@ -53,7 +53,7 @@ func TestClusterOfExternalLabels(t *testing.T) {
 	}
 }
 
-// The link to the page must cover the hour before the alert, and the ten minutes after it.
+// The link to the page must select the time from an hour before the alert to ten minutes after it.
 func TestTimesOfTheIncidents(t *testing.T) {
 	for _, r := range alerts(t) {
 		now := model.Now().Time()
@@ -71,8 +71,8 @@ func TestTimesOfTheIncidents(t *testing.T) {
 	}
 }
 
-// expand expands an annotation as Prometheus does. It checks that each of its queries matches exactly the alert's
-// labels.
+// expand expands an annotation as Prometheus does. It checks that each query in the annotation matches the exact values
+// of the alert's labels.
 func expand(t *testing.T, text string, values, external map[string]string) string {
 	t.Helper()
 	query := func(_ context.Context, q string, at time.Time) (promql.Vector, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// A critical alert must page at any time. A warning must only be sent during working hours and outside of maintenance,
-// if it is still firing then.
+// A critical alert must be sent immediately. A warning must wait for working hours without maintenance, and must only
+// be sent if it is still firing then.
 func TestWarningsWaitForWorkingHours(t *testing.T) {
 	const soon = time.Minute
 	for _, x := range []struct {
@@ -47,7 +47,7 @@ func TestWarningsWaitForWorkingHours(t *testing.T) {
 	}
 }
 
-// If a warning was sent and ends outside of working hours, no resolved message must be sent.
+// If a warning ends outside of working hours, no message must say that it is resolved.
 func TestWarningsEndUntold(t *testing.T) {
 	for hour, want := range map[int]bool{10: true, 17: false} {
 		moments := overnight(90 * time.Minute)
@@ -62,8 +62,8 @@ func TestWarningsEndUntold(t *testing.T) {
 	}
 }
 
-// overnight returns a critical alert and a warning that keep firing, and a warning that ends after ten minutes.
-// Prometheus resends firing alerts.
+// overnight returns a critical alert and a warning that fire all the time, and a warning that fires for ten minutes.
+// Prometheus sends them again every minute.
 func overnight(lasts time.Duration) (moments []moment) {
 	page := labels.FromStrings("alertname", "KubeflapServiceWithoutReadyAddresses", "severity", "critical", "cluster", "eu",
 		"namespace", "shop", "service", "web", "cause", "probe_failed")

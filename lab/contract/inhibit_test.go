@@ -10,8 +10,8 @@ import (
 	series "github.com/prometheus/prometheus/model/labels"
 )
 
-// Warnings go to the chat, so they must not inhibit a critical alert, which goes to the pager. The test tries all pairs
-// of alerts, with each cause.
+// A warning must not inhibit a critical alert, because warnings are sent to the chat and critical alerts to the pager.
+// The test tries all pairs of alerts with all causes.
 func TestNoWarningInhibitsACriticalAlert(t *testing.T) {
 	conf := example(t)
 	of := map[string][]model.LabelSet{}
@@ -42,8 +42,8 @@ func TestNoWarningInhibitsACriticalAlert(t *testing.T) {
 	}
 }
 
-// inhibition is a test case of an inhibition rule: while source fires, inhibited must not be sent, and kept must be
-// sent.
+// inhibition is a test case for an inhibition rule. While the alert source fires, the alert inhibited must not be sent,
+// and the alert kept must be sent.
 type inhibition struct {
 	source, inhibited, kept model.LabelSet
 }
@@ -60,7 +60,7 @@ func service(alert, severity, name, cause string) model.LabelSet {
 	return firing(alert, severity, "namespace", "shop", "service", name, "cause", cause)
 }
 
-// inhibitions returns a case for each rule of the example, in the same order.
+// inhibitions returns one case for each inhibition rule of the shipped configuration, in the same order.
 func inhibitions() []inhibition {
 	without := "KubeflapServiceWithoutReadyAddresses"
 	clusterWide, manager := firing("KubeflapHeartbeatsLateClusterWide", "critical"), firing("KubeflapControllerManagerSlow", "critical")
@@ -101,8 +101,8 @@ func inhibitions() []inhibition {
 	}
 }
 
-// Each inhibition rule must inhibit the alerts that its source explains, and no others. Without the rule, they must be
-// sent.
+// Each inhibition rule must inhibit the alerts that its source explains, and no others. If the rule is removed, all
+// alerts must be sent.
 func TestInhibitionOfTheExample(t *testing.T) {
 	rules, cases := example(t).InhibitRules, inhibitions()
 	if len(rules) != len(cases) {
@@ -121,8 +121,8 @@ func TestInhibitionOfTheExample(t *testing.T) {
 	}
 }
 
-// sends sends the alerts of the case to Alertmanager. It returns a function that reports whether a notification was
-// sent for an alert.
+// sends sends the alerts of the case to Alertmanager. The returned function reports whether Alertmanager has sent a
+// notification for an alert.
 func (x inhibition) sends(t *testing.T, conf *config.Config) func(model.LabelSet) bool {
 	m := moment{}
 	for _, set := range []model.LabelSet{x.source, x.inhibited, x.kept} {

@@ -15,7 +15,8 @@ var (
 	fence   = regexp.MustCompile("(?ms)^ *```.*?^ *```")
 )
 
-// Every link within the repository must lead to an existing file and, if it has a fragment, to an existing heading.
+// Every link to a file in the repository must lead to an existing file. If the link has a fragment, the file must have
+// that heading.
 func TestLinksOfAllDocuments(t *testing.T) {
 	links := 0
 	err := filepath.WalkDir(Root, func(path string, d fs.DirEntry, err error) error {

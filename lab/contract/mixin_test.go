@@ -20,17 +20,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// inPlace configures the link prefixes that the files contain.
+// inPlace configures the same link prefixes as in the shipped files.
 const inPlace = `links: {page: 'https://kubeflap.example.org', grafana: 'https://grafana.example.org', runbooks: 'https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/'}`
 
-// mixin is the output of the mixin with a configuration.
+// mixin is the result of an evaluation of the mixin.
 type mixin struct {
 	PrometheusAlerts  map[string]any
 	PrometheusRules   map[string]any
 	GrafanaDashboards map[string]any
 }
 
-// installed returns a vendor directory that links to the repository, at the path that jsonnet-bundler would use.
+// installed returns a vendor directory as jsonnet-bundler would create it. It contains a link to the repository.
 func installed(t *testing.T) string {
 	t.Helper()
 	vendor := t.TempDir()
@@ -47,7 +47,7 @@ func installed(t *testing.T) string {
 	return vendor
 }
 
-// evaluated evaluates a jsonnet snippet, and returns its JSON.
+// evaluated evaluates a jsonnet snippet and returns the resulting JSON.
 func evaluated(t *testing.T, snippet string) (string, error) {
 	t.Helper()
 	vm := jsonnet.MakeVM()
@@ -77,7 +77,7 @@ func mustConfigured(t *testing.T, config string) mixin {
 	return m
 }
 
-// With the links of the files, the mixin must contain exactly the files' rules and dashboards.
+// If its links are configured as in the files, the mixin must contain exactly the rules and dashboards of the files.
 func TestMixinIsMadeOfTheFiles(t *testing.T) {
 	is := mustConfigured(t, inPlace)
 	var want []any
@@ -140,8 +140,8 @@ func asJSON(t *testing.T, v any) string {
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(b))
 }
 
-// Each selector of a kubeflap metric must contain the configured selector, and no other selector may. If none is
-// configured, the expressions must equal those of the files.
+// A configured selector must be part of each selector of a kubeflap metric, and of no other selector. If none is
+// configured, the expressions must be those of the files.
 func TestMixinSelects(t *testing.T) {
 	is := mustConfigured(t, `kubeflapSelector: 'job=~".*"'`)
 	before := rulesOf(t, mustConfigured(t, ""))
@@ -199,7 +199,7 @@ func promtool(t *testing.T, arguments ...string) {
 	}
 }
 
-// groupsOf returns all groups, in the order of the files.
+// groupsOf returns all rule groups, in the order of the files.
 func groupsOf(m mixin) []any {
 	return slices.Concat(m.PrometheusAlerts["groups"].([]any), m.PrometheusRules["groups"].([]any))
 }
@@ -214,7 +214,7 @@ func rulesOf(t *testing.T, m mixin) (all []map[string]any) {
 	return all
 }
 
-// Each threshold must change only its number in its rule, independent of the other thresholds.
+// A threshold must change its own number in its rule, and nothing else.
 func TestMixinThresholds(t *testing.T) {
 	text, err := evaluated(t, "import 'github.com/kubeflap/kubeflap/mixin/thresholds.libsonnet'")
 	var thresholds map[string]struct {
@@ -234,7 +234,7 @@ func TestMixinThresholds(t *testing.T) {
 		}
 	}
 	before := rulesOf(t, mustConfigured(t, ""))
-	// Give each threshold a different number. Several thresholds may be in the same rule.
+	// Set each threshold to a different number. A rule may have several thresholds.
 	config, want := "", map[string]string{}
 	number := 7.0
 	for name, x := range thresholds {
@@ -264,7 +264,7 @@ func TestMixinThresholds(t *testing.T) {
 			t.Errorf("%s%s: got %s\nwant %s", r["alert"], r["record"], r["expr"], expr)
 		}
 	}
-	// A threshold may be set to the default of another threshold in the same rule.
+	// It must be possible to set a threshold to the default of another threshold in the same rule.
 	for _, r := range rulesOf(t, mustConfigured(t, "thresholds+: {outageSeconds: 300, outageSecondsOfDeletedPods: 600}")) {
 		if expr := r["expr"].(string); r["record"] == "service:kubeflap_service_outage_seconds:harmful1h" && (!strings.Contains(expr, ">= 300\n") || !strings.Contains(expr, ">= 600\n")) {
 			t.Errorf("got both thresholds in %s", expr)
@@ -272,7 +272,7 @@ func TestMixinThresholds(t *testing.T) {
 	}
 }
 
-// The mixin must accept the same changes to alerts as the chart's values.
+// The mixin must offer the same changes to alerts as the values of the Helm chart.
 func TestMixinChangesAlerts(t *testing.T) {
 	is := rulesOf(t, mustConfigured(t, `
 		interval: '1m', alertLabels: {team: 'x'}, alertAnnotations: {channel: 'y'},
@@ -312,7 +312,7 @@ func TestMixinChangesAlerts(t *testing.T) {
 	}
 }
 
-// The files must have the format of jsonnetfmt, and jsonnet's linter must find no problems.
+// The files must be formatted by jsonnetfmt, and jsonnet's linter must find no problems.
 func TestMixinIsFormatted(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(Root, "mixin/*.libsonnet"))
 	if err != nil || len(files) < 3 {

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// table returns the rows of the table in docs/alerts.md with the given head.
+// table returns the rows of the table with the given head in docs/alerts.md.
 func table(t *testing.T, head string) (rows [][]string) {
 	t.Helper()
 	_, rest, ok := strings.Cut(readFile(t, "docs/alerts.md"), head+"\n")
@@ -36,7 +36,8 @@ func table(t *testing.T, head string) (rows [][]string) {
 	return rows
 }
 
-// The list must contain every alert in the order of the files, with its severities and a link to its runbook.
+// The table must list every alert in the order of the files. Each row must have the severities, and a link to the
+// runbook.
 func TestAlertsAreListed(t *testing.T) {
 	var want []string
 	for _, r := range alerts(t) {
@@ -56,7 +57,7 @@ func TestAlertsAreListed(t *testing.T) {
 	}
 }
 
-// begin is the time at which each pattern begins.
+// begin is the time at which the pattern in each unit test begins.
 const begin = 10 * time.Minute
 
 type patterns struct {
@@ -70,8 +71,8 @@ type patterns struct {
 	}
 }
 
-// The table must match the unit tests of the same names. Each test asserts that an alert fires at the given time but
-// not 30 s earlier, or that no alert ever fires.
+// Each row of the table must match the unit test with the same name. A test asserts that an alert fires at the given
+// time, but not 30 s earlier. Other tests assert that no alert ever fires.
 func TestPatternsAreAsserted(t *testing.T) {
 	b, err := os.ReadFile(RulePath("tests/patterns.yaml"))
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// lasting is an incident that leaves a Service without addresses for minutes, or repeatedly.
+// lasting is an incident in which a Service has no ready address for minutes, or again and again.
 type lasting struct {
 	name string
-	// fault causes the incident. The first workload has a single replica.
+	// fault causes the incident. The first workload of the cluster has a single replica.
 	fault func(*cluster)
-	// pages lists the alerts on each page, in order.
+	// pages lists the expected pages in order, each with its alerts.
 	pages [][]string
-	// soon means that the outage lasts long enough for a page within two minutes.
+	// soon means that a page must arrive within two minutes, because the outage lasts long enough.
 	soon bool
 }
 
@@ -53,8 +53,8 @@ func etcdStalls(c *cluster) {
 	}
 }
 
-// batchUpgrade changes the images of all pods of the second workload. Their containers exit one after another, and
-// their replacements take minutes to be ready.
+// batchUpgrade changes the images of all pods of the second workload. Their containers exit one after another. The new
+// containers are ready after some minutes.
 func batchUpgrade(c *cluster) {
 	w := c.workloads[1]
 	for i, p := range w.pods {
@@ -69,22 +69,24 @@ func batchUpgrade(c *cluster) {
 	}
 }
 
-// timing sets when the fault and the evaluations happen between two scrapes.
+// timing says at which times between two scrapes the fault begins and the rules are evaluated.
 type timing struct {
-	// fault is the time from a scrape, 10 minutes after the start, until the fault begins.
+	// fault is the time from the scrape at 10 minutes until the fault begins.
 	fault time.Duration
-	// evaluation is the time from a scrape until the next evaluation of the rules.
+	// evaluation is the time from a scrape until the rules are evaluated.
 	evaluation time.Duration
 	end        time.Duration
 }
 
-// late is almost the worst case: the fault begins just after a scrape, and the rules are evaluated 25 s after a scrape.
+// late returns almost the worst case. The fault begins 15 s after a scrape, and the rules are evaluated 25 s after a
+// scrape.
 func late() timing {
 	return timing{fault: 15 * time.Second, evaluation: 25 * time.Second, end: 80 * time.Minute}
 }
 
 // The pager must receive one page per scope, and no more pages while the incident is ongoing. The page must arrive
-// within two minutes after a Service permanently lost its last address, even with a scrape interval of one minute.
+// within two minutes after a Service permanently lost its last ready address. This must also hold with a scrape
+// interval of one minute.
 func TestALastAddressPagesOnce(t *testing.T) {
 	for _, x := range lastingIncidents() {
 		t.Run(x.name, func(t *testing.T) {
@@ -99,7 +101,7 @@ func TestALastAddressPagesOnce(t *testing.T) {
 	}
 }
 
-// The page must arrive in time wherever the loss falls between two scrapes, and at each offset of the evaluations.
+// The page must arrive in time, regardless of the times of scrapes and evaluations.
 func TestALastAddressPagesInTimeAlways(t *testing.T) {
 	x := lasting{fault: batchUpgrade, pages: [][]string{{"KubeflapServiceWithoutReadyAddresses"}}, soon: true}
 	for _, after := range []time.Duration{0, 25 * time.Second} {
@@ -135,7 +137,8 @@ func (x *lasting) check(t *testing.T, lost time.Duration, moments []moment) {
 	}
 }
 
-// observe returns the firing alerts by scrape interval, and the time at which a Service first lost its last address.
+// observe returns the alerts that fire, by scrape interval. The result lost is the time at which a Service first lost
+// its last ready address.
 func (x *lasting) observe(t *testing.T, when timing) (lost time.Duration, all [3][]moment) {
 	c := newCluster(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
 	for range 9 {

@@ -14,7 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
 )
 
-// evaluation returns the interval between evaluations of the rules. After the events, it is longer, to save time.
+// evaluation returns the interval between two evaluations of the rules. If nothing happens anymore, it is longer, to
+// save time.
 func evaluation(quiet bool) time.Duration {
 	if quiet {
 		return 2 * time.Minute
@@ -25,7 +26,7 @@ func evaluation(quiet bool) time.Duration {
 // intervals lists the usual scrape intervals.
 var intervals = [3]time.Duration{15 * time.Second, 30 * time.Second, time.Minute}
 
-// post is a recorded incident. pages and chat list the alerts in its page, if any, and in its chat messages.
+// post is a recorded incident. pages lists the alerts in its only page, and chat lists those in chat messages.
 type post struct {
 	file        string
 	pages, chat []string
@@ -33,21 +34,21 @@ type post struct {
 
 func posts() []post {
 	return []post{
-		// One of two nodes is lost, but every Service still has an address: no page.
+		// One of two nodes is silent. There is no page, because every Service still has a ready address.
 		{"1-heartbeat-loss", nil, []string{"KubeflapNodeHeartbeatLost"}},
-		// Endpoints of the scheduler, the controller manager and a database are reset. The database's Service has no
-		// selector.
+		// The Endpoints of the scheduler, of the controller manager and of a database are reset. Only the database's
+		// Service has no selector.
 		{"2-endpoints-reset", []string{"KubeflapEndpointsReset"}, []string{"KubeflapEndpointsReset", "KubeflapServiceFlapping"}},
 		{"3-control-plane-stall", []string{"KubeflapHeartbeatsLateClusterWide"}, nil},
-		// Half of the addresses are affected: no page.
+		// There is no page, because half of the addresses are still ready.
 		{"4-batch-upgrade", nil, []string{"KubeflapStaleReadds"}},
 		{"5-tight-grace-period", []string{"KubeflapGracePeriodTooTight"}, []string{"KubeflapGracePeriodTooTight"}},
 	}
 }
 
-// Each recorded incident is replayed with the shipped rules in a Prometheus and the shipped example in an Alertmanager,
-// until all alerts have ended. The pager must receive at most one page, within two minutes after a Service lost its
-// last address. The chat must receive one message for each alert.
+// The test replays each recorded incident with the shipped rules and the shipped Alertmanager configuration, until all
+// alerts have ended. The pager must receive at most one page. The page must arrive within two minutes after a Service
+// lost its last ready address. The chat must receive one message for each alert.
 func TestEachPostPagesOnce(t *testing.T) {
 	for _, p := range posts() {
 		t.Run(p.file, func(t *testing.T) {
@@ -64,7 +65,7 @@ func (p *post) check(t *testing.T, lost time.Duration, moments []moment) {
 	paged := 0
 	sent := map[string]int{}
 	for _, m := range notified(t, example(t), atWork, moments) {
-		// After the end of the replay, the watches receive no more events.
+		// This alert fires because the watches receive no more events after the end of the recording.
 		found := slices.DeleteFunc(names(m.firing), func(name string) bool { return name == "KubeflapBlind" })
 		switch {
 		case len(found) == 0:
@@ -88,8 +89,8 @@ func (p *post) check(t *testing.T, lost time.Duration, moments []moment) {
 	}
 }
 
-// replayed returns the firing alerts by scrape interval, during the replay and for 65 minutes after it. lost is the
-// time of the first outage or Endpoints reset; 0 means none.
+// replayed returns the alerts that fire during the replay and the 65 minutes after it, by scrape interval. The result
+// lost is the time of the first outage or reset of Endpoints, or 0 if there is none.
 func (p *post) replayed(t *testing.T) (lost time.Duration, all [3][]moment) {
 	t.Helper()
 	events := p.events(t)
@@ -119,7 +120,7 @@ func (p *post) replayed(t *testing.T) (lost time.Duration, all [3][]moment) {
 	return lost, all
 }
 
-// scrapeAll scrapes with each Prometheus whose next scrape is due.
+// scrapeAll runs the scrapes that are due.
 func scrapeAll(c *cluster, all []*evaluator, at time.Time, since time.Duration) {
 	g := gathered(c)
 	for i, e := range all {

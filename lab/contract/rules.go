@@ -50,7 +50,8 @@ func ReadRules() ([]*Rule, error) {
 	return all, nil
 }
 
-// derive determines the labels of the rule's series, and stores those of a recording rule for later rules.
+// derive determines the labels of the series of the rule. If the rule is a recording rule, it stores the labels in
+// recorded, for later rules.
 func (r *Rule) derive(recorded map[string][]string) error {
 	expr, err := ParseExpr(r.Expr)
 	if err != nil {
@@ -61,7 +62,7 @@ func (r *Rule) derive(recorded map[string][]string) error {
 		return err
 	}
 	if r.Record != "" {
-		// A recording rule may have its own previous value as an operand. This operand adds no labels.
+		// A recording rule may read its own previous value. That operand adds no labels.
 		delete(set, anyLabel)
 		recorded[r.Record] = slices.Sorted(maps.Keys(set))
 		if set, err = labelsOf(expr, recorded); err != nil {
@@ -83,7 +84,7 @@ func ParseExpr(s string) (parser.Expr, error) {
 	return parser.NewParser(parser.Options{}).ParseExpr(s)
 }
 
-// anyLabel represents the target labels, which a scraped series has in addition to its own.
+// anyLabel represents the target labels, which Prometheus adds to the labels of a scraped series.
 const anyLabel = "*"
 
 // labelsOf returns the labels that the results of an expression may have.

@@ -27,14 +27,15 @@ func alerts(t testing.TB) []*Rule {
 	return slices.DeleteFunc(rules(t), func(r *Rule) bool { return r.Alert == "" })
 }
 
-// Results of rules must not keep target labels. These differ between replicas, so two replicas would page twice. Alerts
-// about kubeflap itself keep the job, so that one release cannot hide another.
+// Results of rules must not have target labels. Target labels differ between replicas, so two replicas would page
+// twice. Alerts about kubeflap itself keep the label job, so that an alert about one installation does not hide
+// another.
 func TestNothingOfTheTargetSurvives(t *testing.T) {
 	allowed := []string{"cause", "cluster", "kind", "namespace", "node", "reason", "resource", "scope", "service", "severity", "verdict"}
 	for _, r := range rules(t) {
 		for _, l := range r.Labels {
 			if r.Record == "service:kubeflap_service_endpoints_resets:new15m" && l == "selector" {
-				continue // The label belongs to the metric. Two alerts select by it, and drop it.
+				continue // this label belongs to the metric, and the two alerts that match it drop it
 			}
 			if itself := r.File == "kubeflap.yaml" && l == "job"; !itself && !slices.Contains(allowed, l) {
 				t.Errorf("%s, %s: the results keep the label %q", r.File, r.Name(), l)
@@ -46,7 +47,7 @@ func TestNothingOfTheTargetSurvives(t *testing.T) {
 	}
 }
 
-// Alert expressions must be short, so that they can be read at a glance. Recording rules contain the rest.
+// Expressions of alerts must be short, so that they are quick to read. Recording rules contain the rest.
 func TestAlertsAreShort(t *testing.T) {
 	const lines, columns = 6, 110
 	for _, r := range alerts(t) {
@@ -94,7 +95,7 @@ func TestLabelsOfExpressions(t *testing.T) {
 	}
 }
 
-// Rules must only use metrics and labels that kubeflap or another rule provides.
+// Rules must only use metrics and labels that exist in kubeflap or in a recording rule.
 func TestRulesUseWhatThereIs(t *testing.T) {
 	known, err := ReadDictionary()
 	if err != nil {
@@ -102,7 +103,7 @@ func TestRulesUseWhatThereIs(t *testing.T) {
 	}
 	known["up"] = Metric{"gauge", []string{"instance", "job", "namespace", "service"}}
 	known["process_start_time_seconds"] = Metric{"gauge", []string{"instance", "job"}}
-	// Metrics of kube-state-metrics, which is optional.
+	// These metrics come from kube-state-metrics, which is optional.
 	known["kube_deployment_spec_replicas"] = Metric{"gauge", []string{"namespace", "deployment"}}
 	known["kube_statefulset_replicas"] = Metric{"gauge", []string{"namespace", "statefulset"}}
 	for _, r := range rules(t) {
@@ -116,8 +117,8 @@ func TestRulesUseWhatThereIs(t *testing.T) {
 	}
 }
 
-// withOtherMetrics adds optional metrics that only annotations may query. The annotation says so if they are not
-// scraped.
+// withOtherMetrics adds optional metrics that only queries in annotations may use. If they are not scraped, the
+// annotation says so.
 func withOtherMetrics(known map[string]Metric) map[string]Metric {
 	all := maps.Clone(known)
 	for name, m := range otherMetrics {
@@ -144,7 +145,7 @@ func checkNames(t *testing.T, r *Rule, expr string, known map[string]Metric) {
 		}
 		own := setOf(append(m.Labels, "cluster", "__name__")...)
 		if v.Name == "kubeflap_build_info" || strings.HasPrefix(v.Name, "kubeflap_watch_") || strings.HasPrefix(v.Name, "kubeflap_flight_recorder_") {
-			// These metrics describe the target itself, so they may use its labels.
+			// These metrics describe the target, so they may use the target's labels.
 			own["instance"], own["job"], own["namespace"] = true, true, true
 		}
 		for _, match := range v.LabelMatchers {
@@ -176,7 +177,7 @@ func checkNames(t *testing.T, r *Rule, expr string, known map[string]Metric) {
 
 var queryInText = regexp.MustCompile(`printf ("(?:[^"\\]|\\.)*") [^}|]*\| query`)
 
-// queries returns the queries in the annotations of a rule, with placeholders filled in.
+// queries returns the queries in a rule's annotations. It replaces templates in them by placeholders.
 func queries(t *testing.T, r *Rule) (all []string) {
 	asked := 0
 	for _, text := range r.Annotations {
@@ -229,8 +230,8 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// checkPage checks that a link to /flaps filters by the alert's object. The link must only use parameters that the page
-// accepts, because others cause an error.
+// checkPage checks that the link to /flaps filters by the alert's object. It may only use parameters that the page
+// knows, because the page refuses others.
 func checkPage(t *testing.T, r *Rule) {
 	u := parseURL(t, r, "page_url")
 	if u.Scheme+"://"+u.Host+u.Path != "https://kubeflap.example.org/flaps" {
@@ -252,8 +253,8 @@ func checkPage(t *testing.T, r *Rule) {
 	}
 }
 
-// isOfTheObject reports whether the label identifies the alert's object. In alerts about kubeflap itself, the namespace
-// is kubeflap's own, and is not a filter.
+// isOfTheObject reports whether the label identifies the object of the alert. In alerts about kubeflap itself, the
+// label namespace is that of kubeflap, so it is not a filter.
 func isOfTheObject(r *Rule, label string) bool {
 	return slices.Contains(r.Labels, label) && (label != "namespace" || r.File != "kubeflap.yaml")
 }
@@ -283,8 +284,8 @@ func parseURL(t *testing.T, r *Rule, name string) *url.URL {
 	return u
 }
 
-// Two rules in different files must not record the same series: they would overwrite each other's samples. promtool
-// checks each file separately.
+// Two rules in different files must not record the same series, because they would overwrite each other's samples.
+// promtool does not find this, because it checks each file separately.
 func TestRecordsHaveOneRule(t *testing.T) {
 	files := map[string]string{}
 	for _, r := range rules(t) {

@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// otherMetrics describes metrics that runbooks query but kubeflap does not export, and labels from Prometheus' service
-// discovery.
+// otherMetrics lists metrics that runbooks query although kubeflap does not expose them. Their labels include those of
+// Prometheus' service discovery.
 var otherMetrics = map[string]Metric{
 	"up": {"gauge", []string{"namespace", "service"}},
 
@@ -66,8 +66,8 @@ func runbooks(t *testing.T) (map[string]string, []block) {
 	return texts, blocks
 }
 
-// Runbooks must only query existing metrics. Queries of kubeflap's metrics must merge replicas, except in runbooks of
-// alerts about kubeflap itself.
+// Runbooks must only query metrics that exist. Queries of kubeflap's metrics must merge replicas, except in the
+// runbooks of alerts about kubeflap itself.
 func TestRunbooksAskForWhatExists(t *testing.T) {
 	all := dictionary(t)
 	maps.Copy(all, otherMetrics)
@@ -105,7 +105,7 @@ func TestRunbooksAskForWhatExists(t *testing.T) {
 	}
 }
 
-// Commands must be valid shell syntax. Their parameters and causes must exist in kubeflap.
+// Commands must be valid shell syntax. The parameters and causes in them must exist in kubeflap.
 func TestRunbooksCommands(t *testing.T) {
 	_, api, _ := strings.Cut(readFile(t, "docs/api.md"), "## Parameters")
 	api, _, _ = strings.Cut(api, "## Answer")
@@ -147,7 +147,7 @@ func TestRunbooksCommands(t *testing.T) {
 	}
 }
 
-// All names in runbooks must exist: metrics, recording rules, alerts and linked files.
+// All metrics, recording rules, alerts and linked files in runbooks must exist.
 func TestRunbooksNameWhatExists(t *testing.T) {
 	metrics := dictionary(t)
 	names := setOf()
@@ -178,7 +178,7 @@ func TestRunbooksNameWhatExists(t *testing.T) {
 	}
 }
 
-// The runbook of Services without ready addresses must have a row for each cause.
+// The runbook for Services without ready addresses must have a row for each cause.
 func TestRunbooksKnowTheCauses(t *testing.T) {
 	texts, _ := runbooks(t)
 	covered := setOf()

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The PrometheusRule must have the same rules with the configured links, and only fields that the Operator's types
-// define.
+// The PrometheusRule must contain the same rules, with the configured links. It must only have fields that the
+// Prometheus Operator's types define.
 func TestPrometheusRule(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "rule.yaml")
 	make := exec.Command("make", "-C", Root, "prometheusrule", "OUT="+out,
@@ -69,7 +69,7 @@ func TestPrometheusRule(t *testing.T) {
 	}
 }
 
-// The Alertmanager example must only mention existing alerts, labels and causes.
+// The alerts, labels and causes in the shipped Alertmanager configuration must exist.
 func TestAlertmanagerKnowsTheAlerts(t *testing.T) {
 	text := readFile(t, "rules/alertmanager.yaml")
 	labels := setOf("alertname", "severity")
@@ -131,7 +131,8 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// Each runbook must say what the alert means, whom it affects, where to look, what to do, and when the alert is wrong.
+// Each runbook must say what the alert means, whom it affects, where to look and what to do. It must also say when the
+// alert is wrong.
 func TestRunbooks(t *testing.T) {
 	known := setOf()
 	for _, r := range alerts(t) {

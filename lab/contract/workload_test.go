@@ -37,7 +37,7 @@ func (c *cluster) remove(w *workload) {
 	w.pods = nil
 }
 
-// start starts a pod, and calls the function then as soon as the pod is Ready.
+// start starts a pod. The parameter then is called when the pod is Ready.
 func (c *cluster) start(w *workload, then func()) { c.startOn(w, c.anyNode(""), then) }
 
 func (c *cluster) startOn(w *workload, n *node, then func()) {
@@ -69,7 +69,7 @@ func (c *cluster) startOn(w *workload, n *node, then func()) {
 	})
 }
 
-// setReady updates the readiness of a pod as the kubelet does. The slice follows soon after.
+// setReady updates the readiness of a pod, as a kubelet does. Soon after, the slice is updated.
 func (c *cluster) setReady(w *workload, p *event.Pod, to event.Status) {
 	p.Ready = &event.Condition{Status: to, Transition: c.now, Writer: "kubelet"}
 	p.ContainersReady, p.Containers[0].Ready = to, to == event.StatusTrue
@@ -77,7 +77,7 @@ func (c *cluster) setReady(w *workload, p *event.Pod, to event.Status) {
 	c.in(c.between(10*time.Millisecond, time.Second), func() { c.sync(w) })
 }
 
-// sync updates the slice as the endpointslice controller does.
+// sync updates the slice of a workload, as the endpointslice controller does.
 func (c *cluster) sync(w *workload) {
 	var all []event.Address
 	for _, p := range w.pods {
@@ -106,8 +106,8 @@ func (c *cluster) stop(w *workload, p *event.Pod, disruption string) {
 	})
 }
 
-// rollOut replaces the pods one by one, like a Deployment with maxUnavailable 0. If recreate is set, it stops each pod
-// first.
+// rollOut replaces the pods one by one, as a Deployment with maxUnavailable 0 does. If recreate is set, it stops a pod
+// before it starts a new one.
 func (c *cluster) rollOut(w *workload) {
 	old := slices.Clone(w.pods)
 	if w.recreate {
@@ -136,7 +136,7 @@ func (c *cluster) scale(w *workload, to int) {
 	}
 }
 
-// clone copies a pod, because the tracker keeps the objects of events.
+// clone copies a pod, because the tracker keeps the objects that it receives.
 func clone(p *event.Pod) *event.Pod {
 	o := *p
 	o.Containers = slices.Clone(p.Containers)

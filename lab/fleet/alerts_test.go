@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// alertmanager stores the alerts from one sender. Like Alertmanager, it treats alerts with the same labels as the same
-// alert.
+// alertmanager stores the alerts from one sender. Like a real Alertmanager, it identifies an alert by its labels.
 type alertmanager struct {
 	address string
 
@@ -22,16 +21,17 @@ type alertmanager struct {
 	alerts map[string]*alert
 }
 
-// alert is an alert with its history. Its labels identify it.
+// alert is an alert, with everything that was received about it.
 type alert struct {
 	labels map[string]string
 	first  time.Time
-	// starts contains the times at which the alert started to fire. There are several if it was resolved in between.
+	// starts contains the times at which the alert started to fire. There are several if the alert was resolved and
+	// fired again.
 	starts map[time.Time]bool
-	// texts contains the alert's annotations without numbers, because the Prometheus servers evaluate rules at
-	// different times.
+	// texts contains the alert's annotations without numbers. Numbers can differ, because Prometheus and the ruler
+	// evaluate rules at different times.
 	texts map[string]bool
-	// now reports whether the alert is firing.
+	// now is true if the alert is firing.
 	now bool
 }
 
@@ -73,7 +73,7 @@ func (a *alertmanager) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// numbers matches durations and counts.
+// numbers matches numbers and durations in annotations.
 var numbers = regexp.MustCompile(`\d+(?:\.\d+)?(?:[a-z]{1,2}\b)?(?: \d+(?:\.\d+)?(?:[a-z]{1,2}\b))*`)
 
 func textOf(all map[string]string) string {
@@ -84,7 +84,7 @@ func textOf(all map[string]string) string {
 	return text.String()
 }
 
-// of returns a copy of the alerts received so far for one cluster.
+// of returns a copy of all alerts of a cluster.
 func (a *alertmanager) of(cluster string) map[string]alert {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -99,7 +99,7 @@ func (a *alertmanager) of(cluster string) map[string]alert {
 	return all
 }
 
-// others returns the alerts that belong to none of the clusters.
+// others returns the alerts whose label cluster is none of the given clusters.
 func (a *alertmanager) others(clusters map[string]*cluster) (all []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -111,7 +111,7 @@ func (a *alertmanager) others(clusters map[string]*cluster) (all []string) {
 	return all
 }
 
-// compare reports differences between a cluster's own alerts and those that the ruler sent for this cluster.
+// compare compares the alerts from a cluster's own Prometheus with those that the ruler sent for that cluster.
 func compare(t *testing.T, cluster string, own, central map[string]alert) {
 	t.Helper()
 	for key, x := range own {

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// center is a receiver, a querier and a ruler.
+// center is a Thanos receiver, querier and ruler.
 type center struct {
 	name         string
 	alertmanager *alertmanager
 	ruler        *process
-	// querier is the querier's address.
+	// querier is the address of the querier.
 	querier string
-	// at maps addresses on the page to addresses on this machine.
+	// at maps the addresses in docs/fleet.md to addresses on this machine.
 	at map[string]string
 }
 
@@ -29,7 +29,7 @@ func newCenter(t *testing.T, p page, name, rules string) *center {
 	return c
 }
 
-// thanos starts a component with the arguments from the page.
+// thanos starts a Thanos component with the arguments from docs/fleet.md.
 func (c *center) thanos(t *testing.T, p page, component, rules string) *process {
 	t.Helper()
 	args := p.thanos[component]
@@ -40,9 +40,9 @@ func (c *center) thanos(t *testing.T, p page, component, rules string) *process 
 	text = strings.NewReplacer("/var/thanos", t.TempDir(), "/etc/kubeflap/*.yaml", rules, "interval="+pageInterval, "interval="+interval).Replace(text)
 	args = strings.Split(text, "\n")
 	switch component {
-	case "receive": // two receivers run on one machine
+	case "receive": // two receivers on one machine need different ports
 		args = append(args, "--receive.capnproto-address="+freeAddress(t))
-	case "rule": // resend texts as often as the clusters' own Prometheus
+	case "rule": // send alerts again as often as the clusters' own Prometheus servers
 		args = append(args, "--resend-delay="+interval)
 	}
 	process := start(t, "thanos "+component+" of "+c.name, "thanos", args...)
@@ -50,7 +50,7 @@ func (c *center) thanos(t *testing.T, p page, component, rules string) *process 
 	return process
 }
 
-// checkEvaluations checks that no rule evaluation failed.
+// checkEvaluations checks that the ruler has evaluated rules without errors.
 func (c *center) checkEvaluations(t *testing.T) {
 	t.Helper()
 	text, err := fetch("http://" + c.at["rule.example.org:10902"] + "/metrics")
@@ -72,7 +72,8 @@ func (c *center) checkEvaluations(t *testing.T) {
 	}
 }
 
-// cluster is a kubeflap, and a Prometheus with the rules that writes its series to the receivers.
+// cluster is a kubeflap and a Prometheus. Prometheus evaluates the rules, and writes its series to the receivers of
+// both centers.
 type cluster struct {
 	t          *testing.T
 	address    string // address of kubeflap

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// These replace Grafana's variables with values.
+// These variables replace Grafana's variables by values.
 var (
 	filled   = strings.NewReplacer("$__interval", "1m", "$__range", "30m")
 	variable = regexp.MustCompile(`=~"\$\w+"`)
 )
 
-// checkDashboard checks that each panel of the fleet dashboard has data from each querier, and logs the number of
+// checkDashboard checks that each panel of the fleet dashboard has data with each querier. It also logs the number of
 // series.
 func (f *fleet) checkDashboard(t *testing.T) {
 	t.Helper()

@@ -1,5 +1,5 @@
-// Package fleet runs the rules in a real Thanos ruler for three clusters, with the configuration of docs/fleet.md. Each
-// cluster is a kubeflap that replays recordings, and its own Prometheus.
+// Package fleet runs the rules for three clusters in a real Thanos ruler, with the configuration of docs/fleet.md. In
+// each cluster, a kubeflap replays recordings, and a Prometheus scrapes it.
 package fleet
 
 import (
@@ -12,20 +12,22 @@ import (
 
 var keep = flag.Bool("keep", false, "leave everything running at the end until Ctrl-C, and print the addresses of the queriers")
 
-// fleet is three clusters, and two centers: one for each way in which docs/fleet.md evaluates the rules.
+// fleet is three clusters and two centers. docs/fleet.md describes two ways to evaluate rules centrally, and there is a
+// center for each.
 type fleet struct {
 	clusters map[string]*cluster
-	// The center all receives every series that the rules read, and evaluates all rules. The center few receives only
-	// the clusters' recorded series, and evaluates only kubeflap.yaml.
+	// The center all receives all series that the rules read, and evaluates all rules. The center few only receives the
+	// series that the clusters record, and only evaluates kubeflap.yaml.
 	all, few *center
 }
 
-// A recording takes up to two minutes, and some alerts need two more minutes.
+// lasts is how long to wait after the start of a replay. A replay takes up to two minutes, and some alerts need two
+// more minutes.
 const lasts = 4 * time.Minute
 
-// TestFleet checks that the ruler sends exactly the alerts of each cluster's own Prometheus, with the same labels and
-// texts, although the recordings have the same node and Service names. When a cluster is lost, the ruler must report
-// it, and keep sending the alerts of the others.
+// TestFleet checks that the ruler sends exactly the alerts that the clusters' own Prometheus servers send, with the
+// same labels and texts. The recordings have the same node and Service names. If a cluster is lost, the ruler must
+// report this, and must still send the alerts of the other clusters.
 func TestFleet(t *testing.T) {
 	f := newFleet(t)
 	f.replay(map[string]string{"eu": "1-heartbeat-loss", "us": "3-control-plane-stall", "ap": "2-endpoints-reset"})
@@ -77,9 +79,9 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-// replay starts a recording in the kubeflap of each given cluster. The previous recording's objects are then gone. The
-// late ruler still sends alerts about them for some time, but its annotations already query the new recording. So some
-// texts come only from the ruler.
+// replay starts a new kubeflap in each of the given clusters, which replays a recording. The objects of the previous
+// recording are then gone. The ruler evaluates with a delay, so it still sends alerts about these objects for some
+// time. But the queries in their annotations are not delayed, so some texts only come from the ruler.
 func (f *fleet) replay(recordings map[string]string) {
 	for name, recording := range recordings {
 		c := f.clusters[name]
@@ -91,10 +93,10 @@ func (f *fleet) replay(recordings map[string]string) {
 	}
 }
 
-// compare compares the alerts of each cluster so far with those that the ruler sent for this cluster.
+// compare compares all alerts of the given clusters so far with those from the ruler.
 func (f *fleet) compare(t *testing.T, names ...string) {
 	t.Helper()
-	time.Sleep(time.Minute) // the ruler evaluates late, and must have sent the same alerts
+	time.Sleep(time.Minute) // the ruler evaluates rules with a delay
 	for _, name := range names {
 		own := f.clusters[name].own.of(name)
 		compare(t, name, own, f.all.alertmanager.of(name))
@@ -108,7 +110,7 @@ func (f *fleet) compare(t *testing.T, names ...string) {
 	}
 }
 
-// keep waits with everything running until the user interrupts the test, if the flag keep is set.
+// keep keeps everything running until the user interrupts the test. It does nothing unless the flag keep is set.
 func (f *fleet) keep(t *testing.T) {
 	t.Helper()
 	if !*keep {

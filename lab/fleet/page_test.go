@@ -11,7 +11,7 @@ import (
 
 const root = "../.."
 
-// The test uses a shorter interval than the page, to save time.
+// To save time, the test replaces the interval in docs/fleet.md by a shorter one.
 const (
 	pageInterval = "30s"
 	interval     = "5s"
@@ -29,10 +29,10 @@ func read(t *testing.T, path string) string {
 // page contains the parts of docs/fleet.md that the test runs.
 type page struct {
 	prometheus, links string
-	// all and few are remote_write configurations: all is for a ruler that evaluates all rules, few for one that only
-	// evaluates kubeflap.yaml.
+	// all and few are remote_write configurations. all is for a ruler that evaluates all rules. few is for a ruler that
+	// only evaluates kubeflap.yaml.
 	all, few string
-	// thanos contains the arguments of each component.
+	// thanos contains the arguments of each Thanos component, by component.
 	thanos map[string][]string
 }
 
@@ -68,7 +68,7 @@ func readPage(t *testing.T) page {
 
 var address = regexp.MustCompile(`[a-z.]+\.(?:example\.org|svc):\d+`)
 
-// placed replaces each address in a text with an address on this machine. It adds missing addresses to the map at.
+// placed replaces each address in a text by an address on this machine. It adds addresses that are not in the map at.
 func placed(t *testing.T, text string, at map[string]string) string {
 	t.Helper()
 	return address.ReplaceAllStringFunc(text, func(name string) string {
@@ -79,7 +79,8 @@ func placed(t *testing.T, text string, at map[string]string) string {
 	})
 }
 
-// linkedRules returns a directory with the rules, in which the page's command has added the cluster to all links.
+// linkedRules returns a directory with a copy of the rules. The command from docs/fleet.md has added the cluster to all
+// links in them.
 func (p page) linkedRules(t *testing.T) string {
 	t.Helper()
 	directory := t.TempDir()

@@ -19,10 +19,10 @@ import (
 	"time"
 )
 
-// startTimeout is long, because the machine may be compiling at the same time.
+// startTimeout is long, because the machine may be busy.
 const startTimeout = 3 * time.Minute
 
-// freeAddress returns an unused address on loopback, with a port below the kernel's range for clients.
+// freeAddress returns an unused address on loopback. Its port is below the range that the kernel uses for clients.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
@@ -36,7 +36,7 @@ func freeAddress(t *testing.T) string {
 	return ""
 }
 
-// process is a running program from bin/.
+// process is a running program. Its binary is in bin/.
 type process struct {
 	t       *testing.T
 	name    string
@@ -63,14 +63,14 @@ func start(t *testing.T, name, program string, args ...string) *process {
 	started := make(chan error)
 	go func() {
 		defer file.Close()
-		// The kernel sends the death signal when the thread that forked exits, so this thread must live as long as the
-		// process.
+		// The kernel sends the death signal when the thread that started the process exits. So this thread must live as
+		// long as the process.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := p.command.Start()
 		started <- err
 		if err == nil {
-			_ = p.command.Wait() // exits because of a signal
+			_ = p.command.Wait() // a signal ends it
 		}
 		close(p.exited)
 	}()
@@ -86,7 +86,7 @@ func (p *process) stop() {
 	<-p.exited
 }
 
-// until waits until a check passes, as long as the process is running.
+// until waits until check returns nil. It fails the test if the process exits or the timeout is over.
 func (p *process) until(what string, timeout time.Duration, check func() error) {
 	p.t.Helper()
 	end := time.Now().Add(timeout)
@@ -145,7 +145,7 @@ func fetch(address string) ([]byte, error) {
 	return body, err
 }
 
-// query returns the label sets of an instant query.
+// query runs an instant query, and returns the labels of the resulting series.
 func query(address, expr string) (series []map[string]string, err error) {
 	var answer struct {
 		Warnings []string

@@ -45,7 +45,8 @@ func (p *Paging) Held(ctx context.Context) (sent, inhibited []Page, err error) {
 	return sent, inhibited, nil
 }
 
-// Scraped waits until Prometheus has scraped the addresses of a Service and, after that, kubeflap.
+// Scraped first waits until Prometheus has scraped the addresses of a Service. Then it waits for a later scrape of
+// kubeflap.
 func (p *Paging) Scraped(ctx context.Context, namespace, service string) error {
 	if err := p.some(ctx, fmt.Sprintf("up{namespace=%q,service=%q}", namespace, service)); err != nil {
 		return err

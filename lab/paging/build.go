@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// The compiler embeds these files; nothing writes these variables.
+// The compiler sets these variables.
 var (
 	//go:embed prometheus.mod
 	prometheusMod string
@@ -25,12 +25,11 @@ const noPage = `<!doctype html><title>Alertmanager</title>
 <p>This Alertmanager is built from its Go module, which has no pages: <a href="api/v2/alerts/groups">see the alerts in its API</a>.
 `
 
-// Build returns the paths of Prometheus and Alertmanager. They are built once per version, and kept in the user's
-// cache, separate from the cluster's programs.
+// Build returns the paths of Prometheus and Alertmanager. Each version is built once and kept in the user's cache.
 func Build(ctx context.Context, log *slog.Logger) (prometheus, alertmanager string, err error) {
 	binaries, err := cluster.BuildModules(ctx, log, "prometheus", []cluster.Module{{
 		Mod: prometheusMod, Sum: prometheusSum, LDFlags: "-s -w",
-		// Service discovery clients of all clouds would take longer to build than everything else.
+		// Omit service discovery for clouds. Building it would take longer than building everything else.
 		Tags:     "remove_all_sd,enable_kubernetes_sd",
 		Programs: map[string][]string{"prometheus": {"github.com/prometheus/prometheus/cmd/prometheus"}},
 	}})

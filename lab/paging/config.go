@@ -13,8 +13,8 @@ import (
 const (
 	alertmanagerExample  = "alertmanager.yaml"
 	alertmanagerTemplate = "alertmanager.tmpl"
-	// examplePage is the URL of kubeflap's page in the shipped rules. Like a user, the lab replaces it with its own
-	// URL.
+	// examplePage is the URL of kubeflap's web page in the shipped rules. The lab replaces it with the real URL, as
+	// users do.
 	examplePage = "https://kubeflap.example.org"
 )
 
@@ -25,8 +25,8 @@ var (
 	groupWait     = regexp.MustCompile(`(?m)^\s*group_wait:\s*(\S+)`)
 )
 
-// writeAlertmanagerConfig writes the shipped example with the lab's receiver. It removes time intervals, because the
-// lab runs at any time of day.
+// writeAlertmanagerConfig writes the shipped Alertmanager configuration with the lab's receiver. It removes time
+// intervals, because the lab runs at any time of day.
 func (p *Paging) writeAlertmanagerConfig() (path string, err error) {
 	if _, err := p.ship(alertmanagerTemplate, func(text string) string { return text }); err != nil {
 		return "", err
@@ -51,8 +51,8 @@ func (p *Paging) writeAlertmanagerConfig() (path string, err error) {
 	return path, nil
 }
 
-// prometheusConfig sets the target labels that the Prometheus Operator would set. It scrapes kubeflap and the manually
-// managed addresses of Services in kube-system, such as the scheduler's in the scenario endpoints-reset.
+// prometheusConfig sets the target labels that the Prometheus Operator would set. It scrapes kubeflap, and the
+// addresses in kube-system that do not refer to a pod. The scenario endpoints-reset writes such addresses.
 const prometheusConfig = `
 global: {scrape_interval: %[1]s, scrape_timeout: %[1]s, evaluation_interval: %[1]s}
 rule_files: [%[2]s]

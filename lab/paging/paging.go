@@ -1,5 +1,5 @@
-// Package paging runs a real Prometheus with the shipped rules against a running kubeflap, and a real Alertmanager with
-// the shipped example, which pages a receiver.
+// Package paging runs a real Prometheus, a real Alertmanager and a receiver for its pages. Prometheus evaluates the
+// shipped rules for a running kubeflap. Alertmanager uses the shipped example configuration.
 package paging
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// Interval is the scrape interval and the evaluation interval. It is short, so that a person does not wait long.
+// Interval is the scrape interval and the evaluation interval. It is short, so that alerts fire soon.
 const Interval = 5 * time.Second
 
 // startTimeout is long, because the machine may be compiling at the same time.
@@ -21,7 +21,7 @@ const startTimeout = 3 * time.Minute
 
 // Options configures Paging.
 type Options struct {
-	// Rules is the directory with the rules and Alertmanager's example.
+	// Rules is the directory with the rules and the example configuration of Alertmanager.
 	Rules string
 	// Kubeflap is the host and port on which kubeflap listens.
 	Kubeflap string
@@ -45,8 +45,8 @@ type Paging struct {
 	processes []*cluster.Process
 }
 
-// Start builds Prometheus and Alertmanager if necessary, starts them, and returns when Prometheus has scraped kubeflap.
-// Increases of a counter are only visible after its first sample. The caller must call Stop.
+// Start starts Prometheus and Alertmanager, and builds them if necessary. It returns when Prometheus has scraped
+// kubeflap once, because PromQL only shows increases after the first sample. The caller must call Stop.
 func Start(ctx context.Context, options Options) (*Paging, error) {
 	dir, err := os.MkdirTemp("", "kubeflap-lab-paging-")
 	if err != nil {
@@ -82,9 +82,9 @@ func (p *Paging) start(ctx context.Context) (err error) {
 	}
 	p.Prometheus, err = p.run(ctx, "prometheus", prometheus, "--config.file="+config,
 		"--storage.tsdb.path="+filepath.Join(p.dir, "prometheus"),
-		// Alertmanager sends a page after group_wait, with the texts of the last resend. With the default resend delay
-		// of 1m, the page would have the texts of the first evaluation, which lack details if the node has not
-		// recovered yet.
+		// Alertmanager sends a page after group_wait, with the texts that Prometheus sent last. The texts of the first
+		// evaluation lack details about a node that is still silent. The default resend delay of 1m would keep these
+		// texts.
 		"--rules.alert.resend-delay=5s")
 	if err != nil {
 		return err

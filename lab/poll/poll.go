@@ -10,8 +10,7 @@ import (
 // interval is short enough to see a state that lasts a second.
 const interval = 50 * time.Millisecond
 
-// Until calls check until it returns nil. After the timeout, it returns the last error of check, which describes the
-// missing state.
+// Until calls check until it returns nil. After the timeout, it returns the last error of check.
 func Until(ctx context.Context, timeout time.Duration, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -24,7 +23,7 @@ func Until(ctx context.Context, timeout time.Duration, what string, check func(c
 		if err == nil {
 			return nil
 		}
-		// The error of a canceled request does not describe the state.
+		// If the timeout canceled the check, keep the previous error, which says what is missing.
 		if last == nil || ctx.Err() == nil {
 			last = err
 		}

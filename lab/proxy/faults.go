@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Extent selects the requests that a freeze of a resource affects.
+// Extent says which requests for a resource are frozen. A frozen request or watch gets no data.
 type Extent int
 
 const (
-	// OpenWatches freezes the open watches. New watches still work.
+	// OpenWatches freezes watches that are open. Watches that are opened later still work.
 	OpenWatches Extent = iota
-	// AllWatches also freezes new watches, which get no response. Lists and gets still work.
+	// AllWatches freezes open watches, and watches that are opened later. Lists and gets still work.
 	AllWatches
 	// AllRequests freezes all requests.
 	AllRequests
@@ -23,17 +23,18 @@ type faults struct {
 	mu     sync.Mutex
 	delays map[string]time.Duration
 	frozen map[string]freeze
-	// status is the HTTP status of the proxy's response to every request, or 0 to forward requests.
+	// status is the HTTP status with which the proxy answers all requests. If it is 0, the proxy forwards requests.
 	status int
 	// ending means that each new watch ends immediately.
 	ending bool
-	// opened is the number of watches so far. Watches with numbers up to ended must end.
+	// opened is the number of watches that have been opened. Watches are numbered from 1, and those up to the number
+	// ended must end.
 	opened, ended int
-	// changed is closed on each change of the fields above.
+	// changed is closed when one of the fields above changes.
 	changed chan struct{}
 }
 
-// freeze affects the watches with numbers up to upTo, or more requests if its extent is wider.
+// freeze is a freeze of a resource. The extent OpenWatches only affects watches up to the number upTo.
 type freeze struct {
 	extent Extent
 	upTo   int
@@ -51,14 +52,14 @@ func (f *faults) change(do func(*faults)) {
 	f.changed = make(chan struct{})
 }
 
-// answer returns the HTTP status that the proxy sends for every request, or 0 if it forwards requests.
+// answer returns the HTTP status with which the proxy answers all requests, or 0 if it forwards them.
 func (f *faults) answer() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.status
 }
 
-// until waits until a condition holds, or the context ends.
+// until waits until holds returns true, or the context ends.
 func (f *faults) until(ctx context.Context, holds func() bool) error {
 	for {
 		f.mu.Lock()
@@ -75,7 +76,7 @@ func (f *faults) until(ctx context.Context, holds func() bool) error {
 	}
 }
 
-// admit waits until a request is not frozen, or the context ends.
+// admit blocks a request while it is frozen, or until the context ends.
 func (f *faults) admit(ctx context.Context, resource string, watch bool) error {
 	return f.until(ctx, func() bool {
 		freeze, frozen := f.frozen[resource]
@@ -101,7 +102,8 @@ type opened struct {
 // over reports whether the watch must end. The caller must hold the lock.
 func (w *opened) over() bool { return w.ending || w.number <= w.ended }
 
-// pass waits until data that arrived at the given time may go to the client. over reports whether the watch must end.
+// pass waits until the data that arrived at the given time may go to the client. The result over says that the watch
+// must end instead.
 func (w *opened) pass(ctx context.Context, arrived time.Time) (over bool, err error) {
 	w.mu.Lock()
 	late := w.delays[w.resource] - time.Since(arrived)

@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// Link forwards TCP connections from Address to a target, like a network cable that can be cut. It does not inspect the
-// data.
+// Link forwards TCP connections from Address to a target. It can be cut, like a network cable.
 type Link struct {
 	// Address is the host and port on which the link listens.
 	Address string
@@ -20,11 +19,11 @@ type Link struct {
 	stop     context.CancelFunc
 
 	mu sync.Mutex
-	// whole is closed while the link is not cut.
+	// whole is closed if the link is not cut.
 	whole chan struct{}
 }
 
-// StartLink forwards connections to a target from a new address, until Stop.
+// StartLink forwards connections from a new address to a target, until Stop is called.
 func StartLink(target string) (*Link, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -37,8 +36,8 @@ func StartLink(target string) (*Link, error) {
 	return l, nil
 }
 
-// Cut stops all traffic, like a network that drops all packets. Connections stay open and silent, and new ones get no
-// response.
+// Cut stops all traffic, like a network that drops all packets. Open connections become silent, and new connections get
+// no response.
 func (l *Link) Cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +48,7 @@ func (l *Link) Cut() {
 	}
 }
 
-// Mend restores all traffic. Data that was sent meanwhile arrives immediately.
+// Mend restores all traffic. Data that was sent during the cut arrives immediately.
 func (l *Link) Mend() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +62,7 @@ func (l *Link) Mend() {
 // Stop closes all connections.
 func (l *Link) Stop() {
 	l.stop()
-	_ = l.listener.Close() // an error would mean that it was already closed
+	_ = l.listener.Close() // an error means that it was already closed
 }
 
 func (l *Link) accept() {
@@ -76,7 +75,7 @@ func (l *Link) accept() {
 	}
 }
 
-// serve forwards one connection in both directions, until one side closes it.
+// serve forwards the data of a connection in both directions, until one side closes it.
 func (l *Link) serve(client net.Conn) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()
@@ -86,7 +85,7 @@ func (l *Link) serve(client net.Conn) {
 	}
 	server, err := new(net.Dialer).DialContext(ctx, "tcp", l.target)
 	if err != nil {
-		return // closes the client's connection, too
+		return // this also closes the client's connection
 	}
 	defer server.Close()
 	var ways sync.WaitGroup
@@ -97,16 +96,16 @@ func (l *Link) serve(client net.Conn) {
 		})
 	}
 	<-ctx.Done()
-	_, _ = client.Close(), server.Close() // ends both directions
+	_, _ = client.Close(), server.Close() // this ends both calls of copy
 	ways.Wait()
 }
 
-// copy forwards data while the link is not cut.
+// copy forwards the data of one direction. It waits while the link is cut.
 func (l *Link) copy(ctx context.Context, to io.Writer, from io.Reader) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
-		// A cut network does not deliver the close of a connection either.
+		// While the link is cut, the other side must not see that the connection was closed.
 		if l.pass(ctx) != nil {
 			return
 		}

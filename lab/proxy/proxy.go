@@ -1,5 +1,5 @@
-// Package proxy is a proxy in front of the API server that injects watch faults: delays, silence and early ends. It
-// forwards everything else unchanged.
+// Package proxy implements a proxy in front of the API server that injects faults. It can delay, freeze and end
+// watches, and answer requests with an error.
 package proxy
 
 import (
@@ -29,7 +29,7 @@ type Proxy struct {
 	faults      faults
 }
 
-// Start serves the API server of config at the given address, until Stop.
+// Start starts a proxy at the given address, in front of the API server in config.
 func Start(config *rest.Config, address string) (*Proxy, error) {
 	target, err := url.Parse(config.Host)
 	if err != nil {
@@ -53,11 +53,11 @@ func Start(config *rest.Config, address string) (*Proxy, error) {
 	silent := log.New(io.Discard, "", 0) // broken connections are expected
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		// Forward bytes unchanged, compressed or not.
+		// Do not decompress responses, so that the client gets the same bytes as from the API server.
 		Transport:      &http.Transport{TLSClientConfig: trust, ForceAttemptHTTP2: true, DisableCompression: true},
 		FlushInterval:  -1,
 		ModifyResponse: p.holdWatch,
-		// Break the client's connection, as the API server itself would.
+		// If the API server breaks the connection, also break the client's connection.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ErrorLog:     silent,
 	}
@@ -69,7 +69,7 @@ func Start(config *rest.Config, address string) (*Proxy, error) {
 // Stop closes all connections.
 func (p *Proxy) Stop() { _ = p.server.Close() }
 
-// Kubeconfig writes a copy of a kubeconfig that uses the proxy, with the same credentials.
+// Kubeconfig writes a copy of a kubeconfig that uses the proxy with the same credentials.
 func (p *Proxy) Kubeconfig(from, to string) error {
 	config, err := clientcmd.LoadFromFile(from)
 	if err != nil {
@@ -84,11 +84,12 @@ func (p *Proxy) Kubeconfig(from, to string) error {
 	return nil
 }
 
-// ServeHTTP holds frozen requests. If Answer has set a status, the proxy itself responds with that status.
+// ServeHTTP implements http.Handler. It blocks frozen requests. After a call of Answer, it responds with the status
+// from that call.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	resource, watch := parse(r.URL)
 	if err := p.faults.admit(r.Context(), resource, watch); err != nil {
-		panic(http.ErrAbortHandler) // the client has gone
+		panic(http.ErrAbortHandler) // the client has closed the connection
 	}
 	if status := p.faults.answer(); status != 0 {
 		http.Error(w, strconv.Itoa(status)+" "+http.StatusText(status), status)
@@ -124,7 +125,7 @@ func parse(u *url.URL) (resource string, watch bool) {
 	return parts[0], watch
 }
 
-// Delay delays the events of watches of the given resources. Their order stays the same.
+// Delay delays the watch events of the given resources. It does not change their order.
 func (p *Proxy) Delay(by time.Duration, resources ...string) {
 	p.faults.change(func(f *faults) {
 		for _, r := range resources {
@@ -133,7 +134,7 @@ func (p *Proxy) Delay(by time.Duration, resources ...string) {
 	})
 }
 
-// Freeze silences the open watches of the given resources until Thaw. extent can include further requests.
+// Freeze freezes requests for the given resources until Thaw. The parameter extent says which requests.
 func (p *Proxy) Freeze(extent Extent, resources ...string) {
 	p.faults.change(func(f *faults) {
 		for _, r := range resources {
@@ -142,10 +143,11 @@ func (p *Proxy) Freeze(extent Extent, resources ...string) {
 	})
 }
 
-// Thaw ends all freezes. Data that the API server sent meanwhile arrives immediately.
+// Thaw ends all freezes. Data that the API server sent during a freeze arrives immediately.
 func (p *Proxy) Thaw() { p.faults.change(func(f *faults) { clear(f.frozen) }) }
 
-// Answer ends all watches and responds to every request with the given status. With 0, the API server responds again.
+// Answer ends all watches, and answers each request with the given status. If status is 0, the proxy forwards requests
+// again.
 func (p *Proxy) Answer(status int) {
 	p.faults.change(func(f *faults) {
 		f.status = status
@@ -153,7 +155,7 @@ func (p *Proxy) Answer(status int) {
 	})
 }
 
-// EndWatches ends all watches. While ending is true, each new watch also ends immediately.
+// EndWatches ends all watches. If ending is true, new watches end immediately, until a call with false.
 func (p *Proxy) EndWatches(ending bool) {
 	p.faults.change(func(f *faults) {
 		f.ending = ending

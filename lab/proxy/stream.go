@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// stream is the body of a watch. It reads the API server's data immediately, so that the server sees a fast client. It
-// passes the data to the client when the faults allow it.
+// stream is the response body of a watch. It reads the API server's data immediately, so that the API server sees a
+// fast client. Faults only delay the data on its way to the client.
 type stream struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -18,9 +18,9 @@ type stream struct {
 
 	mu    sync.Mutex
 	queue []piece
-	// more contains a token if the queue may contain data.
+	// more contains a value if the queue may contain data.
 	more chan struct{}
-	// rest is the unread remainder of a piece.
+	// rest is the part of a piece that the client has not read yet.
 	rest piece
 }
 
@@ -35,7 +35,7 @@ func newStream(ctx context.Context, server io.ReadCloser, watch *opened) *stream
 	s := &stream{server: server, watch: watch, more: make(chan struct{}, 1)}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	go s.takeIn()
-	// A watch that must end does so immediately, not with its next event.
+	// End the watch as soon as it must end, even if no event arrives.
 	go func() {
 		if watch.until(s.ctx, watch.over) == nil {
 			s.add(piece{err: io.EOF})
@@ -65,7 +65,7 @@ func (s *stream) add(p piece) {
 	}
 }
 
-// Read returns data that the faults allow to pass.
+// Read waits until the faults allow data to pass, and returns the data.
 func (s *stream) Read(into []byte) (int, error) {
 	for len(s.rest.data) == 0 {
 		if s.rest.err != nil {
@@ -89,7 +89,7 @@ func (s *stream) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// next waits for the next piece.
+// next waits for the next piece of data from the API server.
 func (s *stream) next() (piece, error) {
 	for {
 		s.mu.Lock()
@@ -108,7 +108,7 @@ func (s *stream) next() (piece, error) {
 	}
 }
 
-// Close closes the watch to the API server.
+// Close closes the connection to the API server.
 func (s *stream) Close() error {
 	s.cancel()
 	return s.server.Close()

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// away is how long the API server is down. It is longer than the grace period, so every node would seem late to an
-	// observer that ignores its own blindness.
+	// away is how long the API server is down. It is longer than the grace period. An observer that does not know that
+	// its watches are broken would report all heartbeats as late.
 	away      = 28 * time.Second
 	awayGrace = 24 * time.Second
-	// frozen is how long the API server is paused while all watches are open. It is longer than a renewal interval, but
-	// shorter than the 45 s after which a client closes a silent connection.
+	// frozen is how long the API server is paused while all watches are open. It is longer than the interval between
+	// two renewals of a Lease. It is shorter than 45 s, after which a client closes a silent connection.
 	frozen = 20 * time.Second
 )
 
@@ -48,9 +48,9 @@ func apiServerStall() Scenario {
 				l.Cluster.APIServer.Pause,
 				func() error { return poll.Sleep(ctx, frozen) },
 				l.Cluster.APIServer.Resume,
-				// Every interval is counted, whatever its cause.
+				// The recorder must also count the long intervals that the pause causes.
 				func() error { return l.counted(ctx, 2, "kubeflap_node_heartbeat_interval_seconds_count") },
-				// The last heartbeat before the pause can arrive just after the pause began.
+				// A heartbeat that was sent before the pause can arrive just after it began.
 				func() error { return l.allWereLate(frozen - time.Second) },
 				func() error { return l.flapEverything(ctx) },
 				func() error { return l.keptItsWatches(ctx) },
@@ -85,9 +85,9 @@ func (l *Lab) flapEverything(ctx context.Context) error {
 	)
 }
 
-// restartAPIServer kills the API server, and starts it again when every node would be late. It also stops the
-// controller manager, as if both ran on one machine, and starts it last. So while no watch works, only the kubelets
-// write, and they only renew their Leases.
+// restartAPIServer kills the API server and restarts it after the grace period. The controller manager is down for
+// longer than the API server, as if both ran on one machine. So while kubeflap reconnects, the kubelets are the only
+// writers, and they only renew their Leases.
 func (l *Lab) restartAPIServer(ctx context.Context) error {
 	c := l.Cluster
 	b, err := l.beforeBlindness(ctx)
@@ -108,8 +108,8 @@ func (l *Lab) restartAPIServer(ctx context.Context) error {
 	)
 }
 
-// catchesUp waits until kubeflap's count of a metric has reached the recorder's. Before its pause, the API server may
-// have sent an event to only one of the two watchers. The other watcher receives it after the pause.
+// catchesUp waits until kubeflap's count of a metric has reached the recorder's count. Before the pause, the API server
+// may have sent an event to only one of the two. The other one receives the event after the pause.
 func (c *Checks) catchesUp(ctx context.Context, metric string) error {
 	if c.URL == "" {
 		return nil

@@ -62,7 +62,7 @@ func apiServerUnreachable() Scenario {
 	}
 }
 
-// onlyLate checks that exactly the given nodes were late.
+// onlyLate checks that the given nodes were late, and no other node was.
 func onlyLate(l *Lab, lost []string, least time.Duration) error {
 	late := map[string]bool{}
 	for _, node := range lost {
@@ -79,8 +79,8 @@ func onlyLate(l *Lab, lost []string, least time.Duration) error {
 	return nil
 }
 
-// etcdUnreachable disconnects kubeflap's API server from etcd. All other clients use another, working API server. Until
-// kubeflap's watches work again, it cannot see that the nodes are healthy.
+// etcdUnreachable disconnects one of two API servers from etcd. Only kubeflap uses this server. kubeflap cannot see
+// that the nodes are healthy until its watches work again.
 func etcdUnreachable() watchFault {
 	return watchFault{
 		name: "etcd-unreachable", summary: "the API server that kubeflap uses cannot reach etcd, while all others use another API server",

@@ -11,25 +11,26 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// takenOutFor is the time between the removal of the batch from the load balancer and its upgrade.
+// takenOutFor is how long the pods of the batch are out of the load balancers before their images change.
 const takenOutFor = 7 * time.Second
 
-// replicas is the number of pods: the batch, and two that are not upgraded.
+// replicas is the number of pods. All but two of them are upgraded.
 const replicas = batch + 2
 
-// stops returns how long the old container of each pod in the batch takes to stop. The times are spread over more than
-// 5 s, but less than 10 s. So all stops fit into a batching window of 10 s, but not into one of 2 s or 5 s. The kubelet
-// notices a stop at its next relist, up to 1 s later. The first two stops must be less than 4 s apart, so that they are
-// never noticed exactly 5 s apart.
+// stops returns, by pod, how long the old container takes to stop. All pods stop within 10 s, but not within 5 s. A
+// client that batches updates for 10 s sees all stops at once. A client that batches updates for 2 s or 5 s does not.
+// The kubelet notices a stop up to 1 s later. The first two stops are less than 4 s apart, so the kubelet never notices
+// them exactly 5 s apart.
 func stops() map[string]time.Duration {
 	return map[string]time.Duration{
 		podName(0): time.Second, podName(1): 4500 * time.Millisecond, podName(2): 8500 * time.Millisecond, podName(3): 9 * time.Second,
 	}
 }
 
-// batchUpgrade reproduces the incident that clients with batched updates cause. First, a batch of pods is removed from
-// the load balancers. Then all images change, and each container stops after its own delay. Each address leaves
-// Endpoints once. Before that, the clients put the address back into the load balancers.
+// batchUpgrade reproduces an incident with clients that batch updates of Endpoints. A batch of pods is removed from the
+// load balancers, and then all their images change. Each container stops after its own delay. When the first address
+// becomes not ready, the clients set their load balancers to all ready addresses. This puts back pods that were
+// removed.
 func batchUpgrade() Scenario {
 	return Scenario{
 		Name:    "batch-upgrade",
@@ -91,19 +92,19 @@ func runBatchUpgrade(ctx context.Context, l *Lab) error {
 	)
 }
 
-// stopSlowly sets the delay with which each container of the batch stops.
+// stopSlowly delays the stop of each container in the batch.
 func (s *Steps) stopSlowly() {
 	for _, runtime := range s.Cluster.Runtimes {
 		runtime.StopSlowly(func(pod string) time.Duration { return stops()[pod] })
 	}
 }
 
-// eachLeftOnce checks that Endpoints did not bounce. Only the clients' sets of addresses bounce.
+// eachLeftOnce checks that each address of the batch became not ready only once in the Service.
 func (c *Checks) eachLeftOnce(ctx context.Context) error {
 	return c.shows(ctx, batch, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
 }
 
-// reportsReadds compares the stale re-adds that kubeflap counts with those that the clients made.
+// reportsReadds compares kubeflap_service_stale_readds_total with the number of addresses that the clients put back.
 func (c *Checks) reportsReadds(ctx context.Context, clients *batchingClients) error {
 	for _, made := range clients.readds() {
 		window := fmt.Sprintf("%.0fs", made.window.Seconds())

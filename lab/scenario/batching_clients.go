@@ -15,24 +15,24 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// batchingClients are clients of a Service, each with a load balancer. A client batches the changes of a window, and
-// then sets its load balancer to the ready addresses in the slices.
+// batchingClients are clients of a Service that batch its changes. Each client has a load balancer. After the first
+// change, a client waits for its batching window. Then it sets its load balancer to the addresses that are ready in the
+// slices.
 type batchingClients struct {
 	mu sync.Mutex
-	// listed holds the readiness of the addresses in each slice.
+	// listed holds, by slice and pod, whether the pod's address is ready.
 	listed map[string]map[string]bool
-	// left holds the addresses that have left the slices since they were removed from the load balancers.
+	// left holds the addresses that have stopped being ready in the slices since the start.
 	left map[string]bool
 	all  []*batchingClient
 }
 
 type batchingClient struct {
 	window time.Duration
-	// open and in are the client's state: whether a window is open, and the addresses of the load balancer.
+	// open is true while the client waits. in holds the addresses in its load balancer.
 	open bool
 	in   map[string]bool
-	// stale counts the addresses that the client put back although they had not left the slices since their removal
-	// from the load balancers.
+	// stale counts the addresses that the client put back although they had never stopped being ready in the slices.
 	stale int
 }
 
@@ -74,7 +74,7 @@ func (c *batchingClients) follow(ctx context.Context, client kubernetes.Interfac
 	return nil
 }
 
-// readinessOf returns the readiness of the addresses of a slice, by pod name.
+// readinessOf returns, by pod name, whether the pod's address in a slice is ready.
 func readinessOf(slice *discoveryv1.EndpointSlice) map[string]bool {
 	addresses := map[string]bool{}
 	for _, endpoint := range slice.Endpoints {
@@ -95,7 +95,8 @@ func (c *batchingClients) ready() map[string]bool {
 	return ready
 }
 
-// take handles an event of a slice. The first change opens a window for each client.
+// take handles an event of a slice. If the ready addresses change, each client that is not yet waiting starts to wait
+// for its batching window.
 func (c *batchingClients) take(slice *discoveryv1.EndpointSlice, is watch.EventType) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +139,8 @@ func (c *batchingClients) apply(x *batchingClient) {
 	x.in = ready
 }
 
-// takeOut removes the batch from the load balancers, as the upgrade does before it changes images.
+// takeOut removes the batch of pods from the load balancers, as the tool that upgrades them does before it changes
+// images.
 func (c *batchingClients) takeOut() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,7 +155,7 @@ func (c *batchingClients) takeOut() error {
 	return nil
 }
 
-// settled waits until all load balancers have n addresses, and no window is open.
+// settled waits until each load balancer has n addresses and no client is batching changes.
 func (c *batchingClients) settled(ctx context.Context, n int) error {
 	return poll.Until(ctx, patience, "the expected addresses in all load balancers", func(context.Context) error {
 		c.mu.Lock()
@@ -167,13 +169,13 @@ func (c *batchingClients) settled(ctx context.Context, n int) error {
 	})
 }
 
-// readdsBy is the number of stale re-adds of the client with the given window.
+// readdsBy is a client's batching window, and how often that client put an address back too early.
 type readdsBy struct {
 	window time.Duration
 	stale  int
 }
 
-// readds returns the stale re-adds of all clients, by window.
+// readds returns, for each client, how often it put an address back too early.
 func (c *batchingClients) readds() (all []readdsBy) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

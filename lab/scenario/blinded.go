@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// lookPeriod is the interval at which kubeflap is checked while it is blind.
+	// lookPeriod is the interval between two checks of kubeflap during a fault.
 	lookPeriod = time.Second
-	// slack is the maximum extension of a fault if kubeflap has not yet reported that it is blind. Each fault normally
-	// lasts long enough, but a slow machine needs more time.
+	// slack is how much longer a fault may last than planned. On a slow machine, kubeflap can take this long to report
+	// that it is blind.
 	slack = time.Minute
 )
 
-// blinded checks kubeflap while a fault between it and the API server blinds it. The recorder still sees everything.
+// blinded checks kubeflap while a fault breaks its watches. The recorder's watches still work.
 type blinded struct {
 	*blindness
 	fault watchFault
-	// from is the time at which the fault began. incidents holds the IDs of earlier incidents.
+	// from is the time at which the fault began. incidents holds the IDs of the incidents before it.
 	from      time.Time
 	incidents map[string]bool
-	// coverage is the coverage that kubeflap last reported.
+	// coverage is the last value of the API's field coverage.not_watched.
 	coverage []byte
 }
 
@@ -43,7 +43,7 @@ func (l *Lab) blindedBy(ctx context.Context, f watchFault) error {
 	}
 	f.begin(l)
 	b.from = time.Now()
-	// Even if a check failed during the fault, also check how the fault ends.
+	// If a check fails during the fault, still check how kubeflap recovers.
 	during := b.lookOn(ctx)
 	f.end(l)
 	gone, ended := time.Since(b.from), time.Now()
@@ -78,7 +78,8 @@ func (l *Lab) beforeFault(ctx context.Context, f watchFault) (*blinded, error) {
 	return b, nil
 }
 
-// lookOn checks kubeflap for the duration of the fault, and longer if kubeflap has not yet reported that it is blind.
+// lookOn checks kubeflap during the fault. It prolongs the fault by up to slack if kubeflap has not yet reported that
+// it is blind.
 func (b *blinded) lookOn(ctx context.Context) error {
 	var said bool
 	var unsaid, invented error
@@ -104,7 +105,7 @@ func (b *blinded) lookOn(ctx context.Context) error {
 	return errors.Join(unsaid, invented)
 }
 
-// unsaid returns an error unless kubeflap reports both that it is blind to each resource and that it is not ready.
+// unsaid returns an error unless kubeflap reports that it is not ready and that it is blind to each expected resource.
 func (b *blinded) unsaid(ctx context.Context) error {
 	if b.fault.blind == nil {
 		return nil
@@ -127,7 +128,7 @@ func (b *blinded) unsaid(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// invents returns an error if kubeflap reports an incident or a transition that it did not report before the fault.
+// invents returns an error if kubeflap has reported an incident or a transition since the fault began.
 func (b *blinded) invents(ctx context.Context) error {
 	reported, err := compare.Incidents(ctx, b.lab.URL)
 	if err != nil {
@@ -153,7 +154,7 @@ func (b *blinded) invents(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// namesNobody checks that kubeflap has blamed no additional node or Service since the fault began.
+// namesNobody checks that no metric of incidents or verdicts has increased since the fault began.
 func (b *blinded) namesNobody(ctx context.Context) error {
 	reported, err := b.lab.scrape(ctx)
 	if err != nil {
@@ -170,8 +171,8 @@ func (b *blinded) namesNobody(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// reportsTruthAgain waits until kubeflap is ready, no longer reports that it is blind, and shows the newest heartbeats.
-// It logs the duration.
+// reportsTruthAgain waits until kubeflap is ready and reports all resources as watched. kubeflap must also have seen
+// the newest heartbeats.
 func (b *blinded) reportsTruthAgain(ctx context.Context) error {
 	if err := b.lab.sees(ctx); err != nil {
 		return err
@@ -212,8 +213,8 @@ func (b *blinded) agesInTruth(ctx context.Context) error {
 	return nil
 }
 
-// beatsInTruth checks that kubeflap has not counted more heartbeats than the recorder, which may see a heartbeat
-// slightly later.
+// beatsInTruth checks that kubeflap has not counted more heartbeats than the recorder. It polls, because the recorder
+// may see a heartbeat slightly later.
 func (b *blinded) beatsInTruth(ctx context.Context) error {
 	const beats = "kubeflap_node_heartbeats_total"
 	return poll.Until(ctx, compare.Tolerance*time.Second, "the recorder to count the same heartbeats", func(context.Context) error {
@@ -230,7 +231,8 @@ func (b *blinded) beatsInTruth(ctx context.Context) error {
 	})
 }
 
-// noIntervalOf checks that kubeflap has measured no interval that includes its blindness: it saw no heartbeats then.
+// noIntervalOf checks that kubeflap has measured no heartbeat interval as long as the fault. It saw no heartbeats
+// during the fault.
 func (b *blinded) noIntervalOf(gone time.Duration) error {
 	var errs []error
 	for node := range b.lab.Cluster.Kubelets {

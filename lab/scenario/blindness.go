@@ -20,17 +20,17 @@ const (
 	watchErrors  = "kubeflap_watch_errors_total"
 	watchBlind   = "kubeflap_watch_blind_seconds_total"
 
-	// afterglow is how long kubeflap's counts can change after the last event: its longest batching window is 10 s.
+	// afterglow is how long kubeflap's counts can change after the last event. The longest batching window that
+	// kubeflap simulates is 10 s.
 	afterglow = 11 * time.Second
-	// comeBack is the maximum time until kubeflap's watches work again after the API server is back. kubeflap's longest
-	// pause between retries is 10 s, some retries may be too early, and lists take time on a slow machine. The log
-	// contains the actual time.
+	// comeBack is the maximum time from the return of the API server until all of kubeflap's watches work. kubeflap
+	// retries at least every 10 s. Several attempts can fail, and lists take time on a slow machine.
 	comeBack = time.Minute
-	// catchUp is longer than 2 s. kubeflap measures no interval in the first 2 s after a break, because events can then
-	// be older.
+	// catchUp is more than the 2 s after a reconnect in which kubeflap measures no intervals. Events that arrive in
+	// these 2 s can be old.
 	catchUp = 3 * time.Second
-	// noticed is the maximum time until kubeflap knows that the API server has died. The connection breaks immediately,
-	// but a slow machine needs more time.
+	// noticed is the maximum time from the death of the API server until kubeflap reports it. The connection breaks
+	// immediately, but a slow machine needs more time.
 	noticed = 5 * time.Second
 )
 
@@ -40,7 +40,7 @@ type blindness struct {
 	// began is a time slightly before the first scrape.
 	began            time.Time
 	before, reported truth.Counts
-	// excused means that kubeflap may report late nodes, because they were really late.
+	// excused means that heartbeats were really late, so kubeflap may count late heartbeats.
 	excused bool
 }
 
@@ -49,7 +49,7 @@ func (c *Checks) scrape(ctx context.Context) (truth.Counts, error) {
 	return compare.Scrape(ctx, c.URL+"/metrics")
 }
 
-// beforeBlindness reads kubeflap's metrics while all of its watches work. Without kubeflap, there is nothing to check.
+// beforeBlindness reads kubeflap's metrics while all of its watches work. If no kubeflap is running, it reads nothing.
 func (l *Lab) beforeBlindness(ctx context.Context) (*blindness, error) {
 	b := &blindness{lab: l, began: time.Now()}
 	if l.URL == "" {
@@ -63,7 +63,7 @@ func (l *Lab) beforeBlindness(ctx context.Context) (*blindness, error) {
 	return b, err
 }
 
-// during is the check while the API server is away: kubeflap must still report its last state, and nothing new.
+// during checks kubeflap while the API server is down. kubeflap must keep its last state and report nothing new.
 func (b *blindness) during(ctx context.Context) (err error) {
 	if b.before == nil {
 		return nil
@@ -74,8 +74,8 @@ func (b *blindness) during(ctx context.Context) (err error) {
 	return errors.Join(compare.Ready(ctx, b.lab.URL), b.unmoved())
 }
 
-// after waits until kubeflap's watches work again, and then checks kubeflap's metrics. The parameter gone is the duration
-// of the API server's outage.
+// after waits until kubeflap's watches work again, and then checks its metrics. The API server was down for the
+// duration gone.
 func (b *blindness) after(ctx context.Context, gone time.Duration) (err error) {
 	if b.before == nil {
 		return nil
@@ -90,7 +90,7 @@ func (b *blindness) after(ctx context.Context, gone time.Duration) (err error) {
 	return errors.Join(err, poll.Sleep(ctx, catchUp))
 }
 
-// sees waits until all of kubeflap's watches work, which ends the growth of its blind time.
+// sees waits until kubeflap_watch_blind_seconds_total stops increasing, because all watches work.
 func (c *Checks) sees(ctx context.Context) error {
 	return poll.Until(ctx, patience, "kubeflap to see again", func(ctx context.Context) error {
 		first, err := c.scrape(ctx)
@@ -111,8 +111,8 @@ func (c *Checks) sees(ctx context.Context) error {
 	})
 }
 
-// unmoved checks the series of unchanged objects: they must not decrease, double or appear. It skips heartbeats,
-// because the kubelets reconnect before kubeflap does.
+// unmoved checks that no series has changed, appeared or disappeared. It ignores metrics of heartbeats, because
+// kubelets can renew their Leases before kubeflap's watches work again.
 func (b *blindness) unmoved() error {
 	moves := func(series string) bool {
 		name := truth.Name(series)
@@ -138,7 +138,7 @@ func (b *blindness) unmoved() error {
 	return errors.Join(errs...)
 }
 
-// saidSo checks that kubeflap reports its blindness for each watch.
+// saidSo checks for each watch that kubeflap's blind time is about as long as the outage of the API server.
 func (b *blindness) saidSo(gone time.Duration) error {
 	grown := truth.Counts{}
 	for series, is := range b.reported {
@@ -159,10 +159,9 @@ func (b *blindness) saidSo(gone time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// beats checks that no heartbeat was lost or counted twice, as far as this can be determined. While the API server is
-// up, a node renews every 10 s. It also renews once when the server is back, and sometimes posts its status. If
-// kubeflap lists the Leases before this renewal, it sees the whole interval: the outage, and up to one interval before
-// it.
+// beats checks that kubeflap has lost no heartbeat and counted none twice, as far as the counts can show this. While
+// the API server is up, a node renews its Lease every 10 s. It also renews the Lease once when the server is back, and
+// sometimes posts its status. The longest possible interval is the outage plus up to one renewal interval before it.
 func (b *blindness) beats(gone time.Duration) error {
 	most := 3 + math.Floor((time.Since(b.began)-afterglow-gone).Seconds()/renewal.Seconds())
 	var errs []error

@@ -19,15 +19,15 @@ const causesNamespace = "causes"
 // taint is a NoExecute taint that evicts pods without a toleration.
 const taint = "example.com/broken"
 
-// causeCase is one way in which a Service loses an address, or must not lose one. Each case has its own Service.
+// causeCase is a fault for one Service. The Service loses an address, or must not lose one.
 type causeCase struct {
 	Loss
-	// pod is called for each of the two pods before its creation, and spec for the Service. Both may be nil.
+	// pod changes each of the two pods before it is created, and spec changes the Service. Both may be nil.
 	pod  func(*corev1.Pod)
 	spec func(*corev1.ServiceSpec)
-	// prepare, if not nil, replaces the creation of the Service and its pods.
+	// prepare creates the Service and its pods. If it is nil, the default is one pod on each of two nodes.
 	prepare func(ctx context.Context, l *Lab, service string) error
-	// lose makes the Service lose an address. It restores the address if that is possible.
+	// lose makes an address of the Service not ready. If possible, it makes the address ready again.
 	lose func(ctx context.Context, l *Lab, service string) error
 }
 
@@ -35,13 +35,13 @@ func causeCases(release cluster.Release, p *probes) []causeCase {
 	all := slices.Concat(apiCases(), serviceCases(p), kubeletCases(p))
 	if release == cluster.Oldest {
 		// On this release, a kubelet restart would also remove the addresses of other cases. The scenario
-		// kubelet-restart covers it.
+		// kubelet-restart tests the restart instead.
 		all = slices.DeleteFunc(all, func(c causeCase) bool { return c.Service == restarted })
 	}
 	return all
 }
 
-// apiCases returns the cases of changes through the API.
+// apiCases returns the faults that are caused by requests to the API server.
 func apiCases() []causeCase {
 	return []causeCase{
 		{Loss: Loss{"deleted", "pod_deleted", 1, "a pod is deleted"}, lose: loseByDeletion},
@@ -90,7 +90,7 @@ func causes(release cluster.Release) Scenario {
 	}
 }
 
-// prepareCauses creates a Service with two addresses for each case.
+// prepareCauses creates, for each case, a Service with two addresses.
 func prepareCauses(ctx context.Context, l *Lab, p *probes, cases []causeCase) error {
 	if err := p.serve(ctx); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (c *Checks) ready(ctx context.Context, service string, n float64) error {
 	return c.shows(ctx, n, "kubeflap_service_addresses", "namespace", causesNamespace, "service", service, "state", "ready")
 }
 
-// goes waits until one of two pods has been deleted completely; a terminating pod is not enough.
+// goes waits until one of the Service's two pods has been deleted completely.
 func (c *Checks) goes(ctx context.Context, service, pod string) error {
 	return allOf(
 		func() error { return c.ready(ctx, service, 1) },
@@ -218,7 +218,7 @@ func loseByScale(ctx context.Context, l *Lab, service string) error {
 	return l.ready(ctx, service, 0)
 }
 
-// loseByStranger writes a status that no Kubernetes component writes. The kubelet corrects it.
+// loseByStranger writes a Ready condition with a reason that no component of Kubernetes uses. The kubelet corrects it.
 func loseByStranger(ctx context.Context, l *Lab, service string) error {
 	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Suspended","lastTransitionTime":%s}]}}`, now())
 	return allOf(
@@ -227,7 +227,7 @@ func loseByStranger(ctx context.Context, l *Lab, service string) error {
 	)
 }
 
-// leaves waits until the recorder has counted a not-ready address, even if the address is already ready again.
+// leaves waits until the recorder has counted that an address became not ready. The address may be ready again by then.
 func (c *Checks) leaves(ctx context.Context, service string) error {
 	return c.counted(ctx, 1, "kubeflap_service_address_flips_total", "namespace", causesNamespace, "service", service, "to", "not_ready")
 }
@@ -251,7 +251,7 @@ func loseByGate(ctx context.Context, l *Lab, service string) error {
 	)
 }
 
-// loseBySelector makes the Service select no pod, and then the same pods again.
+// loseBySelector changes the Service's selector so that it matches no pod, and then changes it back.
 func loseBySelector(ctx context.Context, l *Lab, service string) error {
 	choose := func(app string) error {
 		return l.patchService(ctx, causesNamespace, service, fmt.Sprintf(`{"spec":{"selector":{"app":%q}}}`, app))
@@ -279,7 +279,8 @@ func loseByEdit(ctx context.Context, l *Lab, service string) error {
 	if _, err := client.Update(ctx, slice, metav1.UpdateOptions{FieldManager: "kubectl-edit"}); err != nil {
 		return fmt.Errorf("edit slice: %w", err)
 	}
-	// The controller may restore the endpoint before a poll sees the change, so wait for the count.
+	// The controller may restore the endpoint so fast that polls never see the change, so wait for the recorder's
+	// count.
 	const churn = "kubeflap_service_address_churn_total"
 	return allOf(
 		func() error {

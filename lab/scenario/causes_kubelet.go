@@ -13,14 +13,14 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// settleKubelet is longer than a new kubelet takes to probe each pod and to report the results.
+// settleKubelet is enough time for a restarted kubelet to probe each pod and to report the results.
 const settleKubelet = 3 * time.Second
 
-// restarted is the Service for the case in which a kubelet restarts. On the oldest release, this case is a separate
-// scenario.
+// restarted is the Service whose kubelet restarts. On the oldest release, the scenario kubelet-restart tests this
+// instead.
 const restarted = "restarted"
 
-// kubeletCases returns the cases of events on nodes.
+// kubeletCases returns the faults that are caused on a node.
 func kubeletCases(p *probes) []causeCase {
 	return []causeCase{
 		{Loss: Loss{"probed", "probe_failed", 1, "a readiness probe fails once"}, pod: p.ready, lose: p.loseByProbe},
@@ -49,7 +49,7 @@ func kubeletCases(p *probes) []causeCase {
 	}
 }
 
-// loseByProbe makes a readiness probe fail until the address is lost.
+// loseByProbe makes a readiness probe fail until the pod's address is not ready.
 func (p *probes) loseByProbe(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	return allOf(
@@ -62,7 +62,7 @@ func (p *probes) loseByProbe(ctx context.Context, l *Lab, service string) error 
 func (p *probes) loseByLiveness(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	p.set(liveness, pod, true)
-	err := l.leaves(ctx, service) // the address is only lost for some milliseconds
+	err := l.leaves(ctx, service) // the address is not ready for only some milliseconds
 	p.set(liveness, pod, false)
 	if err != nil {
 		return err
@@ -70,11 +70,11 @@ func (p *probes) loseByLiveness(ctx context.Context, l *Lab, service string) err
 	return l.ready(ctx, service, 2)
 }
 
-// exitShows is the maximum time until a kubelet reports a container's exit, if it reports the exit at all.
+// exitShows is how long to wait for a kubelet to report that a container exited. The kubelet may also never report it.
 const exitShows = 30 * time.Second
 
-// exiting returns a function that ends a container, which the kubelet restarts. A slow kubelet can restart the
-// container before it reports the exit, so that no address is lost. The function then ends the container again.
+// exiting returns a function that makes a container exit. The kubelet restarts the container. If it does so before it
+// reports the exit, no address becomes not ready, and the function tries again.
 func exiting(code int32, reason string) func(context.Context, *Lab, string) error {
 	return func(ctx context.Context, l *Lab, service string) error {
 		for {
@@ -95,7 +95,7 @@ func exiting(code int32, reason string) func(context.Context, *Lab, string) erro
 	}
 }
 
-// exit ends the container of a pod on the node with the given number.
+// exit ends a pod's container. The parameter node is the index of the pod's node.
 func (s *Steps) exit(pod string, node int, code int32, reason string) error {
 	return s.Cluster.Runtimes[cluster.NodeName(node)].Exit(causesNamespace, pod, code, reason)
 }
@@ -107,12 +107,12 @@ func loseByCompletion(ctx context.Context, l *Lab, service string) error {
 	return l.ready(ctx, service, 1)
 }
 
-// greedy sets a pod's CPU request to more than half of the single CPU of a hollow node.
+// greedy requests more than half of the only CPU of a hollow node.
 func greedy(pod *corev1.Pod) {
 	pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("600m")}
 }
 
-// loseByPreemption creates a critical pod on a full node.
+// loseByPreemption creates a critical pod on a node without enough CPU for it.
 func loseByPreemption(ctx context.Context, l *Lab, service string) error {
 	critical := newPod(metav1.NamespaceSystem, "critical", cluster.NodeName(0), "critical")
 	critical.Spec.PriorityClassName = "system-node-critical"
@@ -135,13 +135,14 @@ func restartKubelet(ctx context.Context, l *Lab, service string) error {
 	return allOf(
 		l.Cluster.Kubelets[node].Restart,
 		func() error { return l.counted(ctx, before+1, heartbeats, "node", node) },
-		// The kubelet updates the pods' statuses with its next sync.
+		// Wait until the kubelet has synced the pods' statuses.
 		func() error { return poll.Sleep(ctx, settleKubelet) },
 		func() error { return l.ready(ctx, service, 2) },
 	)
 }
 
-// loseByNetwork disables the network of the second node: the kubelet reports this, and the pod's probe fails.
+// loseByNetwork makes the network of the second node fail. The kubelet reports that the node is not ready, and the
+// pod's probe fails.
 func (p *probes) loseByNetwork(ctx context.Context, l *Lab, service string) error {
 	node, pod := cluster.NodeName(1), causePod(service, 1)
 	network := l.Cluster.Runtimes[node].Network

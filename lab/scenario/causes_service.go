@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// serviceCases returns the cases of Services whose addresses are counted differently.
+// serviceCases returns faults of Services with special rules for their addresses, such as dual-stack Services.
 func serviceCases(p *probes) []causeCase {
 	dual := corev1.IPFamilyPolicyRequireDualStack
 	return []causeCase{
@@ -35,12 +35,12 @@ func serviceCases(p *probes) []causeCase {
 	}
 }
 
-// onHostNetwork puts a pod on the first node's network, so that both pods have this node's IP.
+// onHostNetwork puts a pod on the first node, in the host network. Both pods of the Service then have the node's IP.
 func onHostNetwork(pod *corev1.Pod) {
 	pod.Spec.NodeName, pod.Spec.HostNetwork = cluster.NodeName(0), true
 }
 
-// failPublished makes a probe fail. No address may be lost.
+// failPublished makes a readiness probe fail. The Service publishes not-ready addresses, so it must not lose one.
 func (p *probes) failPublished(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	return allOf(

@@ -10,17 +10,17 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Checks has the methods that wait for or check a state of the cluster, the recorder or kubeflap. They change nothing.
+// Checks has the methods that read the state of the cluster, the recorder and kubeflap. They change nothing.
 type Checks struct {
 	// Truth is nil during Prepare.
 	Truth *truth.Recorder
-	// URL is kubeflap's URL. It is empty without kubeflap.
+	// URL is kubeflap's URL. It is empty if no kubeflap is running.
 	URL string
 
 	cluster *cluster.Cluster
 }
 
-// counted waits until the sum of the recorder's series of a metric with the given labels is at least n.
+// counted waits until the recorder has counted at least n. It adds up all series of the metric with the given labels.
 func (c *Checks) counted(ctx context.Context, n float64, metric string, labels ...string) error {
 	what := fmt.Sprintf("at least %v of %s%v", n, metric, labels)
 	return poll.Until(ctx, patience, what, func(context.Context) error {
@@ -35,7 +35,7 @@ func (c *Checks) counted(ctx context.Context, n float64, metric string, labels .
 	})
 }
 
-// shows waits until the sum of the recorder's series with the given labels has exactly this value.
+// shows waits until the recorder's count is exactly value. It adds up all series of the metric with the given labels.
 func (c *Checks) shows(ctx context.Context, value float64, metric string, labels ...string) error {
 	what := fmt.Sprintf("%s%v to be %v", metric, labels, value)
 	return poll.Until(ctx, patience, what, func(context.Context) error {
@@ -50,7 +50,7 @@ func (c *Checks) shows(ctx context.Context, value float64, metric string, labels
 	})
 }
 
-// reports waits until kubeflap shows exactly this value. Without kubeflap, it returns immediately.
+// reports waits until kubeflap's metric is exactly value. If no kubeflap is running, it returns immediately.
 func (c *Checks) reports(ctx context.Context, value float64, metric string, labels ...string) error {
 	if c.URL == "" {
 		return nil

@@ -12,19 +12,19 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// stall is the grace period plus time for the node controller's next pass. The node controller's writes then wait in
-// the API server. They succeed as soon as etcd answers, before the kubelets retry. After a longer wait, the node
-// controller may get an error for a write that succeeded. It then finds the node already Unknown, and does not set the
-// node's pods to not ready.
+// stall is how long etcd is paused. It is longer than the grace period, so the node controller tries to set nodes to
+// Unknown. Its writes wait in the API server and succeed when etcd continues, before the kubelets retry. If they waited
+// longer, the node controller could get an error for a write that succeeded. It would then find the node already
+// Unknown, and would not set the node's pods to not ready.
 const stall = grace + 8*time.Second
 
-// controlPlaneStall runs without the circuit breaker. With the breaker, the node controller only sets a node to Unknown
-// if it reads the Lease after the stall, but before the kubelet renews the Lease. So there might be no Unknown node.
-// Scenario etcd-stall has the breaker.
+// controlPlaneStall disables the circuit breaker. With the breaker, the node controller reads a node's Lease again
+// after the stall. If the kubelet has renewed the Lease by then, the node does not become Unknown. So there might be no
+// Unknown node. The scenario etcd-stall tests the breaker.
 func controlPlaneStall(release cluster.Release) Scenario {
 	const nodes = 4
-	// The node controller blocks in the first pass that finds a late node. When it checks the other nodes after the
-	// stall, they are on time again. With the default period, one pass almost always finds all nodes late.
+	// The node controller's check of all nodes stops at the first late node, until the stall ends. By then, nodes that
+	// were not yet late are on time again. With the default period of 5s, one check almost always finds all nodes late.
 	flags := []string{graceFlag(), "--node-monitor-period=5s"}
 	if breaks(release) {
 		flags = append(flags, breakerOff)
@@ -67,9 +67,9 @@ func controlPlaneStall(release cluster.Release) Scenario {
 	}
 }
 
-// stallUntilNoticed pauses etcd, up to three times, until the node controller has set at least one node to Unknown, and
-// its pods to not ready. In each pause, all nodes are late, but the number of Unknown nodes is random, and on a busy
-// machine it may be 0.
+// stallUntilNoticed pauses etcd until the node controller has set a node to Unknown and its pods to not ready. All
+// nodes are late in each pause, but it is random how many become Unknown. On a busy machine, it may be none, so there
+// are three attempts.
 func (l *Lab) stallUntilNoticed(ctx context.Context) error {
 	const attempts = 3
 	var err error
@@ -101,8 +101,8 @@ func (c *Checks) lostANode(context.Context) error {
 	return nil
 }
 
-// EveryNodeBeats waits for a heartbeat of each hollow node. An interval is only measured if its first heartbeat was
-// seen.
+// EveryNodeBeats waits for a heartbeat of each hollow node. kubeflap and the recorder only measure an interval if they
+// have seen the heartbeats at both ends.
 func (c *Checks) EveryNodeBeats(ctx context.Context) error {
 	for node := range c.cluster.Kubelets {
 		if err := c.counted(ctx, 1, "kubeflap_node_heartbeats_total", "node", node); err != nil {
@@ -131,8 +131,8 @@ func (c *Checks) renewsAgain(ctx context.Context, node string) error {
 	})
 }
 
-// untainted waits until the node controller has removed the taints of new nodes. If etcd stalled while the node
-// controller did this, it would check no node during the stall.
+// untainted waits until the node controller has removed the taints of new nodes. If etcd stalled during the removal,
+// the node controller would wait for it, and would not check the nodes' heartbeats.
 func (c *Checks) untainted(ctx context.Context) error {
 	return poll.Until(ctx, patience, "nodes to have no taints", func(ctx context.Context) error {
 		nodes, err := c.cluster.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
@@ -148,7 +148,7 @@ func (c *Checks) untainted(ctx context.Context) error {
 	})
 }
 
-// allWereLate checks that every node was late, which points to the control plane.
+// allWereLate checks that every node was late.
 func (c *Checks) allWereLate(least time.Duration) error {
 	for node := range c.cluster.Kubelets {
 		if err := c.wasLate(node, least); err != nil {

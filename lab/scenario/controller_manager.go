@@ -10,14 +10,14 @@ import (
 	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
-// breaks reports whether the release has the circuit breaker (NodeControllerLeaseCircuitBreaker, v1.37 and later):
-// before the node controller sets a node to Unknown, it reads the node's Lease from the API server. While that Lease
-// differs from the cached one, it sets no node to Unknown.
+// breaks reports whether the release has the circuit breaker (NodeControllerLeaseCircuitBreaker, v1.37 and later). With
+// it, the node controller reads a node's Lease from the API server before it sets the node to Unknown. While this Lease
+// differs from the cached Lease, the node controller sets no node to Unknown.
 func breaks(release cluster.Release) bool { return release != cluster.Oldest }
 
-// behindTheTimes completes a scenario in which the controller manager sees outdated Leases, although every Lease is
-// renewed on time. Without the circuit breaker, the node controller then sets nodes to Unknown. With the breaker, it
-// does not, and there is no incident.
+// behindTheTimes completes a scenario in which the controller manager sees outdated Leases, although all Leases are
+// renewed on time. Without the circuit breaker, the node controller sets nodes to Unknown. With the breaker, it sets
+// none to Unknown, and kubeflap must report no incident.
 func behindTheTimes(breaker bool, s Scenario) Scenario {
 	const nodes = 4
 	s.Options.Nodes, s.Options.ControllerManagerPod = nodes, true
@@ -44,20 +44,19 @@ func behindTheTimes(breaker bool, s Scenario) Scenario {
 	return s
 }
 
-// patientLeader returns flags with which a leader keeps running while it cannot renew its Lease. By default, it exits
-// after 10 s.
+// patientLeader returns flags for leader election. With them, a controller manager that cannot renew its own Lease
+// keeps running for 4 minutes. By default, it exits after 10 s.
 func patientLeader() []string {
 	return []string{"--leader-elect", "--leader-elect-lease-duration=5m", "--leader-elect-renew-deadline=4m"}
 }
 
-// controllerManagerStopped pauses the controller manager. When it continues, either its watch of Leases or its node
-// monitor may run first.
+// controllerManagerStopped pauses the controller manager. When it continues, the node monitor may run before or after
+// the watch delivers the new Leases.
 func controllerManagerStopped(release cluster.Release) Scenario {
 	return behindTheTimes(breaks(release), Scenario{
 		Name:      "controller-manager-stopped",
 		ByRelease: true,
-		// On the oldest release, the result is a race between the monitor and the watch, which continue at the same
-		// time.
+		// On the oldest release, the result depends on whether the node monitor or the watch of Leases is faster.
 		Extra:   release != cluster.Newest,
 		Summary: "the controller manager is paused for longer than the grace period, and continues; all Leases are renewed on time",
 		Run: func(ctx context.Context, l *Lab) error {
@@ -111,8 +110,8 @@ func staleLeases(ctx context.Context, l *Lab) func() error {
 	}
 }
 
-// marked causes a fault of the controller manager. Without the circuit breaker, it checks that a node becomes Unknown
-// although its Lease is renewed. With the breaker, it checks that no node becomes Unknown.
+// marked runs a fault of the controller manager. Without the circuit breaker, a node must become Unknown although its
+// Lease is renewed. With the breaker, no node may become Unknown.
 func marked(ctx context.Context, l *Lab, breaker bool, fault func() error) error {
 	if err := l.EveryNodeBeats(ctx); err != nil {
 		return err
@@ -138,8 +137,8 @@ func marked(ctx context.Context, l *Lab, breaker bool, fault func() error) error
 	)
 }
 
-// nobodyMarked checks that the controller manager is healthy, and that no node was Unknown before the next renewal of
-// its Lease.
+// nobodyMarked waits until the controller manager is healthy and all Leases have been renewed again. It then checks
+// that no node has become Unknown.
 func nobodyMarked(ctx context.Context, l *Lab) error {
 	if err := poll.Until(ctx, patience, "the controller manager", l.Cluster.HealthyControllerManager); err != nil {
 		return err
@@ -159,7 +158,7 @@ func nobodyMarked(ctx context.Context, l *Lab) error {
 	return allInTime(l)
 }
 
-// allInTime checks that no node is at fault: each has renewed its Lease on time.
+// allInTime checks that each node has renewed its Lease on time.
 func allInTime(l *Lab) error {
 	counts, err := l.Truth.Counts()
 	if err != nil {

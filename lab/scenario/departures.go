@@ -16,16 +16,16 @@ import (
 // removalTaint is the taint with which the Cluster Autoscaler announces that it will delete a node.
 const removalTaint = `[{"key":"ToBeDeletedByClusterAutoscaler","value":"1","effect":"NoSchedule"}]`
 
-// unhurried is a grace period so long that no heartbeat is late while the kubelets are paused for kubeflap's start.
-// After a late heartbeat, a cordon does not count as an announcement.
+// unhurried is the flag for a long grace period. With it, no heartbeat is late although the kubelets are paused while
+// kubeflap starts. After a late heartbeat, kubeflap would not treat a cordon as an announcement.
 const unhurried = "--node-monitor-grace-period=40s"
 
-// alertSent is the time until a node's alert has been sent: a scrape, an evaluation, and Alertmanager's group_wait of
-// 30 s.
+// alertSent is the maximum time until a node's alert has been sent. It includes a scrape, an evaluation, and
+// Alertmanager's group_wait of 30 s.
 const alertSent = time.Minute
 
 // departures removes nodes in different ways. Each node is silent for longer than the grace period, so the node
-// controller marks it Unknown. Only the earlier announcements and the later events differ.
+// controller marks it Unknown. The nodes differ in what announces the removal, and in what happens to the machine.
 func departures() Scenario {
 	const nodes = 8
 	cordoned, scaled := "node-2", []string{"node-3", "node-4", "node-5", "node-6"}
@@ -65,7 +65,7 @@ func departures() Scenario {
 				func() error { return l.taintAll(ctx, scaled, removalTaint) },
 				func() error { return departBeside(ctx, l, append(scaled, cordoned), rebooted) },
 				func() error { return l.leaveUnannounced(ctx, reclaimed) },
-				// The garbage collector deletes the removed node's pod, and nothing replaces it.
+				// The garbage collector deletes the pod of the reclaimed node. No controller creates a new one.
 				func() error {
 					return l.shows(ctx, nodes-1, "kubeflap_service_addresses", "service", "web", "state", "ready")
 				},
@@ -74,7 +74,8 @@ func departures() Scenario {
 	}
 }
 
-// departBeside removes nodes as announced. While they are silent, another node reboots without an announcement.
+// departBeside drains and removes the announced nodes. While they are silent, another node reboots without an
+// announcement.
 func departBeside(ctx context.Context, l *Lab, leaving []string, rebooted string) error {
 	return allOf(
 		func() error { return l.drainAll(ctx, leaving) },
@@ -102,8 +103,8 @@ func lostPage(node, remedy string) Page {
 	return Page{Alert: "KubeflapNodeHeartbeatLost", Object: "Node " + node, Remedy: remedy}
 }
 
-// drainAll replaces the pods of the given nodes with pods on the first node: for example, pod web-3 of node-3 with
-// web-3-new.
+// drainAll replaces the pods of the given nodes with pods on the first node. For example, it replaces pod web-3 of
+// node-3 with pod web-3-new.
 func (l *Lab) drainAll(ctx context.Context, nodes []string) error {
 	pods := len(l.Cluster.Kubelets)
 	for i := range pods {

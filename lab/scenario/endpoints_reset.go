@@ -14,8 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// outside returns the Services whose Endpoints the scenario overwrites. They have a selector, although their components
-// run outside pods.
+// outside returns two Services whose components run outside pods. The Services have a selector anyway, so the endpoints
+// controller overwrites their Endpoints.
 func outside() []string { return []string{"kube-scheduler", "kube-controller-manager"} }
 
 func endpointsReset() Scenario {
@@ -23,8 +23,8 @@ func endpointsReset() Scenario {
 		Name:     "endpoints-reset",
 		Summary:  "the endpoints controller overwrites manually managed Endpoints of Services with a selector; a user also clears those of a Service without a selector (cause manual_write)",
 		Incident: Incident{"service", "endpoints_reset", "endpoints_controller", "Remove the selector of Service kube-system/kube-scheduler"},
-		// Endpoints of a Service with a selector are not mirrored, so no slice ever contained the overwritten
-		// addresses.
+		// No slice contains the overwritten addresses, because the Endpoints of a Service with a selector are not
+		// mirrored.
 		LastLosses: map[string]string{"kube-scheduler": "", "kube-controller-manager": "", "database": "manual_write"},
 		Pages:      endpointsResetPages(),
 		Quiet:      []string{"KubeflapScrapeTargetsLost"},
@@ -40,7 +40,7 @@ func endpointsReset() Scenario {
 	}
 }
 
-// endpointsResetPages returns the pages: one for each Service with a selector, and two for the other Service.
+// endpointsResetPages returns one page for each Service with a selector, and two for the Service shop/database.
 func endpointsResetPages() []Page {
 	var pages []Page
 	for _, alert := range []string{"KubeflapEndpointsReset", "KubeflapServiceFlapping"} {
@@ -63,12 +63,12 @@ func endpointsResetPages() []Page {
 
 func prepareEndpointsReset(ctx context.Context, l *Lab) error {
 	for _, name := range outside() {
-		selector := map[string]string{"k8s-app": name} // no pod has this label, as in the incident
+		selector := map[string]string{"k8s-app": name} // in the original incident, no pod had this label
 		if _, err := l.service(ctx, metav1.NamespaceSystem, name, selector); err != nil {
 			return err
 		}
-		// The controller creates Endpoints for the new Service. It would immediately overwrite addresses that were
-		// written earlier.
+		// Wait until the controller has created empty Endpoints for the new Service. The controller would overwrite
+		// addresses that were written earlier.
 		err := poll.Until(ctx, patience, "Endpoints of "+name, func(ctx context.Context) error {
 			_, err := l.Client.CoreV1().Endpoints(metav1.NamespaceSystem).Get(ctx, name, metav1.GetOptions{})
 			return err
@@ -85,8 +85,8 @@ func prepareEndpointsReset(ctx context.Context, l *Lab) error {
 	)
 }
 
-// overwriteBySelector makes the endpoints controller overwrite manually managed addresses: first by restarting it, then
-// by changing the Service.
+// overwriteBySelector makes the endpoints controller overwrite manually managed addresses twice. The first time, it
+// restarts the controller manager. The second time, it changes the Services.
 func (l *Lab) overwriteBySelector(ctx context.Context) error {
 	const resets = "kubeflap_service_endpoints_resets_total"
 	return allOf(
@@ -108,7 +108,7 @@ func (l *Lab) overwriteBySelector(ctx context.Context) error {
 	)
 }
 
-// applyByHand writes the addresses, like an operator with kubectl apply.
+// applyByHand writes the addresses of both Services, as an administrator does with kubectl apply.
 func (l *Lab) applyByHand(ctx context.Context) error {
 	for _, name := range outside() {
 		if err := l.writeEndpoints(ctx, metav1.NamespaceSystem, name, "192.0.2.11", "192.0.2.12", "192.0.2.13"); err != nil {
@@ -118,7 +118,7 @@ func (l *Lab) applyByHand(ctx context.Context) error {
 	return nil
 }
 
-// scraped waits until Prometheus has scraped the manually managed addresses, as it had done long before the incident.
+// scraped waits until Prometheus has scraped the manually managed addresses.
 func (l *Lab) scraped(ctx context.Context) error {
 	if l.Scraped == nil {
 		return nil
@@ -131,8 +131,8 @@ func (l *Lab) scraped(ctx context.Context) error {
 	return nil
 }
 
-// overwriteManually empties, rewrites, deletes and recreates the Endpoints of a Service that correctly has no selector.
-// The Service's slices are mirrored from these Endpoints.
+// overwriteManually empties, rewrites, deletes and recreates the Endpoints of a Service without a selector. The
+// Service's slices are mirrored from these Endpoints.
 func (l *Lab) overwriteManually(ctx context.Context) error {
 	const namespace, name = "shop", "database"
 	const resets, outages = "kubeflap_service_endpoints_resets_total", "kubeflap_service_outages_total"

@@ -16,13 +16,13 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// etcdGone is the sum of the API server's request timeout (60 s), the grace period, and slightly more than the 2
-// minutes of the alert for silent nodes that are Ready. The live reads of Leases fail in this time, so the circuit
-// breaker keeps the nodes Ready.
+// etcdGone is how long etcd is paused. It includes the API server's request timeout (60 s) and the grace period. The
+// remaining time is enough for the alert for nodes that are silent but Ready, which waits for 2 minutes. The node
+// controller cannot read Leases in this time, so the circuit breaker keeps the nodes Ready.
 const etcdGone = time.Minute + grace + 130*time.Second
 
-// etcdStall stops etcd for so long that the API server drops its connections, watches and requests. Observers may miss
-// events then, so the stall is the scenario's Blind step.
+// etcdStall pauses etcd for so long that the API server drops its connections, watches and requests. All observers may
+// miss events, so the pause is in the scenario's function Blind.
 func etcdStall() Scenario {
 	return Scenario{
 		Name:    "etcd-stall",
@@ -51,8 +51,7 @@ func etcdStall() Scenario {
 	}
 }
 
-// stallEtcd pauses etcd until the live reads of Leases have failed. It checks kubeflap's reports until all nodes are
-// back.
+// stallEtcd pauses etcd. It checks kubeflap's reports during the pause, and for some time after it.
 func (l *Lab) stallEtcd(ctx context.Context) error {
 	b, err := l.beforeBlindness(ctx)
 	if err != nil {
@@ -63,14 +62,14 @@ func (l *Lab) stallEtcd(ctx context.Context) error {
 		func() error { return b.blamesEtcd(ctx, etcdGone) },
 		l.Cluster.Etcd.Resume,
 		func() error { return poll.Until(ctx, patience, "the API server", l.Cluster.ReadyAPIServer) },
-		// In this time, a node controller without the circuit breaker would set nodes to Unknown.
+		// In the next two grace periods, a node controller without the circuit breaker would set nodes to Unknown.
 		func() error { return b.blamesEtcd(ctx, 2*grace) },
 		func() error { return b.staysReady(ctx) },
 	)
 }
 
-// blamesEtcd checks for the given time that kubeflap blames nothing but the path that the nodes share. It returns an
-// error if kubeflap has not blamed this path by then.
+// blamesEtcd checks that kubeflap finds the fault in what all nodes share, and nowhere else. kubeflap must report this
+// before the given time is over.
 func (b *blindness) blamesEtcd(ctx context.Context, lasts time.Duration) error {
 	l, verdict := b.lab, ""
 	if l.URL == "" {
@@ -109,8 +108,8 @@ func (b *blindness) blamesEtcd(ctx context.Context, lasts time.Duration) error {
 	return nil
 }
 
-// staysReady checks that the circuit breaker held: the Ready condition of each node is older than the stall, and
-// kubeflap counted no transition of a node and no lost address.
+// staysReady checks that no node has changed its Ready condition since before the stall. kubeflap must have counted no
+// transition of a node and no lost address.
 func (b *blindness) staysReady(ctx context.Context) error {
 	nodes, err := b.lab.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {

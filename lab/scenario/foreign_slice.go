@@ -10,8 +10,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// foreignSlice simulates a tool that adds its own addresses to a Service with a selector, and does not remove dead
-// ones.
+// foreignSlice simulates a tool that writes its own slice for a Service with a selector. The tool does not remove
+// addresses on which nothing listens.
 func foreignSlice() Scenario {
 	const foreign, manager = 2, "mesh.example.com"
 	return Scenario{
@@ -46,8 +46,7 @@ func foreignSlice() Scenario {
 	}
 }
 
-// writeSlice creates an EndpointSlice of a Service, as a writer other than the Kubernetes controllers. Nothing listens
-// on its addresses.
+// writeSlice creates an EndpointSlice of a Service with the given manager. Nothing listens on its addresses.
 func (s *Steps) writeSlice(ctx context.Context, namespace, service, manager string, addresses int) error {
 	ready, port := true, int32(80)
 	slice := &discoveryv1.EndpointSlice{

@@ -9,12 +9,13 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// grace is short, so that a lost heartbeat is detected soon, but long enough for kubelets that renew every 10.0 to 10.4
-// s. A heartbeat is late after half the grace period. A grace period below 20 s would cause an incident of its own.
+// grace is the grace period in most scenarios. It is short, so that a silent node becomes Unknown soon. A heartbeat is
+// late after half the grace period, and kubelets renew their Leases every 10.0 to 10.4 s. With less than 20 s, kubeflap
+// would report an incident about the grace period itself.
 const grace = 24 * time.Second
 
-// heartbeatLoss uses the default grace period on the oldest release, because that default differs from the newest
-// release's.
+// heartbeatLoss uses a short grace period on the newest release. On the oldest release, it tests the default grace
+// period, which is different there.
 func heartbeatLoss(release cluster.Release) Scenario {
 	lost, flags := grace, []string{graceFlag(), "--node-monitor-period=1s"}
 	if release == cluster.Oldest {
@@ -26,7 +27,7 @@ func heartbeatLoss(release cluster.Release) Scenario {
 		Summary:   "one kubelet stops for longer than the grace period: its node turns Unknown, and its pods leave the Service",
 		Incident:  Incident{"node", "node_heartbeat_lost", "node", "--node-monitor-grace-period to "},
 		Alone:     true,
-		// Only addresses on the kubelet's node are lost.
+		// The Service only loses the addresses on the paused kubelet's node.
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
 		Pages: []Page{{
 			Alert: "KubeflapNodeHeartbeatLost", Object: "Node node-2",

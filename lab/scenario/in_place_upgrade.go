@@ -11,11 +11,12 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// gate is a readiness gate. The lab uses it to change the readiness of pods at exact times: the kubelet updates Ready
-// immediately.
+// gate is a readiness gate, with which the lab changes the readiness of pods at exact times. The kubelet updates the
+// Ready condition immediately.
 const gate corev1.PodConditionType = "example.com/in-rotation"
 
-// stagger spreads a batch of four over more than a client's batching window of 2 s.
+// stagger is the pause between two pods of a batch. With four pods, the changes do not fit into a batching window of 2
+// s.
 const stagger = 700 * time.Millisecond
 
 const batch = 4
@@ -25,7 +26,7 @@ func inPlaceUpgrade() Scenario {
 		Name:     "in-place-upgrade",
 		Summary:  "images change in place: first, containers restart without a change in Endpoints; then addresses leave, return and leave again",
 		Incident: Incident{"workload", "inplace_update", "update_in_place", "readiness gate"},
-		// The earlier image change also causes the second loss.
+		// The addresses become not ready twice. The image change is the cause both times.
 		LastLosses: map[string]string{"web": "inplace_update"},
 		Pages: []Page{
 			{
@@ -52,7 +53,7 @@ func inPlaceUpgrade() Scenario {
 	}
 }
 
-// spreadGated creates a batch of pods with a readiness gate in the Service "web".
+// spreadGated creates the Service "web" with a batch of pods that have a readiness gate.
 func (l *Lab) spreadGated(ctx context.Context) error {
 	return allOf(
 		func() error {
@@ -74,8 +75,8 @@ func (l *Lab) restartSilently(ctx context.Context) error {
 	)
 }
 
-// upgradeSlowly reproduces the incident: the image changes while the address is still in the Service. The address
-// leaves late, returns too early, leaves again and returns.
+// upgradeSlowly reproduces the incident. The images change while the addresses are ready. After that, the addresses
+// become not ready and ready again, twice.
 func (l *Lab) upgradeSlowly(ctx context.Context) error {
 	if err := l.upgrade(ctx, "example.com/app:3"); err != nil {
 		return err
@@ -117,7 +118,7 @@ func (s *Steps) turnGate(ctx context.Context, pod string, up bool) error {
 	return s.setCondition(ctx, "shop", pod, string(gate), status)
 }
 
-// eachPod calls do with each pod of the batch, with a pause after each.
+// eachPod calls do with each pod of the batch. It pauses after each call.
 func (s *Steps) eachPod(ctx context.Context, pause time.Duration, do func(pod string) error) error {
 	for i := range batch {
 		if err := do(podName(i)); err != nil {

@@ -13,12 +13,13 @@ import (
 const (
 	// renewal is the interval between two renewals of a Lease.
 	renewal = 10 * time.Second
-	// offBeat is the time from a renewal to the kubelet restart. It is short, because only an early renewal shows the
-	// restart, and a slow machine takes seconds to start a kubelet.
+	// offBeat is the time from a renewal of the Lease to the restart of the kubelet. Only a renewal that comes early
+	// shows the restart. On a slow machine, a kubelet takes seconds to start.
 	offBeat = time.Second
 )
 
-// probed is the number of pods. With so many, at least one is not probed again before its status is written.
+// probed is the number of pods. With 12 pods, there is at least one whose status the new kubelet writes before it
+// probes the pod.
 const probed = 12
 
 func kubeletRestart() Scenario {
@@ -45,7 +46,7 @@ func kubeletRestart() Scenario {
 		},
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
-				// Restart between two renewals, so that the renewal after the restart is not a regular one.
+				// Restart right after a renewal, so that the next renewal comes earlier than a regular one.
 				func() error { return l.EveryNodeBeats(ctx) },
 				func() error { return l.renewsAgain(ctx, node) },
 				func() error { return poll.Sleep(ctx, offBeat) },
@@ -53,8 +54,8 @@ func kubeletRestart() Scenario {
 				func() error {
 					return l.counted(ctx, 1, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
 				},
-				// Other pods also lose their readiness, one by one. The restart has ended when the kubelet has probed
-				// all pods again and reported the results.
+				// More pods become not ready, one by one. This ends when the kubelet has probed all pods again and has
+				// reported the results.
 				func() error { return p.askedAgain(ctx, readiness, podsOnFirst()...) },
 				func() error { return poll.Sleep(ctx, settleKubelet) },
 				func() error {
@@ -65,7 +66,7 @@ func kubeletRestart() Scenario {
 	}
 }
 
-// podsOnFirst returns the pods on the first of two nodes.
+// podsOnFirst returns the names of the pods on the first node.
 func podsOnFirst() []string {
 	var names []string
 	for i := 0; i < probed; i += 2 {

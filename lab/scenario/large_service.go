@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// large is more than the 1,000 addresses that fit into an Endpoints object. The endpoints controller truncates it,
-	// and the omitted addresses change when pods are deleted.
+	// large is more than the 1,000 addresses that fit into an Endpoints object. The endpoints controller omits the
+	// rest. When pods are deleted, it omits different addresses.
 	large = 1005
 	// crowd is a node without a kubelet, because a hollow kubelet does not support so many pods.
 	crowd = "crowd"
@@ -25,26 +25,26 @@ func largeService() Scenario {
 		Name:    "large-service",
 		Summary: "pods of a Service with more than 1,000 addresses are deleted: Endpoints are truncated, slices are rearranged",
 		Causes:  []Loss{{"web", "pod_deleted", 3, "pods of a Service with 1,005 addresses are deleted: its Endpoints are truncated"}},
-		// On the oldest release, kubeflap lists in pages, and these pods need several pages.
+		// On the oldest release, kubeflap lists objects in pages. So many pods need several pages.
 		ByRelease: true,
-		// The node crowd sends no heartbeats during the scenario.
+		// The node without a kubelet must stay Ready although it sends no heartbeats.
 		Options: cluster.Options{Nodes: 1, ControllerManagerFlags: []string{"--node-monitor-grace-period=10m"}},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.createNode(ctx, crowd) },
 				func() error { return l.namespace(ctx, "shop") },
 				func() error { return l.gather(ctx, large) },
-				// The Service comes last, so that the controllers write all addresses at once.
+				// Create the Service last, so that the controllers write all addresses at once.
 				func() error { _, err := l.serviceWith(ctx, "shop", "web", nil); return err },
 				func() error { return l.inRotation(ctx, "shop", "web", large) },
-				// The recording begins after this. If it began with a silent node, the replay would not show the node's
-				// silence at once, unlike the truth.
+				// The recording begins after this renewal. Without it, the recording would begin with a silent node.
+				// The replay would not show the silence at once, but the recorder would.
 				func() error { return l.renewLease(ctx, crowd, time.Now()) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {
 			for _, i := range []int{0, large / 2, large - 1} {
-				now := int64(0) // no kubelet would complete the deletion
+				now := int64(0) // the node has no kubelet that could complete a graceful deletion
 				err := l.Client.CoreV1().Pods("shop").Delete(ctx, podName(i), metav1.DeleteOptions{GracePeriodSeconds: &now})
 				if err != nil {
 					return fmt.Errorf("delete pod: %w", err)

@@ -11,9 +11,9 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// maintenance cordons a node and announces its maintenance with the conditions of v1.37, as a node maintenance
-// controller does. No component of Kubernetes sets these conditions yet. The kubelet and the node controller must keep
-// them when they write their own conditions. The node reboots and returns.
+// maintenance announces a node's maintenance with the conditions of v1.37 and a cordon. No component of Kubernetes sets
+// these conditions yet, so the lab sets them in place of a node maintenance controller. The kubelet and the node
+// controller must not remove them. The node then reboots and becomes Ready again.
 func maintenance() Scenario {
 	const nodes, kept = 3, "node-2"
 	return Scenario{
@@ -45,7 +45,8 @@ func maintenance() Scenario {
 	}
 }
 
-// drainForMaintenance announces the maintenance of a node, and drains it. Each condition alone must announce it.
+// drainForMaintenance announces the maintenance of a node, and drains it. It sets one condition after another. kubeflap
+// must report the announcement with each of them.
 func (l *Lab) drainForMaintenance(ctx context.Context, node string) error {
 	return allOf(
 		func() error { return l.announce(ctx, node, "MaintenancePlanned", "") },
@@ -76,7 +77,7 @@ func (l *Lab) maintain(ctx context.Context, node string) error {
 	)
 }
 
-// announce sets a condition of a node to True, and the previous one to False in the same write. kubeflap must then
+// announce sets a condition of a node to True. The same write sets the condition previous to False. kubeflap must then
 // report that the node is departing because of a condition.
 func (l *Lab) announce(ctx context.Context, node, condition, previous string) error {
 	conditions := []string{lifecycle(condition, "True")}
@@ -89,12 +90,12 @@ func (l *Lab) announce(ctx context.Context, node, condition, previous string) er
 	)
 }
 
-// lifecycle returns a condition of a node maintenance controller, with the current time.
+// lifecycle returns a condition as a node maintenance controller would set it now.
 func lifecycle(condition, status string) string {
 	return fmt.Sprintf(`{"type":%q,"status":%q,"reason":"Maintenance","lastTransitionTime":%s}`, condition, status, now())
 }
 
-// departsBy waits until kubeflap shows whether conditions announce that the node departs: 1 if they do, 0 if not.
+// departsBy waits until kubeflap's metric says whether a condition announces that the node departs (1) or not (0).
 func (c *Checks) departsBy(ctx context.Context, node string, is float64) error {
 	return c.reports(ctx, is, "kubeflap_node_departing", "node", node, "reason", "condition")
 }

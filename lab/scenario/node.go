@@ -22,7 +22,8 @@ func (l *Lab) createNode(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("create node: %w", err)
 	}
-	// A first Lease is a heartbeat only if the node is already known. Node and Lease arrive on different watches.
+	// Create the Lease when all watchers know the node, because a Lease of an unknown node does not count as a
+	// heartbeat. The node and the Lease arrive on different watches.
 	if err := l.settles(ctx); err != nil {
 		return err
 	}
@@ -39,7 +40,7 @@ func (l *Lab) createNode(ctx context.Context, name string) error {
 	return nil
 }
 
-// renewLease sets the renewTime of a Lease to the time on the node's clock.
+// renewLease sets the renewTime of a Lease. The parameter clock is the current time according to the node.
 func (s *Steps) renewLease(ctx context.Context, name string, clock time.Time) error {
 	patch := fmt.Sprintf(`{"spec":{"renewTime":%q}}`, clock.UTC().Format(metav1.RFC3339Micro))
 	_, err := s.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
@@ -49,7 +50,7 @@ func (s *Steps) renewLease(ctx context.Context, name string, clock time.Time) er
 	return nil
 }
 
-// setNodeReady sets the Ready condition of a node, as a kubelet does when the status changes.
+// setNodeReady sets the Ready condition of a node.
 func (s *Steps) setNodeReady(ctx context.Context, name string, status corev1.ConditionStatus) error {
 	return s.patchNode(ctx, name, readyAs(status))
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// inTurnApart is the minimum time between the last heartbeats of two nodes. If it were at most 11.5 s, the two nodes
-// would count as silent together.
+// inTurnApart is the minimum time between the last heartbeats of two nodes. If it were 11.5 s or less, kubeflap would
+// treat the two nodes as silent together.
 const inTurnApart = 12500 * time.Millisecond
 
-// nodeAfterNode silences 8 of 9 nodes one after another, no two of them together, as if a shared component failed.
+// nodeAfterNode makes 8 of 9 nodes silent one after another, as if a shared component failed. No two nodes fall silent
+// together.
 func nodeAfterNode() Scenario {
 	const nodes, victims = 9, 8
 	return Scenario{
@@ -25,7 +26,7 @@ func nodeAfterNode() Scenario {
 		Reports: []Report{
 			{"shared_path", "control_plane", "control plane", "8 nodes fell silent one after another within an hour", "etcd"},
 		},
-		// The first silent nodes may still be a coincidence, so their own alerts are sent.
+		// After the first few nodes, it may still be a coincidence, so each of these nodes has its own alert.
 		Pages: []Page{
 			lostPage("", "etcd"),
 			{Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"one after another", "not the kubelets"}, Remedy: "etcd"},
@@ -44,8 +45,8 @@ func nodeAfterNode() Scenario {
 	}
 }
 
-// silenceInTurn pauses the given number of kubelets one after another. Each is paused right after a heartbeat, until
-// its node is Unknown.
+// silenceInTurn pauses the given number of kubelets one after another. It pauses a kubelet right after a heartbeat, and
+// resumes it when its node is Unknown.
 func silenceInTurn(ctx context.Context, l *Lab, victims int) error {
 	left := map[string]bool{}
 	for node := range l.Cluster.Kubelets {
@@ -76,7 +77,7 @@ func silenceInTurn(ctx context.Context, l *Lab, victims int) error {
 	return group.Wait()
 }
 
-// beatsFirst waits for the next heartbeat of any of the nodes, and returns the name of that node.
+// beatsFirst waits until one of the nodes sends a heartbeat, and returns that node.
 func (c *Checks) beatsFirst(ctx context.Context, nodes map[string]bool) (first string, err error) {
 	const heartbeats = "kubeflap_node_heartbeats_total"
 	before, err := c.Truth.Counts()

@@ -68,7 +68,7 @@ func (s *Steps) cordon(ctx context.Context, node string) error {
 	return nil
 }
 
-// moveAway starts a new pod on the first node. It evicts the old pod when the new one is ready.
+// moveAway starts a pod on the first node. When this pod is ready, it evicts the old pod.
 func (l *Lab) moveAway(ctx context.Context, from, to string) error {
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: from}}
 	return allOf(
@@ -94,8 +94,8 @@ func (c *Checks) gone(ctx context.Context, namespace, pod string) error {
 	})
 }
 
-// singleReplicaDrain drains two nodes in turn, each with the only pod of a Service. The Service has no address for
-// longer than an unplanned outage may last without a page.
+// singleReplicaDrain drains two nodes one after the other. Each drain evicts the only pod of the Service "web". The
+// Service has no ready address for so long that an unplanned outage would cause a page.
 func singleReplicaDrain() Scenario {
 	drained := []string{cluster.NodeName(1), cluster.NodeName(2)}
 	return Scenario{
@@ -132,7 +132,7 @@ func singleReplicaDrain() Scenario {
 	}
 }
 
-// drainOnly evicts the only pod of the Service. The next pod starts on another node after the time of an image pull.
+// drainOnly evicts the only pod of the Service. After the duration of an image pull, it starts a pod on another node.
 func (l *Lab) drainOnly(ctx context.Context, node, from, to, elsewhere string) error {
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: from}}
 	return allOf(
@@ -145,5 +145,5 @@ func (l *Lab) drainOnly(ctx context.Context, node, from, to, elsewhere string) e
 	)
 }
 
-// imagePull is longer than one minute, after which an unplanned outage pages.
+// imagePull is longer than one minute. An unplanned outage of this length causes a page.
 const imagePull = 80 * time.Second

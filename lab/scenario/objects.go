@@ -23,7 +23,7 @@ func (s *Steps) namespace(ctx context.Context, name string) error {
 	return nil
 }
 
-// newPod returns a pod that is bound to a node, because there is no scheduler.
+// newPod returns a pod that is already bound to a node. The lab has no scheduler.
 func newPod(namespace, name, node, app string) *corev1.Pod {
 	no, grace := false, int64(1)
 	return &corev1.Pod{
@@ -44,13 +44,13 @@ func (s *Steps) create(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// service creates a Service with the given selector, or without one if it is nil.
+// service creates a Service. If selector is nil, the Service has no selector.
 func (s *Steps) service(ctx context.Context, namespace, name string, selector map[string]string) (*corev1.Service, error) {
 	return s.serviceWith(ctx, namespace, name, func(spec *corev1.ServiceSpec) { spec.Selector = selector })
 }
 
-// serviceWith creates a Service that selects the pods whose label app is its name. If change is not nil, it changes the
-// spec first.
+// serviceWith creates a Service whose selector is the label app with the Service's name. If change is not nil, it
+// changes the spec first.
 func (s *Steps) serviceWith(ctx context.Context, namespace, name string, change func(*corev1.ServiceSpec)) (*corev1.Service, error) {
 	object := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -69,8 +69,8 @@ func (s *Steps) serviceWith(ctx context.Context, namespace, name string, change 
 	return created, nil
 }
 
-// spread creates the namespace "shop" with the Service "web", and its pods web-1, web-2 and so on, distributed over the
-// hollow nodes. If change is not nil, it changes each pod before the pod is created.
+// spread creates the namespace "shop", the Service "web", and its pods web-1, web-2 and so on. It distributes the pods
+// over the hollow nodes. If change is not nil, it changes each pod before the pod is created.
 func (s *Steps) spread(ctx context.Context, pods int, change func(*corev1.Pod)) error {
 	if err := s.namespace(ctx, "shop"); err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// overwrittenBefore reproduces the incident of overwritten Endpoints, but starts kubeflap after they were overwritten.
+// overwrittenBefore reproduces the incident of overwritten Endpoints. It starts kubeflap only after they were
+// overwritten.
 func overwrittenBefore() Scenario {
 	return Scenario{
 		Name:     "overwritten-before",
@@ -32,7 +33,8 @@ func overwrittenBefore() Scenario {
 	}
 }
 
-// prepareOverwrittenBefore applies Endpoints like kubectl apply, and makes the endpoints controller overwrite them.
+// prepareOverwrittenBefore applies Endpoints as kubectl apply does. Then it makes the endpoints controller overwrite
+// them.
 func prepareOverwrittenBefore(ctx context.Context, l *Lab) error {
 	const namespace, name = metav1.NamespaceSystem, "kube-scheduler"
 	const applied = `{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":` +

@@ -20,8 +20,8 @@ import (
 // recipes is the directory of the recipes, relative to the lab's directory.
 const recipes = "../docs/recipes"
 
-// policyUpgrade is the batch upgrade with the policies of docs/recipes. The first update of slices and Endpoints
-// removes the whole batch, so that no client puts an address back.
+// policyUpgrade is the batch upgrade with the admission policies of docs/recipes. With them, the controllers remove all
+// pods of the batch in one update. So no client puts an address back.
 func policyUpgrade() Scenario {
 	return Scenario{
 		Name:       "policy-upgrade",
@@ -70,7 +70,7 @@ func runPolicyUpgrade(ctx context.Context, l *Lab) error {
 	)
 }
 
-// applyRecipes applies files of docs/recipes unchanged.
+// applyRecipes applies files of docs/recipes without changes.
 func (s *Steps) applyRecipes(ctx context.Context, files ...string) error {
 	for _, file := range files {
 		text, err := os.ReadFile(filepath.Join(recipes, file))
@@ -88,8 +88,7 @@ func (s *Steps) applyRecipes(ctx context.Context, files ...string) error {
 	return nil
 }
 
-// drainPods creates the list of drained pods with the pods of the batch, and waits until the policies apply to these
-// pods.
+// drainPods creates the ConfigMap that lists the drained pods, and waits until the policies apply to them.
 func (s *Steps) drainPods(ctx context.Context) error {
 	drained := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "drained"}, Data: map[string]string{}}
 	for i := range batch {
@@ -142,7 +141,7 @@ func countReady(addresses map[string]bool) (n int) {
 	return n
 }
 
-// endpointsFollow waits until the Endpoints object does not contain the batch anymore.
+// endpointsFollow waits until no pod of the batch is a ready address in the Endpoints object.
 func (s *Steps) endpointsFollow(ctx context.Context) error {
 	return poll.Until(ctx, patience, "Endpoints without the batch", func(ctx context.Context) error {
 		o, err := s.Client.CoreV1().Endpoints("shop").Get(ctx, "web", metav1.GetOptions{})
@@ -169,8 +168,8 @@ func (s *Steps) replaced(ctx context.Context, image string) error {
 	})
 }
 
-// undrainPods deletes the list of drained pods. No controller watches this ConfigMap, so undrainPods also changes the
-// Service, which makes the controllers write again.
+// undrainPods deletes the ConfigMap that lists the drained pods. No controller watches it. So undrainPods also changes
+// the Service, and the controllers then write its slices and Endpoints again.
 func (s *Steps) undrainPods(ctx context.Context) error {
 	if err := s.Client.CoreV1().ConfigMaps("shop").Delete(ctx, "drained", metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete the list of drained pods: %w", err)

@@ -13,8 +13,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// probes is the server for the kubelets' HTTP probes of all pods, because the lab's containers run no process. Probes
-// succeed unless set makes them fail.
+// probes is an HTTP server that answers the kubelets' probes of all pods, because the lab's containers run no process.
+// Probes succeed unless the method set makes them fail.
 type probes struct {
 	port int
 
@@ -54,7 +54,7 @@ func (p *probes) set(kind, pod string, failing bool) {
 	p.failing[probePath(kind, pod)] = failing
 }
 
-// askedAgain waits until each pod has been probed again.
+// askedAgain waits until the kubelets have sent another probe to each pod.
 func (p *probes) askedAgain(ctx context.Context, kind string, pods ...string) error {
 	before := p.counts(kind, pods)
 	return poll.Until(ctx, patience, "probes of "+kind, func(context.Context) error {
@@ -79,7 +79,7 @@ func (p *probes) counts(kind string, pods []string) []int {
 
 func probePath(kind, pod string) string { return "/" + kind + "/" + pod }
 
-// The kinds of probes.
+// These are the kinds of probes.
 const (
 	readiness = "readiness"
 	liveness  = "liveness"
@@ -101,7 +101,7 @@ func (p *probes) probe(kind, pod string) *corev1.Probe {
 		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
 			Host: "127.0.0.1", Port: intstr.FromInt(p.port), Path: probePath(kind, pod),
 		}},
-		// The timeout is long: on a slow machine, a late response would otherwise fail the probe.
+		// The timeout is long, so that a slow response does not fail the probe.
 		PeriodSeconds: 1, FailureThreshold: 1, TimeoutSeconds: 60,
 	}
 }

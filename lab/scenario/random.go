@@ -14,7 +14,7 @@ import (
 const (
 	// steps is the number of random changes.
 	steps = 2000
-	// between is the number of steps after which all counts must agree, including losses by cause.
+	// between is the number of steps between two comparisons of all counts.
 	between = 250
 	// enough is the minimum number of transitions for a meaningful test.
 	enough = 2000
@@ -98,7 +98,7 @@ func (c *chaos) populate(ctx context.Context) error {
 	return nil
 }
 
-// step makes one random change. It often changes readiness, and rarely recreates Services.
+// step makes one random change. Changes of readiness are frequent, and new Services are rare.
 func (c *chaos) step(ctx context.Context) error {
 	actions := []struct {
 		weight int
@@ -129,7 +129,7 @@ func (c *chaos) step(ctx context.Context) error {
 		}
 		err := a.do(ctx)
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-			return nil // a controller changed the object first
+			return nil // a controller changed the object before this update
 		}
 		return err
 	}
@@ -150,7 +150,7 @@ func (c *chaos) address() string {
 	return fmt.Sprintf("10.%d.%d.%d", 100+n/65536, n/256%256, n%256)
 }
 
-// enoughHappened returns an error if the scenario caused too few transitions.
+// enoughHappened returns an error if the scenario has caused too few transitions for a meaningful test.
 func (c *Checks) enoughHappened() error {
 	counts, err := c.Truth.Counts()
 	if err != nil {
@@ -165,7 +165,7 @@ func (c *Checks) enoughHappened() error {
 			return fmt.Errorf("no counts in %s", metric)
 		}
 	}
-	// The counters of deleted objects no longer exist, but the recorder still counts their transitions.
+	// This number includes transitions of objects that have been deleted, unlike the counters.
 	if n := c.Truth.Transitions(); n < enough {
 		return fmt.Errorf("got %d transitions, want at least %d", n, enough)
 	}
@@ -175,5 +175,5 @@ func (c *Checks) enoughHappened() error {
 // pick returns a random element.
 func pick[T any](c *chaos, of []T) T { return of[c.random.IntN(len(of))] }
 
-// clock returns the time on a node's clock, which may step back.
+// clock returns the current time according to the node. It can go back.
 func (n *chaosNode) clock() time.Time { return time.Now().Add(-n.behind) }

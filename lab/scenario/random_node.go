@@ -13,9 +13,9 @@ import (
 type chaosNode struct {
 	name  string
 	ready corev1.ConditionStatus
-	// behind is the lag of the node's clock.
+	// behind is how far the node's clock is behind.
 	behind time.Duration
-	// posted and renewed are the times of the last writes of its status and its Lease.
+	// posted and renewed are the times of the last writes of the node's status and of its Lease.
 	posted, renewed time.Time
 }
 
@@ -26,7 +26,7 @@ func (c *chaos) makeNode(ctx context.Context, node *chaosNode) error {
 	return err
 }
 
-// post writes a node's status. It first waits until every watcher has seen the last renewal of the node's Lease.
+// post writes a node's status. It first waits until every watcher has seen the latest renewal of the node's Lease.
 func (c *chaos) post(ctx context.Context, node *chaosNode, condition string) error {
 	if err := c.settled(ctx, node.renewed); err != nil {
 		return err
@@ -59,8 +59,8 @@ func (c *chaos) flipNode(ctx context.Context) error {
 	return c.post(ctx, node, readyAs(node.ready))
 }
 
-// heartbeat renews a Lease or reports a status. Sometimes the node's clock has stepped back; the node controller does
-// not count such a renewal.
+// heartbeat renews a node's Lease or posts its status. Sometimes it first sets the node's clock back. The node
+// controller does not count a renewal with an earlier time.
 func (c *chaos) heartbeat(ctx context.Context) error {
 	node := pick(c, c.nodes)
 	if c.chance(10) {
@@ -73,7 +73,7 @@ func (c *chaos) heartbeat(ctx context.Context) error {
 	return c.renew(ctx, node)
 }
 
-// recreateNode deletes a node and its Lease. It recreates the node when every watcher has seen both deletions.
+// recreateNode deletes a node and its Lease. It creates them again when every watcher has seen both deletions.
 func (c *chaos) recreateNode(ctx context.Context) error {
 	node := pick(c, c.nodes)
 	if err := c.settled(ctx, node.renewed); err != nil {

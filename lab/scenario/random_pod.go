@@ -13,7 +13,7 @@ type chaosPod struct {
 	ready    bool
 	restarts int
 	images   int
-	// dying means that the pod has been deleted with a grace period.
+	// dying means that the pod is terminating.
 	dying bool
 }
 
@@ -53,8 +53,8 @@ func (c *chaos) flipPod(ctx context.Context) error {
 	return c.patchPod(ctx, chaosNamespace, pod.name, fmt.Sprintf(`{"status":{"conditions":[%s]}}`, pod.condition()), "status")
 }
 
-// restartContainer restarts the container of a pod. Sometimes it also changes the readiness, so that the restart is not
-// silent.
+// restartContainer restarts the container of a pod. Sometimes it also changes the readiness. A restart is only silent
+// if the pod stays Ready.
 func (c *chaos) restartContainer(ctx context.Context) error {
 	pod := pick(c, c.pods)
 	pod.restarts++
@@ -77,8 +77,7 @@ func (c *chaos) relabelPod(ctx context.Context) error {
 	return c.patchPod(ctx, chaosNamespace, pick(c, c.pods).name, patch)
 }
 
-// removePod deletes a pod. In half of the cases, the pod terminates first, as with a kubelet, and a later step removes
-// it.
+// removePod deletes a pod. In half of the cases, the pod first terminates, and a later step deletes it completely.
 func (c *chaos) removePod(ctx context.Context) error {
 	const least = 20
 	if len(c.pods) < least {

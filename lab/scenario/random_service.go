@@ -14,18 +14,18 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// settle is the pause between changes whose order matters, but which arrive on two watches. A watcher cannot know the
-// order of events on different watches.
+// settle is the pause between two changes whose order matters. If they arrive on different watches, a watcher cannot
+// know their order.
 const settle = 100 * time.Millisecond
 
-// longAgo is enough time for every watcher to see a change, even on a slow machine.
+// longAgo is the time after which every watcher has seen a change, even on a slow machine.
 const longAgo = 2 * time.Second
 
 // settles waits until every watcher has seen all changes so far.
 func (c *Checks) settles(ctx context.Context) error { return c.settled(ctx, time.Now()) }
 
-// settled waits until every watcher has seen a change that was written at the given time. After the time settle, it
-// also waits until kubeflap has seen the same changes as the recorder.
+// settled waits until every watcher has seen a change that was written at the given time. Unless the change is old, it
+// also waits until kubeflap and the recorder have seen the same events.
 func (c *Checks) settled(ctx context.Context, written time.Time) error {
 	if time.Since(written) > longAgo {
 		return nil
@@ -54,7 +54,7 @@ type chaosService struct {
 	publish  bool
 	// slices holds the names of the manually managed slices.
 	slices []string
-	// written is the time of the last manual write of its endpoints.
+	// written is the time of the last manual write of its Endpoints or slices.
 	written time.Time
 }
 
@@ -97,9 +97,9 @@ func (c *chaos) changeService(ctx context.Context) error {
 	return c.settles(ctx)
 }
 
-// takeSelector empties manually managed Endpoints before a Service gets a selector. Otherwise the controller would
-// overwrite them immediately. The Service and the Endpoints arrive on two watches, so it would be unknown whether the
-// Service already had its selector.
+// takeSelector empties manually managed Endpoints before their Service gets a selector. Otherwise the controller would
+// overwrite them immediately. A watcher could not know whether the Service already had the selector then, because the
+// Service and the Endpoints arrive on different watches.
 func (c *chaos) takeSelector(ctx context.Context, service *chaosService) error {
 	if service.selector {
 		return nil
@@ -111,9 +111,9 @@ func (c *chaos) takeSelector(ctx context.Context, service *chaosService) error {
 	return c.settles(ctx)
 }
 
-// recreateService deletes a Service and recreates it with the same name, sometimes before its old slices are gone. It
-// waits until the old Endpoints are gone: these contain no UID of their Service, so they could not be distinguished
-// from the new ones.
+// recreateService deletes a Service and creates it again with the same name. The old slices may still exist then, but
+// the old Endpoints must not. Endpoints do not contain the UID of their Service, so a watcher could not tell old
+// Endpoints from new ones.
 func (c *chaos) recreateService(ctx context.Context) error {
 	service := pick(c, c.services)
 	if err := c.settled(ctx, service.written); err != nil {
@@ -170,7 +170,7 @@ func (c *chaos) writeByHand(ctx context.Context) error {
 	}
 	var ips []string
 	for range c.random.IntN(4) {
-		// The set is small, so that addresses leave and return.
+		// Choose from few addresses, so that an address that was removed often comes back.
 		ips = append(ips, fmt.Sprintf("192.0.2.%d", 10*len(ips)+1+c.random.IntN(3)))
 	}
 	return c.writeEndpoints(ctx, chaosNamespace, service.name, ips...)
@@ -204,7 +204,7 @@ func (c *chaos) writeSlice(ctx context.Context) error {
 	return nil
 }
 
-// newSlice returns a slice that is owned by its Service, and so is deleted with it.
+// newSlice returns a slice that is owned by its Service. The garbage collector deletes it with the Service.
 func (c *chaos) newSlice(service *chaosService) *discoveryv1.EndpointSlice {
 	name, port := "http", int32(80)
 	slice := &discoveryv1.EndpointSlice{
@@ -224,8 +224,8 @@ func (c *chaos) newSlice(service *chaosService) *discoveryv1.EndpointSlice {
 	return slice
 }
 
-// newEndpoint returns an endpoint with random conditions; some are missing. Half of the endpoints refer to a pod, and
-// two slices may refer to the same pod.
+// newEndpoint returns an endpoint with random conditions. Some conditions are missing. Half of the endpoints refer to a
+// pod, and endpoints in two slices may refer to the same pod.
 func (c *chaos) newEndpoint(i int) discoveryv1.Endpoint {
 	endpoint := discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("198.51.100.%d", 10*i+1+c.random.IntN(3))}}
 	if c.chance(2) {

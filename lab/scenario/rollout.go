@@ -47,7 +47,7 @@ func healthyRollout() Scenario {
 				func() error { return l.changeDeployment(ctx, image, rolloutReplicas) },
 				func() error { return l.changeDeployment(ctx, `{"replicas":6}`, 6) },
 				func() error { return l.changeDeployment(ctx, `{"replicas":3}`, 3) },
-				// All of the first pods have been replaced, and three of the six have been removed.
+				// The rollout has removed all original pods, and scaling down has removed three of the six pods.
 				func() error {
 					return l.counted(ctx, rolloutReplicas+3, "kubeflap_service_address_churn_total", "service", "web", "change", "removed")
 				},
@@ -92,7 +92,7 @@ func (l *Lab) changeDeployment(ctx context.Context, spec string, replicas int) e
 	)
 }
 
-// rolledOut waits until all pods are new and available, and the old ones are gone.
+// rolledOut waits until all pods are updated and available, and the old pods have been removed.
 func (c *Checks) rolledOut(ctx context.Context, replicas int) error {
 	return poll.Until(ctx, patience, "the roll-out", func(ctx context.Context) error {
 		deployment, err := c.cluster.Client.AppsV1().Deployments(rolloutNamespace).Get(ctx, "web", metav1.GetOptions{})

@@ -20,93 +20,95 @@ type Scenario struct {
 	Summary string
 	// Options configures the cluster. If Options.Release is set, the scenario only runs on that release.
 	Options cluster.Options
-	// Extra excludes the scenario from normal test runs, because it takes too long. make lab-verdicts runs it.
+	// Extra means that the scenario takes too long for normal test runs. Run it with make lab-verdicts.
 	Extra bool
 	// ByRelease means that the result depends on the release.
 	ByRelease bool
 	// Prepare creates objects before anything is counted.
 	Prepare func(context.Context, *Lab) error
-	// Run causes the fault and the recovery. It returns an error if the cluster did not react as expected, or if
-	// nothing happened that could be counted. It does not check kubeflap's counts.
+	// Run causes the fault and the recovery. It returns an error if the cluster did not react as expected, or if there
+	// was nothing to count. It does not check kubeflap's counts.
 	Run func(context.Context, *Lab) error
-	// Blind breaks the watches of kubeflap and all other observers, and returns when kubeflap's watches work again.
-	// Observers may miss events during this time. So Run runs once before and once after Blind, and all counts must be
-	// equal both times.
+	// Blind breaks the watches of kubeflap, and may break those of other observers. It returns when kubeflap's watches
+	// work again. Observers may miss events during this time. So Run runs once before and once after Blind, and the
+	// counts of kubeflap and the recorder must be equal after each run.
 	Blind func(context.Context, *Lab) error
 	// Proxied connects kubeflap to the API server through Lab.Proxy, for faults that only affect kubeflap.
 	Proxied bool
 	// KubeflapOn is the index of the API server that kubeflap uses. All other clients use index 0.
 	KubeflapOn int
-	// NextScrape requires that the first scrape after Run contains all counts.
+	// NextScrape means that the first scrape after Run must contain all counts.
 	NextScrape bool
-	// Incident is the incident that kubeflap must report. If it is empty, incidents are not checked.
+	// Incident is an incident that kubeflap must report. If it is empty, this is not checked.
 	Incident Incident
-	// Alone requires that every other incident has the same verdict.
+	// Alone means that all incidents must have the verdict of Incident.
 	Alone bool
-	// A substring of the fact that decides the incident's verdict.
+	// Because is a part of the fact that decides the verdict of Incident.
 	Because string
-	// Advice is the only kind of advice that kubeflap may give about the incident's nodes, and kubeflap must give it.
-	// If it is empty, advice is not checked.
+	// Advice is a kind of advice that kubeflap must give about the nodes of the incident. It must give no other kind
+	// about them. If Advice is empty, this is not checked.
 	Advice string
 	// Reports lists all incidents that kubeflap must report.
 	Reports []Report
 	// Advised lists texts that `kubeflap advise` must print. NotAdvised lists texts that it must not print.
 	Advised, NotAdvised []string
-	// NoIncident requires that kubeflap reports no incident.
+	// NoIncident means that kubeflap must report no incident.
 	NoIncident bool
 	// Pages lists the alerts that must reach the pager. No other alert may reach it.
 	Pages []Page
-	// Quiet lists the alerts that must fire and be inhibited, because one of Pages explains them.
+	// Quiet lists the alerts that must fire, but that an alert in Pages must inhibit.
 	Quiet []string
-	// Causes lists the losses of each Service. If it is set, no other Service may lose an address.
+	// Causes lists the expected losses of addresses by Service. If it is set, no other Service may lose an address.
 	Causes []Loss
-	// LastLosses maps Services to the cause of their last loss, if the scenario determines it.
+	// LastLosses maps Services to the expected cause of their last lost address.
 	LastLosses map[string]string
 }
 
 // Pageable reports whether the scenario defines which alerts must reach the pager.
 func (s *Scenario) Pageable() bool { return s.Pages != nil || s.Reports != nil || s.NoIncident }
 
-// Loss is the expected loss of a Service.
+// Loss says which addresses a Service must lose, and why.
 type Loss struct {
 	Service string
-	// Cause is the only cause of the Service's losses. If Cause is empty, the Service must not lose an address.
+	// Cause is the cause of each lost address. If it is empty, the Service must not lose an address.
 	Cause string
 	// Addresses is the minimum number of lost addresses. The recorder knows the exact number.
 	Addresses float64
-	// A description of the fault for docs/causes.md.
+	// What describes the fault, for docs/causes.md.
 	What string
 }
 
-// Incident is an expected incident: its scope, cause and verdict, and a substring of its remedy.
+// Incident is an expected incident. Its remedy must contain the text Remedy.
 type Incident struct {
 	Scope, Cause, Verdict, Remedy string
 }
 
-// Report is an incident that kubeflap's API must report. The facts for its verdict must contain Because; if the verdict
-// is undecided, a hypothesis that may hold must contain it. The remedy must contain Remedy.
+// Report is an incident that kubeflap's API must report. One of the facts that decide the verdict must contain the text
+// Because. If the verdict is undecided, one of the facts about hypotheses that may hold must contain it. The remedy
+// must contain the text Remedy.
 type Report struct {
 	Verdict, Scope, Subject, Because, Remedy string
 }
 
-// Page is an expected alert. Its text must name Object and contain Says. The page behind its link must contain Remedy.
+// Page is an expected alert. Its text must name Object and contain all texts in Says. The web page to which it links
+// must contain the text Remedy.
 type Page struct {
 	Alert, Object string
 	Says          []string
 	Remedy        string
 }
 
-// Lab is the environment of a scenario: steps that change the cluster, and checks of the counts and reports.
+// Lab contains what a scenario needs: steps that change the cluster, and checks of counts and reports.
 type Lab struct {
 	*Steps
 	*Checks
-	// Proxy connects kubeflap to the API server. It is nil unless the scenario is Proxied.
+	// Proxy connects kubeflap to the API server. It is nil unless Scenario.Proxied is set.
 	Proxy *proxy.Proxy
 	Log   *slog.Logger
-	// Scraped waits until Prometheus has scraped the addresses of a Service and, after that, kubeflap. Prometheus can
-	// then see later changes. It is nil without Prometheus.
+	// Scraped waits until Prometheus has scraped the addresses of a Service and then kubeflap. After that, PromQL can
+	// show increases of both. Scraped is nil if Prometheus does not run.
 	Scraped func(ctx context.Context, namespace, service string) error
-	// Paged waits until an alert has arrived at the receiver. It is nil without Prometheus.
+	// Paged waits until an alert has arrived at the receiver. It is nil if Prometheus does not run.
 	Paged func(ctx context.Context, alert string) error
 	// Seed makes the random scenario repeatable.
 	Seed uint64
@@ -117,7 +119,7 @@ func NewLab(c *cluster.Cluster, log *slog.Logger, seed uint64) *Lab {
 	return &Lab{Steps: &Steps{Cluster: c, Client: c.Client}, Checks: &Checks{cluster: c}, Log: log, Seed: seed}
 }
 
-// All returns the scenarios for a release, in the order of the incidents.
+// All returns the scenarios for a release. Those that reproduce the original incidents come first.
 func All(release cluster.Release) []Scenario {
 	all := []Scenario{
 		heartbeatLoss(release),
@@ -160,8 +162,8 @@ func All(release cluster.Release) []Scenario {
 	return all
 }
 
-// Find returns the scenario with the given name for a release. If release is empty, Find uses the newest release that
-// has the scenario.
+// Find returns the scenario with the given name for a release. If release is empty, it returns the scenario for the
+// newest possible release.
 func Find(name string, release cluster.Release) (Scenario, error) {
 	anyRelease := release == ""
 	if anyRelease {

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// Steps has the methods that change the cluster: objects through the API, and processes.
+// Steps has the methods that change the cluster. They write objects or control processes.
 type Steps struct {
 	Cluster *cluster.Cluster
 	Client  kubernetes.Interface

@@ -7,7 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// tightGracePeriod expects that the page recommends the release's default.
+// tightGracePeriod sets a grace period that is as short as the heartbeat interval. The page must recommend the default
+// of the release.
 func tightGracePeriod(release cluster.Release) Scenario {
 	return Scenario{
 		Name:     "tight-grace-period",
@@ -21,8 +22,8 @@ func tightGracePeriod(release cluster.Release) Scenario {
 		}},
 		Options: cluster.Options{
 			Nodes: 3, ControllerManagerPod: true,
-			// A kubelet renews every 10.0 to 10.4 s. The more often the node controller checks, the more often it finds
-			// a Lease that is older than 10.0 s.
+			// A kubelet renews its Lease every 10.0 to 10.4 s. The node controller checks often enough to find Leases
+			// that are just older than 10.0 s.
 			ControllerManagerFlags: []string{"--node-monitor-grace-period=10s", "--node-monitor-period=200ms"},
 		},
 		Run: func(ctx context.Context, l *Lab) error {

@@ -17,7 +17,8 @@ func watched() []string {
 // watchFault is a fault between kubeflap and a healthy API server.
 type watchFault struct {
 	name, summary string
-	// blind lists the resources that kubeflap cannot see during the fault. kubeflap must report this.
+	// blind lists the resources that kubeflap cannot watch during the fault. kubeflap must report that it is blind to
+	// them.
 	blind []string
 	lasts time.Duration
 	begin func(*Lab)
@@ -50,8 +51,8 @@ func watchFaults() []watchFault {
 	}
 }
 
-// Faults returns the scenarios in which only kubeflap's watches fail. In the last one, the API server that kubeflap
-// uses cannot reach etcd. Each takes minutes, and is independent of the release.
+// Faults returns the scenarios in which kubeflap's watches fail, but the recorder's watches do not. Each takes minutes,
+// and its result does not depend on the release.
 func Faults(release cluster.Release) []Scenario {
 	var all []Scenario
 	for _, f := range watchFaults() {
@@ -69,7 +70,7 @@ func ofFault(release cluster.Release, f watchFault) Scenario {
 	return Scenario{
 		Name:    f.name,
 		Summary: f.summary + ": kubeflap must report that it is blind, and no false transitions",
-		// The grace period is the default, and each fault lasts longer than that.
+		// The grace period is the default. Each fault lasts longer than the grace period.
 		Options: cluster.Options{Release: release, Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
 		Run:     func(ctx context.Context, l *Lab) error { return l.flapEverything(ctx) },

@@ -13,8 +13,8 @@ import (
 
 const zoneLabel = "topology.kubernetes.io/zone"
 
-// zoneCut causes three separate faults that kubeflap must not combine: two slow kubelets, and then a network failure of
-// a zone.
+// zoneCut causes three separate faults: two slow kubelets, and then a network failure of a zone. kubeflap must report
+// them as separate incidents.
 func zoneCut() Scenario {
 	const nodes, zones = 9, 3
 	slow, cut := []string{"node-2", "node-4"}, []string{"node-3", "node-6", "node-9"}
@@ -36,7 +36,7 @@ func zoneCut() Scenario {
 				Remedy: "what only these nodes share",
 			},
 		},
-		// These are the alerts for the three nodes in the zone.
+		// The alert for the zone inhibits these alerts for its three nodes.
 		Quiet:      []string{"KubeflapNodeHeartbeatLost"},
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
 		Options: cluster.Options{
@@ -60,7 +60,7 @@ func zoneCut() Scenario {
 					return err
 				}
 			}
-			// The zone's alert would inhibit the alerts for the slow nodes. Wait until these alerts have been sent.
+			// Wait until the alerts for the two slow nodes have been sent. The alert for the zone would inhibit them.
 			if err := poll.Sleep(ctx, alertSent); err != nil {
 				return err
 			}
@@ -69,7 +69,7 @@ func zoneCut() Scenario {
 	}
 }
 
-// silenced causes a fault that silences nodes for longer than the grace period, and waits until all of them have
+// silenced causes a fault that makes nodes silent for longer than the grace period. It waits until all of them have
 // recovered.
 func (l *Lab) silenced(ctx context.Context, begin, end func() error, nodes ...string) error {
 	return allOf(
@@ -93,7 +93,7 @@ func (c *Checks) turned(ctx context.Context, status string, nodes ...string) err
 	return nil
 }
 
-// cut stops all traffic between nodes and the API server.
+// cut stops all traffic between the given nodes and the API server.
 func (s *Steps) cut(nodes []string) {
 	for _, node := range nodes {
 		s.Cluster.KubeletLinks[node].Cut()

@@ -11,12 +11,13 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// blames returns the kinds of advice that name the component at fault for silent nodes, or say that it is unknown.
+// blames returns the kinds of advice that say what is at fault if nodes are silent, including undecided.
 func blames() []string {
 	return []string{"nodes_slow", "nodes_silent", "control_plane_late", "controller_manager_slow", "nodes_rebooted", "kubelets_upgraded", "clocks_set_back", "undecided"}
 }
 
-// advises waits until `kubeflap advise` gives the wanted kind of advice, and none that blames another component.
+// advises waits until `kubeflap advise` gives the wanted kind of advice. None of its advice may say that something else
+// is at fault.
 func advises(ctx context.Context, kubeflap, url, want string) error {
 	return poll.Until(ctx, patience, "the expected advice", func(ctx context.Context) error {
 		kinds, text, err := advice(ctx, kubeflap, url)
@@ -35,7 +36,7 @@ func advises(ctx context.Context, kubeflap, url, want string) error {
 	})
 }
 
-// advice runs `kubeflap advise` against a running kubeflap. It returns the kinds of its findings, and its output.
+// advice runs `kubeflap advise` for the kubeflap at a URL. It returns the kinds of all findings, and the output.
 func advice(ctx context.Context, kubeflap, url string) (kinds []string, text []byte, err error) {
 	const given = 3 // exit status of advise if it has findings
 	text, err = exec.CommandContext(ctx, kubeflap, "advise", "--url", url, "--output", "json").Output()

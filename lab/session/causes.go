@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// evidenceWithin is longer than kubeflap waits for evidence about a loss, unless a watch lags.
+	// evidenceWithin is longer than kubeflap waits until it decides why an address was lost. It is enough unless a
+	// watch lags.
 	evidenceWithin = 1500 * time.Millisecond
-	// lagPeriod is the interval at which lag compares losses with their causes.
+	// lagPeriod is the interval between two scrapes of the function lag.
 	lagPeriod = 100 * time.Millisecond
 
 	lossesMetric   = "kubeflap_service_address_losses_total"
@@ -26,9 +27,10 @@ const (
 	flipsMetric    = "kubeflap_service_address_flips_total"
 )
 
-// reportsCauses waits until each Service has its losses with the expected cause, and no loss has another cause.
+// reportsCauses waits until each Service has lost enough addresses with the expected cause. No address may have been
+// lost by another cause.
 func (s *Session) reportsCauses(ctx context.Context) error {
-	// A loss that is still waiting for evidence could get a wrong cause after the check.
+	// Wait until kubeflap has decided the cause of each lost address. The check must see wrong causes, too.
 	if err := poll.Sleep(ctx, evidenceWithin); err != nil {
 		return err
 	}
@@ -54,7 +56,7 @@ func (s *Session) reportsCauses(ctx context.Context) error {
 	})
 }
 
-// reportsLastLosses checks that the last loss of each Service has the cause that the scenario expects.
+// reportsLastLosses compares the cause of each Service's last lost address with the expected cause.
 func reportsLastLosses(counts truth.Counts, want map[string]string) error {
 	var errs []error
 	for _, service := range slices.Sorted(maps.Keys(want)) {
@@ -65,7 +67,8 @@ func reportsLastLosses(counts truth.Counts, want map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// causesIn returns the causes in the series of a metric for a Service, as a list for a table.
+// causesIn returns the causes of lost addresses of a Service, separated by commas. It takes them from the series of the
+// given metric.
 func causesIn(counts truth.Counts, metric, service string) string {
 	causes := map[string]bool{}
 	for series, n := range counts {
@@ -78,7 +81,7 @@ func causesIn(counts truth.Counts, metric, service string) string {
 	return strings.Join(slices.Sorted(maps.Keys(causes)), ", ")
 }
 
-// lossesIn returns the series of losses, for error messages.
+// lossesIn returns the series of lost addresses by cause, for error messages.
 func lossesIn(counts truth.Counts) truth.Counts {
 	losses := truth.Counts{}
 	for series, n := range counts {
@@ -89,8 +92,8 @@ func lossesIn(counts truth.Counts) truth.Counts {
 	return losses
 }
 
-// lag scrapes /metrics until the returned function is called. It measures how long addresses were shown as lost without
-// a cause, and keeps the longest time.
+// lag scrapes /metrics until the returned function is called. It measures for how long /metrics shows a lost address
+// without its cause. The longest time is stored in s.Lag.
 func (s *Session) lag(ctx context.Context) (stop func()) {
 	if s.URL == "" || s.scenario.Causes == nil {
 		return func() {}
@@ -119,15 +122,15 @@ func (s *Session) lag(ctx context.Context) (stop func()) {
 		result <- longest
 	}()
 	return func() {
-		// The last losses get their causes a moment later.
+		// Wait for the causes of the addresses that were lost last.
 		_ = poll.Sleep(ctx, evidenceWithin)
 		cancel()
 		s.Lag = <-result
 	}
 }
 
-// lost returns a Service's number of lost addresses, whatever the cause. In scenarios with causes, all of these
-// addresses were ready.
+// lost returns how many addresses a Service has lost by any cause. It assumes that removed addresses were ready. This
+// holds in all scenarios with expected causes.
 func lost(counts truth.Counts, service string) float64 {
 	return counts.Sum(churnMetric, "service", service, "change", "removed") + counts.Sum(flipsMetric, "service", service, "to", "not_ready")
 }

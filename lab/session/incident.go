@@ -14,12 +14,11 @@ import (
 )
 
 const (
-	// calmFor is longer than the time for which kubeflap waits for replacements of lost addresses before it opens an
-	// incident.
+	// calmFor is longer than kubeflap waits for replacements of lost addresses before it opens an incident.
 	calmFor = 12 * time.Second
 )
 
-// reportsWhy checks the causes, advice and incidents that the scenario expects from kubeflap.
+// reportsWhy checks kubeflap's causes, advice and incidents.
 func (s *Session) reportsWhy(ctx context.Context) error {
 	if s.URL == "" {
 		return nil
@@ -47,7 +46,7 @@ func (s *Session) reportsWhy(ctx context.Context) error {
 	return advises(ctx, s.options.Kubeflap, s.URL, s.scenario.Advice)
 }
 
-// reportsIncident waits until kubeflap reports the scenario's incident. It checks that every lost address has a cause.
+// reportsIncident waits until kubeflap reports the scenario's incident, and until every lost address has a cause.
 func (s *Session) reportsIncident(ctx context.Context) error {
 	return poll.Until(ctx, patience, "the expected incident", func(ctx context.Context) error {
 		if err := s.lossesHaveCauses(ctx); err != nil {
@@ -62,7 +61,8 @@ func (s *Session) reportsIncident(ctx context.Context) error {
 	})
 }
 
-// incident returns the scenario's incident if kubeflap reports it. Otherwise, it returns an error.
+// incident returns the incident that the scenario expects. It returns an error if kubeflap does not report this
+// incident.
 func (s *Session) incident(ctx context.Context) (compare.Incident, error) {
 	want := s.scenario.Incident
 	reported, err := compare.Incidents(ctx, s.URL)
@@ -81,7 +81,7 @@ func (s *Session) incident(ctx context.Context) (compare.Incident, error) {
 	return compare.Incident{}, fmt.Errorf("no incident %+v among %+v", want, reported.Incidents)
 }
 
-// namesNoOther checks that no incident has a verdict that blames another component.
+// namesNoOther checks that all reported incidents have the given verdict.
 func namesNoOther(reported compare.Answer, verdict string) error {
 	var errs []error
 	for _, x := range reported.Incidents {
@@ -92,7 +92,7 @@ func namesNoOther(reported compare.Answer, verdict string) error {
 	return errors.Join(errs...)
 }
 
-// staysCalm checks that kubeflap reports no incident, now and after calmFor.
+// staysCalm checks twice that kubeflap reports no incident. The second check is calmFor after the first.
 func staysCalm(ctx context.Context, url string) error {
 	check := func() error {
 		reported, err := compare.Incidents(ctx, url)
@@ -110,8 +110,8 @@ func staysCalm(ctx context.Context, url string) error {
 	return check()
 }
 
-// lossesHaveCauses checks that no loss has the cause unknown, and that the last losses have the causes that the
-// scenario expects.
+// lossesHaveCauses checks that no lost address has the cause "unknown". It also compares the cause of each Service's
+// last lost address with the expected cause.
 func (s *Session) lossesHaveCauses(ctx context.Context) error {
 	counts, err := compare.Scrape(ctx, s.comparison().URL)
 	if err != nil {

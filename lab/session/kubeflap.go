@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/compare"
 )
 
-// startKubeflap starts kubeflap and, if requested, the recording and additional instances. It waits until they have
-// seen all objects.
+// startKubeflap starts the kubeflap under test and, if requested, more instances and a recording. It waits until all of
+// them have seen all objects.
 func (s *Session) startKubeflap(ctx context.Context) (err error) {
 	through := s.account
 	if s.scenario.Proxied {
@@ -26,7 +26,7 @@ func (s *Session) startKubeflap(ctx context.Context) (err error) {
 	return s.startRecording(ctx)
 }
 
-// startOne starts a kubeflap and waits until it is ready.
+// startOne starts a kubeflap process and waits until it is ready.
 func (s *Session) startOne(ctx context.Context, name, kubeconfig string) (url string, err error) {
 	address, err := cluster.FreePort()
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// resources is the number of lists at the beginning of a recording.
+// resources is the number of resources that a recording lists at its beginning.
 const resources = 6
 
-// speed is the paced replay's speed, as a multiple of the recorded speed.
+// speed is the speed of the second replay, as a multiple of the recorded speed.
 const speed = "30"
 
 // startRecording starts a recording, and waits until it contains all lists.
@@ -38,7 +38,7 @@ func (s *Session) startRecording(ctx context.Context) (err error) {
 	})
 }
 
-// readRecording reads a recording while it is being written.
+// readRecording reads a recording, even if it is still being written.
 func readRecording(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil || !strings.HasSuffix(path, ".gz") {
@@ -49,13 +49,14 @@ func readRecording(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read the recording: %w", err)
 	}
 	text, err := io.ReadAll(unzip)
-	if errors.Is(err, io.ErrUnexpectedEOF) { // it is still being written
+	if errors.Is(err, io.ErrUnexpectedEOF) { // the recording is still being written
 		err = nil
 	}
 	return text, err
 }
 
-// replay ends the recording and checks its replay: at any speed, the same events must produce the same metrics.
+// replay ends the recording and replays it at two speeds. The metrics of the first replay must agree with the recorder.
+// Those of the second replay must equal those of the first.
 func (s *Session) replay(ctx context.Context) error {
 	if s.record == nil {
 		return nil
@@ -75,8 +76,8 @@ func (s *Session) replay(ctx context.Context) error {
 	return errors.Join(span.Replayed(reported), s.replayPaced(ctx, reported))
 }
 
-// replayOnce returns the final metrics of the replay. It does not set kubeflap's grace period, because the recording
-// must contain it.
+// replayOnce returns the metrics at the end of the replay. The recording must contain kubeflap's grace period, so no
+// flag sets it.
 func replayOnce(ctx context.Context, o Options) (truth.Counts, error) {
 	var out, errOut bytes.Buffer
 	cmd := exec.CommandContext(ctx, o.Kubeflap, "replay", o.Save, "--once")
@@ -87,7 +88,8 @@ func replayOnce(ctx context.Context, o Options) (truth.Counts, error) {
 	return compare.Text(&out)
 }
 
-// replayPaced replays at a fixed speed, and scrapes until the metrics equal those of the immediate replay.
+// replayPaced replays the recording with pauses between events. It waits until the metrics equal those of the replay
+// without pauses.
 func (s *Session) replayPaced(ctx context.Context, atOnce truth.Counts) error {
 	address, err := cluster.FreePort()
 	if err != nil {
@@ -106,7 +108,7 @@ func (s *Session) replayPaced(ctx context.Context, atOnce truth.Counts) error {
 	})
 }
 
-// finish stops the recording gracefully, so that it is complete.
+// finish ends the recording gracefully, so that kubeflap writes all of it.
 func finish(ctx context.Context, record *cluster.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// grantRights creates kubeflap's account with exactly the permissions in the manifest. This proves that they suffice
-// for all metrics that the scenario compares.
+// grantRights creates kubeflap's account with exactly the permissions in the manifest. So the lab also tests that these
+// permissions suffice.
 func (s *Session) grantRights(ctx context.Context) error {
 	if s.options.Kubeflap == "" {
 		return nil
@@ -58,7 +58,7 @@ func (s *Session) grantRights(ctx context.Context) error {
 	return hasRights(ctx, s.account)
 }
 
-// hasRights waits until the API server's authorization caches contain the last of the permissions.
+// hasRights waits until the API server knows all of the permissions. Its authorizer reads them from caches.
 func hasRights(ctx context.Context, account string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", account)
 	if err != nil {

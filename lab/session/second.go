@@ -17,7 +17,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Delays holds the delays of a second kubeflap's watches, by resource.
+// Delays maps a resource to the delay of its watch events.
 type Delays map[string]time.Duration
 
 // ParseDelays parses the format of String.
@@ -43,19 +43,20 @@ func (d Delays) String() string {
 	return strings.Join(all, ",")
 }
 
-// liveAfter is longer than the 2 s for which kubeflap treats events of a new watch as possibly old. kubeflap measures
-// no interval that begins in that time, so an instance that started later would measure fewer intervals than the first.
+// liveAfter is longer than 2 s. For 2 s after a watch starts, kubeflap treats events as possibly old, and measures no
+// interval from them. After this pause, all instances measure the same intervals, although they started one after
+// another.
 const liveAfter = 3 * time.Second
 
-// second is a kubeflap instance with delayed watches.
+// second is an additional kubeflap instance whose watches are delayed.
 type second struct {
 	delays Delays
 	url    string
 }
 
-// lateBeforeStart returns, by URL, the metrics of each kubeflap at the start of the scenario, so that scrape can
-// subtract late heartbeats. The kubelets are paused until all instances have started. On a busy machine, this takes
-// longer than half of the grace period. Then the first instances count a late heartbeat, but the last one does not.
+// lateBeforeStart returns the metrics of each kubeflap before the scenario, by URL. They may contain late heartbeats,
+// because the kubelets are paused until all instances have started. Instances that start earlier can count more late
+// heartbeats, so scrape subtracts these counts.
 func (s *Session) lateBeforeStart(ctx context.Context) (map[string]truth.Counts, error) {
 	late := map[string]truth.Counts{}
 	if s.seconds == nil {
@@ -78,7 +79,7 @@ func (s *Session) lateBeforeStart(ctx context.Context) (map[string]truth.Counts,
 	return late, nil
 }
 
-// scrape reads kubeflap's metrics, excluding late heartbeats from before the scenario.
+// scrape reads kubeflap's metrics. It subtracts heartbeats that were late before the scenario.
 func (s *Session) scrape(ctx context.Context, url string) (truth.Counts, error) {
 	reported, err := compare.Scrape(ctx, url+"/metrics")
 	for series := range reported {
@@ -90,7 +91,7 @@ func (s *Session) scrape(ctx context.Context, url string) (truth.Counts, error) 
 	return reported, err
 }
 
-// startProxy starts a proxy, and writes a kubeconfig that uses it with kubeflap's permissions.
+// startProxy starts a proxy for a kubeflap. It writes a kubeconfig with kubeflap's permissions that uses this proxy.
 func (s *Session) startProxy(name string) (p *proxy.Proxy, kubeconfig string, err error) {
 	address, err := cluster.FreePort()
 	if err != nil {
@@ -104,8 +105,8 @@ func (s *Session) startProxy(name string) (p *proxy.Proxy, kubeconfig string, er
 	return p, kubeconfig, p.Kubeconfig(s.account, kubeconfig)
 }
 
-// startSeconds starts one kubeflap for each of the delays. The kubelets are paused, so that all instances start with
-// the same state.
+// startSeconds starts the additional instances, one for each entry of Options.Seconds. The caller has paused the
+// kubelets, so all instances start with the same state.
 func (s *Session) startSeconds(ctx context.Context) error {
 	for i, delays := range s.options.Seconds {
 		name := fmt.Sprintf("kubeflap-%d", i+2)
@@ -128,7 +129,7 @@ func (s *Session) startSeconds(ctx context.Context) error {
 	return poll.Sleep(ctx, liveAfter)
 }
 
-// reportTheSame waits until all additional instances report the same as the first one.
+// reportTheSame waits until each additional instance reports the same as the first instance.
 func (s *Session) reportTheSame(ctx context.Context) error {
 	if s.seconds == nil {
 		return nil
@@ -166,8 +167,8 @@ func (s *Session) reportsTheSame(ctx context.Context, url string) error {
 	return errors.Join(append(errs, reportTheSameIncidents(ctx, s.URL, url))...)
 }
 
-// reportTheSameIncidents compares the identities of incidents. The start time and the details may differ, because each
-// instance saw events at other times.
+// reportTheSameIncidents compares which incidents two instances report. It ignores start times and details, because the
+// instances received the events at different times.
 func reportTheSameIncidents(ctx context.Context, url, lateURL string) error {
 	first, err := identities(ctx, url)
 	if err != nil {
@@ -183,7 +184,7 @@ func reportTheSameIncidents(ctx context.Context, url, lateURL string) error {
 	return fmt.Errorf("the incidents differ; first instance:\n%s\ndelayed instance:\n%s", strings.Join(first, "\n"), strings.Join(late, "\n"))
 }
 
-// identities returns, for each incident, the fields that must be equal in all instances.
+// identities returns a line for each incident. It contains the fields that must be equal in all instances.
 func identities(ctx context.Context, url string) ([]string, error) {
 	reported, err := compare.Incidents(ctx, url)
 	var lines []string

@@ -1,4 +1,4 @@
-// Package session runs a scenario with a cluster, the recorder and, if one is under test, a kubeflap.
+// Package session runs a scenario with a cluster and the recorder. If there is a kubeflap to test, it also runs that.
 package session
 
 import (
@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// patience is the timeout for all expected states. Most appear immediately, unless the machine is also compiling.
+	// patience is the timeout for an expected state. Most states appear immediately, but the machine may be busy.
 	patience = 2 * time.Minute
-	// nextScrape is the time until the next scrape.
+	// nextScrape is the time within which Prometheus scrapes once.
 	nextScrape = paging.Interval
-	// measurePeriod is the interval at which times are compared during the scenario.
+	// measurePeriod is the interval at which the times of kubeflap and the recorder are compared.
 	measurePeriod = time.Second
 )
 
@@ -32,18 +32,18 @@ type Options struct {
 	Kubeflap string
 	// Manifest is the path of the manifest with kubeflap's ServiceAccount and permissions.
 	Manifest string
-	// Save is the path of a recording by kubeflap. If it is not empty, the replay must also agree with the truth.
+	// Save is the path of a recording that kubeflap writes. If it is not empty, a replay of the recording must also
+	// agree with the recorder.
 	Save string
 	// Rules is the directory of the alert rules. If it is not empty, Prometheus and Alertmanager also run.
 	Rules string
-	// Seconds starts additional kubeflap instances with delayed watches. At the end, all instances must report the
-	// same results.
+	// Seconds starts one additional kubeflap for each element, with these delays of its watches. At the end, all
+	// instances must report the same.
 	Seconds []Delays
-	// Seed initializes the random scenario.
+	// Seed is the seed of the random scenario.
 	Seed uint64
-	// Turns limits how many sessions start at the same time. Its capacity is the limit; nil means no limit. A start
-	// uses all CPUs, while a scenario mostly waits. Also, no kubelet may be paused for so long that its heartbeat is
-	// late.
+	// Turns limits how many sessions start at the same time. Its capacity is the limit, and nil means no limit. A start
+	// uses all CPUs and pauses the kubelets. Too many starts at once would make heartbeats late.
 	Turns chan struct{}
 	Log   *slog.Logger
 }
@@ -51,18 +51,18 @@ type Options struct {
 // Session is a running scenario.
 type Session struct {
 	Cluster *cluster.Cluster
-	// Truth is the recorder. It starts at the same time as kubeflap.
+	// Truth is the recorder. It is started together with kubeflap.
 	Truth *truth.Recorder
 	// URL is kubeflap's URL. It is empty if kubeflap is not running.
 	URL string
-	// Apart holds the largest differences between the times of kubeflap and the recorder.
+	// Apart holds the largest differences between times of kubeflap and of the recorder.
 	Apart compare.Apart
-	// Paging is the running Prometheus and Alertmanager. Paged holds the delays of pages. Both are nil without rules.
+	// Paging runs Prometheus and Alertmanager. Paged holds the delays of pages. Both are nil without alert rules.
 	Paging *paging.Paging
 	Paged  []Paged
 
-	// ReportedIncident is the cause of the reported incident. ReportedCauses holds the causes of the losses by Service.
-	// Lag is the longest time for which a loss was shown without its cause.
+	// ReportedIncident is the cause of the reported incident. ReportedCauses holds, by Service, the causes of lost
+	// addresses. Lag is the longest time for which kubeflap showed a lost address without its cause.
 	ReportedIncident string
 	ReportedCauses   map[string]string
 	Lag              time.Duration
@@ -73,7 +73,7 @@ type Session struct {
 	base     compare.Base
 	kubeflap []*cluster.Process
 	proxies  []*proxy.Proxy
-	// late holds the metrics of each kubeflap at the start of the scenario, by URL.
+	// late holds, by URL, the metrics of each kubeflap before the scenario.
 	late    map[string]truth.Counts
 	seconds []second
 	// account is the path of a kubeconfig with kubeflap's permissions.
@@ -87,8 +87,8 @@ type Session struct {
 	cancel context.CancelFunc
 }
 
-// Run starts everything, runs the scenario and compares the counts. The caller must call Stop, even after an error:
-// until then, the session can be inspected.
+// Run starts everything, runs the scenario and compares the counts. The session keeps running after Run, even after an
+// error, so that it can be inspected. The caller must call Stop.
 func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	session := &Session{options: options, scenario: s, cancel: cancel}
@@ -112,7 +112,7 @@ func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, e
 	return session, session.reportTheSame(ctx)
 }
 
-// begin waits for its turn, and then starts everything.
+// begin waits until Options.Turns allows a start, and then starts everything.
 func (s *Session) begin(ctx context.Context) (err error) {
 	if s.options.Turns != nil {
 		select {
@@ -160,11 +160,12 @@ func (s *Session) play(ctx context.Context) error {
 	}
 	s.over = time.Now()
 	s.options.Log.Info("scenario has ended", "scenario", s.scenario.Name)
-	// Call stop after judge, because losses that are reported late must not go back in time either.
+	// Call stop after judge, because kubeflap may still report lost addresses during judge. Their times must not go
+	// back either.
 	return errors.Join(s.judge(ctx), stop())
 }
 
-// judge compares kubeflap's metrics and conclusions with the scenario.
+// judge compares kubeflap's metrics with the recorder, and its conclusions with those that the scenario expects.
 func (s *Session) judge(ctx context.Context) error {
 	if err := s.compare(ctx); err != nil {
 		return err
@@ -175,8 +176,8 @@ func (s *Session) judge(ctx context.Context) error {
 	return s.reportsWhy(ctx)
 }
 
-// playAfterBlindness breaks the watches and runs the scenario again. It uses a new recorder, because the old one may
-// have missed events.
+// playAfterBlindness breaks kubeflap's watches and then runs the scenario again. It uses a new recorder, because the
+// first one may have missed events.
 func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
 	if err := s.scenario.Blind(ctx, s.lab); err != nil {
 		return fmt.Errorf("break the watches in scenario %s: %w", s.scenario.Name, err)
@@ -185,7 +186,7 @@ func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
 		return fmt.Errorf("start a new recorder: %w", err)
 	}
 	s.lab.Truth = s.Truth
-	// The recorder only counts an interval if it has seen both heartbeats.
+	// The recorder only measures an interval if it has seen the heartbeats at both ends.
 	if err := s.lab.EveryNodeBeats(ctx); err != nil {
 		return err
 	}
@@ -201,8 +202,8 @@ func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
 	return s.play(ctx)
 }
 
-// measure compares times until the returned function is called. That function returns an error if a last loss went back
-// in time.
+// measure compares the times of kubeflap and the recorder until the returned function is called. That function returns
+// an error if the time of a Service's last lost address went back.
 func (s *Session) measure(ctx context.Context) (stop func() error) {
 	if s.URL == "" {
 		return func() error { return nil }
@@ -223,8 +224,8 @@ func (s *Session) measure(ctx context.Context) (stop func() error) {
 	}
 }
 
-// startWatchers starts the recorder and kubeflap while all kubelets are paused. Both then start with the same state,
-// and their counts can be exactly equal.
+// startWatchers starts the recorder and kubeflap while nothing writes to the API server. They start with the same
+// state, so their counts can be exactly equal.
 func (s *Session) startWatchers(ctx context.Context) error {
 	return s.whileNothingMoves(ctx, func() (err error) {
 		s.Truth, err = truth.Start(ctx, s.Cluster.Client)
@@ -252,7 +253,7 @@ func (s *Session) compare(ctx context.Context) error {
 	return s.comparison().Agree(ctx, patience)
 }
 
-// knowsGracePeriod checks that kubeflap knows the grace period, from a flag or the release's default.
+// knowsGracePeriod checks that kubeflap reports the grace period of the node controller.
 func (s *Session) knowsGracePeriod(ctx context.Context) error {
 	is, shown := s.Cluster.GracePeriod()
 	if s.URL == "" || !shown {
@@ -275,7 +276,7 @@ func (s *Session) comparison() compare.Comparison {
 // MetricsURL returns the URL of kubeflap's metrics.
 func (s *Session) MetricsURL() string { return s.URL + "/metrics" }
 
-// Stop stops kubeflap gracefully, so that a recording is complete, and then everything else.
+// Stop first stops kubeflap gracefully, so that a recording is complete. Then it stops everything else.
 func (s *Session) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

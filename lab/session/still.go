@@ -17,12 +17,12 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// stillFor is the time without writes after which the cluster counts as still. It is long enough for the arrival of
-// requests that a component sent just before its pause.
+// stillFor is how long nothing must have been written. A request that a component sent before its pause arrives within
+// this time.
 const stillFor = 500 * time.Millisecond
 
-// whileNothingMoves calls do while all writers are paused: the kubelets, and the controller manager, which would
-// otherwise mark nodes Unknown.
+// whileNothingMoves calls do while the kubelets and the controller manager are paused. A running controller manager
+// would mark the nodes Unknown, because no kubelet sends heartbeats.
 func (s *Session) whileNothingMoves(ctx context.Context, do func() error) (err error) {
 	writers := []*cluster.Process{s.Cluster.ControllerManager}
 	for _, kubelet := range s.Cluster.Kubelets {
@@ -40,7 +40,7 @@ func (s *Session) whileNothingMoves(ctx context.Context, do func() error) (err e
 	return do()
 }
 
-// standsStill waits until nothing has been written for stillFor.
+// standsStill waits until nothing has been written for the duration stillFor.
 func standsStill(ctx context.Context, config *rest.Config) error {
 	client, err := metadata.NewForConfig(config)
 	if err != nil {
@@ -62,7 +62,7 @@ func standsStill(ctx context.Context, config *rest.Config) error {
 	})
 }
 
-// versions returns the resource versions, by UID, of all objects that kubeflap watches.
+// versions returns the resource versions of all objects that kubeflap watches, by the object's UID.
 func versions(ctx context.Context, client metadata.Interface) (map[string]string, error) {
 	all := map[string]string{}
 	for resource, namespace := range map[schema.GroupVersionResource]string{

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// Counts maps series to values. A series has Prometheus' notation, with sorted labels: `name{a="1",b="2"}`.
+// Counts maps each series to its value. The key of a series is its name and sorted labels in Prometheus' notation:
+// `name{a="1",b="2"}`.
 type Counts map[string]float64
 
-// Series returns the key of a series. labels contains pairs of name and value.
+// Series returns the key of a series in Counts. The parameter labels contains pairs of name and value.
 func Series(name string, labels ...string) string {
 	if len(labels) == 0 {
 		return name
@@ -28,7 +29,7 @@ func Name(series string) string {
 	return name
 }
 
-// Sum returns the sum of all series of a metric that have all of the given label pairs.
+// Sum returns the sum of all series of a metric that have all of the given labels.
 func (c Counts) Sum(name string, labels ...string) float64 {
 	var sum float64
 	for series, value := range c {

@@ -28,9 +28,9 @@ func (s *state) applyEndpoints(object *corev1.Endpoints, gone bool, seen time.Ti
 	}
 }
 
-// besidePods updates the number of addresses that refer to pods. It reports whether the Service has a selector, and has
-// such addresses now or had them before this change. In that case, addresses without a pod are foreign, and their
-// removal repairs the Service.
+// besidePods updates the number of addresses that refer to pods. It reports whether the Service has a selector and
+// addresses of pods, now or before this change. In such a Service, an address without a pod is foreign. Its removal is
+// a repair, and does not count as a reset.
 func (s *state) besidePods(key types.NamespacedName) bool {
 	svc := s.services[key]
 	before := svc.derived
@@ -38,8 +38,8 @@ func (s *state) besidePods(key types.NamespacedName) bool {
 	return svc.selector && before+svc.derived > 0
 }
 
-// foreign returns the addresses in slices that the endpointslice controller does not manage. It returns none if the
-// Service has no selector.
+// foreign returns the addresses in slices that the endpointslice controller does not manage. If the Service has no
+// selector, no address is foreign.
 func (s *state) foreign(key types.NamespacedName, svc *service) map[string]bool {
 	all := map[string]bool{}
 	for _, slice := range s.slices {
@@ -53,7 +53,7 @@ func (s *state) foreign(key types.NamespacedName, svc *service) map[string]bool 
 	return all
 }
 
-// derived returns the number of addresses that refer to pods, in the Endpoints and in the slices.
+// derived returns how many addresses in the Endpoints and in the slices refer to pods.
 func (s *state) derived(key types.NamespacedName, uid types.UID) int {
 	n := 0
 	if object := s.endpoints[key]; object != nil {
@@ -78,7 +78,7 @@ func (s *state) derived(key types.NamespacedName, uid types.UID) int {
 const sliceController = "endpointslice-controller.k8s.io"
 
 // removable returns how many addresses in manually managed slices a controller may remove. If the Service has a
-// selector, the controller only changes its own slices.
+// selector, the endpointslice controller only changes its own slices.
 func (svc *service) removable() int {
 	if svc.selector {
 		return svc.ownMade
@@ -86,9 +86,8 @@ func (svc *service) removable() int {
 	return svc.handMade
 }
 
-// handMade returns the number of addresses without a pod in manually managed slices (n), and how many of these are in
-// slices labeled as the endpointslice controller's (own). It skips mirrored slices, because they only repeat the
-// Endpoints object.
+// handMade counts the addresses without a pod in all slices except mirrored ones, because mirrored slices only repeat
+// the Endpoints. It also returns how many of these addresses are in slices of the endpointslice controller.
 func (s *state) handMade(key types.NamespacedName, uid types.UID) (n, own int) {
 	for _, slice := range s.slices {
 		if serviceOf(slice) != key || ownedByAnother(slice, uid) ||
@@ -107,7 +106,8 @@ func (s *state) handMade(key types.NamespacedName, uid types.UID) (n, own int) {
 	return n, own
 }
 
-// noticeHandWritten creates the counter of resets with the value 0 before the first reset.
+// noticeHandWritten makes the counter of resets exist, with the value 0, as soon as there is an address that could be
+// reset.
 func (s *state) noticeHandWritten(key types.NamespacedName) {
 	if svc := s.services[key]; svc != nil && handWritten(s.endpoints[key])+svc.handMade > 0 {
 		svc.resets[svc.selector] += 0

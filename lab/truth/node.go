@@ -14,24 +14,24 @@ import (
 // intervalWindow is the period over which the longest interval is computed.
 const intervalWindow = 10 * time.Minute
 
-// heartbeatLine is the prefix of lines about heartbeats, which are not transitions.
+// heartbeatLine is the prefix of each line about a heartbeat. A heartbeat is not a transition.
 const heartbeatLine = "heartbeat of "
 
 type node struct {
 	uid types.UID
 	// ready is Unknown while the node has no Ready condition.
 	ready corev1.ConditionStatus
-	// present reports whether the node has a Ready condition.
+	// present is true if the node has a Ready condition.
 	present bool
-	// reported is the last lastHeartbeatTime of the kubelet.
+	// reported is the last lastHeartbeatTime that the kubelet has written.
 	reported metav1.Time
-	// savedLease is the Lease with which the node controller would compare the next renewal.
+	// savedLease is the Lease that the node controller has saved. A Lease with a later renewTime counts as a heartbeat.
 	savedLease *coordinationv1.Lease
 
 	transitions map[corev1.ConditionStatus]int
 	heartbeats  int
-	// last is the time at which the last heartbeat was seen. Before the first heartbeat, it is the time from which the
-	// age is measured.
+	// last is the time of the last heartbeat. Before the first heartbeat, it is the time from which the heartbeat's age
+	// is measured.
 	last     time.Time
 	finished []interval
 
@@ -44,7 +44,7 @@ type interval struct {
 	length time.Duration
 }
 
-// intervals holds the number and the sum of the intervals of all nodes so far.
+// intervals holds the number and the sum of all heartbeat intervals of all nodes.
 type intervals struct {
 	count int
 	sum   time.Duration
@@ -62,8 +62,8 @@ func (s *state) applyNode(object *corev1.Node, gone bool, seen time.Time) {
 	}
 	ready, reported := readyCondition(object)
 	present := hasReady(object)
-	// The node controller saves the current Lease when it writes the condition, and when the condition appears or
-	// disappears (tryUpdateNodeHealth).
+	// The node controller saves the current Lease when it sets the condition to Unknown, and when the condition appears
+	// or disappears (tryUpdateNodeHealth).
 	if present != old.present || ready != old.ready && ready == corev1.ConditionUnknown {
 		old.savedLease = s.leases[object.Name]
 	}
@@ -74,7 +74,7 @@ func (s *state) applyNode(object *corev1.Node, gone bool, seen time.Time) {
 	}
 	if !reported.IsZero() && !reported.Equal(&old.reported) {
 		old.reported = reported
-		// The node controller then forgets the saved Lease, and saves the current one in its next pass.
+		// After such a report, the node controller saves the current Lease in its next check.
 		old.savedLease = s.leases[object.Name]
 		s.beat(old, object.Name, seen)
 	}
@@ -96,7 +96,7 @@ func (s *state) firstSight(object *corev1.Node, seen time.Time) *node {
 }
 
 // lastBeforeBaseline returns the time of the last heartbeat before the recorder started, according to the node's clock.
-// If that clock is ahead, it returns seen, so that the age is not negative.
+// If the node's clock is ahead, it returns the time seen, because the age must not be negative.
 func lastBeforeBaseline(n *node, seen time.Time) time.Time {
 	last := n.reported.Time
 	if n.savedLease != nil && renewed(n.savedLease).After(last) {
@@ -127,7 +127,7 @@ func (s *state) applyLease(lease *coordinationv1.Lease, gone bool, seen time.Tim
 func (s *state) beat(n *node, name string, seen time.Time) {
 	length := seen.Sub(n.last)
 	s.note(seen, heartbeatLine+"%s after %s", name, length.Round(time.Millisecond))
-	// An interval is only counted if both of its heartbeats were seen.
+	// Measure an interval only if the heartbeats at both ends were seen.
 	if n.heartbeats > 0 {
 		n.finished = append(n.finished, interval{seen, length})
 		s.intervals.count++
@@ -154,7 +154,7 @@ func (n *node) counts(c Counts, name string, now time.Time) {
 			"node", name, "status", strings.ToLower(string(status)))
 	}
 	age := now.Sub(n.last)
-	longest := age // includes the current interval
+	longest := age // the current interval counts, too
 	for _, i := range n.finished {
 		if now.Sub(i.end) <= intervalWindow {
 			longest = max(longest, i.length)

@@ -1,7 +1,7 @@
 // Package truth counts what happens in a cluster, independently of kubeflap.
 //
-// It implements only the metric contract, and shares no code with the exporter. It recomputes whole sets from the raw
-// objects and compares them with the previous sets. This simplicity makes it trustworthy.
+// It counts the documented metrics, and shares no code with the exporter. After each event of a Service, it computes
+// all addresses of the Service again and compares them with the previous ones. It is simple, so that it can be trusted.
 package truth
 
 import (
@@ -29,7 +29,7 @@ type Recorder struct {
 
 // state holds the recorder's state. Only one goroutine changes it.
 type state struct {
-	// quiet is true during the first lists: objects are stored, but not counted.
+	// quiet is true while the first lists arrive. Their objects are stored, but nothing is counted.
 	quiet bool
 	lines []line
 
@@ -40,7 +40,7 @@ type state struct {
 	slices    map[types.NamespacedName]*discoveryv1.EndpointSlice
 	endpoints map[types.NamespacedName]*corev1.Endpoints
 	pods      map[types.NamespacedName]*corev1.Pod
-	// podCounts holds the counts by namespace, for namespaces with pods.
+	// podCounts holds the counts of each namespace that has pods.
 	podCounts map[string]*podCounts
 }
 
@@ -62,7 +62,7 @@ func newState() state {
 	}
 }
 
-// Start lists all objects and returns. After that, the recorder counts every event until the context ends.
+// Start returns when it has listed all objects. After that, the recorder counts every event until the context ends.
 func Start(ctx context.Context, client kubernetes.Interface) (*Recorder, error) {
 	r := &Recorder{state: newState()}
 	all := sources(client)
@@ -109,7 +109,8 @@ func (r *Recorder) fail(err error) {
 	r.err = err
 }
 
-// Counts returns the current values. If events were missed, it returns an error, and the counts are not reliable.
+// Counts returns the current values. If the recorder has missed events, it returns an error, because its counts are not
+// reliable.
 func (r *Recorder) Counts() (Counts, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

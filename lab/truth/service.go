@@ -8,10 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// bounceWindow is the maximum absence of an address that counts as a bounce.
+// bounceWindow is the maximum time without readiness for a bounce. An address bounces if it is ready again within this
+// time.
 const bounceWindow = 2 * time.Minute
 
-// standing is the state of an address in its Service. If an address is in several slices, the highest standing applies.
+// standing is the state of an address in its Service. If an address has different states in several slices, the highest
+// one counts.
 type standing int
 
 const (
@@ -21,7 +23,7 @@ const (
 	ready
 )
 
-// member reports whether the address is in the Service. A terminating address is not.
+// member reports whether the address belongs to the Service. Terminating addresses do not.
 func (s standing) member() bool { return s == notReady || s == ready }
 
 func (s standing) String() string {
@@ -33,9 +35,9 @@ type service struct {
 	selector bool
 
 	addresses map[string]standing
-	// left holds the time at which each address stopped being ready.
+	// left holds the addresses that were ready and are not, with the time of the change.
 	left map[string]time.Time
-	// handMade is the number of addresses without a pod in manually managed slices. ownMade is the number of these in
+	// handMade is the number of addresses without a pod, except in mirrored slices. ownMade is how many of these are in
 	// slices of the endpointslice controller. derived is the number of addresses that refer to pods.
 	handMade, ownMade, derived int
 	// foreign holds the addresses in slices that the endpointslice controller does not manage. It is empty if the
@@ -44,12 +46,12 @@ type service struct {
 
 	flips                            map[standing]int
 	added, removed, outages, bounces int
-	// lost counts ready addresses that stopped being ready. lastLost is the time of the last such loss, excluding
-	// foreign addresses that were removed while ready addresses remained.
+	// lost counts how often a ready address became not ready or disappeared. lastLost is the last time at which this
+	// happened. It ignores the removal of a foreign address if the Service still had ready addresses.
 	lost     int
 	lastLost time.Time
-	// resets holds the number of resets, by whether the Service had a selector. A key exists once the Service has had a
-	// manually managed address.
+	// resets counts the resets with and without a selector. A key exists as soon as the Service has had a manually
+	// managed address.
 	resets map[bool]int
 }
 
@@ -89,7 +91,7 @@ func serviceOf(slice *discoveryv1.EndpointSlice) types.NamespacedName {
 	return types.NamespacedName{Namespace: slice.Namespace, Name: slice.Labels[discoveryv1.LabelServiceName]}
 }
 
-// recompute rebuilds the addresses of a Service and counts the differences.
+// recompute computes the addresses of a Service from its slices, and counts the changes.
 func (s *state) recompute(key types.NamespacedName, seen time.Time) {
 	svc := s.services[key]
 	if svc == nil {
@@ -148,7 +150,8 @@ func (svc *service) count(id string, before, after standing, seen time.Time) {
 	}
 }
 
-// addressesOf merges all slices of a Service. It skips slices that belong to an earlier Service of the same name.
+// addressesOf merges the addresses of all slices of a Service. It skips slices of an earlier Service with the same
+// name.
 func (s *state) addressesOf(key types.NamespacedName, uid types.UID) map[string]standing {
 	addresses := map[string]standing{}
 	for _, slice := range s.slices {
@@ -179,7 +182,7 @@ func identity(endpoint discoveryv1.Endpoint) string {
 	return endpoint.Addresses[0]
 }
 
-// standingOf applies the API's defaults for missing conditions: ready, and not terminating.
+// standingOf applies the API's defaults. An address without conditions is ready and not terminating.
 func standingOf(c discoveryv1.EndpointConditions) standing {
 	switch {
 	case c.Ready == nil || *c.Ready:

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// change is an event of a watch, with the time at which it was seen.
+// change is a watch event, and the time at which the recorder received it.
 type change struct {
 	seen   time.Time
 	kind   watch.EventType
@@ -30,7 +30,7 @@ type source struct {
 	version string
 }
 
-// lister has the methods of client-go's typed clients that a source needs.
+// lister has the methods of client-go's typed clients that this package needs.
 type lister[L runtime.Object] interface {
 	List(context.Context, metav1.ListOptions) (L, error)
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
@@ -55,7 +55,7 @@ func sources(client kubernetes.Interface) []*source {
 	}
 }
 
-// baseline lists all objects, and saves the resource version from which to watch.
+// baseline lists all objects. The watch starts at the resource version of this list.
 func (s *source) baseline(ctx context.Context) ([]change, error) {
 	list, err := s.list(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -78,8 +78,8 @@ func (s *source) baseline(ctx context.Context) ([]change, error) {
 	return changes, nil
 }
 
-// follow sends every event after the list, in order and without gaps. A broken watch continues after the last event
-// that was seen. follow returns when the context ends. It returns an error if it may have missed events.
+// follow sends every event after the list, in order and without gaps, until the context ends. A broken watch is opened
+// again after the last event. follow returns an error if it may have missed events.
 func (s *source) follow(ctx context.Context, to chan<- change) error {
 	for ctx.Err() == nil {
 		err := s.followOnce(ctx, to)

@@ -1,7 +1,8 @@
-// Scraper scrapes metrics as Prometheus does: over one connection, without decompressing responses. It is a separate
-// process, so that the load of the bench does not delay it. Each line of input is a URL, followed by a space and an
-// encoding, which is empty or gzip. For each line, it prints the nanoseconds from the request to the last byte, and the
-// number of bytes.
+// Command scraper scrapes metrics as Prometheus does, over one connection and without decompressing responses.
+//
+// It is a separate process, so that the load of the bench does not delay it. Each line of its input is a URL, a space
+// and an encoding, which is gzip or empty. For each line, it prints the time from the request to the last byte in
+// nanoseconds, and the number of bytes.
 package main
 
 import (
