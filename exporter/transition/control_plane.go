@@ -27,7 +27,7 @@ type LeaderChanged struct {
 	To string
 }
 
-// Fields returns no fields, because the transition affects no single object.
+// Fields returns no fields, because the transition belongs neither to a node nor to a Service.
 func (LeaderChanged) Fields() Fields { return Fields{} }
 
 func (x LeaderChanged) String() string {
@@ -47,7 +47,7 @@ type ControlPlaneLeaseLate struct {
 	Since time.Time
 }
 
-// Fields returns no fields, because the transition affects no single object.
+// Fields returns no fields, because the transition belongs neither to a node nor to a Service.
 func (ControlPlaneLeaseLate) Fields() Fields { return Fields{} }
 
 func (x ControlPlaneLeaseLate) String() string {
@@ -59,12 +59,11 @@ type ControlPlaneLeaseRenewed struct {
 	At
 	Name    string
 	Silence time.Duration
-	// InTime reports whether the renewTimes show that the Lease was renewed on time. In this case, only the watch was
-	// late.
+	// InTime is true if the renewTimes show that the Lease was renewed on time. Only the watch was late then.
 	InTime bool
 }
 
-// Fields returns no fields, because the transition affects no single object.
+// Fields returns no fields, because the transition belongs neither to a node nor to a Service.
 func (ControlPlaneLeaseRenewed) Fields() Fields { return Fields{} }
 
 func (x ControlPlaneLeaseRenewed) String() string {
@@ -79,7 +78,7 @@ type LeasesRead struct {
 	Reason   event.Reason
 }
 
-// Fields returns no fields, because the transition affects no single object.
+// Fields returns no fields, because the transition belongs neither to a node nor to a Service.
 func (LeasesRead) Fields() Fields { return Fields{} }
 
 func (x LeasesRead) String() string {

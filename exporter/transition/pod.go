@@ -81,7 +81,7 @@ func (x PodRestartedSilently) String() string {
 type PodEvicted struct {
 	At
 	Pod
-	// Status is the node's Ready status, Unknown or False. After is the time since Ready took that status.
+	// Status is the node's Ready status, Unknown or False. After is the time since Ready changed to this status.
 	Status event.Status
 	After  time.Duration
 	// Tolerates is the pod's toleration of the taint. It is nil if unknown.

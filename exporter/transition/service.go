@@ -122,7 +122,8 @@ func (x SelectorConflictEnded) String() string {
 type ForeignAddresses struct {
 	At
 	Service
-	// Object describes the EndpointSlice or Endpoints object that contains the addresses, and its manager or writer.
+	// Object describes the EndpointSlice or Endpoints object that contains the addresses. It also names the manager or
+	// writer of this object.
 	Object string
 	Count  int
 	// Ready is the number of foreign addresses that receive traffic.

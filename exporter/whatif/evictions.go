@@ -11,8 +11,8 @@ import (
 // evictionDelay is the longest usual time that the controllers need to set the taint and evict a pod.
 const evictionDelay = 2 * time.Second
 
-// This type holds intervals of a condition. In the intervals of yes, the condition is true. In the intervals of maybe,
-// it may be true.
+// This type says when a condition is true. It is true in the intervals in yes, and may be true in the intervals in
+// maybe.
 type certainly struct{ yes, maybe []interval }
 
 // eviction is the eviction of a pod from a marked node. replaced is the time at which the replacement of the pod is

@@ -8,7 +8,7 @@ import (
 
 // limits are the flags that limit how many nodes the node lifecycle controller taints.
 type limits struct {
-	// rate is --node-eviction-rate, and secondary is --secondary-node-eviction-rate, in nodes per second and zone.
+	// rate is --node-eviction-rate, and secondary is --secondary-node-eviction-rate, in nodes per second in each zone.
 	rate, secondary float64
 	// unhealthy is --unhealthy-zone-threshold, as a fraction of the zone's nodes.
 	unhealthy float64

@@ -195,8 +195,8 @@ func (s *Study) usualReturn() time.Duration {
 	return max(all[len(all)/2], 0)
 }
 
-// statusInterval is the longest time between two status updates of a kubelet: nodeStatusUpdateFrequency (10 s), 4 %
-// jitter, and the duration of an update.
+// statusInterval is the longest time between two status updates of a kubelet. It is the sum of
+// nodeStatusUpdateFrequency (10 s), 4 % jitter, and the duration of an update.
 const statusInterval = 10500 * time.Millisecond
 
 // nodeReturned returns the earliest and the latest time at which the node is Ready again after a mark. Both times are

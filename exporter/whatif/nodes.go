@@ -103,8 +103,8 @@ func (s *Study) start(n *node, seen, told time.Time) {
 	}
 }
 
-// applyNode updates a node from its Node object. Every change of lastHeartbeatTime is a heartbeat
-// (tryUpdateNodeHealth).
+// applyNode updates a node from its Node object. Like the node controller, it counts every change of lastHeartbeatTime
+// as a heartbeat (tryUpdateNodeHealth).
 func (s *Study) applyNode(e event.Event, o *event.Node) {
 	n := s.named(o.Name)
 	s.readyKept(e, o.Name, o.Ready)

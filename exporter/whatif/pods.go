@@ -11,7 +11,7 @@ import (
 // evictedByTaint is the DisruptionTarget reason that the taint eviction controller sets.
 const evictedByTaint = "DeletionByTaintManager"
 
-// pod is a pod, with the state that evictions and addresses depend on.
+// pod is the part of a pod's state that evictions and addresses depend on.
 type pod struct {
 	node string
 	// namespace and owner identify the controller that replaces the pod. owner is empty if no controller replaces the

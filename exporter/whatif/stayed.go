@@ -47,8 +47,7 @@ func (s *Study) stayedReady(x *silence) bool {
 func (x *silence) hasUnknownLength() bool { return x.stayed && x.shortest < x.longest }
 
 // survives reports whether the node would certainly have stayed Ready with the other settings. The evidence is that the
-// node stayed Ready with the recorded settings. If only the grace period differs, a longer one never makes a node
-// Unknown earlier.
+// node stayed Ready with the recorded settings. A longer grace period alone never makes a node Unknown earlier.
 func (x *silence) survives(recorded, other Settings) bool {
 	if !x.hasUnknownLength() || recorded.GracePeriod == 0 {
 		return false

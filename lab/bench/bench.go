@@ -42,7 +42,7 @@ type Options struct {
 	// Page is the path of the document with the result tables.
 	Page string
 	// Profiles is a directory for profiles of kubeflap. If it is set, the benchmark profiles kubeflap at each of the
-	// Sizes, and does not measure there. It builds the profiled binary from the directory Source.
+	// Sizes, instead of measuring it. It builds the profiled binary from the directory Source.
 	Profiles, Source string
 	Log              *slog.Logger
 
@@ -205,7 +205,7 @@ func (o Options) measureAll(ctx context.Context, c *cluster.Cluster, l *load, bu
 			begin := time.Now()
 			figures, err := o.measure(ctx, c, l, newProgram(name, built))
 			if ctx.Err() != nil {
-				// The cluster has failed, or the user has interrupted the benchmark. Discard all figures.
+				// The cluster has failed, or the user has interrupted the benchmark. Discard all results.
 				clear(result.Runs)
 				return fmt.Errorf("measure %s: %w", name, context.Cause(ctx))
 			}

@@ -25,8 +25,8 @@ const (
 	churnPods = 3
 	// churnNamespaces is the number of namespaces for these Services.
 	churnNamespaces = 10
-	// churnFirst is the number of the first of these Services. It is higher than the number of any Service in the
-	// filled cluster.
+	// churnFirst is the number of the first Service that the churn creates. It is higher than the number of any Service
+	// in the filled cluster.
 	churnFirst = 100_000
 	// churnEvents is the number of events per second from flapping pods during the churn.
 	churnEvents = 30

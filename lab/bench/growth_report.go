@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// growthFigures returns the figures to plot. The units are those of their slopes.
+// growthFigures returns the figures to plot, with the unit of each slope.
 func growthFigures() []row {
 	const mib = 1 << 20
 	scaled := func(factor float64, format string) unit {

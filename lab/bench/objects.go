@@ -43,7 +43,7 @@ func (s Size) service(service int) string { return fmt.Sprintf("app-%05d", servi
 
 func (s Size) node(node int) string { return fmt.Sprintf("node-%05d.example.internal", node) }
 
-// of returns the number of the Service to which a pod belongs.
+// of returns the index of the Service to which a pod belongs.
 func (s Size) of(pod int) int { return min(pod/s.perService(), max(0, s.Services-1)) }
 
 // nodeOf returns the number of the node on which a pod runs.

@@ -35,7 +35,7 @@ func Programs() []string {
 const allowed = "kube_node_status_condition,kube_lease_renew_time,kube_endpoint_address,kube_pod_status_ready,kube_pod_status_ready_time," +
 	"kube_endpointslice_endpoints,kube_service_info"
 
-// program is a program to measure.
+// program is a program that the benchmark measures.
 type program struct {
 	name string
 	path string

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// reader fetches metrics to read them. To measure a scrape, use the scraper.
+// reader fetches metrics. To measure the duration of a scrape, use the scraper.
 var reader = &http.Client{}
 
 func get(ctx context.Context, url string) (io.ReadCloser, error) {

@@ -76,7 +76,7 @@ func (r *Runtime) Exit(namespace, pod string, code int32, reason string) error {
 // StopSlowly sets how long the containers of each pod take to stop, for example to complete requests.
 func (r *Runtime) StopSlowly(stopping func(pod string) time.Duration) { r.stopping.Store(&stopping) }
 
-// StopContainer stops a container. It first waits as long as StopSlowly has set for the pod.
+// StopContainer stops a container. Before that, it waits for the time that StopSlowly has set for the pod.
 func (r *Runtime) StopContainer(ctx context.Context, request *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
 	if stopping := r.stopping.Load(); stopping != nil {
 		select {

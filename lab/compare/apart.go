@@ -73,8 +73,8 @@ func (m moment) apart() Apart {
 	return a
 }
 
-// still reports whether kubeflap and the recorder had the same count during the whole scrape. Otherwise, their times
-// may be those of different heartbeats.
+// still reports whether kubeflap and the recorder had the same count during the whole scrape. Otherwise, the two times
+// may belong to different heartbeats.
 func (m moment) still(series string) bool {
 	return m.before[series] == m.reported[series] && m.reported[series] == m.after[series]
 }

@@ -59,8 +59,8 @@ func apiServerStall() Scenario {
 	}
 }
 
-// flapEverything makes all addresses of the Service not ready and ready again, and makes a node NotReady briefly. It
-// first waits for a heartbeat of every node.
+// flapEverything makes all addresses of the Service not ready for a moment, and also a node. Before that, it waits for
+// a heartbeat from every node.
 func (l *Lab) flapEverything(ctx context.Context) error {
 	const node, flips, turns = "node-1", "kubeflap_service_address_flips_total", "kubeflap_node_ready_transitions_total"
 	before, err := l.Truth.Counts()

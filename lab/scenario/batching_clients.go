@@ -32,7 +32,7 @@ type batchingClient struct {
 	// open is true while the client waits. in holds the addresses in its load balancer.
 	open bool
 	in   map[string]bool
-	// stale counts the addresses that the client put back although they had never stopped being ready in the slices.
+	// stale counts the addresses that the client removed and added again although they were always ready in the slices.
 	stale int
 }
 

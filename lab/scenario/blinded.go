@@ -28,7 +28,7 @@ type blinded struct {
 	// from is the time at which the fault began. incidents holds the IDs of the incidents before it.
 	from      time.Time
 	incidents map[string]bool
-	// coverage is the last value of the API's field coverage.not_watched.
+	// coverage is the last value of coverage.not_watched in the API.
 	coverage []byte
 }
 
@@ -154,7 +154,7 @@ func (b *blinded) invents(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// namesNobody checks that no metric of incidents or verdicts has increased since the fault began.
+// namesNobody checks that kubeflap has counted no incident and no verdict since the fault began.
 func (b *blinded) namesNobody(ctx context.Context) error {
 	reported, err := b.lab.scrape(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ type Checks struct {
 	cluster *cluster.Cluster
 }
 
-// counted waits until the recorder has counted at least n. It adds up all series of the metric with the given labels.
+// counted waits until the recorder has counted at least n, in all series of the metric with the given labels together.
 func (c *Checks) counted(ctx context.Context, n float64, metric string, labels ...string) error {
 	what := fmt.Sprintf("at least %v of %s%v", n, metric, labels)
 	return poll.Until(ctx, patience, what, func(context.Context) error {

@@ -85,8 +85,8 @@ func prepareEndpointsReset(ctx context.Context, l *Lab) error {
 	)
 }
 
-// overwriteBySelector makes the endpoints controller overwrite manually managed addresses twice. The first time, it
-// restarts the controller manager. The second time, it changes the Services.
+// overwriteBySelector makes the endpoints controller overwrite manually managed addresses twice. To do so, it restarts
+// the controller manager, and later changes the Services.
 func (l *Lab) overwriteBySelector(ctx context.Context) error {
 	const resets = "kubeflap_service_endpoints_resets_total"
 	return allOf(

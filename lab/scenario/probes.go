@@ -14,7 +14,7 @@ import (
 )
 
 // probes is an HTTP server that answers the kubelets' probes of all pods, because the lab's containers run no process.
-// Probes succeed unless the method set makes them fail.
+// Probes succeed until a call of set makes them fail.
 type probes struct {
 	port int
 

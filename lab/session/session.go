@@ -42,8 +42,8 @@ type Options struct {
 	Seconds []Delays
 	// Seed is the seed of the random scenario.
 	Seed uint64
-	// Turns limits how many sessions start at the same time. Its capacity is the limit, and nil means no limit. A start
-	// uses all CPUs and pauses the kubelets. Too many starts at once would make heartbeats late.
+	// Turns limits how many sessions start at the same time. Its capacity is the limit, and nil means no limit. While a
+	// session starts, it uses all CPUs and pauses the kubelets. Too many starts at once would make heartbeats late.
 	Turns chan struct{}
 	Log   *slog.Logger
 }

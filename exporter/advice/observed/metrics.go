@@ -118,7 +118,7 @@ func (r *reader) check() error {
 	return nil
 }
 
-// each calls do with every series of the cluster in a metric family.
+// each passes the cluster's series of a metric family to the function do.
 func (r *reader) each(name string, do func(labels, float64)) {
 	r.eachMetric(name, func(l labels, m *dto.Metric) { do(l, valueOf(m)) })
 }

@@ -47,7 +47,7 @@ type Predictor struct {
 
 	mu   sync.Mutex
 	kept map[string]*entry
-	// order lists the IDs in kept, the oldest first.
+	// order lists the IDs in kept, oldest first.
 	order []string
 }
 
@@ -68,8 +68,8 @@ func New(dir string, grace time.Duration) *Predictor {
 	return &Predictor{dir: dir, grace: grace, jobs: make(chan job, 1), kept: map[string]*entry{}}
 }
 
-// For returns the prediction for an incident without waiting. If the prediction is missing or too old, For requests a
-// new one. end is zero for an ongoing incident.
+// For does not wait. It returns the last prediction for an incident. If the prediction is missing or too old, it also
+// requests a new one. end is zero for an ongoing incident.
 func (p *Predictor) For(id string, start, end, now time.Time) Prediction {
 	j := job{id, start, end, start.Add(-Margin), now}
 	final := false
