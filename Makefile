@@ -42,7 +42,7 @@ test: ## Run all checks that a change must pass. As root on Debian, also install
 	@$(MAKE) lab-test & lab=$$!; nice $(MAKE) --keep-going -j2 --output-sync=target $(CHECKS) || failed=1; wait $$lab && test -z "$${failed-}"
 unit: ## Run the unit tests, the concurrent ones also with the race detector, and fuzz the tracker for a few seconds.
 	go test -timeout 30m -parallel 8 ./...
-	CGO_ENABLED=1 go test -timeout 30m -race -short -parallel 8 ./...
+	CGO_ENABLED=1 go test -timeout 30m -race -short -parallel 8 $$(tools/concurrent.sh)
 	go test -run '^$$' -fuzz '^FuzzApply$$' -fuzztime 5s ./exporter/track
 lint: bin/golangci-lint ## Lint all modules.
 	@for m in $(MODULES); do (cd $$m && $(CURDIR)/$< run --allow-serial-runners) || bad="$${bad-} $$m"; done; test -z "$${bad-}" || { echo "lint:$$bad failed; make fmt corrects formatting"; exit 1; }
