@@ -59,8 +59,8 @@ type Incident struct {
 	NodesLeftOut    int
 	Services        []Service
 	ServicesLeftOut int
-	// Lost counts the losses of ready addresses of all Services. Bounces counts how often such an address came back.
-	// Outages counts the outages, and OutageTime is their total duration.
+	// Lost counts how often a Service lost a ready address. Bounces counts how often such an address came back. Outages
+	// counts the outages, and OutageTime is their total duration.
 	Lost, Bounces, Outages int
 	OutageTime             time.Duration
 	// Turned is the number of times that a node's Ready condition became False or Unknown.

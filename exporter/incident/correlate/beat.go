@@ -20,8 +20,8 @@ func (l *nodes) beatBefore(n *node, t time.Time) {
 	}
 }
 
-// sawWhole records that kubeflap measured the interval between two heartbeats, starting at from. If a silence lies
-// within this interval, it did not end while the watch was broken.
+// sawWhole records that kubeflap measured the interval between two heartbeats. A silence within this interval did not
+// end while the watch was broken.
 func (n *node) sawWhole(from time.Time) {
 	if s := n.silence; s != nil && s.Ended.IsZero() && !from.After(s.Began) {
 		s.EndedBlind = false

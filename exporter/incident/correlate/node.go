@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// markDelay is how long after a silence the node controller may still set the node to Unknown. The controller sees
-	// the next heartbeat up to one monitor period (5 s) late, and its write may be delayed.
+	// markDelay is how long after a silence the node controller may still set the node to Unknown because of it. The
+	// controller sees the next heartbeat up to one monitor period (5 s) late, and its write may be delayed.
 	markDelay = 15 * time.Second
 	// nodeMemory is the minimum time for which a node is remembered after its last transition.
 	nodeMemory = 10 * time.Minute

@@ -58,7 +58,7 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 }
 
 // follow returns the node's current incident. If there is none, it assigns the node to an incident of several nodes, or
-// starts an incident for this node.
+// to an incident of its own.
 func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *record.Record {
 	short := l.graceTooShort() && gap <= l.records.Undisturbed() && !x.Unseen
 	if r := n.current(t); r != nil {
@@ -134,7 +134,7 @@ func (l *nodes) noteLoss(n *node, t time.Time) {
 }
 
 // mergeIfShared merges incidents of single nodes into a control-plane incident if their silences share a cause, such as
-// etcd, the API server or the network. It considers silences that began at about the time near.
+// etcd, the API server or the network. The parameter near is the start of one of these silences.
 func (l *nodes) mergeIfShared(t, near time.Time) {
 	within := l.records.LostTogether() + record.Quiet
 	recent := l.records.History.After(near.Add(-within))

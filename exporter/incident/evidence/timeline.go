@@ -58,8 +58,8 @@ func (l *Timeline) Lasting(track incident.Track, t time.Time) (longest time.Dura
 	return longest
 }
 
-// Spans returns the spans, sorted by track and start. It truncates them at the end of the incident, which is zero if
-// the incident is ongoing.
+// Spans returns the spans, sorted by track and start. It truncates them at the given end of the incident, unless this
+// is zero.
 func (l *Timeline) Spans(end time.Time) []incident.Span {
 	kept, tracks := l.spans.all(), incident.Tracks()
 	slices.SortStableFunc(kept, func(a, b *Span) int {
