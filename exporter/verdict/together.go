@@ -132,8 +132,8 @@ func (f *NodeLoss) disturbed(s *Silence) bool {
 	return !s.Unseen && !s.Blind && !s.Found.isDoubtful() && !s.Upgraded && s.ClockBack == 0 && f.lasted(s) > f.Interval
 }
 
-// beganBlind reports whether nodes of the incident and other nodes fell silent while kubeflap's own watch was broken.
-// It is then unknown whether they fell silent together.
+// beganBlind reports whether nodes of the incident and other nodes fell silent during the same break of kubeflap's own
+// watch. It is then unknown whether they fell silent together.
 func (f *NodeLoss) beganBlind() bool {
 	for _, s := range f.Others {
 		isNear := func(x *Silence) bool {
