@@ -5,8 +5,8 @@ import "time"
 // Displaced counts the incidents that were dropped from all lists to make room for newer ones.
 type Displaced struct {
 	Count int `json:"count"`
-	// Until is the latest time at which one of the displaced incidents was known to be ongoing. After this time, the
-	// lists are complete.
+	// Until is the latest time at which one of the displaced incidents was ongoing. The lists are complete after this
+	// time.
 	Until time.Time `json:"until"`
 }
 
@@ -18,8 +18,8 @@ func (d *Displaced) Add(other Displaced) {
 	}
 }
 
-// Drop counts a displaced incident. The parameter seen is the last time at which an incident without an end was known
-// to be ongoing.
+// Drop counts a displaced incident. For an incident without an end, seen is the last time at which it was known to be
+// ongoing.
 func (d *Displaced) Drop(x *Incident, seen time.Time) {
 	until := x.End
 	if until.IsZero() {

@@ -1,4 +1,4 @@
-// Package incident defines an incident as the pages and the log show it.
+// Package incident defines an incident as kubeflap's pages and log show it.
 package incident
 
 import (
@@ -33,7 +33,7 @@ const (
 	StateRunning State = "running"
 	// StatePending means that nothing is lost yet, but a loss is expected.
 	StatePending State = "pending"
-	// StateRecovered means that everything recovered a short time ago and may flap again.
+	// StateRecovered means that everything recovered recently, but may flap again.
 	StateRecovered State = "recovered"
 	// StateEnded means that everything has stayed recovered.
 	StateEnded State = "ended"
@@ -59,8 +59,8 @@ type Incident struct {
 	NodesLeftOut    int
 	Services        []Service
 	ServicesLeftOut int
-	// Lost counts the lost addresses of all Services, Bounces counts the returns of such addresses, and Outages counts
-	// the outages. OutageTime is the total duration of the outages.
+	// Lost counts how often a Service lost a ready address. Bounces counts how often such an address came back. Outages
+	// counts the outages, and OutageTime is their total duration.
 	Lost, Bounces, Outages int
 	OutageTime             time.Duration
 	// Turned is the number of times that a node's Ready condition became False or Unknown.
@@ -79,7 +79,7 @@ type Incident struct {
 	// Open holds the objects that have not recovered. It is nil if everything has recovered.
 	Open            *Open `json:",omitempty"`
 	Summary, Remedy string
-	// Happened is the part of Summary that precedes the losses of Services. It is empty if the incident was withdrawn.
+	// Happened is the start of Summary, without the losses of Services. It is empty if the incident was withdrawn.
 	Happened string
 	// Withdrawn is the reason why the incident was withdrawn, or empty if it was not.
 	Withdrawn string
@@ -150,7 +150,7 @@ type Numbers struct {
 	LongestInterval        time.Duration
 	LongestAtLeast         bool
 	RecommendedGracePeriod time.Duration
-	// Windows holds the bounces and stale re-adds of modeled clients, by batching window.
+	// Windows counts the mistakes of simulated clients that batch updates, by the length of their batching window.
 	Windows []advice.Window
 }
 
@@ -160,13 +160,13 @@ type Service struct {
 	Lost, Bounces, Outages int
 	// OutageTime is the time without any ready address, including the current outage.
 	OutageTime time.Duration
-	// Inexact reports whether a watch was broken at the start or end of an outage, so that OutageTime is approximate.
+	// Inexact reports whether OutageTime is approximate, because a watch was broken when an outage started or ended.
 	Inexact bool
 	// Down reports whether the Service currently has no ready address.
 	Down bool
 }
 
-// Evidence is an observation that was made Count times between the times Time and Until.
+// Evidence is an observation. kubeflap made it Count times between Time and Until.
 type Evidence struct {
 	Time, Until time.Time
 	Count       int
@@ -192,7 +192,7 @@ const (
 	TrackForeign   Track = "foreign"
 	TrackAddress   Track = "address"
 	TrackOutage    Track = "outage"
-	// TrackBlind shows the time in which kubeflap was not watching, because it restarted.
+	// TrackBlind shows when kubeflap was not watching, because it restarted.
 	TrackBlind Track = "blind"
 )
 
@@ -205,7 +205,7 @@ func Tracks() []Track {
 type Notice struct {
 	Kind     NoticeKind
 	Incident Incident
-	// Into is the ID of the incident that this one was merged into. IntoSubject is that incident's subject.
+	// Into and IntoSubject are the ID and the subject of the incident into which this one was merged.
 	Into, IntoSubject string
 }
 
@@ -220,9 +220,9 @@ const (
 	Changed
 	// Ended means that the incident has ended, because everything has stayed recovered.
 	Ended
-	// Merged means that the incident was merged into another one, which replaces it in later reports.
+	// Merged means that the incident was merged into another one. Later reports only contain the other incident.
 	Merged
-	// Dropped means that newer incidents displaced an ongoing one, whose end will not be reported.
+	// Dropped means that newer incidents displaced an ongoing one. Its end will not be reported.
 	Dropped
 	// Ongoing means that the incident has not ended, but no more transitions will arrive.
 	Ongoing

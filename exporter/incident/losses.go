@@ -32,8 +32,8 @@ func (x *Incident) Sentence(effect string) string {
 	return s + "."
 }
 
-// LossText describes the losses of the Services as a clause of the summary. It mentions only the longest outage, so
-// Services must be sorted (SortServices). The text is empty if no Service lost a ready address.
+// LossText describes the losses of the Services as a clause of the summary. It only mentions the longest outage, which
+// must be the first in Services (SortServices). The text is empty if no Service lost a ready address.
 func (x *Incident) LossText() string {
 	if x.Lost == 0 && x.Outages == 0 || len(x.Services) == 0 {
 		return ""

@@ -9,8 +9,8 @@ import (
 // MaxOpen limits the number of addresses and the number of outages in Open.
 const MaxOpen = 1000
 
-// Open holds the objects that had not recovered when the copy of an incident was made. After a restart, kubeflap
-// compares these objects with the cluster.
+// Open lists the objects of an incident that have not recovered. After a restart, kubeflap compares them with the
+// cluster.
 type Open struct {
 	Nodes []string
 	// Renewed holds the last renewTime of each node's Lease, by the node's name. It has no entry if the time is unknown.

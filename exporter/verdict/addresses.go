@@ -5,18 +5,18 @@ import "github.com/kubeflap/kubeflap/exporter/cause"
 // AddressLoss holds the facts about an incident of a workload or a Service.
 type AddressLoss struct {
 	Cause cause.Cause
-	// Writers names the unexpected writers of the addresses. It is empty if none was seen.
+	// Writers names unexpected clients that wrote the addresses. It is empty if kubeflap saw none.
 	Writers string
-	// Lost is the number of lost addresses. Planned is the number of lost addresses on nodes with an announced departure.
-	// AnnouncedBy describes the announcement.
+	// Lost is the number of lost addresses. Planned counts those on nodes whose departure was announced. AnnouncedBy
+	// describes the announcement.
 	Lost, Planned int
 	AnnouncedBy   string
-	// DeletedNodes names the Nodes if every lost address was on a Node that had been deleted without notice. Otherwise
+	// DeletedNodes names the Nodes if each lost address was on a Node that had been deleted without notice. Otherwise
 	// it is empty.
 	DeletedNodes string
 }
 
-// ofCause holds the verdict for each cause, and the deciding fact.
+// ofCause maps each cause to a verdict and its explanation.
 var ofCause = [cause.Count]struct {
 	verdict Verdict
 	because string
@@ -53,7 +53,6 @@ func OfAddresses(f *AddressLoss) Decision {
 		is.because = f.Writers
 	}
 	if f.Cause.OfNode() {
-		// kubeflap has no facts about a node that it has not seen.
 		return Decision{Command: "kubectl get nodes -o wide", Considered: []Considered{
 			{Node, Unknown, "the pods were lost with a node that kubeflap has not seen"},
 			{Workload, No, "the loss is a consequence of the state of the node"},

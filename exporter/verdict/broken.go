@@ -6,18 +6,19 @@ import "time"
 // the break is ongoing.
 type Break struct{ From, To time.Time }
 
-// Begin records that the watch broke. It ignores a second break before the watch works again.
+// Begin records that the watch broke. It has no effect if the watch is already broken.
 func (b *Break) Begin(t time.Time) {
 	if b.From.IsZero() || !b.To.IsZero() {
 		*b = Break{From: t}
 	}
 }
 
-// caughtUp is the time that a restored watch may need to deliver missed events (catchUp in exporter/track/watches).
+// caughtUp is the maximum time that a restored watch needs to deliver missed events (catchUp in
+// exporter/track/watches).
 const caughtUp = 2 * time.Second
 
-// othersUnseen reports whether kubeflap cannot know if other nodes fell silent at the same time. This is the case if
-// the Lease watch broke before the other nodes' next heartbeats were due, and has not caught up yet.
+// othersUnseen reports whether it is still unknown if other nodes fell silent at the same time. The Lease watch broke
+// before their next heartbeats were due, and has not caught up.
 func (f *NodeLoss) othersUnseen() bool {
 	b := f.Break
 	if b.From.IsZero() || !b.To.IsZero() && !f.Now.Before(b.To.Add(caughtUp)) {

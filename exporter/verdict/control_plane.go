@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// aroundBegin is the maximum time between the start of a node's silence and an API server's last Lease renewal, if
-	// both have the same cause. API servers and kubelets renew their Leases every 10 s.
+	// aroundBegin limits the time between an API server's last Lease renewal and the start of a node's silence. Within
+	// this time, both may have the same cause. API servers and kubelets renew their Leases every 10 s.
 	aroundBegin = 15 * time.Second
 	// maxStops limits the length of each list: stops, leader changes and reads.
 	maxStops = 100
 )
 
-// ControlPlane holds the facts about the control plane from Leases in kube-system and direct reads. The zero value has
-// no facts.
+// ControlPlane holds facts about the control plane. They come from the watch of Leases in kube-system, and from direct
+// reads of Leases. The zero value is empty.
 type ControlPlane struct {
-	// AsOf is the state of the Leases at the newest node loss.
+	// AsOf is the state of the control-plane Leases when a node was last lost.
 	AsOf    transition.ControlPlane
 	stops   []stop
 	changes []time.Time
 	reads   []transition.LeasesRead
 }
 
-// stop is a period in which a Lease was not renewed. The field back is zero if the period is ongoing.
+// stop is a period without renewals of a Lease. Its end (back) is zero if the period is ongoing.
 type stop struct {
 	name, host  string
 	since, back time.Time
@@ -39,7 +39,7 @@ func (c *ControlPlane) Late(x transition.ControlPlaneLeaseLate) {
 	c.stops = bounded(append(c.stops, stop{name: x.Name, host: x.Host, since: x.Since}))
 }
 
-// Renewed records that a Lease is renewed again. It removes the stop if the renewals turn out to have been in time.
+// Renewed ends the stop of a Lease. If the renewals were on time after all, Renewed deletes the stop instead.
 func (c *ControlPlane) Renewed(x transition.ControlPlaneLeaseRenewed) {
 	if x.InTime {
 		c.stops = slices.DeleteFunc(c.stops, func(s stop) bool { return s.name == x.Name && s.back.IsZero() })
@@ -141,8 +141,8 @@ const (
 	serverPrefix = "apiserver-"
 )
 
-// stopped returns the API servers whose last Lease renewals were within aroundBegin of the given time, and the earliest
-// of these renewals.
+// stopped returns the API servers whose last Lease renewals were within aroundBegin of the given time. It also returns
+// the time of the earliest of these renewals.
 func (c *ControlPlane) stopped(from time.Time) (names []string, at time.Time) {
 	for _, s := range c.stops {
 		if strings.HasPrefix(s.name, serverPrefix) && s.since.Sub(from).Abs() <= aroundBegin {
@@ -159,14 +159,14 @@ func (c *ControlPlane) stopped(from time.Time) (names []string, at time.Time) {
 	return names, at
 }
 
-// allStopped is like stopped, but reports whether all API servers stopped. In that case, etcd may be at fault, because
-// all API servers use it.
+// allStopped reports whether all API servers stopped renewing their Leases near the given time. etcd may then be at
+// fault, because all API servers use it.
 func (c *ControlPlane) allStopped(from time.Time) bool {
 	names, _ := c.stopped(from)
 	return len(names) > 0 && len(names) >= c.AsOf.APIServers
 }
 
-// pathText describes which component on the path to the API is at fault, as far as this is known.
+// pathText describes what is known about the faulty component on the path to the API.
 func (f *NodeLoss) pathText() string {
 	names, at := f.ControlPlane.stopped(f.began())
 	known := f.ControlPlane.AsOf
@@ -186,8 +186,8 @@ func (f *NodeLoss) pathText() string {
 	case known.Time.Sub(known.Shown) > aroundBegin:
 		text = "; no control-plane Lease was renewed either, which points to etcd or to the API server that kubeflap uses"
 	case n > 0 && known.Shown.Sub(f.lastBegan()) > f.Interval:
-		// The API servers renewed their Leases when the silent nodes' renewals were due. An API server's Lease is only
-		// late after two missed renewals.
+		// An API server's Lease only counts as late after two missed renewals. So this case also requires a renewal
+		// after the silent nodes' next renewals were due.
 		text = fmt.Sprintf("; %s renewed on time, so etcd accepted writes", phrase.Count(n, "API server Lease was", "API server Leases were"))
 	}
 	return text + f.ControlPlane.readText(f.span())
@@ -200,8 +200,8 @@ func (c *ControlPlane) readFailed(from, to time.Time) bool {
 	})
 }
 
-// readText describes the results of direct reads during the silences. A success after failures does not show that the
-// API server could read Leases at the time of the failures.
+// readText describes the direct reads of Leases during the silences. A failed read takes precedence, because a later
+// success does not show that the API server worked before.
 func (c *ControlPlane) readText(from, to time.Time) string {
 	text := ""
 	for _, x := range slices.Backward(c.reads) {

@@ -4,12 +4,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict/chance"
 )
 
-// manyTimes is the hourly rate above which a group of flapping nodes is not evidence of a common cause. Such nodes
-// often fall silent together by chance.
+// manyTimes is a number of times per hour. If chance alone makes the nodes of a group fall silent together more often,
+// the group is no evidence of a common cause.
 const manyTimes = 0.05
 
-// flapAlone weighs whether a group has a common cause. If its nodes also fall silent alone, they may fall silent
-// together by chance. flapAlone returns Yes if chance is excluded, and No if chance explains the group.
+// flapAlone weighs whether nodes that fell silent together have a common cause. Nodes that also fall silent alone may
+// do so together by chance. flapAlone returns Yes if chance is excluded, and No if chance explains the group.
 func (f *NodeLoss) flapAlone(group []*Silence) Answer {
 	expected := f.byThemselves(group)
 	if expected < chance.Accepted {
@@ -21,9 +21,8 @@ func (f *NodeLoss) flapAlone(group []*Silence) Answer {
 	return No
 }
 
-// byThemselves returns the expected number of times per hour that the group's nodes fall silent within one interval by
-// chance. It considers each node's single silences in the last hour. It returns 0 if one of the nodes had no single
-// silence.
+// byThemselves estimates how often per hour all nodes of the group fall silent within one heartbeat interval by chance.
+// The estimate uses each node's number of single silences (byItself). It is 0 if one of these numbers is 0.
 func (f *NodeLoss) byThemselves(group []*Silence) float64 {
 	counts, expected := f.byItself(), 1.0
 	for i, s := range group {
@@ -39,7 +38,7 @@ func (f *NodeLoss) byThemselves(group []*Silence) float64 {
 }
 
 // byItself returns each node's number of single silences in the last hour. A silence is single if no other node fell
-// silent within one interval before or after it. The result is cached for all incidents.
+// silent within one heartbeat interval before or after it. The result is cached for all incidents.
 func (f *NodeLoss) byItself() map[string]float64 {
 	if f.single.of == len(f.Others) && f.single.counts != nil {
 		return f.single.counts
@@ -57,8 +56,7 @@ func (f *NodeLoss) byItself() map[string]float64 {
 	return f.single.counts
 }
 
-// single caches each node's number of single silences (counts), and the length of the list from which these numbers
-// were computed (of).
+// single caches the result of byItself (counts). It is valid while the length of Others is the same (of).
 type single struct {
 	of     int
 	counts map[string]float64

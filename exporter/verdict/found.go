@@ -7,21 +7,21 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// notWatched is the reason why facts from before kubeflap's start are unknown.
+// notWatched explains why kubeflap does not know a fact from the time before it started.
 const notWatched = "kubeflap was not watching yet"
 
 // found returns the number of silences that began before kubeflap started watching.
 func (f *NodeLoss) found() int { return f.each(func(s *Silence) bool { return s.Found.Is }) }
 
-// isDoubtful reports whether the failure of the node is uncertain: its departure may have been announced, or the node
-// may have returned already.
+// isDoubtful reports whether it is uncertain that the node failed. Its departure may have been announced, or it may
+// have recovered already.
 func (x *Found) isDoubtful() bool { return x.Perhaps != "" || x.InDoubt }
 
 // inLastHour reports whether a silence began in the last hour.
 func (f *NodeLoss) inLastHour(s *Silence) bool { return s.Began.After(f.Now.Add(-time.Hour)) }
 
-// perhaps returns a text that explains why each departure may have been announced. The text is empty if at least one
-// departure was certainly not announced, or if all were certainly announced.
+// perhaps explains that the departures of all nodes may have been announced. The text is empty if one of them was
+// certainly not announced, or if all certainly were.
 func (f *NodeLoss) perhaps() string {
 	n := f.each(func(s *Silence) bool { return s.Found.Perhaps != "" || s.Announced != "" })
 	if n == 0 || n < len(f.Silences) {
@@ -35,8 +35,8 @@ func (f *NodeLoss) perhaps() string {
 	return ""
 }
 
-// othersSent describes the nodes outside of the incident. For the time before kubeflap started watching, only the last
-// changes of their Ready conditions are known.
+// othersSent describes the heartbeats of the nodes outside of the incident. For the time before kubeflap started, only
+// the last changes of their Ready conditions are known.
 func (f *NodeLoss) othersSent(others int) string {
 	text := "the other " + phrase.Count(others, "node", "nodes")
 	if f.found() > 0 {
@@ -45,8 +45,8 @@ func (f *NodeLoss) othersSent(others int) string {
 	return text + " sent their heartbeats on time"
 }
 
-// maybeShared explains why a silence whose start kubeflap did not see may have a shared cause. Other nodes may have
-// been lost at the same time and returned, or the nodes' own clocks may be wrong. The text is empty if neither applies.
+// maybeShared explains why a silence may have a shared cause if kubeflap did not see the silence begin. Other nodes may
+// have recovered before kubeflap saw them, or the nodes' clocks may be wrong. The text is empty if neither applies.
 func (f *NodeLoss) maybeShared() string {
 	for _, s := range f.Silences {
 		if other := f.backUnseen(s); other != "" {
@@ -63,8 +63,8 @@ func (f *NodeLoss) maybeShared() string {
 	return ""
 }
 
-// backUnseen returns another node that was lost and returned during a break of kubeflap's own watch, if the silence s
-// may have begun in the same break. Otherwise it returns an empty string.
+// backUnseen returns another node that was lost and recovered while kubeflap's own watch was broken. The silence s may
+// have begun at the same time. The result is empty if there is no such node.
 func (f *NodeLoss) backUnseen(s *Silence) string {
 	for _, o := range f.Others {
 		if s.Relisted && o.Blind && o.Node != s.Node && o.Ended.Equal(o.Began) && o.Began.After(s.Began) {
@@ -74,9 +74,9 @@ func (f *NodeLoss) backUnseen(s *Silence) string {
 	return ""
 }
 
-// markedWith returns another node that turned Unknown together with the node of the silence s, before kubeflap started
-// watching. By the nodes' own clocks, their last heartbeats were at different times. But the node controller checks all
-// nodes every 5 s by a single clock. markedWith returns an empty string if there is no such node.
+// markedWith returns another node that turned Unknown together with the node of the silence s, before kubeflap started.
+// According to the nodes' own clocks, they fell silent at different times. But the node controller checks all nodes
+// every 5 s, by a single clock. The result is empty if there is no such node.
 func (f *NodeLoss) markedWith(s *Silence) string {
 	if s.Found.Marked.IsZero() {
 		return ""

@@ -11,18 +11,20 @@ import (
 )
 
 const (
-	// remembered is the time for which silences count toward the cluster's rate. maxRemembered limits their number.
+	// remembered is how long a silence counts toward the cluster's rate of silences. maxRemembered limits the number of
+	// these silences.
 	remembered    = 24 * time.Hour
 	maxRemembered = 1000
-	// maxUnwatched is the longest interruption of the observation after which restored silences are kept. The rate
-	// includes the interruption, as if no node had fallen silent.
+	// maxUnwatched limits the time between two kubeflap processes. After a longer interruption, kubeflap forgets the
+	// silences that the earlier process saw. A shorter interruption counts as time without silences.
 	maxUnwatched = time.Hour
 )
 
 // History holds the silences in a cluster over the last day. The zero value is empty.
 type History struct {
 	since time.Time
-	// restored is the end of the observation by an earlier process. It is zero after the first observation by this one.
+	// restored is the time at which an earlier process stopped observing. It is zero once this process has observed the
+	// cluster.
 	restored time.Time
 	silences []*Silence
 	// late contains the nodes whose last heartbeat is older than half the grace period. It maps each node to the time
@@ -39,9 +41,9 @@ type Past struct {
 	Silences    []Silence
 }
 
-// Past returns a copy of the silences that have ended by t. The copies have no Judgement, because it only affects
-// counts, which start again at 0. Until this process has observed a heartbeat, AsOf is the end of the observation by an
-// earlier process.
+// Past returns copies of the silences that have ended by t. They have no Judgement, because it only affects counters
+// that a restart resets. Until this process has observed a heartbeat, AsOf is the time at which an earlier process
+// stopped observing.
 func (h *History) Past(t time.Time) Past {
 	p := Past{Since: h.since, AsOf: t}
 	if !h.restored.IsZero() {
@@ -58,7 +60,7 @@ func (h *History) Past(t time.Time) Past {
 	return p
 }
 
-// Restore adds the silences that an earlier process observed. Call it before the first transition.
+// Restore adds the silences that an earlier process observed. Call it before any transition is observed.
 func (h *History) Restore(p Past) {
 	if p.Since.IsZero() {
 		return
@@ -69,8 +71,8 @@ func (h *History) Restore(p Past) {
 	}
 }
 
-// Late records that a node's last heartbeat is more than half the grace period old. The parameter since is the time of
-// that heartbeat.
+// Late records that a node has sent no heartbeat since the given time. This time is more than half the grace period
+// ago.
 func (h *History) Late(node string, since time.Time) {
 	if h.late == nil {
 		h.late = map[string]time.Time{}
@@ -90,8 +92,8 @@ func (h *History) LateNodes() (all []*Silence) {
 	return all
 }
 
-// Begin records that kubeflap observed the cluster at t. Only the first call has an effect. It forgets the restored
-// silences if the observation was interrupted for too long, or if the clock was set back.
+// Begin records the first observation of the cluster by this process. Later calls have no effect. Begin forgets the
+// restored silences if the observation was interrupted for too long, or if the clock was set back.
 func (h *History) Begin(t time.Time) {
 	switch unwatched := t.Sub(h.restored); {
 	case h.since.IsZero():
@@ -104,9 +106,8 @@ func (h *History) Begin(t time.Time) {
 	h.restored = time.Time{}
 }
 
-// Add inserts a silence in order of the start times. The silence is usually the newest one, but may be older if it
-// began before kubeflap watched. Add drops silences that are too old. If there are still too many, Add also drops the
-// oldest.
+// Add inserts a silence in order of start times. A silence that began before kubeflap watched may be older than the
+// newest one. Add then drops silences that are too old, and the oldest ones if there are too many.
 func (h *History) Add(s *Silence) {
 	at := len(h.silences)
 	for at > 0 && h.silences[at-1].Began.After(s.Began) {
@@ -140,15 +141,15 @@ func (s *Silence) Lasted(now time.Time) time.Duration {
 	return now.Sub(s.Began)
 }
 
-// Explained reports whether the silence has a known cause on its own node: an announced departure, a reboot, a different
+// Explained reports whether the silence has a known cause on its own node: an announced departure, a reboot, a changed
 // kubelet version, or a clock that was set back.
 func (s *Silence) Explained() bool {
 	return s.Announced != "" || s.Rebooted || s.Upgraded || s.ClockBack > 0
 }
 
-// SetBackTogether returns the silences of nodes whose clocks were set back together. The silences began after t and
-// within one interval of each other, so the nodes probably follow the same wrong time source. SetBackTogether returns
-// nil for fewer than two nodes.
+// SetBackTogether returns the silences that began together after t on nodes whose clocks were set back. Such nodes
+// probably follow the same wrong time source. The silences began within one heartbeat interval of each other. The
+// result is nil for fewer than two nodes.
 func (h *History) SetBackTogether(t time.Time, interval time.Duration) []*Silence {
 	var all []*Silence
 	for _, s := range slices.Backward(h.silences) {
@@ -192,8 +193,8 @@ func (h *History) AfterOrLasting(t time.Time) []*Silence {
 	return all
 }
 
-// Rate returns the rate of unexplained silences. nodes is the number of nodes in the cluster. Rate omits silences that
-// began before kubeflap watched, and those of the last hour, which are still being judged.
+// Rate returns the rate of unexplained silences in a cluster with the given number of nodes. It omits silences that
+// began before kubeflap watched. It also omits silences of the last hour, because their verdicts may still change.
 func (h *History) Rate(t time.Time, nodes int) chance.Rate {
 	r := chance.Rate{NodeTime: time.Duration(nodes) * min(t.Sub(h.since), remembered)}
 	for _, s := range h.silences {

@@ -5,20 +5,20 @@ import "slices"
 // Judgement is the decision about an incident. All of the incident's silences point to the same Judgement, so that each
 // revision applies to all of them.
 type Judgement struct {
-	// reviewed is the verdict at the last review. asked is the verdict at the last query or review, whichever was
-	// later.
+	// reviewed is the verdict at the last review of the incident. asked is the verdict at the last query or review,
+	// whichever was later.
 	reviewed, asked Verdict
-	// into is the judgement of the incident into which this judgement's incident was merged.
+	// into is set if the incident was merged into another incident. It is the judgement of that incident.
 	into *Judgement
 }
 
-// Judged returns a judgement that no incident revises.
+// Judged returns a judgement for a silence without an incident.
 func Judged(v Verdict) *Judgement { return &Judgement{reviewed: v, asked: v} }
 
 // Revise records the result of a review.
 func (j *Judgement) Revise(v Verdict) { j.reviewed, j.asked = v, v }
 
-// Ask records the verdict at the time of a query. It does not change the reviewed verdict, which must not depend on
+// Ask records the verdict at the time of a query. The reviewed verdict stays the same, so that it does not depend on
 // queries.
 func (j *Judgement) Ask(v Verdict) { j.asked = v }
 
@@ -38,22 +38,22 @@ func (j *Judgement) root() *Judgement {
 	return j
 }
 
-// Reason qualifies the verdict for a single silence. The set is closed.
+// Reason qualifies the verdict for a single silence. The set of reasons is fixed.
 type Reason uint8
 
 // The reasons.
 const (
 	// NoReason means that the verdict needs no qualification.
 	NoReason Reason = iota
-	// Late means that the heartbeat arrived within the grace period, so that there is no incident.
+	// Late means that the next heartbeat arrived within the grace period. Such a silence has no incident.
 	Late
-	// Slow means that the node is at fault and returned within advice.LongestGrace, the longest recommended grace
-	// period.
+	// Slow means that the node is at fault, but was silent for at most advice.LongestGrace, the longest recommended
+	// grace period.
 	Slow
 	// Down means that the node is at fault and was silent for longer than advice.LongestGrace.
 	Down
-	// Announced and Rebooted are used if the incident's verdict blames the node because of other silences. Announced
-	// means that the departure before this silence was announced. Rebooted means that this silence ended with a reboot.
+	// Announced means that the departure before this silence was announced. Rebooted means that this silence ended with
+	// a reboot. The incident's verdict still blames the node, because of other silences.
 	Announced
 	Rebooted
 	// Upgraded means that the node fell silent because its kubelet was replaced by a different version.

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// maxGroups limits the number of additional groups in othersText, and the number of label values in severalText.
+// maxGroups limits how many further groups othersText describes, and how many label values severalText names.
 const maxGroups = 3
 
 // commonText describes labels that all silent nodes share and other nodes lack.
@@ -49,8 +49,8 @@ func commonLabel(silent []*Silence, nodes int) (best *transition.NodeLabel) {
 	return best
 }
 
-// severalText names a few values of one label, such as two zones, if all nodes with these values are silent and all
-// other nodes are not. It returns an empty string if there are no such values.
+// severalText names a few values of one label, such as two zones. All nodes with these values are silent, and no other
+// nodes are. The text is empty if there are no such values.
 func severalText(silent []*Silence, nodes int) string {
 	if len(silent) >= nodes {
 		return ""
@@ -69,7 +69,7 @@ func severalText(silent []*Silence, nodes int) string {
 			}
 			have[s.Labels[at].Value]++
 		}
-		// With one value per node, the text would fit any set of nodes.
+		// A label with a different value on each node would fit any set of nodes.
 		if n := len(have); all != len(silent) || n < 2 || n > maxGroups || 2*n > len(silent) {
 			continue
 		}
@@ -82,8 +82,8 @@ func severalText(silent []*Silence, nodes int) string {
 	return ""
 }
 
-// othersText describes the incident's other groups of nodes that fell silent together, shortly before or after the
-// largest group.
+// othersText describes further groups of the incident's nodes. Each group fell silent together, earlier or later than
+// the largest group.
 func (f *NodeLoss) othersText() (text string) {
 	group := f.together()
 	rest := withoutNodes(slices.DeleteFunc(slices.Clone(f.Silences), func(s *Silence) bool { return s.BeganBlind || !f.disturbed(s) }), group)
@@ -104,7 +104,7 @@ func (f *NodeLoss) othersText() (text string) {
 	return text
 }
 
-// withoutNodes removes the silences of the group's nodes from the first slice, and modifies this slice.
+// withoutNodes deletes the silences of the group's nodes from the first slice, in place.
 func withoutNodes(all, group []*Silence) []*Silence {
 	names := newNames(len(group))
 	for _, s := range group {

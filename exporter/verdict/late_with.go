@@ -8,13 +8,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// fewest is the minimum number of late nodes for a common cause if some of them returned within the grace period. It is
-// higher than the minimum for silences (2), because late heartbeats are more frequent.
+// fewest is the minimum size of a group in which some nodes recovered within the grace period. Other groups need only
+// two nodes, because longer silences are less frequent.
 const fewest = 3
 
-// lateWith returns the silences of nodes that became late at the same time as one of the incident's nodes, and for the
-// same reason. The result includes nodes that returned within the grace period, and therefore have no incident of their
-// own. It is nil if there are too few such nodes.
+// lateWith returns silences that began together and have a common cause. At least one belongs to the incident. The
+// others may have ended within the grace period, so that they belong to no incident. The result is nil if there are too
+// few such silences.
 func (f *NodeLoss) lateWith() []*Silence {
 	if f.Within == nil || len(f.Silences) == 0 || len(f.together()) > 1 {
 		return nil

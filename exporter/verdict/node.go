@@ -58,10 +58,9 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	return Yes, f.othersSent(others) + deletedText(f)
 }
 
-// goneWithin is the maximum time from the last heartbeat to the deletion of a Node whose machine was reclaimed. The
-// cloud controller manager deletes Nodes without a machine soon after they stop being Ready (node lifecycle controller
-// of cloud-provider, MonitorNodes). If a Node is deleted later, its machine probably failed first, and the Node was
-// then cleaned up.
+// If a Node is deleted within goneWithin of its last heartbeat, its machine may have been reclaimed. The cloud
+// controller manager deletes Nodes without a machine soon after they stop being Ready (node lifecycle controller of
+// cloud-provider, MonitorNodes). If a Node is deleted later, its machine probably failed first.
 const goneWithin = 10 * time.Minute
 
 // isGone reports whether the node's machine may have been reclaimed.
@@ -69,8 +68,8 @@ func (s *Silence) isGone() bool {
 	return s.isDeleted() && s.Deleted.Sub(s.Began) <= goneWithin
 }
 
-// oneOfSeveral tests oneNode's hypothesis for nodes that fell silent together with others. The returned text is empty
-// if the other nodes do not decide the answer.
+// oneOfSeveral weighs whether the fault lies in the node although other nodes fell silent at the same time. The text is
+// empty if the other nodes do not decide the answer.
 func (f *NodeLoss) oneOfSeveral() (Answer, string) {
 	if len(f.together()) < 2 {
 		if late := f.lateWith(); late != nil {
@@ -127,7 +126,7 @@ func deletedText(f *NodeLoss) string {
 	return ""
 }
 
-// unclear explains why the silences or their start times are uncertain. The text is empty if they are certain.
+// unclear explains what is uncertain about the silences, such as their start times. The text is empty if nothing is.
 func (f *NodeLoss) unclear() string {
 	switch n := f.blind(); {
 	case n > 0 && n == len(f.Silences):

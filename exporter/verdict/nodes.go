@@ -16,35 +16,34 @@ type Silence struct {
 	// Began is the time of the last heartbeat before the silence. Ended is the time of the first heartbeat after the
 	// silence, or zero if the silence is ongoing. Both are measured by kubeflap's clock.
 	Began, Ended time.Time
-	// Announced describes the node's departure announcement. It is empty if there was none before the first missing
-	// heartbeat was due. AnnouncedAfter reports whether the announcement came after Began.
+	// Announced describes an announcement of the node's departure, or is empty. The announcement came before the first
+	// missing heartbeat was due. AnnouncedAfter reports whether it came after Began.
 	Announced      string
 	AnnouncedAfter bool
-	// Rebooted reports whether the node reported a new bootID after Began. Upgraded reports whether the node reported a
-	// different kubeletVersion.
+	// Rebooted reports whether the node's bootID changed after Began. Upgraded reports whether its kubeletVersion
+	// changed.
 	Rebooted, Upgraded bool
 	// Deleted is the earliest possible time of the Node's deletion. It is zero if the Node was not deleted.
 	Deleted time.Time
-	// Again describes the machine of a later Node with the same name. It is zero if there is no such Node.
+	// Again compares the machine with that of a later Node with the same name. It is zero if there is no such Node.
 	Again transition.Machine
-	// Marked reports whether the node controller set Ready to Unknown. MarkedAge is the age of the newest heartbeat
-	// that the controller had certainly seen at that time, or 0 if unknown.
+	// Marked reports whether the node controller set Ready to Unknown. MarkedAge is the age of the newest heartbeat at
+	// that time, or 0 if unknown. It ignores heartbeats that the controller may not have seen yet.
 	Marked    bool
 	MarkedAge time.Duration
-	// MarkedInTime reports whether MarkedAge was shorter than the grace period when the node controller set Ready to
-	// Unknown.
+	// MarkedInTime reports whether MarkedAge was shorter than the grace period when Ready turned Unknown.
 	MarkedInTime bool
-	// NotMarked reports whether the node was still Ready after the grace period plus the node controller's own delay,
-	// although the API server answered. NotMarkedCertain reports whether other explanations, such as an unseen leader
-	// change, are excluded.
+	// NotMarked reports whether the silent node was still Ready after the grace period and the node controller's own
+	// delay. The API server answered at that time. NotMarkedCertain reports whether other explanations are excluded,
+	// such as a leader change that kubeflap did not see.
 	NotMarked, NotMarkedCertain bool
-	// Blind reports whether kubeflap's own watch was broken during the silence, so that kubeflap may have missed
-	// heartbeats or other nodes' silences. BeganBlind reports whether a proven silence began while the watch was broken.
-	// Began is then the end of the break. EndedBlind reports whether the silence may have ended while the watch was
-	// broken.
+	// Blind reports whether kubeflap's own watch was broken during the silence. kubeflap may then have missed
+	// heartbeats or other nodes' silences. BeganBlind reports whether a proven silence began while the watch was
+	// broken. Began is then the time at which the watch was restored. EndedBlind reports whether the silence may have
+	// ended while the watch was broken.
 	Blind, BeganBlind, EndedBlind bool
-	// Relisted reports whether the silence began during a break of kubeflap's own watch, and the list after the break
-	// showed the last renewal. Began is then the time of that renewal by the node's own clock.
+	// Relisted reports whether the silence began while kubeflap's own watch was broken, and the next list contained the
+	// node's last renewal. Began is then the renewTime, by the node's own clock.
 	Relisted bool
 	// Read reports whether a direct read of Leases confirmed that the node sent no heartbeat for the whole grace
 	// period.
@@ -59,24 +58,24 @@ type Silence struct {
 	Labels []transition.NodeLabel
 	// Judgement is the decision about the silence, or nil if there is none yet.
 	Judgement *Judgement
-	// Found holds facts from the first lists if the silence began before kubeflap started watching. Began is then
-	// measured by the node's own clock.
+	// Found holds facts about a silence that began before kubeflap started watching. Began is then measured by the
+	// node's own clock.
 	Found Found
 }
 
-// Found holds the facts that kubeflap's first lists contain about a silence. The zero value means that kubeflap saw the
+// Found holds what kubeflap's first lists of objects show about a silence. The zero value means that kubeflap saw the
 // silence begin.
 type Found struct {
 	// Is reports whether the silence began before kubeflap started watching.
 	Is bool
 	// InDoubt reports whether the last heartbeat is too recent to explain the status Unknown. Either the node had
-	// returned, the status was wrong, or the clocks differ.
+	// recovered, the status was wrong, or the clocks differ.
 	InDoubt bool
-	// Marked is the time at which the node controller set Ready to Unknown, by its own clock. It is zero if Ready was
-	// not Unknown.
+	// Marked is the time at which the node controller set Ready to Unknown, by the controller's clock. It is zero if
+	// Ready was not Unknown.
 	Marked time.Time
-	// Perhaps describes an announcement of the node's departure that came either before or after the start of the
-	// silence. It is empty if there is none.
+	// Perhaps describes an announcement of the node's departure if it is unknown whether it came before the silence.
+	// Otherwise it is empty.
 	Perhaps string
 	// Returned is the number of other nodes that turned Ready soon after the silence began.
 	Returned int
@@ -84,22 +83,23 @@ type Found struct {
 
 // NodeLoss holds the facts of a node incident.
 type NodeLoss struct {
-	// Silences holds the incident's silences, sorted by Began. Others holds all nodes' unexplained silences that began
-	// in the last hour or are ongoing. Others includes the incident's own silences.
+	// Silences holds the incident's silences, sorted by Began. Others holds the unexplained silences of all nodes,
+	// including those of the incident. They began in the last hour or are ongoing.
 	Silences, Others []*Silence
 	// Late holds the nodes that have been silent for more than half the grace period, but not yet for the whole grace
 	// period.
 	Late []*Silence
-	// Within returns the unexplained silences that began between two times and lasted more than half the grace period,
-	// but not the whole grace period. It can be nil.
+	// Within returns the unexplained silences that began between two times and have ended. They lasted more than half
+	// the grace period, but not all of it. Within can be nil.
 	Within func(from, to time.Time) []*Silence
 	// Now is the time of the decision.
 	Now time.Time
 	// Nodes is the number of nodes in the cluster.
 	Nodes int
-	// GracePeriod is 0 if unknown. Interval is the longest undisturbed heartbeat interval.
+	// GracePeriod is 0 if unknown. Interval is the longest interval between two heartbeats of a node if nothing delays
+	// them.
 	GracePeriod, Interval time.Duration
-	// ControlPlane holds the facts from control-plane Leases and direct reads.
+	// ControlPlane holds the facts from control-plane Leases and from direct reads of Leases.
 	ControlPlane ControlPlane
 	// Break is the last break of kubeflap's own Lease watch.
 	Break Break
@@ -111,7 +111,8 @@ type NodeLoss struct {
 	// group caches the result of NodeLoss.together. grouped reports whether group is valid.
 	group   []*Silence
 	grouped bool
-	// sorted caches Others, sorted by start. near caches the last result of largestGroup for a single silence.
+	// sorted caches Others, sorted by start. near caches the last result of largestGroup for an incident with one
+	// silence.
 	sorted []*Silence
 	near   near
 	// single caches the result of byItself.
@@ -189,8 +190,8 @@ func Withdrawn(because string) (d Decision) {
 	return d
 }
 
-// blind returns the number of unproven silences: kubeflap's own watch was broken, or the last heartbeat is too recent
-// (Found.InDoubt). blindText explains the reason.
+// blind returns the number of unproven silences. Either kubeflap's own watch was broken, or the last heartbeat is too
+// recent (Found.InDoubt).
 func (f *NodeLoss) blind() int {
 	return f.each(func(s *Silence) bool { return s.Blind || s.Found.InDoubt })
 }
@@ -202,7 +203,7 @@ func (f *NodeLoss) blindText() string {
 	return "kubeflap's own watch was broken at that time, so the missing heartbeats prove nothing"
 }
 
-// unseen returns the number of silences of nodes whose heartbeats kubeflap cannot see. unseenText explains the reason.
+// unseen returns the number of silences of nodes whose heartbeats kubeflap cannot see.
 func (f *NodeLoss) unseen() int { return f.each(func(s *Silence) bool { return s.Unseen }) }
 
 const unseenText = "kubeflap sees no Leases, only status reports that may be 5 min apart, so it is unknown what happened in between"

@@ -28,8 +28,9 @@ func rebooted(f *NodeLoss) (Answer, string) {
 	return No, "the bootID is the same as before"
 }
 
-// rebooting describes nodes that fell silent together and may have lost a shared host or power supply. The text is
-// empty unless at least two nodes are back, all nodes that are back were rebooted, and others are still silent.
+// rebooting explains why nodes that fell silent together may have lost a shared host or power supply. At least two of
+// them rebooted and are back, and others are still silent. The text is empty otherwise, or if a node is back without a
+// reboot.
 func (f *NodeLoss) rebooting() string {
 	var back []string
 	away := 0

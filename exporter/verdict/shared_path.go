@@ -9,11 +9,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict/chance"
 )
 
-// endTogether is the maximum time between the ends of silences with one cause.
+// endTogether is the maximum time between the ends of silences with a common cause.
 const endTogether = 20 * time.Second
 
-// Together returns silences with a common cause: they began within one interval, and chance is excluded. Otherwise it
-// returns nil.
+// Together returns the silences that began within one heartbeat interval and have a common cause. It returns nil if
+// chance may explain them.
 func Together(f *NodeLoss) []*Silence {
 	f.grouped, f.shared = false, nil
 	if f.sharedAnswer() != Yes {
@@ -86,7 +86,7 @@ func (f *NodeLoss) weighShared() (Answer, func() string) {
 	return holds, because
 }
 
-// atOnce weighs whether several nodes fell silent within one interval for a common reason.
+// atOnce weighs whether several nodes fell silent within one heartbeat interval for a common reason.
 func atOnce(f *NodeLoss) (Answer, func() string) {
 	silent := f.together()
 	if len(silent) < 2 {
@@ -105,8 +105,8 @@ func atOnce(f *NodeLoss) (Answer, func() string) {
 	}
 }
 
-// oneCause weighs whether silences that began together have a common cause. The text completes a sentence and explains
-// the answer.
+// oneCause weighs whether silences that began together have a common cause. The text explains the answer as the second
+// half of a sentence.
 func (f *NodeLoss) oneCause(silent []*Silence) (Answer, string) {
 	p := f.Rate.Together(len(silent), f.Nodes, f.Interval)
 	ended, endSeen, apart := endsOf(silent)
@@ -143,7 +143,7 @@ func inTurn(f *NodeLoss) (Answer, string) {
 
 func (f *NodeLoss) weighTurn() *turn {
 	if len(f.Others) < 4 || f.Rate.InTurn(len(f.Others), f.Nodes, time.Hour) >= chance.Accepted {
-		return &turn{holds: No} // there are too few silences, even if all of them count
+		return &turn{holds: No} // there are too few silences, even if all of them are counted
 	}
 	counts := map[string]int{}
 	most := 0

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// together returns the largest group of silences that began within one interval, among the incident's silences and the
-// silences near them. It omits silences whose start kubeflap did not see.
+// together returns the largest group of silences that began within one heartbeat interval. The group can include
+// silences of other incidents. It omits silences that kubeflap did not see begin.
 func (f *NodeLoss) together() []*Silence {
 	if !f.grouped {
 		f.group, f.grouped = f.largestGroup(), true
@@ -27,8 +27,8 @@ func (f *NodeLoss) largestGroup() []*Silence {
 	others := f.sorted[from:to]
 	all := f.grouping(own)
 	if len(own) == 1 && len(all) == 1 && slices.Contains(others, own[0]) {
-		// Two incidents have the same group if each has only one silence, and both silences have the same neighbors.
-		// One node cannot have two disturbed silences this close together.
+		// Incidents with one silence each have the same group if their silences have the same neighbors. One node
+		// cannot have two disturbed silences this close together.
 		if f.near.from != from || f.near.to != to {
 			f.near = near{from, to, largest(f.grouping(others), f.Interval)}
 		}
@@ -42,13 +42,13 @@ func (f *NodeLoss) largestGroup() []*Silence {
 	return together(all, f.Interval)
 }
 
-// near caches the result of largestGroup for the silences between two indices.
+// near caches the last group that largestGroup found, and the index range of the silences that it searched.
 type near struct {
 	from, to int
 	group    []*Silence
 }
 
-// grouping returns the silences that can belong to a group: disturbed silences whose start kubeflap saw.
+// grouping returns the silences that can belong to a group. They are disturbed, and kubeflap saw them begin.
 func (f *NodeLoss) grouping(all []*Silence) []*Silence {
 	some := make([]*Silence, 0, len(all))
 	for _, s := range all {
@@ -80,15 +80,16 @@ func byBegan(all []*Silence) []*Silence {
 	return sorted
 }
 
-// hasNear reports whether another node fell silent within one interval of s. The slice all must be sorted by start.
+// hasNear reports whether another node fell silent within one heartbeat interval of the silence s. The given slice must
+// be sorted by start.
 func hasNear(all []*Silence, s *Silence, interval time.Duration) bool {
 	from, to := beganBetween(all, s.Began.Add(-interval), s.Began.Add(interval))
 	return slices.ContainsFunc(all[from:to], func(x *Silence) bool { return x.Node != s.Node })
 }
 
-// alone returns the single silences of the last hour. Silences that began together only count if they certainly have
-// different causes. Silences right after a kubelet upgrade and silences of reclaimed machines do not count, because
-// upgrades and replacements proceed node by node.
+// alone returns the silences of the last hour that have no common cause. Silences that began together only count if
+// they certainly have different causes. Silences after a kubelet upgrade and silences of reclaimed machines do not
+// count, because upgrades and replacements proceed node by node.
 func (f *NodeLoss) alone() (alone []*Silence) {
 	rest := slices.DeleteFunc(slices.Clone(f.Others), func(s *Silence) bool {
 		return !f.inLastHour(s) || !f.disturbed(s) || s.isGone() || f.Upgrades != nil && f.Upgrades.Before(s.Node, s.Began)
@@ -104,7 +105,7 @@ func (f *NodeLoss) alone() (alone []*Silence) {
 	return alone
 }
 
-// aloneOf adds the single silences in rest to the first list.
+// aloneOf appends the silences in rest that have no common cause to the first slice.
 func (f *NodeLoss) aloneOf(alone, rest []*Silence) []*Silence {
 	for {
 		group := largest(rest, f.Interval)
@@ -124,15 +125,15 @@ func (f *NodeLoss) aloneOf(alone, rest []*Silence) []*Silence {
 	}
 }
 
-// disturbed reports whether something delayed heartbeats: the silence is proven, and longer than an undisturbed
-// interval. A shorter silence is normal, even if it exceeds a short grace period. Kubelet upgrades and clock steps do
-// not count.
+// disturbed reports whether something delayed the node's heartbeats. The silence must be proven, and longer than an
+// undisturbed heartbeat interval. A shorter silence is normal, even if it exceeds a short grace period. Kubelet
+// upgrades and clock steps do not count.
 func (f *NodeLoss) disturbed(s *Silence) bool {
 	return !s.Unseen && !s.Blind && !s.Found.isDoubtful() && !s.Upgraded && s.ClockBack == 0 && f.lasted(s) > f.Interval
 }
 
 // beganBlind reports whether nodes of the incident and other nodes fell silent during the same break of kubeflap's own
-// watch. In this case, it is unknown whether they fell silent together.
+// watch. It is then unknown whether they fell silent together.
 func (f *NodeLoss) beganBlind() bool {
 	for _, s := range f.Others {
 		isNear := func(x *Silence) bool {
@@ -150,8 +151,8 @@ const beganBlindText = "several nodes fell silent while kubeflap's own watch was
 // lasted returns the duration of a silence, up to Now if it is ongoing.
 func (f *NodeLoss) lasted(s *Silence) time.Duration { return s.Lasted(f.Now) }
 
-// lateToo returns other nodes that became late together with nodes of the incident. The grace period of the late nodes
-// has not passed yet, so they may still return.
+// lateToo returns other nodes that became late together with nodes of the incident. Their grace period has not passed
+// yet, so they may still recover in time.
 func (f *NodeLoss) lateToo() (names []string) {
 	for _, s := range f.Late {
 		isNear := func(x *Silence) bool {

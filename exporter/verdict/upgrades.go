@@ -16,9 +16,9 @@ func (f *NodeLoss) upgrade() string {
 	return f.upgrading()
 }
 
-// upgrading describes nodes that came back with a different kubelet version, while nodes that fell silent together with
-// them are still silent. The silent nodes may be in an upgrade, too. The text is empty if no node is back, or if a node
-// came back with the same version.
+// upgrading describes nodes that came back with a different kubelet version. Nodes that fell silent together with them
+// are still silent, and may be in an upgrade, too. The text is empty if no node is back, or if a node came back with
+// the same version.
 func (f *NodeLoss) upgrading() string {
 	silent := f.together()
 	if len(silent) < 2 || slices.ContainsFunc(silent, func(s *Silence) bool { return !s.Ended.IsZero() }) {
@@ -32,8 +32,7 @@ func (f *NodeLoss) upgrading() string {
 }
 
 // upgradedTogether describes a kubelet upgrade that reached these nodes, and few others, shortly before their silences.
-// The silences then have a common cause, but that cause may be the new kubelets. The text is empty if there was no such
-// upgrade.
+// The new kubelets may then be the common cause. The text is empty if there was no such upgrade.
 func (f *NodeLoss) upgradedTogether(silent []*Silence) string {
 	if f.Upgrades == nil || len(silent) == 0 {
 		return ""

@@ -6,7 +6,7 @@ package verdict
 
 import "slices"
 
-// Verdict is the component that needs to be fixed. The set is closed.
+// Verdict is the component that needs to be fixed. The set of verdicts is fixed.
 type Verdict uint8
 
 // The verdicts.
@@ -17,7 +17,7 @@ const (
 	Node
 	// NodeRebooted means that the machine restarted.
 	NodeRebooted
-	// SharedPath means that several nodes share the fault, which lies on the path to the API: etcd, an API server, a
+	// SharedPath means that something on the path from several nodes to the API is at fault: etcd, an API server, a
 	// zone or a network.
 	SharedPath
 	// ControllerManager means that the kube-controller-manager is slow, its watch is stale, or it leaves silent nodes
@@ -56,7 +56,8 @@ func (v Verdict) String() string { return texts[v] }
 // MarshalText returns the value of the label `verdict`.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText converts a value of the label `verdict`. Values that only later versions define become Undecided.
+// UnmarshalText converts a value of the label `verdict`. Unknown values, for example from later versions of kubeflap,
+// become Undecided.
 func (v *Verdict) UnmarshalText(text []byte) error {
 	*v, _ = Parse(string(text))
 	return nil
@@ -91,13 +92,13 @@ const (
 
 var answers = [...]string{Unknown: "unknown", No: "no", Yes: "yes"}
 
-// String returns the answer as in the API.
+// String returns the answer as it appears in kubeflap's API.
 func (a Answer) String() string { return answers[a] }
 
-// MarshalText returns the answer as in the API.
+// MarshalText returns the answer as it appears in kubeflap's API.
 func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText converts an answer of the API. Any other text becomes Unknown.
+// UnmarshalText converts an answer from kubeflap's API. Any other text becomes Unknown.
 func (a *Answer) UnmarshalText(text []byte) error {
 	*a = Answer(max(slices.Index(answers[:], string(text)), 0))
 	return nil

@@ -22,20 +22,20 @@ type addresses struct {
 	lately  map[record.AddressKey]*address
 }
 
-// address is a recently lost address, or an address with stale re-adds: clients that batch updates would have put the
-// address back although its container was being replaced. The tracker reports the loss of an address before its return.
+// address is an address that was lost recently or has stale re-adds. A stale re-add means that a client that batches
+// updates would have put the address back while its container was being replaced.
 type address struct {
 	record *record.Record
-	// isOut is set while the Service lists the lost address as not ready. away is set while the Service does not list
-	// the lost address, which may still return.
+	// isOut is set while the Service lists the lost address as not ready. away is set while the Service no longer lists
+	// the lost address, but may list it again.
 	isOut, away bool
-	// losses counts the address's losses in record.
+	// losses counts how often the incident (record) contains a loss of this address.
 	losses int32
-	// changed is the time of the address's last loss, return, removal or stale re-add.
+	// changed is the time of the last recorded change of the address.
 	changed time.Time
 	span    *evidence.Span
-	// readds counts the stale re-adds since the last loss. They belong to the incident of the next loss. readded is the
-	// time of the first of these stale re-adds.
+	// readds counts the stale re-adds until the address is lost, because the loss determines the incident. readded is
+	// the time of the first of them.
 	readds  windows.ByWindow
 	readded time.Time
 }
@@ -44,8 +44,8 @@ func keyOf(x transition.Address) record.AddressKey {
 	return record.AddressKey{Service: x.Service, ID: x.ID}
 }
 
-// lost handles the loss of a ready address. The tracker reports a loss up to 15 s late, but before the return of the
-// address.
+// lost handles the loss of a ready address. The tracker may report the loss up to 15 s late, but always before it
+// reports that the address is back.
 func (l *addresses) lost(x transition.AddressLost) {
 	if x.Foreign || x.Managed {
 		l.outages.LostForeign(x)
@@ -84,8 +84,8 @@ func (l *addresses) lost(x transition.AddressLost) {
 	l.records.Touch(r, x.Time)
 }
 
-// takeOut records whether the incident must wait for the address to return. The incident waits for an address that the
-// Service still lists, but not for a removed address, which may never return.
+// takeOut records whether the incident must wait until the address is ready again. It waits for an address that the
+// Service still lists. It does not wait for a removed address, which may never come back.
 func (l *addresses) takeOut(r *record.Record, a *address, x transition.AddressLost) {
 	a.span = a.span.End(x.Time)
 	switch {
@@ -111,7 +111,7 @@ func (l *addresses) ready(x transition.Address, t time.Time) {
 	l.returned(keyOf(x), t)
 }
 
-// returned handles the return of a recently lost address.
+// returned handles a recently lost address that is back.
 func (l *addresses) returned(key record.AddressKey, t time.Time) {
 	a := l.lately[key]
 	if a == nil {
@@ -133,8 +133,8 @@ func (l *addresses) returned(key record.AddressKey, t time.Time) {
 	l.records.Touch(r, t)
 }
 
-// gone handles the removal of an address that was not ready. The parameter how distinguishes an address that left the
-// Service from an address that truncated Endpoints no longer list. Incidents stop waiting for the address.
+// gone handles the end of an address that was not ready. Either it left the Service (evidence.AddressRemoved), or
+// truncated Endpoints no longer list it (evidence.AddressLeftOut). Incidents stop waiting for the address.
 func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
 	a := l.lately[keyOf(x)]
 	if a == nil || !a.isOut {
@@ -151,14 +151,14 @@ func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
 	l.records.Touch(r, t)
 }
 
-// consumerBounced counts a bounce if the address was lost in an in-place update.
+// consumerBounced counts a bounce of a simulated client if the address was lost in an in-place update.
 func (l *addresses) consumerBounced(x transition.ConsumerBounced) {
 	if a := l.lately[keyOf(x.Address)]; a != nil && a.record != nil && a.record.Root().Cause == cause.InPlaceUpdate {
 		a.record.Root().ConsumerBounces.Count(x.Window)
 	}
 }
 
-// consumerReadded keeps a stale re-add until the address is lost, because the loss determines the incident.
+// consumerReadded keeps a stale re-add until the address is lost. The loss then determines the incident.
 func (l *addresses) consumerReadded(x transition.ConsumerReaddedStale) {
 	key := keyOf(x.Address)
 	a := l.lately[key]
@@ -175,8 +175,8 @@ func (l *addresses) consumerReadded(x transition.ConsumerReaddedStale) {
 	a.readds.Count(x.Window)
 }
 
-// moveReadds moves the stale re-adds of a lost address to the incident if an in-place update caused the loss. It shows
-// the incident (record.Store.Show) if clients that batch updates would have put the address back.
+// moveReadds moves the stale re-adds of a lost address to the incident if an in-place update caused the loss. If a
+// client that batches updates would have put the address back, the incident is also shown (record.Store.Show).
 func (l *addresses) moveReadds(r *record.Record, a *address, x transition.AddressLost) {
 	if a.readded.IsZero() {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
-// beatBefore handles the heartbeat at the start of an interval between two heartbeats. If the length of the previous
-// interval was unknown, this heartbeat has not been handled yet, and may end a silence.
+// beatBefore handles a heartbeat that the tracker may not have reported, because the interval before it was unknown.
+// Such a heartbeat can end a silence.
 func (l *nodes) beatBefore(n *node, t time.Time) {
 	switch s := n.silence; {
 	case !n.missed || !t.After(n.gapFrom):
@@ -20,8 +20,8 @@ func (l *nodes) beatBefore(n *node, t time.Time) {
 	}
 }
 
-// sawWhole records that an interval from one heartbeat to the next covers the node's silence. The silence therefore did
-// not end while the watch was broken.
+// sawWhole records that kubeflap measured the interval between two heartbeats. A silence within this interval did not
+// end while the watch was broken.
 func (n *node) sawWhole(from time.Time) {
 	if s := n.silence; s != nil && s.Ended.IsZero() && !from.After(s.Began) {
 		s.EndedBlind = false
@@ -51,6 +51,6 @@ func (l *nodes) beat(n *node, t time.Time, interval time.Duration) {
 	n.gap = n.gap.End(t)
 	l.close(r, n, t)
 	if r.Kind == record.KindNode && n.silence != nil {
-		l.mergeIfShared(t, n.silence.Began) // nodes that return together may share a cause
+		l.mergeIfShared(t, n.silence.Began) // nodes that recover together may share a cause
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// watchBroke records that kubeflap no longer sees heartbeats. A silence stays proven if it was longer than the grace
-// period when the watch broke, or if a direct read confirmed it. Otherwise, the node may have sent heartbeats, and
-// other nodes may be silent, too.
+// watchBroke records that kubeflap no longer sees heartbeats. A silence is only proven if it was longer than the grace
+// period when the watch broke, or if a direct read of Leases confirmed it. Otherwise the node may have sent heartbeats
+// that kubeflap missed.
 func (l *nodes) watchBroke(x transition.WatchBroke) {
 	for _, n := range l.troubled {
 		s := n.silence
@@ -19,7 +19,7 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 		}
 		s.EndedBlind = true
 		if r := n.current(x.Time); n.missed && r != nil {
-			r.Longest = max(r.Longest, x.Since.Sub(n.gapFrom)) // the gap may end unseen
+			r.Longest = max(r.Longest, x.Since.Sub(n.gapFrom)) // kubeflap may miss the end of the gap
 		}
 		if !s.Read && x.Since.Sub(s.Began) <= l.records.LostTogether() {
 			s.Blind = true
@@ -27,10 +27,9 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 	}
 }
 
-// relisted returns the time of a silent node's last heartbeat. The parameter listed is this time according to the
-// watch. If the silence began while the watch was broken, listed is the end of the break, and last is the node's last
-// renewal according to the list after the break, or zero if unknown. The node sent no heartbeat after this renewal, so
-// its silence is proven.
+// relisted returns the time of a silent node's last heartbeat. If last is zero, this is listed. Otherwise the silence
+// began while the watch was broken, listed is the end of the break, and last is the renewTime in the list after it. The
+// node sent no heartbeat after last, so its silence is proven.
 func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	if last.IsZero() {
 		return listed
@@ -45,8 +44,8 @@ func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 }
 
 // wereInTime withdraws a silence that did not happen: the heartbeats were on time, but the watch delivered them late.
-// If the incident is empty without this silence, wereInTime also withdraws the incident. If the node controller has set
-// the node to Unknown, the silence stays, but no longer proves anything.
+// An incident without other silences is withdrawn, too. If the node controller has set the node to Unknown, the silence
+// stays, but is not proven any more.
 func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 	n := l.troubled[x.Node]
 	if n == nil || n.silence == nil {

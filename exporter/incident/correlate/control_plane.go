@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// observeControlPlane handles transitions of control-plane Leases, and direct reads.
+// observeControlPlane handles transitions of control-plane Leases, and direct reads of Leases.
 func (l *Log) observeControlPlane(x transition.Transition) {
 	c := &l.records.ControlPlane
 	switch x := x.(type) {
@@ -35,12 +35,12 @@ func leaseStopped(name string, since time.Time) evidence.Entry {
 	return evidence.Entry{Kind: evidence.APIServerStopped, Time: since, Name: name}
 }
 
-// lookBack is the maximum time between the last renewal of a control-plane Lease and the start of a silence with the
-// same cause.
+// lookBack limits the time between the last renewal of a control-plane Lease and the start of a later silence. Within
+// this time, both may have the same cause.
 const lookBack = 15 * time.Second
 
-// addStopped adds evidence of the control-plane Leases whose renewals stopped at most lookBack before a silence began,
-// or later.
+// addStopped adds evidence of control-plane Leases that were no longer renewed. Their renewals stopped after the
+// silence began, or at most lookBack earlier.
 func (l *nodes) addStopped(r *record.Record, began time.Time) {
 	for name, since := range l.records.ControlPlane.StoppedSince(began.Add(-lookBack)) {
 		r.Evidence.Add(leaseStopped(name, since))

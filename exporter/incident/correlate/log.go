@@ -1,7 +1,7 @@
 // Package correlate decides which transitions belong to the same incident.
 //
-// Like the tracker, the package reads no clock. Each transition and each query contains a time. A query affects
-// incidents only in that it advances the current time. So the same transitions produce the same incidents at any speed.
+// Like the tracker, the package reads no clock. Each transition and each query contains a time. A query only advances
+// the current time. So the same transitions produce the same incidents at any speed.
 package correlate
 
 import (
@@ -19,9 +19,8 @@ import (
 )
 
 const (
-	// delay is the time by which timers run late, so that late transitions are handled first. A transition is late if it
-	// waited for the cause of a loss. The cause is usually known after a second, but only after up to 15 s if a watch
-	// lags.
+	// delay is how late timers run. Some transitions arrive late, because they wait until the cause of a loss is known.
+	// This usually takes a second, but up to 15 s if a watch lags.
 	delay = time.Second
 	// sweepEvery is the interval between runs of sweep.
 	sweepEvery = time.Minute
@@ -41,7 +40,7 @@ type Log struct {
 	addresses *addresses
 }
 
-// New returns an empty log that keeps the newest incidents. The parameter size limits their number.
+// New returns an empty log that keeps at most size incidents. Newer incidents displace older ones.
 func New(size int) *Log {
 	records := record.NewStore(size)
 	nodes := &nodes{records: records, heard: map[string]time.Time{}, troubled: map[string]*node{}, gone: map[string]removedNode{}, deleted: map[string]time.Time{}}
@@ -183,7 +182,7 @@ func (l *Log) observeService(x transition.Transition) {
 	}
 }
 
-// advance runs all timers that are due at t in order of time, so that the result does not depend on the number of
+// advance runs all timers that are due at t, in order of time. The result therefore does not depend on the number of
 // queries.
 func (l *Log) advance(t time.Time) {
 	if now := l.records.Now(); now.After(t) {
@@ -215,7 +214,7 @@ func (l *Log) Incidents(t time.Time) []incident.Incident { return ask(l, t, l.re
 func (l *Log) Overview(t time.Time) []incident.Incident { return ask(l, t, l.records.Overview) }
 
 // Changed is like Overview, but returns only the incidents that have changed since an earlier call, in no particular
-// order. The parameter since is the second result of that call, or 0 for all incidents.
+// order. Pass the second result of that call as since, or 0 for all incidents.
 func (l *Log) Changed(t time.Time, since uint64) (all []incident.Incident, until uint64) {
 	all = ask(l, t, func() []incident.Incident {
 		all, until = l.records.Changed(since)
@@ -236,7 +235,7 @@ func (l *Log) Incident(t time.Time, id string) (x incident.Incident, ok bool) {
 // Displaced returns the number of incidents that were dropped to make room for newer ones, as of t.
 func (l *Log) Displaced(t time.Time) incident.Displaced { return ask(l, t, l.records.Displaced) }
 
-// Standings returns the ongoing and the recently resolved incidents as of t, and the number of incidents that have
+// Standings returns the ongoing and the recently resolved incidents as of t. It also counts the incidents that have
 // ended for good, by scope and final verdict.
 func (l *Log) Standings(t time.Time) (all []incident.Standing, resolved map[incident.Resolution]uint64) {
 	all = ask(l, t, func() []incident.Standing {
@@ -272,7 +271,7 @@ func (l *Log) Restore(p verdict.Past) {
 	l.records.History.Restore(p)
 }
 
-// Reserve records that incidents of earlier processes have the given IDs, so new incidents get other IDs.
+// Reserve prevents the IDs of earlier processes' incidents from being used again.
 func (l *Log) Reserve(ids ...string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

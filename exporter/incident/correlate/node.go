@@ -14,11 +14,10 @@ import (
 )
 
 const (
-	// markDelay is the maximum time from the end of a silence until the node controller sets the node to Unknown
-	// because of that silence. The controller sees the next heartbeat up to one monitor period (5 s) late, and its
-	// write may be delayed.
+	// markDelay is how long after a silence the node controller may still set the node to Unknown because of it. The
+	// controller sees the next heartbeat up to one monitor period (5 s) late, and its write may be delayed.
 	markDelay = 15 * time.Second
-	// nodeMemory is the minimum time for which the maps heard and troubled contain a node after its last transition.
+	// nodeMemory is the minimum time for which a node is remembered after its last transition.
 	nodeMemory = 10 * time.Minute
 )
 
@@ -46,15 +45,14 @@ type node struct {
 	// seen is the time of the last transition other than a heartbeat. The field late is the time of the last late
 	// heartbeat.
 	seen, late time.Time
-	// missed is set while no heartbeat has arrived since the time gapFrom.
+	// missed is set while the node is silent. gapFrom is the time of the last heartbeat before the silence.
 	missed  bool
 	gapFrom time.Time
-	// trigger is the transition.NodeLoss.Trigger of the node's last loss. renewed is the node's last renewTime before
-	// that loss.
+	// trigger is the value of transition.NodeLoss.Trigger when the node was last lost. renewed is the node's last
+	// renewTime before that.
 	trigger uint64
 	renewed time.Time
-	// listed is the end of the last watch break during which the node fell silent. It is zero if there was no such
-	// break.
+	// listed is set if the node fell silent while the watch was broken. It is the time at which the watch was restored.
 	listed time.Time
 	// setBack is the time at which the node's clock was last set back, or zero. setBackBy is the size of that clock
 	// step.
@@ -81,10 +79,10 @@ func (l *nodes) count() int {
 	return len(l.heard)
 }
 
-// oneBeatLost returns the longest interval with at most one lost heartbeat.
+// oneBeatLost returns the longest interval between two received heartbeats if at most one heartbeat is lost.
 func (l *nodes) oneBeatLost() time.Duration { return 2 * l.records.HeartbeatInterval() }
 
-// named returns the node with the given name, and adds it if it is new. kubeflap may know the node only from its pods.
+// named returns the node with the given name, and adds it if it is new.
 func (l *nodes) named(name string) *node {
 	n := l.troubled[name]
 	if n == nil {
@@ -122,7 +120,7 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	case x.Unwatched:
 		n.foundSince(before)
 	case n.missed && !before.After(n.listed):
-		x.Interval = x.Time.Sub(n.gapFrom) // a list has already shown the previous heartbeat, whose time is gapFrom
+		x.Interval = x.Time.Sub(n.gapFrom) // a list showed the previous heartbeat, whose time is gapFrom
 	default:
 		n.sawWhole(before)
 		l.beatBefore(n, before)
@@ -130,8 +128,8 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	l.beat(n, x.Time, x.Interval)
 }
 
-// heartbeatsResumed ends a node's silence at a heartbeat. The tracker could not measure the interval before this
-// heartbeat. If the silence began after the break of the watch, the length of the silence is known nevertheless.
+// heartbeatsResumed handles the first heartbeat after a silence if the tracker could not measure the interval before
+// it. The length of the silence is known nevertheless if it began after the watch was restored.
 func (l *nodes) heartbeatsResumed(x transition.HeartbeatsResumed) {
 	l.beatBefore(l.hear(x.Node, x.Time), x.Time)
 }

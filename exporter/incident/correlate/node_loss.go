@@ -29,8 +29,8 @@ func (n *node) current(t time.Time) *record.Record {
 	return n.record
 }
 
-// lose records that a node was lost after a gap between heartbeats. It returns the node's incident according to the
-// evidence so far.
+// lose records that a node was lost after the given time without heartbeats. It returns the incident to which the node
+// belongs according to the evidence so far.
 func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *record.Record {
 	if !x.Renewed.IsZero() {
 		n.renewed = x.Renewed
@@ -58,7 +58,7 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 }
 
 // follow returns the node's current incident. If there is none, it assigns the node to an incident of several nodes, or
-// to the node's own incident.
+// to an incident of its own.
 func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *record.Record {
 	short := l.graceTooShort() && gap <= l.records.Undisturbed() && !x.Unseen
 	if r := n.current(t); r != nil {
@@ -89,9 +89,9 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 	return n.record
 }
 
-// controlPlaneOf returns the subject of the control-plane incident to which a lost node belongs. The nodes of that
-// incident fell silent at about the same time. If the start of the node's silence is unknown, it is sufficient that any
-// node was lost recently.
+// controlPlaneOf returns the subject of the control-plane incident to which a lost node belongs. The node must have
+// fallen silent at about the same time as the incident's nodes. If that time is unknown, it is sufficient that any node
+// was lost recently.
 func (l *nodes) controlPlaneOf(n *node, t time.Time) (s record.Subject, ok bool) {
 	if n.silence != nil && n.silence.Ended.IsZero() {
 		return l.records.ControlPlaneNear(n.silence.Began, t, l.records.LostTogether())
@@ -99,7 +99,7 @@ func (l *nodes) controlPlaneOf(n *node, t time.Time) (s record.Subject, ok bool)
 	return record.ControlPlane(), l.records.Find(record.ControlPlane(), t) != nil && l.lostLately(t)
 }
 
-// followPod returns the incident of the node with which a pod was lost.
+// followPod returns the incident of a node for a pod that was lost because of this node.
 func (l *nodes) followPod(x transition.Pod, t time.Time, why cause.Cause, trigger uint64) *record.Record {
 	gap := time.Duration(0)
 	if why != cause.NodeHeartbeatLost {
@@ -134,7 +134,7 @@ func (l *nodes) noteLoss(n *node, t time.Time) {
 }
 
 // mergeIfShared merges incidents of single nodes into a control-plane incident if their silences share a cause, such as
-// etcd, the API server or the network. The parameter near is the start of one of the silences.
+// etcd, the API server or the network. The parameter near is the start of one of these silences.
 func (l *nodes) mergeIfShared(t, near time.Time) {
 	within := l.records.LostTogether() + record.Quiet
 	recent := l.records.History.After(near.Add(-within))
@@ -152,8 +152,7 @@ func (l *nodes) mergeClocks(t time.Time) {
 	l.merge(l.records.History.SetBackTogether(t.Add(-l.records.LostTogether()-record.Quiet), l.records.Undisturbed()), record.Clocks(), t)
 }
 
-// merge merges the incidents of single nodes into one incident, because these nodes fell silent together. The parameter
-// shared holds the silences of these nodes.
+// merge merges the incidents of single nodes whose silences have a common cause into one incident.
 func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Time) {
 	var some []*record.Record
 	var renewed time.Time
@@ -180,9 +179,9 @@ func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Tim
 // triggerPrecision is the precision to which sharedTrigger truncates a renewTime.
 const triggerPrecision = 10 * time.Minute
 
-// sharedTrigger returns the trigger of an incident of several nodes. The trigger must not depend on which node was lost
-// first, because replicas of kubeflap may see the losses in different orders. All of these nodes sent their last
-// heartbeats within one interval, so sharedTrigger truncates the renewTime of one node.
+// sharedTrigger returns the trigger of an incident of several nodes, from the renewTime of one node. The trigger must
+// not depend on this node, because replicas of kubeflap may see the losses in different orders. Truncation removes the
+// small differences between the nodes' renewTimes.
 func sharedTrigger(renewed time.Time) uint64 {
 	if renewed.IsZero() {
 		return 0
@@ -190,7 +189,8 @@ func sharedTrigger(renewed time.Time) uint64 {
 	return uint64(renewed.Truncate(triggerPrecision).Unix())
 }
 
-// look moves a node out of a grace-period incident (record.KindGracePeriod) if the node has been silent for too long.
+// look moves a node out of a grace-period incident (record.KindGracePeriod) if the node has missed more than one
+// heartbeat.
 func (l *nodes) look(n *node, t time.Time) {
 	switch due := n.gapFrom.Add(l.oneBeatLost()); {
 	case !n.missed:

@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// notMarked records that a silent node is still Ready after the grace period. All such nodes form one
-// controller-manager incident, unless something else explains the silence.
+// notMarked records that a silent node is still Ready after the grace period. All such nodes with the verdict
+// ControllerManager form one incident.
 func (l *nodes) notMarked(x transition.NodeNotMarked) {
 	n := l.hear(x.Node, x.Time)
 	s := n.silence

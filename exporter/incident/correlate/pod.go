@@ -32,8 +32,8 @@ type pod struct {
 	// seen is the time of the pod's last transition.
 	seen  time.Time
 	notes []evidence.Entry
-	// down is the time at which the pod stopped being Ready. It is zero while the pod is Ready. The field span shows
-	// the time since then on a timeline.
+	// down is the time at which the pod stopped being Ready. It is zero while the pod is Ready. The timeline span
+	// starts at the same time.
 	down time.Time
 	span *evidence.Span
 }
@@ -72,7 +72,7 @@ func (l *pods) readyChanged(x transition.PodReadyChanged) {
 		return
 	}
 	p := l.named(key, x.Time)
-	// The span may belong to an earlier pod with the same name whose recovery was not seen.
+	// The span may belong to an earlier pod with the same name. kubeflap may not have seen that pod recover.
 	p.span = p.span.End(x.Time)
 	p.down = x.Time
 	entry := evidence.Entry{Kind: evidence.PodNotReady, Time: x.Time, Name: key.String()}
@@ -113,8 +113,8 @@ func (l *pods) evicted(x transition.PodEvicted) {
 	l.records.Touch(r, x.Time)
 }
 
-// moveNotes adds the observations about a lost address's pod to the incident. The parameter again reports whether the
-// incident has already counted an earlier loss of the address.
+// moveNotes adds the observations about a lost address's pod to the incident. The parameter again is set if this
+// incident has already counted a loss of the address.
 func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool) {
 	key := podKey{x.Namespace, x.Pod.Name}
 	p := l.lately[key]
@@ -122,7 +122,7 @@ func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool)
 		return
 	}
 	for _, note := range p.notes {
-		// For a repeated loss, the stale period may have begun long ago, before the first loss.
+		// If the address was lost again, the stale period may have begun before its first loss.
 		if note.Kind != evidence.PodWasStale || !again {
 			r.Evidence.Add(note)
 		}

@@ -10,8 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// removedFor is the time for which a silent node is remembered after its deletion, because the Node may be created
-// again.
+// removedFor is how long a silent node is remembered after its deletion. The Node may be created again.
 const removedFor = time.Hour
 
 // removedNode is a silent node that was deleted.

@@ -12,14 +12,14 @@ const (
 	firstSpans, lastSpans     = 24, 72
 )
 
-// Limit limits the evidence of joined incidents to the maximum length for a single incident. It returns the kept
+// Limit shortens the combined evidence of several incidents to the maximum length for one incident. It returns the kept
 // entries and the number of dropped ones.
 func Limit(all []incident.Evidence) (kept []incident.Evidence, dropped int) {
 	return limit(all, firstEntries, lastEntries)
 }
 
-// LimitSpans limits the timeline of joined incidents to the maximum length for a single incident. It returns the kept
-// spans and the number of dropped ones. It does not drop the newest spans in which kubeflap was not watching.
+// LimitSpans shortens the combined timeline of several incidents to the maximum length for one incident. It returns the
+// kept spans and the number of dropped ones. It keeps the newest spans in which kubeflap was not watching.
 func LimitSpans(all []incident.Span) (kept []incident.Span, dropped int) {
 	var blind, others []incident.Span
 	for _, x := range all {
@@ -63,7 +63,7 @@ func (b *bounded[T]) add(x T) {
 
 func (b *bounded[T]) all() []T { return slices.Concat(b.first, b.last) }
 
-// newest returns up to n of the newest items, newest first. It stops at dropped items.
+// newest returns up to n of the newest items, newest first. It omits items from before a dropped one.
 func (b *bounded[T]) newest(n int) []T {
 	all := b.last
 	if b.dropped == 0 {

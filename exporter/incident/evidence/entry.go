@@ -17,8 +17,8 @@ type Kind uint8
 const (
 	LastHeartbeat Kind = iota + 1
 	// HeartbeatBefore is the last heartbeat of a node that was lost before kubeflap watched. UnknownBefore means that
-	// the node controller had already set such a node to Unknown. FoundLost means that the first list showed the node
-	// as lost.
+	// the node controller set Ready to Unknown before kubeflap watched. FoundLost means that kubeflap's first list
+	// showed the node as lost.
 	HeartbeatBefore
 	UnknownBefore
 	FoundLost
@@ -30,7 +30,7 @@ const (
 	NodeNotReady
 	// NodeNotMarked means that the node is still Ready although it has been silent for longer than the grace period.
 	NodeNotMarked
-	// NodeWasUnknown means that Ready turned Unknown, and then turned back, while the watch was broken.
+	// NodeWasUnknown means that Ready turned Unknown and back to True while kubeflap's watch was broken.
 	NodeWasUnknown
 	PodUpdated
 	PodRestarted
@@ -41,18 +41,18 @@ const (
 	EvictedUnknown
 	EvictedNotReady
 	SelectorConflict
-	// EndpointsOverwritten means that the addresses were removed before kubeflap started.
+	// EndpointsOverwritten means that manually managed addresses were removed before kubeflap started.
 	EndpointsOverwritten
 	// ForeignAddresses means that an object adds foreign addresses to a Service with a selector. Contested means that
 	// two writers keep undoing each other's changes.
 	ForeignAddresses
 	Contested
-	// AddressesWithdrawn means that somebody removed pod addresses from Endpoints. WithdrawnReturned means that the
-	// removed addresses are back.
+	// AddressesWithdrawn means that somebody removed pod addresses from Endpoints. WithdrawnReturned means that these
+	// addresses are back.
 	AddressesWithdrawn
 	EndpointsReset
 	AddressLost
-	// StaleReadd means that clients that batch updates would have put back an address whose container was being
+	// StaleReadd means that a client that batches updates would have put back an address while its container was being
 	// replaced.
 	StaleReadd
 	OutageStarted
@@ -77,16 +77,16 @@ const (
 	NodeReplaced
 	NodeUnclear
 	ServiceRemoved
-	// APIServerStopped means that an API server stopped renewing its Lease. LeaderLate means that the
-	// kube-controller-manager that is the leader stopped renewing its Lease.
+	// APIServerStopped means that an API server stopped renewing its Lease. LeaderLate means that the leading
+	// kube-controller-manager stopped renewing its Lease.
 	APIServerStopped
 	LeaderLate
 	LeaderChanged
-	// LeasesRead means that kubeflap read Leases directly.
+	// LeasesRead means that kubeflap read Leases directly, without its watch.
 	LeasesRead
 	WatchBroke
 	WatchWorks
-	// VerdictRevised means that the verdict changed. Name describes the change and the reason for it.
+	// VerdictRevised means that the verdict changed. The entry's Name is a text with the change and the reason for it.
 	VerdictRevised
 )
 
@@ -98,19 +98,20 @@ type Entry struct {
 	Service transition.Service
 	// Name is the first observed node, pod, address or resource.
 	Name string
-	// Number and Duration are values in the sentence. For several observations, they are the maximum values.
+	// Number and Duration appear in the entry's sentence. If the entry combines several observations, they are maximum
+	// values.
 	Number   int
 	Duration time.Duration
-	// Inexact reports whether a watch was broken at the start or end of Duration.
+	// Inexact reports whether Duration is approximate, because a watch was broken at its start or end.
 	Inexact bool
 
 	until time.Time
 	count int
-	// names holds the observed nodes or pods, so that a flapping one only counts once.
+	// names holds the names of the observed nodes or pods, so that each of them only counts once.
 	names map[string]struct{}
 }
 
-// Entries holds the evidence of an incident: the first and the last entries.
+// Entries holds the first and the last evidence entries of an incident.
 type Entries struct{ entries bounded[*Entry] }
 
 // NewEntries returns an empty list.
@@ -119,14 +120,14 @@ func NewEntries() Entries {
 }
 
 const (
-	// batchWithin is the maximum time between entries of the same kind that are combined. maxLookBack is the number of
-	// newest entries with which a new entry is compared.
+	// batchWithin is the maximum time between two entries of the same kind that are combined. maxLookBack is the number
+	// of newest entries with which a new entry can be combined.
 	batchWithin = 15 * time.Second
 	maxLookBack = 8
 )
 
-// Add adds an entry, or combines it with an earlier entry of the same kind, so that thirty pods of a node become one
-// entry.
+// Add adds an entry, or combines it with an earlier entry of the same kind. For example, thirty pods of a node become
+// one entry.
 func (l *Entries) Add(e Entry) {
 	e.count = max(e.count, 1)
 	if e.until.IsZero() {
@@ -147,8 +148,8 @@ func (l *Entries) Add(e Entry) {
 	l.entries.add(&e)
 }
 
-// has reports whether the list already contains e. It only checks entries about the last renewals of control-plane
-// Leases. Each node that is lost later adds the same renewal again.
+// has reports whether the list already contains e. It only checks entries about the last Lease renewals of
+// control-plane components, because each lost node adds the same ones again.
 func (l *Entries) has(e *Entry) bool {
 	if e.Kind != APIServerStopped && e.Kind != LeaderLate {
 		return false
@@ -159,8 +160,8 @@ func (l *Entries) has(e *Entry) bool {
 	})
 }
 
-// opposites maps a kind to the kind that ends its batch. For example, an address that is lost again after its return
-// starts a new entry.
+// opposites maps each kind to the kind that separates its entries. For example, losses before and after AddressReturned
+// are not combined.
 var opposites = [VerdictRevised + 1]Kind{
 	AddressLost: AddressReturned, AddressReturned: AddressLost, OutageStarted: OutageEnded, OutageEnded: OutageStarted,
 	EndpointsReset: EndpointsRewritten, EndpointsRewritten: EndpointsReset,
@@ -178,7 +179,7 @@ func (e *Entry) take(more Entry) {
 	e.Duration, e.Inexact = max(e.Duration, more.Duration), e.Inexact || more.Inexact
 }
 
-// maxNames limits the names in one entry. Above the limit, every observation is counted as a new name.
+// maxNames limits the names in one entry. Above the limit, every further observation counts as a new name.
 const maxNames = 200
 
 func (e *Entry) countIn(more Entry) {

@@ -134,7 +134,7 @@ func (e *Entry) podSentence() string {
 	return pods + ": Ready turned from True to False"
 }
 
-// UnknownToleration is the Number of an eviction if the pod's tolerationSeconds are unknown.
+// UnknownToleration is the value of Number for an evicted pod whose tolerationSeconds are unknown.
 const UnknownToleration = -1
 
 func (e *Entry) evicted(turned string) string {

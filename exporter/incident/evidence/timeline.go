@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// Timeline holds the spans of an incident: the first and the last ones.
+// Timeline holds the first and the last spans of an incident's timeline.
 type Timeline struct{ spans bounded[*Span] }
 
 // NewTimeline returns an empty timeline.
@@ -30,7 +30,7 @@ func (l *Timeline) Begin(track incident.Track, name string, from time.Time) *Spa
 	return s
 }
 
-// End ends a span, unless s is nil. It always returns nil, so that the caller can clear its field.
+// End ends a span, unless s is nil. It always returns nil, so that the caller can write s = s.End(t).
 func (s *Span) End(t time.Time) *Span {
 	if s != nil {
 		s.end = t
@@ -48,7 +48,7 @@ func (l *Timeline) Take(from *Timeline) {
 // LeftOut returns the number of dropped spans.
 func (l *Timeline) LeftOut() int { return l.spans.dropped }
 
-// Lasting returns how long a track's oldest ongoing span has lasted at t, or 0 if there is none.
+// Lasting returns the age at t of a track's oldest ongoing span, or 0 if there is none.
 func (l *Timeline) Lasting(track incident.Track, t time.Time) (longest time.Duration) {
 	for _, s := range l.spans.all() {
 		if s.track == track && s.end.IsZero() {
@@ -58,8 +58,8 @@ func (l *Timeline) Lasting(track incident.Track, t time.Time) (longest time.Dura
 	return longest
 }
 
-// Spans returns the spans, sorted by track and start, and truncates them at the end of the incident. The parameter end
-// is the time at which the incident ended, or zero if it is ongoing.
+// Spans returns the spans, sorted by track and start. It truncates them at the given end of the incident, unless this
+// is zero.
 func (l *Timeline) Spans(end time.Time) []incident.Span {
 	kept, tracks := l.spans.all(), incident.Tracks()
 	slices.SortStableFunc(kept, func(a, b *Span) int {

@@ -28,16 +28,15 @@ func (r Rate) perNode(d time.Duration) float64 {
 	return (float64(r.Silences) + priorSilences) / (r.NodeTime.Hours() + priorTime.Hours()) * d.Hours()
 }
 
-// Together returns the probability that independent silences of different nodes form a group. The parameter silent is
-// the size of the group: within one interval before or after a given silence, at least silent-1 other nodes fall
-// silent.
+// Together returns the probability that, by chance, a given silence belongs to a group of at least the given size. The
+// other nodes of the group fall silent within one heartbeat interval before or after it.
 func (r Rate) Together(silent, nodes int, interval time.Duration) float64 {
 	p := 1 - math.Exp(-r.perNode(2*interval))
 	return binomialTail(nodes-1, silent-1, p)
 }
 
-// OfEnd returns the probability that independent silences of up to one hour all end within the given time of each
-// other.
+// OfEnd returns the probability that independent silences all end within the given time of each other. It assumes
+// silences of up to one hour.
 func OfEnd(silent int, within time.Duration) float64 {
 	return math.Pow(min(1, 2*within.Hours()), float64(silent-1))
 }
@@ -69,7 +68,7 @@ func binomialTail(n, k int, p float64) float64 {
 	return min(sum, 1)
 }
 
-// poissonTail returns the probability of at least k events if the expected number is mean.
+// poissonTail returns the probability of at least k events under a Poisson distribution with the given mean.
 func poissonTail(k int, mean float64) float64 {
 	below, term := 0.0, math.Exp(-mean)
 	for i := range k {

@@ -4,7 +4,7 @@ package upgrades
 import "time"
 
 const (
-	// upgradeExplains is the time after an upgrade during which the new kubelet may be the cause of a silence.
+	// upgradeExplains is how long after an upgrade the new kubelet may be the cause of a silence.
 	upgradeExplains = 10 * time.Minute
 	// upgradesRemembered must exceed upgradeExplains plus one hour, because verdicts consider the silences of the last
 	// hour.
@@ -13,7 +13,7 @@ const (
 
 // Upgrades holds the kubelets that reported a different version in the last two hours. The zero value is empty.
 type Upgrades struct {
-	// all contains the upgrades, sorted by time. The field of contains the times of each node's upgrades.
+	// The slice holds all upgrades, sorted by time. The map holds the times of each node's upgrades.
 	all []upgrade
 	of  map[string][]time.Time
 }
@@ -49,8 +49,8 @@ func (u *Upgrades) Before(node string, t time.Time) bool {
 	return false
 }
 
-// Reached returns the number of nodes whose upgrades may explain silences that began between first and last. These
-// upgrades happened at most 10 minutes before first, and not after last.
+// Reached returns the number of nodes whose upgrades may explain silences that began between the given times. Such an
+// upgrade happened at most 10 minutes before the first time, and not after the last time.
 func (u *Upgrades) Reached(first, last time.Time) int {
 	names := map[string]bool{}
 	for _, x := range u.all {

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// claimWithin is the time for which an outage waits for the loss that caused it.
+	// claimWithin is how long kubeflap waits for a lost address that explains an outage.
 	claimWithin = 3 * time.Second
-	// replacedWithin is the time within which a Service with a changed selector must gain as many ready addresses as it
-	// lost. Otherwise the change counts as harmful.
+	// replacedWithin is how long a Service with a changed selector may take to replace its lost ready addresses.
+	// Otherwise the change counts as harmful.
 	replacedWithin = 10 * time.Second
 )
 
@@ -48,23 +48,23 @@ type service struct {
 	trigger uint64
 	record  *record.Record
 	span    *evidence.Span
-	// gained is the number of ready addresses that the Service recently gained in quick succession. gainedAt is the
-	// time of the newest gain.
+	// gained is the number of ready addresses that the Service recently gained. gainedAt is the time of the newest
+	// gain.
 	gained   int
 	gainedAt time.Time
-	// changed is the incident that must be judged after a selector change.
+	// changed is the incident of a selector change until judge decides whether the change was harmful.
 	changed *record.Record
 	timer   timer.Timer
 }
 
-// serviceLoss is a loss of addresses at one time for one cause, with its incident.
+// serviceLoss describes addresses that were lost at the same time for the same cause. record is their incident.
 type serviceLoss struct {
 	at     time.Time
 	cause  cause.Cause
 	record *record.Record
 }
 
-// noteLoss records a loss. A loss that waited for its cause may be older than the newest recorded loss.
+// noteLoss records a loss. Losses can arrive out of order, because some wait until their cause is known.
 func (s *service) noteLoss(x serviceLoss) {
 	if x.at.After(s.lossAt) {
 		s.lossAt = x.at
@@ -75,7 +75,7 @@ func (s *service) noteLoss(x serviceLoss) {
 	s.losses = append(s.losses, x)
 }
 
-// recordOf returns the incident of the loss that started an outage at t, or nil if unknown.
+// recordOf returns the incident of the addresses whose loss started an outage at t. It returns nil if none is known.
 func (s *service) recordOf(t time.Time, why cause.Cause) *record.Record {
 	var last *record.Record
 	for _, x := range s.losses {
@@ -102,7 +102,7 @@ func (l *Outages) named(x transition.Service) *service {
 	return s
 }
 
-// LostAddress records a loss. If the loss started an outage, the outage belongs to the same incident.
+// LostAddress records the loss of an address. If the loss started an outage, the outage belongs to the same incident.
 func (l *Outages) LostAddress(r *record.Record, x transition.AddressLost) {
 	s := l.named(x.Service)
 	s.noteLoss(serviceLoss{x.Time, x.Cause, r})
@@ -111,9 +111,8 @@ func (l *Outages) LostAddress(r *record.Record, x transition.AddressLost) {
 	}
 }
 
-// LostForeign records the removal of a foreign address, or the removal of a known manager's address by the manager
-// itself. If the Service has just lost its own addresses, an outage that starts now belongs to the incident of that
-// loss.
+// LostForeign records the removal of a foreign address, or of an address that a known manager removed itself. If such a
+// removal starts an outage, the outage belongs to the incident in which the Service just lost its own addresses.
 func (l *Outages) LostForeign(x transition.AddressLost) {
 	s := l.named(x.Service)
 	if n := len(s.losses); n > 0 && !s.losses[n-1].record.Root().Settled() {
@@ -159,7 +158,7 @@ func (l *Outages) beginOutage(x transition.Service, s *service, r *record.Record
 	l.records.Touch(r, s.outage)
 }
 
-// claim creates an incident for an outage that no loss explains.
+// claim creates an incident for an outage that no lost address explains.
 func (l *Outages) claim(x transition.Service, s *service, why cause.Cause) {
 	if s.unclaimed() {
 		l.beginOutage(x, s, l.records.Begin(record.Service(x, why), s.outage, s.trigger))
@@ -176,7 +175,7 @@ func (l *Outages) Ended(x transition.OutageEnded) {
 	l.endOutage(x.Service, s, x.Time, evidence.OutageEnded, x.Complete)
 }
 
-// endOutage ends an outage. The parameter seen reports whether kubeflap saw the start and the end of the outage as they
+// endOutage ends an outage. Its duration is only exact if kubeflap has seen both the start and the end as they
 // happened.
 func (l *Outages) endOutage(x transition.Service, s *service, t time.Time, how evidence.Kind, seen bool) {
 	r := s.record.Root()
@@ -210,8 +209,8 @@ func (l *Outages) JudgeLater(x transition.Service, r *record.Record) {
 	l.records.Timers.Wake(&s.timer, r.Start().Add(replacedWithin))
 }
 
-// look judges a changed Service. If no loss has explained an outage within claimWithin, look creates an incident for
-// the outage.
+// look runs when a timer of the Service is due. It judges a selector change, and creates an incident for an outage that
+// no lost address has explained.
 func (l *Outages) look(x transition.Service, s *service, t time.Time) {
 	if s.changed != nil {
 		if due := s.changed.Start().Add(replacedWithin); due.After(t) {
@@ -230,7 +229,8 @@ func (l *Outages) look(x transition.Service, s *service, t time.Time) {
 	}
 }
 
-// judge decides whether other addresses have replaced the lost ones, as in a blue-green switch.
+// judge decides whether a selector change was harmful. It is harmless if the Service gained as many addresses as it
+// lost, as in a blue-green switch.
 func (l *Outages) judge(x transition.Service, r *record.Record) {
 	if !r.Harmless() || r.Settled() {
 		return

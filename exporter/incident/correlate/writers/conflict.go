@@ -1,5 +1,5 @@
-// Package writers detects incidents of Services with unexpected writers of addresses: selector conflicts, resets,
-// foreign and withdrawn addresses, and writers that undo each other's changes.
+// Package writers detects incidents in which a Service's addresses have unexpected writers. It covers selector
+// conflicts, resets, foreign and withdrawn addresses, and writers that undo each other's changes.
 package writers
 
 import (
@@ -12,14 +12,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Writers detects incidents of Services whose addresses have unexpected writers.
+// Writers detects incidents in which a Service's addresses have unexpected writers.
 type Writers struct{ records *record.Store }
 
 // New returns Writers that keep their incidents in the given store.
 func New(records *record.Store) Writers { return Writers{records} }
 
-// ServiceRemoved records a Service's deletion. The Service's incidents stop waiting for lost addresses to return and
-// for foreign addresses to be removed.
+// ServiceRemoved records that a Service was deleted. The Service's incidents no longer wait until lost addresses are
+// back and foreign addresses are removed.
 func (l Writers) ServiceRemoved(x transition.ServiceRemoved) {
 	for _, s := range []record.Subject{foreignWriter(x.Service), selectorConflict(x.Service)} {
 		r := l.records.Find(s, x.Time)
@@ -36,14 +36,14 @@ func (l Writers) ServiceRemoved(x transition.ServiceRemoved) {
 	}
 }
 
-// begin returns the active incident of a subject or starts one, and records that the Service exists.
+// begin returns the subject's active incident, or starts one. It also records that the Service exists.
 func (l Writers) begin(s record.Subject, t time.Time, trigger uint64) *record.Record {
 	r := l.records.Begin(s, t, trigger)
 	r.ServiceGone = false
 	return r
 }
 
-// selectorConflict returns the subject for a Service with a selector and manually managed addresses.
+// selectorConflict returns the incident subject for a Service with a selector and manually managed addresses.
 func selectorConflict(x transition.Service) record.Subject {
 	return record.Service(x, cause.EndpointsReset)
 }
@@ -78,7 +78,8 @@ func (l Writers) ConflictEnded(x transition.Service, t time.Time) {
 	l.records.Touch(r, t)
 }
 
-// endConflict records that the incident no longer waits for the removed addresses, which may still be missing.
+// endConflict records that the conflict has ended. The incident then no longer waits for the removed addresses, even if
+// they are still missing.
 func endConflict(r *record.Record, t time.Time) {
 	r.Open.Conflict = false
 	r.ConflictSpan, r.RemovedSpan = r.ConflictSpan.End(t), r.RemovedSpan.End(t)
@@ -118,7 +119,8 @@ func (l Writers) EndpointsRewritten(x transition.EndpointsRewritten) {
 	}
 }
 
-// Restored records that a Service has a ready address. It returns the incident whose addresses are back, or nil.
+// Restored records that a Service has a ready address. It returns the incident in which the Service's addresses had
+// been removed, or nil.
 func (l Writers) Restored(x transition.Service, t time.Time) *record.Record {
 	r := l.records.Find(selectorConflict(x), t)
 	if r == nil || !r.Removed {

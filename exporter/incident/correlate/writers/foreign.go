@@ -11,13 +11,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// foreignWriter returns the subject for a Service with an unexpected writer of addresses.
+// foreignWriter returns the incident subject for a Service with an unexpected writer of addresses.
 func foreignWriter(x transition.Service) record.Subject {
 	return record.Service(x, cause.ManualWrite)
 }
 
-// ForeignAddresses records that an object adds foreign addresses to a Service with a selector. The incident is shown
-// even if no address was lost, because ready foreign addresses receive traffic.
+// ForeignAddresses records that an EndpointSlice or Endpoints object contains foreign addresses of a Service with a
+// selector. The incident is shown even if no address was lost, because ready foreign addresses receive traffic.
 func (l Writers) ForeignAddresses(x transition.ForeignAddresses) {
 	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
@@ -33,7 +33,7 @@ func (l Writers) ForeignAddresses(x transition.ForeignAddresses) {
 	l.records.Touch(r, x.Time)
 }
 
-// ForeignEnded records that an object no longer has foreign addresses.
+// ForeignEnded records that an EndpointSlice or Endpoints object no longer contains foreign addresses.
 func (l Writers) ForeignEnded(x transition.Service, object string, t time.Time) {
 	r := l.records.Find(foreignWriter(x), t)
 	if r == nil {
@@ -50,8 +50,8 @@ func (l Writers) ForeignEnded(x transition.Service, object string, t time.Time) 
 	l.records.Touch(r, t)
 }
 
-// Withdrawn records that a writer removed ready pod addresses from Endpoints. kubeflap reports the removal even if it
-// reads the addresses from EndpointSlices, because clients of Endpoints have lost the addresses.
+// Withdrawn records that a writer removed ready pod addresses from Endpoints. kubeflap reports this even if it reads
+// EndpointSlices, because clients that read Endpoints have lost the addresses.
 func (l Writers) Withdrawn(x transition.AddressesWithdrawn) {
 	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
