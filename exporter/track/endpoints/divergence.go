@@ -87,8 +87,8 @@ func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind
 	s.diverging.since = disagree
 }
 
-// endpointsOf returns the addresses in the Endpoints object, for the comparison with the slices. compare is false if no
-// comparison is possible. The returned list is valid until the next call. If a Service with a selector has manually
+// endpointsOf returns the addresses in the Endpoints object, for the comparison with the slices. The result compare is
+// false if no comparison is possible. The list is valid until the next call. If a Service with a selector has manually
 // managed Endpoints, there is no comparison, because these addresses never appear in slices.
 func (x *divergence) endpointsOf(s *service, readFrom event.Kind) (sorted []addresses.Placed, compare bool) {
 	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || writers.InConflict(s) || s.HasSelector() && s.writers.ManualInEndpoints() > 0 {

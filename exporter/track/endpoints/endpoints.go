@@ -55,7 +55,7 @@ type Endpoints struct {
 	services registry
 	slices   map[event.UID]*source
 	objects  map[event.UID]*source
-	// pasts holds the states to compare with when EndpointSlices have been listed again.
+	// pasts holds earlier states of Services. They are compared once EndpointSlices have been listed again.
 	pasts []*past
 	// scratch is memory for sorting.
 	scratch struct{ before, after []addresses.Placed }
@@ -107,7 +107,7 @@ func (x *Endpoints) Pass() {
 	x.divergence.compare(t, x.readFrom)
 }
 
-// CloseBatches applies the batches of package consumers that are due by t.
+// CloseBatches applies the batches that are due by t (package consumers).
 func (x *Endpoints) CloseBatches(t time.Time) {
 	closed := x.consumers.Close(t)
 	for _, b := range closed.Bounces {

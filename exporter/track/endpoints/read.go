@@ -23,9 +23,9 @@ type Service struct {
 	Outages                      uint64
 	// OutageTime is the total time without a ready address, including the current outage.
 	OutageTime time.Duration
-	// Lost counts how often an address stopped being ready. Losses counts the cases with a determined cause, by cause.
-	// LastLoss is the time of the newest such case, and LastCause is its cause. LastLoss and LastCause ignore foreign
-	// addresses.
+	// Lost counts how often an address stopped being ready. Losses counts these losses by cause, once the cause has
+	// been determined. LastLoss is the time of the newest loss in Losses, and LastCause is its cause. LastLoss and
+	// LastCause ignore foreign addresses.
 	Lost      uint64
 	Losses    [cause.Count]uint32
 	LastLoss  time.Time

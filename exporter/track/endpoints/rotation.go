@@ -78,7 +78,7 @@ func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.Stat
 		s.turnedReady++
 	case from == addresses.Ready:
 		s.turnedNotReady++
-	default: // between None and Terminating
+	default: // a change between None and Terminating
 		return
 	}
 	wasReady, isReady := from == addresses.Ready, to == addresses.Ready
@@ -164,8 +164,8 @@ func (x *Endpoints) backInRotation(s shift, a *addresses.Address) {
 	}
 }
 
-// settle completes an event after all addresses have their new states. It reports the causes that are already certain,
-// and begins or ends an outage.
+// settle completes an event after all addresses have their new states. It sets the causes that are already certain, and
+// begins or ends an outage.
 func (x *Endpoints) settle(s shift) {
 	ready := s.addresses.Count[addresses.Ready]
 	live := x.watches.Live(x.readFrom, s.at)

@@ -43,7 +43,7 @@ type service struct {
 
 	consumers consumers.Set
 	diverging diverging
-	// remembered is the number of the newest list of EndpointSlices for which remember has stored the state.
+	// remembered is the number of the newest list of EndpointSlices for which an earlier state is stored.
 	remembered uint32
 	// alone is the list that contains only this Service. Pods that are in no other Service share it.
 	alone pods.ServiceList
