@@ -30,8 +30,8 @@ type podFacts interface {
 	Find(id event.UID) *pods.Pod
 	// Named returns the name of a pod, even if the pod was deleted recently.
 	Named(id event.UID) transition.Pod
-	// Departed returns why a deleted pod lost its addresses. Pending returns the tentative cause why a pod is not
-	// ready. The final cause then depends on an event of the pod's node.
+	// Departed returns why a deleted pod lost its addresses. Pending returns why a pod is not ready, if this cause is
+	// still tentative.
 	Departed(id event.UID, notReady bool) (why cause.Cause, ok bool)
 	Pending(id event.UID) (why cause.Cause, ok bool)
 }
@@ -39,8 +39,8 @@ type podFacts interface {
 // nodeFacts lists the methods of package nodes that this package calls.
 type nodeFacts interface {
 	Trigger(node string, why cause.Cause) (trigger uint64, ok bool)
-	// Announced describes the sign at t that the node would go away, such as a taint or a cordon. It returns an empty
-	// string if there was none.
+	// Announced describes what announced the departure of the node at t, such as a taint or a cordon. It returns an
+	// empty string if nothing did.
 	Announced(node string, t time.Time) string
 }
 
@@ -74,9 +74,8 @@ type Losses struct {
 	pods    podFacts
 	nodes   nodeFacts
 
-	// fresh holds the losses that are younger than evidenceWait, sorted by time. The queue behind holds older losses
-	// whose evidence comes from a lagging watch. Settled losses stay in these queues until their waiting time has
-	// passed.
+	// fresh holds the losses that are younger than evidenceWait, sorted by time. The field behind holds older losses
+	// whose evidence comes from a lagging watch. A settled loss stays in its queue until its waiting time has passed.
 	fresh, behind queue.Queue[*Loss]
 	// of holds the newest unreported loss of each address.
 	of map[event.UID]*Loss

@@ -16,7 +16,7 @@ import (
 // watches.LagWait.
 const evidenceWait = time.Second
 
-// SettleCertainOf settles the losses of an address that have a certain cause, oldest first. Call it after an event of
+// SettleCertainOf settles those losses of an address whose cause is certain, oldest first. Call it after an event of
 // the address's pod.
 func (q *Losses) SettleCertainOf(id event.UID) { q.settleOldestFirst(q.of[id]) }
 
@@ -97,7 +97,8 @@ func (q *Losses) PodResolved(w *pods.ReadinessLoss) {
 	q.settleOverdueOf(w.ID)
 }
 
-// settleFollowing settles the losses that a pod's readiness change caused. The pod may be Ready again or deleted.
+// settleFollowing settles the losses that a pod's readiness change caused. Meanwhile, the pod can be Ready again or
+// deleted.
 func (q *Losses) settleFollowing(w *pods.ReadinessLoss) {
 	for l := q.of[w.ID]; l != nil; l = l.older {
 		if !l.settled && !l.Change.Removed && q.followed(w, l) {
