@@ -48,7 +48,7 @@ type ReadinessLoss struct {
 type readinessLosses struct {
 	of map[event.UID]*ReadinessLoss
 	on map[string]map[event.UID]*ReadinessLoss
-	// probes holds the losses with the tentative cause ProbeFailed. The queue marks holds all other losses. Both are
+	// probes holds the losses with the tentative cause ProbeFailed. The field marks holds all other losses. Both are
 	// sorted by time.
 	probes, marks queue.Queue[*ReadinessLoss]
 }
@@ -141,8 +141,8 @@ func (x *Pods) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool) {
 	return w.tentative, true
 }
 
-// report counts and reports a change of Ready. A change without a certain cause is stored until resolve determines the
-// cause.
+// report counts and reports a change of Ready. A change whose cause is not certain yet is stored until resolve
+// determines the cause.
 func (x *Pods) report(id event.UID, p *Pod, change transition.PodReadyChanged) {
 	if w := x.undecided.of[id]; w != nil {
 		w.changes = append(w.changes, change)
