@@ -68,8 +68,8 @@ type consumer struct {
 	turns map[event.UID]turns
 }
 
-// turns holds the times at which a consumer last removed an address and put it back. back is 0 until the address is put
-// back.
+// turns holds the times at which a consumer last removed an address and put it back. The field back is 0 until the
+// address is put back.
 type turns struct{ out, back event.Moment }
 
 // Applied is an address that a consumer put back or removed when a batch closed.
@@ -177,8 +177,8 @@ func (c *Consumers) apply(b batch, window int, closed *Closed) {
 	}
 }
 
-// addressChanged applies the change of one address. bounced is set if the consumer removes an address that it put back
-// at `oldest` or later. A longer batching window would have hidden the bounce.
+// addressChanged applies the change of one address. The result bounced is set if the consumer removes an address that
+// it put back at `oldest` or later. A longer batching window would have hidden the bounce.
 func (x *consumer) addressChanged(id event.UID, ready bool, now, oldest event.Moment) (bounced bool) {
 	last := x.turns[id]
 	switch {
@@ -225,7 +225,7 @@ func (c *Consumers) Forget(set *Set, t time.Time) {
 // ForgetNamespaces drops the counts of namespaces that have had no Services for more than an hour.
 func (c *Consumers) ForgetNamespaces() { c.namespaces.Forget(c.watches.Now()) }
 
-// Namespace counts how often the consumers of a namespace's Services would have updated and bounced, by window.
+// Namespace counts the updates and bounces of a namespace's consumers, by batching window.
 type Namespace struct {
 	Name             string
 	Updates, Bounces [NumWindows]uint64
