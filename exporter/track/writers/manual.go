@@ -145,10 +145,9 @@ func (m *manual) of(h *Source) *int {
 	return &m.slices
 }
 
-// InConflict reports whether a Service has manually managed Endpoints, but a selector that matches no pod. The
-// endpoints controller has cleared these Endpoints, or will clear them at the next sync (endpoints controller,
-// syncService). It does not change manually managed slices. If pods match the selector, manually managed addresses are
-// foreign instead.
+// InConflict reports whether a Service has manually managed Endpoints and a selector that matches no pod. The endpoints
+// controller has cleared these Endpoints, or will clear them at the next sync (endpoints controller, syncService). It
+// does not change manually managed slices. If pods match the selector, manually managed addresses are foreign instead.
 func InConflict(s Service) bool {
 	w := s.Writers()
 	return s.HasSelector() && (w.manual.endpoints > 0 && w.managed == 0 || w.manual.cleared)

@@ -25,7 +25,7 @@ type written struct {
 	at        time.Time
 }
 
-// rivals holds the last two states of an object's addresses. before is empty if the same writer wrote both.
+// rivals holds the last two states of an object's addresses. The field before is empty if the same writer wrote both.
 type rivals struct {
 	before, last written
 	// undone counts the consecutive writes in which a writer restored its own earlier state.
