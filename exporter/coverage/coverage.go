@@ -78,10 +78,10 @@ type gap struct {
 // shorter intervals. If the files suggest a longer time, they were copied after the process stopped.
 const unsaved = time.Minute
 
-// New returns a Log for a process with the given start time. earlier is the state that the previous process saved, or
-// empty. stopped is the time at which the previous process stopped watching. If the clock was set back since then, New
-// keeps the earlier gaps, and the new gap begins at the start of this process. If the whole saved state is in the
-// future, New ignores it.
+// New returns a Log for a process with the given start time. The parameter earlier is the saved state of the previous
+// process, or empty. The parameter stopped is the time at which the previous process stopped watching. If the clock was
+// set back since then, New keeps the earlier gaps, and the new gap begins at the start of this process. If the whole
+// saved state is in the future, New ignores it.
 func New(started time.Time, earlier State, stopped time.Time) *Log {
 	l := &Log{begin: started, State: State{Since: started, Started: started}}
 	if earlier.Since.IsZero() || earlier.Since.After(started) {
