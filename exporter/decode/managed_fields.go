@@ -20,8 +20,7 @@ func (r *fields) writer(meta []byte, subresource string, path []string) string {
 	return r.text(last)
 }
 
-// writers returns two managers of a field. last is the last writer, and other is the last writer that is not the
-// kube-controller-manager.
+// writers returns the last writer of a field, and the last writer that is not the kube-controller-manager.
 func (r *fields) writers(meta []byte, subresource string, path []string) (last, other []byte) {
 	var lastTime, otherTime time.Time
 	found := false
