@@ -55,10 +55,11 @@ func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 	}
 }
 
-// inEndpoints records who writes an Endpoints object, and its foreign addresses. If an unknown writer changes the
-// object of another writer, the addresses that it adds or makes ready are foreign. Otherwise the addresses without a
-// targetRef are foreign. The name of the first writer proves nothing, because a distribution may have renamed the
-// controller. The parameter before contains the object's previous addresses.
+// inEndpoints records who writes an Endpoints object, and its foreign addresses. A known manager writes no foreign
+// addresses. If an unknown writer changes the object of another writer, the addresses that it adds or makes ready are
+// foreign. Otherwise the addresses without a targetRef are foreign. The name of the first writer proves nothing,
+// because a distribution may have renamed the controller. The parameter before contains the object's previous
+// addresses.
 func (x *Writers) inEndpoints(h *Source, o *event.Endpoints, before []addresses.Entry) {
 	was := h.keeper
 	h.keeper = unproven
