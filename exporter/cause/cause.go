@@ -57,7 +57,7 @@ func (c Cause) String() string { return texts[c] }
 // MarshalText returns the value of the label `cause`.
 func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText converts a value of the label `cause`. Values that only later versions define become Unknown.
+// UnmarshalText converts a value of the label `cause`. Values that this version does not define become Unknown.
 func (c *Cause) UnmarshalText(text []byte) error {
 	*c = Cause(max(slices.Index(texts[:], string(text)), 0))
 	return nil
@@ -72,10 +72,10 @@ func All() []Cause {
 	return all
 }
 
-// OfNode reports whether the pod's node caused the loss.
+// OfNode reports whether the cause lies in the pod's node.
 func (c Cause) OfNode() bool {
 	return c == NodeHeartbeatLost || c == NodeNotReady || c == KubeletRestart
 }
 
-// EndsPod reports whether the pod is gone for good: after this cause, it cannot become ready again.
+// EndsPod reports whether the pod cannot become ready again after this cause.
 func (c Cause) EndsPod() bool { return c == PodDeleted || c == PodEvicted || c == PodCompleted }

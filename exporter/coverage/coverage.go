@@ -15,15 +15,15 @@ import (
 const (
 	// maxGaps is the maximum number of gaps that are kept.
 	maxGaps = 200
-	// sameGap is the maximum difference between the starts, and between the ends, of gaps that are merged.
+	// sameGap is the maximum difference between two gaps that are merged. It applies to their starts and to their ends.
 	sameGap = 2 * time.Second
 )
 
-// FirstLists is the time within which the first process must complete its first lists. If it succeeds, the coverage
-// begins after the lists. Otherwise the delay counts as a gap.
+// FirstLists applies to a process without a saved state. If this process completes its first lists within this time,
+// the coverage begins after them. Otherwise the delay counts as a gap.
 const FirstLists = 5 * time.Minute
 
-// The reasons that kubeflap itself gives for gaps. Other reasons come from the watches.
+// Reasons for gaps that do not come from a watch.
 const (
 	// NotListed means that the first list of the resource was not complete.
 	NotListed event.Reason = "not listed yet"
@@ -43,22 +43,22 @@ type Gap struct {
 
 // State is the coverage at a point in time. It has JSON names because it is saved in a file.
 type State struct {
-	// Since is the start of the coverage. kubeflap has been watching since then, except in the gaps. The coverage
-	// includes earlier processes if their history was kept.
+	// Since is the start of the coverage. kubeflap has been watching since then, except in the gaps. Earlier processes
+	// are included if their history was kept.
 	Since time.Time `json:"since"`
 	// Started is the start time of this process. It is zero in a replay.
 	Started time.Time `json:"started"`
 	// AsOf is the time of the state.
 	AsOf time.Time `json:"as_of"`
-	// Gaps is sorted by end, with ongoing gaps last. LeftOut counts the dropped gaps.
+	// Gaps is sorted by end, with ongoing gaps last. LeftOut counts the older gaps that were dropped.
 	Gaps    []Gap `json:"gaps"`
 	LeftOut int   `json:"left_out"`
 }
 
-// Log records gaps. It reads no clock, and is safe for concurrent use.
+// Log records gaps. Its times come from the callers, not from the clock. It is safe for concurrent use.
 type Log struct {
 	mu sync.Mutex
-	// begin is the provisional start of the coverage, until the first lists are complete.
+	// begin is the earliest possible start of the coverage.
 	begin time.Time
 	State
 	open [event.NumKinds]gap
@@ -74,14 +74,14 @@ type gap struct {
 	reason event.Reason
 }
 
-// unsaved is the maximum credible time from the last saved state until the process stopped. The state is saved at
+// unsaved is the longest credible time from the last saved state to the end of the process. The state is saved at
 // shorter intervals. If the files suggest a longer time, they were copied after the process stopped.
 const unsaved = time.Minute
 
-// New returns a Log for a process. The parameter started is the start time of the process. The parameter earlier is the
-// saved state of the previous process, or empty if nothing was saved. The parameter stopped is the time at which the
-// previous process stopped watching. If the clock was set back since then, New keeps the earlier gaps, and the new gap
-// begins when this process started. If the whole saved state is in the future, New ignores the saved state.
+// New returns a Log for a process with the given start time. The parameter earlier is the saved state of the previous
+// process, or empty. The parameter stopped is the time at which the previous process stopped watching. If the clock was
+// set back since then, New keeps the earlier gaps, and the new gap begins at the start of this process. If the whole
+// saved state is in the future, New ignores it.
 func New(started time.Time, earlier State, stopped time.Time) *Log {
 	l := &Log{begin: started, State: State{Since: started, Started: started}}
 	if earlier.Since.IsZero() || earlier.Since.After(started) {
@@ -94,8 +94,8 @@ func New(started time.Time, earlier State, stopped time.Time) *Log {
 		stopped = started
 	}
 	l.begin, l.Since, l.LeftOut = earlier.Since, earlier.Since, earlier.LeftOut
-	// If a gap was ongoing when the earlier process stopped, the gap ends at that time. The next gap follows
-	// immediately. If the clock was set back, a gap can begin after that time, and then ends when the state was saved.
+	// An ongoing gap of the earlier process ends when that process stopped. The next gap follows immediately. If the
+	// clock was set back, a gap can begin after the stop. It then ends when the state was saved.
 	for _, g := range earlier.Gaps {
 		if g.To.IsZero() {
 			g.To = stopped
@@ -111,8 +111,8 @@ func New(started time.Time, earlier State, stopped time.Time) *Log {
 	return l
 }
 
-// Overlap corrects the reason for the gap before the first lists if the earlier process is still running. kubeflap is
-// then running, but the earlier process has not saved its newest observations, so this process lacks them.
+// Overlap handles an earlier process that is still running. NotRunning is then the wrong reason for the gap before the
+// first lists. There is still a gap, because the earlier process has not saved its newest observations.
 func (l *Log) Overlap() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,8 +123,7 @@ func (l *Log) Overlap() {
 	}
 }
 
-// Observe handles the tracker's transitions for broken and working watches. It is necessary because Update may miss
-// short breaks.
+// Observe handles the tracker's transitions for broken and working watches. Update alone may miss short breaks.
 func (l *Log) Observe(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.WatchBroke:
@@ -150,7 +149,7 @@ func (l *Log) Observe(x transition.Transition) {
 func (l *Log) Update(t time.Time, unwatched []watches.Watch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t.After(l.AsOf) { // an event may be older than the last tick
+	if t.After(l.AsOf) { // an event can be older than the last Update
 		l.AsOf = t
 	}
 	if l.begin.IsZero() { // a replay begins with its first event
@@ -175,7 +174,7 @@ func (l *Log) unwatched(t time.Time, w *watches.Watch) {
 	switch {
 	case now.from.IsZero():
 		*now = gap{w.Since, reason}
-		// Before the first list, Since is the time of the first event, which is after the start.
+		// Before the first list, Since is the time of the first event, but the gap begins earlier.
 		if !l.watched[w.Resource] || w.Since.IsZero() || w.Since.Before(l.begin) {
 			now.from = l.begin
 		}
@@ -195,7 +194,7 @@ func (l *Log) end(k event.Kind, t time.Time) {
 	case g.from.IsZero() || !t.After(g.from):
 		return
 	case !g.from.After(l.begin) && t.Sub(l.begin) <= FirstLists:
-		// The coverage begins with the first list.
+		// The coverage begins when the first lists are complete.
 		if t.After(l.Since) {
 			l.Since = t
 		}
@@ -208,8 +207,8 @@ func (l *Log) end(k event.Kind, t time.Time) {
 	}
 }
 
-// together adds a gap to a list. If a recent gap of other resources has the same reason, and about the same start and
-// end, the two gaps become one.
+// together adds a gap to a list. It merges the gap with a recent gap of other resources that has the same reason, and
+// about the same start and end.
 func together(all []Gap, g Gap) []Gap {
 	for i := len(all) - 1; i >= max(len(all)-len(event.Kinds()), 0); i-- {
 		x := &all[i]
@@ -243,7 +242,7 @@ func (l *Log) Now() State {
 	return s
 }
 
-// Within returns the gaps that overlap a period. A zero time means no limit.
+// Within returns the gaps that overlap a period. If one of the times is zero, the period has no limit on that side.
 func (s *State) Within(from, to time.Time) []Gap {
 	return slices.DeleteFunc(slices.Clone(s.Gaps), func(g Gap) bool {
 		return !to.IsZero() && g.From.After(to) || !from.IsZero() && !g.To.IsZero() && g.To.Before(from)

@@ -37,7 +37,7 @@ func (r *Reader) containers(spec, status []byte, pod *event.Pod) {
 	}
 }
 
-// container reads a container from the spec and its status. statuses is the field number of the status list.
+// container reads a container from the spec, and its status from the status list with the given field number.
 func (r *Reader) container(spec, status []byte, statuses int32) event.Container {
 	var name, image []byte
 	r.take(spec, into{containerName, &name}, into{containerImage, &image})
@@ -53,7 +53,7 @@ func (r *Reader) container(spec, status []byte, statuses int32) event.Container 
 }
 
 func (r *Reader) containerStatus(data []byte, container *event.Container) {
-	// ContainerState: "If none of them is specified, the default one is ContainerStateWaiting."
+	// This is the default if no state is specified (corev1, ContainerState).
 	container.State = "waiting"
 	m := r.message(data)
 	for m.next() {

@@ -53,8 +53,8 @@ func controllerManagerFlags(words []string) *event.ControllerManagerFlags {
 	}
 }
 
-// endOfCommand separates two containers' command lines. Without it, a container's last flag could take the next
-// container's first word as its value.
+// endOfCommand separates the command lines of two containers. Without it, the last flag of one container could take the
+// first word of the other as its value.
 const endOfCommand = ""
 
 // commandLine returns the words of a container's command and arguments.
@@ -64,7 +64,7 @@ func (r *fields) commandLine(container []byte) []string {
 		m := r.message(container)
 		for m.next() {
 			if int32(m.number) == number {
-				// An argument can contain a whole shell command line.
+				// With a shell, one argument can contain the whole command line.
 				words = append(words, strings.Fields(string(m.bytes))...)
 			}
 		}
@@ -72,7 +72,8 @@ func (r *fields) commandLine(container []byte) []string {
 	return words
 }
 
-// flagValue returns the last valid value of a flag, as pflag does. It returns nil if the flag has no valid value.
+// flagValue returns the value of a flag, or nil if the flag has no valid value. If the flag occurs several times, the
+// last valid value wins, as in pflag.
 func flagValue[T any](words []string, name string, parse func(string) (T, error)) *T {
 	var found *T
 	for i, word := range words {
@@ -111,7 +112,7 @@ func number(text string) (float64, error) {
 }
 
 func number32(text string) (int32, error) {
-	n, err := strconv.ParseInt(text, 0, 32) // pflag also uses base 0
+	n, err := strconv.ParseInt(text, 0, 32) // base 0 accepts 0x and 0b, as pflag does
 	return int32(n), err                    //nolint:wrapcheck // the caller drops the error
 }
 

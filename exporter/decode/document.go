@@ -14,11 +14,11 @@ var protobufPrefix = []byte("k8s\x00")
 type Document struct {
 	// Kind is "Pod", "PodList", "Status" and so on.
 	Kind string
-	// Object is the object as an encoded protobuf message. It is nil for a JSON document of a kind that is not watched.
+	// Object is the object as an encoded protobuf message. It is nil if a JSON document has a kind that is not watched.
 	Object []byte
 }
 
-// Document reads a protobuf or JSON document. The result of a protobuf document shares the memory of data.
+// Document reads a protobuf or JSON document. The object of a protobuf document shares the memory of data.
 func (r *Reader) Document(data []byte) (Document, error) {
 	if !bytes.HasPrefix(data, protobufPrefix) {
 		kind, object, err := fromjson.Document(data)

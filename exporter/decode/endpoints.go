@@ -22,7 +22,7 @@ func (r *Reader) endpoints(data, metaData []byte, meta event.Meta) *event.Endpoi
 	return &event.Endpoints{
 		Meta:      meta,
 		ManagedBy: r.text(r.entry(metaData, metaLabels, labelManagedBy)),
-		// The v1.21 controller set this annotation to "warning" and wrote all addresses (pkg/controller/endpoint,
+		// In v1.21, the controller set this annotation to "warning" and wrote all addresses (pkg/controller/endpoint,
 		// setOverCapacityAnnotation).
 		Truncated:   string(r.entry(metaData, metaAnnotations, overCapacity)) == "truncated",
 		Writer:      r.text(writer),
@@ -32,9 +32,9 @@ func (r *Reader) endpoints(data, metaData []byte, meta event.Meta) *event.Endpoi
 	}
 }
 
-// subsets returns each address once. An address can be in several subsets, because all addresses of a subset have the
-// same ports. For example, pods can resolve a named port to different numbers, or somebody may have marked the address
-// as ready on only one port. An address that is ready in any subset gets traffic, so it is returned as ready.
+// subsets returns each address once. All addresses of a subset have the same ports, so an address can be in several
+// subsets. For example, pods can resolve a named port to different numbers. An address that is ready in any subset gets
+// traffic, so it is returned as ready.
 func (r *Reader) subsets(data []byte) []event.Address {
 	number := 0
 	m := r.message(data)
@@ -81,11 +81,12 @@ func (r *Reader) subset(all []event.Address, data []byte, number int32) []event.
 	return all
 }
 
-// maxPlaces is the maximum number of addresses that the endpoints controller writes. Larger maps are not reused.
+// maxPlaces is the maximum number of addresses that the endpoints controller writes. A map with more addresses is not
+// reused.
 const maxPlaces = 1000
 
-// clearPlaces reuses the map of the previous Endpoints. Most Services have few addresses, and a new map for each event
-// would cost as much memory as the addresses.
+// clearPlaces empties the map for the next Endpoints. Most Services have few addresses, so a new map for each event
+// would need as much memory as the addresses.
 func (r *Reader) clearPlaces() {
 	if r.places == nil || len(r.places) > maxPlaces {
 		r.places = map[event.UID]int{}
@@ -93,8 +94,7 @@ func (r *Reader) clearPlaces() {
 	clear(r.places)
 }
 
-// address returns an Address that is not ready. The targetRef is nil if the field is absent, and empty if it has no
-// fields.
+// address converts an address without its readiness. targetRef is nil only if the field is absent.
 func (r *Reader) address(ip, targetRef, node []byte) event.Address {
 	address := event.Address{IP: r.text(ip), Node: r.text(node), ByHand: targetRef == nil}
 	if uid := r.field(targetRef, 4); len(uid) > 0 {

@@ -44,7 +44,7 @@ func (r *Reader) sliceAddresses(data []byte) []event.Address {
 		if m.number != sliceEndpoints {
 			continue
 		}
-		// Validation requires an address, so an endpoint without an address is malformed.
+		// An endpoint without an address is malformed. The API server's validation requires an address.
 		if address, found := r.sliceAddress(m.bytes); found {
 			addresses = append(addresses, address)
 		}
@@ -52,8 +52,8 @@ func (r *Reader) sliceAddresses(data []byte) []event.Address {
 	return addresses
 }
 
-// sliceAddress returns the first address of an endpoint. The API calls multiple addresses fungible, and kube-proxy and
-// other consumers use only the first.
+// sliceAddress returns the first address of an endpoint. The API defines all addresses of an endpoint as fungible.
+// kube-proxy and other consumers use only the first.
 func (r *Reader) sliceAddress(data []byte) (address event.Address, found bool) {
 	var ip, conditions, targetRef, node []byte
 	m := r.message(data)

@@ -18,8 +18,8 @@ type labelSet struct {
 	labels map[string]string
 }
 
-// labels returns an object's labels as a non-nil map. It returns a cached map if possible, because all pods of a
-// ReplicaSet have the same labels and each change of a pod repeats them.
+// labels returns an object's labels as a non-nil map. It caches maps, because all pods of a ReplicaSet have the same
+// labels, and each event of a pod repeats them.
 func (r *Reader) labels(metaData []byte) map[string]string {
 	r.rawLabels = r.rawLabels[:0]
 	m := r.message(metaData)

@@ -12,15 +12,15 @@ var readyStatusPath = []string{`f:status`, `f:conditions`, `k:{\"type\":\"Ready\
 // Subsets and endpoints are atomic lists, so managedFields has one entry for the whole list.
 var subsetsPath, endpointsPath = []string{"f:subsets"}, []string{"f:endpoints"}
 
-// writer returns the manager that last wrote a field, or an empty string if it is unknown. An update makes its manager
-// the only owner of the field. With server-side apply, a field can have several owners. writer then returns the most
-// recent one. Old API servers record no subresource, so their entries only match if subresource is empty.
+// writer returns the manager that last wrote a field, or an empty string if it is unknown. With server-side apply, a
+// field can have several owners, and writer returns the most recent one. The entries of old API servers have no
+// subresource, so they match only if `subresource` is empty.
 func (r *fields) writer(meta []byte, subresource string, path []string) string {
 	last, _ := r.writers(meta, subresource, path)
 	return r.text(last)
 }
 
-// writers returns two managers of a field: its last writer, and its last writer other than the kube-controller-manager.
+// writers returns the last writer of a field, and the last writer that is not the kube-controller-manager.
 func (r *fields) writers(meta []byte, subresource string, path []string) (last, other []byte) {
 	var lastTime, otherTime time.Time
 	found := false
@@ -57,9 +57,9 @@ func owns(fields []byte, path []string) bool {
 	return true
 }
 
-// member returns the text of a JSON object from the value of this key to the end, or nil if the key is absent. It
-// compares the key in its encoded form, with escapes. The result is only correct for JSON from an API server. No input
-// makes member panic.
+// member finds a key of a JSON object. It returns the rest of the text, from the value of the key on, or nil if the key
+// is absent. The key must be in its encoded form, with escapes. The result is correct only for JSON from an API server,
+// but no input makes member panic.
 //
 // member runs for every pod event. A JSON decoder would take most of the CPU time of these events.
 func member(object []byte, key string) []byte {

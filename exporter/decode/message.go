@@ -12,8 +12,8 @@ type message struct {
 	reader *fields
 	rest   []byte
 
-	// number is the current field number. The value is stored in the struct field bytes or varint, depending on the
-	// wire type. The other struct field is zero.
+	// number is the current field number. Depending on the wire type, bytes or varint holds the value, and the other is
+	// zero.
 	number protowire.Number
 	bytes  []byte
 	varint uint64

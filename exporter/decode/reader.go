@@ -25,8 +25,8 @@ type Reader struct {
 
 // fields reads single fields of messages.
 type fields struct {
-	// recent caches strings, because the names of nodes, namespaces and images repeat, and so do reasons. In addition,
-	// each event of a pod repeats all strings of the pod.
+	// recent caches strings. The names of nodes, namespaces and images repeat, and so do reasons. Each event of a pod
+	// also repeats all strings of the pod.
 	recent []string
 	// err is an error in the current object, or nil.
 	err error
@@ -93,7 +93,7 @@ func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
 	return Object{Slim: slim, InitialEventsEnd: endsList}, r.failed("read " + kind.String())
 }
 
-// failed returns the error of the current object, prefixed with the text in the parameter doing.
+// failed returns the error of the current object, or nil. It prefixes the error with the text `doing`.
 func (r *fields) failed(doing string) error {
 	if r.err == nil {
 		return nil
@@ -101,7 +101,7 @@ func (r *fields) failed(doing string) error {
 	return fmt.Errorf("%s: %w", doing, r.err)
 }
 
-// into is the destination of one field that fields.take reads.
+// into is a field number, and the destination of the field's value in fields.take.
 type into struct {
 	number protowire.Number
 	value  *[]byte

@@ -32,7 +32,8 @@ func (r *Reader) toleration(data []byte) toleration {
 		case 4:
 			t.effect = m.bytes
 		case 5:
-			// The controller treats a negative time as 0 (pkg/controller/tainteviction, getMinTolerationTime).
+			// The taint eviction controller treats a negative time as 0 (pkg/controller/tainteviction,
+			// getMinTolerationTime).
 			t.period = event.Toleration{Seconds: max(int64(m.varint), 0)}
 		}
 	}
@@ -69,7 +70,7 @@ func (r *Reader) tolerate(data []byte, pod *event.Pod) {
 	}
 }
 
-// tolerateNothingElse sets missing tolerations to 0 s. Call it after the last toleration.
+// tolerateNothingElse sets the tolerations that were not found to 0 s. Call it after the last toleration.
 func (r *Reader) tolerateNothingElse(pod *event.Pod) {
 	if pod.ToleratesNotReady == nil {
 		pod.ToleratesNotReady = r.shared(event.Toleration{})

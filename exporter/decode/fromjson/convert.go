@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// table lists the fields to convert: each with its JSON name, its protobuf number and its converter.
+// table lists the fields to convert, with their JSON names, protobuf numbers and converters.
 type table []struct {
 	name    string
 	number  protowire.Number
@@ -21,8 +21,8 @@ type table []struct {
 // converter appends a field to a message. path is the location of the JSON value, for errors.
 type converter func(to []byte, number protowire.Number, path string, value []byte) ([]byte, error)
 
-// Document converts an object or a list of a watched kind, and returns its kind and message. For other documents it
-// only returns the kind, which may be empty. It returns an error if a field has the wrong type.
+// Document converts an object or a list of a watched kind, and returns its kind and message. For other documents, the
+// message is nil, and the kind may be empty. It returns an error if a field has the wrong type.
 func Document(data []byte) (kind string, message []byte, err error) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(data, &fields) != nil || json.Unmarshal(fields["kind"], &kind) != nil {
@@ -63,7 +63,8 @@ func (t table) convert(to []byte, number protowire.Number, path string, value []
 	return appendBytes(to, number, message), err
 }
 
-// each turns a converter of elements into a converter of lists. A null element becomes an empty element.
+// each returns a converter for lists, which applies the given converter to each element. A null element becomes an
+// empty element.
 func each(convert converter) converter {
 	return func(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 		var elements []json.RawMessage
@@ -139,8 +140,8 @@ func pairs(to []byte, number protowire.Number, path string, value []byte) ([]byt
 	return to, nil
 }
 
-// fieldsV1 copies the JSON of a FieldsV1, because its protobuf form also contains this JSON. exporter/decode expects
-// the JSON without spaces, as written by API servers.
+// fieldsV1 copies the JSON of a FieldsV1, because the protobuf message contains the same JSON. It removes spaces,
+// because exporter/decode expects the format of API servers.
 func fieldsV1(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 	var raw bytes.Buffer
 	if json.Compact(&raw, value) != nil {

@@ -12,7 +12,8 @@ import (
 // State describes an address in a Service.
 type State uint8
 
-// States of an address. After None, they are ordered from best to worst.
+// States of an address. None means that the object does not contain the address. The others are ordered from best to
+// worst.
 const (
 	None State = iota
 	Ready
@@ -22,12 +23,12 @@ const (
 	NumStates
 )
 
-// Stays reports whether the state is Ready or NotReady. An address in such a state is expected to stay in the Service.
+// Stays reports whether an address in this state is expected to stay in the Service.
 func (s State) Stays() bool { return s == Ready || s == NotReady }
 
-// StateOf returns the state of an address in one slice or Endpoints object. A terminating address that is ready counts
-// as ready, because with publishNotReadyAddresses it receives traffic until it is removed (endpointslice controller,
-// podToEndpoint).
+// StateOf returns the state of an address in one slice or Endpoints object. With publishNotReadyAddresses, a
+// terminating address can be ready. Such an address receives traffic until it is removed, so it counts as ready
+// (endpointslice controller, podToEndpoint).
 func StateOf(a *event.Address) State {
 	switch {
 	case a.Ready:
@@ -38,9 +39,8 @@ func StateOf(a *event.Address) State {
 	return NotReady
 }
 
-// Address is one address of a Service, merged from all slices that contain it. UID identifies the pod of the address.
-// Several slices contain the same UID while the address moves between slices, and if the Service has several IP
-// families.
+// Address is one address of a Service, merged from all slices that contain it. UID identifies the pod. Several slices
+// contain the same UID if the Service has several IP families, or while the address moves to another slice.
 type Address struct {
 	UID event.UID
 	Origin
@@ -65,7 +65,7 @@ func OriginOf(a *event.Address) Origin {
 	return o
 }
 
-// State returns the best state of the address in any slice.
+// State returns the best state that the address has in any slice.
 func (a *Address) State() State {
 	for i, n := range a.in {
 		if n > 0 {
@@ -102,9 +102,8 @@ func (s *Set) find(id event.UID) (int, bool) {
 	return slices.BinarySearchFunc(s.List, id, func(a Address, id event.UID) int { return bytes.Compare(a.UID[:], id[:]) })
 }
 
-// Shift changes the state of an address in one object. The parameters was and is are the address's states in that
-// object before and after the change. The parameter from is the origin of the address, or zero to keep the known
-// origin. Shift returns the address, and its best states among all objects before and after the change.
+// Shift changes the state of an address in one object, from `was` to `is`. If `from` is zero, the address keeps its
+// Origin. Shift returns the address, and its best state in all objects before and after the change.
 func (s *Set) Shift(id event.UID, from Origin, was, is State) (moved Address, before, after State) {
 	i, found := s.find(id)
 	if !found {

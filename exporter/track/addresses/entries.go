@@ -19,8 +19,8 @@ type Placed struct {
 	Index int32
 }
 
-// Store copies an object's addresses into entries. It allocates new memory if the capacity of entries is too small or
-// far too large.
+// Store converts an object's addresses to entries. It reuses the memory of the given entries, unless their capacity is
+// too small or far too large.
 func Store(entries []Entry, addresses []event.Address) []Entry {
 	if cap(entries) < len(addresses) || cap(entries) > 2*len(addresses)+8 {
 		entries = make([]Entry, 0, len(addresses))
@@ -32,8 +32,8 @@ func Store(entries []Entry, addresses []event.Address) []Entry {
 	return entries
 }
 
-// Sorted returns a copy of the entries, sorted by UID. It keeps each address once, with its best state. It reuses the
-// memory of the slice into.
+// Sorted returns a copy of the entries, sorted by UID. If several entries have the same UID, it keeps the one with the
+// best state. It reuses the memory of `into`.
 func Sorted(entries []Entry, into []Placed) []Placed {
 	into = into[:0]
 	for i, x := range entries {
@@ -48,8 +48,8 @@ func Sorted(entries []Entry, into []Placed) []Placed {
 	return slices.CompactFunc(into, func(a, b Placed) bool { return a.UID == b.UID })
 }
 
-// Compare walks two lists that are sorted by UID. It calls the function do for each UID, and passes nil for a list that
-// does not contain the UID.
+// Compare compares two lists that are sorted by UID. It calls `do` once for each UID. If a list does not contain the
+// UID, `do` gets nil instead of the element.
 func Compare[T any](before, after []T, uid func(*T) *event.UID, do func(was, is *T)) {
 	for len(before) > 0 || len(after) > 0 {
 		order := -1

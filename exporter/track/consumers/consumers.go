@@ -1,5 +1,5 @@
-// Package consumers models consumers, that is, clients such as load balancer controllers that read Endpoints or
-// EndpointSlices and batch the updates. It computes how consumers would react to changes of a Service's addresses.
+// Package consumers models clients that read Endpoints or EndpointSlices and batch the updates, such as load balancer
+// controllers. It computes how these consumers would react to changes of a Service's addresses.
 package consumers
 
 import (
@@ -36,13 +36,13 @@ type Service interface {
 type Consumers struct {
 	watches *watches.Watches
 	pods    podFacts
-	// bounceWindow is the maximum length of each of the two parts of a bounce. The first part lasts from an address's
-	// removal to its return, and the second from its return to its next removal.
+	// bounceWindow limits both parts of a bounce. The first part lasts from the removal of an address until the
+	// consumer puts the address back. The second part lasts from then until the next removal.
 	bounceWindow time.Duration
 	namespaces   totals.Totals[counts]
 	// open holds the open batches of each window, sorted by the time at which they close.
 	open [NumWindows]queue.Queue[batch]
-	// stale holds the Services whose pods are being updated in place, and the Services that had stale re-adds.
+	// stale holds the Services that have stale re-adds, or pods that are being updated in place.
 	stale map[Service]*staleness
 }
 
@@ -61,15 +61,15 @@ type Set struct{ of *[NumWindows]consumer }
 type consumer struct {
 	// due is the time at which the open batch closes, or zero.
 	due time.Time
-	// applied holds the addresses that changed since the batch opened. The value reports whether the address was ready
-	// before the batch.
+	// applied holds the addresses that have changed since the batch opened. The value is true if the address was ready
+	// before.
 	applied map[event.UID]bool
 	// turns holds the addresses that the consumer removed recently, with the times of their removal and return.
 	turns map[event.UID]turns
 }
 
-// turns holds the times at which a consumer last removed an address (out) and put the address back (back). The field
-// back is 0 until the address returns.
+// turns holds the times at which a consumer last removed an address and put it back. The field back is 0 until the
+// address is put back.
 type turns struct{ out, back event.Moment }
 
 // Applied is an address that a consumer put back or removed when a batch closed.
@@ -80,9 +80,9 @@ type Applied struct {
 	Window  time.Duration
 }
 
-// Closed holds the mistakes that consumers made when their batches closed. Bounces are addresses that a consumer put
-// back and removed again. StaleReadds are addresses that a consumer put back although a container of the address's pod
-// was about to be replaced, or was already gone.
+// Closed holds the mistakes that consumers made. A bounce is an address that a consumer put back and later removed
+// again. A stale re-add is an address that a consumer put back although a container of its pod was about to be
+// replaced, or was already gone.
 type Closed struct{ Bounces, StaleReadds []Applied }
 
 // New returns Consumers without Services.
@@ -131,8 +131,8 @@ func (c *Consumers) Close(t time.Time) (closed Closed) {
 	}
 }
 
-// nextDue returns the index of the window whose batch is due next, or -1 if no batch is due by t. All batches of a
-// window last equally long, so the oldest batch is due first.
+// nextDue returns the index of the window whose batch is due next, or -1 if no batch is due by t. The oldest batch of a
+// window is due first, because all its batches last equally long.
 func (c *Consumers) nextDue(t time.Time) int {
 	next := -1
 	for i := range c.open {
@@ -178,7 +178,7 @@ func (c *Consumers) apply(b batch, window int, closed *Closed) {
 }
 
 // addressChanged applies the change of one address. The result bounced is set if the consumer removes an address that
-// it put back at the time oldest or later. A longer batching window would have hidden the bounce.
+// it put back at `oldest` or later. A longer batching window would have hidden the bounce.
 func (x *consumer) addressChanged(id event.UID, ready bool, now, oldest event.Moment) (bounced bool) {
 	last := x.turns[id]
 	switch {
@@ -197,7 +197,7 @@ func (x *consumer) addressChanged(id event.UID, ready bool, now, oldest event.Mo
 	return bounced
 }
 
-// forget drops addresses whose last change is before the time oldest. If no address is left, forget releases the map.
+// forget drops the addresses that have not changed since `oldest`. It releases an empty map.
 func (x *consumer) forget(oldest event.Moment) {
 	maps.DeleteFunc(x.turns, func(_ event.UID, last turns) bool { return max(last.out, last.back) < oldest })
 	if len(x.turns) == 0 {
@@ -205,8 +205,8 @@ func (x *consumer) forget(oldest event.Moment) {
 	}
 }
 
-// Forget drops the consumers' removals that are too old for a bounce, and releases the consumers of a Service without
-// recent changes.
+// Forget drops the addresses that consumers removed too long ago to bounce. It releases the consumers of a Service
+// without recent changes.
 func (c *Consumers) Forget(set *Set, t time.Time) {
 	if set.of == nil {
 		return
@@ -225,7 +225,7 @@ func (c *Consumers) Forget(set *Set, t time.Time) {
 // ForgetNamespaces drops the counts of namespaces that have had no Services for more than an hour.
 func (c *Consumers) ForgetNamespaces() { c.namespaces.Forget(c.watches.Now()) }
 
-// Namespace counts the updates and bounces that a namespace's Services would have caused in consumers, by window.
+// Namespace counts the updates and bounces of a namespace's consumers, by batching window.
 type Namespace struct {
 	Name             string
 	Updates, Bounces [NumWindows]uint64

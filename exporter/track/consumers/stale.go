@@ -12,19 +12,17 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// A client that batches endpoint updates applies the whole list of ready addresses when its window closes. A tool for
-// in-place updates may have removed pods from the load balancer before it changed the images of these pods. The kubelet
-// reports these pods Ready until their old containers are gone. Their addresses also stay ready at first, and become
-// not ready one by one. If a window closes meanwhile, the client puts the addresses that are still ready back into the
-// load balancer.
+// A tool for in-place updates may remove pods from the load balancer before it changes their images. The kubelet
+// reports such a pod as Ready until the old container is gone. Therefore the addresses become not ready one by one. A
+// client that batches endpoint updates applies the whole list of ready addresses when its window closes. If this
+// happens during the update, the client puts the addresses that are still ready back into the load balancer.
 //
 // An address is a stale re-add if three conditions hold. An image of its pod was changed in place at most 2 minutes
-// ago. Since that change, the pod has not been Ready with a new container. The address is ready when a window of the
-// Service closes. A change of any of the Service's addresses can have opened that window.
+// ago. The pod has not been Ready with a new container since then. The address is ready when a window of the Service
+// closes. This window can have opened because another address changed.
 //
-// A stale re-add counts once for each image change and window length. When a later batch of the same window closes, the
-// load balancer already uses the address again. kubeflap does not see the load balancer, so it assumes that the tool
-// had removed the address.
+// A stale re-add counts once for each image change and window length. Afterwards, the load balancer already uses the
+// address again. kubeflap does not see the load balancer, so it assumes that the tool had removed the address.
 
 // podFacts lists the methods of package pods that this package calls.
 type podFacts interface {
@@ -34,8 +32,8 @@ type podFacts interface {
 
 // staleness holds the stale addresses of one Service.
 type staleness struct {
-	// updating holds the address of each pod that is being updated. The value shows, by window, whether a consumer has
-	// put the address back since the update began.
+	// updating holds the address of each pod that is being updated. The value says, for each window, whether the
+	// consumer has put the address back since the update began.
 	updating map[event.UID][NumWindows]bool
 	// readds counts the stale re-adds by window.
 	readds [NumWindows]uint64
@@ -51,8 +49,7 @@ func (c *Consumers) Updated(s Service, address event.UID) {
 	x.updating[address] = [NumWindows]bool{}
 }
 
-// readd counts a Service's stale addresses that the consumer with the given window puts back at t. It appends these
-// addresses to readds.
+// readd counts the stale re-adds of one consumer at t, and appends them to readds.
 func (c *Consumers) readd(s Service, window int, t time.Time, readds []Applied) []Applied {
 	x := c.stale[s]
 	if x == nil {
@@ -74,7 +71,7 @@ func (c *Consumers) readd(s Service, window int, t time.Time, readds []Applied) 
 	return readds
 }
 
-// ForgetUpdates drops the updates that have ended by t.
+// ForgetUpdates drops the in-place updates that are no longer in progress at t.
 func (c *Consumers) ForgetUpdates(t time.Time) {
 	for s, x := range c.stale {
 		maps.DeleteFunc(x.updating, func(id event.UID, _ [NumWindows]bool) bool { return !c.pods.IsBeingUpdated(id, t) })

@@ -11,15 +11,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/writers"
 )
 
-// divergesAfter is the longest time for which Endpoints, slices and pods normally disagree. The controllers update the
-// addresses within moments of a pod change.
+// divergesAfter is the duration after which a disagreement counts. When a pod changes, the controllers normally update
+// its addresses within moments.
 const divergesAfter = 10 * time.Second
 
-// divergence compares the readiness of addresses in Endpoints, slices and pods.
+// divergence finds the addresses whose readiness differs between Endpoints, slices and pods.
 type divergence struct {
 	watches *watches.Watches
 	pods    podFacts
-	// marked holds the Services that await a comparison, sorted by time.
+	// marked is the queue of Services that await a comparison.
 	marked queue.Queue[marked]
 	// scratch is memory for sorting.
 	scratch []addresses.Placed
@@ -30,7 +30,7 @@ type marked struct {
 	at      time.Time
 }
 
-// diverging holds the disagreements within one Service.
+// diverging holds the addresses of one Service on which the objects disagree.
 type diverging struct {
 	// marked reports whether the Service awaits a comparison.
 	marked bool
@@ -38,7 +38,7 @@ type diverging struct {
 	since map[event.UID]time.Time
 }
 
-// mark schedules a comparison of a Service. It combines all changes within a second.
+// mark schedules a comparison of a Service in one second. All changes until then share this comparison.
 func (x *divergence) mark(s *service, t time.Time) {
 	if !s.diverging.marked {
 		s.diverging.marked = true
@@ -46,7 +46,7 @@ func (x *divergence) mark(s *service, t time.Time) {
 	}
 }
 
-// compare compares the marked Services. readFrom is the resource from which address states are read.
+// compare makes the comparisons that are due.
 func (x *divergence) compare(t time.Time, readFrom event.Kind) {
 	for q := &x.marked; !q.IsEmpty() && t.Sub(q.Front().at) >= time.Second; {
 		m := q.Take()
@@ -57,7 +57,7 @@ func (x *divergence) compare(t time.Time, readFrom event.Kind) {
 	}
 }
 
-// compareSources records the addresses on which the objects disagree, with the start of each disagreement.
+// compareSources finds the addresses of a Service on which Endpoints, slices and pods disagree.
 func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind) {
 	var disagree map[event.UID]time.Time
 	note := func(id event.UID) {
@@ -87,9 +87,9 @@ func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind
 	s.diverging.since = disagree
 }
 
-// endpointsOf returns the addresses of the Endpoints object for the comparison with the slices. The result compare is
-// false if there is nothing to compare. The list is valid until the next call. Manually managed addresses of a Service
-// with a selector never appear in slices. They are reported as a conflict or as foreign.
+// endpointsOf returns the addresses in the Endpoints object, for the comparison with the slices. The result compare is
+// false if no comparison is possible. The list is valid until the next call. If a Service with a selector has manually
+// managed Endpoints, there is no comparison, because these addresses never appear in slices.
 func (x *divergence) endpointsOf(s *service, readFrom event.Kind) (sorted []addresses.Placed, compare bool) {
 	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || writers.InConflict(s) || s.HasSelector() && s.writers.ManualInEndpoints() > 0 {
 		return nil, false
@@ -103,8 +103,8 @@ func (x *divergence) endpointsOf(s *service, readFrom event.Kind) (sorted []addr
 	return nil, false
 }
 
-// podAgrees reports whether the readiness of an address matches its pod. After this call, each change of the pod
-// schedules a comparison of the Service.
+// podAgrees reports whether the readiness of an address matches its pod. It also registers the Service with the pod, so
+// that each change of the pod schedules a comparison.
 func (x *divergence) podAgrees(s *service, id event.UID, ready bool) bool {
 	p := x.pods.Find(id)
 	if p == nil || s.publish || !x.watches.Up(event.KindPod) {
@@ -114,7 +114,7 @@ func (x *divergence) podAgrees(s *service, id event.UID, ready bool) bool {
 	return ready == (p.IsReady() && p.Leaving() == cause.Unknown)
 }
 
-// asOf counts the addresses on which the objects have disagreed for longer than divergesAfter.
+// asOf returns the number of disagreements that have lasted for longer than divergesAfter.
 func (d *diverging) asOf(t time.Time) int {
 	n := 0
 	for _, since := range d.since {

@@ -1,5 +1,6 @@
-// Package endpoints tracks the addresses of Services in Endpoints and EndpointSlices: losses and their causes, bounces,
-// outages, manually managed addresses, and disagreements between the objects.
+// Package endpoints tracks the addresses of Services in Endpoints and EndpointSlices. It detects addresses that stop
+// being ready, and Services without a ready address. It also detects manually managed addresses, and objects that
+// disagree with each other.
 package endpoints
 
 import (
@@ -23,7 +24,7 @@ type podFacts interface {
 	// Find returns an existing pod, or nil. Named returns the name of a pod, even if the pod was deleted recently.
 	Find(id event.UID) *pods.Pod
 	Named(id event.UID) transition.Pod
-	// IsBeingUpdated reports whether an in-place update of the pod is in progress at t. Package consumers calls it.
+	// IsBeingUpdated reports whether an in-place update of the pod is in progress at t.
 	IsBeingUpdated(id event.UID, t time.Time) bool
 	// CountPending returns the number of pods in phase Pending that a Service selects.
 	CountPending(namespace string, by pods.Selector) int
@@ -31,14 +32,14 @@ type podFacts interface {
 
 // Settings configure Endpoints.
 type Settings struct {
-	// BounceWindow limits the time from the loss of an address to its return. A loss and a return within this time
-	// count as a bounce.
+	// BounceWindow is the maximum length of a bounce. An address bounces if it stops being ready and becomes ready
+	// again within this time.
 	BounceWindow time.Duration
 	// Source is the resource from which address states are read, KindEndpointSlice or KindEndpoints. 0 means
 	// EndpointSlices if the cluster has them, and Endpoints otherwise.
 	Source event.Kind
-	// KnownManagers lists the managers that are allowed to add addresses to a Service with a selector, in addition to
-	// the managers that event.IsSliceManager recognizes.
+	// KnownManagers lists managers that are allowed to add addresses to a Service with a selector. The managers that
+	// event.IsSliceManager recognizes are always allowed.
 	KnownManagers []string
 }
 
@@ -54,7 +55,7 @@ type Endpoints struct {
 	services registry
 	slices   map[event.UID]*source
 	objects  map[event.UID]*source
-	// pasts holds the state of Services before the current list of EndpointSlices began.
+	// pasts holds earlier states of Services. They are compared once EndpointSlices have been listed again.
 	pasts []*past
 	// scratch is memory for sorting.
 	scratch struct{ before, after []addresses.Placed }
@@ -64,11 +65,11 @@ type Endpoints struct {
 	writers     *writers.Writers
 	consumers   *consumers.Consumers
 	divergence  divergence
-	// forgotten is the time at which forgetOld last dropped removals that are too old for a bounce.
+	// forgotten is the time at which forgetOld last removed old data.
 	forgotten time.Time
 }
 
-// New returns Endpoints without Services. losses determines the causes of lost addresses.
+// New returns Endpoints without Services.
 func New(settings Settings, watches *watches.Watches, found *transition.List, pods podFacts, losses *losses.Losses) *Endpoints {
 	x := &Endpoints{
 		settings: settings, watches: watches, found: found, pods: pods,
@@ -106,7 +107,7 @@ func (x *Endpoints) Pass() {
 	x.divergence.compare(t, x.readFrom)
 }
 
-// CloseBatches makes the modeled clients (package consumers) apply the batches that are due by t.
+// CloseBatches applies the batches that are due by t (package consumers).
 func (x *Endpoints) CloseBatches(t time.Time) {
 	closed := x.consumers.Close(t)
 	for _, b := range closed.Bounces {
@@ -124,8 +125,8 @@ func (x *Endpoints) CloseBatches(t time.Time) {
 	x.forgetOld(t)
 }
 
-// forgetOld occasionally drops removals that are too old for a bounce, even for Services without changes. Otherwise the
-// data about all addresses that ever flapped would need more memory than everything else.
+// forgetOld occasionally removes old data of all Services, even of those without changes. Otherwise data about every
+// address that ever flapped would accumulate.
 func (x *Endpoints) forgetOld(t time.Time) {
 	if t.Sub(x.forgotten) <= max(x.settings.BounceWindow, time.Minute) {
 		return
@@ -153,8 +154,8 @@ func (x *Endpoints) Sweep(e event.Event) {
 	}
 }
 
-// sweepSources drops the missing objects in the order of their UIDs, so that the same events always cause the same
-// transitions in the same order.
+// sweepSources drops the objects that are missing from the newest list. It drops them in the order of their UIDs, to
+// make the order of the transitions reproducible.
 func (x *Endpoints) sweepSources(e event.Event, sources map[event.UID]*source) {
 	for _, id := range sortedIDs(sources) {
 		if sources[id].generation != x.watches.Generation(e.Kind) {
@@ -163,7 +164,7 @@ func (x *Endpoints) sweepSources(e event.Event, sources map[event.UID]*source) {
 	}
 }
 
-// CompareAll schedules a comparison of every Service after a list of a whole resource.
+// CompareAll schedules a comparison of every Service.
 func (x *Endpoints) CompareAll(t time.Time) {
 	for _, s := range x.services.of {
 		x.divergence.mark(s, t)
@@ -174,8 +175,8 @@ func (x *Endpoints) CompareAll(t time.Time) {
 func (x *Endpoints) Source() event.Kind { return x.readFrom }
 
 // ChooseSource selects EndpointSlices as the source of address states if they can be watched, and Endpoints otherwise.
-// Once EndpointSlices have been listed, it only switches to Endpoints if the watch of Endpoints works. If neither
-// resource can be watched, the last states remain, and the watch is reported as broken.
+// If EndpointSlices were listed before, it waits until the watch of Endpoints works. Until then, the last known states
+// stay in use.
 func (x *Endpoints) ChooseSource() {
 	noSlices := x.watches.Missing(event.KindEndpointSlice)
 	slicesSynced := x.watches.IsSynced(event.KindEndpointSlice)
@@ -188,8 +189,8 @@ func (x *Endpoints) ChooseSource() {
 	}
 }
 
-// switchSource changes the resource from which address states are read. An address's origin remains unknown until the
-// next event of its object.
+// switchSource changes the resource from which address states are read. Afterwards, the Origin of an address is unknown
+// until an event changes the state of the address.
 func (x *Endpoints) switchSource(to event.Kind) {
 	if x.readFrom == to {
 		return

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// propagationLimit limits the time from a pod's change to the change of its address. After a longer time, the
-	// address does not count as following the pod.
+	// propagationLimit limits the time from a pod's change to the change of its address. Later changes of the address
+	// are not measured.
 	propagationLimit = time.Minute
-	// sideBySide is the tolerance for events in the wrong order. An address's change can be seen up to sideBySide
-	// before the change of its pod, although the pod changed first. The two resources have separate watches, and
-	// connections are read in batches (exporter/watch/batching).
+	// sideBySide tolerates events in the wrong order. The pod changes first, but kubeflap can see the change of the
+	// address up to 50 ms earlier. The two resources have separate watches, and connections are read in batches
+	// (exporter/watch/batching).
 	sideBySide = 50 * time.Millisecond
 )
 
@@ -48,8 +48,8 @@ func (x *propagation) observe(s shift, p *pods.Pod, change transition.AddressFol
 	}
 }
 
-// notePending stores an address change whose pod change has not been seen yet. It ignores changes that the Service
-// causes: its creation, a change of its selector, or publishNotReadyAddresses.
+// notePending stores an address change whose pod change has not been seen yet. It ignores changes due to the Service's
+// creation, its selector, or publishNotReadyAddresses.
 func (x *propagation) notePending(s shift, change transition.AddressFollowedPod) {
 	x.forgetPending(s.at)
 	if s.at.After(s.created) && s.at.After(s.ledger.Changed) && !s.publish {
@@ -57,8 +57,8 @@ func (x *propagation) notePending(s shift, change transition.AddressFollowedPod)
 	}
 }
 
-// podTurned handles a change of a pod's Ready condition. It reports the corresponding address changes that were seen
-// before this change. The propagation time of these changes was too short to measure.
+// podTurned handles a change of a pod's Ready condition. It reports the address changes that this change caused, but
+// that were seen earlier. Their propagation time is too short to measure.
 func (x *propagation) podTurned(id event.UID, ready bool, t time.Time) {
 	x.forgetPending(t)
 	if !x.watches.Live(event.KindPod, t) {
@@ -74,7 +74,7 @@ func (x *propagation) podTurned(id event.UID, ready bool, t time.Time) {
 	})
 }
 
-// forgetPending drops changes that have waited too long for their pod's change.
+// forgetPending drops the address changes that have waited for longer than sideBySide.
 func (x *propagation) forgetPending(t time.Time) {
 	x.pending = slices.DeleteFunc(x.pending, func(p pending) bool { return t.Sub(p.change.Time) > sideBySide })
 }

@@ -23,16 +23,16 @@ type Service struct {
 	Outages                      uint64
 	// OutageTime is the total time without a ready address, including the current outage.
 	OutageTime time.Duration
-	// Lost counts the losses of ready addresses. For each cause, Losses counts the losses for which this cause has been
-	// determined. LastLoss is the time of the newest of these losses, and LastCause is its cause. LastLoss and
-	// LastCause exclude foreign addresses.
+	// Lost counts how often an address stopped being ready. Losses counts these losses by cause, once the cause has
+	// been determined. LastLoss is the time of the newest loss in Losses, and LastCause is its cause. LastLoss and
+	// LastCause ignore foreign addresses.
 	Lost      uint64
 	Losses    [cause.Count]uint32
 	LastLoss  time.Time
 	LastCause cause.Cause
-	// Manual reports whether the Service has or had manually managed addresses. The next two fields count how often all
-	// of these addresses were removed, while the Service had a selector and while it had none. SelectorConflict reports
-	// whether the manually managed Endpoints conflict with the selector (writers.InConflict).
+	// Manual reports whether the Service has ever had manually managed addresses. A reset is the removal of all these
+	// addresses. ResetsWithSelector counts the resets while the Service had a selector, and ResetsSelectorless counts
+	// the others. SelectorConflict is the result of writers.InConflict.
 	Manual                                 bool
 	ResetsWithSelector, ResetsSelectorless uint64
 	SelectorConflict                       bool
@@ -80,8 +80,8 @@ func (x *Endpoints) IsOut(namespace, name string, id event.UID) bool {
 	return s != nil && s.exists && s.addresses.StateOf(id) == addresses.NotReady
 }
 
-// IsDiverging reports whether Endpoints, EndpointSlices and pods have disagreed for more than 10 s on the readiness of
-// an address of a Service.
+// IsDiverging reports whether Endpoints, EndpointSlices and pods have disagreed about an address of a Service for more
+// than 10 s.
 func (x *Endpoints) IsDiverging(namespace, name string) bool {
 	s := x.services.of[key{namespace, name}]
 	return s != nil && s.exists && s.diverging.asOf(x.watches.Now()) > 0
@@ -101,13 +101,13 @@ func (s *service) read(t time.Time) Service {
 	}
 }
 
-// StaleReadds appends the Services with stale re-adds, sorted by namespace and name, to the given slice and returns the
-// extended slice.
+// StaleReadds appends the Services with stale re-adds (package consumers) to the given slice, sorted by namespace and
+// name. It returns the extended slice.
 func (x *Endpoints) StaleReadds(into []consumers.StaleReadds) []consumers.StaleReadds {
 	return x.consumers.StaleReadds(into)
 }
 
-// Consumers appends the counts of each namespace's consumers to the given slice and returns the extended slice.
+// Consumers appends the counts of package consumers, by namespace, to the given slice and returns the extended slice.
 func (x *Endpoints) Consumers(into []consumers.Namespace) []consumers.Namespace {
 	return x.consumers.All(into)
 }

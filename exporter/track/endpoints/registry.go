@@ -20,8 +20,8 @@ type ownedKey struct {
 // registry holds the Services by name.
 type registry struct {
 	of map[key]*service
-	// others holds the Services that are only known as owners of slices: they have not been seen yet, or a Service with
-	// the same name has replaced them.
+	// others holds Services that are only known because a slice names them as its owner. Such a Service has not been
+	// seen yet, or has been replaced by another Service with the same name.
 	others map[ownedKey]*service
 	// sorted holds the Services, sorted by namespace and name. It is nil after a Service has been added or removed.
 	sorted []*service
@@ -31,8 +31,8 @@ func newRegistry() registry {
 	return registry{of: map[key]*service{}, others: map[ownedKey]*service{}}
 }
 
-// owned returns the Service of a slice or an Endpoints object, and adds the Service if necessary. A Service and its
-// successor with the same name can both have slices for a while, so owned uses the owner's UID if there is one.
+// owned returns the Service of a slice or an Endpoints object, and adds the Service if necessary. If possible, it uses
+// the owner's UID. A deleted Service and a new one with the same name can both have slices for a while.
 func (r *registry) owned(k key, owner event.UID) *service {
 	s := r.of[k]
 	if owner.IsZero() {
@@ -64,8 +64,8 @@ func (r *registry) adopt(k key, uid event.UID) *service {
 	return s
 }
 
-// detach removes a source from its Service. If the Service was deleted and has no other source, detach also drops the
-// Service.
+// detach removes a slice or an Endpoints object from its Service. It also drops a deleted Service that has no objects
+// left.
 func (r *registry) detach(h *source) {
 	s := h.service
 	i := slices.Index(s.sources, h)
@@ -88,7 +88,8 @@ func (r *registry) forgetIfGone(s *service) {
 	}
 }
 
-// unlisted returns the Services that are missing from a list, sorted by name. generation is the number of the list.
+// unlisted returns the Services that the newest list does not contain, sorted by name. generation is the number of this
+// list.
 func (r *registry) unlisted(generation uint32) []*service {
 	return slices.DeleteFunc(slices.Clone(r.inOrder()), func(s *service) bool { return !s.exists || s.generation == generation })
 }

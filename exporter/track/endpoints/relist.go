@@ -9,7 +9,7 @@ import (
 )
 
 // past is the state of a Service before EndpointSlices were listed again. The list arrives slice by slice, and an
-// address may have moved to another slice. So kubeflap can only compare the addresses once the list is complete.
+// address can move from one slice to another. Therefore kubeflap compares the addresses when the list is complete.
 type past struct {
 	service   *service
 	addresses []addresses.Address
@@ -18,15 +18,15 @@ type past struct {
 	foreign   []event.UID
 }
 
-// ListingSlices records the start of a list of EndpointSlices. If the previous list was interrupted, the states that
-// were stored before that list stay valid.
+// ListingSlices records the start of a list of EndpointSlices. If the previous list was interrupted, the states from
+// before that list are kept.
 func (x *Endpoints) ListingSlices() {
 	for _, p := range x.pasts {
 		p.service.remembered = x.watches.Generation(event.KindEndpointSlice)
 	}
 }
 
-// remember stores the state that a Service had before the list that contains the event e.
+// remember stores the state of a Service once per list, before the list changes it.
 func (x *Endpoints) remember(h *source, e event.Event) {
 	s := h.service
 	if s.remembered == x.watches.Generation(e.Kind) {
@@ -36,7 +36,7 @@ func (x *Endpoints) remember(h *source, e event.Event) {
 	x.pasts = append(x.pasts, &past{s, slices.Clone(s.addresses.List), s.addresses.Count[addresses.Ready], writers.TallyOfSlices(s), writers.ReportedForeign(s)})
 }
 
-// compareWithPast counts the changes that a complete list shows.
+// compareWithPast compares the Services with their states before the list, and counts the changes.
 func (x *Endpoints) compareWithPast(e event.Event) {
 	pasts := x.pasts
 	x.pasts = nil

@@ -18,24 +18,23 @@ type shift struct {
 	at time.Time
 	// version is the resourceVersion of the event's object, or empty.
 	version string
-	// quiet is set if the changes are not counted. This applies to the first list of a resource, and to later lists of
-	// EndpointSlices, which are compared as a whole. It also applies if addresses only move to another Service, or are
-	// read from another resource.
+	// quiet is set if the changes are not counted. This is the case for the first list of a resource, for a move to
+	// another Service, and in switchSource. EndpointSlices that are listed again are compared later (compareWithPast).
 	quiet bool
 	// wasTruncated reports whether the Endpoints object omitted addresses before the event. truncated reports whether
 	// the object omits addresses now.
 	wasTruncated, truncated bool
-	// mirrored is set for a slice that mirrors Endpoints. foreign is set for an unknown writer's object if the Service
-	// has a selector. known is set for a known manager's object.
+	// mirrored is set for a slice that mirrors Endpoints. known is set if a known manager manages the object. foreign
+	// is set if an unknown writer manages the object, and the Service has a selector.
 	mirrored, foreign, known bool
 	// wereForeign holds the addresses that were foreign before the event.
 	wereForeign []event.UID
-	// readyBefore is the number of ready addresses before the event. lossesBefore is the end of the queue of losses at
-	// that time.
+	// readyBefore is the number of ready addresses before the event. lossesBefore is the value of Losses.Position
+	// before the event.
 	readyBefore, lossesBefore int
 }
 
-// written converts the event for package writers.
+// written converts a shift to the type that package writers uses.
 func (s shift) written() writers.Change {
 	return writers.Change{Service: s.service, At: s.at, Version: s.version, Quiet: s.quiet}
 }
@@ -59,7 +58,8 @@ func (x *Endpoints) shift(s shift, id event.UID, from addresses.Origin, was, is 
 
 // moved counts the change of one address from one state to another.
 func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.State) {
-	// An address that a truncated object omitted may have existed before, and may still exist.
+	// Truncated Endpoints omit addresses. So an address that appears may not be new, and an address that disappears may
+	// still exist.
 	if s.quiet || from == addresses.None && s.wasTruncated {
 		return
 	}
@@ -78,7 +78,7 @@ func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.Stat
 		s.turnedReady++
 	case from == addresses.Ready:
 		s.turnedNotReady++
-	default: // a terminating address disappears
+	default: // a change between None and Terminating
 		return
 	}
 	wasReady, isReady := from == addresses.Ready, to == addresses.Ready
@@ -100,7 +100,7 @@ func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.Stat
 	if isReady {
 		x.backInRotation(s, a)
 	}
-	// A watch that was broken delivers events late, so the propagation time would be meaningless.
+	// After a break, a watch delivers events late, so the propagation time would be meaningless.
 	if p := x.pods.Find(a.UID); p != nil && wasReady != isReady && x.watches.Live(x.readFrom, s.at) {
 		x.propagation.observe(s, p, transition.AddressFollowedPod{At: at(s.at), Address: named(x.pods, s.service, a), Ready: isReady})
 	}
@@ -121,8 +121,7 @@ func (x *Endpoints) reportGain(s shift, a *addresses.Address, from, to addresses
 	x.losses.ReportOf(s.service, a.UID, change)
 }
 
-// departed describes when an address left rotation, that is, stopped being ready. The field at is the earliest possible
-// time. The field seen is set if that time is exact.
+// departed holds the earliest time at which an address can have stopped being ready. The time is exact if seen is set.
 type departed struct {
 	at   time.Time
 	seen bool
@@ -140,7 +139,7 @@ func (x *Endpoints) leftRotation(s shift, a *addresses.Address) {
 	}
 }
 
-// forgetLeft drops the addresses that left rotation too long ago for a bounce.
+// forgetLeft drops the addresses that stopped being ready too long ago to bounce.
 func (s *service) forgetLeft(t time.Time, within time.Duration) {
 	s.leftSwept = t
 	maps.DeleteFunc(s.left, func(_ event.UID, d departed) bool { return t.Sub(d.at) > within })
@@ -165,8 +164,8 @@ func (x *Endpoints) backInRotation(s shift, a *addresses.Address) {
 	}
 }
 
-// settle completes an event after all addresses have their new states. It settles the losses whose cause is certain
-// (losses.SettleCertainFrom), and begins or ends an outage.
+// settle completes an event after all addresses have their new states. It sets the causes that are already certain, and
+// begins or ends an outage.
 func (x *Endpoints) settle(s shift) {
 	ready := s.addresses.Count[addresses.Ready]
 	live := x.watches.Live(x.readFrom, s.at)

@@ -12,10 +12,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// service is a Service and its addresses, which can arrive in either order.
+// service is a Service and its addresses. Either can be seen first.
 type service struct {
 	key key
-	// uid is zero if the Service has not been seen, and only slices and Endpoints without an owner reference name it.
+	// uid is zero if it is unknown. Endpoints contain only the name of their Service.
 	uid        event.UID
 	generation uint32
 	created    time.Time
@@ -43,9 +43,9 @@ type service struct {
 
 	consumers consumers.Set
 	diverging diverging
-	// remembered is the number of the last list of EndpointSlices before which the state of the Service was stored.
+	// remembered is the number of the newest list of EndpointSlices for which an earlier state is stored.
 	remembered uint32
-	// alone is the list that only contains this Service. It is shared by pods that are in no other Service.
+	// alone is the list that contains only this Service. Pods that are in no other Service share it.
 	alone pods.ServiceList
 }
 
@@ -87,12 +87,12 @@ func (s *service) Namespace() string { return s.key.namespace }
 // IsReady reports whether an address is in the Service and ready.
 func (s *service) IsReady(id event.UID) bool { return s.addresses.StateOf(id) == addresses.Ready }
 
-// Named returns the name of the Service for transitions.
+// Named returns the namespace and name of the Service.
 func (s *service) Named() transition.Service {
 	return transition.Service{Namespace: s.key.namespace, Name: s.key.name}
 }
 
-// WasCleared reports whether the Service has a selector and no manually managed addresses in Endpoints.
+// WasCleared reports whether the Service has a selector, and its Endpoints contain no manually managed addresses.
 func (s *service) WasCleared() bool { return s.HasSelector() && s.writers.ManualInEndpoints() == 0 }
 
 // HasSelector reports whether the Service has a selector.
@@ -132,8 +132,8 @@ func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 	x.writers.Check(s, e.Seen)
 }
 
-// noteChoice records the time at which a Service began to select other pods. Such a change can also explain losses that
-// were seen before it.
+// noteChoice records that a Service began to select other pods. This change can also explain an address loss that was
+// seen shortly before it.
 func (s *service) noteChoice(e event.Event, o *event.Service) {
 	choice := choiceOf(o)
 	if s.choice == choice {
@@ -159,9 +159,8 @@ func choiceOf(o *event.Service) uint64 {
 	return choice | 1
 }
 
-// succeed makes a newly seen Service the current one with the name k. The parameter old is the previous Service with
-// that name, or nil. Slices of the new Service may have been seen before the Service itself. Endpoints, and slices
-// without an owner, move from the old Service to the new one. This move does not count as a change of their addresses.
+// succeed makes a newly seen Service the current one with the name k. It moves Endpoints, and slices without an owner,
+// from the previous Service to the new one. The move does not count as a change of addresses.
 func (x *Endpoints) succeed(old *service, k key, uid event.UID) *service {
 	s := x.services.adopt(k, uid)
 	if old == nil {
@@ -176,14 +175,14 @@ func (x *Endpoints) succeed(old *service, k key, uid event.UID) *service {
 	return s
 }
 
-// retire handles the deletion of a Service. The Service's addresses disappear later, with its slices. These losses are
-// not reported.
+// retire handles the deletion of a Service. The addresses disappear later, when the slices are deleted. These removals
+// are not reported.
 func (x *Endpoints) retire(s *service) {
 	x.end(s)
 	x.services.forgetIfGone(s)
 }
 
-// end reports the removal of a Service, which was deleted or replaced by another one with the same name.
+// end reports that a Service was deleted, or replaced by another one with the same name.
 func (x *Endpoints) end(s *service) {
 	if s.exists {
 		x.found.Add(transition.ServiceRemoved{At: at(x.watches.Now()), Service: s.Named()})

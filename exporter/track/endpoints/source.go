@@ -93,8 +93,8 @@ func (x *Endpoints) hold(h *source, e event.Event, held []event.Address, truncat
 	x.divergence.mark(h.service, e.Seen)
 }
 
-// sameAddresses reports whether the source has exactly these addresses in the same order. This is true for most events,
-// and saves sorting.
+// sameAddresses reports whether the source already has exactly these addresses in the same order. Most events do not
+// change the list of addresses, so no sorting is necessary.
 func (h *source) sameAddresses(held []event.Address) bool {
 	if h.repeated || len(held) != len(h.entries) {
 		return false
@@ -160,7 +160,7 @@ func (x *Endpoints) move(h *source, to *service) {
 }
 
 // unmerge removes a source's addresses from its Service, without counting the removals. It returns the origins of the
-// addresses, sorted by UID. remerge adds the addresses back.
+// addresses for remerge, sorted by UID.
 func (x *Endpoints) unmerge(h *source) (origins []addresses.Origin) {
 	x.eachMerged(h, func(s shift, a addresses.Placed, _ int) {
 		origins = append(origins, x.shift(s, a.UID, addresses.Origin{}, a.State, addresses.None).Origin)
@@ -178,8 +178,7 @@ func (x *Endpoints) remerge(h *source, origins []addresses.Origin) {
 	})
 }
 
-// eachMerged calls the function do for each of a source's addresses, if the source belongs to the resource from which
-// states are read.
+// eachMerged calls a function for each address of a source. It does nothing if the source's kind is not readFrom.
 func (x *Endpoints) eachMerged(h *source, do func(s shift, a addresses.Placed, i int)) {
 	if h.Kind != x.readFrom {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// changeWindow is the longest time from a Service change to an address loss that the change causes.
+// changeWindow is the time for which a change of a Service can explain the loss of an address.
 const changeWindow = 30 * time.Second
 
 // explanation is the cause of a loss, based on the evidence so far.
@@ -17,7 +17,7 @@ type explanation struct {
 	cause cause.Cause
 	// certain is set if no later evidence can change the cause.
 	certain bool
-	// behind is set if the events of the pod watch or the node watch contradict the loss, so this watch lags.
+	// behind is set if the pod watch or the node watch seems to lag. A later event can then show the cause.
 	behind bool
 }
 
@@ -40,65 +40,64 @@ func (q *Losses) explain(l *Loss) explanation {
 	case notReady && pending:
 		return explanation{cause: tentative, behind: true}
 	case notReady && p.WasReady() && p.Cause() != cause.Unknown:
-		// This case precedes the next one, the permanent removal of the pod's addresses, because this address is still
-		// listed.
+		// The address is still listed. So this case precedes the permanent removal of the pod's addresses.
 		return q.explainByPod(l, p)
 	case p.Leaving() != cause.Unknown:
 		return explanation{cause: p.Leaving(), certain: true}
 	case p.WasReady():
 		return q.explainByPod(l, p)
 	case notReady && p.Recovered() != cause.Unknown && l.Change.Time.Sub(q.watches.Time(p.ReadyChangedAt())).Abs() <= evidenceWait:
-		// The pod watch is ahead: it has already shown the pod as not ready, and then as ready again.
+		// The pod watch is ahead of the slice watch. It has already shown the pod as not ready and as ready again.
 		return explanation{cause: p.Recovered(), certain: true}
 	}
 	return q.explainAgainstPod(l, p, notReady)
 }
 
-// explainAgainstPod explains a loss although kubeflap last saw the pod ready. Either the pod is not the cause, or the
-// pod watch lags.
+// explainAgainstPod explains a loss if kubeflap last saw the pod as ready. Either the pod is not the cause, or the pod
+// watch lags.
 func (q *Losses) explainAgainstPod(l *Loss, p *pods.Pod, notReady bool) explanation {
 	why := q.explainByService(l)
 	if !p.IsReady() || why != cause.Unknown && why != cause.PodDeleted || q.watches.Missing(event.KindPod) {
 		return explanation{cause: why}
 	}
 	if since := l.Change.Time.Sub(q.watches.Time(p.ReadyChangedAt())); why == cause.Unknown && notReady && since >= 0 && since <= watches.LagWait {
-		// Alternatively, the slice watch lags and shows a state from which the pod has recovered.
+		// The slice watch may lag, and show a state from which the pod has already recovered.
 		why = p.Recovered()
 	}
 	return explanation{cause: why, behind: true}
 }
 
-// explainByPod explains a loss while the pod is not ready. If the pod has been unready for a long time, but its address
-// was ready (publishNotReadyAddresses), the cause is a change of the Service.
+// explainByPod explains a loss while the pod is not ready. With publishNotReadyAddresses, the address can be ready
+// although the pod has been unready for a long time. The cause is then a change of the Service.
 func (q *Losses) explainByPod(l *Loss, p *pods.Pod) explanation {
 	longAgo := l.Change.Time.Sub(q.watches.Time(p.ReadyChangedAt())) > evidenceWait
 	switch {
 	case longAgo && l.Service.Ledger().changedAround(l.Change.Time):
 		return explanation{cause: cause.ServiceChanged, certain: true}
 	case l.Terminating:
-		// The pod is being deleted, but the pod watch has not shown the deletion yet. The pod's next event will show
-		// the cause.
+		// The pod is being deleted, but the pod watch has not shown this yet. The next event of the pod will show the
+		// cause.
 		return explanation{cause: cause.PodDeleted, behind: !q.watches.Missing(event.KindPod)}
 	}
 	return explanation{cause: p.Cause(), certain: p.Cause() != cause.Unknown && !longAgo}
 }
 
 // explainManual explains the loss of a manually managed address. If the Service has a selector, the endpoints
-// controller clears its manually managed Endpoints (endpoints controller, syncService). The mirroring controller then
-// clears the slices that mirror them (endpointslicemirroring controller, syncEndpoints). No controller changes other
-// manually managed slices, so somebody edited them.
+// controller removes such addresses from Endpoints (endpoints controller, syncService). The mirroring controller then
+// removes them from the slices that mirror the Endpoints (endpointslicemirroring controller, syncEndpoints). No
+// controller changes other manually managed slices, so somebody edited them.
 func (q *Losses) explainManual(l *Loss) cause.Cause {
 	if l.InEndpoints && l.Service.WasCleared() && !l.Change.Foreign {
 		return cause.EndpointsReset
 	}
 	if l.Known {
-		return cause.Unknown // the manager's reason is not visible in this cluster
+		return cause.Unknown // the cluster does not show the reason of the known manager
 	}
 	return cause.ManualWrite
 }
 
-// explainByService explains a loss without a pod change: the Service selects other pods, somebody edited a controller's
-// object, or the pod watch lags.
+// explainByService explains a loss without a change of the pod. Either the Service selects other pods, or somebody
+// edited an object that a controller manages, or the pod watch lags.
 func (q *Losses) explainByService(l *Loss) cause.Cause {
 	s, t := l.Service.Ledger(), l.Change.Time
 	lagging := q.watches.Lagging(event.KindService, q.watches.Now())
@@ -110,14 +109,14 @@ func (q *Losses) explainByService(l *Loss) cause.Cause {
 	case l.Foreign, !s.Edited.IsZero() && t.Sub(s.Edited).Abs() <= evidenceWait:
 		return cause.ManualWrite
 	case t.Equal(s.SliceDeleted) && l.Service.IsReady(l.Change.ID):
-		// The EndpointSlice controller also deletes slices, but does not immediately add the same addresses again.
+		// If the EndpointSlice controller had deleted the slice, it would not have added the address again immediately.
 		return cause.ManualWrite
 	}
 	return cause.Unknown
 }
 
-// changedAround reports whether the Service began to select other addresses at t or shortly before. It tolerates events
-// in the wrong order.
+// changedAround reports whether the Service began to select other addresses at t or shortly before. A change shortly
+// after t also counts, because different watches have no common order.
 func (g *Ledger) changedAround(t time.Time) bool {
 	return !g.Changed.IsZero() && t.Sub(g.Changed) <= changeWindow && g.Changed.Sub(t) <= evidenceWait
 }

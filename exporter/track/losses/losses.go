@@ -20,7 +20,7 @@ type Service interface {
 	// HasSteadyWriter reports whether the Service has no selector, and the first writer of its addresses also made the
 	// latest write.
 	HasSteadyWriter() bool
-	// WasCleared reports whether the Service has a selector and no manually managed addresses in Endpoints.
+	// WasCleared reports whether the Service has a selector, and its Endpoints contain no manually managed addresses.
 	WasCleared() bool
 	Ledger() *Ledger
 }
@@ -30,8 +30,8 @@ type podFacts interface {
 	Find(id event.UID) *pods.Pod
 	// Named returns the name of a pod, even if the pod was deleted recently.
 	Named(id event.UID) transition.Pod
-	// Departed returns the cause of the loss of a deleted pod's addresses. Pending returns the tentative cause of a
-	// pod's readiness loss, if the final cause still depends on an event of the pod's node.
+	// Departed returns why a deleted pod lost its addresses. Pending returns why a pod is not ready, if this cause is
+	// still tentative.
 	Departed(id event.UID, notReady bool) (why cause.Cause, ok bool)
 	Pending(id event.UID) (why cause.Cause, ok bool)
 }
@@ -39,8 +39,8 @@ type podFacts interface {
 // nodeFacts lists the methods of package nodes that this package calls.
 type nodeFacts interface {
 	Trigger(node string, why cause.Cause) (trigger uint64, ok bool)
-	// Announced describes the departure announcement that was in force for the node at t. It returns an empty string if
-	// there was none.
+	// Announced describes what announced the departure of the node at t, such as a taint or a cordon. It returns an
+	// empty string if nothing did.
 	Announced(node string, t time.Time) string
 }
 
@@ -48,18 +48,18 @@ type nodeFacts interface {
 type Loss struct {
 	Service Service
 	Change  transition.AddressLost
-	// Foreign is set if an unknown writer managed the object that contained the address, and the Service has a
-	// selector. Known is set if a known manager managed that object.
+	// Foreign is set if the address was in an object of an unknown writer, and the Service has a selector. Known is set
+	// if the address was in an object of a known manager.
 	Foreign, Known bool
 	// Manual is set if the address had no targetRef. InEndpoints is set if the address was in Endpoints, or in a slice
 	// that mirrors Endpoints. Terminating is set if the address's pod is being deleted.
 	Manual, InEndpoints, Terminating bool
 
-	// outage is set if the Service lost its last ready address with this loss. ended is the end of that outage, or nil
-	// if the outage continues.
+	// outage is set if this loss began an outage of the Service. ended is the end of the outage, or nil if it
+	// continues.
 	outage bool
 	ended  *transition.OutageEnded
-	// after holds later changes of the address, which are reported after the loss.
+	// after holds later changes of the address. They are reported after the loss.
 	after []transition.Transition
 	// settled reports whether the cause has been determined.
 	settled bool
@@ -74,15 +74,14 @@ type Losses struct {
 	pods    podFacts
 	nodes   nodeFacts
 
-	// fresh holds the newest losses, sorted by time. The field behind holds the losses that have waited for as long as
-	// evidenceWait, but whose evidence comes from a watch that lags. A settled loss stays in its queue until its
-	// waiting time has passed.
+	// fresh holds the losses that are younger than evidenceWait, sorted by time. The field behind holds older losses
+	// whose evidence comes from a lagging watch. A settled loss stays in its queue until its waiting time has passed.
 	fresh, behind queue.Queue[*Loss]
 	// of holds the newest unreported loss of each address.
 	of map[event.UID]*Loss
 }
 
-// New returns Losses without a loss.
+// New returns an empty Losses.
 func New(watches *watches.Watches, found *transition.List, pods podFacts, nodes nodeFacts) *Losses {
 	return &Losses{watches: watches, found: found, pods: pods, nodes: nodes, of: map[event.UID]*Loss{}}
 }
@@ -90,12 +89,12 @@ func New(watches *watches.Watches, found *transition.List, pods podFacts, nodes 
 // Ledger holds the losses of one Service, and the facts that explain them.
 type Ledger struct {
 	// Changed is the time at which the Service last began to select other addresses. Edited is the time at which
-	// somebody last wrote or deleted a controller's object. SliceDeleted is the time at which a slice of the
-	// EndpointSlice controller was last deleted.
+	// somebody last wrote or deleted an object that a controller manages. SliceDeleted is the time at which a slice of
+	// the EndpointSlice controller was last deleted.
 	Changed, Edited, SliceDeleted time.Time
 
-	// Lost counts the lost ready addresses. ByCause counts the settled losses by cause. Last is the time of the newest
-	// settled loss of an address that was not foreign, and LastCause is its cause.
+	// Lost counts how often an address stopped being ready. ByCause counts the settled losses by cause. Last and
+	// LastCause are the time and the cause of the newest settled loss. They ignore foreign addresses.
 	Lost      uint64
 	ByCause   [cause.Count]uint32
 	Last      time.Time
@@ -105,8 +104,8 @@ type Ledger struct {
 
 	// unreported holds the unreported losses sorted by time.
 	unreported queue.Queue[*Loss]
-	// outage is the last unreported loss that started an outage, or nil. outageCause is the reported cause of the
-	// current outage.
+	// outage is the last loss that began an outage, or nil if it has been reported. outageCause is the reported cause
+	// of the current outage.
 	outage      *Loss
 	outageCause cause.Cause
 }
@@ -125,7 +124,7 @@ func (q *Losses) Add(l *Loss) {
 	ledger.unreported.Push(l)
 }
 
-// Position returns the current end of the queue of fresh losses. The losses that are added later follow that position.
+// Position returns the current end of the queue of losses. Losses that are added later follow this position.
 func (q *Losses) Position() int { return q.fresh.End() }
 
 // forget removes a reported loss.
@@ -148,14 +147,13 @@ func (q *Losses) forget(l *Loss) {
 	}
 }
 
-// goneWithin limits the time from the loss of a Service's own addresses to the removal of its foreign addresses. Within
-// this time, the removal does not count as the cause of an outage (transition.AddressLost, Foreign).
+// goneWithin applies to a Service that has lost its own addresses. If its foreign addresses are removed within this
+// time, their removal is not the cause of the outage (transition.AddressLost, Foreign).
 const goneWithin = 2 * time.Minute
 
-// OutageBegan makes an event's last loss the start of an outage. The outage gets the same cause as that loss. The
-// parameter position is the value of Position before the event. If the Service has had only foreign addresses for
-// longer than goneWithin, their removal caused the outage. The removal is then reported like the loss of any other
-// address.
+// OutageBegan makes the last loss of an event the start of an outage. This loss and the outage have the same cause. The
+// parameter position is the value of Position before the event. If only foreign addresses remained for longer than
+// goneWithin, their removal is reported like any other loss.
 func (q *Losses) OutageBegan(s Service, position int) {
 	ledger := s.Ledger()
 	ledger.outageCause = cause.Unknown
@@ -182,8 +180,8 @@ func (q *Losses) OutageEnded(s Service, change transition.OutageEnded) {
 	q.Report(s, change)
 }
 
-// settle sets the cause of a loss. A Service's losses are reported sorted by time, so that every instance of kubeflap
-// reports the same order. A loss with an immediately known cause does not overtake an older loss.
+// settle sets the cause of a loss. The losses of a Service are reported in the order of their times, so a settled loss
+// waits for older ones. Thus all instances of kubeflap report the same order.
 func (q *Losses) settle(l *Loss, why cause.Cause) {
 	ledger := l.Service.Ledger()
 	l.settled = true
@@ -215,7 +213,7 @@ func (q *Losses) reportLoss(s Service, l *Loss) {
 	l.Change.Waited = q.watches.Now().Sub(l.Change.Time)
 	q.Report(s, l.Change)
 	if l.outage {
-		// The outage waits for its cause: a deleted Service also loses its addresses, but has no outage.
+		// The outage is not reported when it begins. If the Service turns out to be deleted, there was no outage.
 		q.Report(s, transition.OutageStarted{At: l.Change.At, Service: s.Named(), Cause: l.Change.Cause, Trigger: l.Change.Trigger})
 	}
 	for _, change := range l.after {
@@ -236,9 +234,8 @@ func (q *Losses) reportLoss(s Service, l *Loss) {
 	q.Report(s, *l.ended)
 }
 
-// ReportOf reports a change of an address. If a loss of the address has not been reported yet, the change waits until
-// after the loss. Otherwise a reader of the transitions would see the return before the loss, and then wait forever for
-// another return.
+// ReportOf reports a change of an address. If a loss of the address has not been reported yet, the change is reported
+// after it. Otherwise the address would seem to become ready before it was lost.
 func (q *Losses) ReportOf(s Service, address event.UID, change transition.Transition) {
 	for l := q.of[address]; l != nil; l = l.older {
 		if l.Service == s {
@@ -256,8 +253,8 @@ func (q *Losses) Report(s Service, change transition.Transition) {
 	}
 }
 
-// noteLast keeps the newest loss by time, because a loss with an immediately known cause can be settled before an older
-// loss. For several losses at the same time, the result does not depend on the order in which they are settled.
+// noteLast stores the time and cause of the newest loss. It compares the times, because losses can be settled in any
+// order. If losses have the same time, the result does not depend on the order of the calls.
 func (g *Ledger) noteLast(t time.Time, why cause.Cause) {
 	switch {
 	case t.Before(g.Last):

@@ -11,12 +11,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// evidenceWait is the time for which a loss waits for its evidence, because different watches have no common order. If
-// the required watch is known to lag, the loss waits for as long as watches.LagWait.
+// evidenceWait is the time for which a loss waits for evidence of its cause. Different watches have no common order, so
+// the evidence can arrive after the loss. If the watch that shows the evidence lags, the loss waits for
+// watches.LagWait.
 const evidenceWait = time.Second
 
-// SettleCertainOf settles an address's losses, oldest first, if their causes are certain. Call it after an event of the
-// address's pod.
+// SettleCertainOf settles those losses of an address whose cause is certain, oldest first. Call it after an event of
+// the address's pod.
 func (q *Losses) SettleCertainOf(id event.UID) { q.settleOldestFirst(q.of[id]) }
 
 func (q *Losses) settleOldestFirst(l *Loss) {
@@ -42,8 +43,8 @@ func (q *Losses) settleIfCertain(l *Loss) {
 	}
 }
 
-// Due returns the time at which the next loss stops waiting, and a function that settles it. The function is nil if
-// that time is later than `by`.
+// Due returns the earliest time at which a loss stops waiting, and a function that settles this loss. The function is
+// nil if this time is later than `by`.
 func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
 	if !q.fresh.IsEmpty() {
 		if at := q.fresh.Front().Change.Time.Add(evidenceWait); !at.After(by) {
@@ -96,8 +97,8 @@ func (q *Losses) PodResolved(w *pods.ReadinessLoss) {
 	q.settleOverdueOf(w.ID)
 }
 
-// settleFollowing settles the losses that a pod's readiness change caused, even if the pod is Ready again or was
-// deleted. These losses were seen while the pod was not Ready, or earlier if the pod watch lags.
+// settleFollowing settles the losses that a pod's readiness change caused. Meanwhile, the pod can be Ready again or
+// deleted.
 func (q *Losses) settleFollowing(w *pods.ReadinessLoss) {
 	for l := q.of[w.ID]; l != nil; l = l.older {
 		if !l.settled && !l.Change.Removed && q.followed(w, l) {
@@ -112,7 +113,7 @@ func (q *Losses) followed(w *pods.ReadinessLoss, l *Loss) bool {
 	if after <= evidenceWait {
 		return after >= -watches.LagWait
 	}
-	// The slice watch lags. A loss that was seen after the pod became Ready again has another cause.
+	// The slice watch lags. If the loss was seen after the pod became Ready again, it has another cause.
 	again := w.Pod.IsReady() && l.Change.Time.After(q.watches.Time(w.Pod.ReadyChangedAt()))
 	return !again && !l.Service.Ledger().changedAround(l.Change.Time)
 }

@@ -23,8 +23,9 @@ type departed struct {
 	at time.Time
 }
 
-// Departed returns the cause of the loss of a recently deleted pod's addresses. ok is false if no such pod was deleted.
-// If notReady is set, the address became not ready before the deletion, so the cause of the pod's unreadiness applies.
+// Departed returns why a recently deleted pod lost its addresses. If notReady is set, the address became not ready
+// before the deletion, because the pod was not Ready. Then Departed returns why the pod was not Ready. ok is false if
+// the pod was not deleted recently.
 func (x *Pods) Departed(id event.UID, notReady bool) (why cause.Cause, ok bool) {
 	d, ok := x.departed[id]
 	if ok && notReady && d.pod.WasReady() && d.pod.cause != cause.Unknown {
@@ -44,7 +45,7 @@ func (x *Pods) depart(id event.UID, p *Pod) {
 	x.departures.Push(departed{id, now})
 }
 
-// Forget drops data that has expired: deleted pods, and namespaces without pods.
+// Forget drops expired data about deleted pods and about namespaces without pods.
 func (x *Pods) Forget() {
 	now := x.watches.Now()
 	for q := &x.departures; !q.IsEmpty() && now.Sub(q.Front().at) > departedFor; {

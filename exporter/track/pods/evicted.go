@@ -10,12 +10,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// byTaint is the DisruptionTarget reason of a pod that no longer tolerated a taint (pkg/controller/tainteviction).
+// byTaint is the reason in the condition DisruptionTarget of a pod that was evicted because of a taint
+// (pkg/controller/tainteviction).
 const byTaint = "DeletionByTaintManager"
 
-// noteLeaving stores the first cause of the permanent removal of a pod's addresses. Later causes do not count: a
-// deleted pod can complete much later, and a completed pod is eventually deleted. If the pod is evicted from a node
-// that is not Ready, noteLeaving adds a transition.
+// noteLeaving stores why a pod's addresses are removed permanently. Only the first cause counts, because a deleted pod
+// can still complete, and a completed pod is eventually deleted. noteLeaving also reports a taint eviction from a node
+// that is not Ready.
 func (x *Pods) noteLeaving(p *Pod, o *event.Pod, t time.Time) {
 	if p.leaving != cause.Unknown {
 		return
@@ -34,10 +35,10 @@ func (x *Pods) noteLeaving(p *Pod, o *event.Pod, t time.Time) {
 	x.found.Add(transition.PodEvicted{At: transition.At{Time: t}, Pod: p.named(), Status: status, After: t.Sub(since), Tolerates: tolerates})
 }
 
-// shortToleration is the longest toleration, in seconds, that counts as short. A reboot takes longer.
+// shortToleration is the longest toleration, in seconds, that counts as short. A reboot of a node takes longer.
 const shortToleration = 60
 
-// short identifies a namespace's pods with the same short toleration.
+// short is the key of the pods that have the same namespace and the same short toleration.
 type short struct {
 	namespace string
 	seconds   uint8

@@ -11,13 +11,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// MisreportKind is the kind of a wrong pod Ready condition, and the value of the label `kind`.
+// MisreportKind says in which way a pod's Ready condition is wrong. It is the value of the label `kind`.
 type MisreportKind string
 
 // Kinds of wrong Ready conditions.
 const (
-	// UnreadyAfterRecovery means that the pod's Ready is still False although the node and all containers of the pod
-	// are ready: nobody has reverted the node controller's write.
+	// UnreadyAfterRecovery means that Ready is still False although the node and all containers of the pod are ready.
+	// Nobody has reverted the write of the node controller.
 	UnreadyAfterRecovery MisreportKind = "unready_after_recovery"
 	// ReadyOnLostNode means that Ready is True on a node that has sent no heartbeat for longer than the grace period.
 	ReadyOnLostNode MisreportKind = "ready_on_lost_node"
@@ -27,7 +27,7 @@ const (
 // own status with the API every 10 s (status manager, syncBatch).
 const recoverWithin = 10 * time.Second
 
-// Misreported is the number of pods in a namespace whose Ready condition is wrong.
+// Misreported is the number of a namespace's pods with a wrong Ready condition.
 type Misreported struct {
 	Namespace string
 	Kind      MisreportKind
@@ -70,8 +70,8 @@ func (x *Pods) Misreported(into []Misreported) []Misreported {
 	return into
 }
 
-// readyOnLost counts the Ready pods on lost nodes. It only visits all pods if a node has been lost since the previous
-// query, because events keep the counts of the other lost nodes up to date.
+// readyOnLost counts the Ready pods on lost nodes. It visits all pods only if another node has been lost since the
+// previous call. The counts of the other nodes are kept up to date by events.
 func (x *Pods) readyOnLost(counts map[Misreported]int) {
 	lost := x.nodes.Lost(x.watches.Now())
 	maps.DeleteFunc(x.onLost, func(node string, _ map[string]int) bool { return !lost[node] })
@@ -93,8 +93,8 @@ func (x *Pods) readyOnLost(counts map[Misreported]int) {
 	}
 }
 
-// countOnLost changes the number of Ready pods on a lost node by the given number. It does nothing if the pod is not
-// Ready, or if the last query did not find that the pod's node was lost.
+// countOnLost adds the given number to the count of Ready pods on a lost node. It does nothing if the pod is not Ready,
+// or if its node was not lost when readyOnLost was last called.
 func (x *Pods) countOnLost(p *Pod, by int) {
 	namespaces := x.onLost[p.node.Value()]
 	if namespaces == nil || p.ready != event.StatusTrue {

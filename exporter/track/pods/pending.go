@@ -33,8 +33,8 @@ func (s Selector) selects(labels map[string]string) bool {
 	return len(s) > 0
 }
 
-// pending holds, by namespace and UID, the labels of the pods in phase Pending, except pods that are being deleted or
-// evicted. All other pods that belong in a Service have an IP, and therefore an address (endpointslice,
+// pending holds the labels of the pods in phase Pending, by namespace and UID. It excludes pods that are being deleted
+// or evicted. All other pods that belong in a Service have an IP, and therefore an address (endpointslice,
 // podEndpointChanged and ShouldPodBeInEndpoints).
 type pending map[string]map[event.UID]map[string]string
 

@@ -15,14 +15,14 @@ type text = unique.Handle[string]
 
 // Pod is the stored state of a pod. Pods are the most numerous objects, so the fields are ordered to avoid padding.
 type Pod struct {
-	// rest is the pod's name. If afterOwner is set, as for most pods, rest is only a suffix, which follows the owner's
-	// name.
+	// rest is the pod's name. If afterOwner is set, the name begins with the owner's name, and rest is only what
+	// follows.
 	rest      string
 	namespace *totals.Namespace[counts]
 	node      text
 	owner     text
 	// changed is the time at which Ready last changed. updated is the time at which an image last changed in place.
-	// ended is the time at which a container's exit was seen while Ready was True.
+	// ended is the time at which kubeflap saw an exited container although Ready was True.
 	changed, updated, ended event.Moment
 	containers              []container
 	// services lists the Services that are known to contain the pod.
@@ -37,14 +37,13 @@ type Pod struct {
 	// everReady reports whether the pod has been Ready at any time since it was first seen. A pod that was never Ready
 	// is starting.
 	everReady bool
-	// replaced is set if a container was replaced since the last in-place update. updateDone is set if the pod has been
-	// Ready at any time since that replacement.
+	// replaced is set if a container was replaced after the last in-place update. updateDone is set if the pod has also
+	// been Ready since then.
 	replaced, updateDone bool
-	// short is one plus the number of seconds for which the pod tolerates a node that is not Ready. It is 0 if the
-	// toleration is not short.
+	// short is the pod's short toleration in seconds, plus one. It is 0 if the pod has no short toleration.
 	short uint8
-	// cause explains why the pod is not Ready. recovered is the cause of the last unready period. leaving is the cause
-	// of the permanent removal of the pod's addresses, or Unknown if they stay.
+	// cause explains why the pod is not Ready. recovered explains why it was not Ready the last time. leaving explains
+	// why its addresses are removed permanently, or is Unknown if they stay.
 	cause, recovered, leaving cause.Cause
 }
 
@@ -73,14 +72,14 @@ func (p *Pod) ReadyChangedAt() event.Moment { return p.changed }
 // Cause returns the reason why the pod is not Ready.
 func (p *Pod) Cause() cause.Cause { return p.cause }
 
-// Recovered returns the cause of the pod's last unready period.
+// Recovered returns why the pod was not Ready the last time.
 func (p *Pod) Recovered() cause.Cause { return p.recovered }
 
-// Leaving returns the cause of the permanent removal of the pod's addresses, or Unknown if they stay.
+// Leaving returns why the pod's addresses are removed permanently, or Unknown if they stay.
 func (p *Pod) Leaving() cause.Cause { return p.leaving }
 
-// occupies reports whether the pod runs on a node and would leave the node in a drain. DaemonSet pods and static pods
-// stay.
+// occupies reports whether the pod runs on a node, and would be evicted if the node were drained. DaemonSet pods and
+// static pods stay.
 func (p *Pod) occupies() bool {
 	if !p.running || p.node == (text{}) {
 		return false
@@ -93,8 +92,8 @@ func (p *Pod) named() transition.Pod {
 	return transition.Pod{Namespace: p.namespace.Name, Name: p.name(), Node: p.node.Value(), Owner: p.owner.Value()}
 }
 
-// leavingOf returns the cause of the permanent removal of a pod's addresses by the endpoints controllers
-// (endpointslice, ShouldPodBeInEndpoints). It returns Unknown if the controllers keep the addresses.
+// leavingOf returns why the endpoints controllers remove a pod's addresses permanently (endpointslice,
+// ShouldPodBeInEndpoints). It returns Unknown if they keep the addresses.
 func leavingOf(o *event.Pod) cause.Cause {
 	c := &change{now: o}
 	switch {
@@ -126,8 +125,8 @@ func (p *Pod) set(o *event.Pod) {
 	}
 }
 
-// setOwner sets the owner, and the pod name's suffix, which follows the owner's name. Most pods are named after their
-// ReplicaSet, DaemonSet or other owner.
+// setOwner sets the owner, and splits the pod's name into the owner's name and the rest. Most pods are named after
+// their ReplicaSet, DaemonSet or other owner.
 func (p *Pod) setOwner(o *event.Pod) {
 	if p.owner != (text{}) && p.owner.Value() == o.Owner {
 		return
@@ -150,8 +149,7 @@ func (p *Pod) ownerName() string {
 	return name
 }
 
-// container returns the named container, or nil. The parameter at is the index at which the container is nearly always
-// found.
+// container returns the container with this name, or nil. It tries the index `at` first.
 func (p *Pod) container(name string, at int) *container {
 	if at < len(p.containers) && p.containers[at].runs.Value().name == name {
 		return &p.containers[at]
@@ -164,8 +162,8 @@ func (p *Pod) container(name string, at int) *container {
 	return nil
 }
 
-// compareContainers counts in-place updates, one for each write that changes an image of a running pod. It also counts
-// container restarts if Ready is True before and after the restart. It reports whether an image changed.
+// compareContainers counts in-place updates, and container restarts during which Ready stayed True. It reports whether
+// an image changed. A write that changes several images counts as one update.
 func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedReady bool) (updated bool) {
 	for i := range o.Containers {
 		c := &o.Containers[i]
@@ -203,7 +201,7 @@ func readyOf(o *event.Pod) event.Status {
 	return o.Ready.Status
 }
 
-// setText sets t to the string s. It only interns s if s differs from t, because a comparison is cheaper.
+// setText sets t to the string s. It first compares the two, because a comparison is cheaper than unique.Make.
 func setText(t *text, s string) {
 	if *t == (text{}) || t.Value() != s {
 		*t = unique.Make(s)

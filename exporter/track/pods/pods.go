@@ -1,5 +1,5 @@
-// Package pods tracks a cluster's pods: changes of their Ready conditions, the causes of these changes, and in-place
-// updates. It also tracks silent restarts, that is, container restarts while the pod stays Ready.
+// Package pods tracks a cluster's pods. It determines why their Ready conditions change, and counts in-place updates.
+// It also counts silent restarts, in which a container restarts while the pod stays Ready.
 package pods
 
 import (
@@ -34,7 +34,7 @@ type Pods struct {
 	watches *watches.Watches
 	found   *transition.List
 	nodes   nodeFacts
-	// resolved is the function to call when the cause of a readiness loss has been determined, before the pod's next
+	// resolved is called when the cause of a readiness loss has been determined. This happens before the pod's next
 	// readiness loss is handled.
 	resolved func(*ReadinessLoss)
 
@@ -48,7 +48,8 @@ type Pods struct {
 	// stuck holds the pods that are not Ready although their containers and readiness gates are ready. The value is the
 	// time at which kubeflap first saw this state.
 	stuck map[event.UID]time.Time
-	// onLost counts the Ready pods on the nodes that were lost at the last query, by node and namespace.
+	// onLost counts the Ready pods on lost nodes, by node and namespace. It contains the nodes that were lost when
+	// readyOnLost was last called.
 	onLost map[string]map[string]int
 	// short counts the pods with short tolerations.
 	short map[short]int
@@ -60,13 +61,13 @@ type counts struct {
 	// ungatedUpdates counts the in-place updates of pods without a readiness gate.
 	ungatedUpdates uint64
 	silentRestarts uint64
-	// unready counts how often Ready changed from True.
+	// unready counts how often Ready changed from True to another status.
 	unready uint64
 	// transitions counts the changes of Ready by the new status and the cause.
 	transitions [3][cause.Count]uint64
 }
 
-// New returns an empty Pods, which calls the function resolved when the cause of a readiness loss has been determined.
+// New returns an empty Pods. It calls the given function when the cause of a readiness loss has been determined.
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
 		watches: watches, found: found, nodes: nodes, resolved: resolved,
@@ -95,7 +96,7 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	p.generation = x.watches.Generation(e.Kind)
 	x.noteLeaving(p, o, e.Seen)
 	ready := readyOf(o)
-	// A list shows that an image changed, but not whether the pod was running at that time.
+	// A list can show that an image changed, but not whether the pod was running at that time.
 	updated := false
 	if e.Type == event.Modified && p.running {
 		updated = x.compareContainers(p, e, o, p.ready == event.StatusTrue && ready == event.StatusTrue)
@@ -137,8 +138,8 @@ func (x *Pods) set(p *Pod, o *event.Pod) {
 	}
 }
 
-// Delete handles a pod's deletion. The parameter last is the pod's last state, or nil if that state was not seen. The
-// result ok is false if the pod is unknown.
+// Delete handles a pod's deletion. It expects the pod's last state, or nil if that state was not seen. ok is false if
+// the pod is unknown.
 func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 	p := x.pods[id]
 	if p == nil {
@@ -177,8 +178,8 @@ func (x *Pods) Unlisted() []event.UID {
 // Find returns an existing pod, or nil.
 func (x *Pods) Find(id event.UID) *Pod { return x.pods[id] }
 
-// IsBeingUpdated reports whether an in-place update of the pod is in progress at t. An image was changed at most
-// updateWindow ago, and the pod has not been Ready with a new container since.
+// IsBeingUpdated reports whether an in-place update of the pod is in progress at t. The update begins when an image
+// changes. It ends when the pod is Ready with a new container, or after updateWindow.
 func (x *Pods) IsBeingUpdated(id event.UID, t time.Time) bool {
 	p := x.pods[id]
 	return p != nil && p.updated != 0 && !p.updateDone && t.Sub(x.watches.Time(p.updated)) <= updateWindow
@@ -202,8 +203,8 @@ type Namespace struct {
 	// UngatedUpdates counts the in-place updates of pods without a readiness gate.
 	UngatedUpdates uint64
 	SilentRestarts uint64
-	// Unready counts how often a pod's Ready changed from True. Transitions counts the changes of Ready whose cause has
-	// been determined, by the new status and cause.Cause.
+	// Unready counts how often the Ready condition of a pod changed from True to another status. Transitions counts the
+	// changes with a determined cause, by the new status and by cause.Cause.
 	Unready     uint64
 	Transitions [3][cause.Count]uint64
 }

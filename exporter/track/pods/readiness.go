@@ -14,31 +14,31 @@ import (
 )
 
 const (
-	// nodeWait is the time for which a pod with a failed probe waits for its node's event. A kubelet that is not ready
-	// reports its pods and its node in separate, consecutive requests.
+	// nodeWait is the time for which kubeflap waits for an event of the node after a probe of a pod has failed. A
+	// kubelet that is not ready reports its pods and its node in separate, consecutive requests.
 	nodeWait = 3 * time.Second
-	// evidenceWait is the maximum time by which the node's event can arrive after the pod's event. Different watches
-	// have no common order.
+	// evidenceWait limits how long after the pod's event the node's event can arrive. Different watches have no common
+	// order.
 	evidenceWait = time.Second
 )
 
-// ReadinessLoss is the loss of a pod's readiness, while its cause still depends on later events of the pod's node.
+// ReadinessLoss is a change of a pod from Ready to not Ready. Its cause still depends on later events of the pod's
+// node.
 type ReadinessLoss struct {
 	ID  event.UID
 	Pod *Pod
 	At  time.Time
-	// nodeBy is the latest time at which a node failure can explain the loss, or zero if unknown. The time is by the
-	// clock of the kubelet, which writes the conditions of the node and of the pod. A lagging node watch can show such
-	// a failure late.
+	// nodeBy is the latest time at which a node failure can explain the loss, or zero if unknown. It is a time of the
+	// kubelet's clock, because a lagging node watch can show the failure late.
 	nodeBy time.Time
-	// ready is the time since which the pod had been Ready, or zero if it was Ready in the first list.
+	// ready is the time at which the pod had become Ready, or zero if it was Ready in the first list.
 	ready time.Time
 	// Cause is set when the loss is resolved.
 	Cause cause.Cause
 	node  string
-	// tentative is the cause so far. ProbeFailed is replaced if it turns out that the node is not Ready, or that its
-	// kubelet has restarted. NodeHeartbeatLost means that the node controller set the pod's Ready to False although
-	// kubeflap last saw the node Ready.
+	// tentative is the cause so far. ProbeFailed is replaced if the node turns out to be not Ready, or if its kubelet
+	// has restarted. With NodeHeartbeatLost, the node controller set the pod's Ready to False, but kubeflap last saw
+	// the node Ready.
 	tentative cause.Cause
 	// changes holds the changes of Ready that are reported once the cause is certain.
 	changes []transition.PodReadyChanged
@@ -48,7 +48,7 @@ type ReadinessLoss struct {
 type readinessLosses struct {
 	of map[event.UID]*ReadinessLoss
 	on map[string]map[event.UID]*ReadinessLoss
-	// probes holds the losses with the tentative cause ProbeFailed, and the field marks holds the others. Both are
+	// probes holds the losses with the tentative cause ProbeFailed. The field marks holds all other losses. Both are
 	// sorted by time.
 	probes, marks queue.Queue[*ReadinessLoss]
 }
@@ -77,8 +77,8 @@ func (q *readinessLosses) remove(w *ReadinessLoss) {
 	}
 }
 
-// Pending returns the tentative cause of a pod's readiness loss, if the final cause still depends on an event of the
-// pod's node. Otherwise ok is false.
+// Pending returns the tentative cause of a pod's readiness loss. ok is false if no readiness loss of the pod waits for
+// an event of the node.
 func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
 	if w := x.undecided.of[id]; w != nil {
 		return w.tentative, true
@@ -86,7 +86,8 @@ func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
 	return cause.Unknown, false
 }
 
-// readyChanged handles a change of Ready. The first change to True completes the pod's start, and is not a transition.
+// readyChanged handles a change of Ready. When a pod becomes Ready for the first time, it has started, and no
+// transition is reported.
 func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {
@@ -122,8 +123,8 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	}
 }
 
-// causeByNode returns the cause of a readiness loss according to the node's events so far. certain reports whether no
-// later event can change the cause.
+// causeByNode returns the cause of a readiness loss according to the node's events so far. certain is false if a later
+// event can change the cause.
 func (x *Pods) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool) {
 	switch w.tentative {
 	case cause.ProbeFailed:
@@ -140,8 +141,8 @@ func (x *Pods) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool) {
 	return w.tentative, true
 }
 
-// report counts and reports a change of Ready. A change whose cause is not certain yet is stored until the cause has
-// been determined.
+// report counts and reports a change of Ready. A change whose cause is not certain yet is stored until resolve
+// determines the cause.
 func (x *Pods) report(id event.UID, p *Pod, change transition.PodReadyChanged) {
 	if w := x.undecided.of[id]; w != nil {
 		w.changes = append(w.changes, change)
@@ -200,8 +201,8 @@ func (x *Pods) resolve(w *ReadinessLoss) {
 	x.resolved(w)
 }
 
-// Due returns the time at which the next readiness loss stops waiting, and a function that resolves it. The function is
-// nil if that time is later than `by`.
+// Due returns the earliest time at which a readiness loss stops waiting, and a function that resolves it. The function
+// is nil if this time is later than `by`.
 func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
 	var q *queue.Queue[*ReadinessLoss]
 	if !x.undecided.probes.IsEmpty() {
@@ -218,7 +219,7 @@ func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
 	return due, func() { x.resolve(q.Take()) }
 }
 
-// dueOfProbe returns the time until which a pod with a failed probe waits for its node. The pod waits longer while the
+// dueOfProbe returns the time until which a failed probe waits for an event of the node. This time is later while the
 // node watch is known to lag.
 func (x *Pods) dueOfProbe(w *ReadinessLoss) time.Time {
 	due, limit := w.At.Add(nodeWait), w.At.Add(watches.LagWait)
@@ -231,8 +232,8 @@ func (x *Pods) dueOfProbe(w *ReadinessLoss) time.Time {
 	return limit
 }
 
-// observeStale reports the time for which Ready stayed True although the pod's container was about to be replaced, or
-// had exited. If the pod became Ready with the new container before this loss, its Ready was not stale.
+// observeStale reports for how long Ready was wrongly True. During this time, a container had already exited, or was
+// about to be replaced in an in-place update. If the pod has been Ready with the new container, Ready was correct.
 func (x *Pods) observeStale(p *Pod, t time.Time) {
 	var since time.Time
 	switch {

@@ -24,7 +24,8 @@ type rule struct {
 }
 
 // The first rule that holds determines the cause. Permanent causes come before temporary ones. External causes come
-// before the pod's own: a container that exits normally after a termination request also makes its pod Succeeded.
+// before the pod's own. For example, a container of a deleted pod can exit normally, and the pod is then also
+// Succeeded.
 var podRules = [...]rule{
 	{cause.PodEvicted, evicted},
 	{cause.PodDeleted, deleted},
@@ -47,7 +48,7 @@ func (c *change) cause() cause.Cause {
 	return cause.Unknown
 }
 
-// completed reports whether all containers ended successfully and are not restarted (kubelet, pkg/kubelet/status
+// completed reports whether all containers ended successfully and will not be restarted (kubelet, pkg/kubelet/status
 // GenerateContainersReadyCondition).
 func completed(c *change) bool {
 	return c.now.Phase == "Succeeded" || c.reason() == "PodCompleted"
@@ -55,40 +56,40 @@ func completed(c *change) bool {
 
 // evicted reports whether the pod was evicted. The condition DisruptionTarget shows evictions by the Eviction API,
 // taint eviction, the scheduler and pod GC. status.reason shows evictions by the kubelet (eviction manager, preemption,
-// node shutdown). A kubelet that kills a pod sets the condition and the reason only after the pod's containers have
-// ended. Until then Ready has the reason PodFailed in a running pod (status manager, mergePodStatus).
+// node shutdown). When the kubelet kills a pod, it sets the condition and the reason only after the containers have
+// ended. Until then, the pod is running, and its Ready condition has the reason PodFailed (status manager,
+// mergePodStatus).
 func evicted(c *change) bool {
 	switch {
 	case c.now.Disruption != "" && (deleted(c) || c.now.Phase == "Failed" || completed(c)):
-		return true // otherwise the eviction was rejected or has not happened yet
+		return true // the condition alone can mean a rejected or a future eviction
 	case c.now.Reason == "Evicted" || c.now.Reason == "Preempting" || c.now.Reason == "Terminated" || c.now.Reason == "NodeShutdown":
 		return true
 	}
 	return c.reason() == "PodFailed" && c.now.Phase == "Running"
 }
 
-// deleted reports whether the API server has accepted a deletion. The endpoints controllers then remove the address
-// immediately (endpointslice, ShouldPodBeInEndpoints).
+// deleted reports whether the API server has accepted a deletion of the pod. The endpoints controllers then remove its
+// addresses immediately (endpointslice, ShouldPodBeInEndpoints).
 func deleted(c *change) bool { return !c.now.Deletion.IsZero() }
 
-// markedByNodeController reports whether the node controller set Ready to False. Its function MarkPodsNotReady changes
-// nothing else: no reason, no message, and the containers stay ready (node lifecycle controller, controller_utils.go).
-// The field manager of the write is no better evidence, because some distributions run the controllers and the kubelet
-// under one name.
+// markedByNodeController reports whether the node controller set Ready to False. It sets no reason and no message, and
+// the containers stay ready (node lifecycle controller, MarkPodsNotReady in controller_utils.go). The field manager
+// does not help, because some distributions run the controllers and the kubelet under one name.
 func markedByNodeController(c *change) bool {
 	r := c.now.Ready
 	return r != nil && r.Status == event.StatusFalse && r.Reason == "" && r.Message == "" &&
 		c.now.ContainersReady == event.StatusTrue
 }
 
-// updateWindow is the longest time from an image change to a readiness loss that the change causes. In one pass, the
-// kubelet kills the container, pulls the image and starts the new container (kuberuntime_manager, SyncPod). A tool for
-// in-place rollouts can change a readiness gate meanwhile.
+// updateWindow is the time for which an image change can explain a readiness loss. The kubelet kills the container,
+// pulls the image and starts the new container in one pass (kuberuntime_manager, SyncPod). A tool for in-place rollouts
+// can change a readiness gate meanwhile.
 const updateWindow = 2 * time.Minute
 
 func updatedInPlace(c *change) bool {
 	if c.before.updateDone && containerEnded(c) {
-		return false // the new container was ready and ended later
+		return false // the new container was ready before it ended
 	}
 	return !c.updated.IsZero() && c.at.Sub(c.updated) <= updateWindow
 }
@@ -96,8 +97,8 @@ func updatedInPlace(c *change) bool {
 // gateNotReady reports whether the containers are ready but a gate is not (kubelet, GeneratePodReadyCondition).
 func gateNotReady(c *change) bool { return c.reason() == "ReadinessGatesNotReady" }
 
-// restartSettles is the longest time from the start of a restarted container to a readiness loss that the restart
-// explains. It is a little longer than the default period of a probe. Both times are by the kubelet's clock.
+// restartSettles is the time for which the restart of a container can explain a readiness loss. It is a little longer
+// than the default period of a probe. It is measured with the kubelet's timestamps.
 const restartSettles = 15 * time.Second
 
 // containerEnded reports whether a container does not run, or has been replaced by another one (kubelet,
@@ -120,8 +121,7 @@ func containerEnded(c *change) bool {
 }
 
 // justRestarted reports whether a restarted container became not ready soon after its start. The kubelet can report a
-// restarted container as ready until the next run of the probe worker, which first sets a new container to not ready
-// (prober, worker doProbe: initialValue of a new container ID).
+// new container as ready until the probe worker runs, which sets it to not ready (prober, worker doProbe).
 func (c *change) justRestarted(x *event.Container) bool {
 	if x.Ready || x.Restarts == 0 || x.Started.IsZero() || c.now.Ready == nil {
 		return false
@@ -130,8 +130,8 @@ func (c *change) justRestarted(x *event.Container) bool {
 	return after >= 0 && after <= restartSettles
 }
 
-// nodeNotReady reports whether the kubelet reported not only the pod's containers but also the node as not ready. The
-// reason ContainersNotReady comes from the kubelet, because the node controller writes no reason.
+// nodeNotReady reports whether the kubelet reported both the pod's containers and the node as not ready. The reason
+// ContainersNotReady comes from the kubelet. The node controller writes no reason.
 func nodeNotReady(c *change) bool {
 	return c.notReadyContainers() && c.nodes.NotReadyAt(c.now.Node, c.at, time.Time{})
 }
@@ -142,8 +142,8 @@ func kubeletRestarted(c *change) bool {
 	return c.notReadyContainers() && c.nodes.RestartedBefore(c.now.Node, c.at, time.Time{})
 }
 
-// probeFailed reports whether the kubelet reports a container as not ready (prober, worker doProbe). The previous rules
-// have excluded a stopped or replaced container.
+// probeFailed reports whether the kubelet reports a container as not ready (prober, worker doProbe). Earlier rules
+// cover stopped and replaced containers.
 func probeFailed(c *change) bool { return c.notReadyContainers() }
 
 func (c *change) reason() string {

@@ -24,15 +24,15 @@ func (l *ServiceList) existing() *ServiceList {
 	return &ServiceList{l.Service, rest}
 }
 
-// JoinService records that a Service contains the pod. alone is the list that only contains this Service. Pods that are
-// in no other Service share this list.
+// JoinService records that a Service contains the pod. alone is a list that contains only this Service. Pods that are
+// in no other Service share it.
 func (p *Pod) JoinService(alone *ServiceList) {
 	for l := p.services; l != nil; l = l.Rest {
 		if l.Service == alone.Service {
 			return
 		}
 	}
-	// existingServices drops Services that were deleted while the pod stayed.
+	// existingServices drops deleted Services.
 	if p.existingServices() == nil {
 		p.services = alone
 	} else {

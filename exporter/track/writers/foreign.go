@@ -11,32 +11,31 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// keeper is the kind of writer that manages an object's addresses.
+// keeper says which kind of writer manages an object's addresses.
 type keeper uint8
 
 const (
-	// unproven is a Kubernetes controller, or a writer that cannot be identified.
+	// unproven is a Kubernetes controller or an unidentified writer.
 	unproven keeper = iota
-	// knownManager is another controller that is known to manage slices.
+	// knownManager is a manager that the user configured, or that event.IsSliceManager recognizes.
 	knownManager
 	// foreigner is any other writer.
 	foreigner
 )
 
-// foreign holds an object's addresses that neither Kubernetes nor a known manager wrote. They only count as foreign if
-// the Service has a selector.
+// foreign holds addresses that neither Kubernetes nor a known manager wrote. They count as foreign only if the Service
+// has a selector.
 type foreign struct {
 	addresses []event.UID
 	ready     int
-	// object is the name of the object, with its manager or writer. version is the object's resourceVersion when the
-	// addresses appeared.
+	// object is the name of the object that contains the addresses, with its manager or writer. version is its
+	// resourceVersion when the addresses appeared.
 	object, version string
 	// reported is set if the addresses were reported as foreign.
 	reported bool
 }
 
-// inSlice records a slice's kind of writer and its foreign addresses. A foreign manager manages the whole slice, so all
-// addresses in the slice are foreign.
+// inSlice records who manages a slice. If the manager is foreign, all addresses in the slice are foreign.
 func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 	switch {
 	case h.Controlled, h.Mirrored:
@@ -46,7 +45,7 @@ func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 	default:
 		h.keeper = foreigner
 	}
-	var foreign []event.Address // most slices contain many addresses, none of them foreign
+	var foreign []event.Address // stays nil for most slices
 	if h.keeper == foreigner {
 		foreign = o.Addresses
 	}
@@ -56,10 +55,11 @@ func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 	}
 }
 
-// inEndpoints records the writer of an Endpoints object, and the object's foreign addresses. While the writer stays the
-// same, the addresses without a targetRef are foreign. If another, unknown writer writes the object, the addresses that
-// this writer added or made ready are foreign. An unknown name alone proves nothing, because a distribution may have
-// renamed the controller. The parameter before holds the object's previous addresses.
+// inEndpoints records who writes an Endpoints object, and its foreign addresses. A known manager writes no foreign
+// addresses. If an unknown writer changes the object of another writer, the addresses that it adds or makes ready are
+// foreign. Otherwise the addresses without a targetRef are foreign. The name of the first writer proves nothing,
+// because a distribution may have renamed the controller. The parameter before contains the object's previous
+// addresses.
 func (x *Writers) inEndpoints(h *Source, o *event.Endpoints, before []addresses.Entry) {
 	was := h.keeper
 	h.keeper = unproven
@@ -88,7 +88,7 @@ func (x *Writers) inEndpoints(h *Source, o *event.Endpoints, before []addresses.
 // nameOf describes Endpoints and their writer.
 func nameOf(o *event.Endpoints) string { return "Endpoints " + o.Name + keptBy("", o.Writer) }
 
-// keepOwn stores the addresses that were in the object before a foreign writer changed it, except foreign addresses.
+// keepOwn stores the addresses that were in the object before a foreign writer changed it. It omits foreign addresses.
 func (h *Source) keepOwn(before []addresses.Entry) {
 	h.own = map[event.UID]bool{}
 	for _, a := range before {
@@ -141,12 +141,13 @@ func (h *Source) noteForeign(held []event.Address, isForeign func(*event.Address
 	case h.foreign != nil:
 		h.foreign.object, h.foreign.version, h.foreign.reported = was.object, was.version, was.reported
 	case was.reported:
-		// The next check reports that the object has no foreign addresses left.
+		// checkForeign will report that the object has no foreign addresses left.
 		h.foreign = &foreign{object: was.object, reported: true}
 	}
 }
 
-// keptBy describes who manages an object: the manager in the object's label, or else the field manager that wrote it.
+// keptBy describes who manages an object. This is the manager in the object's label, or else the field manager that
+// wrote the object.
 func keptBy(manager, writer string) string {
 	switch {
 	case manager != "":
@@ -194,8 +195,8 @@ func IsForeign(s Service, h *Source) bool { return h.keeper == foreigner && s.Ha
 // IsKnown reports whether the source has a known manager.
 func (h *Source) IsKnown() bool { return h.keeper == knownManager }
 
-// ForeignAddresses returns the number of distinct foreign addresses of a Service with a selector. Without a selector,
-// no address is foreign, because no Kubernetes controller writes the Service's addresses.
+// ForeignAddresses returns the number of distinct foreign addresses of a Service. It returns 0 without a selector,
+// because no Kubernetes controller writes the addresses of such a Service.
 func ForeignAddresses(s Service) int {
 	if !s.HasSelector() {
 		return 0

@@ -7,24 +7,24 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// manual counts a Service's manually managed addresses, which have no targetRef and are not derived from a pod by a
-// controller.
+// manual counts a Service's manually managed addresses. They have no targetRef, because no controller derived them from
+// a pod.
 type manual struct {
 	// endpoints counts the addresses in the Endpoints object. slices counts the addresses in slices of Kubernetes
 	// controllers. others counts the addresses in other slices.
 	endpoints, slices, others int
-	// The field ever is set if the Service has had such addresses. cleared is set if all of these addresses were
-	// removed while the Service had a selector, and the selector has matched no pod since. conflict is set if a
-	// conflict was reported.
+	// ever reports whether the Service has had manually managed addresses. cleared is set when all of them are removed
+	// while the Service has a selector. A pod that matches the selector resets cleared. conflict is set while a
+	// conflict is reported.
 	ever, cleared, conflict bool
-	// resetsWithSelector and resetsSelectorless count the resets while the Service had a selector and while it had
-	// none. A reset is the removal of all such addresses.
+	// A reset is the removal of all manually managed addresses. resetsWithSelector counts the resets while the Service
+	// had a selector, and resetsSelectorless counts the others.
 	resetsWithSelector, resetsSelectorless uint64
 }
 
-// Manual is the reported state of manually managed addresses.
+// Manual describes a Service's manually managed addresses.
 type Manual struct {
-	// Ever reports whether the Service has or had manually managed addresses.
+	// Ever reports whether the Service has ever had manually managed addresses.
 	Ever                                   bool
 	ResetsWithSelector, ResetsSelectorless uint64
 }
@@ -43,14 +43,13 @@ type Change struct {
 	At      time.Time
 	// Version is the resourceVersion of the event's object, or empty.
 	Version string
-	// Quiet is set if the changes of the event are not counted. This applies to the first list of a resource, and to
-	// later lists of EndpointSlices, which CompareSlices compares as a whole.
+	// Quiet is set if the changes of the event are not counted. This is the case for the first list of a resource.
+	// EndpointSlices that are listed again are compared later (CompareSlices).
 	Quiet bool
 }
 
-// Count updates the number of a source's manually managed addresses, and detects resets, that is, changes from at least
-// one such address to none. It counts Endpoints and slices separately, so that it also detects Endpoints that are
-// emptied and rewritten before the mirroring controller runs.
+// Count updates the number of manually managed addresses, and reports a reset if none are left. It counts Endpoints and
+// slices separately. So it also detects Endpoints that are emptied and rewritten before the mirroring controller runs.
 func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	written := 0
 	for i := range held {
@@ -79,8 +78,8 @@ func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	x.Check(c.Service, c.At)
 }
 
-// CompareSlices detects a reset in relisted slices. The parameter before holds the counts from before the list.
-// Addresses in slices that mirror Endpoints are counted in the Endpoints object instead.
+// CompareSlices detects a reset when EndpointSlices have been listed again. It compares with the tally from before the
+// list. Addresses in slices that mirror Endpoints are counted in the Endpoints object instead.
 func (x *Writers) CompareSlices(c Change, before Tally) {
 	if c.Service.Exists() {
 		x.compare(c, before, c.Service.Writers().tallyOf(event.KindEndpointSlice, c.Service.HasSelector()), false)
@@ -88,8 +87,8 @@ func (x *Writers) CompareSlices(c Change, before Tally) {
 	x.Check(c.Service, c.At)
 }
 
-// Tally counts a Service's addresses. manual counts the manually managed addresses in one resource, Endpoints or
-// slices. managed counts the addresses with a targetRef in both resources.
+// Tally counts a Service's addresses. manual counts the manually managed addresses in one resource, either Endpoints or
+// EndpointSlices. managed counts the addresses with a targetRef in both resources.
 type Tally struct{ manual, managed int }
 
 // TallyOfSlices counts a Service's addresses for CompareSlices.
@@ -101,8 +100,8 @@ func (s *Set) tallyOf(k event.Kind, selector bool) Tally {
 	return Tally{s.manual.in(k, selector), s.managed}
 }
 
-// compare detects a reset, or the return of removed addresses. If the selector matches pods, or did so until now, the
-// removal is not a reset: the manually managed addresses were foreign, and a user or a controller has removed them.
+// compare reports a reset, or the return of removed addresses. If the selector matches pods, or matched pods before the
+// event, the removal is not a reset. The manually managed addresses were then foreign.
 func (x *Writers) compare(c Change, before, now Tally, inEndpoints bool) {
 	s, selector := c.Service.Writers(), c.Service.HasSelector()
 	switch {
@@ -123,9 +122,8 @@ func (x *Writers) compare(c Change, before, now Tally, inEndpoints bool) {
 	}
 }
 
-// in returns the number of manually managed addresses in a resource. If the Service has a selector, the number excludes
-// slices that no Kubernetes controller manages. Their addresses are foreign or belong to a known manager, and no
-// Kubernetes controller removes them.
+// in returns the number of manually managed addresses in a resource. For a Service with a selector, it excludes slices
+// that no Kubernetes controller manages. No Kubernetes controller removes their addresses.
 func (m *manual) in(k event.Kind, selector bool) int {
 	switch {
 	case k == event.KindEndpoints:
@@ -148,9 +146,8 @@ func (m *manual) of(h *Source) *int {
 }
 
 // InConflict reports whether a Service has manually managed Endpoints and a selector that matches no pod. The endpoints
-// controller has cleared these Endpoints, or will clear them at the next sync (endpoints controller, syncService). The
-// controller does not change manually managed slices. If pods match the selector, manually managed addresses are
-// foreign instead.
+// controller has cleared these Endpoints, or will clear them at the next sync (endpoints controller, syncService). It
+// does not change manually managed slices. If pods match the selector, manually managed addresses are foreign instead.
 func InConflict(s Service) bool {
 	w := s.Writers()
 	return s.HasSelector() && (w.manual.endpoints > 0 && w.managed == 0 || w.manual.cleared)
@@ -195,8 +192,8 @@ func wasOverwritten(s Service) (overwritten bool) {
 	return overwritten
 }
 
-// triggerOfConflict returns a value that identifies a conflict. It is the same whether the Service or its Endpoints
-// were seen first.
+// triggerOfConflict returns a value that identifies a conflict. It does not depend on the order in which the Service
+// and its Endpoints were seen.
 func triggerOfConflict(s Service) uint64 {
 	for _, h := range s.Writers().sources {
 		if h.Kind == event.KindEndpoints {

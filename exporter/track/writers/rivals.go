@@ -8,8 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// contestedWithin is the time within which a writer must reverse another writer's change for the two writers to count
-// as rivals.
+// contestedWithin is the time within which two writers must undo each other's changes to count as rivals.
 const contestedWithin = 10 * time.Minute
 
 // write describes a write of an object's addresses.
@@ -18,24 +17,24 @@ type write struct {
 	addresses          []event.Address
 }
 
-// written is one state of an object's addresses: the writer, a hash of the addresses, and the time of the write.
+// written is one state of an object's addresses. It holds the writer, a hash of the addresses, and the time of the
+// write.
 type written struct {
 	writer    string
 	addresses uint64
 	at        time.Time
 }
 
-// rivals holds the last state of an object's addresses (last). If another writer wrote the previous state, rivals also
-// holds that state (before).
+// rivals holds the last two states of an object's addresses. The field before is empty if the same writer wrote both.
 type rivals struct {
 	before, last written
-	// undone counts consecutive writes with which a writer restored its own earlier state.
+	// undone counts the consecutive writes in which a writer restored its own earlier state.
 	undone int
 }
 
-// compete detects two writers that undo each other's changes to a Service without a selector. Such a Service
-// legitimately has one writer, or a second writer that corrects the first. The two only compete if each has undone a
-// change of the other.
+// compete detects two writers that undo each other's changes to a Service without a selector. Such a Service normally
+// has one writer, or a second writer that corrects the first. Two writers compete only if each has undone a change of
+// the other.
 func (x *Writers) compete(s Service, h *Source, e event.Event, w write) {
 	name := rivalOf(w.writer)
 	if name == "" || h.Mirrored || h.Controlled || s.HasSelector() || !s.Exists() {
@@ -67,8 +66,8 @@ func (x *Writers) compete(s Service, h *Source, e event.Event, w write) {
 	}
 }
 
-// rivalOf returns the writer for a field manager. All kubectl subcommands count as one writer, because one person uses
-// several of them.
+// rivalOf returns the name under which a field manager competes. All kubectl subcommands count as one writer, because
+// one person uses several of them.
 func rivalOf(manager string) string {
 	if strings.HasPrefix(manager, "kubectl") {
 		return "kubectl"

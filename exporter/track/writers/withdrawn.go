@@ -10,14 +10,14 @@ import (
 // withdrawn describes ready addresses that a foreign writer removed from a controller's Endpoints.
 type withdrawn struct {
 	count int
-	// object and version have the same meaning as in foreign.
+	// object names the Endpoints and their writer. version is their resourceVersion when the addresses were removed.
 	object, version string
 	reported        bool
 }
 
-// noteWithdrawn counts the addresses that the controller had written as ready and that are not ready in the Endpoints
-// now. The controller does not restore them until a pod or the Service changes (endpoints controller, syncService).
-// Truncated Endpoints are ignored, because they omit addresses.
+// noteWithdrawn counts the addresses that the controller wrote as ready, but that are not ready now. The controller
+// restores them only when a pod or the Service changes (endpoints controller, syncService). Truncated Endpoints are
+// ignored, because they omit addresses.
 func (h *Source) noteWithdrawn(o *event.Endpoints) {
 	count := 0
 	if h.own != nil && !o.Truncated {
@@ -47,7 +47,7 @@ func countMissing(own map[event.UID]bool, held []event.Address) (count int) {
 	return count
 }
 
-// checkWithdrawn reports when the first address of Endpoints is withdrawn, and when the last withdrawn address returns.
+// checkWithdrawn reports when Endpoints begin to have withdrawn addresses, and when they have none left.
 func (x *Writers) checkWithdrawn(s Service, t time.Time) {
 	for _, h := range s.Writers().sources {
 		w := h.withdrawn

@@ -1,5 +1,5 @@
-// Package writers tracks the writers of Service addresses: Kubernetes controllers, other known managers, users who
-// manage addresses manually, and unknown writers.
+// Package writers tracks who writes Service addresses. A writer can be a Kubernetes controller, another known manager,
+// a user who manages addresses manually, or an unknown client.
 package writers
 
 import (
@@ -25,7 +25,7 @@ type Service interface {
 type Set struct {
 	// sources describes the slices and Endpoints that contain the Service's addresses.
 	sources []*Source
-	// managed counts the addresses with a targetRef, which only controllers write.
+	// managed counts the addresses with a targetRef. Only controllers write a targetRef.
 	managed int
 	manual  manual
 }
@@ -37,8 +37,9 @@ type Source struct {
 	// controller.
 	Mirrored, Controlled bool
 
-	// writer is a hash of the field manager that first wrote the addresses, or of managerName once a controller with
-	// that name has written the addresses. newest is a hash of the field manager of the latest write, or 0 if unknown.
+	// writer is a hash of the field manager that first wrote the addresses. If a controller named managerName writes
+	// them later, writer becomes a hash of that name. newest is a hash of the field manager of the latest write, or 0
+	// if unknown.
 	writer, newest uint64
 	// manual counts the addresses without a targetRef, and managed counts the addresses with a targetRef. other is set
 	// for a slice that no Kubernetes controller manages.
@@ -50,8 +51,8 @@ type Source struct {
 	// count as foreign if the Service has a selector.
 	keeper  keeper
 	foreign *foreign
-	// own holds, for each address in Endpoints, whether the address was ready before a foreign writer changed the
-	// object. It is nil if no foreign writer did so.
+	// own holds the addresses that were in the Endpoints before a foreign writer changed them. The value is true if the
+	// address was ready. own is nil if the writer is not foreign.
 	own map[event.UID]bool
 	// withdrawn describes the addresses that a foreign writer removed, or is nil.
 	withdrawn *withdrawn
@@ -113,10 +114,9 @@ func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.End
 	h.overwritten = h.overwritten && x.emptied(o)
 }
 
-// noteWriter records an object's writer. If the writer changes, somebody has edited a controller's object. Such an edit
-// only matters if the object belongs to the resource from which address states are read. The argument read is that
-// resource. The argument writer is empty for a placeholder slice, which has no addresses. The controller itself, under
-// its usual name, never counts as another writer.
+// noteWriter records the writer of an object. A new writer means that somebody has edited a controller's object, unless
+// the writer is the controller under its usual name. An edit matters only if address states are read from this kind of
+// object. A placeholder slice has no addresses and no writer.
 func noteWriter(s Service, h *Source, e event.Event, writer string, read event.Kind) {
 	h.newest = 0
 	if writer == "" {
@@ -132,8 +132,8 @@ func noteWriter(s Service, h *Source, e event.Event, writer string, read event.K
 	}
 }
 
-// Leaves records that a source is about to leave its Service. The parameter read is the resource from which address
-// states are read. The departure only matters if the source belongs to that resource and was deleted.
+// Leaves records that a source is about to leave its Service. This matters only if the object was deleted, and address
+// states are read from this kind of object.
 func Leaves(s Service, h *Source, e event.Event, read event.Kind) {
 	h.keepForeign()
 	switch {
@@ -157,8 +157,8 @@ func (x *Writers) Left(s Service, h *Source, t time.Time) {
 	}
 }
 
-// Steady reports whether the Service has objects, and the latest write of each object came from the first writer of
-// that object. Slices that mirror Endpoints do not count, because they contain another object's addresses.
+// Steady reports whether the latest write of each object came from the first writer of the object. It is false if there
+// is no object. Slices that mirror Endpoints do not count, because they contain another object's addresses.
 func (s *Set) Steady() bool {
 	steady := false
 	for _, h := range s.sources {
