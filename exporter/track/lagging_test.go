@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // TestACauseIsTheSameWhereAWatchIsBehindAndThePodHasGoneOn checks that a replica whose watch is 1.5 s late reports the
@@ -52,4 +53,53 @@ func TestACauseIsTheSameWhereAWatchIsBehindAndThePodHasGoneOn(t *testing.T) {
 			s.at(40).onlyLoss(t, c.want)
 		})
 	}
+}
+
+// TestEachLossOfAPodWaitsForItsNode checks that a pod's first readiness loss still waits for the node if the pod loses
+// its readiness again meanwhile. A kubelet and the node controller can undo each other's writes of Ready.
+func TestEachLossOfAPodWaitsForItsNode(t *testing.T) {
+	fails, heals := unready("ContainersNotReady"), aPod("web-1", ready, running("app:1", 0))
+	out, in := slice("a", "web", "-web-1", "web-2"), slice("a", "web", "web-1", "web-2")
+	flapTwice := func(t *testing.T) *story {
+		s := webStory(t)
+		s.at(10).modified(fails).at(10.05).modified(out)
+		s.at(10.2).modified(heals).at(10.25).modified(in)
+		s.at(10.4).modified(fails).at(10.45).modified(out)
+		return s.at(11.3).modified(heals).at(11.35).modified(in)
+	}
+	t.Run("the node is seen as not ready", func(t *testing.T) {
+		s := flapTwice(t)
+		s.at(11.5).modified(aNode("node-1", event.StatusFalse, 9.6))
+		s.at(30).onlyLoss(t, cause.NodeNotReady)
+		equal(t, "losses", s.losses(cause.NodeNotReady), 2)
+		equal(t, "changes of the pod", s.podChanges(cause.NodeNotReady), 4)
+	})
+	t.Run("the node stays ready", func(t *testing.T) {
+		s := flapTwice(t)
+		s.at(30).onlyLoss(t, cause.ProbeFailed)
+		equal(t, "losses", s.losses(cause.ProbeFailed), 2)
+		equal(t, "changes of the pod", s.podChanges(cause.ProbeFailed), 4)
+	})
+	t.Run("the pod is deleted before the node is seen", func(t *testing.T) {
+		s := flapTwice(t)
+		s.at(11.4).deleted(heals)
+		s.at(30)
+		equal(t, "losses", s.losses(cause.ProbeFailed), 2)
+		equal(t, "changes of the pod", s.podChanges(cause.ProbeFailed), 4)
+	})
+}
+
+// podChanges counts the reported changes of a pod's Ready with a cause, and checks that they are in order.
+func (s *story) podChanges(why cause.Cause) (n int) {
+	var last time.Time
+	for _, x := range of[transition.PodReadyChanged](s) {
+		if x.Cause == why {
+			n++
+		}
+		if x.Time.Before(last) {
+			s.t.Errorf("a change at %s after one at %s", x.Time, last)
+		}
+		last = x.Time
+	}
+	return n
 }

@@ -109,6 +109,9 @@ func (q *Losses) settleFollowing(w *pods.ReadinessLoss) {
 
 // followed reports whether a readiness change caused a loss.
 func (q *Losses) followed(w *pods.ReadinessLoss, l *Loss) bool {
+	if !w.IsOf(l.Change.Time) {
+		return false
+	}
 	after := l.Change.Time.Sub(w.At)
 	if after <= evidenceWait {
 		return after >= -watches.LagWait

@@ -148,7 +148,7 @@ func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 	if last != nil {
 		x.noteLeaving(p, last, x.watches.Now())
 	}
-	x.resolve(x.undecided.of[id])
+	x.resolveAllOf(id)
 	delete(x.pods, id)
 	delete(x.stuck, id)
 	if p.pending {

@@ -42,10 +42,24 @@ type ReadinessLoss struct {
 	tentative cause.Cause
 	// changes holds the changes of Ready that are reported once the cause is certain.
 	changes []transition.PodReadyChanged
+	// later is the pod's next readiness loss, which waits until this one is resolved, or nil.
+	later *ReadinessLoss
 }
+
+// newest returns the last readiness loss of the same pod.
+func (w *ReadinessLoss) newest() *ReadinessLoss {
+	for w != nil && w.later != nil {
+		w = w.later
+	}
+	return w
+}
+
+// IsOf reports whether the loss of an address at t can follow from this readiness loss, and not from a later one.
+func (w *ReadinessLoss) IsOf(t time.Time) bool { return w.later == nil || t.Before(w.later.At) }
 
 // readinessLosses holds the readiness changes whose cause is not certain yet.
 type readinessLosses struct {
+	// of holds the oldest loss of each pod. The field on holds the same losses by node.
 	of map[event.UID]*ReadinessLoss
 	on map[string]map[event.UID]*ReadinessLoss
 	// probes holds the losses with the tentative cause ProbeFailed. The field marks holds all other losses. Both are
@@ -57,17 +71,27 @@ func newReadinessLosses() readinessLosses {
 	return readinessLosses{of: map[event.UID]*ReadinessLoss{}, on: map[string]map[event.UID]*ReadinessLoss{}}
 }
 
+// add adds a loss. A pod can lose readiness again while the cause of its previous loss is not certain.
 func (q *readinessLosses) add(w *ReadinessLoss) {
-	q.of[w.ID] = w
-	if q.on[w.node] == nil {
-		q.on[w.node] = map[event.UID]*ReadinessLoss{}
+	if newest := q.of[w.ID].newest(); newest != nil {
+		newest.later = w
+	} else {
+		q.await(w)
 	}
-	q.on[w.node][w.ID] = w
 	if w.tentative == cause.ProbeFailed {
 		q.probes.Push(w)
 	} else {
 		q.marks.Push(w)
 	}
+}
+
+// await makes a loss the oldest of its pod.
+func (q *readinessLosses) await(w *ReadinessLoss) {
+	q.of[w.ID] = w
+	if q.on[w.node] == nil {
+		q.on[w.node] = map[event.UID]*ReadinessLoss{}
+	}
+	q.on[w.node][w.ID] = w
 }
 
 func (q *readinessLosses) remove(w *ReadinessLoss) {
@@ -80,7 +104,7 @@ func (q *readinessLosses) remove(w *ReadinessLoss) {
 // Pending returns the tentative cause of a pod's readiness loss. ok is false if no readiness loss of the pod waits for
 // an event of the node.
 func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
-	if w := x.undecided.of[id]; w != nil {
+	if w := x.undecided.of[id].newest(); w != nil {
 		return w.tentative, true
 	}
 	return cause.Unknown, false
@@ -92,7 +116,6 @@ func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {
 		p.namespace.Counts.unready++
-		x.resolve(x.undecided.of[o.UID])
 		x.blame(p, e, o)
 	}
 	if p.everReady {
@@ -118,7 +141,7 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	}
 	why, certain := x.causeByNode(w)
 	p.cause = why
-	if !certain {
+	if !certain || x.undecided.of[o.UID] != nil {
 		x.undecided.add(w)
 	}
 }
@@ -144,10 +167,14 @@ func (x *Pods) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool) {
 // report counts and reports a change of Ready. A change whose cause is not certain yet is stored until resolve
 // determines the cause.
 func (x *Pods) report(id event.UID, p *Pod, change transition.PodReadyChanged) {
-	if w := x.undecided.of[id]; w != nil {
+	if w := x.undecided.of[id].newest(); w != nil {
 		w.changes = append(w.changes, change)
 		return
 	}
+	x.reportNow(p, change)
+}
+
+func (x *Pods) reportNow(p *Pod, change transition.PodReadyChanged) {
 	p.namespace.Counts.transitions[change.To][change.Cause]++
 	if change.Cause.OfNode() {
 		change.Trigger, _ = x.nodes.Trigger(change.Node, change.Cause)
@@ -164,7 +191,18 @@ func (x *Pods) NodeReadyChanged(node string) {
 }
 
 // ResolveAll resolves all readiness losses. Call it when no more evidence will arrive.
-func (x *Pods) ResolveAll() { x.resolveEach(x.undecided.of, func(*ReadinessLoss) bool { return true }) }
+func (x *Pods) ResolveAll() {
+	for len(x.undecided.of) > 0 {
+		x.resolveEach(x.undecided.of, func(*ReadinessLoss) bool { return true })
+	}
+}
+
+// resolveAllOf resolves the readiness losses of a pod, oldest first.
+func (x *Pods) resolveAllOf(id event.UID) {
+	for w := x.undecided.of[id]; w != nil; w = x.undecided.of[id] {
+		x.resolve(w)
+	}
+}
 
 // resolveEach resolves the matching readiness losses in order of time.
 func (x *Pods) resolveEach(of map[event.UID]*ReadinessLoss, match func(*ReadinessLoss) bool) {
@@ -180,25 +218,49 @@ func (x *Pods) resolveEach(of map[event.UID]*ReadinessLoss, match func(*Readines
 	}
 }
 
-// resolve determines the final cause of a readiness loss, unless the loss is nil or already resolved.
+// resolve determines the final cause of a pod's oldest readiness loss. It does nothing for other losses. If the pod's
+// next loss does not have to wait any longer, it is resolved, too.
 func (x *Pods) resolve(w *ReadinessLoss) {
 	if w == nil || x.undecided.of[w.ID] != w {
 		return
 	}
 	x.undecided.remove(w)
-	p := w.Pod
 	why, _ := x.causeByNode(w)
-	if p.ready == event.StatusTrue {
-		p.recovered = why
-	} else {
-		p.cause = why
-	}
+	w.Pod.attribute(w, why)
 	for _, change := range w.changes {
 		change.Cause, change.Waited = why, x.watches.Now().Sub(change.Time)
-		x.report(w.ID, p, change)
+		x.reportNow(w.Pod, change)
 	}
 	w.Cause = why
+	if w.later != nil {
+		x.undecided.await(w.later)
+	}
 	x.resolved(w)
+	if w.later != nil && x.isDecided(w.later) {
+		x.resolve(w.later)
+	}
+}
+
+// attribute replaces the tentative cause of the pod's state by the final one, if this loss led to the state.
+func (p *Pod) attribute(w *ReadinessLoss, why cause.Cause) {
+	switch {
+	case p.ready == event.StatusTrue && w.later == nil:
+		p.recovered = why
+	case p.ready != event.StatusTrue && w.later == nil:
+		p.cause = why
+	case p.ready != event.StatusTrue && w.later.later == nil:
+		p.recovered = why
+	}
+}
+
+// isDecided reports whether the cause of a readiness loss is certain, or the loss has waited long enough.
+func (x *Pods) isDecided(w *ReadinessLoss) bool {
+	_, certain := x.causeByNode(w)
+	due := w.At.Add(watches.LagWait)
+	if w.tentative == cause.ProbeFailed {
+		due = x.dueOfProbe(w)
+	}
+	return certain || !due.After(x.watches.Now())
 }
 
 // Due returns the earliest time at which a readiness loss stops waiting, and a function that resolves it. The function
