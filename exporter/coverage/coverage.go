@@ -75,7 +75,7 @@ type gap struct {
 }
 
 // unsaved is the longest credible time from the last saved state to the end of the process. The state is saved at
-// shorter intervals. If the files suggest a longer time, they were copied after the process stopped.
+// shorter intervals. If the file times suggest a longer time, somebody copied the files after the process stopped.
 const unsaved = time.Minute
 
 // New returns a Log for a process with the given start time. The parameter earlier is the saved state of the previous

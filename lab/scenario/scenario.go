@@ -83,9 +83,9 @@ type Incident struct {
 	Scope, Cause, Verdict, Remedy string
 }
 
-// Report is an incident that kubeflap's API must report. One of the facts that decide the verdict must contain the text
-// Because. If the verdict is undecided, one of the facts about hypotheses that may hold must contain it. The remedy
-// must contain the text Remedy.
+// Report is an incident that kubeflap's API must report. The facts that decide the verdict must contain the text in
+// Because. If the verdict is undecided, the facts about the remaining hypotheses must contain it. The remedy must
+// contain the text in Remedy.
 type Report struct {
 	Verdict, Scope, Subject, Because, Remedy string
 }

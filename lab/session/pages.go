@@ -106,7 +106,7 @@ func (s *Session) pages(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.Paging.Alive())
 	}
-	// Alertmanager may send the next message of a group later, so also check the alerts that it holds.
+	// Alertmanager may send further notifications of a group later, so also check the alerts that it holds.
 	for _, page := range append(s.Paging.Receiver.Pages(), reported...) {
 		if !slices.ContainsFunc(s.scenario.Pages, func(want scenario.Page) bool { return fits(page, want) }) {
 			return fmt.Errorf("unexpected page %+v", page)
@@ -143,7 +143,7 @@ func nothingPends(ctx context.Context, p *paging.Paging) error {
 	return err
 }
 
-// page waits for one page, and checks the page behind its link.
+// page waits for one alert, and checks the web page behind its link.
 func (s *Session) page(ctx context.Context, want scenario.Page) error {
 	var got paging.Page
 	// Wait longer than the limit, because the machine may be compiling at the same time. A person checks the delay in

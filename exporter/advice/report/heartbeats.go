@@ -33,7 +33,7 @@ type heartbeats struct {
 	slow, silent []lateNode
 	// all is set if nearly all nodes were late in the last ten minutes.
 	all bool
-	// earlier is an upper bound of the intervals from more than ten minutes ago. It is 0 if they do not matter.
+	// earlier is an upper bound of the intervals that ended more than ten minutes ago. It is 0 if these do not matter.
 	earlier time.Duration
 }
 

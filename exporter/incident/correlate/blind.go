@@ -27,9 +27,9 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 	}
 }
 
-// relisted returns the time of a silent node's last heartbeat. If last is zero, this is listed. Otherwise the silence
-// began while the watch was broken, listed is the end of the break, and last is the renewTime in the list after it. The
-// node sent no heartbeat after last, so its silence is proven.
+// relisted returns the time of a silent node's last heartbeat. This time is the parameter listed if last is zero.
+// Otherwise the silence began while the watch was broken, and the first list after that showed last as the renewTime.
+// The node sent no heartbeat after last, so its silence is proven.
 func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	if last.IsZero() {
 		return listed

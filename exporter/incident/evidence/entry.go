@@ -179,7 +179,8 @@ func (e *Entry) take(more Entry) {
 	e.Duration, e.Inexact = max(e.Duration, more.Duration), e.Inexact || more.Inexact
 }
 
-// maxNames limits the names in one entry. Above the limit, every further observation counts as a new name.
+// maxNames limits the names in one entry. If an entry has this many names, each further observation is counted, even if
+// its name was counted before.
 const maxNames = 200
 
 func (e *Entry) countIn(more Entry) {

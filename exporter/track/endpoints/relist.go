@@ -36,7 +36,7 @@ func (x *Endpoints) remember(h *source, e event.Event) {
 	x.pasts = append(x.pasts, &past{s, slices.Clone(s.addresses.List), s.addresses.Count[addresses.Ready], writers.TallyOfSlices(s), writers.ReportedForeign(s)})
 }
 
-// compareWithPast compares the Services with their states before the list, and counts the changes.
+// compareWithPast compares the Services in a new list with their earlier states, and counts the changes.
 func (x *Endpoints) compareWithPast(e event.Event) {
 	pasts := x.pasts
 	x.pasts = nil

@@ -110,8 +110,8 @@ func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
 	return cause.Unknown, false
 }
 
-// readyChanged handles a change of Ready. When a pod becomes Ready for the first time, it has started, and no
-// transition is reported.
+// readyChanged handles a change of Ready. It reports no transition when a pod becomes Ready for the first time, because
+// that is the end of its start.
 func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {

@@ -52,7 +52,7 @@ type service struct {
 	// gain.
 	gained   int
 	gainedAt time.Time
-	// changed is the incident of a selector change until judge decides whether the change was harmful.
+	// changed is the incident that a selector change would start. judge decides later whether the change was harmful.
 	changed *record.Record
 	timer   timer.Timer
 }
