@@ -33,12 +33,12 @@ type Cluster struct {
 	// Displaced returns the number of incidents that were dropped to make room for newer ones.
 	Displaced func() incident.Displaced
 	// LostUntil returns the time until which incidents of earlier processes may be missing because their file was
-	// damaged, or zero. It is nil if no incidents are kept in a file.
+	// damaged, or zero. The function is nil if no incidents are kept in a file.
 	LostUntil func() time.Time
 	// Recorder returns the state of the flight recorder. It is nil if there is none.
 	Recorder func() flightrecorder.Status
 	// WhatIf predicts what would have happened during an incident with other settings. It returns without waiting for
-	// the prediction. It is nil if nothing is recorded.
+	// the prediction. The function is nil if nothing is recorded.
 	WhatIf func(x *incident.Incident, asOf time.Time) background.Prediction
 	// downloads reports whether the page links to recordings of incidents.
 	downloads bool
