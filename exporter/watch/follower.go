@@ -19,9 +19,9 @@ type follower struct {
 	log      *slog.Logger
 	health   health
 	running  sync.WaitGroup
-	// passing is full while the objects of a page are passed on.
+	// passing is a lock. The method passPage holds it while it emits events for the objects of a page.
 	passing chan struct{}
-	// current points to the open watch, for Watcher.Reopen.
+	// current points to the open watch, so that Watcher.Reopen can end it.
 	current *atomic.Pointer[stream]
 
 	// shortSince is the start of the current series of watches that ended right after they were opened. It is zero if
@@ -30,13 +30,13 @@ type follower struct {
 	// delayNext is set if the next watch must wait for the back-off.
 	delayNext bool
 	backoff   wait.Backoff
-	// silent counts consecutive silent watches.
+	// silent counts consecutive watches that failed with event.ReasonSilent.
 	silent int
-	// listStalled is set if the last watch stopped in the middle of a streamed list.
+	// listStalled is set if the last watch became silent before its streamed list was complete.
 	listStalled bool
-	// probes counts consecutive probes that ended normally without an event or a bookmark.
+	// probes counts consecutive probes (see probeTimeouts) that ended normally without an event or a bookmark.
 	probes int
-	// noBookmarks is set if the server sends no bookmarks, although it ends watches on time.
+	// noBookmarks is set if the server ends watches at their timeout but sends no bookmarks.
 	noBookmarks bool
 }
 
@@ -57,6 +57,6 @@ func (f *follower) run(ctx context.Context) {
 	defer f.health.withdraw()
 	f.runReflector(ctx)
 	f.running.Wait()
-	f.passing <- struct{}{} // wait for the current page. No page follows, because the context is canceled.
+	f.passing <- struct{}{} // wait until passPage has returned
 	<-f.passing
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// health tracks whether the watch of a resource works. It emits an event for each change and logs each unusual
-// reason once. The reflector calls it sequentially.
+// health tracks whether the watch of a resource works. It emits Down and Up events, and logs each reason for a failure
+// once. The reflector never calls it concurrently.
 type health struct {
 	kind event.Kind
 	log  *slog.Logger
@@ -22,8 +22,8 @@ type health struct {
 	// downSince is the time at which the watch went down. It is zero while the watch works.
 	downSince time.Time
 	// suspect is the reason why the watch is not trusted, or empty. A watch becomes suspect if it was silent, or if it
-	// repeatedly ended right after it was opened. A suspect watch counts as down until an event or a bookmark arrives,
-	// even if the watch is open and the resource was listed again.
+	// repeatedly ended right after it was opened. It then counts as down until an event or a bookmark arrives. A
+	// successful list is not enough.
 	suspect event.Reason
 	// listed is the time of the last list, or zero.
 	listed time.Time
@@ -32,17 +32,17 @@ type health struct {
 	// reminders is shared by all resources.
 	reminders *reminders
 	// refusedSince is the start of the current series of denied requests. It is zero if the last request was not
-	// denied. When the series has lasted for withdrawnAfter, the function withdraw stops the reflector.
+	// denied. withdraw stops the reflector when the series has lasted for withdrawnAfter.
 	refusedSince time.Time
 	withdraw     context.CancelFunc
 }
 
 // withdrawnAfter is the time for which requests must be denied before the permission counts as withdrawn. A server that
-// has just started denies requests that it accepts later.
+// has just started denies all requests until it has read the RBAC rules.
 const withdrawnAfter = time.Minute
 
 // down is called when a list failed, a watch could not be opened, or a watch ended. The error is nil if the server
-// ended the watch normally. Servers end each watch after 5 to 10 minutes, as the reflector requests.
+// ended the watch normally. The reflector asks servers to end each watch after 5 to 10 minutes.
 func (h *health) down(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return // kubeflap itself stopped the watch
@@ -69,7 +69,7 @@ func (h *health) warn(err error) {
 	}
 }
 
-// unreachable reports whether the reason means that there was no response.
+// unreachable reports whether a request failed because there was no response.
 func unreachable(reason event.Reason) bool {
 	return reason == event.ReasonRefused || reason == event.ReasonUnreachable || reason == event.ReasonTimeout
 }
@@ -77,7 +77,7 @@ func unreachable(reason event.Reason) bool {
 // remindAfter is the interval between reminders that the API server is still unreachable.
 const remindAfter = time.Minute
 
-// reminders lets only one watch log each reminder, because all watches fail at the same time.
+// reminders makes sure that only one watch logs a reminder when all watches fail.
 type reminders struct {
 	mu   sync.Mutex
 	last time.Time
@@ -96,7 +96,8 @@ func (r *reminders) due() bool {
 
 func (h *health) noteRefusal(err error, now time.Time) {
 	reason := reasonOf(err)
-	// If a listed resource becomes absent, the server or a proxy is at fault. Retry as after other errors.
+	// If the server now responds with 404 for a resource that was listed before, the server or a proxy is at fault.
+	// This is not a refusal.
 	refusal := reason == event.ReasonForbidden || reason == event.ReasonAbsent && h.listed.IsZero()
 	switch {
 	case !refusal:
@@ -133,7 +134,6 @@ func (h *health) emitUp() {
 	h.works()
 }
 
-// markSuspect marks the watch as suspect because of err.
 func (h *health) markSuspect(err error) { h.suspect = reasonOf(err) }
 
 func (h *health) isSuspect() bool { return h.suspect != "" }
@@ -147,14 +147,14 @@ func (h *health) alive() {
 	h.emitUp()
 }
 
-// trust is called when a suspect watch works after all, although it delivered nothing.
+// trust marks a suspect watch as working. It is called when the server turns out to send no bookmarks.
 func (h *health) trust(ctx context.Context) {
 	h.suspect = ""
 	h.up(ctx)
 }
 
-// synced is called after a list. The receivers of the events treat a complete list as a sign that the watch works. If
-// the watch is suspect, synced emits another Down event to correct this.
+// synced is called after a list. Receivers of events assume after a complete list that the watch works. If the watch is
+// still suspect, synced therefore emits another Down event.
 func (h *health) synced() {
 	h.listed = time.Now()
 	if !h.isSuspect() {

@@ -12,21 +12,22 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// list returns one page. The reflector uses list for servers without WatchList (up to v1.31, and v1.33).
+// list returns one page of a list. The reflector calls it if the server does not support WatchList, which is the case
+// up to v1.31 and in v1.33.
 //
-// Like kubectl, it sends no resourceVersion, so that the server reads from etcd in pages. The list is then current, and
-// its pages are small. A reflector would request version "0", for which the watch cache ignores the limit. With any
-// other version, the limit would force the server to find exactly that version. The reflector's documentation warns
-// about lists from etcd, because thousands of kubelets may relist at once (Reflector.WatchListPageSize), but kubeflap
-// is a single client.
+// Like kubectl, it sends no resourceVersion. The server then reads the current state from etcd, in pages. By default, a
+// reflector requests version "0", for which the watch cache ignores the limit and returns the whole list. With a limit
+// and any other version, the server must return exactly that version. The reflector's documentation warns about lists
+// from etcd, because thousands of kubelets may list at the same time (Reflector.WatchListPageSize). kubeflap is a
+// single client.
 func (f *follower) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	options.ResourceVersion, options.ResourceVersionMatch = "", ""
-	// Servers limit such requests to one minute (apiserver, --request-timeout).
+	// Servers end a list request after one minute (apiserver, --request-timeout).
 	limited, cancel := context.WithTimeout(ctx, maxSilence)
 	defer cancel()
 	page, err := f.resource.List(limited, &options)
 	if err != nil {
-		// If a later page has expired, the pager requests the whole list instead.
+		// If the continue token has expired, client-go's pager requests the whole list instead.
 		if options.Continue == "" || !apiclient.IsExpired(err) {
 			f.health.down(ctx, err)
 		}
@@ -64,8 +65,9 @@ func (w *Watcher) List(ctx context.Context, kind event.Kind, each func(event.Obj
 	}
 }
 
-// passPage passes on the objects of a page and empties the page. When the context is canceled, the reflector does not
-// wait for its list goroutine (cache.Reflector, list), so the method run waits until the channel passing is empty.
+// passPage emits events for the objects of a page, then empties the page. passPage may still run after the reflector
+// has returned, because a canceled reflector does not wait for its list goroutine (cache.Reflector, list). Therefore,
+// follower.run waits for passPage.
 func (f *follower) passPage(ctx context.Context, page *apiclient.Page, first bool) {
 	f.passing <- struct{}{}
 	defer func() { <-f.passing }()

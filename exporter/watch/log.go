@@ -8,9 +8,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// RedirectKlog redirects client-go's log to logger at lower levels (see quiet), because this package itself logs the
-// important events. Call it once at startup, because klog's logger is global and must not be set while other goroutines
-// log.
+// RedirectKlog redirects client-go's log to the given logger, at lower levels. Call RedirectKlog at startup, because
+// klog's global logger must not be set while other goroutines log.
 func RedirectKlog(logger *slog.Logger) {
 	klog.SetSlogLogger(slog.New(quiet{logger.Handler()}))
 }
@@ -19,8 +18,8 @@ func klogTo(logger *slog.Logger) klog.Logger {
 	return logr.FromSlogHandler(quiet{logger.Handler()})
 }
 
-// quiet lowers the levels of client-go's log: errors become warnings, and all other lines become debug. A reflector
-// logs every failed attempt, for hours if the server is down.
+// quiet lowers the levels of client-go's log lines, because a reflector logs every failed attempt. Errors become
+// warnings, and all other lines become debug lines.
 type quiet struct{ slog.Handler }
 
 func lowered(level slog.Level) slog.Level {
@@ -36,7 +35,7 @@ func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
 
 func (q quiet) Handle(ctx context.Context, record slog.Record) error {
 	record.Level = lowered(record.Level)
-	return q.Handler.Handle(ctx, record) //nolint:wrapcheck // this is the handler's own error
+	return q.Handler.Handle(ctx, record) //nolint:wrapcheck // the inner handler's error
 }
 
 func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }

@@ -16,31 +16,29 @@ import (
 )
 
 const (
-	// peekTime is the time to wait for the first event of a resumed watch before reporting the watch as up. If the
-	// version has expired, the server responds with status 200 and immediately sends an error event (apiserver,
-	// cacher.Watch). The wait does not delay events.
+	// peekTime is the maximum time to wait for the first event of a resumed watch. Then the watch is reported as up. If
+	// the resourceVersion has expired, the server responds with status 200 and immediately sends an error event
+	// (apiserver, cacher.Watch).
 	peekTime = 100 * time.Millisecond
-	// minLife is the minimum duration of a working watch, even without events. Servers end watches after minutes.
+	// minLife is the minimum duration of a working watch that delivers nothing. Servers end watches after minutes.
 	minLife = 4 * time.Second
-	// resumeFor is the maximum age of the known state at which a broken watch resumes at its last version. If the state
-	// is older, the resource is listed again. Servers keep few older versions, because etcd is compacted every 5
-	// minutes.
+	// resumeFor is the maximum age of the last known state. Up to this age, a broken watch resumes at its last
+	// resourceVersion. After that, the resource is listed again, because etcd is compacted every 5 minutes.
 	resumeFor = 5 * time.Minute
-	// suspectAfter is the time after which a watch becomes suspect if it always ends right after it was opened. A
-	// starting server also ends some watches early.
+	// suspectAfter is the time after which a watch becomes suspect if it always ends right after it was opened. It is
+	// this long because a starting server also ends some watches early.
 	suspectAfter = 10 * time.Second
-	// maxSilentWatches is the number of consecutive silent watches that do not cause a list. After one more, the
-	// resource is listed again.
+	// maxSilentWatches is the maximum number of consecutive silent watches before the resource is listed again.
 	maxSilentWatches = 2
-	// noBookmarkTimeout is the timeout in seconds of watches from a server that sends no bookmarks. Such a watch is
-	// considered working if it ends on time.
+	// noBookmarkTimeout is the timeout, in seconds, of watches if the server sends no bookmarks. Such a watch counts as
+	// working if the server ends it at this timeout.
 	noBookmarkTimeout = 60
 )
 
-// probeTimeouts are the timeouts in seconds of the probes: the first watches that kubeflap opens after a watch became
-// suspect. The server sends a bookmark shortly before a watch times out (apiserver, cacheWatcher.nextBookmarkTime), so
-// a probe receives a bookmark soon. A normal watch would receive its first bookmark after a minute. Watches after the
-// probes have the normal timeout.
+// probeTimeouts are the timeouts, in seconds, of the first watches after a watch became suspect. These watches are
+// called probes. The server sends a bookmark shortly before a watch times out (apiserver,
+// cacheWatcher.nextBookmarkTime), so a probe receives one within seconds. A watch with the normal timeout would receive
+// its first bookmark after a minute.
 var probeTimeouts = [...]int64{5, 20}
 
 var (
@@ -79,8 +77,8 @@ func (f *follower) watch(ctx context.Context, options metav1.ListOptions) (watch
 		f.ended(ctx, s, cause)
 	}
 	if s.probe {
-		// Request progress, so that the server has a newer version for a bookmark. The delay excludes watches that end
-		// immediately.
+		// The server sends no bookmark unless its watch cache has a newer version (see maxSilence). The delay avoids
+		// this request for watches that end immediately.
 		f.running.Go(func() { f.requestProgress(streamCtx, time.Second) })
 	}
 	if !listFirst && f.health.isDown() {
@@ -98,8 +96,8 @@ func (f *follower) watch(ctx context.Context, options metav1.ListOptions) (watch
 	return s, nil
 }
 
-// prepare waits if the previous watch was too short, and sets the next watch's options. It returns an error if the
-// reflector must list first.
+// prepare waits if the previous watch was too short, and sets the options of the next watch. It returns an error if the
+// reflector must list instead.
 func (f *follower) prepare(ctx context.Context, options *metav1.ListOptions, listFirst bool) error {
 	if f.delayNext {
 		f.delayNext = false
@@ -113,8 +111,8 @@ func (f *follower) prepare(ctx context.Context, options *metav1.ListOptions, lis
 		f.listStalled = false
 		return errListInPages
 	case listFirst && suspect:
-		// Even if a minimum version is given, a lagging server may return an outdated list. Without a version, the
-		// server asks etcd for the current state (apiserver, Cacher.getWatchCacheResourceVersion).
+		// Even with a minimum resourceVersion, a lagging server may return an outdated list. Without a resourceVersion,
+		// the server asks etcd for the current version (apiserver, Cacher.getWatchCacheResourceVersion).
 		options.ResourceVersion = ""
 	case !listFirst && suspect && (f.silent > maxSilentWatches || f.health.staleFor() >= resumeFor):
 		f.silent = 0
@@ -158,8 +156,8 @@ func (f *follower) open(ctx context.Context, cancel context.CancelFunc, options 
 // openFailed reports that a watch could not be opened. It returns the error for the reflector.
 func (f *follower) openFailed(ctx context.Context, err error, options *metav1.ListOptions) error {
 	if options.SendInitialEvents != nil {
-		// If the reflector does not retry, it lists next. A successful list shows that the server works and only lacks
-		// WatchList. Silence is always reported.
+		// Other errors are not reported yet. The reflector now lists in pages. This succeeds if the server works but
+		// does not support WatchList.
 		if reflectorRetries(err) || errors.Is(err, errSilent) {
 			f.health.down(ctx, err)
 		}
@@ -172,12 +170,13 @@ func (f *follower) openFailed(ctx context.Context, err error, options *metav1.Li
 	return fmt.Errorf("watch %s: %w", f.resource.Kind, err)
 }
 
-// peek waits for a resumed watch's first event to check whether the watch works. If the version has expired, peek
-// leaves the error event to the reflector.
+// peek waits for the first event of a resumed watch. It returns an error if the watch has failed. The reflector itself
+// handles an expired resourceVersion.
 func (f *follower) peek(ctx context.Context, s *stream) error {
 	limit := peekTime
 	if f.health.isSuspect() {
-		// A suspect watch probably ends early again. The reflector would list if it saw the end (shortWatch).
+		// A suspect watch probably ends early again. If the reflector noticed this, it would list again (see
+		// shortWatch).
 		limit = minLife
 	}
 	err := s.peek(ctx, limit)
@@ -212,7 +211,7 @@ func (f *follower) ended(ctx context.Context, s *stream, cause error) {
 		return
 	case s.delivered || lasted:
 	case s.listFirst && !s.listComplete:
-		f.delayNext = true // a broken list does not mean that the watch is broken
+		f.delayNext = true // an incomplete list does not count as a short watch
 	case !apiclient.IsExpired(cause):
 		if cause == nil && (!s.listFirst || !f.shortSince.IsZero()) {
 			cause = errNoEvent
@@ -233,8 +232,8 @@ func (f *follower) noteShort(cause error) {
 	}
 }
 
-// probeEnded is called when a suspect watch ended on time without delivering anything. The watch stays down until the
-// last probe also ends this way, which shows that the server merely sends no bookmarks.
+// probeEnded is called when a suspect watch ended normally but delivered nothing. If all probes end this way, the
+// server sends no bookmarks, and the watch counts as working.
 func (f *follower) probeEnded(ctx context.Context, s *stream) {
 	if s.listFirst {
 		return
@@ -245,9 +244,9 @@ func (f *follower) probeEnded(ctx context.Context, s *stream) {
 	}
 }
 
-// requestProgress waits for the given delay, and then makes the server's watch cache request progress from etcd. To do
-// so, requestProgress sends a request for a list that must be current (apiserver, watchCache.waitAndListConsistent,
-// since v1.31). The list itself is not used.
+// requestProgress waits for the given delay, and then requests a list that must be current. To serve it, the server's
+// watch cache requests a progress notification from etcd (apiserver, watchCache.waitAndListConsistent, since v1.31).
+// The list itself is not used.
 func (f *follower) requestProgress(ctx context.Context, delay time.Duration) {
 	if sleep(ctx, delay) != nil {
 		return

@@ -18,23 +18,22 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// This file depends on internals of client-go's reflector (tools/cache/reflector.go). The comments name the functions.
+// This file depends on internals of client-go's reflector (tools/cache/reflector.go).
 
 const (
 	// pageSize is the page size of kubectl and of client-go's pager.
 	pageSize = 500
-	// retryInternal is the time for which the reflector reopens a watch after an internal error before it lists
-	// again. The API server's own reflectors use the same value (apiserver, storage/cacher,
-	// MaxInternalErrorRetryDuration).
+	// retryInternal is how long the reflector reopens a watch after internal server errors. After that, it lists again.
+	// The API server's own reflectors use the same value (apiserver, storage/cacher, MaxInternalErrorRetryDuration).
 	retryInternal = 30 * time.Second
 	// shortWatch is slightly longer than one second. If a watch ends within one second without an event, the reflector
 	// lists again (handleAnyWatch, VeryShortWatchError).
 	shortWatch = 1500 * time.Millisecond
 )
 
-// retries returns the back-off for lists and watches. It equals the reflector's own back-off, but is capped at 3 to 4.5
-// s instead of 30 to 60 s. The reflector's cap is meant for thousands of kubelets, whereas kubeflap sends only seven
-// requests, and misses flaps while it waits.
+// retries returns the back-off for lists and watches. It is the reflector's own back-off with a cap of 3 to 4.5 s
+// instead of 30 to 60 s. The reflector's cap is meant for thousands of kubelets. kubeflap opens at most seven watches,
+// and may miss flaps while it waits.
 func retries() wait.Backoff {
 	return wait.Backoff{Duration: 800 * time.Millisecond, Cap: 3 * time.Second, Steps: 10, Factor: 2, Jitter: 0.5}
 }
@@ -43,7 +42,7 @@ func retries() wait.Backoff {
 func (f *follower) runReflector(ctx context.Context) {
 	logger, clock, backoff := klogTo(f.log), endingClock{ctx: ctx}, retries()
 	reflector := cache.NewReflectorWithOptions(
-		// A plain ListWatch makes the reflector use WatchList (watchlist.DoesClientNotSupportWatchListSemantics).
+		// With this type, the reflector uses WatchList (watchlist.DoesClientNotSupportWatchListSemantics).
 		&cache.ListWatch{ListWithContextFunc: f.list, WatchFuncWithContext: f.watch},
 		&apiclient.Item{}, // handleAnyWatch drops objects of other Go types
 		f.store,
@@ -53,7 +52,7 @@ func (f *follower) runReflector(ctx context.Context) {
 	)
 	reflector.WatchListPageSize = pageSize
 	reflector.MaxInternalErrorRetryDuration = retryInternal
-	// This loop replaces Reflector.RunWithContext, which logs each error. Only informers can disable these log lines.
+	// This loop replaces Reflector.RunWithContext, which logs each error.
 	delay := retries().DelayWithReset(clock, 2*time.Minute)
 	_ = delay.Until(klog.NewContext(ctx, logger), true, true, func(ctx context.Context) (bool, error) {
 		if err := reflector.ListAndWatchWithContext(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errRelist) {
@@ -63,9 +62,9 @@ func (f *follower) runReflector(ctx context.Context) {
 	})
 }
 
-// The method watch returns these errors to select the reflector's next step.
+// follower.watch returns these errors to make the reflector list.
 var (
-	// errRelist makes the reflector list, because isWatchErrorRetriable returns false for it.
+	// errRelist makes the reflector list the resource again. isWatchErrorRetriable returns false for it.
 	errRelist = errors.New("the watch received nothing for too long: listing again")
 	// errListInPages makes the reflector list in pages instead of streaming the list (watchList).
 	errListInPages = errors.New("the streaming list has stalled")
@@ -76,16 +75,16 @@ func reflectorRetries(err error) bool {
 	return utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err)
 }
 
-// resumable makes the reflector resume the watch at the same version, because the error looks like a refused
-// connection. After a timeout or a 503, the reflector would list (isWatchErrorRetriable). A list would hide the changes
-// since the watch broke, although the server may still know these changes.
+// resumable makes an error look like a refused connection. The reflector then resumes the watch at the same
+// resourceVersion. After a timeout or a 503, it would list instead (isWatchErrorRetriable). A list only contains the
+// current state, not the changes since the watch broke.
 type resumable struct{ error }
 
-// Unwrap returns the error that isWatchErrorRetriable looks for, and the cause.
+// Unwrap returns ECONNREFUSED, which isWatchErrorRetriable looks for, and the original error.
 func (r resumable) Unwrap() []error { return []error{syscall.ECONNREFUSED, r.error} }
 
-// endingClock ends all waits when the context is canceled. While the server rejects a streamed list, the reflector
-// waits without checking the context (watchList).
+// endingClock ends all waits when the context is canceled. The reflector does not check the context while it waits to
+// request a streamed list again (watchList).
 type endingClock struct {
 	clock.RealClock
 	ctx context.Context

@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// store is a reflector's store that keeps nothing. It passes each object on as an event. The reflector calls it
-// sequentially.
+// store implements a reflector's store, but keeps no objects. It emits an event for each object. The reflector never
+// calls it concurrently.
 type store struct {
 	resource *apiclient.Resource
 	sink     func(event.Event)
@@ -23,24 +23,25 @@ var (
 	_ cache.ReflectorBookmarkStore = (*store)(nil)
 )
 
-// Add passes on an added object.
+// Add emits an event for an added object.
 func (s *store) Add(object any) error { return s.watched(event.Added, object) }
 
-// Update passes on a changed object.
+// Update emits an event for a changed object.
 func (s *store) Update(object any) error { return s.watched(event.Modified, object) }
 
-// Delete passes on the last state of a deleted object.
+// Delete emits an event with the last state of a deleted object.
 func (s *store) Delete(object any) error { return s.watched(event.Deleted, object) }
 
-// Bookmark records that the watch works. The bookmark that ends the initial list does not reach this store, because
-// the reflector uses a temporary store during the list (cache.Reflector, watchList).
+// Bookmark records that the watch works. The bookmark that ends a streamed list does not reach this method, because the
+// reflector uses a temporary store during the list (cache.Reflector, watchList).
 func (s *store) Bookmark(string) error {
 	s.alive()
 	s.emit(event.Bookmark)
 	return nil
 }
 
-// Replace passes on a list. The objects of a large list were already passed on when they arrived.
+// Replace emits events for a list. For a large resource, the events of the objects were already emitted when the
+// objects arrived.
 func (s *store) Replace(objects []any, _ string) error {
 	if !s.resource.Large {
 		s.emit(event.Listing)
@@ -56,15 +57,15 @@ func (s *store) Replace(objects []any, _ string) error {
 // Resync does nothing, because a reflector without a resync period never calls it.
 func (s *store) Resync() error { return nil }
 
-// watched passes on an event of the watch.
+// watched emits an event that the watch delivered.
 func (s *store) watched(what event.Type, object any) error {
 	s.alive()
 	s.pass(what, object)
 	return nil
 }
 
-// pass emits an event for an object, and ignores objects that do not belong to the resource. The reflector cannot
-// distinguish the kinds, because every object is an apiclient.Item.
+// pass emits an event for an object if the object belongs to the resource. The reflector cannot check this, because
+// every object is an apiclient.Item.
 func (s *store) pass(what event.Type, object any) {
 	if i, ok := object.(*apiclient.Item); ok && s.resource.Has(i.Slim) {
 		s.sink(event.Event{Seen: time.Now(), Kind: s.resource.Kind, Type: what, Object: i.Slim})

@@ -12,58 +12,57 @@ import (
 )
 
 const (
-	// maxSilence is the maximum time without an event or a bookmark. Servers send each watch a bookmark about every
-	// minute (apiserver, cacher.defaultBookmarkFrequency), because a reflector always requests bookmarks. The server's
-	// bookmark buckets and timers delay a bookmark by up to 3 s. The remaining time allows for a slow server.
+	// maxSilence is the maximum time for which a watch may deliver neither an event nor a bookmark. Reflectors always
+	// request bookmarks. Servers send each watch a bookmark about every minute (apiserver,
+	// cacher.defaultBookmarkFrequency), up to 3 s late. The remaining time allows for a slow server.
 	//
-	// A working server omits bookmarks in one case: it has no newer version than the version at which the watch started
-	// (cacheWatcher.process). The newest version in a resource's watch cache advances with events of the resource and
-	// with progress notifications from etcd. Progress notifications arrive every 5 s if kubeadm configured etcd,
-	// otherwise every 10 minutes. A notification also arrives when the watch cache requests it, which the cache does
-	// before it serves a list that must be current. So a watch without a bookmark requests such a list after
-	// quietTicks, before the first minute ends. After the first bookmark, bookmarks arrive every minute.
+	// A server omits a bookmark if its watch cache has no newer version than at the start of the watch
+	// (cacheWatcher.process). The version of the watch cache advances with each event of the resource and with progress
+	// notifications from etcd. Progress notifications arrive every 5 s if kubeadm configured etcd, otherwise every 10
+	// minutes. The watch cache also requests a notification before it serves a list that must be current. So if a new
+	// watch delivers nothing, kubeflap requests such a list after quietTicks. After the first bookmark, bookmarks
+	// arrive every minute.
 	maxSilence = 90 * time.Second
-	// silenceTicks is the number of ticks in maxSilence. quietTicks is the number of ticks without an event after which
-	// onQuiet is called.
+	// silenceTicks is the number of timer ticks in maxSilence. After quietTicks ticks without an event, onQuiet is
+	// called.
 	silenceTicks = 6
 	quietTicks   = 3
-	// maxOverdue is the maximum time by which a watch may exceed its timeout. Servers end a watch on time, by their own
-	// clock (apiserver, handlers.serveWatchHandler).
+	// maxOverdue is how much longer than its timeout a watch may last. Servers measure the timeout by their own clock
+	// (apiserver, handlers.serveWatchHandler).
 	maxOverdue = 30 * time.Second
 )
 
-// stream is a watch that reports why it ended. The reflector calls Stop when it has seen the end. It does so in the
-// goroutine that passes events to the store (cache.Reflector, handleAnyWatch), so the end is reported after the last
-// event. The stream relays all events, because the reason is in an event of type Error that the reflector does not
-// expose.
+// stream wraps a watch and reports why it ended. It relays all events, because the reason is in an Error event that the
+// reflector does not expose. After the last event, the reflector calls Stop in the goroutine that passes events to the
+// store (cache.Reflector, handleAnyWatch). So the end of the watch is reported after all of its events.
 type stream struct {
 	watch.Interface
 	out   chan watch.Event
 	done  chan struct{}
 	stop  sync.Once
 	first *watch.Event
-	// behind is full if the watch must end because it lags.
+	// behind receives a value if the watch must end because it lags behind etcd.
 	behind chan struct{}
 
-	// onEnd is called once after the last event. onQuiet is called after quietTicks ticks without an event, if the
-	// server has not sent a bookmark yet.
+	// onEnd is called once after the last event. onQuiet is called after quietTicks ticks without an event, unless the
+	// server has already sent a bookmark.
 	onEnd   func(error)
 	onQuiet func()
-	// onListed receives the objects of a large streamed list. It is nil after the list. changes holds the events that
-	// arrived during the list.
+	// onListed receives the objects of a large streamed list. It is nil when the list is complete. Until then, changes
+	// collects the other events.
 	onListed func(runtime.Object)
 	changes  []watch.Event
 
 	// opened is the time of the server's response. overdue fires if the server does not end the watch on time.
 	opened  time.Time
 	overdue *time.Timer
-	// tick advances quiet, the number of ticks without an event. Ticks only count while the process runs, so that a
-	// process that was suspended for minutes first reads the events that arrived in the meantime.
+	// quiet is the number of ticks without an event. Ticks only count while the process runs. A process that was
+	// suspended for minutes can thus read the events that arrived in the meantime.
 	tick  *time.Ticker
 	quiet int
 
-	// probe is set if this watch only tests a suspect connection. If the watch starts with a list, it ends soon after
-	// the list, and a short probe follows.
+	// probe is set if the watch was suspect when this stream was opened. If the stream starts with a list, it ends soon
+	// after the list, and a watch with a short timeout follows.
 	probe bool
 	// listFirst is set if the watch starts with a list. listComplete is set when that list is complete.
 	listFirst, listComplete bool
@@ -158,7 +157,7 @@ func (s *stream) relay() {
 			return
 		case <-s.overdue.C:
 			if !s.delivered && !(s.probe && s.listComplete) {
-				s.note(errSilent) // the server should have ended the watch
+				s.note(errSilent) // the server did not end the watch at its timeout
 			}
 			return
 		case <-s.done:
@@ -186,7 +185,7 @@ func (s *stream) take(e watch.Event) bool {
 	return true
 }
 
-// isSilent counts a tick without an event, and reports whether the limit is reached.
+// isSilent counts a tick without an event. It reports whether maxSilence is reached.
 func (s *stream) isSilent() bool {
 	s.quiet++
 	if s.quiet == quietTicks && !s.bookmarked {
@@ -196,8 +195,8 @@ func (s *stream) isSilent() bool {
 }
 
 // keep withholds the events of a large list from the reflector, which would store the whole list (cache.Reflector,
-// watchList). It passes on each object of the list immediately, and collects the changes until the list is complete. It
-// reports whether it withheld the event e.
+// watchList). It passes each object of the list to onListed, and collects changes until the list is complete. It
+// returns false if the reflector must receive the event.
 func (s *stream) keep(e watch.Event) bool {
 	switch e.Type {
 	case watch.Added:
@@ -222,8 +221,8 @@ func (s *stream) sendChanges() bool {
 	return true
 }
 
-// note stores the first cause. Later causes are ignored, because stopping a watch may look like a broken
-// connection.
+// note stores the first cause for the end of the watch. It ignores later causes, because a watch that was stopped may
+// look like a broken connection.
 func (s *stream) note(cause error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

@@ -9,7 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// minOutage is the minimum downtime of a watch before the version is read again. A server upgrade takes longer.
+// minOutage is the minimum downtime of a watch after which the API server's version is read again. An upgrade of the
+// server takes longer.
 const minOutage = time.Minute
 
 // serverVersion tracks the version of the API server.
@@ -22,7 +23,7 @@ type serverVersion struct {
 	readAt time.Time
 }
 
-// recovered is called when a watch works again. The parameter after is the length of the downtime.
+// recovered is called with the length of the downtime when a watch works again.
 func (s *serverVersion) recovered(after time.Duration) {
 	if after < minOutage {
 		return
@@ -40,7 +41,7 @@ func (s *serverVersion) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-s.again:
-			// Skip repeated reads, because the watches recover within seconds of each other.
+			// Read the version only once, because all watches recover within seconds of each other.
 			if time.Since(s.readAt) >= minOutage {
 				s.read(ctx)
 			}
@@ -48,8 +49,8 @@ func (s *serverVersion) run(ctx context.Context) {
 	}
 }
 
-// read reads the version and emits it if it has changed. It only logs errors, because the version merely improves the
-// accuracy of a default.
+// read reads the version and emits it if it has changed. It only logs errors, because kubeflap works without the
+// version.
 func (s *serverVersion) read(ctx context.Context) {
 	s.readAt = time.Now()
 	version, err := s.client.Version(ctx)

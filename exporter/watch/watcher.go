@@ -36,8 +36,9 @@ type Watcher struct {
 	reminders reminders
 }
 
-// New returns a Watcher for the cluster of config. If namespace is not empty, it only watches that namespace and, if
-// permitted, nodes. sink receives all events: events of one kind sequentially, events of different kinds concurrently.
+// New returns a Watcher for the cluster that config describes. If namespace is not empty, the Watcher only watches that
+// namespace and, if permitted, nodes. It calls sink for each event. Calls for different kinds may be concurrent. Calls
+// for the same kind never are.
 func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(event.Event)) (*Watcher, error) {
 	if faults := validation.IsDNS1123Label(namespace); namespace != "" && len(faults) > 0 {
 		return nil, fmt.Errorf("namespace %q: %s", namespace, faults[0])
@@ -58,8 +59,8 @@ func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(e
 	return w, nil
 }
 
-// Run watches until the context is canceled. If the server is unreachable, Run waits for it. Run only returns an error
-// at startup, if the server rejects the credentials or a required permission is missing.
+// Run watches until the context is canceled. It waits while the server is unreachable. At startup, it returns an error
+// if the server rejects the credentials or a required permission is missing.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.client.CloseIdleConnections()
 	all, err := permissions.Preflight(ctx, w.resources, w.namespaced, w.log, func(kind event.Kind, reason event.Reason) {
@@ -84,9 +85,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 // ReadLeases reads the Leases of nodes directly (leases.Reader.Read). It is safe for concurrent use.
 func (w *Watcher) ReadLeases(ctx context.Context, names []string) { w.leases.Read(ctx, names) }
 
-// Reopen ends the watch of a kind, because a direct read has shown that it lags. The next watch resumes at the same
-// version, and is suspect until an event or a bookmark arrives. Reopen does nothing if no watch is open. It is safe for
-// concurrent use.
+// Reopen ends the open watch of a kind, if there is one. Call it if a direct read returned a newer state than the
+// watch. The next watch resumes at the same resourceVersion and is suspect until an event or a bookmark arrives. Reopen
+// is safe for concurrent use.
 func (w *Watcher) Reopen(kind event.Kind) {
 	if int(kind) >= len(w.streams) {
 		return

@@ -33,11 +33,12 @@ type card struct {
 	Detailed bool
 	// Recording is the link to the incident's recording, or empty.
 	Recording string
-	// WhatIf is nil if the settings make no difference to the incident, or if nothing is recorded.
+	// WhatIf predicts the incident with other settings. It is nil if the settings make no difference, or if nothing is
+	// recorded.
 	WhatIf *whatIfView
 }
 
-// recordedAround is added before the start and after the end of an incident for the link to its recording.
+// recordedAround is the time before and after an incident that its recording also contains.
 const recordedAround = 10 * time.Minute
 
 type figure struct{ Value, What string }

@@ -13,7 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
-// coverageOf returns the coverage of the clusters and the period that a query selects.
+// coverageOf returns the coverage of the clusters that a query selects, in the query's period.
 func coverageOf(clusters []Cluster, q *query.Query) api.Coverage {
 	a := api.Coverage{NotWatched: []api.NotWatched{}, Gaps: []api.Gap{}}
 	for _, u := range unwatchedOf(clusters, q) {
@@ -70,16 +70,16 @@ type coverageView struct {
 	// Before is set if the page's period begins before kubeflap started to watch. Future is set if the page's period
 	// has not begun.
 	Before, Future bool
-	// Gaps holds the newest gaps of the period, newest first. Hidden counts the gaps that are kept but not shown.
+	// Gaps holds the newest gaps of the period, newest first. Hidden counts the older gaps, which are not shown.
 	// LeftOut counts the gaps that were dropped.
 	Gaps            []gapRow
 	Hidden, LeftOut int
-	// Dropped states how many incidents were dropped, or is empty if none was dropped. All incidents that were ongoing
-	// after DroppedUntil are kept. Incomplete is set if dropped incidents may belong to the page's period.
+	// Dropped states how many incidents were dropped, or is empty. All incidents that were ongoing after DroppedUntil
+	// are kept. Incomplete is set if dropped incidents may belong to the page's period.
 	Dropped, DroppedUntil string
 	Incomplete            bool
 	// LostUntil is the time until which incidents of earlier processes may be missing because their file was damaged.
-	// It is empty if none is missing. Lost is set if missing incidents may belong to the page's period.
+	// It is empty if no incidents are missing. Lost is set if missing incidents may belong to the page's period.
 	LostUntil string
 	Lost      bool
 	// NotRecording is the reason why events are not recorded. NotRecordingSince is the time at which the recording

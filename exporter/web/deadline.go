@@ -15,13 +15,13 @@ const (
 	scrapeTimeoutHeader = "X-Prometheus-Scrape-Timeout-Seconds"
 )
 
-// withDeadline aborts responses to slow readers, so that they do not take up the limited number of concurrent
-// requests. Apply it outside of handlers that wrap the ResponseWriter.
+// withDeadline aborts responses to slow clients. Otherwise, these would use up the limited number of concurrent
+// requests. withDeadline must receive the server's own ResponseWriter, not a wrapper.
 func withDeadline(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
-		// SetWriteDeadline only fails for a ResponseWriter without a connection. The server sets a new deadline for
-		// the next request.
+		// SetWriteDeadline fails only if the ResponseWriter has no connection. The server sets a new deadline for the
+		// next request.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeoutOf(r, server)))
 		handler.ServeHTTP(w, r)
 	})

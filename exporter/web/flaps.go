@@ -167,9 +167,9 @@ func (p *flapsPage) addCard(x found) {
 	p.Cards = append(p.Cards, cardOf(&x, p.Detailed))
 }
 
-// title returns the page title. It starts with the number of running incidents in the selected clusters, and with
-// "blind" if some resources are not watched, so that both are visible in a browser tab. The query's other filters do
-// not apply: a tab that shows an ended incident must not look as if nothing were wrong.
+// title returns the page title. It starts with the number of running incidents, and with "blind" if some resources are
+// not watched, so that browser tabs show both. The number covers all incidents of the selected clusters, even if the
+// page shows a single ended incident.
 func (p *flapsPage) title(running int) string {
 	title := "Incidents · kubeflap"
 	if p.Detailed {

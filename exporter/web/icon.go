@@ -7,14 +7,13 @@ import (
 	"strconv"
 )
 
-// iconLink returns the URL of the page's icon. The URL depends on the icon, so that the browser requests a changed
-// icon.
+// iconLink returns the URL of the page's icon. Each icon has its own URL, so that the browser loads a changed icon.
 func iconLink(running int, blind bool) string {
 	return "/flaps.svg?" + url.Values{"running": {strconv.Itoa(running)}, "blind": {strconv.FormatBool(blind)}}.Encode()
 }
 
-// iconHandler draws an icon with the number of running incidents. The icon is red if there are any, green if there are
-// none, and gray with a question mark if incidents may be missing.
+// iconHandler draws an icon with the number of running incidents. It is red if there are running incidents, and green
+// if there are none. It is gray with a question mark if there are none, but some may be missing.
 func iconHandler(w http.ResponseWriter, r *http.Request) {
 	parameters := r.URL.Query()
 	running, err := strconv.ParseUint(parameters.Get("running"), 10, 32)

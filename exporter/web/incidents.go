@@ -30,16 +30,15 @@ type Cluster struct {
 	Unwatched func() []watches.Watch
 	// Coverage returns the times at which resources were not watched.
 	Coverage func() coverage.State
-	// Displaced returns the number of incidents that newer ones displaced. The functions above do not return these
-	// incidents.
+	// Displaced returns the number of incidents that were dropped to make room for newer ones.
 	Displaced func() incident.Displaced
 	// LostUntil returns the time until which incidents of earlier processes may be missing because their file was
-	// damaged, or zero. The function is nil if no incidents are kept.
+	// damaged, or zero. The function is nil if no incidents are kept in a file.
 	LostUntil func() time.Time
 	// Recorder returns the state of the flight recorder. It is nil if there is none.
 	Recorder func() flightrecorder.Status
-	// WhatIf predicts what would have happened during an incident with other settings, and never waits. It is nil if
-	// nothing is recorded.
+	// WhatIf predicts what would have happened during an incident with other settings. It returns without waiting for
+	// the prediction. The function is nil if nothing is recorded.
 	WhatIf func(x *incident.Incident, asOf time.Time) background.Prediction
 	// downloads reports whether the page links to recordings of incidents.
 	downloads bool
@@ -52,12 +51,12 @@ type found struct {
 	// same IDs.
 	number int
 	asOf   time.Time
-	// finished is set if the recording has ended, so that the incident can no longer change.
+	// finished is set if the incident comes from a recording that has ended. The incident can then no longer change.
 	finished bool
 	*incident.Incident
 }
 
-// readAll returns the incidents of all clusters, and the latest current time.
+// readAll returns the incidents of all clusters, and the latest of their current times.
 func readAll(clusters []Cluster, read func(*Cluster) ([]incident.Incident, time.Time)) (every []found, asOf time.Time) {
 	for i := range clusters {
 		c := &clusters[i]
@@ -84,9 +83,9 @@ func runningIn(every []found, q *query.Query) (n int) {
 	return n
 }
 
-// find returns the incidents that match a query, regardless of state and verdict. Ongoing incidents come first,
-// followed by the others, newest first. A link from another replica may contain a different ID, because that replica
-// saw different events. If no incident has the ID, find uses the incident's subject and a time at which it was ongoing.
+// find returns the incidents that match a query, regardless of state and verdict. They are sorted by incident.Compare.
+// If no incident has the query's ID, find uses the query's subject and time. The ID may come from a link of another
+// replica, which saw different events.
 func find(every []found, q *query.Query) []found {
 	all := selected(every, q)
 	if other, ok := q.WithoutID(); ok && len(all) == 0 {

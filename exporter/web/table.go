@@ -24,7 +24,7 @@ type heading struct {
 	StateText, StateNote string
 	// Kind and Name describe the subject.
 	Kind, Name string
-	// Since is the start of the incident. Lasted is its duration; it is empty if StateNote contains the duration.
+	// Since is the start of the incident. Lasted is its duration, or empty if StateNote contains the duration.
 	Since, Lasted string
 }
 
@@ -60,7 +60,7 @@ func headingOf(x *found) heading {
 // What returns the subject with its kind.
 func (h *heading) What() string { return strings.TrimSuffix(h.Kind+" "+h.Name, " ") }
 
-// linkOf returns a link that also works at a replica that started later and has not seen the start of the incident.
+// linkOf returns a link that works at every replica, even at one that started during the incident.
 func linkOf(x *found) string {
 	link, at := url.Values{"id": {x.ID}}, x.Start
 	if !x.End.IsZero() {
@@ -81,7 +81,7 @@ func stateText(x *found) string {
 	return string(x.State)
 }
 
-// stateNote returns details about the state. It omits ages for recordings, because ages depend on the user's clock.
+// stateNote returns details about the state. For recordings, it omits ages, because they depend on the user's clock.
 func stateNote(x *found) string {
 	switch {
 	case x.isOpen() && x.State == incident.StatePending:
@@ -100,7 +100,7 @@ func stateNote(x *found) string {
 	return length(x.asOf.Sub(x.End)) + " ago"
 }
 
-// timeAfter formats a time. It omits the date if the earlier time has the same date.
+// timeAfter formats a time. It omits the date if both times have the same date.
 func timeAfter(earlier, t time.Time) string {
 	if earlier.UTC().Format(time.DateOnly) == t.UTC().Format(time.DateOnly) {
 		return t.UTC().Format(time.TimeOnly)

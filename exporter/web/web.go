@@ -1,4 +1,4 @@
-// Package web serves metrics, incidents and probes over HTTP. It contains no decisions about incidents.
+// Package web serves metrics, incidents and probes over HTTP. It makes no decisions about incidents.
 package web
 
 import (
@@ -28,7 +28,7 @@ const (
 // Pages holds the content that Handler serves.
 type Pages struct {
 	Metrics *metrics.Page
-	// Registry receives the metrics of the handler itself. The page in the field Metrics should include these metrics.
+	// Registry receives the handler's own metrics. The field Metrics should include them.
 	Registry *prometheus.Registry
 	Clusters []Cluster
 	// Unready returns the resources that make /-/ready fail.
@@ -98,8 +98,7 @@ func landingPage() (http.Handler, error) {
 	return page, nil
 }
 
-// limited limits the number of concurrent requests to the capacity of places. It rejects further requests with status
-// 503.
+// limited limits the number of concurrent requests to cap(places). It rejects all others with status 503.
 func limited(places chan struct{}, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -112,8 +111,8 @@ func limited(places chan struct{}, handler http.Handler) http.Handler {
 	})
 }
 
-// Probes returns a handler for the kubelet's probes. /-/healthy always succeeds. /-/ready fails while unready
-// returns resources, and lists them. The probes reveal nothing else about the cluster.
+// Probes returns a handler for the kubelet's probes. /-/healthy always succeeds. /-/ready fails if unready returns
+// resources, and then lists them. The probes reveal nothing else about the cluster.
 func Probes(unready func() []watches.Watch) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {

@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// whatIfView holds the page's predictions for other settings. If there is no prediction, Table has no rows, and Text
-// gives the reason.
+// whatIfView holds the predictions of an incident with other settings. If there is no prediction, Table has no rows,
+// and Text gives the reason.
 type whatIfView struct {
 	Text string
 	// From and To are the start and the end of the recorded period.
@@ -20,7 +20,7 @@ type whatIfView struct {
 }
 
 // whatIfOf returns the predictions for an incident. It returns nil if nothing is recorded, or if the incident is not
-// about nodes, so that the settings make no difference to it.
+// about nodes. The settings only affect incidents of nodes.
 func whatIfOf(x *found) *whatIfView {
 	if x.cluster.WhatIf == nil || len(x.Nodes) == 0 || x.Scope == incident.ScopeWorkload || x.Scope == incident.ScopeService {
 		return nil

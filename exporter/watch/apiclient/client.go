@@ -1,5 +1,5 @@
-// Package apiclient sends requests to the API server and decodes the responses. It defines the resources that
-// kubeflap watches, returns slim objects (exporter/decode), and maps errors to reasons.
+// Package apiclient sends requests to the API server and decodes the responses (exporter/decode). It defines the
+// resources that kubeflap watches, and finds the reason for each error.
 package apiclient
 
 import (
@@ -33,7 +33,7 @@ const maxReadyz = 64 << 10
 type Client struct {
 	http   *http.Client
 	groups map[schema.GroupVersion]rest.Interface
-	// controlPlane decodes Leases as control-plane Leases.
+	// controlPlane is the client for control-plane Leases. The clients in groups decode all Leases as node Leases.
 	controlPlane rest.Interface
 	params       runtime.ParameterCodec
 }
@@ -54,7 +54,7 @@ func New(config *rest.Config, logger *slog.Logger) (*Client, error) {
 	// JSON.
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	// A client-side limit is not needed, because the server can throttle.
+	// The client does not limit its rate, because the server can throttle.
 	config.QPS = -1
 	for _, group := range []schema.GroupVersion{core, discovery, coordination} {
 		config.GroupVersion, config.APIPath = &group, "/apis"
@@ -74,7 +74,7 @@ func New(config *rest.Config, logger *slog.Logger) (*Client, error) {
 }
 
 // newScheme registers only Status and ListOptions, which all groups use. exporter/decode needs no other types.
-// client-go's clientset registers the types of all groups, which would take a sixth of the binary.
+// client-go's clientset would register the types of all API groups, which take up a sixth of the binary.
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, group := range []schema.GroupVersion{core, discovery, coordination} {
@@ -83,8 +83,7 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// newCodecs returns codecs for all resources. The parameter lease is the kind of the objects into which the codecs
-// decode Leases.
+// newCodecs returns codecs for all resources. Leases are decoded into objects of the given kind.
 func newCodecs(scheme *runtime.Scheme, lease event.Kind) codecs {
 	return codecs{serializer.NewCodecFactory(scheme).WithoutConversion(), lease}
 }

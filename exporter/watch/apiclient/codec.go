@@ -13,16 +13,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// codecs wraps client-go's codecs and decodes watched objects into slim objects. Building the API's own types first
-// would take most of kubeflap's CPU time.
+// codecs wraps client-go's codecs. It decodes watched objects directly into the small types of exporter/event. Decoding
+// into the types of k8s.io/api first would take most of kubeflap's CPU time.
 type codecs struct {
 	runtime.NegotiatedSerializer
-	// lease is the kind of decoded Leases. Node Leases and control-plane Leases are different kinds.
+	// lease is the kind of all decoded Leases. It distinguishes node Leases from control-plane Leases.
 	lease event.Kind
 }
 
-// SupportedMediaTypes returns client-go's media types. It replaces the stream serializer and the framer of
-// protobuf.
+// SupportedMediaTypes returns client-go's media types. For protobuf, it replaces the stream serializer and the framer.
 func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
 	var all []runtime.SerializerInfo
 	for _, info := range c.NegotiatedSerializer.SupportedMediaTypes() {
@@ -42,8 +41,9 @@ func (c codecs) DecoderToVersion(typed runtime.Decoder, version runtime.GroupVer
 	return &decoder{typed: c.NegotiatedSerializer.DecoderToVersion(typed, version), reader: &decode.Reader{}, lease: c.lease}
 }
 
-// bufferedFramer reads all available bytes of a watch in one call. Fewer reads cause fewer packets: after each read,
-// the client sends a packet that allows the server to send more (golang.org/x/net/http2, transportResponseBody.Read).
+// bufferedFramer reads all available bytes of a watch in one call. After each read, the client sends a packet that
+// allows the server to send more (golang.org/x/net/http2, transportResponseBody.Read). Fewer reads thus mean fewer
+// packets.
 type bufferedFramer struct {
 	runtime.Framer
 }
@@ -152,7 +152,7 @@ var kinds = map[string]struct {
 	"Endpoints": {kind: event.KindEndpoints}, "EndpointsList": {event.KindEndpoints, true},
 }
 
-// Item is a slim object with the API metadata that a reflector needs.
+// Item is a decoded object with the metadata that a reflector needs.
 type Item struct {
 	metav1.ObjectMeta
 	Slim event.Object

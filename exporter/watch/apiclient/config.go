@@ -25,8 +25,8 @@ type Choice struct {
 // Config describes a connection to an API server.
 type Config struct {
 	*rest.Config
-	// Context is the name of the kubeconfig context. Without a context, it is "none" or names the service account of
-	// the pod.
+	// Context is the name of the kubeconfig context. If there is none, Context is "none" or names the service account
+	// of the pod.
 	Context string
 	// Namespace comes from the context or from the service account.
 	Namespace string
@@ -41,7 +41,7 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	deferred := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{
 		CurrentContext: choice.Context, Context: api.Context{Cluster: choice.Cluster, AuthInfo: choice.User},
 	})
-	// RawConfig fails only if a file cannot be read.
+	// An error means that a file cannot be read.
 	kubeconfig, err := deferred.RawConfig()
 	if errors.Is(err, fs.ErrNotExist) {
 		return Config{}, fmt.Errorf("%w: --kubeconfig=%s does not exist", ErrNoCluster, choice.Kubeconfig)
@@ -65,7 +65,7 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	return Config{Config: config, Context: choice.context(kubeconfig.CurrentContext), Namespace: namespace}, nil
 }
 
-// context returns the name of the context in use. The parameter current is the current context of a valid kubeconfig.
+// context returns the name of the context in use. The argument is the current context of the kubeconfig.
 func (c Choice) context(current string) string {
 	if c.Context == "" && current == "" && c.Cluster != "" {
 		return "none"

@@ -15,8 +15,9 @@ import (
 // ErrNoCluster means that neither a kubeconfig nor a service account names an API server.
 var ErrNoCluster = errors.New("no cluster is configured")
 
-// missing returns an error if the kubeconfig lacks a chosen name. clientcmd would also return an error, but without the
-// available names. Without a kubeconfig, clientcmd may even ignore the choice and use the service account.
+// missing returns an error if the kubeconfig does not contain the chosen context, cluster or user. Unlike clientcmd's
+// error, this error lists the available names. Without a kubeconfig, clientcmd may even ignore the choice and use the
+// service account.
 func (c Choice) missing(kubeconfig *api.Config, rules *clientcmd.ClientConfigLoadingRules) error {
 	for _, x := range []struct {
 		flag, name string
@@ -52,7 +53,7 @@ func unusable(err error, kubeconfig *api.Config, rules *clientcmd.ClientConfigLo
 	return fmt.Errorf("use the kubeconfig %s: %w", files(rules, ""), err)
 }
 
-// files lists the kubeconfig files. It adds fault in parentheses to each existing file, unless fault is empty.
+// files lists the kubeconfig files. If fault is not empty, it is added in parentheses to each file that exists.
 func files(rules *clientcmd.ClientConfigLoadingRules, fault string) string {
 	paths := rules.Precedence
 	if rules.ExplicitPath != "" {

@@ -61,7 +61,7 @@ func statusCode(err error) int32 {
 	return 0
 }
 
-// IsAnswered reports whether the failed request got a response, from the API server or from anything else.
+// IsAnswered reports whether the failed request got a response, either from the API server or from another server.
 func IsAnswered(err error) bool { return statusCode(err) != 0 || isUnreadable(err) }
 
 // IsExpired reports whether the resourceVersion is too old. Servers before v1.18 returned Gone (cache.Reflector,

@@ -30,8 +30,8 @@ const (
 // Resource is a watched resource, in one namespace or in all namespaces.
 type Resource struct {
 	Kind event.Kind
-	// Large is set if there may be hundreds of thousands of objects. Objects of a large list are passed on as they
-	// arrive. Objects of other lists are passed on when the list is complete.
+	// Large is set if there may be hundreds of thousands of objects. Their events are then emitted as the objects
+	// arrive, not when the list is complete.
 	Large bool
 	// Lost describes what kubeflap cannot see without the resource.
 	Lost string
@@ -87,7 +87,7 @@ func (c *Client) Resources(namespace string) []Resource {
 // Name returns the plural name of the resource in the API.
 func (r *Resource) Name() string { return r.name }
 
-// Has reports whether an object belongs to the resource. In kube-system, kubeflap reads only some Leases. The API
+// Has reports whether an object belongs to the resource. In kube-system, kubeflap uses only some Leases. The API server
 // cannot select them, because a field selector allows only one name.
 func (r *Resource) Has(object event.Object) bool {
 	return object.Kind() == r.Kind && (r.Kind != event.KindControlPlaneLease || event.IsControlPlaneLease(object.Metadata().Name))

@@ -45,15 +45,15 @@ func (u *unreadableError) Error() string {
 // Unwrap returns the decoder's error.
 func (u *unreadableError) Unwrap() error { return u.cause }
 
-// isUnreadable reports whether err is an unreadableError. For a watch, it compares the text, because the event that
-// ends the watch only retains the text of the error (apimachinery, watch.StreamWatcher).
+// isUnreadable reports whether err is an unreadableError. A watch that fails ends with an event that contains only the
+// text of the error (apimachinery, watch.StreamWatcher). So isUnreadable compares the text of such errors.
 func isUnreadable(err error) bool {
 	var u *unreadableError
 	return errors.As(err, &u) || apierrors.HasStatusCause(err, watchDecoding) && strings.Contains(err.Error(), notTheAPIs)
 }
 
-// contentTypes is a transport that returns an error for a response with an unexpected content type. The error shows
-// the start of the response. client-go would only report that it has no serializer, and leave the body of a watch
+// contentTypes is a transport that returns an error for a response with an unexpected content type. The error shows the
+// start of the response. client-go would only report that it has no serializer. It would also leave the body of a watch
 // open (rest.Request, newStreamWatcher).
 type contentTypes struct{ http.RoundTripper }
 
@@ -106,7 +106,7 @@ func (j *jsonBody) Read(b []byte) (int, error) {
 			return 0, &unreadableError{contentType: runtime.ContentTypeJSON, begin: bytes.Clone(begin[:min(len(begin), maxShown)])}
 		}
 	}
-	return n, err //nolint:wrapcheck // io.EOF is compared
+	return n, err //nolint:wrapcheck // callers compare the error with io.EOF
 }
 
 // unreadableResult returns an error for a response that cannot be decoded or has the wrong type.

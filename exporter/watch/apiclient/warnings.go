@@ -20,7 +20,7 @@ func newWarnings(log *slog.Logger) *warnings {
 	return &warnings{log: log, seen: map[string]bool{}}
 }
 
-// HandleWarningHeader logs a new warning. It implements rest.WarningHandler.
+// HandleWarningHeader logs a warning that was not logged before. It implements rest.WarningHandler.
 func (w *warnings) HandleWarningHeader(code int, _, text string) {
 	w.lock.Lock()
 	defer w.lock.Unlock()

@@ -1,16 +1,16 @@
 // Package batching makes a connection read small events in batches of up to 20 ms.
 //
-// Most of the CPU time for a small event is spent on waking the process. So a read that starts shortly after another
-// read waits for more data, and the kernel does not wake the process in the meantime (SO_RCVLOWAT). Network cards
-// moderate their interrupts the same way.
+// Most of the CPU time for a small event is spent on waking the process. So if a read starts shortly after another
+// read, it waits for more data. The kernel does not wake the process in the meantime (SO_RCVLOWAT).
 //
 // Measurements with the same API server, without and with batching (docs/performance.md):
+//
 //   - 1,000 events in a small cluster: 0.37 s of CPU time without batching, 0.18 s with batching.
 //   - Startup with 1,000 nodes and 30,000 pods: 4.9 s of CPU time without batching, 2.2 s with batching. The lists took
 //     8.8 s without batching, 5.3 s with batching.
 //
-// The cost is a delay: an event shortly after another event is seen up to 20 ms later. An event after a pause is read
-// immediately.
+// The cost is a delay. An event that arrives shortly after another event is read up to 20 ms later. An event after a
+// pause is read immediately.
 package batching
 
 import (
@@ -20,12 +20,12 @@ import (
 )
 
 const (
-	// window is the maximum time that data waits for more data.
+	// window is the maximum time for which a read waits for more data.
 	window = 20 * time.Millisecond
-	// listBytes is the number of bytes in a window above which the data counts as a list instead of events.
+	// listBytes is the minimum size, in bytes, of a window that counts as part of a list.
 	listBytes = 256 << 10
-	// listWait is the maximum wait within a list. It is short, so that the connection's buffers do not fill up, and
-	// because the next page is only requested after the previous one was read.
+	// listWait is the maximum wait during a list. A longer wait would fill the connection's buffers and delay the
+	// request for the next page.
 	listWait = time.Millisecond
 )
 
@@ -66,8 +66,8 @@ type conn struct {
 	list bool
 }
 
-// Read waits if the last Read drained the connection, then reads the available data. Deadlines are checked after
-// the wait.
+// Read reads the available data. If the last Read drained the connection, it first waits for more data. Deadlines are
+// checked after the wait.
 func (c *conn) Read(b []byte) (int, error) {
 	if c.drained {
 		c.wait()
@@ -75,7 +75,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.drained = n < len(b)
 	c.size += n
-	return n, err //nolint:wrapcheck // io.EOF is compared
+	return n, err //nolint:wrapcheck // callers compare the error with io.EOF
 }
 
 func (c *conn) wait() {
@@ -89,8 +89,8 @@ func (c *conn) wait() {
 	}
 }
 
-// sleep waits for the duration d, or until the connection is closed. Meanwhile the kernel does not wake the process for
-// fewer than listBytes bytes.
+// sleep waits for the duration d, or until the connection is closed. In the meantime, the kernel does not wake the
+// process until listBytes bytes are available.
 func (c *conn) sleep(d time.Duration) {
 	if d <= 0 {
 		return

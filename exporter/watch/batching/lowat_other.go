@@ -4,5 +4,5 @@ package batching
 
 import "net"
 
-// setLowWaterMark does nothing, so each packet wakes the process.
+// setLowWaterMark does nothing on this platform, so each packet wakes the process.
 func setLowWaterMark(net.Conn, int) {}

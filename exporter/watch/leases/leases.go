@@ -1,5 +1,4 @@
-// Package leases reads node Leases directly. The API server serves watches from memory, which may lag. A direct read
-// returns the state in etcd.
+// Package leases reads node Leases from etcd. The API server serves watches from its memory, which may lag behind etcd.
 package leases
 
 import (
@@ -29,8 +28,8 @@ func NewReader(client *apiclient.Client, resource apiclient.Resource, sink func(
 
 // Read reads the Leases of nodes. It also requests /readyz?verbose, which often explains why Leases cannot be read.
 //
-// Read emits one Asking event, one Read event for each received Lease, and finally one Answered or Unanswered event. It
-// emits nothing after ctx is canceled. It returns within 5 s.
+// Read emits an event of type Asking, one of type Read for each received Lease, and finally one of type Answered or
+// Unanswered. It emits nothing after ctx is canceled. It returns within 5 s.
 func (r *Reader) Read(ctx context.Context, names []string) {
 	if len(names) == 0 || ctx.Err() != nil {
 		return
@@ -62,7 +61,7 @@ func (r *Reader) emit(what event.Type, lease event.Object, reason event.Reason) 
 	r.sink(event.Event{Seen: time.Now(), Kind: event.KindLease, Type: what, Object: lease, Reason: reason})
 }
 
-// readAll reads all Leases concurrently, and emits each Lease when it arrives, until ctx is canceled. It reports
+// readAll reads all Leases concurrently. It emits each Lease when it arrives, unless ctx is canceled. It reports
 // whether there was any response, and returns the first error.
 func (r *Reader) readAll(ctx, limited context.Context, names []string) (answered bool, failed error) {
 	type answer struct {
@@ -96,8 +95,8 @@ type readiness struct {
 	failedCheck string
 }
 
-// failedCheck matches the line of a failed check (apiserver, server/healthz, handleRootHealth). It ignores checks whose
-// names contain other characters. These are hooks that run once after startup.
+// failedCheck matches the line of a failed check (apiserver, server/healthz, handleRootHealth). It does not match names
+// with other characters, such as "/", because these checks are hooks that run once after startup.
 var failedCheck = regexp.MustCompile(`(?m)^\[-\]([a-z-]+) `)
 
 func (r *Reader) readyz(ctx context.Context) readiness {

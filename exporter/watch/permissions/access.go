@@ -40,8 +40,8 @@ func (a *Access) Reason() event.Reason {
 	return event.ReasonForbidden
 }
 
-// Check sends the requests of a reflector: a short list, and a watch from the version of this list. If listing is
-// forbidden, it opens the watch at version "0" to find all missing verbs.
+// Check tries a list of one object and a watch, like a reflector. The watch starts at the resourceVersion of the list.
+// If the list is forbidden, the watch starts at version "0", so that Check finds all missing verbs.
 func Check(ctx context.Context, resource apiclient.Resource) Access {
 	ctx, cancel := context.WithTimeout(ctx, apiclient.Timeout)
 	defer cancel()
@@ -56,7 +56,7 @@ func Check(ctx context.Context, resource apiclient.Resource) Access {
 	return a
 }
 
-// take records the result for a verb. It reports whether another verb should be checked.
+// take records the result for a verb. It reports whether the next verb should be checked.
 func (a *Access) take(verb string, err error) bool {
 	switch {
 	case err == nil:
@@ -72,13 +72,13 @@ func (a *Access) take(verb string, err error) bool {
 	return false
 }
 
-// tryWatch opens a watch of one second, because some proxies send no header before the body begins or ends.
+// tryWatch opens a watch that ends after one second. Some proxies send no header before the body begins or ends.
 func tryWatch(ctx context.Context, resource *apiclient.Resource, version string) error {
 	second := int64(1)
 	options := &metav1.ListOptions{Watch: true, ResourceVersion: version, TimeoutSeconds: &second}
 	body, err := resource.Request(options).MaxRetries(0).Stream(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // take names the verb
+		return err //nolint:wrapcheck // take adds the verb to the error
 	}
 	_ = body.Close()
 	return nil

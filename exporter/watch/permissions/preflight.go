@@ -1,5 +1,5 @@
 // Package permissions checks whether the API server responds, and which resources kubeflap is allowed to list and
-// watch. It tries both verbs, which also shows whether the resource exists.
+// watch. It sends a list and a watch request, which also shows whether the resource exists.
 package permissions
 
 import (
@@ -26,7 +26,8 @@ const believeAfter = 5 * time.Second
 
 // Preflight checks all resources, and waits until the API server has responded for each. It returns an error if the
 // server rejects the credentials or a required permission is missing. Nodes are required unless nodesOptional is set.
-// Preflight passes each failed check to the parameter failed, so that the caller can report why nothing is watched yet.
+// Preflight calls the function failed for each check without a result, so that the caller can report why nothing is
+// watched yet.
 func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptional bool, log *slog.Logger, failed func(event.Kind, event.Reason)) ([]Access, error) {
 	all, err := untilAnswered(ctx, resources, log, failed)
 	if err != nil || missing(all, nodesOptional) == nil {
@@ -35,7 +36,7 @@ func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptiona
 	log.Info("permissions are missing, checking again", "in", believeAfter)
 	select {
 	case <-ctx.Done():
-		return nil, ctx.Err() //nolint:wrapcheck // the caller knows that it stops
+		return nil, ctx.Err() //nolint:wrapcheck // the caller drops the error
 	case <-time.After(believeAfter):
 	}
 	if all, err = untilAnswered(ctx, resources, log, failed); err != nil {
@@ -77,7 +78,7 @@ func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slo
 	if err == nil && len(logged) > 0 {
 		log.Info("the API server responds", "after", time.Since(start).Round(time.Millisecond))
 	}
-	return all, err //nolint:wrapcheck // the error comes from the function above or from the context
+	return all, err //nolint:wrapcheck // the function above or the context returned the error
 }
 
 func checkAll(ctx context.Context, resources []apiclient.Resource) []Access {
@@ -90,8 +91,8 @@ func checkAll(ctx context.Context, resources []apiclient.Resource) []Access {
 	return all
 }
 
-// firstFailure returns the error of rejected credentials if there is one, because credentials do not change while
-// kubeflap waits. Otherwise, it returns the first error.
+// firstFailure returns the error about rejected credentials if there is one, because waiting does not correct
+// credentials. Otherwise, it returns the first error.
 func firstFailure(all []Access) error {
 	var first error
 	for i := range all {

@@ -44,7 +44,7 @@ func (s Service) path(scheme string) string {
 	return "api/v1/namespaces/" + s.Namespace + "/services/" + name + "/proxy"
 }
 
-// Parse parses NAMESPACE/NAME or NAMESPACE/NAME:PORT. The default port is the chart's.
+// Parse parses NAMESPACE/NAME or NAMESPACE/NAME:PORT. The default port is the one that the chart sets.
 func Parse(text string) (Service, error) {
 	namespace, rest, found := strings.Cut(text, "/")
 	name, port, ported := strings.Cut(rest, ":")
@@ -85,8 +85,8 @@ func (c *Client) Find(ctx context.Context, namespaces ...string) (Service, error
 	return Service{}, fmt.Errorf("there are several kubeflap Services; choose one with --%s: %s", c.flag, strings.Join(names, ", "))
 }
 
-// listEach lists kubeflap's Services in the given namespaces, and skips namespaces in which this is forbidden. It
-// returns an error if it is forbidden in all of them.
+// listEach lists kubeflap's Services in the given namespaces. It skips namespaces in which the user is not allowed to
+// list Services. It returns an error if it skips all of them.
 func (c *Client) listEach(ctx context.Context, namespaces []string) ([]Service, error) {
 	var all []Service
 	var forbidden error
@@ -127,7 +127,7 @@ func (c *Client) list(ctx context.Context, path string) ([]Service, error) {
 	var all []Service
 	for _, item := range list.Items {
 		s := Service{Namespace: item.Metadata.Namespace, Name: item.Metadata.Name, Port: portName}
-		// The chart names the port. For other manifests, use the first port.
+		// If no port has the chart's name, use the first port.
 		if ports := item.Spec.Ports; len(ports) > 0 && !slices.ContainsFunc(ports, func(p port) bool { return p.Name == portName }) {
 			s.Port = strconv.Itoa(ports[0].Port)
 		}

@@ -21,7 +21,7 @@ import (
 const (
 	// timeout limits each request.
 	timeout = 30 * time.Second
-	// limit is the maximum size of a response in bytes. Even in the largest clusters, incidents are far smaller.
+	// limit is the maximum size of a response in bytes. Incidents take up far less, even in the largest clusters.
 	limit = 1 << 28
 )
 
@@ -29,11 +29,11 @@ const (
 type Client struct {
 	http *http.Client
 	base *url.URL
-	// flag is the flag that names the Service, for errors.
+	// flag is the command-line flag that specifies the Service. Errors mention it.
 	flag string
 }
 
-// New returns a Client for a cluster. Errors mention the flag with which the user can name the Service.
+// New returns a Client for a cluster. Errors mention the given command-line flag, which specifies the Service.
 func New(config *rest.Config, flag string) (*Client, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -64,8 +64,8 @@ func (c *Client) Get(ctx context.Context, service Service, path string, query ur
 	return body, nil
 }
 
-// get sends a request to the API server. It returns an error of package apierrors, or an answerError if something
-// else responded.
+// get sends a request to the API server. It returns an error of package apierrors, or an answerError if the response
+// did not come from the API server.
 func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -16,14 +16,13 @@ type Answer struct {
 	Incidents []Incident `json:"incidents"`
 }
 
-// Coverage describes when kubeflap watched. An empty list of incidents proves nothing about a time before Since, about
-// a gap, or about a resource in NotWatched. Nor does it prove anything about a time before IncidentsDroppedUntil or
-// IncidentsLostUntil.
+// Coverage describes when kubeflap watched. Incidents may be missing before Since, during a gap, and for each resource
+// in NotWatched. They may also be missing before IncidentsDroppedUntil and before IncidentsLostUntil.
 type Coverage struct {
 	NotWatched []NotWatched `json:"not_watched"`
-	// Since is the start of the coverage. kubeflap has been watching since then, except in the gaps. Started is the
-	// start time of kubeflap's process. For several clusters, both are the latest times of any cluster. Both are null
-	// before a replay starts, and Started is always null in a replay.
+	// Since is the start of the coverage. kubeflap has been watching since then, except during the gaps. Started is the
+	// start time of kubeflap's process. With several clusters, both are the latest times of any cluster. In a replay,
+	// Started is always null, and Since is null until the replay starts.
 	Since   *time.Time `json:"since"`
 	Started *time.Time `json:"started"`
 	Gaps    []Gap      `json:"gaps"`
@@ -43,13 +42,14 @@ type Coverage struct {
 // Recorder describes whether events are recorded in the directory of --data.dir.
 type Recorder struct {
 	Recording bool `json:"recording"`
-	// Since is the time at which Recording last changed, or null at the start. Reason is empty while events are
-	// recorded.
+	// Since is the time at which Recording last changed, or null if it has never changed. Reason is empty while events
+	// are recorded.
 	Since  *time.Time `json:"since"`
 	Reason string     `json:"reason,omitempty"`
 	// Oldest is the time of the oldest recorded event, or null.
 	Oldest *time.Time `json:"oldest"`
-	// EventsLost counts the events since the start that were not recorded. Gaps counts the periods with such events.
+	// EventsLost counts the events since the start that were not recorded. Gaps counts the periods in which events were
+	// not recorded.
 	EventsLost uint64 `json:"events_lost"`
 	Gaps       uint64 `json:"gaps"`
 }
@@ -61,7 +61,7 @@ type Gap struct {
 	From      time.Time  `json:"from"`
 	To        *time.Time `json:"to"`
 	Reason    string     `json:"reason"`
-	// MayMiss describes the changes that the incidents may lack because of the gap.
+	// MayMiss describes the changes that may be missing from the incidents because of the gap.
 	MayMiss string `json:"may_miss"`
 }
 
@@ -138,15 +138,16 @@ type Numbers struct {
 	Windows                []Window `json:"consumer_windows,omitempty"`
 }
 
-// Window describes the updates that clients with this batching window would have made. The window is in seconds.
+// Window counts the mistakes of a client that batches endpoint updates for the given number of seconds. Bounces counts
+// addresses that the client would have put back and removed again.
 type Window struct {
 	Seconds float64 `json:"seconds"`
 	Bounces int     `json:"bounces"`
-	// StaleReadds counts addresses that clients put back into rotation although the container was being replaced.
+	// StaleReadds counts addresses that the client would have put back although the container was being replaced.
 	StaleReadds int `json:"stale_readds"`
 }
 
-// Evidence is an observation that was made Count times from Time to Until.
+// Evidence is an observation that was made Count times between Time and Until.
 type Evidence struct {
 	Time  time.Time `json:"time"`
 	Until time.Time `json:"until"`

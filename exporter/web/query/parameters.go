@@ -24,7 +24,7 @@ func longest(parameter string) int {
 	return maxParameter
 }
 
-// parameters returns the allowed parameters, each with a function that sets it.
+// parameters maps each allowed parameter to a function that sets it.
 func (q *Query) parameters() map[string]func(string) error {
 	text := func(into *string) func(string) error {
 		return func(s string) error {
@@ -67,11 +67,11 @@ func (q *Query) setPage(s string) error {
 // minutes is a format of datetime-local fields. The time is interpreted as UTC.
 const minutes = "2006-01-02T15:04"
 
-// FormFrom formats q.From for a datetime-local field with step 1, rounded down to a second. It returns "" if q.From is
-// zero.
+// FormFrom formats q.From for a datetime-local field with a step of one second, rounded down. It returns "" if q.From
+// is zero.
 func (q *Query) FormFrom() string { return formText(q.From) }
 
-// FormTo formats q.To for a datetime-local field with step 1, rounded up to a second. It returns "" if q.To is zero.
+// FormTo formats q.To for a datetime-local field with a step of one second, rounded up. It returns "" if q.To is zero.
 func (q *Query) FormTo() string {
 	if q.To.IsZero() {
 		return ""

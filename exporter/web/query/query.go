@@ -33,8 +33,8 @@ type Query struct {
 	values url.Values
 }
 
-// Parse parses the query of a URL. It returns an error that names the parameter if a parameter is unknown, repeated or
-// malformed. Ignoring such a parameter could return incidents that the user did not ask for.
+// Parse parses the query of a URL. If a parameter is unknown, repeated or malformed, Parse returns an error that names
+// the parameter. If it ignored the parameter, the user might get incidents that they did not ask for.
 func Parse(raw string) (Query, error) { return parse(raw, false) }
 
 // ParsePage is like Parse, but also accepts the parameter "page".
@@ -102,8 +102,8 @@ func decode(raw string) (url.Values, error) {
 // IsEmpty reports whether the query selects all incidents.
 func (q *Query) IsEmpty() bool { return len(q.values) == 0 }
 
-// With returns the URL query with one parameter set to value, or removed if value is empty. It also removes the
-// parameter "page".
+// With returns the URL query with a parameter set to the given value. If the value is empty, With removes the
+// parameter. It keeps all other parameters except "page".
 func (q *Query) With(name, value string) string {
 	values := url.Values{}
 	maps.Copy(values, q.values)
@@ -168,7 +168,7 @@ func SubjectOf(x *incident.Incident) string {
 	return x.Namespace + "/" + x.Subject
 }
 
-// replicaSkew is the maximum difference between two replicas' start or end times of the same incident.
+// replicaSkew is the maximum difference between the times at which two replicas start or end the same incident.
 const replicaSkew = time.Minute
 
 func ongoingAt(x *incident.Incident, at time.Time) bool {

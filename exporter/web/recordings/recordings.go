@@ -33,9 +33,9 @@ type Period struct {
 	Anonymise bool
 }
 
-// Handler serves the recordings in a directory. It calls refused for each request. If refused returns an error, the
-// response has status 403 and contains the error's text. refused must ensure that clients are authenticated, because a
-// recording shows the whole cluster.
+// Handler serves the recordings in a directory. It calls the function refused for each request. If the function returns
+// an error, the response has status 403 and contains the error's text. The function must return an error unless clients
+// are authenticated, because a recording shows the whole cluster.
 func Handler(dir string, refused func() error, logger *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -128,7 +128,7 @@ func stream(ctx context.Context, out io.Writer, events iter.Seq2[event.Event, er
 		}
 	}
 	if err != nil {
-		// The client recognizes a recording without an end as truncated.
+		// Omit the end of the recording, so that the client notices that it is incomplete.
 		to.closed.Store(true)
 		_ = w.Close()
 		return err
@@ -136,7 +136,8 @@ func stream(ctx context.Context, out io.Writer, events iter.Seq2[event.Event, er
 	return w.Close() //nolint:wrapcheck // the error says what failed
 }
 
-// gate discards all writes after it is closed. It is needed because a recording.Writer still flushes when it is closed.
+// gate discards all writes after it was closed. Otherwise, closing a recording.Writer would write the end of an
+// incomplete recording.
 type gate struct {
 	out    io.Writer
 	closed atomic.Bool
