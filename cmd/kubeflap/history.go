@@ -203,7 +203,7 @@ func (h *history) merged(at time.Time, n *incident.Notice, raw string) bool {
 	return true
 }
 
-// one calls Archive.One with the incidents of this process.
+// The method one calls Archive.One with the incidents of this process.
 func (h *history) one(at time.Time, x incident.Incident) (joined incident.Incident, others []incident.Incident, continued bool) {
 	return h.One(at, x, func(id string) (incident.Incident, bool) { return h.currentOne(at, id) })
 }

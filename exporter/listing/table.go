@@ -110,8 +110,8 @@ func What(x *api.Incident) string {
 
 func (x *row) what() string { return What(x.Incident) }
 
-// Hit summarizes the effects of an incident: the numbers of nodes and addresses, and the outage time. It names the
-// affected Service only if What does not name it.
+// Hit summarizes the effects of an incident: the numbers of nodes and addresses, and the outage time. It omits the name
+// of the affected Service if this Service is the incident's subject.
 func Hit(x *api.Incident) string {
 	var parts []string
 	if nodes := len(x.Nodes) + x.NodesLeftOut; nodes > 1 {

@@ -40,7 +40,7 @@ type group struct {
 	collect func(*scrape, *snapshot)
 }
 
-// NewCollector returns a collector for a tracker and its incidents. The function now returns the current time.
+// NewCollector returns a collector for a tracker and its incidents. Each scrape calls now() to get the current time.
 func NewCollector(tracker *track.Tracker, incidents *correlate.Log, now func() time.Time) *Collector {
 	c := &Collector{
 		tracker: tracker, incidents: incidents, now: now, verdicts: newVerdictMetrics(), settings: newSettingMetrics(),

@@ -111,7 +111,8 @@ func titleOf(in *Input, sections []section) string {
 	return "Post-mortem: " + about + ", " + day
 }
 
-// noneTitle returns the title of a report without incidents. It says "no incidents" only if kubeflap watched everything.
+// noneTitle returns the title of a report without incidents. The title is "no incidents" if kubeflap watched
+// everything, and less certain otherwise.
 func noneTitle(in *Input) string {
 	c := &in.Answer.Coverage
 	switch {

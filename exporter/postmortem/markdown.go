@@ -59,10 +59,10 @@ func beginsBlock(line string, i int) bool {
 	return first && (rest == "" || rest[0] == ' ')
 }
 
-// plain lists the characters that code puts in a code span without escaping.
+// plain lists the characters that need no escaping in a code span.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:, "
 
-// code formats a name as a code span. If a name contains other characters than those in plain, code escapes it instead.
+// code formats a name as a code span. A name with characters outside of plain is escaped instead.
 func code(s string) string {
 	if s == "" || strings.Trim(s, plain) != "" || strings.TrimSpace(s) != s {
 		return escape(s)

@@ -1,7 +1,7 @@
 // Package postmortem writes a report on the incidents of a period as a single Markdown or HTML file. The report
 // contains the incidents, the advice, and the times at which kubeflap was not watching.
 //
-// It reads no clock, so the same recording produces the same bytes.
+// The package reads no clock, so the same recording produces the same bytes.
 package postmortem
 
 import (

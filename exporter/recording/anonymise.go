@@ -189,7 +189,7 @@ func (a *Anonymiser) taintKey(original string) string {
 	return a.pseudonym(realName{"taint", "", original})
 }
 
-// each applies replace to each entry of a list, and returns the results as a new list.
+// each calls replace for every entry of a list, and returns the results as a new list.
 func each[T any](list []T, replace func(T) T) []T {
 	replaced := slices.Clone(list)
 	for i, entry := range list {

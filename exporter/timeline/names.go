@@ -40,8 +40,8 @@ func label(rows []Row) {
 	}
 }
 
-// shorten removes the middle of long names, at the same position in each name. The results have up to most characters.
-// If different names would look the same, the results have up to extra more characters, or a number.
+// shorten removes the middle of long names, at the same position in each name. most is the maximum length of the
+// results. If different names would look the same, the results may be slightly longer (see extra), or get a number.
 func shorten(names []string, most int) map[string]string {
 	letters := map[string][]rune{}
 	for _, name := range names {
@@ -80,8 +80,8 @@ func heads(names []string, kept int) []int {
 	return all
 }
 
-// cut keeps the first head and the last tail characters of each name. The result different is false if two different
-// names become equal.
+// cut shortens each name to its first and last characters. head and tail are the numbers of characters to keep. The
+// result different is false if two different names become equal.
 func cut(names []string, letters map[string][]rune, head, tail int) (short map[string]string, different bool) {
 	short, different = map[string]string{}, true
 	taken := map[string]string{}
