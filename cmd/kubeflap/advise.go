@@ -22,7 +22,7 @@ import (
 // adviceGiven is the exit status if there is any advice.
 const adviceGiven exitStatus = 3
 
-// keptIncidents is the maximum number of incidents that the advice is based on. It equals the default of
+// keptIncidents is the maximum number of incidents that advise and watch keep. It equals the default of
 // --incidents.size.
 const keptIncidents = 500
 
@@ -51,7 +51,7 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 	return cmd.FullCommand(), a.advise
 }
 
-// validate rejects contradictory flags, and flags that do not apply to the source.
+// validate rejects flags that cannot be combined.
 func (a *adviser) validate() error {
 	switch {
 	case a.recording != "" && a.remote.url != "":
@@ -101,7 +101,7 @@ func makePrintable(families []*dto.MetricFamily) {
 	}
 }
 
-// read reads the metrics from the selected source. It also returns a description of the source, for errors.
+// read returns the metrics and, for error messages, a description of their source.
 func (a *adviser) read(p program) (families []*dto.MetricFamily, from string, err error) {
 	switch {
 	case a.remote.url != "":

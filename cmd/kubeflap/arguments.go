@@ -7,10 +7,9 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// likeKubectl rewrites arguments that kubectl accepts but kingpin does not. If a flag precedes the command, as in
-// --context prod watch, likeKubectl moves the flag to a position after the command. It splits a short flag and its
-// value, as in -o=json or -owide, into two arguments. Without these changes, kingpin would have to parse the flags
-// before it knows the command.
+// likeKubectl rewrites arguments that kubectl accepts but kingpin does not. It moves flags that precede the command, as
+// in --context prod watch, behind the command. It splits a short flag and its value, as in -o=json or -owide, into two
+// arguments.
 func likeKubectl(app *kingpin.Application, args []string) []string {
 	valued := valuedFlags(app)
 	var all []string

@@ -40,8 +40,8 @@ func (f *dataFlags) validate() error {
 	return nil
 }
 
-// keep makes a pipeline save its events and incidents in --data.dir, and predict the effects of other settings from
-// these events. The caller must run the flight recorder, the history and the predictor.
+// keep makes a pipeline save its events and incidents in --data.dir, and creates a predictor that reads these events.
+// The caller must run the flight recorder, the history and the predictor.
 func (f *dataFlags) keep(logger *slog.Logger, p *pipeline, watcher *watch.Watcher, settings settings) (*flightrecorder.Recorder, error) {
 	if f.age == 0 {
 		return nil, errors.New("--data.age: must be more than 0s")

@@ -119,8 +119,8 @@ func (d demo) conclude() {
 		"Press Ctrl-C to stop the demo.\n", d.site, d.program)
 }
 
-// takeFreePort replaces the default listen address with a free port if the default port is in use. moved reports
-// whether it did so. Only the demo does this, because a scraper could not find the new port.
+// If the default port is in use, takeFreePort selects a free port and returns true. Other commands do not call it,
+// because Prometheus would not find the new port.
 func takeFreePort(ctx context.Context, listen *toolkit.FlagConfig) (moved bool, err error) {
 	if addresses := *listen.WebListenAddresses; len(addresses) != 1 || addresses[0] != defaultAddress {
 		return false, nil
@@ -131,7 +131,7 @@ func takeFreePort(ctx context.Context, listen *toolkit.FlagConfig) (moved bool, 
 		return false, listener.Close()
 	}
 	if !errors.Is(err, syscall.EADDRINUSE) {
-		return false, nil // serve reports the error
+		return false, nil // serve returns the same error
 	}
 	if listener, err = config.Listen(ctx, "tcp", ":0"); err != nil {
 		return false, fmt.Errorf("find a free port: %w", err)

@@ -35,9 +35,9 @@ func addDownloads(cmd *kingpin.CmdClause, dir *string, listen *toolkit.FlagConfi
 	}
 }
 
-// downloads returns the handler for recordings in a directory. It returns an error unless clients must authenticate.
-// The handler repeats this check for each request, because the web server reads its configuration again for each
-// connection.
+// downloads returns the handler for recordings in a directory. It returns an error if the web server does not require
+// authentication. The handler checks this again for each request, because the web server reloads its configuration
+// while it runs.
 func downloads(dir string, listen *toolkit.FlagConfig, logger *slog.Logger) (http.Handler, error) {
 	if dir == "" {
 		return nil, errors.New("--" + enableRecordings + " needs --data.dir")
@@ -74,7 +74,7 @@ func checkAuthentication(path string) error {
 	return nil
 }
 
-// period limits which events of a directory are replayed. A zero time means no limit.
+// period is the time range to replay from a --data.dir directory. A zero time means no limit.
 type period struct{ from, to moment }
 
 // moment is a flag value for a time.
@@ -106,7 +106,7 @@ func (p period) open(path string) (*recording.Reader, error) {
 	return openDirectory(context.Background(), path, p.from.Time, until)
 }
 
-// openDirectory opens a flight recorder's directory as a single recording, which covers the period between two times.
+// openDirectory returns the events in a --data.dir directory between two times, as a single recording.
 func openDirectory(ctx context.Context, dir string, from, to time.Time) (*recording.Reader, error) {
 	events, anonymised, err := flightrecorder.Read(ctx, dir, from, to)
 	if err != nil {
@@ -114,7 +114,7 @@ func openDirectory(ctx context.Context, dir string, from, to time.Time) (*record
 	}
 	out, in := io.Pipe()
 	go func() {
-		// The reader receives the error.
+		// The reader of the pipe receives the error.
 		_ = in.CloseWithError(recordings.Write(in, events, recording.Header{Recorded: from, Anonymised: anonymised}))
 	}()
 	return recording.NewReader(out, dir) //nolint:wrapcheck // the error names the directory

@@ -135,7 +135,7 @@ func (c choice) Set(s string) error {
 // String implements kingpin.Value.
 func (c choice) String() string { return *c.word }
 
-// managers is the value of a repeatable flag. It holds all names, separated by commas.
+// managers is the value of --endpoints.known-manager, a repeatable flag. It holds names separated by commas.
 type managers string
 
 // Set implements kingpin.Value.
@@ -157,8 +157,8 @@ func (m *managers) all() []string {
 	return strings.FieldsFunc(string(*m), func(r rune) bool { return r == ',' })
 }
 
-// positiveDuration is a flag value for a duration that is not negative, in the format of Prometheus or Go, such as
-// 1m30s, 500ms or 1d.
+// positiveDuration is a flag value for a duration of at least 0, in the format of Prometheus or Go, such as 1m30s,
+// 500ms or 1d.
 type positiveDuration time.Duration
 
 // Set implements kingpin.Value.

@@ -25,16 +25,16 @@ const (
 	incidentsFile = "incidents.jsonl"
 	coverageFile  = "coverage.json"
 	silencesFile  = "silences.json"
-	// saveEvery is the interval at which kubeflap saves important changes of ongoing incidents. kubeflap saves the
-	// start and the end of an incident immediately. saveSame is the interval at which kubeflap saves the coverage, and
-	// incidents in which only counts have changed.
+	// kubeflap saves an incident immediately when it starts or ends. saveEvery is the interval at which kubeflap saves
+	// other important changes, such as a new verdict. saveSame is the interval at which kubeflap saves changes of
+	// counts, and the file coverage.json.
 	saveEvery = time.Second
 	saveSame  = 30 * time.Second
-	// compareEvery is the interval at which incidents from before the restart are compared with the tracker's state. It
-	// is not shorter, because each comparison copies that state.
+	// compareEvery is the interval at which kubeflap checks whether incidents from before a restart have ended. Each
+	// check copies the tracker's state.
 	compareEvery = time.Second
-	// saveWithin is the maximum time that an event waits for the disk. The limit keeps a hanging disk from stopping
-	// kubeflap. Unless the disk hangs, kubeflap saves each incident before it reports the incident.
+	// saveWithin is the maximum time to wait for the disk. kubeflap saves an incident before it reports the incident,
+	// but a hanging disk must not stop kubeflap.
 	saveWithin = 200 * time.Millisecond
 )
 
@@ -49,33 +49,34 @@ type history struct {
 	ended chan struct{}
 	// current holds the incidents of this process.
 	current *correlate.Log
-	// counted holds the state of each ongoing incident at its last save, by ID. looked is the time of the last check
-	// for important changes. saved is the time of the last check for all changes.
+	// counted holds, by ID, the state of each ongoing incident at its last save. looked and saved are the times of the
+	// last checks with the intervals saveEvery and saveSame.
 	counted       map[string]changes
 	looked, saved time.Time
-	// seen is the last result of correlate.Log.Changed.
+	// seen is the argument for the next call of correlate.Log.Changed.
 	seen uint64
-	// compared is the last time at which incidents from before the restart were compared with the tracker's state.
+	// compared is the time of the last check with the interval compareEvery.
 	compared time.Time
-	// reported holds the IDs of the earlier incidents that have been reported as continued.
+	// reported holds the IDs of incidents from before the restart that have been reported as continued.
 	reported map[string]bool
-	// reportedMerged holds the IDs of the earlier incidents that have been reported as merged.
+	// reportedMerged holds the IDs of incidents from before the restart that have been reported as merged.
 	reportedMerged map[string]bool
-	// late holds incidents that could not be saved because the disk hung, by ID.
+	// late holds, by ID, the incidents that could not be saved because the disk hung.
 	late map[string]incident.Incident
-	// owed holds the IDs of the continued incidents whose end has not been reported.
+	// owed holds the IDs of incidents from before the restart whose end must still be reported.
 	owed map[string]bool
 	// interrupted is set when the ongoing incidents of the previous process have been saved as interrupted.
 	interrupted bool
-	// unread is the time until which incidents are missing because the file could not be read. It is zero if the file
-	// could be read.
+	// unread is zero if incidents.jsonl could be read. Otherwise, incidents before this time are missing.
 	unread time.Time
-	// stateErr is the error of the last attempt to save the coverage and the silences, or nil. Only run uses it.
+	// stateErr is the error of the last attempt to save coverage.json and silences.json, or nil. Only the goroutine of
+	// run uses it.
 	stateErr error
 }
 
 // openHistory reads the incidents of earlier processes. If the file cannot be read, kubeflap runs without these
-// incidents. It saves no incidents until it can read the file, because saving would delete the earlier ones.
+// incidents. Until the file is readable, kubeflap saves no incidents, because this would overwrite the earlier
+// incidents.
 func openHistory(dir string, size int, earlier coverage.State, current *correlate.Log, logger *slog.Logger) *history {
 	path := filepath.Join(dir, incidentsFile)
 	file, saved, err := journal.Open(path, size)
@@ -96,9 +97,9 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 	return h
 }
 
-// stoppedAt returns the time at which the previous process stopped. asOf is the time at which that process last saved
-// the coverage, or zero if this time is unknown. The process stopped at most saveSame later. writes are the
-// modification times of files. They are wrong if the directory was copied.
+// stoppedAt estimates the time at which the previous process stopped. asOf is the time at which it last wrote
+// coverage.json, or zero if unknown. writes are the modification times of other files. Times long after asOf are
+// ignored, because the directory may have been copied.
 func stoppedAt(asOf time.Time, writes ...time.Time) time.Time {
 	stopped := asOf
 	for _, t := range writes {
@@ -128,16 +129,16 @@ func readState[T any](dir, name string, logger *slog.Logger) (saved T) {
 	return saved
 }
 
-// keep saves the incidents in notices before they are reported. It returns the notices, merged with the incidents of
-// earlier processes. If several incidents continue the same earlier incident, keep leaves out all notices about
-// continuations except the first, and all notices about ends except the last.
+// keep saves the incidents in notices, and returns the notices to report. One or more new incidents may continue an
+// incident from before the restart. keep merges them into this incident. It returns only their first notice about a
+// continuation, and their last notice about an end.
 func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notice {
 	var changed []incident.Incident
 	var kept []incident.Notice
 	for _, n := range notices {
 		raw := n.Incident.ID
 		if n.Kind != incident.Merged {
-			h.counted[raw] = changesOf(&n.Incident) // it is saved below
+			h.counted[raw] = changesOf(&n.Incident) // the incident is saved below
 		}
 		joined, others, continued := h.one(at, n.Incident)
 		n.Incident = joined
@@ -161,14 +162,14 @@ func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notic
 	return kept
 }
 
-// continues adapts a notice about an incident that continues an earlier one. It reports whether the notice must be
-// reported. The parameter raw is the ID of the incident of this process.
+// continues adapts a notice about an incident that continues one from before the restart. It returns false if the
+// notice must not be reported. raw is the ID that this process gave to the incident.
 func (h *history) continues(at time.Time, n *incident.Notice, raw string, others []incident.Incident) bool {
 	id := n.Incident.ID
 	switch n.Kind {
 	case incident.Started:
 		if h.Has(id) {
-			n.Kind = incident.Continued // otherwise, earlier incidents have become part of this new one
+			n.Kind = incident.Continued // otherwise, the new incident includes the earlier ones
 		}
 		known := h.reported[id]
 		h.reported[id] = true
@@ -188,8 +189,8 @@ func (h *history) continues(at time.Time, n *incident.Notice, raw string, others
 	return true
 }
 
-// merged adapts a notice about an incident of this process that became part of another one. It reports whether the
-// notice must be reported. This is the case if the earlier incident that it continued had another ID.
+// merged adapts a notice that an incident has become part of another one. It returns false if there is nothing to
+// report, for example because both continue the same incident from before the restart.
 func (h *history) merged(at time.Time, n *incident.Notice, raw string) bool {
 	earlier, _, found := h.Find(at, h.Owner(raw))
 	into, ok := h.incident(at, n.Into)
@@ -202,13 +203,13 @@ func (h *history) merged(at time.Time, n *incident.Notice, raw string) bool {
 	return true
 }
 
-// one merges an incident of this process with those of earlier processes. See archive.One.
+// The method one calls Archive.One with the incidents of this process.
 func (h *history) one(at time.Time, x incident.Incident) (joined incident.Incident, others []incident.Incident, continued bool) {
 	return h.One(at, x, func(id string) (incident.Incident, bool) { return h.currentOne(at, id) })
 }
 
-// look compares the incidents from before the restart with the tracker's state. It returns one notice about each
-// incident that is still ongoing, and one about each incident that has ended.
+// look compares the incidents from before the restart with the tracker's state. It returns one notice when an incident
+// turns out to be ongoing, and one when it has ended.
 func (h *history) look(at time.Time, tracker *track.Tracker) (notices []incident.Notice) {
 	if at.Sub(h.compared).Abs() < compareEvery {
 		return nil
@@ -234,8 +235,8 @@ func (h *history) look(at time.Time, tracker *track.Tracker) (notices []incident
 }
 
 // compare compares the incidents from before the restart with the tracker's state. It returns the ongoing incidents
-// that have not been reported yet. It also returns the incidents that must be saved: those that have recovered since the
-// last call, and those that were compared for the first time, because they were saved as interrupted.
+// that have not been reported yet, and the incidents that must be saved. An incident must be saved after its first
+// comparison, and when it has recovered.
 func (h *history) compare(at time.Time, tracker *track.Tracker) (ongoing, changed []incident.Incident) {
 	if !h.Stands() {
 		return nil, nil
@@ -255,7 +256,7 @@ func (h *history) compare(at time.Time, tracker *track.Tracker) (ongoing, change
 	return ongoing, changed
 }
 
-// owedEnds returns the incidents in owed that have ended in the meantime, and removes them from owed.
+// owedEnds removes the incidents that have ended from owed, and returns them.
 func (h *history) owedEnds(at time.Time) (ended []incident.Incident) {
 	for id := range h.owed {
 		x, ok := h.incident(at, id)
@@ -270,7 +271,7 @@ func (h *history) owedEnds(at time.Time) (ended []incident.Incident) {
 	return ended
 }
 
-// clusterOf returns functions that report whether, according to the tracker, an object or address has not recovered.
+// clusterOf gives the archive access to the tracker's state.
 func clusterOf(tracker *track.Tracker) *archive.Cluster {
 	return &archive.Cluster{
 		Lost:      tracker.IsLost,
@@ -281,7 +282,7 @@ func clusterOf(tracker *track.Tracker) *archive.Cluster {
 	}
 }
 
-// incident returns the incident with an ID, from this process or an earlier one.
+// incident returns the incident with the given ID, from this process or an earlier one.
 func (h *history) incident(t time.Time, id string) (incident.Incident, bool) {
 	x, ok := h.current.Incident(t, id)
 	if ok {
@@ -298,8 +299,8 @@ func (h *history) incident(t time.Time, id string) (incident.Incident, bool) {
 	return past, ok
 }
 
-// currentOne returns this process's incident with the given ID. If that incident was merged into another one,
-// currentOne returns the merged incident.
+// currentOne returns the incident of this process with the given ID. If it has become part of another incident,
+// currentOne returns the other incident.
 func (h *history) currentOne(t time.Time, id string) (incident.Incident, bool) {
 	if x, ok := h.current.Incident(t, id); ok {
 		return x, true

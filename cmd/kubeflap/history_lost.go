@@ -2,8 +2,9 @@ package main
 
 import "time"
 
-// If the file was damaged or could not be read, lose records that incidents of earlier processes are missing.
-// earlierWatched is set if an earlier process has watched the cluster. That process has certainly created the file.
+// lose checks whether the file with the incidents of earlier processes was damaged or unreadable. If so, it records
+// that incidents may be missing. earlierWatched is set if an earlier process has watched the cluster. Such a process
+// has created the file.
 func (h *history) lose(unreadable error, path string, earlierWatched bool) {
 	if unreadable != nil {
 		h.unread = h.Stopped()
@@ -16,8 +17,8 @@ func (h *history) lose(unreadable error, path string, earlierWatched bool) {
 	}
 }
 
-// LostUntil returns the time until which incidents of earlier processes may be missing because their file was damaged or
-// could not be read. It returns zero if none is missing.
+// LostUntil returns the time before which incidents may be missing, because their file was damaged or could not be
+// read. It returns zero if the file was intact.
 func (h *history) LostUntil() time.Time {
 	if lost := h.journal.LostUntil(); lost.After(h.unread) {
 		return lost

@@ -28,8 +28,8 @@ type savedState struct {
 	silences verdict.Past
 }
 
-// changes holds an incident's state at the last save. It is used to detect later changes: important changes, and all
-// others.
+// changes holds an incident's state at the last save, to detect later changes. The fields in important are checked more
+// often than the others.
 type changes struct {
 	important struct {
 		state                          incident.State
@@ -37,8 +37,7 @@ type changes struct {
 		outages, down, nodes, services int
 	}
 	lost, bounces, turned, evicted, evidence int
-	// happened is the result of incident.Incident.Happened, which contains durations. It is empty if the incident comes
-	// from an overview.
+	// happened is the field Happened of the incident. An incident from correlate.Log.Overview lacks this field.
 	happened string
 }
 
@@ -75,8 +74,8 @@ func (h *history) run(ctx context.Context, last func() saveJob) error {
 	}
 }
 
-// write saves a job and returns the error text, or an empty string. failing is the error text of the previous job.
-// write logs an error only if its text differs from failing.
+// write saves a job and returns the error text, or an empty string. failing is the result of the previous call. write
+// does not log the same error again.
 func (h *history) write(job saveJob, failing string) string {
 	defer close(job.done)
 	err := h.journal.Save(job.at, job.incidents...)
@@ -86,7 +85,7 @@ func (h *history) write(job saveJob, failing string) string {
 		}
 	}
 	if err == nil {
-		err = h.stateErr // a job without state does not show whether the state can be saved again
+		err = h.stateErr // if the job has no state, this is the error of an earlier job
 	}
 	switch {
 	case err == nil && failing != "":
@@ -131,7 +130,8 @@ func (h *history) save(at time.Time, incidents []incident.Incident, state *saved
 	}
 }
 
-// saveOngoing saves the changed ongoing incidents and, every saveSame, the coverage and the silences.
+// saveOngoing saves the ongoing incidents that have changed. Every saveSame, it also saves coverage.json and
+// silences.json.
 func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 	if at.Sub(h.looked).Abs() < saveEvery {
 		return
@@ -139,16 +139,16 @@ func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 	h.looked = at
 	all := at.Sub(h.saved).Abs() >= saveSame
 	if job := h.changed(at, covered, all); all || len(job.incidents) > 0 || len(h.late) > 0 {
-		h.save(at, job.incidents, job.state) // this includes incidents that could not be saved before
+		h.save(at, job.incidents, job.state) // save also retries incidents that could not be saved before
 		return
 	}
-	if len(h.jobs) == 0 { // otherwise, the disk may hang, and the queue is for incidents
-		h.jobs <- saveJob{at: at, done: make(chan struct{})} // the next process then knows when this one ended
+	if len(h.jobs) == 0 { // do not fill the queue while the disk hangs
+		h.jobs <- saveJob{at: at, done: make(chan struct{})} // this records that the process is still running
 	}
 }
 
-// changed returns the ongoing incidents that have changed since they were last saved. If all is set, it also includes
-// the state, and incidents in which only counts have changed.
+// changed returns a job that saves the ongoing incidents with important changes since their last save. If all is set,
+// the job also saves the state, and incidents in which only counts have changed.
 func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob {
 	job := saveJob{at: at, done: make(chan struct{})}
 	var outlines []incident.Incident
@@ -175,7 +175,8 @@ func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob
 	return job
 }
 
-// changedOne returns the incident of an overview in full, if it must be saved.
+// changedOne takes an incident from an overview, which lacks some fields. If the incident must be saved, changedOne
+// returns it with all fields.
 func (h *history) changedOne(at time.Time, outline *incident.Incident, all bool) (incident.Incident, bool) {
 	old, known := h.counted[outline.ID]
 	ended := outline.State == incident.StateEnded
@@ -195,7 +196,7 @@ func (h *history) changedOne(at time.Time, outline *incident.Incident, all bool)
 	return x, true
 }
 
-// forget removes the incidents that are no longer in the overview.
+// forget removes from counted all incidents that are not in the overview.
 func (h *history) forget(overview []incident.Incident) {
 	was := h.counted
 	h.counted = make(map[string]changes, len(overview))

@@ -69,7 +69,7 @@ func (a *incidentLister) tellOne(p program, text []byte, answer *api.Answer) err
 	return listing.Full(p.out, x, answer.AsOf)
 }
 
-// warnOfDropped prints that a list lacks older incidents.
+// warnOfDropped prints a warning if older incidents are missing from the list.
 func warnOfDropped(p program, answer *api.Answer) {
 	c := &answer.Coverage
 	if until := c.IncidentsLostUntil; until != nil {

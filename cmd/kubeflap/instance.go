@@ -79,7 +79,7 @@ func (i *instance) read(p program, path, accept string, query url.Values) (text 
 	}
 	err = i.remote.get(p.ctx, address, accept, func(body io.Reader) error {
 		text, err = io.ReadAll(body)
-		return err //nolint:wrapcheck // the caller names the URL
+		return err //nolint:wrapcheck // the method get adds the URL
 	})
 	return text, err
 }

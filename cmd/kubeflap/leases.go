@@ -10,8 +10,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch"
 )
 
-// checkLeases reads Leases directly while the tracker cannot distinguish silent nodes from a silent Lease watch. It
-// reopens the watch if the watch lags behind. The watcher passes the Leases to the tracker as events.
+// checkLeases reads Leases from the API server when it is unclear whether nodes stopped renewing them or the Lease
+// watch is late. It reopens a Lease watch that lags behind. The watcher passes each Lease to the tracker as an event.
 func checkLeases(ctx context.Context, tracker *track.Tracker, watcher *watch.Watcher) error {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()

@@ -29,13 +29,12 @@ type logReporter struct{ logger *slog.Logger }
 // silent returns a reporter that discards everything.
 func silent(string) reporter { return logReporter{slog.New(slog.DiscardHandler)} }
 
-// transition logs one line per transition: at level info for nodes, Services and ready addresses, and at level debug
-// for all others. It does not log normal heartbeats.
+// transition logs every transition except normal heartbeats.
 func (l logReporter) transition(x transition.Transition) {
 	if _, ok := x.(transition.HeartbeatSeen); ok {
 		return
 	}
-	// Check the level first, because building the sentence costs more than detecting the transition.
+	// Check the level first, because formatting the message is expensive.
 	if level := levelOf(x); l.logger.Enabled(context.Background(), level) {
 		l.logger.LogAttrs(context.Background(), level, x.String(), attributes(x)...)
 	}
@@ -75,7 +74,7 @@ func attributes(x transition.Transition) []slog.Attr {
 	return all
 }
 
-// incident logs a notice about an incident. The line for an incident's end contains all of its numbers.
+// incident logs a notice about an incident. Only the last line about an incident contains its counts and durations.
 func (l logReporter) incident(_ time.Time, n incident.Notice) {
 	x := &n.Incident
 	about := []any{"id", x.ID, "verdict", x.Verdict, "cause", x.Cause, "scope", x.Scope, "namespace", x.Namespace, "subject", x.Subject, "start", stamp(x.Start)}

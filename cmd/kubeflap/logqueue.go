@@ -71,8 +71,8 @@ func (q *logQueue) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// block makes Write wait for space until ctx is canceled. It is for commands that need a complete log and neither serve
-// nor watch.
+// block makes Write wait for space instead of dropping lines, until ctx is canceled. Commands that serve or watch do
+// not call it, because the log could block them.
 func (q *logQueue) block(ctx context.Context) {
 	q.setBlocking(true)
 	context.AfterFunc(ctx, func() { q.setBlocking(false) })
@@ -85,8 +85,7 @@ func (q *logQueue) setBlocking(blocking bool) {
 	q.changed.Broadcast()
 }
 
-// flush waits until all lines are written, so that later output follows them. It returns immediately unless the queue
-// is blocking.
+// If the queue is blocking, flush waits until all lines are written. Otherwise it returns immediately.
 func (q *logQueue) flush() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -118,8 +117,8 @@ func (q *logQueue) run() {
 	}
 }
 
-// take waits for the next line, or for dropped lines at the end of the queue. It returns false when the queue is closed
-// and empty.
+// take waits for the next line. If the queue is empty but lines were dropped, take returns only their number. It
+// returns false when the queue is closed and empty.
 func (q *logQueue) take() (logLine, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -44,7 +44,7 @@ func calledAs(path string) role {
 type program struct {
 	ctx    context.Context
 	logger *slog.Logger
-	// log is the queue behind the logger.
+	// log is the queue that the logger writes to.
 	log *logQueue
 	out io.Writer
 }

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// gcPercent is the amount of garbage that triggers a collection, in percent of the live heap. The live heap changes
-	// little, so a small value causes only a few more collections.
+	// gcPercent is the amount of garbage that triggers a collection, in percent of the live heap. A small value is
+	// cheap here, because the live heap changes little.
 	gcPercent = 25
-	// memoryShare is the fraction of the container's memory limit above which the runtime collects more often.
+	// memoryShare is the soft memory limit of the Go runtime, as a fraction of the container's memory limit.
 	memoryShare = 0.9
 )
 

@@ -30,8 +30,8 @@ type pipeline struct {
 
 	// record receives each event before the tracker receives it. It is nil if nothing is recorded.
 	record func(event.Event)
-	// pace slows lists down to the speed of the disk. It is called without a lock, so that only the list itself waits.
-	// It is nil if nothing is recorded.
+	// pace waits if a list of resources arrives faster than the disk can store it. The caller does not hold mu, so that
+	// no other events wait. pace is nil if nothing is recorded.
 	pace func(event.Event)
 	// coverage records when resources were not watched.
 	coverage *coverage.Log
@@ -44,7 +44,7 @@ type pipeline struct {
 	now    func() time.Time
 	// started is the creation time of the pipeline. It is zero in a replay, whose time starts with the first event.
 	started time.Time
-	// mu keeps the transitions in the tracker's order.
+	// mu ensures that transitions are distributed in the order in which the tracker returns them.
 	mu sync.Mutex
 	// began is set after the first event.
 	began bool
@@ -52,7 +52,7 @@ type pipeline struct {
 	finished bool
 }
 
-// reporter prints or logs transitions and incidents. The pipeline calls it sequentially.
+// reporter prints or logs transitions and incidents. The pipeline never calls it concurrently.
 type reporter interface {
 	transition(x transition.Transition)
 	// incident reports a notice about an incident. at is the current time.
@@ -95,13 +95,14 @@ func (p *pipeline) handle(e event.Event) {
 	}
 }
 
-// changesWatch reports whether an event may start or end a gap in the coverage. After such an event, the coverage is
-// updated immediately, not with the next tick: a fast replay ends before the first tick.
+// changesWatch reports whether an event may start or end a time in which a resource is not watched. The coverage must
+// be updated immediately after such an event, because a fast replay ends before the first tick.
 func changesWatch(t event.Type) bool {
 	return t == event.Listing || t == event.Synced || t == event.Up || t == event.Down || t == event.Unavailable
 }
 
-// advance moves the tracker to the current time, distributes the transitions, and returns that time.
+// advance advances the tracker to the current time and distributes the resulting transitions. It returns the current
+// time.
 func (p *pipeline) advance() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,8 +141,8 @@ func (p *pipeline) report(at time.Time, notices []incident.Notice) {
 	}
 }
 
-// tick regularly advances the time until ctx is canceled. It reports late heartbeats and the ends of incidents, which
-// occur without an event.
+// tick advances the time regularly until ctx is canceled. This detects late heartbeats and the ends of incidents,
+// because no event announces them.
 func (p *pipeline) tick(ctx context.Context) error {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
@@ -159,7 +160,7 @@ func (p *pipeline) tick(ctx context.Context) error {
 	}
 }
 
-// look keeps the history up to date.
+// look updates and saves the history, and reports incidents from before the restart.
 func (p *pipeline) look(t time.Time) {
 	if p.history == nil {
 		return
@@ -171,7 +172,7 @@ func (p *pipeline) look(t time.Time) {
 	p.history.saveOngoing(t, p.coverage)
 }
 
-// sight reports which objects are watched. It reports none while lists are missing.
+// sight reports whether nodes and Services are watched. It returns false for both while a resource is not listed.
 func (p *pipeline) sight(t time.Time) archive.Sight {
 	if len(p.tracker.Unready(t)) > 0 {
 		return archive.Sight{}
@@ -190,7 +191,7 @@ func (p *pipeline) last() saveJob {
 	return p.history.changed(p.now(), p.coverage, true)
 }
 
-// finish reports pending transitions and ongoing incidents. No event may follow.
+// finish reports pending transitions and ongoing incidents. Do not call apply afterwards.
 func (p *pipeline) finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -233,8 +234,8 @@ func (p *pipeline) cluster(name string) web.Cluster {
 	return c
 }
 
-// read returns incidents as of now, including those of earlier processes. All incidents that a page shows have been
-// reported, and therefore saved.
+// read returns the current incidents and those of earlier processes. It reports new incidents first, so that every
+// incident on a page has also been saved.
 func (p *pipeline) read(incidents func(t time.Time) []incident.Incident) ([]incident.Incident, time.Time) {
 	t := p.advance()
 	if p.history == nil {
@@ -246,7 +247,8 @@ func (p *pipeline) read(incidents func(t time.Time) []incident.Incident) ([]inci
 	return p.history.Join(t, incidents(t), p.history.size), t
 }
 
-// displaced returns the number of incidents that newer ones displaced, including those of earlier processes.
+// displaced returns the number of incidents that were dropped in favor of newer ones. It includes those of earlier
+// processes.
 func (p *pipeline) displaced() incident.Displaced {
 	t := p.advance()
 	all := p.incidents.Displaced(t)

@@ -66,7 +66,7 @@ type recorder struct {
 	writer     *recording.Writer
 	anonymiser *recording.Anonymiser
 	file       string
-	// tracker decides when to read Leases directly. The recording includes these Leases.
+	// tracker decides when to read Leases with a request instead of the watch. The recording includes these Leases.
 	tracker *track.Tracker
 	events  int
 	// listed is set after the first complete list. A recording without a complete list is deleted.
@@ -76,8 +76,8 @@ type recorder struct {
 	err  error
 }
 
-// finish records a last event at the end time, because ongoing outages last until then. If the recording contains no
-// complete list, finish removes the file.
+// finish writes a last event with the current time, so that a replay counts ongoing outages until this time. If the
+// recording contains no complete list, finish removes the file.
 func (r *recorder) finish(watched error) error {
 	r.record(event.Event{Seen: time.Now(), Kind: event.KindCluster, Type: event.Bookmark})
 	err := errors.Join(watched, cmp.Or(r.err, r.writer.Close()))

@@ -65,7 +65,7 @@ func (r *remote) readMetrics(ctx context.Context) (families []*dto.MetricFamily,
 	return families, err
 }
 
-// get requests an address with the given Accept header. It passes the response body to the function read.
+// get requests a URL with the given Accept header. It passes the response body to the function read.
 func (r *remote) get(ctx context.Context, address, accept string, read func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
@@ -80,7 +80,7 @@ func (r *remote) get(ctx context.Context, address, accept string, read func(io.R
 	return nil
 }
 
-// request sends a request with the given Accept header to an address. The returned response has status 200. The caller
+// request sends a GET request with the given Accept header to a URL. The returned response has status 200. The caller
 // must close its body.
 func (r *remote) request(ctx context.Context, address, accept string) (*http.Response, error) {
 	client, err := r.client()
@@ -123,18 +123,18 @@ func (e *statusError) Error() string {
 	return text
 }
 
-// reasonIn returns the error of the API, or the first line of a plain text response, unless that line only repeats the
-// status.
+// reasonIn returns kubeflap's error message from a response. In a plain text response, this is the first line. A line
+// that only repeats the status is ignored.
 func reasonIn(response *http.Response) string {
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
 		var failure struct{ Error string }
-		_ = json.NewDecoder(io.LimitReader(response.Body, 10_000)).Decode(&failure) // on error, the status must suffice
+		_ = json.NewDecoder(io.LimitReader(response.Body, 10_000)).Decode(&failure) // on error, only the status is reported
 		return printable.Line(failure.Error)
 	}
 	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
 		return ""
 	}
-	text, _ := io.ReadAll(io.LimitReader(response.Body, 300)) // on error, the status must suffice
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 300)) // on error, only the status is reported
 	line, _, _ := strings.Cut(string(text), "\n")
 	if strings.HasPrefix(line, strconv.Itoa(response.StatusCode)) || line == http.StatusText(response.StatusCode) {
 		return ""
@@ -158,7 +158,7 @@ func (r *remote) client() (*http.Client, error) {
 	return client, nil
 }
 
-// address returns the URL for a path. The flag's URL may already end with the path of the metrics, the page or the API.
+// address returns kubeflap's URL for a path. It first removes known paths such as /metrics from --url.
 func (r *remote) address(path string) string {
 	base, _, _ := strings.Cut(r.url, "?")
 	for _, known := range []string{"/metrics", "/flaps", api.Path, recordings.Path} {
@@ -171,7 +171,7 @@ func parseMetrics(text io.Reader) ([]*dto.MetricFamily, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	byName, err := parser.TextToMetricFamilies(text)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the caller says whose metrics they are
+		return nil, err //nolint:wrapcheck // the caller adds the source
 	}
 	families := make([]*dto.MetricFamily, 0, len(byName))
 	for _, family := range byName {

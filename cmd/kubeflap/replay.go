@@ -55,7 +55,7 @@ func registerReplay(app *kingpin.Application) (string, command) {
 	}
 }
 
-// openRecording is an open recording. The field cluster is the value of the label "cluster" for its metrics.
+// openRecording is a recording and the value of the label "cluster" for its metrics.
 type openRecording struct {
 	*recording.Reader
 	cluster string
@@ -100,7 +100,7 @@ type replay struct {
 	after  func(*slog.Logger)
 }
 
-// newReplay returns a replay. The function report returns a cluster's reporter.
+// newReplay returns a replay. It calls report once per recording to get a reporter.
 func newReplay(recordings []openRecording, speed float64, settings settings, report func(cluster string) reporter) *replay {
 	r := &replay{recordings: recordings, before: func(openRecording) {}, after: func(logger *slog.Logger) {
 		logger.Info("replay complete; serving the final state until interrupted")
@@ -163,8 +163,9 @@ func (r *replay) printFinal(p program) error {
 	return failure
 }
 
-// serve replays the recordings and serves their clusters. Afterwards it serves the final state until interrupted. If a
-// recording is damaged, serve logs the error immediately, and returns it at the end.
+// serve replays the recordings and serves their metrics and pages. After the replay, it continues to serve the final
+// state until interrupted. If a recording is damaged, serve logs the error after the replay, and returns it when
+// interrupted.
 func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 	if err := checkWeb(listen); err != nil {
 		return err
@@ -193,8 +194,8 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 	return errors.Join(group.Wait(), failure)
 }
 
-// unready returns the unlisted resources of the first recording. Once these resources are listed, the replay stays
-// ready, even if another recording lacks resources.
+// unready returns the resources that are not listed yet in the first recording. Later recordings do not make the replay
+// unready again.
 func (r *replay) unready() []watches.Watch {
 	if first := r.pipelines[0]; !first.tracker.Synced() {
 		return first.unready()

@@ -50,7 +50,7 @@ func registerReport(app *kingpin.Application) (string, command) {
 	return cmd.FullCommand(), r.report
 }
 
-// validate rejects contradictory flags, and flags that do not apply to the source.
+// validate rejects flags that cannot be combined.
 func (r *reportWriter) validate() error {
 	namespace, name, found := strings.Cut(r.affected, "/")
 	switch {
@@ -142,8 +142,8 @@ func (r *reportWriter) save(out io.Writer, text []byte) error {
 	return nil
 }
 
-// period resolves --from and --to. The parameter now is the end of a recording, or the current time. The parameter
-// begin is the default of --from.
+// period returns the times of --from and --to. The defaults are begin and now. For a recording, now is the end of the
+// recording.
 func (r *reportWriter) period(begin, now time.Time) (from, to time.Time, err error) {
 	from, to = r.from.at(now, begin), r.to.at(now, now)
 	if to.Before(from) && r.to.given() {
@@ -173,7 +173,8 @@ func selection(f postmortem.Filter, from, to time.Time) url.Values {
 	return values
 }
 
-// timeOrAgo is a flag value for a time, or for a duration that counts back from now or from the end of a recording.
+// timeOrAgo is a flag value for a point in time. A duration, such as 2h, means that long before now or before the end
+// of a recording.
 type timeOrAgo struct {
 	text string
 	time time.Time
@@ -200,8 +201,8 @@ func (m *timeOrAgo) String() string { return m.text }
 
 func (m *timeOrAgo) given() bool { return m.text != "" }
 
-// at returns the flag's time, or the second parameter if the flag is not given. A duration in the flag counts back from
-// the first parameter.
+// at returns the flag's time. A duration is subtracted from now. If the flag is not given, at returns its second
+// argument.
 func (m *timeOrAgo) at(now, otherwise time.Time) time.Time {
 	switch {
 	case !m.given():

@@ -14,9 +14,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// furtherBack lists longer margins before the period. The report reads the directory again with the next margin if a
-// Service or node was not ready from the first event until the start of the period. The margins are limited, because a
-// fault may last for days.
+// furtherBack lists how long before the period to begin, if the default margin is too short. A margin is too short if a
+// Service or node is not ready during the whole margin. The longest margin is limited, because a fault may last for
+// days.
 var furtherBack = []time.Duration{time.Hour, 6 * time.Hour}
 
 // readDirectory replays a period of a --data.dir directory, with a margin before and after.
@@ -45,7 +45,7 @@ func (r *reportWriter) readDirectory(p program, in *postmortem.Input) (damage, e
 		if !first.After(begin) || !played.seen.Start().Lasts(from) {
 			break
 		}
-		study := played.study // the predictions are about the period, not about the hours before it
+		study := played.study // the predictions must not include the longer margin
 		first = from.Add(-back)
 		if played, err = r.play(p.ctx, open); err != nil {
 			return nil, err
@@ -57,9 +57,8 @@ func (r *reportWriter) readDirectory(p program, in *postmortem.Input) (damage, e
 	return played.damage, r.conclude(played, in)
 }
 
-// openAround opens the recordings in a directory. It reads the events between the times first and last: the period with
-// its margins. If object names change in a margin (flightrecorder.RenamedError), openAround leaves out the part of the
-// margin beyond the change.
+// openAround opens the recordings in a directory. The events are those of the period and of the margins before and
+// after it. If object names change in a margin (flightrecorder.RenamedError), openAround shortens this margin.
 func openAround(ctx context.Context, dir string, from, to, first, last time.Time) (*recording.Reader, error) {
 	const margins = 2
 	for range margins {
@@ -90,8 +89,9 @@ func outside(from, to, begin, end time.Time) error {
 	return nil
 }
 
-// predictRemote adds predictions from the recordings of the kubeflap at --url, or the reason why there are none. It
-// reads the period with a margin before and after. Without --from, the period begins with the oldest incident.
+// predictRemote adds predictions from the recordings of the kubeflap at --url, or the reason why there are no
+// predictions. It reads the period with a margin before and after. Without --from, the period begins with the oldest
+// incident.
 func (r *reportWriter) predictRemote(p program, in *postmortem.Input) {
 	if r.remote.url == "" {
 		in.NoWhatIf = "predictions require a recording. Use --recording, or --url with an instance that has --web.enable-recordings"

@@ -73,7 +73,8 @@ type played struct {
 	damage error
 }
 
-// play opens a recording and replays it without waiting. Damage is not an error, but is stored in the result.
+// play opens a recording and replays it without waiting. It returns no error for a damaged recording, but stores the
+// damage in the result.
 func (r *reportWriter) play(ctx context.Context, open func() (*recording.Reader, error)) (*played, error) {
 	reader, err := open()
 	if err != nil {

@@ -27,8 +27,8 @@ const (
 	// drainTimeout is the time that running requests get to finish after SIGTERM.
 	drainTimeout = 5 * time.Second
 
-	// The following values limit each connection. Requests are small, because the server only accepts GET and HEAD. The
-	// largest responses, the metrics of a large cluster, are about ten megabytes.
+	// The following values limit each connection. The server only accepts GET and HEAD, so requests are small. The
+	// largest responses are metrics of about ten megabytes.
 	headerTimeout  = 10 * time.Second
 	readTimeout    = 30 * time.Second
 	writeTimeout   = time.Minute
@@ -49,9 +49,8 @@ func checkWeb(flags *toolkit.FlagConfig) error {
 	return nil
 }
 
-// newRegistry returns a registry with the process metrics. In a replay of several clusters, each cluster gets these
-// metrics with its own label, so that rules and dashboards can join them with the cluster's metrics, as if each cluster
-// had its own kubeflap.
+// newRegistry returns a registry with the process metrics. In a replay of several clusters, these metrics exist once
+// per cluster, with the label "cluster". Rules and dashboards can then join them with the metrics of the cluster.
 func newRegistry(droppedLines func() float64, clusters ...string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	register := func(to prometheus.Registerer) {
@@ -89,8 +88,8 @@ func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages web.
 	return nil
 }
 
-// serveProbes serves the kubelet's probes, without TLS or a password, until ctx is canceled. Without an address it
-// returns immediately.
+// serveProbes serves the kubelet's probes, without TLS or a password, until ctx is canceled. If the address is empty,
+// it returns immediately.
 func serveProbes(ctx context.Context, p program, address string, unready func() []watches.Watch) error {
 	if address == "" {
 		return nil

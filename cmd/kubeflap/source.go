@@ -132,13 +132,13 @@ func inFuture(from, now time.Time) error {
 	return fmt.Errorf("--from: %s is in the future: it is now %s", inUTC(from), inUTC(now))
 }
 
-// recordingPatience is the maximum time until the next part of a recording arrives. Before it sends the first part, the
-// server reads the recordings that precede the requested period.
+// recordingPatience is the maximum time to wait for the next part of a recording. The first part may take long, because
+// the server must read earlier recordings first.
 const recordingPatience = 2 * time.Minute
 
 var errNothingSent = fmt.Errorf("the server sent nothing for %s", recordingPatience)
 
-// impatient restarts a timer each time data arrives.
+// impatient is a response body that restarts a timer each time data arrives.
 type impatient struct {
 	io.ReadCloser
 	timer *time.Timer
@@ -148,7 +148,7 @@ type impatient struct {
 func (r *impatient) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	r.timer.Reset(recordingPatience)
-	return n, err //nolint:wrapcheck // the recording adds its name to the error
+	return n, err //nolint:wrapcheck // recording.Reader adds the URL to the error
 }
 
 // redacted returns a URL without the password.

@@ -13,8 +13,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// renewInterval is the interval at which a kubelet renews its Lease. With a grace period below 20 s, even a normal
-// interval exceeds half of the grace period.
+// renewInterval is the interval at which a kubelet renews its Lease. A heartbeat within this interval is never printed
+// as late, even if the grace period is short.
 const renewInterval = 10 * time.Second
 
 // remedyIndent and remedyWidth are the indentation of remedies, and the maximum width of their lines.
@@ -27,20 +27,19 @@ const (
 // line.
 type terminal struct {
 	out io.Writer
-	// page is the URL of the page for a recording's incidents. It is empty for a live cluster, because watch serves no
-	// page.
+	// page is the URL of the page that lists the recording's incidents. It is empty for a live cluster, because watch
+	// serves no page.
 	page string
-	// dated makes the terminal print the date before the first line, and when it changes. day is the last printed date.
+	// dated makes the terminal print the date before the first line of each day. day is the last printed date.
 	dated bool
 	day   string
-	// greets is set until the method greet is called. Until then, the terminal does not print transitions about the
-	// grace period. The field waiting holds the last of them.
+	// greets is set until the method greet is called. Meanwhile, waiting holds the last transition about the grace
+	// period, which greet prints.
 	greets  bool
 	waiting *transition.GracePeriodKnown
 	// last is the time of the last line.
 	last time.Time
-	// grace is the last line about the grace period. It prevents a second, equal line for a transition that differs
-	// only in fields that are not printed.
+	// grace is the last printed line about the grace period. The terminal does not print the same line again.
 	grace string
 }
 
@@ -58,10 +57,10 @@ func (t *terminal) transition(x transition.Transition) {
 		}
 	case transition.GracePeriodKnown:
 		text := x.String()
-		if x.Interval == 0 || text == t.grace { // no nodes are listed yet, or no printed field has changed
+		if x.Interval == 0 || text == t.grace { // there are no nodes yet, or the line would be the same
 			return
 		}
-		if t.greets { // greet prints the number of nodes first
+		if t.greets { // the number of nodes must be printed first
 			t.waiting = &x
 			return
 		}
@@ -70,7 +69,7 @@ func (t *terminal) transition(x transition.Transition) {
 	t.line(x.Found(), x.When(), x.String())
 }
 
-// incident prints a notice about an incident. When the incident or the recording ends, it also prints the remedy.
+// incident prints a notice about an incident. If this is the last notice about the incident, it also prints the remedy.
 func (t *terminal) incident(at time.Time, n incident.Notice) {
 	t.line(at, at, t.incidentLine(n))
 	over := n.Kind == incident.Dropped || n.Kind == incident.Ongoing || n.Kind == incident.Ended
@@ -79,7 +78,7 @@ func (t *terminal) incident(at time.Time, n incident.Notice) {
 	}
 }
 
-// earlier is the minimum delay between a change and its detection for which both times are printed.
+// The terminal also prints the time of a change if it detects the change at least this much later.
 const earlier = time.Second
 
 // line prints text with the time of detection. If the change happened much earlier, line adds the time of the change.
@@ -94,8 +93,7 @@ func (t *terminal) line(found, when time.Time, text string) {
 	fmt.Fprintf(t.out, "%s  %s\n", clockTime(t.last), printable.Line(text))
 }
 
-// date prints the date of the next line if it is later than the last printed date. Only a line that was held back can
-// have an earlier date.
+// date prints the date of a time, unless it has already printed the same or a later date.
 func (t *terminal) date(next time.Time) {
 	if day := next.UTC().Format(time.DateOnly); t.dated && day > t.day {
 		t.day = day

@@ -34,8 +34,8 @@ func wrongUsage(app *kingpin.Application, args []string, err error) string {
 	return fmt.Sprintf("%v; see %s %s --help", err, app.Name, command.FullCommand())
 }
 
-// unknownTopic returns the argument of the help command if it does not name a command, otherwise an empty string. For
-// such an argument, kingpin would print the general help and report success.
+// unknownTopic returns the name after "help" if there is no such command, or an empty string. kingpin itself would
+// print the general help and report success.
 func unknownTopic(app *kingpin.Application, args []string) string {
 	if len(args) > 1 && args[0] == "help" && !strings.HasPrefix(args[1], "-") && app.GetCommand(args[1]) == nil {
 		return args[1]

@@ -52,15 +52,14 @@ func greet(ctx context.Context, p *pipeline, t *terminal) error {
 			return nil
 		}
 	}
-	p.mu.Lock() // the pipeline prints with this lock
+	p.mu.Lock() // the pipeline holds this lock when it prints
 	defer p.mu.Unlock()
 	now := p.now()
 	t.greet(now, p.tracker.Nodes(now, nil), p.tracker.Services(now, nil))
 	return nil
 }
 
-// greet prints the size of the cluster and everything that is not ready. Then it prints the held-back line about the
-// grace period.
+// greet prints the size of the cluster and everything that is not ready. Then it prints the grace period, if known.
 func (t *terminal) greet(now time.Time, nodes []nodes.Node, services []endpoints.Service) {
 	t.date(now)
 	fmt.Fprintf(t.out, "Watching %s and %s. Times are UTC. Press Ctrl-C to stop.\n",

@@ -64,7 +64,7 @@ func (w *whatIf) validate() error {
 			return fmt.Errorf("--batching-window: %s is not one of 0s, 2s, 5s, 10s", x)
 		}
 	}
-	// The number is checked before the combinations are made, because the lists may be long.
+	// Count the combinations before creating them, because there may be very many.
 	graces := len(w.grace)
 	if graces == 0 {
 		graces = len(whatif.UsualGracePeriods(whatif.Settings{}))
@@ -75,9 +75,8 @@ func (w *whatIf) validate() error {
 	return nil
 }
 
-// study returns a Study for the flags. The recorded monitor period is not known yet, so study passes the shortest
-// possible period. The Study then also keeps the silences that matter with longer periods, because the node controller
-// always waits for at least the grace period.
+// study returns a Study for the flags. The recorded --node-monitor-period is not known yet, so study assumes the
+// shortest possible period. The Study then keeps every silence that could matter with any period.
 func (w *whatIf) study() *whatif.Study {
 	if len(w.grace) == 0 {
 		return whatif.NewUsual(time.Duration(w.recorded))
@@ -85,8 +84,8 @@ func (w *whatIf) study() *whatif.Study {
 	return whatif.New(w.settings(whatif.Settings{MonitorPeriod: whatif.MinMonitorPeriod}), time.Duration(w.recorded))
 }
 
-// settings returns all combinations of the flags' values in ascending order. The recorded settings replace missing
-// values.
+// settings returns all combinations of the flags' values in ascending order. If a flag is not set, settings derives its
+// values from the recorded settings.
 func (w *whatIf) settings(recorded whatif.Settings) []whatif.Settings {
 	graces, monitors, tolerations := w.grace, w.monitor, w.evicted
 	if len(graces) == 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// Find returns the only incident whose ID starts with id. It searches former IDs, which no table shows, only if no
-// current ID matches. If no incident or several incidents match, Find returns an error.
+// Find returns the incident whose ID starts with id. It returns an error if no incident or several incidents match. If
+// no current ID matches, Find also searches the former IDs of incidents.
 func Find(answer *api.Answer, id string) (*api.Incident, error) {
 	current := func(x *api.Incident) []string { return []string{x.ID} }
 	former := func(x *api.Incident) []string { return x.Also }
@@ -37,7 +37,7 @@ func withPrefix(answer *api.Answer, prefix string, idsOf func(*api.Incident) []s
 	for i := range answer.Incidents {
 		x, before := &answer.Incidents[i], len(ids)
 		for _, id := range idsOf(x) {
-			// An exact match is unique, even if another ID starts with it, as ID-2 starts with ID.
+			// An exact match takes precedence over longer IDs, such as ID-2 for the prefix ID.
 			if id == prefix {
 				return []*api.Incident{x}, []string{id}
 			}
@@ -68,8 +68,7 @@ func JSON(out io.Writer, text []byte, id string) error {
 func YAML(out io.Writer, text []byte, id string) error {
 	text, err := only(text, id)
 	if err == nil {
-		// The YAML library rejects control characters and cannot read surrogate pairs, so their escapes become literal
-		// text.
+		// The YAML library rejects control characters and surrogate pairs. Write their escapes as plain text instead.
 		text, err = yaml.JSONToYAML([]byte(escaped(string(text), `\\u`)))
 	}
 	if err == nil {
@@ -81,7 +80,7 @@ func YAML(out io.Writer, text []byte, id string) error {
 	return nil
 }
 
-// only selects from a JSON response: it returns the incident with the given ID, or the whole text if the ID is empty.
+// This function returns the incident with the given ID from a JSON response, or the whole response if the ID is empty.
 // It keeps fields that later versions of kubeflap may add.
 func only(text []byte, id string) ([]byte, error) {
 	if id == "" {

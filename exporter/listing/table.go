@@ -1,5 +1,4 @@
-// Package listing prints the incidents of an API response as a table, in full, as JSON, or as YAML. It contains no
-// decisions.
+// Package listing prints the incidents of an API response as a table, in full, as JSON, or as YAML.
 package listing
 
 import (
@@ -111,8 +110,8 @@ func What(x *api.Incident) string {
 
 func (x *row) what() string { return What(x.Incident) }
 
-// Hit summarizes the losses of an incident: the numbers of nodes and addresses, and the outage time. It omits the name
-// of a Service that is the subject.
+// Hit summarizes the effects of an incident: the numbers of nodes and addresses, and the outage time. It omits the name
+// of the affected Service if this Service is the incident's subject.
 func Hit(x *api.Incident) string {
 	var parts []string
 	if nodes := len(x.Nodes) + x.NodesLeftOut; nodes > 1 {

@@ -40,8 +40,7 @@ type group struct {
 	collect func(*scrape, *snapshot)
 }
 
-// NewCollector returns a collector for a tracker and its incidents. Each scrape calls now, and returns the state at
-// that time.
+// NewCollector returns a collector for a tracker and its incidents. Each scrape calls now() to get the current time.
 func NewCollector(tracker *track.Tracker, incidents *correlate.Log, now func() time.Time) *Collector {
 	c := &Collector{
 		tracker: tracker, incidents: incidents, now: now, verdicts: newVerdictMetrics(), settings: newSettingMetrics(),
@@ -62,7 +61,7 @@ func NewCollector(tracker *track.Tracker, incidents *correlate.Log, now func() t
 	return c
 }
 
-// Declared returns all metrics of a cluster, in the reference's order.
+// Declared returns all metrics of a cluster, in the order of docs/metrics.md.
 func Declared() Catalogue { return NewCollector(nil, nil, nil).catalogue() }
 
 func (c *Collector) catalogue() Catalogue {
@@ -145,7 +144,7 @@ func (c *Collector) collect(ch chan<- prometheus.Metric, names []string) {
 	}
 }
 
-// snapshot is a copy of the tracker's numbers, so that the tracker is not locked while they are written.
+// snapshot is a copy of the tracker's numbers, so that a scrape does not lock the tracker while it writes.
 type snapshot struct {
 	grace       grace.Setting
 	heartbeats  nodes.Heartbeats

@@ -21,10 +21,10 @@ const ClusterLabel = "cluster"
 type Page struct {
 	clusters []named
 	process  prometheus.Gatherer
-	// histograms gathers the histograms of the clusters. library gathers all their metrics, for the formats that
-	// only client_golang writes.
+	// histograms contains the histograms of all clusters. library contains all metrics of the clusters, for formats
+	// that only client_golang can write.
 	histograms, library *prometheus.Registry
-	// heads holds the text that precedes the series of each metric, by metric index and encoding.
+	// heads holds the encoded name, help and type of each metric, by metric index and encoding.
 	heads [][exposition.NumEncodings][]byte
 	// idle is a finished scrape. The next scrape reuses its memory.
 	idle atomic.Pointer[Scrape]
@@ -73,7 +73,7 @@ type Scrape struct {
 	page *Page
 	// snapshots holds one snapshot per cluster.
 	snapshots []snapshot
-	// others holds the histograms and the process metrics, which the library writes.
+	// others holds the histograms and the process metrics, which expfmt writes.
 	others []*dto.MetricFamily
 	series scrape
 }
@@ -81,8 +81,8 @@ type Scrape struct {
 // piece is the number of bytes to buffer before a write.
 const piece = 64 << 10
 
-// Scrape copies all metrics. Call Scrape.Done after writing them. Scrape returns an error if the library cannot gather
-// its metrics.
+// Scrape copies all metrics. Call Scrape.Done after writing them. Scrape returns an error if a prometheus.Gatherer
+// fails.
 func (p *Page) Scrape() (*Scrape, error) {
 	s := p.idle.Swap(nil)
 	if s == nil {
@@ -91,7 +91,7 @@ func (p *Page) Scrape() (*Scrape, error) {
 	for i, c := range p.clusters {
 		c.snapshot(&s.snapshots[i])
 	}
-	// Gather the histograms last, because taking a snapshot may add durations.
+	// Gather the histograms after the snapshots, because a snapshot may add durations to them.
 	histograms, err := p.histograms.Gather()
 	if err != nil {
 		return nil, fmt.Errorf("read the histograms: %w", err)
@@ -111,8 +111,8 @@ func (s *Scrape) Done() {
 	s.page.idle.Store(s)
 }
 
-// CanScrape reports whether Scrape.Write supports the format. Other formats are rare, or only differ in the escaping of
-// characters that do not occur in the names of kubeflap's metrics.
+// CanScrape reports whether Scrape.Write supports the format. It does not support rare formats and rare escaping
+// schemes.
 func CanScrape(format expfmt.Format) bool {
 	_, ok := exposition.Of(format)
 	return ok
@@ -136,12 +136,12 @@ func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
 	return nil
 }
 
-// writeOthers uses the library to write the other metrics and the end of the output.
+// writeOthers writes the metrics in s.others and the end of the output.
 func (s *Scrape) writeOthers(format expfmt.Format) error {
 	library := expfmt.NewEncoder(s.series.out, format)
 	for _, f := range s.others {
 		if len(f.Metric) == 0 {
-			continue // the library rejects empty families
+			continue // expfmt rejects empty families
 		}
 		if err := library.Encode(f); err != nil {
 			return fmt.Errorf("write %s: %w", f.GetName(), err)

@@ -12,29 +12,30 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics/exposition"
 )
 
-// scrape encodes the series of one metric at a time. A large cluster has a hundred thousand series, so encoding a
-// series must not allocate memory. All formats group series by metric, so a group's collect function runs once for each
-// of its metrics. Nothing is validated or sorted, because the declarations are valid and the tracker's order is stable.
+// scrape encodes the series of one metric at a time, because all formats group series by metric. The collect function
+// of a group therefore runs once per metric. A large cluster has a hundred thousand series, so encoding a series must
+// not allocate memory. scrape does not validate or sort series, because the declarations are valid and the tracker's
+// order is stable.
 type scrape struct {
 	encoding exposition.Encoding
 	// metric is the index of the current metric. Samples of other metrics are ignored.
 	metric int
-	// buffer holds the metric's head and the unwritten series. hasSeries is set if the metric has a series.
+	// buffer holds the part of the metric that is not written yet. hasSeries is set once the metric has a series.
 	buffer    []byte
 	hasSeries bool
-	// out writes large chunks to the network and gzip.
+	// out collects the output into large writes.
 	out *bufio.Writer
-	// If registry is not nil, it receives the series instead of out. selected reports, by metric index, which metrics
-	// to send.
+	// If registry is not nil, series are sent to it instead of out. selected holds, by metric index, whether to send a
+	// metric.
 	registry chan<- prometheus.Metric
 	selected []bool
 
 	// cluster is the value of ClusterLabel. It is empty if the page has only one cluster.
 	cluster string
 	object  object
-	// labels holds the encoded labels of the group's objects, one after another. ends holds the end of each object's
-	// labels. All metrics of a group have the same objects in the same order, so only the first metric encodes the
-	// labels. next is the index of the next object.
+	// labels holds the encoded labels of the group's objects, one after another. The labels of object i end at ends[i].
+	// next is the index of the next object. All metrics of a group have the same objects in the same order, so only the
+	// first metric encodes the labels.
 	labels []byte
 	ends   []int
 	next   int
@@ -42,7 +43,7 @@ type scrape struct {
 	scratch []byte
 }
 
-// object is a node, a Service or another object that the next samples belong to.
+// object is the node, Service or other object of the next samples.
 type object struct {
 	// created is the start time of the object's counters. It is zero if the time is unknown.
 	created time.Time
@@ -55,7 +56,7 @@ type object struct {
 // everyMetric selects all metrics, for a registry.
 const everyMetric = -1
 
-// startGroup starts a group of metrics for another kind of object.
+// startGroup starts the metrics of the next kind of object.
 func (s *scrape) startGroup() { s.labels, s.ends = s.labels[:0], s.ends[:0] }
 
 // startMetric starts a metric. A metric without series is not written.
@@ -63,8 +64,8 @@ func (s *scrape) startMetric(m *Metric, head []byte) {
 	s.metric, s.buffer, s.hasSeries, s.next = m.index, append(s.buffer[:0], head...), false, 0
 }
 
-// startObject starts the samples of an object. labels holds the first labels of each series, as alternating names and
-// values.
+// startObject starts the samples of an object. labels holds the labels that identify the object, as alternating names
+// and values.
 func (s *scrape) startObject(created time.Time, labels ...string) {
 	s.object.created = created
 	if s.registry != nil {
@@ -100,8 +101,8 @@ func (s *scrape) encodeLabel(name, value string) {
 	}
 }
 
-// sample adds a series of the object. labels holds the values of the metric's last labels. sample is small enough to be
-// inlined, because most samples belong to another metric and are ignored.
+// sample adds a series of the current object. labels holds the values of the labels that do not identify the object.
+// Most calls are for another metric and do nothing, so sample is small enough to be inlined.
 func (s *scrape) sample(m *Metric, value float64, labels ...string) {
 	if s.metric == m.index || s.metric == everyMetric {
 		s.add(m, value, labels)
@@ -159,7 +160,7 @@ func (s *scrape) writeLine(name string, value float64, names, labels []string) {
 	s.buffer = append(exposition.AppendNumber(b, value, s.encoding == exposition.OpenMetrics), '\n')
 }
 
-// endMetric writes the rest of a metric. A protobuf message is written whole, preceded by its length.
+// endMetric writes the rest of a metric. A protobuf message is written at once, after its length.
 func (s *scrape) endMetric() error {
 	if !s.hasSeries {
 		return nil

@@ -126,8 +126,8 @@ func (m *serviceMetrics) collectLosses(to *scrape, s *endpoints.Service) {
 	}
 }
 
-// collectManual adds the reset counts. It always adds the count for the Service's current kind (with or without
-// selector), and the other count only if it is positive.
+// collectManual adds the metrics of manually managed addresses. The counter of resets has one series with and one
+// without a selector. The series that does not match the Service's current state is omitted while it is 0.
 func (m *serviceMetrics) collectManual(to *scrape, s *endpoints.Service) {
 	to.sample(m.conflict, boolean(s.SelectorConflict))
 	to.sample(m.manual, float64(s.ManualAddresses))

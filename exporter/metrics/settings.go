@@ -2,7 +2,7 @@ package metrics
 
 import "time"
 
-// settingMetrics declares the metrics for cluster settings that determine the effects of a flap.
+// settingMetrics declares the metrics of kube-controller-manager flags and of tolerations.
 type settingMetrics struct{ flag, short, shortest *Metric }
 
 func newSettingMetrics() *settingMetrics {

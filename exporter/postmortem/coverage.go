@@ -10,11 +10,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// tolerance is the longest interruption that is not a gap. kubeflap itself ignores shorter breaks of a watch, too.
+// tolerance is the longest time that may be unobserved at the start or end of the period without a note.
 const tolerance = time.Second
 
-// gaps returns the gaps in coverage that overlap the period, ordered by time. A running kubeflap keeps only its newest
-// gaps.
+// gaps returns the gaps that overlap the period, ordered by time. A gap is a time in which kubeflap did not watch a
+// resource. A running kubeflap keeps only its newest gaps.
 func gaps(in *Input) (all []api.Gap) {
 	c := &in.Answer.Coverage
 	for _, g := range c.Gaps {
@@ -67,7 +67,7 @@ func lacksOf(in *Input) (lacks []string) {
 	return lacks
 }
 
-// lostIn returns the time until which incidents were lost, or nil if no incident of the period can be among them.
+// lostIn returns the time before which incidents were lost, or nil if this time is before the period.
 func lostIn(in *Input) *time.Time {
 	until := in.Answer.Coverage.IncidentsLostUntil
 	if until == nil || in.From.After(*until) {

@@ -20,8 +20,8 @@ type document struct {
 	Summary               []string
 	Incidents             []section
 	Advice                []report.Recommendation
-	// AdviceNote describes the scope of the advice, or explains why there is none. AdviceLeftOut counts the omitted
-	// recommendations about other subjects.
+	// AdviceNote says which data the advice is based on, or why there is no advice. AdviceLeftOut is the number of
+	// recommendations that do not match the filter.
 	AdviceNote    string
 	AdviceLeftOut int
 	Grace         []fact
@@ -32,7 +32,7 @@ type document struct {
 	GapsLeftOut   int
 }
 
-// fact is a name and a value. Code is set if the value is an identifier and not a sentence.
+// fact is a name and a value. Code is set if the value is an identifier such as a checksum.
 type fact struct {
 	Name, Value string
 	Code        bool
@@ -53,7 +53,7 @@ type section struct {
 	Timeline             *timeline.Drawing
 }
 
-// reason is a fact and the hypotheses that it decides in the same way.
+// reason is a fact and the verdicts that it confirms, excludes or leaves open.
 type reason struct {
 	Verdicts []string
 	Because  string
@@ -111,7 +111,8 @@ func titleOf(in *Input, sections []section) string {
 	return "Post-mortem: " + about + ", " + day
 }
 
-// noneTitle returns the title of a report without incidents. It says "no incidents" only if kubeflap watched everything.
+// noneTitle returns the title of a report without incidents. The title is "no incidents" if kubeflap watched
+// everything, and less certain otherwise.
 func noneTitle(in *Input) string {
 	c := &in.Answer.Coverage
 	switch {
@@ -190,7 +191,7 @@ func sectionOf(number int, x *api.Incident, asOf time.Time) section {
 	return s
 }
 
-// because adds the hypothesis h to the reason that contains the same fact, or to a new reason.
+// because adds a hypothesis to the reason with the same fact, or adds a new reason.
 func because(all []reason, h *api.Hypothesis) []reason {
 	for i := range all {
 		if all[i].Because == h.Because {
@@ -201,7 +202,7 @@ func because(all []reason, h *api.Hypothesis) []reason {
 	return append(all, reason{[]string{h.Verdict}, h.Because})
 }
 
-// toFix returns the component to fix. A newer kubeflap may have verdicts that this version does not know.
+// toFix returns the component to fix. It returns an unknown verdict of a newer kubeflap unchanged.
 func toFix(name string) string {
 	v, known := verdict.Parse(name)
 	if !known {

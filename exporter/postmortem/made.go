@@ -17,7 +17,7 @@ func (d *document) advise(in *Input) {
 	}
 	from := ""
 	if started := in.Answer.Coverage.Started; in.Source.Recording == nil && started != nil {
-		from = "from its last start at " + moment(*started) + " UTC " // metrics begin again with each start
+		from = "from its last start at " + moment(*started) + " UTC " // a restart resets the metrics
 	}
 	d.AdviceNote = "The advice uses everything that kubeflap saw " + from + "until " + moment(in.Answer.AsOf) + " UTC. This includes times before and after the period, and nodes and Services without an incident."
 	for _, x := range in.Advice.Recommendations {

@@ -28,8 +28,8 @@ func Markdown(out io.Writer, in *Input) error {
 // special lists the characters that Markdown or GitHub's extensions may interpret within a line.
 const special = "\\`*_[]<>&|~$#"
 
-// escape escapes a text for a paragraph or table cell of Markdown. Before punctuation, a backslash is always an escape.
-// Escaping the colon of a URL and the period after www prevents links.
+// escape escapes a text for a paragraph or a table cell in Markdown. It puts a backslash before each special character,
+// and before characters that would create a link.
 func escape(s string) string {
 	var text strings.Builder
 	line := strings.TrimSpace(printable.Line(s))
@@ -59,10 +59,10 @@ func beginsBlock(line string, i int) bool {
 	return first && (rest == "" || rest[0] == ' ')
 }
 
-// plain lists the characters of names and words that need no escaping in a code span.
+// plain lists the characters that need no escaping in a code span.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:, "
 
-// code formats a name as a code span. Names that contain characters outside of plain are escaped instead.
+// code formats a name as a code span. A name with characters outside of plain is escaped instead.
 func code(s string) string {
 	if s == "" || strings.Trim(s, plain) != "" || strings.TrimSpace(s) != s {
 		return escape(s)

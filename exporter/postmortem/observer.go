@@ -73,8 +73,9 @@ func (o *Observer) HasNode(name string) bool { return o.names[[2]string{"", name
 // Kubernetes returns the versions of the API server in order of appearance.
 func (o *Observer) Kubernetes() []string { return o.versions }
 
-// Running extracts a running kubeflap's version from its metrics, and reports whether the filter's node, Service or
-// namespace exists. version is empty if it is unknown. The filter's cluster is empty if there is only one cluster.
+// Running reads the metrics of a running kubeflap. It returns kubeflap's version, or an empty string. found reports
+// whether the metrics contain the node, Service or namespace of the filter. If the filter names a cluster, Running only
+// reads the metrics of this cluster.
 func Running(families []*dto.MetricFamily, f Filter) (version string, found bool) {
 	for _, family := range families {
 		for _, series := range family.GetMetric() {

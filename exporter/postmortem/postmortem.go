@@ -1,7 +1,7 @@
-// Package postmortem writes a report on the incidents of a period as a single Markdown or HTML file. It repeats the
-// incidents and the advice, and adds the periods in which kubeflap was not watching.
+// Package postmortem writes a report on the incidents of a period as a single Markdown or HTML file. The report
+// contains the incidents, the advice, and the times at which kubeflap was not watching.
 //
-// It reads no clock, so the same recording produces the same bytes.
+// The package reads no clock, so the same recording produces the same bytes.
 package postmortem
 
 import (
@@ -38,14 +38,14 @@ type Filter struct{ Namespace, Service, Node, Cluster string }
 
 // Source describes the origin of a report.
 type Source struct {
-	// Version is the kubeflap version that writes the report. Server is the version of the running kubeflap that
-	// answered, or empty if it is unknown or a recording was read.
+	// Version is the version of kubeflap that writes the report. Server is the version of the running kubeflap that
+	// sent the data. It is empty if it is unknown, or if the data is from a recording.
 	Version, Server string
 	// Kubernetes lists the versions of the API server in order of appearance. It is empty if they are unknown.
 	Kubernetes []string
 	// Recording describes the recording. It is nil for a running kubeflap.
 	Recording *Recording
-	// URL is the address of a running kubeflap, or a description.
+	// URL is the URL of the running kubeflap, or a description of it, such as its Service.
 	URL string
 }
 
@@ -59,6 +59,7 @@ type Recording struct {
 	Size       int64
 	Title      string
 	Anonymised bool
-	// Damage explains why only the first part could be replayed. It is empty if the recording is complete.
+	// Damage explains why only the first part of the recording could be replayed. It is empty if the recording is
+	// complete.
 	Damage string
 }

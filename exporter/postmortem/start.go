@@ -8,15 +8,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Start holds the Services and nodes that were not ready when a recording began. The incidents do not include them,
-// because the recording does not contain the change.
+// Start holds the Services and nodes that were not ready when a recording began. Incidents do not include them, because
+// they were not ready even before the recording.
 type Start struct {
 	// Time is the time of the first event.
 	Time time.Time
 	// Services lists the Services without a ready address. Nodes lists the nodes that were not Ready. Both lists are
 	// sorted by name.
 	Services, Nodes []Unready
-	// ServicesUnknown and NodesUnknown are set if the recording does not contain a list of them.
+	// ServicesUnknown and NodesUnknown are set if the recording contains no complete list of Services or nodes.
 	ServicesUnknown, NodesUnknown bool
 }
 
@@ -43,14 +43,15 @@ type firstState struct {
 	// addresses is the kind of object that holds the Services' addresses.
 	addresses event.Kind
 	synced    map[event.Kind]bool
-	// decided is set once the map services contains only Services without a ready address.
+	// decided is set after the first complete lists. From then on, services only contains Services that had no ready
+	// address.
 	decided bool
-	// missing holds the names that a list after a gap has not shown yet.
+	// While objects are listed again, missing holds the names that have not appeared in the list.
 	missing map[event.Kind]map[[2]string]bool
 }
 
-// firstService is a Service without a ready address. For each slice, slices holds the number of its ready addresses and
-// the number of all its addresses.
+// firstService counts the addresses of a Service. For each EndpointSlice, slices holds the number of ready addresses
+// and the number of all addresses.
 type firstService struct {
 	slices map[string][2]int
 	// had is set if the Service had addresses in the first list.
@@ -123,7 +124,7 @@ func (s *firstService) end(t time.Time) {
 	}
 }
 
-// slice counts the addresses of an EndpointSlice, or of an Endpoints object. The Endpoints object counts as the
+// slice counts the addresses of an EndpointSlice, or of an Endpoints object. An Endpoints object counts as the
 // Service's only slice.
 func (f *firstState) slice(e event.Event, name [2]string, slice string, addresses []event.Address) {
 	if e.Kind != f.addresses {
@@ -152,7 +153,7 @@ func (f *firstState) slice(e event.Event, name [2]string, slice string, addresse
 	}
 }
 
-// relist prepares for a list after a gap.
+// relist is called when the objects of a kind are listed again. It notes the names that the list should contain.
 func (f *firstState) relist(k event.Kind) {
 	if !f.synced[k] {
 		return
@@ -171,7 +172,8 @@ func (f *firstState) relist(k event.Kind) {
 	f.missing[k] = names
 }
 
-// listed handles the end of a list. An object that is missing from a list after a gap was deleted in the gap.
+// listed handles the end of a list. If an object is missing from a repeated list, it was deleted while there was no
+// watch.
 func (f *firstState) listed(e event.Event) {
 	for name := range f.missing[e.Kind] {
 		if n := f.nodes[name[1]]; n != nil && e.Kind == event.KindNode && n.Until.IsZero() {
@@ -188,7 +190,7 @@ func (f *firstState) listed(e event.Event) {
 	}
 }
 
-// decide keeps only the Services without a ready address.
+// decide removes the Services that have a ready address.
 func (f *firstState) decide() {
 	f.decided = true
 	maps.DeleteFunc(f.services, func(_ [2]string, s *firstService) bool {
@@ -200,8 +202,8 @@ func (f *firstState) decide() {
 	})
 }
 
-// start returns the state at the start. A Service without any address is included only if it had a ready address later.
-// Otherwise, it may have no addresses on purpose.
+// start returns the Services and nodes that were not ready when the recording began. It omits a Service that had no
+// addresses at the start and no ready address later, because this may be intended.
 func (f *firstState) start(begin time.Time) *Start {
 	s := &Start{Time: begin, ServicesUnknown: !f.decided, NodesUnknown: !f.synced[event.KindNode]}
 	for name, x := range f.services {

@@ -7,7 +7,7 @@ import (
 )
 
 // startOf returns the Services and nodes that match the filter and were not ready at the start of the recording. It
-// omits those that were ready before the period began.
+// omits those that became ready before the period began.
 func startOf(in *Input) (services, nodes []Unready) {
 	if in.Start == nil {
 		return nil, nil
@@ -45,7 +45,7 @@ func startText(in *Input) (all []string) {
 	return all
 }
 
-// namesUntil returns at most maxNamed names, each with the time at which the Service or node was ready again.
+// namesUntil returns at most maxNamed names, each with the time at which the Service or node became ready.
 func namesUntil(all []Unready) string {
 	var names []string
 	for _, x := range all[:min(len(all), maxNamed)] {
@@ -64,7 +64,8 @@ func namesUntil(all []Unready) string {
 	return text
 }
 
-// withoutText says whether other Services were without a ready address, as far as that is known.
+// withoutText is for reports whose incidents contain no outage. It says what is known about Services without a ready
+// address.
 func withoutText(in *Input) (all []string) {
 	services, _ := startOf(in)
 	no, since := noServiceText(in), ""
@@ -89,7 +90,7 @@ func withoutText(in *Input) (all []string) {
 	return all
 }
 
-// noServiceText returns the beginning of a sentence. The text is qualified if kubeflap did not see everything.
+// noServiceText returns "No Service", or a more careful phrase if kubeflap did not see everything.
 func noServiceText(in *Input) string {
 	if len(lacksOf(in)) > 0 {
 		return "As far as kubeflap saw, no Service"

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// maxNamed limits the number of incidents that the summary names.
+// maxNamed limits the number of incidents or objects that a sentence names.
 const maxNamed = 5
 
 // summaryOf returns the summary: what happened, what to fix, the effect, and the gaps in coverage.
@@ -122,7 +122,7 @@ func costOf(sections []section, in *Input) (all []string) {
 		}
 	}
 	switch {
-	case lost == 0 && len(sections) == 1: // the incident's own summary says so
+	case lost == 0 && len(sections) == 1: // the summary of the incident contains this
 	case lost == 0:
 		all = append(all, noServiceText(in)+" lost a ready address.")
 	default:

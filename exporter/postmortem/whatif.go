@@ -4,8 +4,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
 
-// whatIf is the part of a report that predicts the effects of other settings. Text replaces the table if there is no
-// prediction.
+// whatIf is the part of a report that predicts the effects of other settings. If there is no prediction, Text says why,
+// and Table is empty.
 type whatIf struct {
 	Text      string
 	Table     answer.Table

@@ -16,8 +16,8 @@ func Line(s string) string { return escape(s, "") }
 // Text escapes a text for display on several lines. It keeps line feeds and tabs.
 func Text(s string) string { return escape(s, "\n\t") }
 
-// Wrap makes a text printable and wraps it at word boundaries, so that each line ends within width columns. The caller
-// prints the first line at the column indent. All other lines are indented to the same column.
+// Wrap escapes a text and wraps it at word boundaries. width is the maximum length of a line, including the
+// indentation. The caller must indent the first line.
 func Wrap(text string, indent, width int) string {
 	var lines []string
 	line := ""
@@ -30,8 +30,8 @@ func Wrap(text string, indent, width int) string {
 	return strings.Join(append(lines, line), "\n"+strings.Repeat(" ", indent))
 }
 
-// escape replaces unprintable characters and invalid UTF-8 with Go escapes such as \x1b or \u202e. The unprintable
-// characters in keep remain unchanged.
+// escape replaces unprintable characters and invalid UTF-8 with Go escapes such as \x1b or \u202e. It does not change
+// the characters in keep.
 func escape(s, keep string) string {
 	shown := func(r rune) bool { return unicode.IsPrint(r) || strings.ContainsRune(keep, r) }
 	bad := func(r rune) bool { return r == utf8.RuneError || !shown(r) }

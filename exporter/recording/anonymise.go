@@ -27,7 +27,7 @@ type Anonymiser struct {
 	uids       map[event.UID]event.UID
 }
 
-// realName is a name to replace. The same name in two namespaces belongs to two objects.
+// realName is a name to replace. Equal names in different namespaces get different pseudonyms.
 type realName struct{ noun, namespace, text string }
 
 // NewAnonymiser returns an Anonymiser for one recording. Its pseudonyms are short, as in node-1, and it remembers each
@@ -63,8 +63,8 @@ func (a *Anonymiser) Header(header Header) Header {
 	return header
 }
 
-// Event returns the event with an anonymised copy of its object. It does not modify the object, because the tracker
-// may hold it.
+// Event returns the event with an anonymised copy of its object. It does not modify the object, because the tracker may
+// use it.
 func (a *Anonymiser) Event(ev event.Event) event.Event {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,8 +95,8 @@ func (a *Anonymiser) Event(ev event.Event) event.Event {
 	return ev
 }
 
-// pseudonym returns "noun-7" for the seventh name with this noun, or, with a key, "noun-" and 12 hexadecimal digits. It
-// returns "" for an empty name.
+// pseudonym returns a noun and a number, as in "node-7" for the seventh node name. With a key, it returns the noun and
+// 12 hexadecimal digits. It returns "" for an empty name.
 func (a *Anonymiser) pseudonym(n realName) string {
 	if n.text == "" {
 		return ""
@@ -155,8 +155,8 @@ func (a *Anonymiser) containerName(namespace, original string) string {
 	return a.pseudonym(realName{"container", namespace, original})
 }
 
-// ownerName keeps the kind of an owner if it is one of Kubernetes' own kinds. Another kind may contain a product
-// name. The owner of a static pod is a Node.
+// ownerName replaces the name in an owner such as "ReplicaSet/web". It also replaces a kind that does not belong to
+// Kubernetes, because such a kind may contain a product name. The owner of a static pod is a Node.
 func (a *Anonymiser) ownerName(namespace, original string) string {
 	kind, owner, ok := strings.Cut(original, "/")
 	switch {
@@ -177,7 +177,7 @@ func (a *Anonymiser) managerName(original string) string {
 	case isKubernetesManager(original):
 		return original
 	case strings.HasPrefix(original, "kubectl-"):
-		return "kubectl" // the name of a plugin is arbitrary text
+		return "kubectl" // the suffix can be the name of any plugin
 	}
 	return a.pseudonym(realName{"manager", "", original})
 }
@@ -189,7 +189,7 @@ func (a *Anonymiser) taintKey(original string) string {
 	return a.pseudonym(realName{"taint", "", original})
 }
 
-// each returns a copy of the list in which replace was applied to each entry.
+// each calls replace for every entry of a list, and returns the results as a new list.
 func each[T any](list []T, replace func(T) T) []T {
 	replaced := slices.Clone(list)
 	for i, entry := range list {

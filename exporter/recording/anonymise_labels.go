@@ -23,8 +23,7 @@ func (a *Anonymiser) labelKey(original string) string {
 	return a.pseudonym(realName{"key", "", original})
 }
 
-// nodeLabels keeps the keys in event.NodeLabels. The pseudonym of a value begins with the trait that the label
-// describes, as in "zone-2".
+// nodeLabels keeps the label keys in event.NodeLabels. Their values get pseudonyms such as "zone-2".
 func (a *Anonymiser) nodeLabels(original map[string]string) map[string]string {
 	known := event.NodeLabels()
 	return replaceEntries(original, func(key, value string) (string, string) {
@@ -37,8 +36,8 @@ func (a *Anonymiser) nodeLabels(original map[string]string) map[string]string {
 	})
 }
 
-// replaceEntries replaces the entries in key order, so that the result is deterministic. It keeps a nil map, which
-// means that the labels are unknown.
+// replaceEntries replaces the entries in key order, so that the result is deterministic. For a nil map it returns nil,
+// because nil means that the labels are unknown.
 func replaceEntries(original map[string]string, replace func(key, value string) (string, string)) map[string]string {
 	if original == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// The functions in this file receive objects by value, so that the unchanged fields are copies. They replace pointers,
-// lists and maps with new ones.
+// The functions in this file receive shallow copies of objects. They replace pointers, lists and maps instead of
+// modifying them, because the original object shares them.
 
 func (a *Anonymiser) node(n event.Node) *event.Node {
 	n.Meta = event.Meta{UID: a.uid(n.UID), Namespace: a.namespaceName(n.Namespace), Name: a.nodeName(n.Name)}
@@ -64,7 +64,7 @@ func (a *Anonymiser) pod(p event.Pod) *event.Pod {
 		return c
 	})
 	if p.ControllerManager != nil {
-		manager := *p.ControllerManager // numeric flags are kept
+		manager := *p.ControllerManager // its flags are numbers, which are kept
 		manager.Version = release(manager.Version)
 		p.ControllerManager = &manager
 	}
@@ -133,9 +133,8 @@ func (a *Anonymiser) condition(namespace string, original *event.Condition) *eve
 	return &c
 }
 
-// address replaces the IP, node and UID of an address. The UID of an address without a target is derived from its IP,
-// so the new UID is derived from the new IP. With a key, the method replaces such a UID like any other, because two new
-// IPs may be equal.
+// address replaces the IP, node and UID of an address. If the UID was derived from the IP (event.AddressUID), the new
+// UID is derived from the new IP. With a key, two new IPs may be equal, so the new UID never depends on the IP.
 func (a *Anonymiser) address(original event.Address) event.Address {
 	replaced := original
 	replaced.IP = a.ip(original.IP)
@@ -148,8 +147,8 @@ func (a *Anonymiser) address(original event.Address) event.Address {
 	return replaced
 }
 
-// ip replaces IPv4 addresses with addresses from 10.0.0.0/8, and IPv6 addresses with addresses from fd00::/8, numbered
-// in order of appearance or computed from the key. It treats any other text as a host name.
+// ip replaces an IPv4 address with one from 10.0.0.0/8, and an IPv6 address with one from fd00::/8. The new address
+// contains a counter or, with a key, a digest. ip treats any other text as a host name.
 func (a *Anonymiser) ip(original string) string {
 	ip, err := netip.ParseAddr(original)
 	if err != nil {
@@ -172,8 +171,7 @@ func (a *Anonymiser) ip(original string) string {
 	return made
 }
 
-// private returns an address from 10.0.0.0/8, or for IPv6 from fd00::/8. The last bits of the address are those of
-// number.
+// private returns an address in 10.0.0.0/8 or, for IPv6, in fd00::/8. The address ends with the low bits of the number.
 func private(is4 bool, number uint64) netip.Addr {
 	if is4 {
 		const bits = 24

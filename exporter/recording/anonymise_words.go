@@ -7,7 +7,7 @@ import (
 )
 
 // An Anonymiser keeps the words in this file. Kubernetes itself writes these words, so they do not identify a cluster.
-// Any other word may be a name, because many clients can write a status.
+// The Anonymiser replaces all other words, because any client can write names to a status.
 
 const other = "Other"
 
@@ -102,8 +102,8 @@ func isKubernetesManager(word string) bool {
 	return event.IsSliceManager(word)
 }
 
-// isKubernetesTaint reports whether Kubernetes itself or a known tool sets this taint. It compares whole keys,
-// because the suffix of node-role.kubernetes.io/ is an arbitrary name.
+// isKubernetesTaint reports whether Kubernetes itself or a known tool sets this taint. It compares whole keys, because
+// a key such as node-role.kubernetes.io/NAME contains an arbitrary name.
 func isKubernetesTaint(key string) bool {
 	switch key {
 	case "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/unschedulable",
@@ -175,8 +175,8 @@ func isServiceType(word string) bool {
 	return false
 }
 
-// release keeps the first three numbers of a version ("v1.36.3"). It drops the suffix, but keeps the vendor name EKS or
-// GKE. A replay needs this name, because the flags of such a managed control plane cannot be set.
+// release keeps the first three numbers of a version, as in v1.36.3, and the vendor names EKS and GKE. A replay needs
+// the vendor, because users cannot set the flags of such a control plane.
 func release(version string) string {
 	numbers := bareRelease(version)
 	suffix := strings.TrimPrefix(version, numbers)

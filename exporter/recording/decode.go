@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// decodeWritten decodes a line with an object in one step, because the kind is written before the object. It returns
-// false for any other line, and for lines with an error, which decodeAny then describes.
+// decodeWritten is a fast path for lines as Writer writes them, with the kind before the object. It returns false for
+// all other lines and for invalid lines. decodeAny then decodes the line or returns the error.
 func decodeWritten(text []byte) (event.Event, bool) {
 	const key = `"kind":"`
 	head, _, found := bytes.Cut(text, []byte(`,"object":{`))

@@ -17,7 +17,7 @@ import (
 const (
 	// Version is the format version that Writer writes.
 	Version = 2
-	// denseVersion is the format version in which a line can hold several renewals.
+	// denseVersion is the format version in which a line can hold several Lease renewals.
 	denseVersion = 3
 	// oldestVersion is the oldest format version that Reader accepts. It lacks some fields and one kind of object.
 	oldestVersion = 1
@@ -37,8 +37,8 @@ type Header struct {
 	Title string `json:"title,omitempty"`
 	// Anonymised reports whether names are replaced with pseudonyms.
 	Anonymised bool `json:"anonymised"`
-	// Pseudonyms identifies the set of pseudonyms. Recordings with the same set have the same pseudonyms for the same
-	// names. It is "" if the pseudonyms are only used in this recording.
+	// Pseudonyms identifies the key of the pseudonyms. Recordings with the same non-empty value use the same pseudonym
+	// for each name. It is "" if the pseudonyms were made without a key.
 	Pseudonyms string `json:"pseudonyms,omitempty"`
 }
 
@@ -82,8 +82,7 @@ func decodeHeader(text []byte) (Header, error) {
 	return header, nil
 }
 
-// line is one event. A reader decodes the object last, because the object's type depends on the kind, which may come
-// later in the line.
+// line is one event. A reader decodes the object after the other fields, because its type depends on the kind.
 type line[Object any] struct {
 	Seen   time.Time    `json:"seen"`
 	Kind   event.Kind   `json:"kind"`
@@ -146,7 +145,7 @@ func checkObject(object event.Object) error {
 func (e *encoder) encode(value any) ([]byte, error) {
 	const keep = 1 << 20
 	if e.buf.Cap() > keep {
-		e.buf = bytes.Buffer{} // do not hold the memory of a rare large object
+		e.buf = bytes.Buffer{} // release the memory of a rare large object
 	}
 	e.buf.Reset()
 	out := json.NewEncoder(&e.buf)
@@ -205,7 +204,7 @@ func decodeObject(kind event.Kind, text json.RawMessage) (event.Object, error) {
 	return inUTC(object), nil
 }
 
-// plain rewords errors of encoding/json that mention Go types. It also truncates them, because they may quote
+// plain rewords errors of encoding/json that mention Go types. It also truncates errors, because they may quote
 // megabytes.
 func plain(err error) error {
 	var wrong *json.UnmarshalTypeError
@@ -214,7 +213,7 @@ func plain(err error) error {
 	case errors.As(err, &wrong) && wrong.Field == "":
 		return fmt.Errorf("expected a JSON object, not %.40s", wrong.Value)
 	case errors.As(err, &wrong):
-		// encoding/json also names the embedded struct Meta, which does not occur in recordings.
+		// The path of encoding/json contains the embedded Go struct Meta, but the JSON does not.
 		return fmt.Errorf("%.200q cannot be %.40s", strings.TrimPrefix(wrong.Field, "Meta."), wrong.Value)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("bad JSON: %w", err)

@@ -12,9 +12,9 @@ import (
 // lines reads a recording line by line. The recording may be compressed.
 type lines struct {
 	in *bufio.Reader
-	// number is the line number of the last line, or of the unreadable line.
+	// number is the number of the last line that next has read or failed to read.
 	number int
-	// unended reports whether the last line has no newline. If that line is also invalid JSON, the recording is
+	// unended is set if the file does not end with a newline. If its last line is also invalid JSON, the recording is
 	// truncated.
 	unended bool
 	buf     []byte

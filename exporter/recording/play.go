@@ -11,9 +11,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Play passes each event to apply when the event is due. It divides the recorded delays by the clock's speed. If an
-// event was seen before its predecessor, because the recorder's clock was set back, the event is due immediately. Play
-// returns after the last event, at the first error, or when the context is canceled.
+// Play calls apply for each event. The delays between the calls are the recorded delays, divided by the clock's speed.
+// If the recorder's clock was set back, the next event follows immediately. Play returns after the last event, at the
+// first error, or when the context is canceled.
 func Play(ctx context.Context, events iter.Seq2[event.Event, error], clock *Clock, apply func(event.Event)) error {
 	if clock.speed < 0 || math.IsNaN(clock.speed) {
 		return fmt.Errorf("speed %v: must be above 0, or 0 to replay immediately", clock.speed)
@@ -26,8 +26,7 @@ func Play(ctx context.Context, events iter.Seq2[event.Event, error], clock *Cloc
 		if err := sleep(ctx, clock.wait(ev.Seen)); err != nil {
 			return err
 		}
-		// Advance the clock first, so that a reader that waits for apply's lock never sees a time before the last
-		// event.
+		// Advance the clock first. Otherwise, a concurrent reader could see this event at an earlier time.
 		clock.reach(ev.Seen)
 		apply(ev)
 	}
@@ -48,21 +47,21 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Clock provides the time of a replay. It shows the recorded time, so that queries refer to that time. It never runs
-// backwards, and stays between the last applied event and the next one. After the end it stays at the last event. Each
-// call of Play needs its own Clock.
+// Clock provides the current time in a replay, which is the time of the recorded cluster. The time never goes
+// backwards. It lies between the times of the last applied event and the next event. At the end of the replay, the
+// clock stops. Each call of Play needs its own Clock.
 type Clock struct {
 	speed float64
 
 	mu sync.Mutex
-	// first is the recorded time of the first event. started is the real time at which it was played.
+	// first is the recorded time of the first event. started is the real time at which the replay started.
 	first, started time.Time
 	// low is the time of the last applied event. high is the time of the next event.
 	low, high time.Time
 }
 
-// NewClock returns the clock of a replay. Speed 1 is real time, and 60 is a minute per second. At speed 0 or
-// infinity, all events are due immediately.
+// NewClock returns the clock of a replay. Speed 1 is real time, and 60 is a minute per second. At speed 0 or infinity,
+// there are no delays.
 func NewClock(speed float64) *Clock { return &Clock{speed: speed} }
 
 // Now returns the current time in the replay. It returns the zero time before the first event.
@@ -123,8 +122,8 @@ func (c *Clock) stop() {
 	c.high = c.low
 }
 
-// duration converts nanoseconds to a time.Duration. It clamps values that are out of range, which a slow replay of a
-// long recording can produce.
+// duration converts nanoseconds to a time.Duration. It clamps values that are out of range. A slow replay of a long
+// recording can produce such values.
 func duration(nanoseconds float64) time.Duration {
 	switch {
 	case nanoseconds >= math.MaxInt64:

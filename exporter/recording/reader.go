@@ -13,8 +13,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording/renewals"
 )
 
-// ErrCutShort is returned for a truncated recording: the recorder was killed, or the copy is incomplete. All events
-// before the error are valid.
+// ErrCutShort is returned if the recorder was killed or the file was not copied completely. All events before the error
+// are valid.
 var ErrCutShort = errors.New("the recording is cut short here")
 
 // ErrEmpty is returned for an empty file.
@@ -28,7 +28,7 @@ type Reader struct {
 	header Header
 	span   span
 	leases renewals.Leases
-	// pending holds those events of the last line that Next has not returned yet.
+	// pending holds the remaining events of the last line. Next returns them one by one.
 	pending []event.Event
 	// err is the error that ended the recording. It is io.EOF at the regular end.
 	err error
@@ -72,8 +72,8 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 // Header returns the recording's header.
 func (r *Reader) Header() Header { return r.header }
 
-// Next returns the next event, or io.EOF after the last one. Other errors contain the file, the line and the problem.
-// All events before an error are valid. After an error, Next returns the same error again.
+// Next returns the next event, or io.EOF after the last one. All other errors name the file and the line. All events
+// before an error are valid. After an error, Next returns the same error again.
 func (r *Reader) Next() (event.Event, error) {
 	if r.err != nil {
 		return event.Event{}, r.err

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// maxSpan is the maximum time from the first event of a recording to any later event. Later times must cause an error,
-// because they would overflow durations and produce impossible counters.
+// maxSpan is the maximum time between the first event and any later event of a recording. Reader and Writer reject
+// longer times, because durations would overflow and counters would be wrong.
 const maxSpan = 10 * 366 * 24 * time.Hour
 
 // span checks the times of a recording's events.

@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// inUTC returns a copy of the object with its times in UTC, so that recordings do not depend on the time zone. It
-// does not modify the object, because the tracker may hold it.
+// inUTC returns a copy of the object with its times in UTC, so that recordings do not depend on the time zone. It does
+// not modify the object, because the tracker may use it.
 func inUTC(object event.Object) event.Object {
 	switch o := object.(type) {
 	case *event.Node:
@@ -54,9 +54,9 @@ func conditionInUTC(condition *event.Condition) *event.Condition {
 	return &c
 }
 
-// utc converts a time to UTC. Near the limits of the calendar, the year in UTC may be outside of 0 to 9999 although the
-// year in the time's own zone is not. The API server accepts such a time, but JSON cannot represent it in UTC. utc
-// returns the first or last second of the calendar instead.
+// utc converts a time to UTC. The JSON encoding of a time only supports the years 0 to 9999. The API server also
+// accepts times that leave this range when converted to UTC. For these, utc returns the first or last second of the
+// range.
 func utc(t time.Time) time.Time {
 	switch t = t.UTC(); {
 	case t.Year() > 9999:

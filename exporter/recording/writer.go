@@ -15,8 +15,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// flushEvery is the interval between flushes of a compressed recording. A killed process loses the events since the
-// last flush. Flushing every line would cost more bytes than the compression saves.
+// flushEvery is the interval between flushes of a compressed recording. If the process is killed, the events since the
+// last flush are lost. A flush after each line would cost more space than the compression saves.
 const flushEvery = time.Second
 
 // Writer writes a recording. Several goroutines may use it.
@@ -32,8 +32,8 @@ type Writer struct {
 	span    span
 	// dense writes several Lease renewals per line. It is nil if each event has its own line.
 	dense *dense
-	// flush is the timer that flushes the lines. It is nil if all lines are flushed. pending counts the events that are
-	// not flushed.
+	// flush is the timer for the next flush, or nil if everything is flushed. pending is the number of events since the
+	// last flush.
 	flush   *time.Timer
 	pending int
 	// err is the first write error. Nothing is written afterwards, because no reader can continue after an incomplete
@@ -77,8 +77,8 @@ func (w *Writer) beginFile(header Header) (*Writer, error) {
 	return w, nil
 }
 
-// CreateDense creates a file and starts a compressed recording whose lines can hold several Lease renewals. The
-// recording truncates the times of events to microseconds. CreateDense returns fs.ErrExist if the file exists.
+// CreateDense creates a file and starts a compressed recording whose lines can hold several Lease renewals. The Writer
+// truncates the times of events to microseconds. CreateDense returns fs.ErrExist if the file exists.
 func CreateDense(path string, header Header) (*Writer, error) {
 	w, err := create(path)
 	if err != nil {
@@ -127,8 +127,8 @@ func (w *Writer) begin(header Header) error {
 	return w.err
 }
 
-// Write adds an event. When Write returns, the event is in the file or, if the file is compressed, will be there within
-// a second.
+// Write adds an event. An uncompressed recording contains the event when Write returns. A compressed recording contains
+// it within a second.
 func (w *Writer) Write(ev event.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,7 +160,7 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// Pending returns the number of events that are not in the file yet. After a failure, these events are lost.
+// Pending returns the number of events that are not in the file yet. After a write error, these events are lost.
 func (w *Writer) Pending() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -219,8 +219,7 @@ func (w *Writer) fail(err error) {
 	w.err = fmt.Errorf("write recording %s: %w", w.name, cause(err))
 }
 
-// Close completes the recording. It returns the first write error, including errors of flushes between two calls of
-// Write.
+// Close completes the recording. It returns the first error of any write or flush.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

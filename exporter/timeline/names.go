@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// maxLabel is the number of characters of a label that fit on a phone.
+	// maxLabel is the maximum length of a label in characters. It fits on the screen of a phone.
 	maxLabel = 42
-	// minName is the number of characters that a name may always use, even before a long label.
+	// minName is the minimum length to which a name is shortened, even if the label then exceeds maxLabel.
 	minName = 12
-	// extra is the number of characters by which shortened names may exceed their maximum length to stay distinct.
+	// extra is the number of additional characters that shortened names may have if they would otherwise look the same.
 	extra = 3
 )
 
-// room returns the number of characters that remain for the name, which is placed before the row's label.
+// room returns how many characters of a name fit before the row's label.
 func (r *Row) room() int { return maxLabel - len(": ") - utf8.RuneCountInString(r.Label) }
 
 // label puts the names before the labels of their rows. Long names lose their middle, but different names stay
@@ -40,9 +40,8 @@ func label(rows []Row) {
 	}
 }
 
-// shorten cuts the middle out of long names. To keep different names distinct, a short name may exceed the limit, most,
-// by up to extra characters. All names lose the same part, so that they can be compared. If different names look the
-// same however they are cut, the later ones get a number.
+// shorten removes the middle of long names, at the same position in each name. most is the maximum length of the
+// results. If different names would look the same, the results may be slightly longer (see extra), or get a number.
 func shorten(names []string, most int) map[string]string {
 	letters := map[string][]rune{}
 	for _, name := range names {
@@ -60,8 +59,8 @@ func shorten(names []string, most int) map[string]string {
 	return numbered(names, short)
 }
 
-// heads returns candidates for the number of characters to keep at the start of each name, best first. If possible, a
-// domain name keeps its whole host. Other names keep equal parts of both ends.
+// heads returns the possible numbers of characters to keep at the start of each name, best first. The best number keeps
+// the host of a domain name. If no name is a domain name, it keeps equal parts of the start and the end.
 func heads(names []string, kept int) []int {
 	best := (kept + 1) / 2
 	for _, name := range names {
@@ -81,8 +80,8 @@ func heads(names []string, kept int) []int {
 	return all
 }
 
-// cut keeps only the first head and the last tail characters of each name. The result different reports whether
-// different names stay distinct.
+// cut shortens each name to its first and last characters. head and tail are the numbers of characters to keep. The
+// result different is false if two different names become equal.
 func cut(names []string, letters map[string][]rune, head, tail int) (short map[string]string, different bool) {
 	short, different = map[string]string{}, true
 	taken := map[string]string{}

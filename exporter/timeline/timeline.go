@@ -23,7 +23,7 @@ type Drawing struct {
 	Alt string
 }
 
-// Row is a row of bars with a label above it. It has no bars if the label only counts the rows that are not drawn.
+// Row is a row of bars with a label above it. A row without bars states how many more rows are not drawn.
 type Row struct {
 	Lane, Label string
 	TextY, BarY int
@@ -39,13 +39,13 @@ type Bar struct {
 	Title      string
 }
 
-// X returns the left end of the bar for SVG.
+// X returns the x attribute of the bar in SVG.
 func (b Bar) X() string { return percent(b.Left) }
 
-// Width returns the bar's width in SVG.
+// Width returns the width attribute of the bar in SVG.
 func (b Bar) Width() string { return percent(b.Wide) }
 
-// Tick is a time below the bars.
+// Tick is a label of the time axis below the bars.
 type Tick struct{ X, Anchor, Text string }
 
 type span struct{ from, to time.Time }
@@ -81,8 +81,8 @@ func laneText(l incident.Track) string {
 }
 
 // Draw returns an incident's timeline, or nil if the incident has none. until is the end of the incident or, for an
-// ongoing incident, the current time. Spans without an end extend to this time. If inList is set, each lane has one
-// row. Otherwise each name has its own row.
+// ongoing incident, the current time. Spans without an end extend to this time. A lane is a kind of span, such as "not
+// Ready". If inList is set, each lane has one row. Otherwise each name in a lane has its own row.
 func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
 	if len(x.Timeline) == 0 {
 		return nil
@@ -154,7 +154,8 @@ func rowsOf(spans []incident.Span, inList bool, until time.Time) []Row {
 	return rows
 }
 
-// place computes row i's bars and label, without the name. Overlapping spans share a bar.
+// place computes the bars and the label of row i. The label does not contain the name yet. Overlapping spans share a
+// bar.
 func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) {
 	r.TextY, r.BarY = i*rowHeight+13, i*rowHeight+18
 	if len(r.spans) == 0 {

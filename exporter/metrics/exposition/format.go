@@ -17,8 +17,8 @@ const (
 	NumEncodings
 )
 
-// Of returns the encoding of a format. ok reports whether kubeflap itself writes the format. Other formats are rare, or
-// only differ in the escaping of characters that kubeflap's names do not contain.
+// Of returns the encoding of a format. ok is false for rare formats and rare escaping schemes, which kubeflap leaves to
+// client_golang.
 func Of(format expfmt.Format) (e Encoding, ok bool) {
 	switch format.FormatType() {
 	case expfmt.TypeTextPlain:

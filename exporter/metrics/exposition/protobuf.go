@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Field numbers of io.prometheus.client's messages (client_model, metrics.proto).
+// These are the field numbers in metrics.proto of github.com/prometheus/client_model.
 const (
 	familyName, familyHelp, familyType, familyMetric = 1, 2, 3, 4
 

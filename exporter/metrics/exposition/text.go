@@ -15,7 +15,7 @@ var (
 )
 
 // Head returns the text that precedes the series of a metric: the HELP and TYPE lines, or the fields of the
-// MetricFamily. In OpenMetrics, this text names a counter without the suffix _total.
+// MetricFamily. In OpenMetrics, the HELP and TYPE lines of a counter omit the suffix _total.
 func Head(name, help string, kind dto.MetricType, format Encoding) []byte {
 	if format == Protobuf {
 		return description(name, help, kind)
@@ -54,12 +54,11 @@ func mustQuote(value string) bool {
 	return false
 }
 
-// maxInteger limits the whole numbers that are written without a point or an exponent. A float64 represents every
-// smaller whole number exactly.
+// Whole numbers below maxInteger are written as integers. A float64 represents these numbers exactly.
 const maxInteger = 1 << 53
 
-// AppendNumber appends a number. If open is set, the number always gets a point or an exponent, which marks a float in
-// OpenMetrics.
+// AppendNumber appends a number. If open is set, it uses the format of OpenMetrics, in which a float always has a point
+// or an exponent.
 func AppendNumber(b []byte, value float64, open bool) []byte {
 	switch {
 	case math.IsNaN(value):

@@ -2,12 +2,10 @@ package renewals
 
 import "math"
 
-// parser reads a line as Batch.Line writes it. encoding/json needs five times as long, which matters when a whole day
-// is read.
+// parser reads a line as Batch.Line writes it. It is five times as fast as encoding/json.
 type parser struct {
 	text []byte
-	// numbers holds the numbers of all entries, one entry after another. ends holds one index for each entry: the index
-	// in numbers at which the next entry begins.
+	// numbers holds the numbers of all entries, one entry after another. Entry i ends before numbers[ends[i]].
 	numbers []int64
 	ends    []int
 }

@@ -16,14 +16,14 @@ import (
 // maxEntries is the maximum number of renewals in one line.
 const maxEntries = 1000
 
-// maxOffset is the maximum time between a renewal and its event, and between the events of two entries. Beyond it, the
-// event is written in full.
+// maxOffset limits the two time differences in an entry (see line). An event with a longer difference is written on its
+// own line.
 const maxOffset = 365 * 24 * time.Hour
 
-// line is the JSON of several renewals. Each entry has three or four numbers: the index of the Lease in order of
-// first appearance in the file, the microseconds since the previous entry or since Seen, the microseconds between
-// the renew time and the event, and the difference to the resourceVersion of the previous Lease event. The last
-// number is missing if the Lease has no resourceVersion.
+// line is the JSON of several renewals. An entry has four numbers. The first is the index of the Lease in order of
+// first appearance in the file. The second is the time from the previous entry, or from Seen, to the event. The third
+// is the time from the renew time to the event. Both times are in microseconds. The fourth is the difference to the
+// resourceVersion of the previous Lease event. It is missing if the Lease has no resourceVersion.
 type line struct {
 	Renewals [][]int64 `json:"renewals"`
 	Seen     time.Time `json:"seen"`
@@ -35,7 +35,8 @@ const prefix = `{"renewals":`
 // Is reports whether a line of a recording contains renewals instead of an event.
 func Is(text []byte) bool { return len(text) > len(prefix) && string(text[:len(prefix)]) == prefix }
 
-// Leases holds the Leases that have occurred in a file so far. Writer and reader keep identical copies.
+// Leases holds the last state of each Lease in a file so far. A writer and a reader must have the same Leases at the
+// same line.
 type Leases struct {
 	index   map[event.UID]int
 	known   []*event.Lease
@@ -43,7 +44,7 @@ type Leases struct {
 	parser  parser
 }
 
-// Note stores the Lease of an event that is written or read in full.
+// Note stores the Lease of an event that has its own line.
 func (l *Leases) Note(ev event.Event) {
 	lease, ok := ev.Object.(*event.Lease)
 	if !ok {
@@ -74,8 +75,8 @@ type Batch struct {
 // NewBatch returns an empty batch for a file with these Leases.
 func NewBatch(leases *Leases) *Batch { return &Batch{leases: leases} }
 
-// Add adds an event to the batch and reports whether it succeeded. It accepts only changes of the renew time and
-// version of a known Lease. For any other event the caller must write the batch and the full event, and call Note.
+// Add adds an event to the batch, if only the renew time and version of a known Lease have changed. Otherwise it
+// returns false. The caller must then write the batch and the event, and call Note.
 func (b *Batch) Add(ev event.Event) bool {
 	lease, ok := ev.Object.(*event.Lease)
 	if !ok || ev.Type != event.Modified || ev.Reason != "" || len(b.entries.Renewals) >= maxEntries {
@@ -140,7 +141,7 @@ func (l *Leases) Events(text []byte) ([]event.Event, error) {
 	return events, nil
 }
 
-// lease returns a copy of the entry's Lease with its new version.
+// lease returns a copy of the entry's Lease with the version in the entry.
 func (l *Leases) lease(entry []int64) (*event.Lease, error) {
 	switch {
 	case len(entry) != 3 && len(entry) != 4:
