@@ -131,8 +131,8 @@ func (l *lease) limit() time.Duration {
 	return 0
 }
 
-// findLate reports the Leases that have become late. It runs when the watch shows any Lease, because the watch then
-// works.
+// findLate reports the Leases that have become late. It runs when the watch shows a Lease, because this proves that the
+// watch works.
 func (x *ControlPlane) findLate(t time.Time) {
 	var late []*lease
 	for _, l := range x.leases {

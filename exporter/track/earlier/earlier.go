@@ -3,8 +3,8 @@ package earlier
 
 import "time"
 
-// returnedWithin limits the time from the end of a lost node's grace period until another node becomes Ready. A later
-// node counts as unrelated, because a growing cluster gets new nodes all the time.
+// returnedWithin limits the time from the end of a lost node's grace period until another node becomes Ready. A node
+// that becomes Ready later counts as unrelated, because a growing cluster gets new nodes all the time.
 const returnedWithin = 10 * time.Minute
 
 // longest is the maximum credible time since a node was lost. A longer time indicates a wrong clock.

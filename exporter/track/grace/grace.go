@@ -197,8 +197,8 @@ func (g *Finder) Sample(d time.Duration, t time.Time, interval time.Duration) {
 	g.episodes = append(g.episodes, episode{t, d})
 }
 
-// Outlived records that a node stayed Ready during a silence of length d. It drops the episodes that this disproves,
-// and reports whether there were any.
+// Outlived records that a node stayed Ready during a silence of length d. It drops the episodes that show a clearly
+// shorter grace period, and reports whether there were any.
 func (g *Finder) Outlived(d time.Duration) bool {
 	before := len(g.episodes)
 	g.episodes = slices.DeleteFunc(g.episodes, func(x episode) bool { return d > x.shortest+MonitorSlack })

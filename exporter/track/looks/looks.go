@@ -10,7 +10,7 @@ import (
 // Queue is a heap of checks, earliest first.
 type Queue[T comparable] []Look[T]
 
-// Look is a future check of the item Of. The check is due at the time At.
+// Look is a future check of one item, `Of`. The check is due at the time `At`.
 type Look[T comparable] struct {
 	At time.Time
 	Of T

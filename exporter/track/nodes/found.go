@@ -63,9 +63,9 @@ func (x *heartbeats) watchedSince(n *node) time.Time {
 }
 
 // missedFrom returns the time from which an interval that starts at `base` counts as missed. `before` reports whether
-// the grace period ended before kubeflap watched the node. In this case, the start comes from the node's own clock,
-// which may be slow. So missedFrom allows one more heartbeat interval, unless the node controller has set the node to
-// Unknown.
+// the grace period ended before kubeflap watched the node. In this case, the start of the interval comes from the
+// node's own clock, which may be slow. So missedFrom allows one more heartbeat interval, unless the node controller has
+// set the node to Unknown.
 func (x *heartbeats) missedFrom(n *node, base time.Time) (at time.Time, before bool) {
 	at, since := base.Add(x.period), x.watchedSince(n)
 	switch {

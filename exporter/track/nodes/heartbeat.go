@@ -25,7 +25,7 @@ type heartbeats struct {
 	isManaged func() bool
 	labelled  shared.Counts
 	// resumed is the time at which the heartbeat watch resumed after its last break. Heartbeat intervals start at that
-	// time or later. kubeflap could not see heartbeats during the break, so these never count as late.
+	// time or later. kubeflap could not see heartbeats during the break, so such heartbeats never count as late.
 	resumed time.Time
 	// measured is the time from which heartbeats arrive without delay. A resumed watch first delivers all missed events
 	// at once.

@@ -10,10 +10,10 @@ import (
 // A larger difference means that the watch delayed a heartbeat.
 const clocksAgree = 5 * time.Second
 
-// spansBreak reports whether the watch broke before the heartbeat at t, but kubeflap cannot have missed an earlier
-// heartbeat. A watch that works again shows the missed writes, or a list with the newest state, before any later write.
-// So kubeflap would already know a heartbeat from the break. told is the time of the heartbeat at t by the node's
-// clock. spansBreak compares the two times to make sure that the watch did not show the heartbeat late.
+// spansBreak reports whether the watch broke after the last heartbeat, but kubeflap missed no heartbeat before the one
+// at t. A watch that works again shows the missed writes, or a list with the newest state, before any later write. So
+// kubeflap would already know a heartbeat from the break. told is the time of the heartbeat at t by the node's clock.
+// spansBreak compares the two times to make sure that the watch did not show the heartbeat late.
 func (x *heartbeats) spansBreak(n *node, t, told time.Time) bool {
 	h := &n.heartbeat
 	switch {
