@@ -30,9 +30,9 @@ func (t *Tracker) Services(at time.Time, into []endpoints.Service) []endpoints.S
 	return asOf(t, at, func() []endpoints.Service { return t.endpoints.All(into) })
 }
 
-// IsLost reports whether a Node exists and has not recovered: its Ready condition is not True, or its Lease still has the
-// renewTime in the parameter renewed. If renewed is zero, only the Ready condition matters. The result beat reports
-// whether the Lease has another renewTime.
+// IsLost reports whether a Node is not Ready, or its Lease still has the renewTime `renewed`. It returns false if the
+// Node does not exist. beat reports whether the Lease has a different renewTime. If `renewed` is zero, IsLost ignores
+// the Lease.
 func (t *Tracker) IsLost(node string, renewed time.Time) (lost, beat bool) {
 	lost = asOf(t, time.Time{}, func() (lost bool) {
 		lost, beat = t.nodes.IsLost(node, renewed)
@@ -74,14 +74,16 @@ func (t *Tracker) Misreported(at time.Time, into []pods.Misreported) []pods.Misr
 	return asOf(t, at, func() []pods.Misreported { return t.pods.Misreported(into) })
 }
 
-// Consumers appends the counts of each namespace's consumers to the given slice and returns the extended slice. It
-// includes each namespace that has Services, or had Services in the last hour.
+// Consumers appends one element per namespace to the given slice and returns the extended slice. An element counts the
+// address updates that clients such as load balancer controllers would have applied. The result includes each namespace
+// that has Services, or had Services in the last hour.
 func (t *Tracker) Consumers(at time.Time, into []consumers.Namespace) []consumers.Namespace {
 	return asOf(t, at, func() []consumers.Namespace { return t.endpoints.Consumers(into) })
 }
 
 // StaleReadds appends the Services with stale re-adds, sorted by namespace and name, to the given slice and returns the
-// extended slice.
+// extended slice. A stale re-add is an address that a client would have put back into its load balancer during an
+// in-place update of the pod.
 func (t *Tracker) StaleReadds(at time.Time, into []consumers.StaleReadds) []consumers.StaleReadds {
 	return asOf(t, at, func() []consumers.StaleReadds { return t.endpoints.StaleReadds(into) })
 }
@@ -91,16 +93,17 @@ func (t *Tracker) Watches(at time.Time, into []watches.Watch) []watches.Watch {
 	return asOf(t, at, func() []watches.Watch { return t.watches.All(into) })
 }
 
-// Unwatched returns the watches that do not work although the cluster has the resource.
+// Unwatched returns the watches that do not work, except those of resources that the cluster does not have.
 func (t *Tracker) Unwatched(at time.Time) []watches.Watch { return asOf(t, at, t.watches.Unwatched) }
 
 // Unready returns the watches that prevent kubeflap from being ready.
 func (t *Tracker) Unready(at time.Time) []watches.Watch { return asOf(t, at, t.watches.Unready) }
 
-// LeasesToRead returns the nodes whose Leases should be read directly, or none.
+// LeasesToRead returns the nodes whose Leases kubeflap should read directly, without the watch.
 func (t *Tracker) LeasesToRead(at time.Time) []string { return asOf(t, at, t.nodes.LeasesToRead) }
 
-// LeasesBehind reports whether the Lease watch must be reopened, because it has not shown the result of a direct read.
+// LeasesBehind reports whether the Lease watch must be reopened because it lags. In this case, a direct read has shown
+// a renewal that the watch has not shown in time.
 func (t *Tracker) LeasesBehind(at time.Time) bool { return asOf(t, at, t.nodes.LeasesBehind) }
 
 // Synced reports whether every resource that can be watched has been listed.
@@ -109,7 +112,7 @@ func (t *Tracker) Synced() bool { return asOf(t, time.Time{}, t.watches.AllSynce
 // AddressSource returns the resource from which address states are currently read.
 func (t *Tracker) AddressSource() event.Kind { return asOf(t, time.Time{}, t.endpoints.Source) }
 
-// GracePeriod returns the current node monitor grace period. Period is 0 if the grace period is unknown.
+// GracePeriod returns the current node monitor grace period and its source. The period is 0 if unknown.
 func (t *Tracker) GracePeriod() grace.Setting { return asOf(t, time.Time{}, t.nodes.GracePeriod) }
 
 // Heartbeats returns the nodes' heartbeat interval, and whether a cloud provider runs the control plane.

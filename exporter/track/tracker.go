@@ -24,21 +24,22 @@ import (
 type Settings struct {
 	// GracePeriod is the node monitor grace period. If it is 0, the tracker determines the grace period.
 	GracePeriod time.Duration
-	// BounceWindow limits the time from the loss of an address to its return. A loss and a return within this time
-	// count as a bounce.
+	// BounceWindow is the maximum duration of a bounce. An address bounces if it stops being ready and becomes ready
+	// again within this time.
 	BounceWindow time.Duration
 	// AddressSource is the resource from which address states are read, KindEndpointSlice or KindEndpoints. 0 means
 	// EndpointSlices if the cluster has them, and Endpoints otherwise.
 	AddressSource event.Kind
-	// KnownManagers lists the managers that are allowed to add addresses to a Service with a selector, in addition to
-	// the managers that event.IsSliceManager recognizes.
+	// KnownManagers names controllers that are allowed to add addresses to a Service with a selector.
+	// event.IsSliceManager names the controllers that are always allowed to do so.
 	KnownManagers []string
 }
 
 // Tracker tracks the readiness of a cluster's objects. It is safe for concurrent use.
 type Tracker struct {
 	mu sync.Mutex
-	// found holds the transitions that have not been returned yet. Queries can also add transitions.
+	// found holds the transitions that the next call of Apply, Advance or Settle returns. Queries add transitions too,
+	// but do not return them.
 	found transition.List
 
 	watches      *watches.Watches
@@ -62,11 +63,12 @@ func New(settings Settings) *Tracker {
 	return t
 }
 
-// Apply processes one event. It returns the transitions found since the last call, in order.
+// Apply processes one event. It returns, in order, the transitions found since the last call of Apply, Advance or
+// Settle.
 func (t *Tracker) Apply(e event.Event) []transition.Transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// The watches run concurrently, so an event can arrive after an event that was seen later.
+	// The watches run concurrently, so events can arrive out of order.
 	if now := t.watches.Now(); e.Seen.Before(now) {
 		e.Seen = now
 	}
@@ -121,7 +123,7 @@ func (t *Tracker) applyPod(e event.Event, o *event.Pod) {
 	t.endpoints.PodChanged(o.UID, t.pods.Apply(e, o), e.Seen)
 }
 
-// deletePod handles a pod's deletion. The parameter last is the pod's last state, or nil if that state was not seen.
+// deletePod handles a pod's deletion. `last` is the pod's last state, or nil if the watch missed the deletion.
 func (t *Tracker) deletePod(id event.UID, last *event.Pod) {
 	if c, ok := t.pods.Delete(id, last); ok {
 		t.endpoints.PodChanged(id, c, t.watches.Now())
@@ -129,7 +131,7 @@ func (t *Tracker) deletePod(id event.UID, last *event.Pod) {
 	}
 }
 
-// applyWatch processes a watch event.
+// applyWatch processes an event without an object, such as the end of a list or a break of the watch.
 func (t *Tracker) applyWatch(e event.Event) {
 	switch e.Type {
 	case event.Listing:
@@ -170,7 +172,8 @@ func (t *Tracker) applyWatch(e event.Event) {
 	}
 }
 
-// noteOptionalWatch processes an event of an optional watch, for which there are no transitions.
+// noteOptionalWatch processes an event without an object from the watch of control-plane Leases. This watch is
+// optional, so its breaks cause no transitions.
 func (t *Tracker) noteOptionalWatch(e event.Event) {
 	switch e.Type {
 	case event.Listing:
@@ -211,7 +214,8 @@ func (t *Tracker) watchWorks(e event.Event) {
 	t.found.Add(transition.WatchWorks{At: transition.At{Time: e.Seen}, Resource: e.Kind, Blind: blind})
 }
 
-// findCutOff checks whether a failed direct read shows that the watches are cut off, that is, open but without events.
+// findCutOff checks whether a failed direct read shows that the watches are cut off. Such watches are open, but deliver
+// no events.
 func (t *Tracker) findCutOff(e event.Event) {
 	failed := t.nodes.ReadFailed()
 	if failed.IsZero() || !reads.HidesEtcd(e) {
@@ -222,8 +226,8 @@ func (t *Tracker) findCutOff(e event.Event) {
 	}
 }
 
-// watchesRestored records that a watch delivers events again. All watches are then connected again, and will deliver
-// the delayed events.
+// watchesRestored records that a watch delivers events again after it was cut off. Then all watches work again, and
+// will deliver the delayed events.
 func (t *Tracker) watchesRestored(seen time.Time) {
 	for _, e := range t.watches.Restored(seen) {
 		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.Works(e)})
@@ -246,8 +250,8 @@ func (t *Tracker) sweep(e event.Event) {
 	}
 }
 
-// Advance advances the time without an event. Heartbeats can become late. A loss gets a cause when the wait for its
-// evidence ends. Advance returns the transitions found since the last call, in order.
+// Advance moves the time forward without an event. This can make heartbeats late. It can also end the wait for evidence
+// about why a pod or an address lost readiness. Like Apply, Advance returns the new transitions in order.
 func (t *Tracker) Advance(to time.Time) []transition.Transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -266,10 +270,9 @@ func (t *Tracker) advance(to time.Time) {
 	t.endpoints.Pass()
 }
 
-// settleDue determines the causes of the readiness losses and address losses whose wait for evidence has ended. It
-// handles these losses in order of time, together with late heartbeats and due batches of address changes. The order
-// matters: the cause of a pod's loss can decide the cause of an address loss, and incidents depend on the order of
-// transitions. In any other order, incidents would depend on the times of queries.
+// settleDue determines why pods and addresses lost readiness, if the wait for evidence ends by `to`. It handles pods,
+// addresses, late heartbeats and batches of address changes in order of time. Otherwise, the results would depend on
+// the times of queries.
 func (t *Tracker) settleDue(to time.Time) {
 	for {
 		due, settle := t.pods.Due(to)
@@ -286,8 +289,8 @@ func (t *Tracker) settleDue(to time.Time) {
 	}
 }
 
-// Settle reports all losses that still wait for evidence, with their most likely causes. Call Settle after the last
-// event. It returns the transitions found since the last call, in order.
+// Settle ends all waits for evidence and reports the most likely causes. Call Settle after the last event. Like Apply,
+// it returns the new transitions in order.
 func (t *Tracker) Settle() []transition.Transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -44,13 +44,13 @@ type lease struct {
 	// held is the time at which kubeflap first saw the current holder hold the Lease.
 	held time.Time
 	// renewed is the Lease's renewTime. seen is the time at which the watch showed that renewTime. live is set if the
-	// watch showed the last renewal as a change. Otherwise the Lease may be stale, because a list also contains old
-	// Leases. late is set while the Lease is late.
+	// last renewal came as a change, and not in a list, which also contains stale Leases. late is set while the Lease
+	// is late.
 	renewed, seen time.Time
 	live, late    bool
-	// made is the time at which the holder made the last renewal, by kubeflap's clock. It is earlier than the field
-	// seen if the watch showed the renewal late, or if etcd accepted a delayed write. lateSince is the time of the last
-	// renewal before the Lease became late. gap is the longest interval between two renewals since lateSince.
+	// made is the time at which the holder made the last renewal, by kubeflap's clock. It is earlier than `seen` if the
+	// watch showed the renewal late, or if etcd accepted a delayed write. lateSince is the time of the last renewal
+	// before the Lease became late. gap is the longest interval between two renewals since lateSince.
 	made, lateSince time.Time
 	gap             time.Duration
 	// delays holds the most recent delays from a renewTime to the renewal's arrival. Each delay includes the difference
@@ -103,7 +103,7 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 	l.renewed, l.live = o.Renew, e.Type == event.Modified
 }
 
-// noteRenewal handles a renewal. A late Lease only counts as renewed once the watch shows a renewal promptly.
+// noteRenewal handles a renewal. A late Lease stays late until the watch shows a renewal without delay.
 func (x *ControlPlane) noteRenewal(l *lease, seen, renewed time.Time) {
 	if !l.late {
 		l.made = seen
@@ -131,7 +131,7 @@ func (l *lease) limit() time.Duration {
 	return 0
 }
 
-// findLate reports the Leases that have become late. It runs when the watch shows any Lease, which proves that the
+// findLate reports the Leases that have become late. It runs when the watch shows a Lease, because this proves that the
 // watch works.
 func (x *ControlPlane) findLate(t time.Time) {
 	var late []*lease
@@ -156,9 +156,9 @@ func (x *ControlPlane) Sweep() {
 	}
 }
 
-// LeadsSince returns the earliest time since which the current leader of the kube-controller-managers is known to have
-// led without interruption. known is false if kubeflap may have missed a leader change. A new leader starts a new grace
-// period for each node (node lifecycle controller, tryUpdateNodeHealth, nodeHealth == nil).
+// LeadsSince returns the time since which the current leader of the kube-controller-managers is known to lead. known is
+// false if kubeflap may have missed a leader change. A new leader starts a new grace period for each node (node
+// lifecycle controller, tryUpdateNodeHealth, nodeHealth == nil).
 func (x *ControlPlane) LeadsSince(t time.Time) (since time.Time, known bool) {
 	l := x.leases[event.LeaseControllerManager]
 	if l == nil || !x.watches.Live(event.KindControlPlaneLease, t) || t.Sub(x.shown) > shownWithin {
@@ -167,8 +167,8 @@ func (x *ControlPlane) LeadsSince(t time.Time) (since time.Time, known bool) {
 	return l.held, true
 }
 
-// LeaderDelay returns the shortest delay of the recent renewals by the leader of the kube-controller-managers. A delay
-// lasts from the renewTime, by the leader's clock, to the renewal's arrival. known is false if there were too few
+// LeaderDelay returns the shortest recent delay of a renewal by the leader of the kube-controller-managers. A delay
+// lasts from the renewTime, by the leader's clock, to the arrival of the renewal. known is false if there were too few
 // renewals.
 func (x *ControlPlane) LeaderDelay(t time.Time) (least time.Duration, known bool) {
 	l := x.leases[event.LeaseControllerManager]

@@ -30,9 +30,8 @@ const (
 
 // Departure holds the announcements of one node's departure. The zero value is a node without announcements.
 type Departure struct {
-	// now holds the current announcement by a taint, a deletion or a condition. The field before combines the previous
-	// announcements, which followed each other without a gap. This field has the reason and the start of the first of
-	// these announcements, and the end of the newest one.
+	// `now` is the current announcement, except for a cordon. `before` is the previous announcement. Announcements that
+	// followed each other without a gap count as one, with the reason and the start of the first one.
 	now, before announcement
 	// cordoned is the time at which the node became unschedulable, or zero. sound is set if the node was Ready at that
 	// time, and had been healthy for longer than troubleBefore.
@@ -63,8 +62,8 @@ func (d *Departure) Pods(n int) {
 	d.left = d.left || n > 0
 }
 
-// Note handles a Node event. The parameter troubled is the last time at which the node's heartbeat became late or the
-// node became not Ready.
+// Note handles a Node event. `troubled` is the last time at which the node's heartbeat became late or the node became
+// not Ready.
 func (d *Departure) Note(e event.Event, o *event.Node, troubled time.Time, isReady bool) {
 	if reason, name := announcementOf(o); reason != d.now.reason || name != d.now.name {
 		d.change(announcement{reason: reason, name: name, since: e.Seen})
@@ -121,8 +120,7 @@ func (d *Departure) At(t time.Time) (reason Reason, name string) {
 }
 
 // emptied reports whether all pods except DaemonSet pods and static pods have left since the cordon. It returns false
-// if kubeflap saw none of these pods on the node, because a kubeflap that watches only some namespaces does not see all
-// pods.
+// if kubeflap saw no such pod on the node. kubeflap may watch only some namespaces, and then it does not see all pods.
 func (d *Departure) emptied() bool { return d.left && d.pods == 0 }
 
 // Announced returns a description of the announcement that was in force at t, or an empty string.

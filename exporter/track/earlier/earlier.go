@@ -7,15 +7,15 @@ import "time"
 // that becomes Ready later counts as unrelated, because a growing cluster gets new nodes all the time.
 const returnedWithin = 10 * time.Minute
 
-// longest is the maximum credible age of a loss. A larger age indicates a wrong clock.
+// longest is the maximum credible time since a node was lost. A longer time indicates a wrong clock.
 const longest = 365 * 24 * time.Hour
 
-// IsCredible reports whether the time t is set, and is at most one year before the time now.
+// IsCredible reports whether t is set and is at most one year before `now`.
 func IsCredible(t, now time.Time) bool { return !t.IsZero() && now.Sub(t) <= longest }
 
-// Convert converts the time of a heartbeat from the node's clock to kubeflap's clock. It assumes that the clocks agree.
-// If the time t is after the time now, Convert returns the time now. The result contains a monotonic reading, so that
-// setting kubeflap's clock does not shift the result. Convert returns zero if no heartbeat is known.
+// Convert converts the time of a heartbeat from the node's clock to kubeflap's clock. It assumes that the clocks agree,
+// and returns `now` if t is later. The result contains a monotonic reading, so setting kubeflap's clock does not shift
+// it. Convert returns zero if t is zero.
 func Convert(t, now time.Time) time.Time {
 	switch {
 	case t.IsZero():
@@ -26,10 +26,9 @@ func Convert(t, now time.Time) time.Time {
 	return now.Add(t.Sub(now))
 }
 
-// Interval returns the time between two heartbeats. The parameter last is the estimated time of the first heartbeat,
-// which kubeflap did not see. The parameter seen is the time at which kubeflap saw the second heartbeat. The parameters
-// toldLast and toldSeen are the times of the two heartbeats by the node's clock, or zero if unknown. If both are known,
-// Interval uses them, so that a clock offset has no effect.
+// Interval returns the time between two heartbeats. The first was sent at the estimated time `last`, and kubeflap saw
+// the second at `seen`. toldLast and toldSeen are the times of the heartbeats by the node's clock, or zero if unknown.
+// If both are known, Interval uses them, so a difference between the clocks has no effect.
 func Interval(last, seen, toldLast, toldSeen time.Time) time.Duration {
 	if toldLast.IsZero() || toldSeen.IsZero() {
 		return seen.Sub(last)
@@ -47,8 +46,8 @@ func (r *Returns) Note(ready time.Time) {
 	}
 }
 
-// After returns the number of nodes that became Ready soon after another node fell silent. Each of these nodes either
-// returned or is new.
+// After returns the number of nodes that became Ready soon after another node fell silent. Each of these nodes has
+// recovered or is new.
 func (r Returns) After(silent time.Time, period time.Duration) (nodes int) {
 	for _, t := range r {
 		if t.After(silent) && t.Sub(silent) <= period+returnedWithin {
@@ -59,9 +58,9 @@ func (r Returns) After(silent time.Time, period time.Duration) (nodes int) {
 }
 
 // MarkedAge returns the age of a node's last heartbeat at the time when the node controller set the node to Unknown.
-// The parameter heartbeat is a time by the node's clock. The parameter marked is a time by the controller's clock, in
-// whole seconds. MarkedAge returns 0 if the heartbeat was younger than the grace period. In that case, the node has
-// returned since that heartbeat, the controller was wrong, or the clocks differ.
+// `heartbeat` is a time by the node's clock. `marked` is a time by the controller's clock, in whole seconds. MarkedAge
+// returns 0 if the heartbeat was younger than the grace period. In this case, the node has recovered, the controller
+// was wrong, or the clocks differ.
 func MarkedAge(heartbeat, marked time.Time, period time.Duration) time.Duration {
 	if marked.Add(time.Second).Sub(heartbeat) < period {
 		return 0

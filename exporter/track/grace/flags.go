@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Flag is a kube-controller-manager flag. Value is in the flag's unit. Durations are in seconds.
+// Flag is a kube-controller-manager flag and its value. Durations are in seconds.
 type Flag struct {
 	Name  string
 	Value float64
@@ -46,7 +46,7 @@ func number(n *int32) *float64 {
 }
 
 // Flags appends the flags that are set in kube-controller-manager pods to the given slice and returns the extended
-// slice. If the pods differ, it uses the smallest value, because the leader can change at any time.
+// slice. If the pods differ, it uses the smallest value, because any of them can become the leader.
 func (g *Finder) Flags(into []Flag) []Flag {
 	for _, flag := range flags {
 		var least *float64

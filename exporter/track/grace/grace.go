@@ -22,14 +22,14 @@ const (
 	SourceDefault           Source = "default"
 )
 
-// Setting is the current node monitor grace period and its source. Period is 0 if unknown.
+// Setting is the current node monitor grace period and its source. Period is 0 if the grace period is unknown.
 type Setting struct {
 	Period time.Duration
 	Source Source
 }
 
-// Defaults of --node-monitor-grace-period (kube-controller-manager, pkg/controller/nodelifecycle/config/v1alpha1): 40
-// s up to v1.31, 50 s from v1.32.
+// Defaults of --node-monitor-grace-period (kube-controller-manager, pkg/controller/nodelifecycle/config/v1alpha1): 40 s
+// up to v1.31, 50 s from v1.32.
 const (
 	defaultGrace    = 50 * time.Second
 	oldDefaultGrace = 40 * time.Second
@@ -37,8 +37,8 @@ const (
 )
 
 // MonitorSlack is the longest time from the end of the grace period until the node controller sets a node to Unknown.
-// The controller sees a heartbeat up to one --node-monitor-period (5 s) late, and decides up to one monitor period
-// later. Then it needs time for the pass itself (node lifecycle controller, monitorNodeHealth).
+// The controller can see a heartbeat one --node-monitor-period (5 s) late, and can act another monitor period later. It
+// also needs time to process all nodes (node lifecycle controller, monitorNodeHealth).
 const MonitorSlack = 15 * time.Second
 
 // Finder determines the grace period.
@@ -52,8 +52,8 @@ type Finder struct {
 	episodes []episode
 }
 
-// episode is a group of nodes that the node controller found lost at about the same time. Losses within a minute form
-// one episode, because the same delay affects all of them.
+// episode is a group of nodes that the node controller set to Unknown within a minute. They count as one sample,
+// because the same delay affects all of them.
 type episode struct {
 	at time.Time
 	// shortest is the shortest time from a node's last heartbeat until the node controller set the node to Unknown.
@@ -69,7 +69,7 @@ const (
 	rememberedEpisodes = 5
 )
 
-// New returns a Finder. The parameter flag is the grace period that the user has set, or 0.
+// New returns a Finder. `flag` is the grace period that the user has set, or 0.
 func New(flag time.Duration) Finder {
 	return Finder{flag: flag, managers: map[event.UID]event.ControllerManager{}}
 }
@@ -95,9 +95,9 @@ func (g *Finder) Current() Setting {
 // longestGrace is longer than any sensible grace period.
 const longestGrace = 5 * time.Minute
 
-// LongestUnseen returns the longest time for which the node controller can leave a silent node Ready for reasons that
-// kubeflap cannot see: a leader change starts a new grace period for each node, or the cluster's grace period is longer
-// than the default.
+// LongestUnseen returns the longest silence during which the node controller can leave a node Ready for reasons that
+// kubeflap cannot see. For example, a leader change starts a new grace period for each node, or the cluster's grace
+// period is longer than the default.
 func (g *Finder) LongestUnseen(period time.Duration) time.Duration {
 	longest := 2*period + MonitorSlack
 	if !g.IsCertain() {
@@ -122,8 +122,8 @@ func (g *Finder) IsManaged() bool {
 	return len(g.managers) == 0 && (g.aks || strings.Contains(g.version, "-eks-") || strings.Contains(g.version, "-gke."))
 }
 
-// ManagersPeriod returns the shortest grace period of all controller managers, because their leader can change at any
-// time. It returns 0 if no controller manager is visible.
+// ManagersPeriod returns the shortest grace period of all controller managers, because any of them can become the
+// leader. It returns 0 if no controller manager is visible.
 func (g *Finder) ManagersPeriod() time.Duration {
 	var shortest time.Duration
 	for _, m := range g.managers {
@@ -180,9 +180,9 @@ func (g *Finder) observed() (shortest time.Duration, agreed bool) {
 	return 0, false
 }
 
-// Sample adds the time from a node's last heartbeat until the node controller set the node to Unknown. interval is the
-// node's heartbeat interval. A grace period cannot be shorter than interval. A shorter time shows a fault of the
-// controller manager, so Sample ignores it.
+// Sample adds the time from a node's last heartbeat until the node controller set the node to Unknown. It ignores a
+// time shorter than `interval`, the node's heartbeat interval. A grace period cannot be that short, so the controller
+// manager has a fault.
 func (g *Finder) Sample(d time.Duration, t time.Time, interval time.Duration) {
 	if d < interval*95/100 {
 		return
@@ -197,8 +197,8 @@ func (g *Finder) Sample(d time.Duration, t time.Time, interval time.Duration) {
 	g.episodes = append(g.episodes, episode{t, d})
 }
 
-// Outlived drops the episodes that a node has disproved, because the node stayed Ready during a silence of the length
-// d. It reports whether it dropped any episodes.
+// Outlived records that a node stayed Ready during a silence of length d. It drops the episodes that show a clearly
+// shorter grace period, and reports whether there were any.
 func (g *Finder) Outlived(d time.Duration) bool {
 	before := len(g.episodes)
 	g.episodes = slices.DeleteFunc(g.episodes, func(x episode) bool { return d > x.shortest+MonitorSlack })

@@ -10,8 +10,7 @@ import (
 // Queue is a heap of checks, earliest first.
 type Queue[T comparable] []Look[T]
 
-// Look is a future check of one item. The field Of holds the item. The field At holds the time at which the check is
-// due.
+// Look is a future check of one item, `Of`. The check is due at the time `At`.
 type Look[T comparable] struct {
 	At time.Time
 	Of T
@@ -20,17 +19,16 @@ type Look[T comparable] struct {
 // Add adds a check.
 func (q *Queue[T]) Add(at time.Time, of T) { heap.Push(q, Look[T]{at, of}) }
 
-// Drop removes the first check.
+// Drop removes the earliest check.
 func (q *Queue[T]) Drop() { heap.Pop(q) }
 
-// Later moves the first check to a later time.
+// Later moves the earliest check to a later time.
 func (q *Queue[T]) Later(at time.Time) {
 	(*q)[0].At = at
 	heap.Fix(q, 0)
 }
 
-// First returns the matching items in the order of their checks, each item once. The parameter most limits the number
-// of items.
+// First returns up to `most` matching items in the order of their checks, each item once.
 func (q *Queue[T]) First(most int, match func(T) bool) (all []T) {
 	sorted := slices.Clone(*q)
 	slices.SortFunc(sorted, func(a, b Look[T]) int { return a.At.Compare(b.At) })

@@ -14,8 +14,8 @@ import (
 type Identity struct {
 	// boot and provider are hashes of bootID and providerID, or 0 if they were never reported.
 	boot, provider uint64
-	// since is the time at which the Node was first seen. The field again is set for a recreated Node until its machine
-	// has been compared with the machine of the deleted Node.
+	// since is the time at which the Node was first seen. `again` is set for a recreated Node until its machine has
+	// been compared with the machine of the deleted Node.
 	since time.Time
 	again bool
 	// byName is set if the providerID ends with the Node's name, as on GCE. Another machine with that name then has the
@@ -69,8 +69,8 @@ func (f *Former) newest(name string) int {
 	return -1
 }
 
-// Again compares a Node's machine, seen at t, with the machine of the deleted Node with the same name. The result ok is
-// set only once, when the comparison first becomes possible.
+// Again compares a Node's machine with the machine of the deleted Node of the same name. The comparison may have to
+// wait for fields that the Node does not have at first. ok is set once, when the comparison is possible.
 func (f *Former) Again(name string, is *Identity, t time.Time) (m transition.Machine, ok bool) {
 	i := -1
 	switch {

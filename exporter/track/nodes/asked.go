@@ -16,29 +16,30 @@ func (x *Nodes) Known(name string) bool { return x.nodes[name] != nil }
 const notReadyWindow = 5 * time.Minute
 
 // NotReadyAt reports whether the node's own kubelet reported Ready=False shortly before t (kubelet, nodestatus
-// ReadyCondition). A report later than `by` on the kubelet's own clock does not count, unless `by` is zero.
+// ReadyCondition). If `by` is set, the report must not be later than `by` on the kubelet's own clock.
 func (x *Nodes) NotReadyAt(name string, t, by time.Time) bool {
 	n := x.nodes[name]
 	return n != nil && n.exists && n.ready == event.StatusFalse && t.Sub(n.since) <= notReadyWindow &&
 		(by.IsZero() || n.falseSince.IsZero() || !n.falseSince.After(by))
 }
 
-// RestartedBefore reports whether the node's kubelet started shortly before t and has a version whose restart makes
-// pods not ready. A start later than `by` does not count, as in NotReadyAt.
+// RestartedBefore reports whether the node's kubelet started shortly before t and thereby made its pods not ready. Only
+// some kubelet versions do so. If `by` is set, the start must not be later than `by` on the kubelet's own clock.
 func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 	n := x.nodes[name]
 	return n != nil && n.kubelet.MadePodsFlap(t, n.returned, by)
 }
 
-// CauseOfMark returns the reason why the node controller marked a pod of the node, that is, set the pod's Ready to
-// False. t is the time at which kubeflap saw the mark. podReady is the time since which the pod had been Ready, or zero
-// if unknown.
+// CauseOfMark returns the reason why the node controller set the Ready condition of a pod on the node to False. This
+// write is called a mark. kubeflap saw it at t. podReady is the time since which the pod had been Ready, or zero if
+// unknown.
 //
-// The controller marks all pods of a node that it sets to Unknown (node lifecycle controller, monitorNodeHealth). It
-// also marks a pod that changes, or is bound to the node, while the node is not Ready (processPod). If the node was
-// recently Unknown, and the pod had been Ready before, the controller marked the pod during that time. This holds even
-// if the pod watch lags and the node has changed since. If kubeflap last saw the node Ready, the node watch lags. Then
-// the cause is only certain if the node has been silent for longer than the grace period.
+// The controller marks all pods of a node that it sets to Unknown (node lifecycle controller, monitorNodeHealth). While
+// a node is not Ready, the controller also marks pods that change or are bound to the node (processPod).
+//
+// If the pod watch lags, the node may already be Ready again. So a recent Unknown status also explains the mark, if the
+// pod had been Ready before that status ended. If kubeflap has not seen the node become not Ready, the node watch lags.
+// Then the cause is only certain if the node has been silent for longer than the grace period.
 func (x *Nodes) CauseOfMark(name string, t, podReady time.Time) (why cause.Cause, certain bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists || x.watches.Missing(event.KindNode) {
@@ -69,8 +70,8 @@ func (x *Nodes) ReadySince(name string) (since time.Time, ok bool) {
 	return n.since, true
 }
 
-// UnreadySince returns the time since which a node's Ready condition is known to have its current status. It also
-// returns this status. ok is false if the node is Ready or does not exist.
+// UnreadySince returns the status of a node that is not Ready, and the time since which the node is known to have this
+// status. ok is false if the node is Ready or does not exist.
 func (x *Nodes) UnreadySince(name string) (since time.Time, status event.Status, ok bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists || n.ready == event.StatusTrue {
@@ -91,8 +92,8 @@ func (x *Nodes) Lost(t time.Time) map[string]bool {
 	return lost
 }
 
-// Announced describes the departure announcement that was in force for the node at t. It returns an empty string if
-// there was none.
+// Announced describes how the node's departure was announced, for example by a taint. It returns an empty string if no
+// announcement was in force at t.
 func (x *Nodes) Announced(name string, t time.Time) string {
 	n := x.nodes[name]
 	if n == nil || !n.exists {
@@ -101,7 +102,8 @@ func (x *Nodes) Announced(name string, t time.Time) string {
 	return n.departure.Announced(t)
 }
 
-// Trigger returns a value that identifies the node failure that caused a loss. ok is false if the Node does not exist.
+// Trigger returns a value that identifies the node's failure with the given cause. ok is false if the Node does not
+// exist.
 func (x *Nodes) Trigger(name string, why cause.Cause) (trigger uint64, ok bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists {

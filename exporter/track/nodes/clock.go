@@ -5,8 +5,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// noteSetBack handles a renewal whose renewTime is earlier than the renewTime that the node controller has saved: the
-// node's clock was set back. The node controller only accepts later renewTimes (node lifecycle controller,
+// noteSetBack reports that a node's clock was set back. In this case, a renewTime is earlier than the renewTime that
+// the node controller has saved. The node controller ignores such renewals (node lifecycle controller,
 // tryUpdateNodeHealth), so it considers the node silent.
 func (x *heartbeats) noteSetBack(n *node, e event.Event, l *event.Lease) {
 	h := &n.heartbeat

@@ -5,7 +5,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
 )
 
-// GracePeriod returns the current node monitor grace period. Period is 0 if the grace period is unknown.
+// GracePeriod returns the current node monitor grace period and its source. The period is 0 if unknown.
 func (x *Nodes) GracePeriod() grace.Setting { return x.grace.Current() }
 
 // ServerVersion records the version of the API server.
@@ -28,7 +28,7 @@ func (x *Nodes) ForgetControllerManager(pod event.UID) {
 	}
 }
 
-// graceChanged applies a new grace period to the current intervals.
+// graceChanged reschedules the checks of all nodes if the grace period has changed.
 func (x *Nodes) graceChanged() {
 	if period := x.grace.Current().Period; period != x.period {
 		x.awaitAll(x.nodes, period)

@@ -24,21 +24,21 @@ type heartbeats struct {
 	// isManaged reports whether a cloud provider runs the control plane.
 	isManaged func() bool
 	labelled  shared.Counts
-	// resumed is the time at which the heartbeat watch resumed after its last break. Intervals do not start before that
-	// time, because a heartbeat that could not be seen is not late.
+	// resumed is the time at which the heartbeat watch resumed after its last break. Heartbeat intervals start at that
+	// time or later. kubeflap could not see heartbeats during the break, so such heartbeats never count as late.
 	resumed time.Time
 	// measured is the time from which heartbeats arrive without delay. A resumed watch first delivers all missed events
 	// at once.
 	measured time.Time
-	// marks holds a check for each node. The check is due when the node's next heartbeat would be late or missed, or
-	// earlier. To save work, a new heartbeat does not move the check. Instead, the check itself detects the new
-	// heartbeat.
+	// marks holds the next check of each node. The check is due when the node's next heartbeat becomes late or missed,
+	// or earlier. To save work, a new heartbeat does not reschedule the check. Instead, the check finds out whether a
+	// heartbeat has arrived.
 	marks looks.Queue[*node]
 	// reads holds the results of direct reads of Leases.
 	reads   reads.Reads
 	overdue overdue
-	// compared is set once kubeflap has found the nodes that were lost before it watched them. returns holds the times
-	// at which the Ready nodes of the first list had become Ready.
+	// compared is set after kubeflap has searched the first lists for lost nodes. returns holds, for each Ready node of
+	// the first list, the time at which the node became Ready.
 	compared bool
 	returns  earlier.Returns
 }
@@ -54,12 +54,12 @@ type heartbeat struct {
 	// usually from the node's clock.
 	last    time.Time
 	guessed bool
-	// byClock is the time on the node's clock from which the field last was computed, or zero. believed is set if the
-	// node controller has since set the node to Unknown, which confirms byClock.
+	// byClock is the time on the node's clock from which `last` was estimated, or zero. believed is set if the node
+	// controller confirms byClock by setting the node to Unknown.
 	byClock  time.Time
 	believed bool
 	// told is the time of the last heartbeat by the node's own clock, or zero if unknown. timed is set if that
-	// heartbeat arrived without delay. In this case, the field last is exact by kubeflap's clock.
+	// heartbeat arrived without delay, so that `last` is exact.
 	told  time.Time
 	timed bool
 	// earlier holds the times of the heartbeats before the last one, newest first. Unknown times are zero. The times
@@ -76,16 +76,16 @@ type heartbeat struct {
 	// renewed is the time of the last Lease renewal by the node's clock. renewalSeen is the same time by kubeflap's
 	// clock.
 	renewed, renewalSeen time.Time
-	// rhythm measures the node's heartbeat intervals. The field every is the measured interval, or 0 while the node
-	// does not exist.
+	// rhythm measures the node's heartbeat intervals. `every` is the measured interval, or 0 while the node does not
+	// exist.
 	rhythm rhythm.Kubelet
 	every  time.Duration
 	// late is set if the current interval has been counted as late. missed is set if it has been counted as missed.
 	late, missed bool
 	// setBack is set if the node's clock was set back since the last heartbeat.
 	setBack bool
-	// catchUp tracks the renewals after the last missed heartbeat, while it is possible that the watch showed them
-	// late. Otherwise catchUp is nil.
+	// catchUp checks, after a missed heartbeat, whether the watch was late and not the node. It is nil if no such check
+	// is in progress.
 	catchUp *reads.CatchUp
 	// pending holds the heartbeats that do not count yet, because the reason for their delay is unknown.
 	pending reads.Pending
@@ -102,9 +102,8 @@ type heartbeat struct {
 	leads window.Window
 }
 
-// beat counts a heartbeat, and closes the interval before it. The parameter t is the time at which the node sent the
-// heartbeat. The parameter seen is the time at which kubeflap could first count the heartbeat. The parameter byNode is
-// the time of the heartbeat by the node's clock, or zero if unknown.
+// beat counts a heartbeat and closes the interval before it. The node sent the heartbeat at t, and kubeflap could first
+// count it at `seen`. byNode is the time of the heartbeat by the node's clock, or zero if unknown.
 func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 	if x.provesSilence(n) {
 		x.found.AddInOrder(x.lateOf(nil, n, t, seen))
@@ -144,8 +143,8 @@ func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 }
 
 // sentAt returns the time at which the node sent a heartbeat that kubeflap saw at t. A list can show a heartbeat long
-// after the node sent it. The parameter byNode is the time of the heartbeat by the node's clock. sentAt uses this time
-// unless the clock was set.
+// after the node sent it. So sentAt uses byNode, the time of the heartbeat by the node's clock, unless that clock was
+// set.
 func (h *heartbeat) sentAt(t, byNode time.Time) time.Time {
 	if h.guessed || h.told.IsZero() || byNode.IsZero() {
 		return t
@@ -156,8 +155,8 @@ func (h *heartbeat) sentAt(t, byNode time.Time) time.Time {
 	return t
 }
 
-// guess estimates the time of the last heartbeat from the time byClock on the node's clock. It does nothing if a later
-// heartbeat is known.
+// guess estimates the time of the last heartbeat from byClock, a time on the node's clock. It does nothing if kubeflap
+// knows a later heartbeat.
 func (h *heartbeat) guess(byClock, seen time.Time) {
 	if t := earlier.Convert(byClock, seen); t.After(h.last) {
 		h.last, h.guessed, h.byClock = t, true, byClock
@@ -165,8 +164,7 @@ func (h *heartbeat) guess(byClock, seen time.Time) {
 }
 
 // ApplyLease handles a Lease event. The event is a heartbeat if its renewTime is strictly later than the renewTime that
-// the node controller has saved. After the node's clock has been set back, renewals do not count until they are later
-// than the saved renewTime.
+// the node controller has saved. So renewals do not count for a while after the node's clock was set back.
 func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	if e.Type == event.Read {
 		x.leaseRead(x.nodes[l.Name], e, l)
@@ -178,7 +176,7 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	made := x.made(x.nodes[l.Name], e.Seen, l.Renew)
 	x.reads.WatchShowed(made, e.Seen, l)
 	x.overdue.answers.Note(e.Seen)
-	x.CountLate(e.Seen) // the watch works, so all late heartbeats are known
+	x.CountLate(e.Seen) // the watch works, so a heartbeat that has not arrived is late
 	if e.Type == event.Deleted {
 		x.forgetLease(l.Name)
 		return
@@ -199,7 +197,7 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	case !h.saved.Before(l.Renew):
 		x.noteSetBack(n, e, l)
 	case n.exists || e.Type == event.Added:
-		// A new Lease can be seen before its new Node.
+		// The Lease of a new node can arrive before its Node.
 		h.saved = l.Renew
 		h.catchUp = x.noteLateRenewal(n, e, l.Renew)
 		x.renew(n, made, e.Seen, l.Renew)
@@ -219,7 +217,7 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 }
 
 // statusHeartbeat handles the lastHeartbeatTime of the Ready condition. Any change of that time is a heartbeat, even a
-// step back. After such a change, the node controller discards its saved copy of the node's Lease. It saves the current
+// step back. After a change, the node controller discards its saved copy of the node's Lease. It saves the current
 // Lease in its next pass (tryUpdateNodeHealth).
 func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	if ready == nil || ready.Reason == reasonNeverUpdated || n.heartbeat.reported.Equal(ready.Heartbeat) {
@@ -245,8 +243,8 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 	n.kubelet.Note()
 }
 
-// noteRenewal records a renewal, and detects whether the renewal is early. Only renewals in watch events can be early,
-// since a list does not show the previous renewals.
+// noteRenewal records a renewal, and detects an early renewal, which indicates a restart of the kubelet. A renewal in a
+// list is never early, because the list does not show the renewals before it.
 func (n *node) noteRenewal(e event.Event, made, renewed time.Time) {
 	h := &n.heartbeat
 	if e.Type == event.Modified && !h.renewed.IsZero() {
@@ -285,8 +283,8 @@ func (x *heartbeats) firstHeartbeat(n *node, e event.Event, ready *event.Conditi
 	x.await(n)
 }
 
-// blind reports whether heartbeats currently cannot be seen. A watch that is only cut off (Watches.IsCutOff) does not
-// count as blind, because it will show all heartbeats later.
+// blind reports whether kubeflap currently cannot see heartbeats. A watch that is only cut off (Watches.IsCutOff) is
+// not blind, because it will show all heartbeats later.
 func (x *heartbeats) blind() bool {
 	return !x.watches.Up(x.source()) && !x.watches.IsCutOff(x.source())
 }
@@ -299,8 +297,8 @@ func (x *Nodes) forgetLease(name string) {
 	}
 }
 
-// LeaseWatchBroke records that the Lease watch broke. It drops the evidence that the watch lags, because a resumed
-// watch lags at first in any case.
+// LeaseWatchBroke records that the Lease watch broke. It drops the evidence of a lag, because every resumed watch lags
+// at first.
 func (x *heartbeats) LeaseWatchBroke() { x.reads.WatchBroke() }
 
 // WatchWorks records that a watch works again after a break.

@@ -8,9 +8,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// made returns the time at which a node renewed its Lease, by kubeflap's clock. This is normally the time at which the
-// watch showed the renewal. If the watch may be late, the time since the last renewal is measured by the node's clock
-// instead.
+// made returns the time at which a node renewed its Lease, by kubeflap's clock. Normally, this is the time at which the
+// watch showed the renewal. If the watch may be late, made uses the node's clock to measure the time since the previous
+// renewal.
 func (x *heartbeats) made(n *node, seen, renewed time.Time) time.Time {
 	made := renewed
 	switch {
@@ -25,8 +25,8 @@ func (x *heartbeats) made(n *node, seen, renewed time.Time) time.Time {
 	return made
 }
 
-// renew handles a renewal. The parameter made is the time at which the node sent the renewal. The parameter seen is the
-// time at which the watch showed it. A renewal that the watch showed late stays pending until the next renewal.
+// renew handles a renewal that the node sent at `made` and the watch showed at `seen`. A renewal that arrived late
+// stays pending until the node's next renewal.
 func (x *Nodes) renew(n *node, made, seen, renewed time.Time) {
 	h := &n.heartbeat
 	late, follows := reads.IsLate(made, seen), false
@@ -52,10 +52,9 @@ func (x *heartbeats) hold(n *node, p reads.Held) {
 	x.await(n)
 }
 
-// endPending counts the pending heartbeats and closes the intervals before them. If the watch delivered these
-// heartbeats from a backlog, they count at the times when the node sent them. Otherwise, the heartbeats count at the
-// times when they were seen. The position of a status report within a backlog of renewals is unknown, so the report
-// closes no interval.
+// endPending counts the pending heartbeats and closes the intervals before them. If the watch delivered the heartbeats
+// from a backlog, they count at the times when the node sent them. Otherwise, they count at the times when kubeflap saw
+// them. A status report from a backlog closes no interval, because its position among the renewals is unknown.
 func (x *Nodes) endPending(n *node, backlog bool, t time.Time) {
 	h := &n.heartbeat
 	pending, late, missed := h.pending, h.late, h.missed
@@ -92,8 +91,7 @@ func (h *heartbeat) mayCatchUp() {
 	}
 }
 
-// noteLateRenewal returns the CatchUp that a renewal continues, or nil. After a missed heartbeat, the watch can show
-// several renewals late.
+// noteLateRenewal returns the node's CatchUp if the watch may have delivered a renewal late, and otherwise nil.
 func (x *heartbeats) noteLateRenewal(n *node, e event.Event, renewed time.Time) *reads.CatchUp {
 	h := &n.heartbeat
 	if e.Type != event.Modified || h.renewed.IsZero() || h.renewalSeen.IsZero() || renewed.Sub(h.renewed) > x.period/2 {
@@ -102,7 +100,7 @@ func (x *heartbeats) noteLateRenewal(n *node, e event.Event, renewed time.Time) 
 	return h.catchUp
 }
 
-// caughtUp checks whether the renewals cover the silence. If they do, the watch was late, not the node. In that case,
+// caughtUp checks whether the node sent heartbeats in time during its apparent silence. If so, the watch was late, and
 // caughtUp adds a transition.
 func (x *heartbeats) caughtUp(n *node, t, renewed time.Time) {
 	h := &n.heartbeat

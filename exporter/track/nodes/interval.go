@@ -25,7 +25,7 @@ func (x *Nodes) noteInterval(n *node) {
 
 // Heartbeats describes the control plane and the heartbeat interval of the nodes.
 type Heartbeats struct {
-	// Interval is the longest undisturbed heartbeat interval of all nodes, or 0 without nodes.
+	// Interval is the longest of the nodes' normal heartbeat intervals, or 0 without nodes.
 	Interval time.Duration
 	// Managed reports whether a cloud provider runs the control plane. If so, users cannot set its flags.
 	Managed bool
@@ -44,7 +44,7 @@ func (x *Nodes) tell() {
 		Assumed: x.grace.Current().Source == grace.SourceDefault,
 	}
 	if x.watches.IsSynced(event.KindNode) {
-		now.Nodes = x.intervals.Nodes() // not during the first list, in which each node changes the number
+		now.Nodes = x.intervals.Nodes() // during the first list, each node changes the number
 	}
 	if grace.IsNews(x.settings, now) {
 		x.settings = now

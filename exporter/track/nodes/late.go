@@ -6,8 +6,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// await schedules a node's check for the time when the node's next heartbeat becomes late or missed, unless an earlier
-// check is scheduled.
+// await schedules a check of the node for the time when its next heartbeat becomes late or missed. It does nothing if
+// an earlier check is scheduled.
 func (x *heartbeats) await(n *node) {
 	at := x.due(n)
 	if look := n.heartbeat.look; at.IsZero() || !look.IsZero() && !look.After(at) {
@@ -45,7 +45,7 @@ func (x *heartbeats) CountLate(t time.Time) {
 			// The node has sent a heartbeat since, or kubeflap expects none.
 		case !ok || proven.After(t):
 			x.found.AddInOrder(late)
-			return // wait for the proof
+			return // the silence is not proven yet
 		default:
 			late = x.lateOf(late, n, look.Add(1), proven)
 			n.heartbeat.mayCatchUp()
@@ -84,8 +84,7 @@ func (x *heartbeats) intervalStart(n *node) time.Time {
 }
 
 // lateOf counts the node's current interval if the interval has become late or missed by t. For each count, lateOf
-// appends a transition with the exact time at which the interval became late or missed. The parameter proven is the
-// time at which the silence was proven.
+// appends a transition with the exact time of the change. `proven` is the time at which the silence was proven.
 func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
 	base := x.intervalStart(n)
 	if !n.exists || base.IsZero() || x.period == 0 || x.blind() || !x.notices(n) {

@@ -146,7 +146,7 @@ func (x *Nodes) CountPods(name string, by int) {
 	}
 }
 
-// changed stores the hash of a reported value. It reports whether a different value was reported before.
+// changed stores the hash of a value, and reports whether the value differs from the previous one.
 func changed(hash *uint64, reported string) bool {
 	if reported == "" {
 		return false

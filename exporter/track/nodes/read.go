@@ -28,7 +28,8 @@ type Node struct {
 	// only valid if ClockKnown is set.
 	ClockOffset time.Duration
 	ClockKnown  bool
-	// Departing is the node's departure announcement, or empty.
+	// Departing is the kind of announcement that the node will be removed, drained or rebooted. It is empty if there
+	// is none.
 	Departing departure.Reason
 	// Overdue reports whether the node is still Ready after a silence of more than the grace period plus 15 s, while
 	// the API server answers.
@@ -50,9 +51,9 @@ func (x *Nodes) All(into []Node) []Node {
 	return into
 }
 
-// IsLost reports whether a Node exists and has not recovered: its Ready condition is not True, or its Lease still has the
-// renewTime in the parameter renewed. If renewed is zero, only the Ready condition matters. The result beat reports
-// whether the Lease has another renewTime.
+// IsLost reports whether a Node is not Ready, or its Lease still has the renewTime `renewed`. It returns false if the
+// Node does not exist. beat reports whether the Lease has a different renewTime. If `renewed` is zero, IsLost ignores
+// the Lease.
 func (x *Nodes) IsLost(name string, renewed time.Time) (lost, beat bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists {

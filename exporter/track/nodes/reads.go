@@ -11,22 +11,21 @@ import (
 // askAtOnce is the maximum number of Leases per direct read.
 const askAtOnce = 3
 
-// showsLag reports whether a Lease event proves that the watch lagged: the event arrives late although the renewal was
-// in time by the node's own clock. Then the heartbeat does not count as late, just as after a break of the watch.
+// showsLag reports whether a Lease event proves that the watch lagged. Such an event arrives late although the renewal
+// was in time by the node's own clock. The heartbeat then does not count as late.
 func (x *heartbeats) showsLag(n *node, e event.Event, l *event.Lease) bool {
 	if !x.reads.Ahead() || x.reads.Doubtful() || n == nil || e.Type != event.Modified || n.heartbeat.renewed.IsZero() || n.heartbeat.last.IsZero() {
 		return false
 	}
 	mark := x.period / 2
 	if x.reads.ProvenAfter(x.intervalStart(n).Add(mark + 1)) {
-		return false // a read has proven that the heartbeat was late: etcd accepted a delayed write
+		return false // a direct read has proven that the renewal itself was late
 	}
 	return l.Renew.Sub(n.heartbeat.renewed) <= mark && e.Seen.Sub(x.intervalStart(n)) > mark
 }
 
-// provenAt returns the earliest time at which it is proven that a node was silent until the time mark, if no further
-// events arrive. Without a Lease watch, nothing can be read directly, so other nodes' status reports must show that the
-// watch works.
+// provenAt returns when kubeflap can first be sure that a node was silent until `mark`, if no more events arrive.
+// Without a Lease watch, there are no direct reads. Then status reports of other nodes must prove that the watch works.
 func (x *heartbeats) provenAt(mark time.Time) (at time.Time, ok bool) {
 	if x.source() == event.KindNode {
 		return x.reads.ShownAfter(mark)
@@ -53,17 +52,17 @@ func (x *heartbeats) ApplyRead(e event.Event) {
 	x.found.Add(transition.LeasesRead{At: at(e.Seen), Answered: e.Type == event.Answered, Reason: e.Reason})
 }
 
-// ReadFailed returns the start of the last direct read, if that read proved nothing and the watch has shown nothing
-// since. Otherwise ReadFailed returns zero.
+// ReadFailed returns the start of the last direct read, if that read failed and the watch has shown nothing since.
+// Otherwise ReadFailed returns zero.
 func (x *heartbeats) ReadFailed() time.Time { return x.reads.Failed() }
 
-// askAfter is the time from a late heartbeat to a direct read of some Leases, if the Lease watch stays silent in
-// between. In a large cluster, a working watch shows an event every few milliseconds.
+// askAfter is the time for which the Lease watch must stay silent after a late heartbeat before kubeflap reads some
+// Leases directly. In a large cluster, a working watch shows an event every few milliseconds.
 const askAfter = 500 * time.Millisecond
 
-// LeasesToRead returns the nodes whose Leases should be read directly, or none. A read is necessary if a heartbeat is
-// late, to find out whether the node or the watch is silent. A read is also necessary if a node may be overdue and
-// nothing shows that the API server answers.
+// LeasesToRead returns the nodes whose Leases kubeflap should read directly, without the watch. If a heartbeat is late,
+// the read shows whether the node or the watch is silent. If a node may be overdue, the read shows whether the API
+// server answers.
 func (x *heartbeats) LeasesToRead() []string {
 	m, t := x.marks, x.watches.Now()
 	switch {
@@ -85,5 +84,6 @@ func (x *heartbeats) longestSilent() (names []string) {
 	return names
 }
 
-// LeasesBehind reports whether the Lease watch must be reopened, because it has not shown the result of a direct read.
+// LeasesBehind reports whether the Lease watch must be reopened because it lags. In this case, a direct read has shown
+// a renewal that the watch has not shown in time.
 func (x *heartbeats) LeasesBehind() bool { return !x.blind() && x.reads.Behind(x.watches.Now()) }

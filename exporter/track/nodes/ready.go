@@ -86,9 +86,8 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 	return false
 }
 
-// turn counts a change of Ready. The parameter live reports whether kubeflap saw the change without delay. The
-// parameter markedAge is the value of MarkedAge in transition.NodeLoss. The time before a starting node's first
-// Ready=True does not count as an unready episode.
+// turn counts a change of Ready. `live` reports whether kubeflap saw the change without delay. markedAge becomes
+// MarkedAge in transition.NodeLoss. A new node's time before its first Ready=True does not count as an unready episode.
 func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge time.Duration) {
 	change := transition.NodeReadyChanged{
 		At: at(t), Node: n.name, From: n.ready, To: to,
@@ -125,10 +124,10 @@ func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge
 	x.found.Add(change)
 }
 
-// turnedUnseen counts changes that a list proves: the status is the same but lastTransitionTime differs, so Ready
-// changed and changed back while the watch was broken. The proof is reliable for nodes, because the kubelet and the
-// node controller only set lastTransitionTime when the status changes. The status in between is unknown. turnedUnseen
-// assumes Unknown if the current status is True, and True otherwise.
+// turnedUnseen counts changes of Ready during a break of the node watch. A list proves such changes if the status is
+// the same but lastTransitionTime differs. The proof is reliable for nodes, because the kubelet and the node controller
+// only set lastTransitionTime when the status changes. The status in between is unknown. turnedUnseen assumes Unknown
+// if the current status is True, and True otherwise.
 func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 	between := event.StatusTrue
 	if n.ready == event.StatusTrue {
@@ -147,8 +146,8 @@ func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 }
 
 // markedUnknown handles a change to Ready=Unknown by the node controller. With this write, the controller also saves a
-// copy of the newest Lease (tryUpdateNodeHealth). The time from the last heartbeat to the write is the grace period
-// plus the controller's delay. This time therefore serves as a sample of the grace period.
+// copy of the newest Lease (tryUpdateNodeHealth). The time since the last heartbeat is the grace period plus the
+// controller's delay, so it serves as a sample of the grace period.
 func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	h := &n.heartbeat
 	h.saved = h.shown
@@ -165,8 +164,8 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 }
 
 // markedAge returns the age of the newest heartbeat that the node controller had certainly seen when it set Ready to
-// Unknown. It returns 0 if the age is unknown: the clocks differ, the write was delayed, or heartbeats could not be
-// seen.
+// Unknown. It returns 0 if the age is unknown. This is the case if the clocks differ, the write was delayed, or
+// kubeflap could not see heartbeats.
 func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duration {
 	h := &n.heartbeat
 	if !x.notices(n) || !x.watches.Live(x.source(), seen) {
@@ -180,7 +179,7 @@ func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duratio
 	return m.Age(append([]time.Time{h.last}, h.earlier[:]...), x.measured)
 }
 
-// loss describes the loss of a silent node. The silence began when the next heartbeat was due.
+// loss describes the failure of a silent node. The silence began when the first missing heartbeat was due.
 func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	unseen, began := !x.notices(n), n.heartbeat.last.Add(n.heartbeat.rhythm.Interval())
 	if unseen {
@@ -194,9 +193,9 @@ func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	}
 }
 
-// trigger returns a value that identifies the node and its last sign of life. The sign of a silent node is its last
-// renewTime, or its lastHeartbeatTime if the node has no Lease. If the kubelet reported Ready=False, the sign is the
-// lastTransitionTime of that report.
+// trigger returns a value that identifies the node and its last sign of life. A silent node's last sign of life is its
+// last renewTime, or its lastHeartbeatTime if the node has no Lease. If the kubelet reported Ready=False, the sign is
+// the lastTransitionTime of that report.
 func (n *node) trigger(why cause.Cause) uint64 {
 	sign := n.heartbeat.reported
 	switch {

@@ -6,15 +6,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// clocksAgree is the maximum difference between the lengths of an interval by the node's clock and by kubeflap's clock,
-// if the watch showed both heartbeats without delay.
+// clocksAgree limits the difference between an interval on the node's clock and the same interval on kubeflap's clock.
+// A larger difference means that the watch delayed a heartbeat.
 const clocksAgree = 5 * time.Second
 
-// spansBreak reports whether a heartbeat at t ends an interval that began before the last break of the watch, and in
-// which no heartbeat can have been missed. A watch that works again shows every write that it missed, or a list with
-// the newest state, before it shows later writes. So a heartbeat in the break would already have ended the interval.
-// The parameter told is the time of this heartbeat by the node's clock. The comparison of the times t and told proves
-// that the watch has not shown this heartbeat late.
+// spansBreak reports whether the watch broke after the last heartbeat, but kubeflap missed no heartbeat before the one
+// at t. A watch that works again shows the missed writes, or a list with the newest state, before any later write. So
+// kubeflap would already know a heartbeat from the break. told is the time of the heartbeat at t by the node's clock.
+// spansBreak compares the two times to make sure that the watch did not show the heartbeat late.
 func (x *heartbeats) spansBreak(n *node, t, told time.Time) bool {
 	h := &n.heartbeat
 	switch {

@@ -14,19 +14,20 @@ func (x *heartbeats) source() event.Kind {
 	return event.KindLease
 }
 
-// notices reports whether missed heartbeats of the node would be noticed: Leases are watched, or the node reports its
-// status at a steady interval.
+// notices reports whether kubeflap would notice missed heartbeats of the node. This requires a Lease watch or regular
+// status reports of the node.
 func (x *heartbeats) notices(n *node) bool {
 	return x.source() == event.KindLease || n.heartbeat.steady.Is()
 }
 
-// provesSilence reports whether missing heartbeats prove that the node is silent, even if the node controller has not
-// set the node to Unknown.
+// provesSilence reports whether missing heartbeats prove that the node is silent, even before the node controller sets
+// the node to Unknown.
 func (x *heartbeats) provesSilence(n *node) bool {
 	return x.notices(n) && (x.source() == event.KindLease || x.watches.Absent(event.KindLease))
 }
 
-// LeasesChanged handles the loss or the return of the Lease watch, after which heartbeats come from another resource.
+// LeasesChanged records that kubeflap can no longer watch Leases, or can watch them again. From now on, heartbeats come
+// from another resource.
 func (x *Nodes) LeasesChanged(t time.Time) {
 	x.resume(t)
 	x.awaitAll(x.nodes, x.period)

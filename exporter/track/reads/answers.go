@@ -6,8 +6,8 @@ import "time"
 // every 10 s, and direct reads are at least 10 s apart.
 const answersWithin = 15 * time.Second
 
-// Answers records signs that the API server accepts writes. The field Last is the time of the last sign. The field
-// Since is the time of the first sign after the last gap of more than answersWithin.
+// Answers records signs that the API server accepts writes. Last is the time of the last sign. Since is the time since
+// which no gap between two signs was longer than answersWithin.
 type Answers struct{ Since, Last time.Time }
 
 // Note records a sign.

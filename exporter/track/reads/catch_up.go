@@ -7,22 +7,21 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/window"
 )
 
-// CatchUp tracks the renewals after a missed heartbeat. If the renewals were on time by the node's clock and together
-// cover the silence, the watch was late, not the node.
+// CatchUp tracks the renewals after a missed heartbeat. By the node's clock, these renewals may show that the node was
+// never silent. Then the watch was late, not the node.
 //
-// A renewal that waited for etcd looks different: the kubelet has retried in the meantime, and etcd accepts only one of
-// these renewals, since the others contain an old resourceVersion. The next renewal follows much later.
+// A stall of etcd looks different. The kubelet retries its renewal in the meantime, but etcd accepts only one of these
+// requests, since the others contain an old resourceVersion. The node's next renewal follows much later.
 type CatchUp struct {
 	// Renewed is the time of the last renewal before the silence, measured by the node's clock. Seen is the same
 	// time, measured by kubeflap's clock.
 	Renewed, Seen time.Time
-	// Intervals are the intervals measured before the silence.
+	// Intervals holds the heartbeat intervals measured before the silence.
 	Intervals window.Window
 }
 
-// Covers reports whether the renewals so far cover the silence. The parameter renewed is the renewTime of the newest
-// renewal, which was seen at t. A gap counts as covered if it is no longer than the duration mark, after which a
-// heartbeat is late.
+// Covers reports whether the renewals account for the whole silence, except for at most the duration `mark`. A
+// heartbeat is not late until `mark` has passed. The newest renewal has the renewTime `renewed`, and was seen at t.
 func (c *CatchUp) Covers(t, renewed time.Time, mark time.Duration) bool {
 	return renewed.Sub(c.Renewed) >= t.Sub(c.Seen)-mark
 }
@@ -57,14 +56,12 @@ func (p Pending) Renewal() *Held {
 // promptly is the time within which an undisturbed watch shows a renewal.
 const promptly = 2 * time.Second
 
-// IsLate reports whether a renewal was delayed. The parameter made is the time at which the node sent the renewal, and
-// the parameter seen is the time at which the renewal arrived.
+// IsLate reports whether a renewal was delayed. The node sent it at `made`, and kubeflap saw it at `seen`.
 func IsLate(made, seen time.Time) bool { return seen.Sub(made) > promptly }
 
-// WasBacklog reports whether the watch, not the API server, delayed a renewal. Either several renewals were delayed, or
-// the node's next renewal followed after one regular interval. The parameter next is the time between the two renewals
-// by the node's own clock. The API server delays at most one renewal per node. After the API server recovers, the
-// kubelet sends a new renewal.
+// WasBacklog reports whether the watch, not the API server, delayed a renewal. The API server delays at most one
+// renewal per node, so WasBacklog returns true if several were delayed. It also returns true if the node sent its next
+// renewal after one regular interval. `next` is the time between the two renewals by the node's own clock.
 func (p *Held) WasBacklog(next, interval time.Duration, nextIsLate bool) bool {
 	return p.Follows || nextIsLate || next <= interval+interval/20
 }

@@ -12,8 +12,8 @@ import (
 const (
 	// AskEvery is the shortest time between two direct reads.
 	AskEvery = 10 * time.Second
-	// unaskedWait is the time from a late heartbeat until kubeflap counts it, if no Leases are read directly, as in
-	// older recordings.
+	// unaskedWait is the time after which kubeflap counts a late heartbeat if it does not read Leases directly. Older
+	// recordings contain no direct reads.
 	unaskedWait = time.Second
 	// catchUpWithin is the time within which the watch must show a renewal that a read has shown. The API does not
 	// order reads and watch events.
@@ -28,23 +28,21 @@ const (
 type Reads struct {
 	// shown is the time of the newest heartbeat that the watch has shown.
 	shown time.Time
-	// asked is the start of the last read. asking is set while its answer is outstanding. proven is the start of the
-	// last answered read that found nothing newer than the watch had shown, and the field answered is the time of that
-	// answer.
+	// asked is the start of the last read. asking is set while its answer is outstanding. `proven` is the start of the
+	// last read that found nothing newer than the watch had shown. `answered` is the time of the answer to that read.
 	asked, proven, answered time.Time
 	asking                  bool
-	// failed is the start of the last read that proved nothing. It is zero once the watch or another read has shown the
-	// state of etcd. The field resumed is the time at which the watch showed the first renewal after that read had
-	// failed.
+	// failed is the start of the last read if that read proved nothing. It is zero once the watch or another read has
+	// shown the state of etcd. `resumed` is the time at which the watch showed its first renewal after the failed read.
 	failed, resumed time.Time
-	// ahead holds the Leases for which a read has shown a newer renewal than the watch has shown. aheadSince is the
-	// time of the first of these reads.
+	// ahead holds the renewTimes that a read has shown and the watch has not, by Lease name. aheadSince is the time of
+	// the first of these reads.
 	ahead      map[string]time.Time
 	aheadSince time.Time
 }
 
-// WatchShowed records a renewal that the watch has shown. The renewal proves that the watch has also shown everything
-// that happened before the node sent the renewal (parameter made). A read may have shown the same renewal earlier.
+// WatchShowed records a renewal that the node sent at `made` and the watch showed at `seen`. The renewal proves that
+// the watch has shown everything that happened before `made`.
 func (r *Reads) WatchShowed(made, seen time.Time, l *event.Lease) {
 	if made.After(r.shown) {
 		r.shown = made
@@ -61,23 +59,22 @@ func (r *Reads) WatchShowed(made, seen time.Time, l *event.Lease) {
 // as heartbeats.
 func (r *Reads) WatchShowedReport(t time.Time) { r.shown = t }
 
-// WatchBroke records that the watch broke. It drops the evidence that the watch lags, because a resumed watch lags at
-// first in any case.
+// WatchBroke records that the watch broke. It drops the evidence of a lag, because every resumed watch lags at first.
 func (r *Reads) WatchBroke() { r.ahead, r.failed = nil, time.Time{} }
 
 // Asked returns the start of the last read.
 func (r *Reads) Asked() time.Time { return r.asked }
 
-// Failed returns the start of the last read, if that read proved nothing and the watch has shown nothing since.
-// Otherwise Failed returns zero.
+// Failed returns the start of the last read, if that read failed and the watch has shown nothing since. Otherwise
+// Failed returns zero.
 func (r *Reads) Failed() time.Time { return r.failed }
 
 // Doubtful reports whether the last read failed and the watch has shown nothing since. Either the nodes are silent,
 // or the watch is late.
 func (r *Reads) Doubtful() bool { return !r.failed.IsZero() }
 
-// noteResumed handles a renewal that the watch shows after a failed read. The watch is up to date once it shows a new
-// renewal.
+// noteResumed handles a renewal that the watch shows after a failed read. The watch is up to date again once it shows a
+// renewal that is newer than the read.
 func (r *Reads) noteResumed(made, seen time.Time) {
 	if r.resumed.IsZero() {
 		r.resumed = seen
@@ -90,22 +87,22 @@ func (r *Reads) noteResumed(made, seen time.Time) {
 // Ahead reports whether a read has shown a renewal that the watch has not shown.
 func (r *Reads) Ahead() bool { return len(r.ahead) > 0 }
 
-// Behind reports whether the watch is still behind a read after catchUpWithin.
+// Behind reports whether the watch has failed to show, within catchUpWithin, a renewal that a read has shown.
 func (r *Reads) Behind(t time.Time) bool { return r.Ahead() && t.Sub(r.aheadSince) > catchUpWithin }
 
-// ProvenAfter reports whether a read that began at the time mark or later found nothing newer than the watch had shown.
+// ProvenAfter reports whether a read that began at `mark` or later found nothing newer than the watch had shown.
 func (r *Reads) ProvenAfter(mark time.Time) bool { return !r.proven.Before(mark) }
 
-// ShownAfter returns the time of the newest heartbeat that the watch has shown. The result ok reports whether that time
-// is not before the time mark.
+// ShownAfter returns the time of the newest heartbeat that the watch has shown. ok is false if that time is before
+// `mark`.
 func (r *Reads) ShownAfter(mark time.Time) (at time.Time, ok bool) {
 	return r.shown, !r.shown.Before(mark)
 }
 
-// ProvenAt returns the earliest time at which it is proven that a node was silent until the time mark, if no further
-// events arrive. The proof is a later heartbeat of another node on the watch, or a later read that shows no newer
-// renewal. If the API server answers but cannot read from etcd, no node can have renewed its Lease. The result ok is
-// false while the watch has not shown a renewal that a read has shown.
+// ProvenAt returns when kubeflap can first be sure that a node was silent until `mark`, if no more events arrive. The
+// proof is a later heartbeat of another node on the watch, or a later read that shows no newer renewal. A read also
+// proves the silence if the API server cannot read from etcd, because no node can have renewed its Lease. ok is false
+// while the watch lags behind a read.
 func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
 	at = mark.Add(unaskedWait)
 	switch {
@@ -150,13 +147,12 @@ func (r *Reads) Apply(e event.Event, servers int) {
 	}
 }
 
-// saysOfNodes reports whether an answer proves something about the nodes. This is the case if all Leases were read, or
-// if the only API server cannot read from etcd, because nodes then cannot have renewed either. With several API
-// servers, the others may still reach etcd.
+// saysOfNodes reports whether an answer proves something about the nodes. An answer with all Leases does so. An error
+// also does so if the only API server cannot read from etcd, because no node can have renewed its Lease. With several
+// API servers, the others may still reach etcd.
 //
-// An API server that throttles kubeflap proves nothing, and neither does a proxy that answers in place of the API
-// server. If kubeflap has no permission to read Leases, the answer counts, so that the result is the same as without
-// direct reads.
+// An answer from a proxy, or from an API server that throttles kubeflap, proves nothing. If kubeflap has no permission
+// to read Leases, the answer counts, so that kubeflap behaves as without direct reads.
 func saysOfNodes(reason event.Reason, servers int) bool {
 	switch reason {
 	case "", event.ReasonForbidden:
@@ -168,7 +164,7 @@ func saysOfNodes(reason event.Reason, servers int) bool {
 }
 
 // HidesEtcd reports whether a read got no answer, or an error from an API server that cannot read from etcd. In both
-// cases the watches show nothing either. An API server that throttles kubeflap may still serve its watches.
+// cases the watches show nothing either. Throttling does not count, because the API server may still serve its watches.
 func HidesEtcd(e event.Event) bool {
 	return e.Type == event.Unanswered || e.Reason != "" && saysOfNodes(e.Reason, 0) && e.Reason != event.ReasonForbidden
 }

@@ -12,10 +12,10 @@ import (
 // renewals are 10.0 to 10.4 s apart, and reports are 5 minutes apart. A late renewal proves nothing, because slow
 // kubelets are often late.
 //
-// The renewal must be early by both clocks, because setting a clock changes only one of them. beatFrom is the shortest
-// normal time between renewals by the node's clock, in percent of the heartbeat interval. seenFrom is the shortest
-// normal time by kubeflap's clock. It is lower because the delivery time varies. The constant within is the longest
-// time between the renewal and the report.
+// The renewal must be early by the node's clock and by kubeflap's clock, because someone may have set one of the
+// clocks. beatFrom is the shortest normal time between renewals by the node's clock, in percent of the heartbeat
+// interval. seenFrom is the same by kubeflap's clock. It is lower because the delivery time varies. `within` is the
+// longest time between the renewal and the report.
 const (
 	beatFrom = 99
 	seenFrom = 95
@@ -26,16 +26,15 @@ const (
 
 // Kubelet holds the observed starts of a kubelet.
 type Kubelet struct {
-	// started is the probable time of the last start. The field early is the time of the last early renewal by
-	// kubeflap's clock. earlyBy is the renewTime of that renewal, by the node's clock. reported is the time of the last
-	// status report.
+	// started is the probable time of the last start. `early` is the time at which kubeflap saw the last early renewal.
+	// earlyBy is the renewTime of that renewal. `reported` is the time of the last status report.
 	started, early, earlyBy, reported time.Time
 	// makesPodsFlap reports whether a restart of this kubelet version makes its pods not ready.
 	makesPodsFlap bool
 }
 
-// IsEarly reports whether a renewal followed the previous one too early, both by the node's clock and by kubeflap's.
-// bySeen is 0 if unknown, which counts as early.
+// IsEarly reports whether a renewal followed the previous one too early, both by the node's clock and by kubeflap's. If
+// bySeen is 0, the time by kubeflap's clock is unknown and counts as early.
 func IsEarly(interval, byNode, bySeen time.Duration) bool {
 	hundredth := interval / 100
 	return byNode < beatFrom*hundredth && bySeen < seenFrom*hundredth
@@ -70,10 +69,10 @@ func (k *Kubelet) Version(version string) {
 	k.makesPodsFlap = err == nil && parts[0] == "1" && minor < 35
 }
 
-// MadePodsFlap reports whether the kubelet started shortly before t and has a version whose restart makes pods not
-// ready. A kubelet that was only unreachable also renews its Lease and reports its status when it is back. To exclude
-// this case, MadePodsFlap uses the parameter returned: the time at which the node's Ready condition last changed from
-// Unknown to True. A start later than `by` on the kubelet's own clock does not count, unless `by` is zero.
+// MadePodsFlap reports whether the kubelet started shortly before t and thereby made its pods not ready. Only some
+// kubelet versions do so. `returned` is the time at which Ready last changed from Unknown to True. A start near that
+// time does not count, because a kubelet that was only unreachable also renews its Lease and reports its status. If
+// `by` is set, the start must not be later than `by` on the kubelet's own clock.
 func (k *Kubelet) MadePodsFlap(t, returned, by time.Time) bool {
 	return k.makesPodsFlap && !k.started.IsZero() && t.Sub(k.started) <= window &&
 		(returned.IsZero() || returned.Sub(k.started).Abs() > within) && (by.IsZero() || !k.earlyBy.After(by))

@@ -3,8 +3,8 @@ package rhythm
 import "time"
 
 const (
-	// renewInterval is the default interval of a kubelet's Lease renewals: a quarter of nodeLeaseDurationSeconds, 40
-	// s (kubelet, nodeLeaseRenewIntervalFraction).
+	// renewInterval is the default interval of a kubelet's Lease renewals: a quarter of nodeLeaseDurationSeconds, 40 s
+	// (kubelet, nodeLeaseRenewIntervalFraction).
 	renewInterval = 10 * time.Second
 	// longestInterval is the upper limit of the interval that a Lease can set. Shortest is the lower limit.
 	longestInterval = time.Minute
@@ -33,6 +33,6 @@ func (k *Kubelet) Interval() time.Duration {
 	return every
 }
 
-// Undisturbed returns the longest interval of a kubelet that nothing delays. The kubelet adds up to 4 % jitter (lease
-// controller, Run), and the request takes time.
+// Undisturbed returns the longest time between two heartbeats of a kubelet that nothing delays. The kubelet adds up to
+// 4 % jitter to the interval (lease controller, Run), and the request takes time.
 func (k *Kubelet) Undisturbed() time.Duration { return k.Interval()*104/100 + 1100*time.Millisecond }

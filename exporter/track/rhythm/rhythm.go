@@ -7,15 +7,14 @@ import "time"
 const Shortest = time.Second
 
 const (
-	// An interval that agrees with the previous ones adds one to a count, and an irregular interval subtracts one.
-	// regularAfter is the count that a rhythm requires. The maximum count, regularMost, is larger, so that a few
-	// irregular intervals do not end a rhythm.
+	// A count rises with each interval that agrees with the previous ones, and falls with each other interval. A rhythm
+	// is regular if the count is at least regularAfter. The count can reach regularMost, so that a few irregular
+	// intervals do not end a rhythm.
 	regularAfter = 4
 	regularMost  = 8
 )
 
-// Rhythm measures the interval of a regular event. A Rhythm must contain only one kind of heartbeat. The heartbeats of
-// a slow kubelet can have no regular interval.
+// Rhythm measures the interval of a regular event. Use a separate Rhythm for each kind of heartbeat.
 type Rhythm struct {
 	every  time.Duration
 	agreed uint8

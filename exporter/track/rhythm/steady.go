@@ -5,17 +5,18 @@ import "time"
 // Without a Lease watch, kubeflap uses status reports as heartbeats. In a cluster without Leases, the node controller
 // does so, too.
 //
-// A kubelet reports a changed status every 10 s, but an unchanged status only every 5 min (kubelet,
-// nodeStatusUpdateFrequency and nodeStatusReportFrequency). In a cluster without Leases, a kubelet reports even an
-// unchanged status every 10 s. So a silence only counts if the node's reports were steady before.
+// In a cluster with Leases, a kubelet reports a changed status every 10 s, and an unchanged status every 5 min
+// (kubelet, nodeStatusUpdateFrequency and nodeStatusReportFrequency). In a cluster without Leases, it reports any
+// status every 10 s. So a silence only counts if the node's reports were steady before.
 //
-// If Leases exist but kubeflap has no permission to watch them, the status of a silent node may simply be unchanged.
-// The silence only counts once the node controller has set the node to Unknown.
+// If kubeflap has no permission to watch existing Leases, a silent node may simply have an unchanged status. Then the
+// silence only counts after the node controller has set the node to Unknown.
 const (
-	// steadyWithin is the longest interval between steady reports. Like a renewal, a report can be delayed.
+	// steadyWithin is the longest interval between steady reports. It allows for the same delays as
+	// Kubelet.Undisturbed.
 	steadyWithin = 11500 * time.Millisecond
-	// steadyFrom is the number of steady reports required. steadyMost caps the count. The margin above steadyFrom lets a
-	// node become steady again soon after a silence.
+	// steadyFrom is the number of steady reports required. The count stops at steadyMost. A node with that count stays
+	// steady after one late report.
 	steadyFrom = 18
 	steadyMost = 24
 )

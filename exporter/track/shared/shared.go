@@ -27,8 +27,8 @@ func Of(o *event.Node) (labels Labels) {
 // Counts holds the number of nodes for each label.
 type Counts map[label]int
 
-// Replace moves a node from its old labels to its new labels, and returns the new labels. The parameter labels holds
-// the new labels, or nil for a removed node.
+// Replace changes a node's labels from `old` to `labels`, and returns the new labels. For a removed node, `labels` is
+// nil.
 func (x Counts) Replace(old, labels Labels) Labels {
 	if slices.Equal(old, labels) {
 		return old

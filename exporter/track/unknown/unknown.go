@@ -5,10 +5,10 @@ package unknown
 import "time"
 
 const (
-	// seenByController is the age from which the node controller has certainly seen a heartbeat: one monitor period
+	// seenByController is the time within which the node controller has certainly seen a heartbeat: one monitor period
 	// (5 s) plus the delivery time.
 	seenByController = 7 * time.Second
-	// delivery is the longest time from lastTransitionTime to the arrival of a mark if the clocks agree.
+	// delivery is the longest time from lastTransitionTime to the arrival of the change of Ready, if the clocks agree.
 	// lastTransitionTime is in whole seconds.
 	delivery = 2 * time.Second
 )
@@ -17,16 +17,16 @@ const (
 type Mark struct {
 	// Seen is the arrival time. Transition is lastTransitionTime by the controller's clock, in whole seconds.
 	Seen, Transition time.Time
-	// Delay is the shortest known time from a controller timestamp to the arrival of the write. It includes the
+	// Delay is the shortest known time from a timestamp of the controller to the arrival of the write. It includes the
 	// difference between the clocks.
 	Delay time.Duration
 	// DelayKnown reports whether Delay was measured.
 	DelayKnown bool
 }
 
-// between returns the earliest and the latest possible time of the mark, by kubeflap's clock. known is false if the
-// clocks differ too much to determine the two times. The write can hang while heartbeats arrive, so the mark can arrive
-// long after the controller made it.
+// between returns the earliest and the latest possible time of the mark, by kubeflap's clock. The write can hang while
+// heartbeats arrive, so the mark can arrive long after the controller made it. known is false if the clocks differ too
+// much to determine the two times.
 func (m Mark) between() (earliest, latest time.Time, known bool) {
 	if !m.DelayKnown {
 		return m.Seen, m.Seen, m.Seen.Sub(m.Transition).Abs() <= delivery
@@ -39,9 +39,9 @@ func (m Mark) between() (earliest, latest time.Time, known bool) {
 	return earliest, latest, earliest.Sub(m.Seen) <= delivery
 }
 
-// Age returns the age of a heartbeat at the time of the mark. This heartbeat is the newest one that the node controller
-// had certainly seen by then. The slice heartbeats starts with the newest heartbeat. Age returns 0 if the age is
-// unknown: the clocks differ, the write was delayed, or the heartbeat was before the time `since`.
+// Age returns the age of the newest heartbeat that the node controller had certainly seen at the time of the mark. The
+// slice heartbeats starts with the newest heartbeat. Age returns 0 if the age is unknown. This is the case if the
+// clocks differ, the write was delayed, or the heartbeat was before `since`.
 func (m Mark) Age(heartbeats []time.Time, since time.Time) time.Duration {
 	earliest, latest, known := m.between()
 	if !known {

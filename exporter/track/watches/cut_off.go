@@ -7,9 +7,9 @@ import (
 )
 
 // CutOff records that the API server has not been able to read from etcd since `asked`. The watches stay open and can
-// show bookmarks from memory, but they show no objects. So they are blind from the time of the last object until they
-// show another one. CutOff returns the resources whose watches worked before. It does nothing if a watch has shown an
-// object since `asked`.
+// show bookmarks from memory, but they show no objects. So they have been blind since the time of the last object.
+// CutOff returns the resources whose watches worked before. It does nothing if a watch has shown an object since
+// `asked`.
 func (w *Watches) CutOff(asked time.Time, reason event.Reason) (hidden []event.Kind) {
 	if w.shown.After(asked) {
 		return nil

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// lagBucket is the precision of the time at which a version was first seen. lagBuckets is the number of buckets
-	// in LagWait.
+	// lagBucket is the precision of the time at which a resourceVersion was first seen. lagBuckets is the number of
+	// buckets in LagWait.
 	lagBucket  = 50 * time.Millisecond
 	lagBuckets = int(LagWait / lagBucket)
 	// lagNoticed is the smallest lag that counts. Connections are read in batches, so a lag of some hundredths of a
@@ -23,10 +23,10 @@ const (
 // lags detects watches that lag behind the others. The API server numbers all writes in the order in which etcd
 // accepted them. So a watch lags if it shows a write after another watch has shown a later write.
 //
-// The API does not guarantee that versions of different resources are comparable. If they are not, a lost address
-// merely waits longer for evidence than necessary.
+// The API does not guarantee that versions of different resources are comparable. If they are not, the search for the
+// cause of a lost address merely takes longer than necessary.
 type lags struct {
-	// seen holds the highest versions, and the times at which they were first seen.
+	// seen holds resourceVersions in increasing order, and the time at which each was first seen.
 	seen []seenVersion
 	// until is the time until which each watch is assumed to lag.
 	until [event.NumKinds]time.Time

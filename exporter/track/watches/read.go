@@ -20,8 +20,8 @@ type Watch struct {
 	LastEvent   time.Time
 	// Blind is the total time without a working watch.
 	Blind time.Duration
-	// The field Since is the time at which the watch stopped working, and Reason is the cause. Both fields are zero
-	// while the watch works. Before the first list, the field Since is the time of the first event.
+	// Since is the time at which the watch stopped working, and Reason is the cause. Both fields are zero while the
+	// watch works. Before the first list, Since is the time of the first event.
 	Since  time.Time
 	Reason event.Reason
 }
@@ -35,9 +35,8 @@ func (w *Watches) All(into []Watch) []Watch {
 	return w.matching(into, func(*state) bool { return true })
 }
 
-// Unwatched returns the watches that do not work although the cluster has the resource. Either the resource is
-// forbidden or not listed yet, or the watch is broken. Unwatched excludes resources that the cluster does not have. For
-// example, a cluster without Leases uses status reports as heartbeats.
+// Unwatched returns the watches that do not work, except those of resources that the cluster does not have. The
+// resource of such a watch is forbidden or not listed yet, or the watch is broken.
 func (w *Watches) Unwatched() []Watch {
 	return w.matching(nil, func(s *state) bool {
 		absent := s.missing && s.reason == event.ReasonAbsent
@@ -46,8 +45,8 @@ func (w *Watches) Unwatched() []Watch {
 }
 
 // Unready returns the watches that prevent kubeflap from being ready. Either the resource is not listed yet, or the
-// watch has been broken for longer than unreadyAfter. Unready excludes resources that were never listed because they
-// cannot be watched: waiting does not help.
+// watch has been broken for longer than unreadyAfter. Resources that could never be watched do not count, because
+// waiting does not help.
 func (w *Watches) Unready() []Watch {
 	return w.matching(nil, func(s *state) bool { return !s.synced && !s.missing || s.brokenFor(w.now) > unreadyAfter })
 }
@@ -84,8 +83,8 @@ func (w *Watches) read(k event.Kind) Watch {
 	return v
 }
 
-// blindAsOf returns the total time without a working watch. An ongoing break counts once it is longer than the
-// tolerance, so the value never decreases.
+// blindAsOf returns the total time without a working watch. An ongoing break only counts once it is longer than the
+// tolerance. Otherwise, the total would decrease at the end of a short break.
 func (s *state) blindAsOf(t time.Time) time.Duration {
 	if s.downSince.IsZero() || t.Sub(s.downSince) < tolerance {
 		return s.blind
@@ -93,8 +92,8 @@ func (s *state) blindAsOf(t time.Time) time.Duration {
 	return s.blind + t.Sub(s.downSince)
 }
 
-// brokenSince returns the time at which the watch stopped working, or zero. For a watch that was rejected without a
-// break, brokenSince returns the time of the last sign of life.
+// brokenSince returns the time at which the watch stopped working, or zero. If the resource became unavailable without
+// a break of the watch, brokenSince returns the time of the last sign of life.
 func (s *state) brokenSince() time.Time {
 	if !s.downSince.IsZero() || !s.synced || s.up {
 		return s.downSince

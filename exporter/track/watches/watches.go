@@ -20,8 +20,7 @@ const (
 
 // Watches holds the state of all watches of a cluster.
 type Watches struct {
-	// begin is the time of the first event. The field now is the time of the newest event or query, and never goes
-	// back.
+	// begin is the time of the first event. `now` is the time of the newest event or query, and never goes back.
 	begin, now time.Time
 	state      [event.NumKinds]state
 	lags       lags
@@ -84,7 +83,7 @@ func (w *Watches) Count(e event.Event) {
 		s.lastEvent = e.Seen
 	}
 	if e.Object != nil && e.Type <= event.Deleted {
-		if e.Kind != event.KindCluster { // a cluster's version is not a version in etcd
+		if e.Kind != event.KindCluster { // the version of a cluster does not come from etcd
 			w.shown = e.Seen
 		}
 		w.lags.note(e.Kind, e.Object.Metadata().Version, e.Seen)
@@ -138,7 +137,7 @@ func (w *Watches) Broke(e event.Event) bool {
 func (w *Watches) Works(e event.Event) (blind time.Duration) {
 	s := &w.state[e.Kind]
 	if s.up || s.cutOff && e.Type == event.Up {
-		return 0 // a reopened watch of the same API server shows nothing either
+		return 0 // without etcd, a reopened watch shows nothing either
 	}
 	s.up, s.cutOff, s.reason = true, false, ""
 	if s.downSince.IsZero() {
@@ -211,11 +210,10 @@ func (w *Watches) Live(k event.Kind, t time.Time) bool { return w.state[k].live(
 
 func (s *state) live(t time.Time) bool { return s.up && !t.Before(LiveFrom(s.resumed)) }
 
-// LiveFrom returns the time from which a watch is live. The parameter resumed is the time at which the watch was
-// restored.
+// LiveFrom returns the time from which a watch is live if it was restored at `resumed`.
 func LiveFrom(resumed time.Time) time.Time { return resumed.Add(catchUp) }
 
-// NotBefore returns the earliest time at which the change that an event shows can have happened.
+// NotBefore returns the earliest possible time of a change that kubeflap saw at `seen`.
 func (w *Watches) NotBefore(k event.Kind, seen time.Time) time.Time {
 	s := &w.state[k]
 	switch {
