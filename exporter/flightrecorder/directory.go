@@ -37,7 +37,7 @@ const (
 type file struct {
 	path   string
 	begins time.Time
-	// number increases with each file, because the clock may be set back. A state file has the number of the file whose
+	// number orders the files by creation, even if the clock is set back. A state file has the number of the file whose
 	// start it describes. Files from earlier versions of kubeflap have no number. They are older than all others.
 	number int
 	role   role

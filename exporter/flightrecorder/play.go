@@ -135,7 +135,7 @@ func (p *player) interrupt() bool {
 	return true
 }
 
-// eventsIn returns the events of a file. If the file cannot be read completely, an error follows.
+// eventsIn returns the events of a file. If the file cannot be read completely, the last item is an error.
 func eventsIn(path string) events {
 	return func(yield func(event.Event, error) bool) {
 		r, err := recording.Open(path)
