@@ -26,7 +26,7 @@ const (
 	// maxLine limits the length of a line. The line of an incident usually has a few kilobytes, because its lists are
 	// bounded.
 	maxLine = 4 << 20
-	// rewriteAbove is the minimum size at which the file is rewritten. It must also have doubled since the last
+	// rewriteAbove is the minimum size at which the file is rewritten. The file must also have doubled since the last
 	// rewrite.
 	rewriteAbove = 4 << 20
 	// writeSize is the size of a write in bytes. The line of a single incident usually fits into one write.
@@ -145,7 +145,7 @@ func (j *Journal) InUse() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if _, err := os.Stat(lockOf(j.path)); err != nil || j.file != nil {
-		return false // TryLock would create the file, but only Save may do that
+		return false // TryLock would create the lock file, but only Save may do that
 	}
 	locked, err := j.lock.TryLock()
 	if locked {
