@@ -1,5 +1,5 @@
-// Package archive merges the incidents of two processes. Past incidents began before a restart of kubeflap. Current
-// incidents were detected after the restart.
+// Package archive merges incidents from before and after a restart of kubeflap. It calls them past incidents and
+// current incidents.
 package archive
 
 import (
@@ -225,7 +225,7 @@ func (a *Archive) Ended(t time.Time) (ended []incident.Incident) {
 		if !p.open || !p.looked || p.stands() {
 			continue
 		}
-		if p.recoveredAt().IsZero() { // no object of the incident can show when it ended
+		if p.recoveredAt().IsZero() { // kubeflap has not seen this incident recover
 			if t.Sub(p.watching) < settleTime {
 				continue
 			}
@@ -248,7 +248,7 @@ func (p *past) end() {
 	p.closeHypotheses()
 }
 
-// closeHypotheses adds to each undecided hypothesis that it was undecided when kubeflap stopped.
+// closeHypotheses adds a note to each hypothesis that was undecided when kubeflap stopped.
 func (p *past) closeHypotheses() {
 	const before = "unknown when kubeflap stopped: "
 	p.Considered = slices.Clone(p.Considered)

@@ -158,8 +158,9 @@ func (a *Archive) Stands() bool {
 }
 
 // Look compares the past incidents with the cluster at t. The result changed holds the IDs of the incidents that have
-// recovered since the last call, or that Look compared for the first time. Of the latter, the result ongoing holds
-// those that have not recovered, unless a current incident continues them.
+// recovered since the last call, or that Look compared for the first time. The result ongoing holds the IDs of the
+// incidents that Look compared for the first time and that have not recovered. It omits incidents that a current
+// incident continues.
 func (a *Archive) Look(t time.Time, c *Cluster) (ongoing, changed []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -286,8 +287,7 @@ func (p *past) recoveredAt() time.Time {
 	return p.lastRecovery()
 }
 
-// asOf returns the incident as of t. It only extends an outage beyond p.stopped if the current process has seen that
-// outage.
+// asOf returns the incident as of t. An outage that the current process has not seen ends at p.stopped.
 func (p *past) asOf(t time.Time) incident.Incident {
 	x := p.Incident
 	x.Open = nil

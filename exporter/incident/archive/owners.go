@@ -153,7 +153,7 @@ func (g *group) joined(t time.Time) incident.Incident {
 }
 
 // id returns the ID that the incident would have without a restart. This is usually the ID of the first past incident.
-// If a node incident has become part of a control-plane incident, it is the ID of the latter.
+// If a node incident has become part of a control-plane incident, it is the ID of the control-plane incident.
 func (g *group) id() string {
 	first := slices.MinFunc(g.owners, func(p, q *past) int {
 		return cmp.Or(-cmp.Compare(rank(p.Scope), rank(q.Scope)), p.Start.Compare(q.Start), cmp.Compare(p.ID, q.ID))

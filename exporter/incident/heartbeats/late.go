@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// lateFor is the time for which a late heartbeat affects the recommended grace period. lateRemembered is the time
-	// if the heartbeat exceeded the grace period, or if its node had several late heartbeats. The constant often is the
-	// number that counts as several. maxLate limits the number of late heartbeats in memory.
+	// lateFor is the time for which a late heartbeat affects the recommended grace period. lateRemembered applies
+	// instead if the heartbeat exceeded the grace period, or if its node had several late heartbeats. The constant
+	// often is the number that counts as several. maxLate limits the number of late heartbeats in memory.
 	lateFor        = 10 * time.Minute
 	lateRemembered = 24 * time.Hour
 	often          = 3

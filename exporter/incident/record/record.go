@@ -191,9 +191,9 @@ func (r *Record) state(t time.Time) incident.State {
 	return incident.StateRecovered
 }
 
-// harmfulAt returns the time at which the incident becomes harmful if an address is still not ready, and whether there
-// is such a time. There is none for changed Services, because Outages.judge considers their new addresses. There is
-// none for manual writes either, because a steady writer may remove addresses on purpose.
+// harmfulAt returns the time at which the incident becomes harmful if a lost address is still not ready. The result is
+// false if there is no such time. There is none for changed Services, because Outages.judge considers their new
+// addresses. There is none for manual writes either, because a steady writer may remove addresses on purpose.
 func (r *Record) harmfulAt() (time.Time, bool) {
 	if !r.harmless || r.settled || r.Cause == cause.ServiceChanged || r.Cause == cause.ManualWrite {
 		return time.Time{}, false
