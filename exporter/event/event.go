@@ -5,14 +5,14 @@ package event
 
 import "time"
 
-// Event is an event on a resource's watch, or a step of a direct Lease read.
+// Event is an event of a resource's watch, or a step of a direct read of Leases (see Asking).
 type Event struct {
 	// Seen is the time at which kubeflap received the event, by its own clock.
 	Seen time.Time
 	Kind Kind
 	Type Type
-	// Object is the state after the event, or the last state of a deleted object. It is nil if Type.HasObject returns
-	// false.
+	// Object is the object's state after the event, or its last state if it was deleted. It is nil if Type.HasObject
+	// returns false.
 	Object Object
 	// Reason is the reason why a watch is Down or Unavailable, or why a direct read failed.
 	Reason Reason
@@ -21,8 +21,8 @@ type Event struct {
 // Kind is a watched resource, or the cluster itself.
 type Kind uint8
 
-// The watched resources. KindCluster is not a resource: its only object describes the API server. KindControlPlaneLease
-// covers some Leases in the namespace kube-system, which are optional evidence.
+// The watched resources. KindCluster is not a resource, but stands for the API server. KindControlPlaneLease covers
+// some Leases in the namespace kube-system, which are optional evidence.
 const (
 	KindNode Kind = iota + 1
 	KindLease
@@ -35,23 +35,23 @@ const (
 )
 
 // Kinds returns the required resources in the order in which reports list them. It omits KindControlPlaneLease, which
-// is optional. No alert, web page or readiness probe reports a missing watch of control-plane Leases.
+// is optional. Alerts, web pages and readiness probes do not report a missing watch of these Leases.
 func Kinds() []Kind {
 	return []Kind{KindNode, KindLease, KindPod, KindService, KindEndpointSlice, KindEndpoints}
 }
 
-// NumKinds is one more than the highest Kind, for arrays indexed by Kind.
+// NumKinds is the length of arrays that are indexed by Kind.
 const NumKinds = int(KindControlPlaneLease) + 1
 
 // String returns the resource's name in the API and in the label `resource`.
 func (k Kind) String() string { return textOf(kindTexts[:], k) }
 
-// Type distinguishes the events of a watch. Events report changes of an object, steps of a list or a direct read, and
+// Type is the type of an Event. Events report changes of an object, steps of a list, steps of a direct read, and
 // changes of the watch itself.
 type Type uint8
 
-// The types of Event. A list arrives as Listing, one Listed for each object, and Synced. After an interruption, the
-// list starts again with Listing. A known object that is missing from the list was deleted.
+// The types of Event. A list begins with Listing, continues with one Listed for each object, and ends with Synced. An
+// interrupted list starts again with Listing. If a known object is missing from a complete list, it was deleted.
 const (
 	Added Type = iota + 1
 	Modified
@@ -61,19 +61,20 @@ const (
 	Listing
 	Listed
 	Synced
-	// Up means that the watch resumed where it had stopped, without losing events.
+	// Up means that the watch works again and has lost no events.
 	Up
 	// Down means that the watch broke.
 	Down
 	// Unavailable means that the resource cannot be watched, because it is absent or forbidden.
 	Unavailable
-	// Asking means that kubeflap starts to read some Leases directly, because the watch has not shown a heartbeat for a
+	// Asking means that kubeflap starts a direct read of some Leases, because the watch has not shown a heartbeat for a
 	// long time.
 	Asking
 	// Read carries a Lease from a direct read. The API server answers a direct read from etcd, not from its watch
 	// cache.
 	Read
-	// Answered means that the API server answered a direct read. Reason is the error, or empty if all Leases were read.
+	// Answered means that the API server answered a direct read. Reason is the error. It is empty if all Leases were
+	// read.
 	Answered
 	// Unanswered means that the API server answered neither the Lease requests nor /readyz. Reason is the error.
 	Unanswered

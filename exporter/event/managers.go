@@ -1,9 +1,9 @@
 package event
 
-// IsSliceManager reports whether the label endpointslice.kubernetes.io/managed-by names a controller that is known to
-// manage EndpointSlices of Services with a selector. The first two controllers are part of Kubernetes. The others add
-// addresses from other clusters or from machines outside the cluster: Cilium Cluster Mesh, Submariner Lighthouse,
-// Karmada, Liqo and Linkerd's external workloads.
+// IsSliceManager reports whether a controller is known to manage EndpointSlices of Services with a selector. The name
+// is the value of the label endpointslice.kubernetes.io/managed-by. The first two controllers are part of Kubernetes.
+// The others add addresses from other clusters or from machines outside the cluster: Cilium Cluster Mesh, Submariner
+// Lighthouse, Karmada, Liqo and Linkerd's external workloads.
 func IsSliceManager(name string) bool {
 	switch name {
 	case "endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io",

@@ -6,8 +6,8 @@ import (
 )
 
 // Moment is a time, stored as one plus the nanoseconds since a start time. The value 0 means no time. A Moment takes a
-// third of the memory of a time.Time. Like a time.Time with a monotonic reading, it does not change when the clock is
-// set.
+// third of the memory of a time.Time. If both times have a monotonic reading, the Moment does not change when the clock
+// is set.
 type Moment int64
 
 // MomentOf returns the Moment of the time t for the start time begin, or 0 if t is zero. It limits the distance between

@@ -14,12 +14,12 @@ type Node struct {
 	Taints         []Taint    `json:"taints,omitempty"`
 	KubeletVersion string     `json:"kubeletVersion,omitempty"`
 	BootID         string     `json:"bootID,omitempty"`
-	// Labels holds the labels from NodeLabels that the node has. It is nil if unknown, as in recordings of version 1.
+	// Labels holds those labels of the node that NodeLabels lists. It is nil if unknown, as in recordings of version 1.
 	// Do not modify it.
 	Labels map[string]string `json:"labels,omitzero"`
 	// ProviderID is the cloud provider's ID of the machine, such as "aws:///eu-west-1a/i-0123".
 	ProviderID string `json:"providerID,omitempty"`
-	// Deletion is deletionTimestamp: the time at which somebody deleted the node, to the second.
+	// Deletion is deletionTimestamp, the time at which somebody deleted the node. Its resolution is 1 s.
 	Deletion time.Time `json:"deletion,omitzero"`
 	// Lifecycle holds the node's lifecycle conditions.
 	Lifecycle []LifecycleCondition `json:"lifecycle,omitempty"`
@@ -33,8 +33,8 @@ type Taint struct {
 	Key    string `json:"key"`
 	Value  string `json:"value,omitempty"`
 	Effect string `json:"effect"`
-	// Added is timeAdded, by the writer's clock, to the second. It is often zero, because the API server does not set
-	// it.
+	// Added is timeAdded by the writer's clock, with a resolution of 1 s. It is often zero, because the API server does
+	// not set it.
 	Added time.Time `json:"added,omitzero"`
 }
 
@@ -43,7 +43,7 @@ type LifecycleCondition struct {
 	Type   LifecycleType `json:"type"`
 	Status Status        `json:"status,omitzero"`
 	Reason string        `json:"reason,omitempty"`
-	// Transition is lastTransitionTime, by the writer's clock, to the second.
+	// Transition is lastTransitionTime by the writer's clock, with a resolution of 1 s.
 	Transition time.Time `json:"transition,omitzero"`
 }
 
@@ -72,7 +72,7 @@ func (t LifecycleType) Known() bool {
 // Lease is a Lease in the namespace kube-node-lease. It holds a node's heartbeat and has the node's name.
 type Lease struct {
 	Meta
-	// Renew is renewTime, by the node's clock, to the microsecond. It is zero if unset.
+	// Renew is renewTime by the node's clock, with a resolution of 1 µs. It is zero if unset.
 	Renew time.Time `json:"renew,omitzero"`
 	// DurationSeconds is leaseDurationSeconds. The kubelet renews its Lease after a quarter of this time (pkg/kubelet,
 	// nodeLeaseRenewIntervalFraction).
@@ -82,19 +82,19 @@ type Lease struct {
 // Kind returns KindLease.
 func (*Lease) Kind() Kind { return KindLease }
 
-// ControlPlaneLease is a Lease in the namespace kube-system. It belongs to the kube-controller-manager or
-// kube-scheduler that is the leader, or to an API server.
+// ControlPlaneLease is a Lease in the namespace kube-system. It belongs to the leading kube-controller-manager or
+// kube-scheduler, or to an API server.
 type ControlPlaneLease struct {
 	Meta
-	// Renew is renewTime, by the holder's clock, to the microsecond. It is zero if unset. By default, a leader renews
-	// every 2 s (client-go, tools/leaderelection) and an API server every 10 s (pkg/controlplane,
+	// Renew is renewTime by the holder's clock, with a resolution of 1 µs. It is zero if unset. By default, a leader
+	// renews every 2 s (client-go, tools/leaderelection) and an API server every 10 s (pkg/controlplane,
 	// IdentityLeaseRenewIntervalPeriod).
 	Renew time.Time `json:"renew,omitzero"`
 	// DurationSeconds is leaseDurationSeconds.
 	DurationSeconds int32 `json:"durationSeconds,omitempty"`
 	// Holder is holderIdentity. For a leader, it consists of the host and a UUID, such as "master-1_5a2c0c0e-...".
 	Holder string `json:"holder,omitempty"`
-	// Transitions is leaseTransitions: the number of times the leader changed.
+	// Transitions is leaseTransitions, the number of times that the leader changed.
 	Transitions int32 `json:"transitions,omitempty"`
 	// Host is the label kubernetes.io/hostname. Only the Lease of an API server has this label.
 	Host string `json:"host,omitempty"`

@@ -44,9 +44,9 @@ type Condition struct {
 	Status  Status `json:"status,omitzero"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Heartbeat is lastHeartbeatTime (nodes only), by the node's clock, to the second.
+	// Heartbeat is lastHeartbeatTime (nodes only) by the node's clock, with a resolution of 1 s.
 	Heartbeat time.Time `json:"heartbeat,omitzero"`
-	// Transition is lastTransitionTime, by the writer's clock, to the second.
+	// Transition is lastTransitionTime by the writer's clock, with a resolution of 1 s.
 	Transition time.Time `json:"transition,omitzero"`
 	// Writer is the field manager that last wrote the status (managedFields; pods only).
 	Writer string `json:"writer,omitempty"`
@@ -78,8 +78,8 @@ type EndpointSlice struct {
 	Writer string `json:"writer,omitempty"`
 	// LastApplied reports whether the annotation kubectl.kubernetes.io/last-applied-configuration contains endpoints.
 	LastApplied bool `json:"lastApplied,omitempty"`
-	// OtherWriter is the field manager that last wrote the endpoints and still owns them, other than the
-	// kube-controller-manager. It is empty if no such manager exists.
+	// OtherWriter is the field manager that last wrote the endpoints and still owns them. The kube-controller-manager
+	// does not count. OtherWriter is empty if there is no such manager.
 	OtherWriter string    `json:"otherWriter,omitempty"`
 	Addresses   []Address `json:"addresses,omitempty"`
 }
@@ -99,8 +99,8 @@ type Endpoints struct {
 	// LastApplied reports whether the annotation kubectl.kubernetes.io/last-applied-configuration contains subsets. The
 	// annotation remains when a controller overwrites the subsets.
 	LastApplied bool `json:"lastApplied,omitempty"`
-	// OtherWriter is the field manager that last wrote the subsets and still owns them, other than the
-	// kube-controller-manager. It is empty if no such manager exists.
+	// OtherWriter is the field manager that last wrote the subsets and still owns them. The kube-controller-manager
+	// does not count. OtherWriter is empty if there is no such manager.
 	OtherWriter string    `json:"otherWriter,omitempty"`
 	Addresses   []Address `json:"addresses,omitempty"`
 }
@@ -115,8 +115,8 @@ type Address struct {
 	// IP is an IP address, or a host name if the slice has the type FQDN.
 	IP   string `json:"ip"`
 	Node string `json:"node,omitempty"`
-	// ByHand reports whether the address is manually managed: it has no targetRef, so no controller derived it from a
-	// pod.
+	// ByHand is set if the address is manually managed. Such an address has no targetRef, because no controller derived
+	// it from a pod.
 	ByHand      bool `json:"byHand,omitempty"`
 	Ready       bool `json:"ready,omitempty"`
 	Terminating bool `json:"terminating,omitempty"`

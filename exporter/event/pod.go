@@ -9,7 +9,7 @@ type Pod struct {
 	// Phase is status.phase; Reason is status.reason (Evicted, NodeLost, ...).
 	Phase  string `json:"phase,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Deletion is deletionTimestamp: the end of the grace period for the deletion.
+	// Deletion is deletionTimestamp, the time at which the grace period for the deletion ends.
 	Deletion        time.Time  `json:"deletion,omitzero"`
 	Ready           *Condition `json:"ready,omitempty"`
 	ContainersReady Status     `json:"containersReady,omitzero"`
@@ -21,8 +21,8 @@ type Pod struct {
 	Gates int `json:"gates,omitempty"`
 	// Owner is the controller that owns the pod, such as "ReplicaSet/web-5d4".
 	Owner string `json:"owner,omitempty"`
-	// Containers holds the containers that affect readiness: the regular containers and the sidecars (init containers
-	// with restartPolicy Always).
+	// Containers holds the containers that affect readiness. These are the regular containers and the sidecars (init
+	// containers with restartPolicy Always).
 	Containers []Container `json:"containers,omitempty"`
 	// ControllerManager holds the settings of a kube-controller-manager. It is nil for other pods.
 	ControllerManager *ControllerManager `json:"controllerManager,omitempty"`
@@ -39,7 +39,7 @@ type Pod struct {
 // Kind returns KindPod.
 func (*Pod) Kind() Kind { return KindPod }
 
-// Container is a container of a pod: its image in the pod's spec, and its status.
+// Container combines a container's image in the pod's spec with the container's status.
 type Container struct {
 	Name  string `json:"name"`
 	Image string `json:"image,omitempty"`
@@ -70,7 +70,7 @@ type ControllerManager struct {
 	GracePeriod time.Duration `json:"gracePeriod,omitempty"`
 	// Version is the image's tag.
 	Version string `json:"version,omitempty"`
-	// Flags holds the other flags. It is nil if unknown, as in recordings of version 1.
+	// Flags holds flags other than --node-monitor-grace-period. It is nil if unknown, as in recordings of version 1.
 	Flags *ControllerManagerFlags `json:"flags,omitempty"`
 }
 
@@ -85,13 +85,13 @@ type ControllerManagerFlags struct {
 	Burst *int32 `json:"burst,omitempty"`
 	// EndpointSyncs is --concurrent-endpoint-syncs.
 	EndpointSyncs *int32 `json:"endpointSyncs,omitempty"`
-	// EndpointSliceSyncs is --concurrent-service-endpoint-syncs: the number of workers that sync EndpointSlices.
+	// EndpointSliceSyncs is --concurrent-service-endpoint-syncs, the number of workers that sync EndpointSlices.
 	EndpointSliceSyncs *int32 `json:"endpointSliceSyncs,omitempty"`
 	// EndpointBatch is --endpoint-updates-batch-period.
 	EndpointBatch *time.Duration `json:"endpointBatch,omitempty"`
 	// EndpointSliceBatch is --endpointslice-updates-batch-period.
 	EndpointSliceBatch *time.Duration `json:"endpointSliceBatch,omitempty"`
-	// EvictionRate is --node-eviction-rate, in nodes per second. If it is 0, the controller taints only one node per
+	// EvictionRate is --node-eviction-rate, in nodes per second. If it is 0, the controller still taints one node per
 	// zone, because the rate limiter's bucket is full at the start.
 	EvictionRate *float64 `json:"evictionRate,omitempty"`
 	// SecondaryEvictionRate is --secondary-node-eviction-rate, in nodes per second.

@@ -8,8 +8,8 @@ type Reason string
 const (
 	// ReasonEnded means that the API server closed the watch normally.
 	ReasonEnded Reason = "ended"
-	// ReasonSilent means that an open watch delivered no event or bookmark, or that a direct read showed that the watch
-	// lags behind.
+	// ReasonSilent means that an open watch delivered neither events nor bookmarks. It also means that a direct read
+	// showed that the watch lags behind.
 	ReasonSilent         Reason = "silent"
 	ReasonExpired        Reason = "expired"
 	ReasonForbidden      Reason = "forbidden"
@@ -28,7 +28,7 @@ const (
 	ReasonOther       Reason = "error"
 )
 
-// The reasons of an Answered event if a check of /readyz failed (apiserver, server/healthz).
+// The reasons of an Answered event after a failed check of /readyz (apiserver, server/healthz).
 const (
 	ReasonEtcdNotReady          = Reason("etcd" + notReady)
 	ReasonEtcdReadinessNotReady = Reason("etcd-readiness" + notReady)
@@ -39,7 +39,7 @@ const (
 
 const notReady = " not ready"
 
-// NotReady returns the Reason for a failed check of /readyz. API servers may run checks that have no constant here.
+// NotReady returns the Reason for a failed check of /readyz. There are also checks without a constant.
 func NotReady(check string) Reason { return Reason(check + notReady) }
 
 // Known reports whether r is one of the constants above. The text of such a Reason cannot contain a name from a

@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// UID identifies an object, or a Service address. It holds metadata.uid if that is a UUID in lower case, the form that
-// API servers generate. Otherwise it holds a hash of metadata.uid.
+// UID identifies an object, or a Service address. If metadata.uid is a UUID in lower case, as API servers generate it,
+// the UID holds that UUID. Otherwise, it holds a hash of metadata.uid.
 type UID [16]byte
 
 // ParseUID converts a metadata.uid. It returns the zero UID for an empty string.
@@ -96,7 +96,7 @@ func hashUID(s string) UID {
 	return UID(sum[:16])
 }
 
-// Hash returns the FNV-1a hash of a text. Use it for texts that are only compared.
+// Hash returns the FNV-1a hash of a text. Use it if only equality matters.
 func Hash(s string) uint64 {
 	hash := uint64(14695981039346656037)
 	for i := range len(s) {

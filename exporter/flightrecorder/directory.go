@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// role is the kind of content at the start of a file.
+// role describes the content of a file.
 type role string
 
 const (
-	// A roleStart file begins with the first lists of the watches.
+	// A roleStart file begins with lists of all resources.
 	roleStart role = "start"
 	// A roleNext file continues the previous file.
 	roleNext role = "next"
@@ -37,8 +37,8 @@ const (
 type file struct {
 	path   string
 	begins time.Time
-	// number orders the files by creation, because the clock may be set back. A state file has the number of the file
-	// whose start it describes. Files of earlier versions have no number. They are older than all others.
+	// number orders the files by creation, even if the clock is set back. A state file has the number of the file whose
+	// start it describes. Files from earlier versions of kubeflap have no number. They are older than all others.
 	number int
 	role   role
 	size   int64
@@ -92,7 +92,7 @@ func filesOf(dir string) ([]file, error) {
 	return all, nil
 }
 
-// deleteUnfinished deletes the files that a process had not completed when it was killed.
+// deleteUnfinished deletes temporary files that a killed process has left.
 func deleteUnfinished(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -124,8 +124,8 @@ func LastWrite(dir string) (last time.Time) {
 	return last
 }
 
-// prune deletes all generations that ended before oldest. It also deletes the oldest generations until all files
-// together have at most size bytes. It always keeps the newest generation, and returns the remaining files.
+// prune deletes all generations that ended before oldest. If all files together have more than size bytes, prune also
+// deletes the oldest generations. It always keeps the newest generation. It returns the remaining files.
 func prune(all []file, size int64, oldest time.Time) (kept []file, err error) {
 	var total int64
 	for _, f := range all {

@@ -10,7 +10,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// After a gap, the recorder itself lists all resources again, because it keeps no objects. The tracker is not involved.
+// After events were lost, the recorder lists all resources again, because it keeps no objects in memory. The tracker is
+// not involved.
 
 // errTooMany means that more than queueSize events arrived while a resource was being listed.
 var errTooMany = errors.New("too many events arrived while the resources were listed again after a gap")
@@ -26,7 +27,7 @@ type watches struct {
 	cluster event.Event
 }
 
-// note updates the state, and reports whether the event completes a list that lost events.
+// note updates the state. It returns true if the event completes a list in which events were lost.
 func (w *watches) note(ev event.Event) (tornList bool) {
 	switch ev.Type {
 	case event.Listing:
@@ -54,13 +55,13 @@ func (w *watches) lose() {
 	}
 }
 
-// mustBeListed reports whether the recorder must list a resource itself. This is unnecessary while the watch is listing
+// mustBeListed reports whether the recorder must list a resource itself. It need not do so while the watch is listing
 // the resource.
 func (w *watches) mustBeListed(kind int) bool { return w.listed[kind] && !w.listing[kind] }
 
 // lists tracks the resources that the recorder lists after a gap.
 type lists struct {
-	// waiting is set for a resource whose list is not complete. The field held keeps the events of such resources.
+	// waiting is set for a resource whose list is not complete. The field held keeps the events of these resources.
 	waiting [event.NumKinds]bool
 	held    []event.Event
 	// watches is the state of the watches when the lists began.
@@ -82,11 +83,11 @@ func (l *lists) hold(ev event.Event) (bool, error) {
 	return true, nil
 }
 
-// release returns the held events of a resource that are newer than its list.
+// release ends the list of a resource. It returns the held events of the resource that are newer than the list.
 func (l *lists) release(kind event.Kind, version string) (after []event.Event) {
 	l.waiting[kind] = false
 	var others []event.Event
-	listed := false // the watch itself has listed again
+	listed := false // set if the watch itself has listed the resource again
 	for _, ev := range l.held {
 		listed = listed || ev.Kind == kind && ev.Type == event.Listing
 		switch {
@@ -100,15 +101,15 @@ func (l *lists) release(kind event.Kind, version string) (after []event.Event) {
 	return after
 }
 
-// newer reports whether an object was written after a list with this resourceVersion. It returns true if one of the two
-// versions is not a number.
+// newer reports whether an object was written after the list with the given resourceVersion. It also returns true if
+// one of the versions is not a number.
 func newer(object event.Object, list string) bool {
 	written, err := strconv.ParseUint(object.Metadata().Version, 10, 64)
 	listed, listErr := strconv.ParseUint(list, 10, 64)
 	return err != nil || listErr != nil || written > listed
 }
 
-// listPart is the start of a list, an object in it, or its end with the resourceVersion.
+// listPart is the start of a list, one of its objects, or its end. Only the end has a version.
 type listPart struct {
 	kind    event.Kind
 	what    event.Type
@@ -116,7 +117,7 @@ type listPart struct {
 	version string
 }
 
-// restart begins a generation with new lists after events were lost.
+// restart begins a new generation with new lists, because events were lost.
 func (w *writer) restart(ctx context.Context, watches watches) error {
 	w.next = roleStart
 	if err := w.close(); err != nil {

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// keyName is the file with the key of the pseudonyms. With this key, anybody can test which name a pseudonym stands
-	// for.
+	// keyName is the file with the key of the pseudonyms. Anybody who has the key can test which name a pseudonym
+	// stands for.
 	keyName = "pseudonyms.key"
-	// keySize is the size of the key in bytes. The file holds it as hexadecimal digits, so that a file of zeros, which
-	// a power loss can leave behind, is not a valid key.
+	// keySize is the size of the key in bytes. The file contains hexadecimal digits. A file of zeros, which a power
+	// loss can leave, is therefore not a valid key.
 	keySize = 32
 )
 
@@ -46,11 +46,11 @@ func (r *Recorder) key() ([]byte, error) {
 		return key, err
 	}
 	key = make([]byte, keySize)
-	_, _ = rand.Read(key) // it never returns an error
+	_, _ = rand.Read(key) // rand.Read never returns an error
 	return key, writeKey(r.settings.Dir, key)
 }
 
-// writeKey writes a key atomically. It waits for the disk, because a key that is lost in a crash changes all
+// writeKey writes a key atomically. It waits for the disk, because losing the key in a crash would change all
 // pseudonyms.
 func writeKey(dir string, key []byte) error {
 	path := filepath.Join(dir, keyName)

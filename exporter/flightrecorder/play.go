@@ -10,23 +10,23 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
-// placed is an event with its position in a reading (place). Later events have higher positions. An event has the same
-// position each time the files are read, even if some files were deleted in between.
+// placed is an event with its position in a reading (place). Later events have higher positions. Each pass over the
+// files gives an event the same position, even if other files have been deleted.
 type placed struct {
 	event.Event
 	place int
 }
 
-// partBits is the number of low bits of a position, which count the events of a part. The higher bits are the index of
-// the part.
+// partBits is the number of low bits of a position. The low bits count the events of a part. The high bits are the
+// index of the part.
 const partBits = 32
 
-// reading reads files as one sequence of events. A damaged or deleted file is a gap: the watches are reported as down
-// from its first unreadable event to the next base. Until that base, the state of the objects is unknown.
+// reading reads files as one sequence of events. If a file is damaged or was deleted, reading reports the watches as
+// down until the next base. Until then, the state of the objects is unknown.
 type reading struct {
 	ctx   context.Context
 	parts []part
-	// lost contains the error of each part that could not be read completely, in any pass.
+	// lost holds an error for each part that a pass could not read completely.
 	lost map[int]error
 }
 
@@ -54,7 +54,8 @@ func (r *reading) failure() error {
 	return nil
 }
 
-// events yields all events. It only yields an error if the context ends. It can be iterated more than once.
+// events returns a sequence of all events, which can be iterated more than once. It only yields an error if the context
+// ends.
 func (r *reading) events() iter.Seq2[placed, error] {
 	return func(yield func(placed, error) bool) {
 		p := player{reading: r, yield: yield, hole: true}
@@ -74,11 +75,12 @@ type player struct {
 	// seen is the time of the last event. working is set for the watches that worked at that time.
 	seen    time.Time
 	working [event.NumKinds]bool
-	// hole is set while events are missing, until the next base.
+	// hole is set from the first missing event until the next base.
 	hole bool
 }
 
-// play yields the events of a part. Outside a hole, it skips state files, because they repeat known objects.
+// play yields the events of a part. It skips a state file if no events are missing, because the file repeats known
+// objects.
 func (p *player) play(i int) bool {
 	f := p.parts[i]
 	p.place = i << partBits
@@ -86,7 +88,7 @@ func (p *player) play(i int) bool {
 		return false
 	}
 	if p.hole != f.isBase() {
-		return true // in a hole, only a base can be read; otherwise, a state file repeats known objects
+		return true // after a missing event, only a base can be read; otherwise, a base repeats known objects
 	}
 	p.hole = false
 	for ev, err := range eventsIn(f.path) {
@@ -122,7 +124,7 @@ func (p *player) send(ev event.Event) bool {
 	return p.yield(placed{ev, p.place}, nil)
 }
 
-// interrupt begins a hole. It yields a Down event for each watch that was working.
+// interrupt records that events are missing. It yields a Down event for each watch that was working.
 func (p *player) interrupt() bool {
 	p.hole = true
 	for kind, works := range p.working {
@@ -133,7 +135,7 @@ func (p *player) interrupt() bool {
 	return true
 }
 
-// eventsIn returns the events of a file, and the error that ends it.
+// eventsIn returns the events of a file. If the file cannot be read completely, the last item is an error.
 func eventsIn(path string) events {
 	return func(yield func(event.Event, error) bool) {
 		r, err := recording.Open(path)

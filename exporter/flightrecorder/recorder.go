@@ -1,9 +1,9 @@
-// Package flightrecorder continuously records events in a directory, limited by size and age, so that past incidents
-// can be replayed.
+// Package flightrecorder continuously records events in a directory, so that past incidents can be replayed. The size
+// and the age of the recordings are limited.
 //
-// The files use the recording format. A generation begins with a base from which a replay can start: either the first
-// lists of the watches, or the state of all objects, which the recorder computes from its own files every few hours.
-// The oldest generations are deleted.
+// The files use the recording format. A replay can only start with a base. A base either begins with lists of all
+// resources, or contains the state of all objects. The recorder computes such a state from its own files every few
+// hours. A generation is a base and the files up to the next base. The oldest generations are deleted.
 package flightrecorder
 
 import (
@@ -23,22 +23,23 @@ import (
 )
 
 const (
-	// queueSize is the maximum number of events that wait for the disk. Further events are lost and counted.
+	// queueSize is the maximum number of events that wait for the disk. When the queue is full, new events are lost and
+	// counted.
 	queueSize = 16384
 	// writeEvery is the interval at which queued events are written to the disk. A killed process loses the events
-	// since the last write. Waking up for each event would take twice the CPU time. A queue with more than writeAbove
-	// events is written immediately.
+	// since the last write. Writing each event separately would take twice the CPU time. A queue with more than
+	// writeAbove events is written immediately.
 	writeEvery = time.Second
 	writeAbove = queueSize / 16
-	// retryAfter is the delay before the recorder retries after a failure. Each retry lists all resources, so the delay
-	// doubles up to retryAtMost while retries fail.
+	// retryAfter is the delay before the first retry after a failure. Each failed retry doubles the delay, up to
+	// retryAtMost, because each retry lists all resources.
 	retryAfter  = 10 * time.Second
 	retryAtMost = 5 * time.Minute
 	// upkeepEvery is the interval at which the recorder checks whether a new file or generation is due.
 	upkeepEvery = 10 * time.Second
-	// fileAge and fileShare limit a file. generationAge and generationShare limit a generation. A share of n means 1/n
-	// of the directory's size limit. Generations are short, because each must be read from the start to read any period
-	// in it. Reading two hours of heartbeats of 1,000 nodes takes a second.
+	// fileAge and fileShare limit the age and the size of a file. generationAge and generationShare limit a generation.
+	// A share of n means 1/n of the directory's size limit. Generations are short, because each must be read from its
+	// start. Reading two hours of heartbeats of 1,000 nodes takes a second.
 	fileAge         = time.Hour
 	fileShare       = 64
 	generationAge   = 2 * time.Hour
@@ -52,9 +53,11 @@ type Settings struct {
 	// Size is the maximum size of the directory in bytes. Age is the retention time of events.
 	Size int64
 	Age  time.Duration
-	// Anonymise replaces names, addresses and UIDs with pseudonyms. Their key is a file in the directory.
+	// Anonymise replaces names, addresses and UIDs with pseudonyms. The key of the pseudonyms is a file in the
+	// directory.
 	Anonymise bool
-	// List lists the objects of a resource and returns the list's resourceVersion. The recorder calls it after a gap.
+	// List lists the objects of a resource and returns the list's resourceVersion. The recorder calls it after events
+	// were lost.
 	List func(ctx context.Context, kind event.Kind, each func(event.Object)) (version string, err error)
 }
 
@@ -71,7 +74,7 @@ type Recorder struct {
 
 	mu     sync.Mutex
 	status Status
-	// gap is set if events were lost since the last lists.
+	// gap is set if events were lost after the resources were last listed.
 	gap     bool
 	watches watches
 }
@@ -128,7 +131,7 @@ func (r *Recorder) lose(n uint64) {
 	}
 }
 
-// interrupt notes that events may have been lost. It counts a gap if events were recorded until now.
+// interrupt records that events may have been lost. If events were recorded before, it counts a gap.
 func (r *Recorder) interrupt(recorded bool) {
 	if recorded && !r.gap {
 		r.status.Gaps++
@@ -165,7 +168,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// failed reports a failure, but only once.
+// failed records a failure. If the same failure repeats, it is only logged once.
 func (r *Recorder) failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,7 +182,7 @@ func (r *Recorder) failed(err error) {
 	r.status.Recording, r.status.Err = false, err
 }
 
-// sameCause reports whether two errors have the same cause. File names do not matter, because they differ with each
+// sameCause reports whether two errors have the same cause. It ignores file names, because they differ with each
 // attempt.
 func sameCause(a, b error) bool {
 	var x, y syscall.Errno
@@ -199,7 +202,7 @@ func (r *Recorder) works() {
 	r.status.Recording, r.status.Since, r.status.Err = true, time.Now(), nil
 }
 
-// discard counts the events that arrive during the wait as lost.
+// discard drops the events that arrive during the wait, and counts them as lost.
 func (r *Recorder) discard(ctx context.Context, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// settledAfter is the time without a failure after which an attempt counts as successful. It starts after the attempt's
-// lists. When it ends, the disk has accepted the lists, because files are flushed every second.
+// settledAfter is the time after which an attempt to record again counts as successful. It starts when the lists of the
+// attempt are complete. When it ends, the disk has accepted the lists, because files are flushed every second.
 const settledAfter = 3 * time.Second
 
 // errRemoved means that the open file was deleted, for example with its directory.
@@ -17,14 +17,15 @@ var errRemoved = errors.New("the recordings were removed")
 // errInUse means that another process is recording into the directory.
 var errInUse = errors.New("another process is recording into")
 
-// recovery is an attempt to record again after a failure. The attempt is only reported after it has succeeded. If it
-// fails, its files are deleted, because they fill the disk and contain no complete lists.
+// recovery is an attempt to record again after a failure. It is only reported if it succeeds. The files of a failed
+// attempt are deleted, because they fill the disk and contain no complete lists.
 type recovery struct {
 	active bool
-	// files are the paths of the files of the attempt. events is the number of events that the attempt accepted.
+	// files holds the paths of the files that the attempt created. events is the number of events that the attempt
+	// received.
 	files  []string
 	events uint64
-	// last is the latest time at which a file was created, or at which a list was incomplete.
+	// last is the last time at which the attempt created a file or had an incomplete list.
 	last time.Time
 }
 
@@ -50,8 +51,8 @@ func (w *writer) confirm() {
 	w.of.works()
 }
 
-// end ends a session. failure is the reason for the end, or nil. end returns failure or, if failure is nil, the error
-// from closing the last file.
+// end ends a session. The parameter failure is the reason, or nil. end returns this reason. If there is none, end
+// returns the error from closing the last file.
 func (w *writer) end(failure error) error {
 	if closeErr := w.close(); failure == nil {
 		failure = closeErr
@@ -72,7 +73,7 @@ func (w *writer) end(failure error) error {
 	return failure
 }
 
-// relist makes the recorder list all resources again, because recorded events were lost.
+// relist makes the recorder list all resources again, because events in its files were lost.
 func (r *Recorder) relist() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

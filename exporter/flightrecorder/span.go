@@ -32,7 +32,7 @@ func Span(dir string) (begin, end time.Time, err error) {
 	return begin, end, fmt.Errorf("%w: the directory has no recordings", ErrNothing)
 }
 
-// oldest returns the time at which the earliest base begins.
+// oldest returns the start of the earliest base.
 func oldest(all []file) (begin time.Time) {
 	for _, f := range all {
 		if f.isBase() && (begin.IsZero() || f.begins.Before(begin)) {

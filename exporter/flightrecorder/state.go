@@ -24,27 +24,27 @@ func keyOf(object event.Object) key {
 	return key{object.Kind(), meta.UID}
 }
 
-// summary locates the last state of all objects within a sequence of events.
+// summary contains the positions at which a sequence of events holds the last state of each object.
 type summary struct {
 	// newest maps each object to the position of the event with its last state.
 	newest map[key]int
 	// kinds holds the state of each watch.
 	kinds [event.NumKinds]watchState
-	// last is the position of the last event that was read. next is the time of the first event after it, or zero if
-	// there is none.
+	// last is the position of the last event that was read. next is the time of the event after it, or zero if there is
+	// none.
 	last int
 	next time.Time
-	// lost is the number of parts up to last that could not be read completely.
+	// lost is the number of parts up to the position last that could not be read completely.
 	lost int
 }
 
 // watchState is the state of a watch.
 type watchState struct {
-	// listing is the position of the event that began the current list, or 0 if no list is in progress. listed is set
-	// after a complete list.
+	// listing is the position of the event that began the current list. It is 0 if no list is in progress. listed is
+	// set after a complete list.
 	listing int
 	listed  bool
-	// down is the event that broke the watch, if the watch has not worked since then.
+	// down is the event that broke the watch. It is empty if the watch has worked since.
 	down event.Event
 }
 
@@ -97,8 +97,8 @@ func (s *summary) dropUnlisted(kind event.Kind, listing int) {
 // afterAll is later than any event, because no recording contains events after 2199.
 var afterAll = time.Date(2200, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// stateAt returns the state of all objects after all events, as lists. at is the time of the events in these lists.
-// stateAt reads the events twice, and needs about 40 bytes of memory per object.
+// stateAt returns the state of all objects after the last event, as lists. The parameter at is the time of the events
+// in these lists. stateAt reads all events twice, and needs about 40 bytes of memory per object.
 func stateAt(r *reading, at time.Time) (events, error) {
 	s, err := summarise(r, afterAll)
 	if err != nil {
@@ -107,9 +107,9 @@ func stateAt(r *reading, at time.Time) (events, error) {
 	return s.replay(r, at, time.Time{}), nil
 }
 
-// replay returns the state after the summarized events, as lists, followed by the later events. from is the time of the
-// events in the lists. to is the time at which the later events end; if it is zero, replay only returns the state.
-// replay reads all events once.
+// replay returns the state after the summarized events as lists, followed by the later events. The parameter from is
+// the time of the events in the lists. The parameter to is the time at which the later events end. If it is zero,
+// replay only returns the state.
 func (s *summary) replay(r *reading, from, to time.Time) events {
 	return func(yield func(event.Event, error) bool) {
 		if !s.yieldBegin(from, yield) {
@@ -154,8 +154,8 @@ func (s *summary) yieldBegin(at time.Time, yield func(event.Event, error) bool) 
 	return true
 }
 
-// yieldEnd yields the end of each list, and the state of broken watches. If one of the files was deleted since it was
-// summarized, the lists have no end, because objects are missing.
+// yieldEnd yields the end of each list, and the state of broken watches. If a file has been deleted in the meantime,
+// yieldEnd does not end the lists, because objects are missing.
 func (s *summary) yieldEnd(r *reading, at time.Time, yield func(event.Event, error) bool) bool {
 	torn := r.lostUntil(s.last) > s.lost
 	for kind, w := range s.kinds {
@@ -173,9 +173,9 @@ func (s *summary) yieldEnd(r *reading, at time.Time, yield func(event.Event, err
 	return true
 }
 
-// newestAs returns an event as part of a list, if the event has the last state of its object. If the last list was
-// incomplete, the later events continue this list. newestAs then only returns objects from the incomplete list, because
-// other objects may be gone.
+// newestAs returns an event as part of a list, if the event has the last state of its object. If the last list is
+// incomplete, newestAs only returns the objects of this list, because other objects may be gone. The later events then
+// continue the list.
 func (s *summary) newestAs(ev placed, at time.Time) (listed event.Event, ok bool) {
 	if !ev.Type.HasObject() {
 		return ev.Event, false

@@ -2,14 +2,14 @@ package flightrecorder
 
 import "time"
 
-// steadyAfter is the time for which the clock must run without a step forward before recordings are deleted by age. If
-// the clock is wrong only briefly, for example before the first NTP synchronization, no recording is deleted by age.
+// steadyAfter is the time that the clock must run without a step forward before recordings are deleted by age. The
+// clock may be wrong for a short time, for example before the first NTP synchronization.
 const steadyAfter = time.Hour
 
-// steady measures for how long the clock has run without a step forward.
+// steady measures how long the clock has run without a step forward.
 type steady struct {
-	// wall is the time at the last call. running is the time since the start of the process, measured by the monotonic
-	// clock, which cannot be set. since is the value of the field running at the last step forward.
+	// wall is the time of the last call. running is the time since the start of the process by the monotonic clock,
+	// which cannot be set. The field since is the value of running at the last step forward.
 	wall           time.Time
 	running, since time.Duration
 }

@@ -3,18 +3,18 @@ package flightrecorder
 import "time"
 
 const (
-	// clockSlack is the maximum step back of the clock that counts as normal. After such a step, events are only
-	// slightly out of order.
+	// clockSlack is the largest step back of the clock that is ignored. After such a step, events are only slightly out
+	// of order.
 	clockSlack = 10 * time.Second
-	// fileSpan is the maximum time from the start of a file to its last event: a file is closed after fileAge, or
-	// before an event that is more than fileAge later than the event before it.
+	// fileSpan is the maximum time from the start of a file to its last event. A file is closed after fileAge. It is
+	// also closed before an event that comes more than fileAge after the previous event.
 	fileSpan = 2 * fileAge
 )
 
 // generation is a base and the files up to the next base. The first generation has no base if its base was deleted.
 type generation []file
 
-// generationsOf divides the files of a directory.
+// generationsOf divides the files of a directory into generations.
 func generationsOf(all []file) (generations []generation) {
 	begin := 0
 	for i := range all {
@@ -34,11 +34,11 @@ func (g generation) begins() time.Time { return g[0].begins }
 // covers reports whether the generation may have been recorded at t.
 func (g generation) covers(t time.Time) bool { return !t.Before(g.begins()) && t.Before(g.end()) }
 
-// end returns a time that is after all events.
+// end returns a time after the last event of the generation.
 func (g generation) end() time.Time { return g[len(g)-1].begins.Add(fileSpan) }
 
-// endsAfter reports whether the generation has events after a time. next is the next generation, which may begin
-// earlier if the clock was set back.
+// endsAfter reports whether the generation has events after t. The generation next may begin before t if the clock was
+// set back.
 func (g generation) endsAfter(t time.Time, next generation) bool {
 	return next.begins().After(t) || g[len(g)-1].begins.After(t)
 }
@@ -48,15 +48,15 @@ type part struct {
 	file
 	// until is the start of the next generation to read. It is zero in the last generation.
 	until time.Time
-	// apart is set for a base that does not continue the part before it.
+	// apart is set if the file is a base and does not continue the previous part.
 	apart bool
-	// last is set for the last file of a session, which may end in mid-line.
+	// last is set for the last file of a session. The last line of this file may be incomplete.
 	last bool
 }
 
-// timeline returns the files to read for a period, in the order of the clock. Usually, this is the order in which they
-// were created. If the clock was set back, several generations may have recorded the same time. timeline then returns
-// the files of the newest of these generations.
+// timeline returns the files to read for a period, in the order of their times. Usually, this is the order in which
+// they were created. If the clock was set back, several generations may cover the same time. timeline then returns the
+// files of the newest one.
 func timeline(all []file, from, to time.Time) (parts []part) {
 	generations := generationsOf(all)
 	if len(generations) > 0 && !generations[0][0].isBase() {
@@ -84,9 +84,9 @@ func timeline(all []file, from, to time.Time) (parts []part) {
 	return parts
 }
 
-// firstOf returns the index of the generation to read for the state at a point in time. That is the newest generation
-// that covers the time, or else the last one before the time, or else the first one after the time. It returns -1 if
-// there is no generation.
+// firstOf returns the index of the generation that has the state at a point in time. This is the newest generation that
+// covers the time. Without one, it is the last generation before the time, or else the first one after it. firstOf
+// returns -1 if there is no generation.
 func firstOf(all []generation, at time.Time) int {
 	covers, before, after := -1, -1, -1
 	for i, g := range all {
@@ -110,8 +110,8 @@ func firstOf(all []generation, at time.Time) int {
 	return after
 }
 
-// nextOf returns the index of the generation that follows all[at] by the clock, or -1. A generation that was created
-// before all[at] only follows if it begins after the end of all[at].
+// nextOf returns the index of the generation that follows all[at] in time, or -1. A generation that was created earlier
+// only follows if it begins after the end of all[at].
 func nextOf(all []generation, at int) int {
 	next := -1
 	for i, g := range all {

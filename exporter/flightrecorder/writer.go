@@ -17,20 +17,20 @@ import (
 // writer writes the files of one session. It must be used by one goroutine only.
 type writer struct {
 	of *Recorder
-	// open is the current file. It is nil before the file's first event. path and number belong to the current file or,
-	// if there is none, to the last file.
+	// open is the current file. It is nil before the file's first event. path and number belong to the current file. If
+	// there is none, they belong to the previous file.
 	open   *recording.Writer
 	path   string
 	number int
 	begins time.Time
 	// newest is the time of the last event.
 	newest time.Time
-	// next is the role of the next file. base is the start of the generation. size is the total size of the
-	// generation's closed files.
+	// next is the role of the next file. base is the start of the current generation. size is the total size of its
+	// closed files.
 	next role
 	base time.Time
 	size int64
-	// stateDue is set if the next file must begin a generation with a state.
+	// stateDue is set if the next file must begin a generation that starts with a state file.
 	stateDue bool
 	// lists tracks the resources that are being listed after a gap.
 	lists lists
@@ -40,12 +40,12 @@ type writer struct {
 	background sync.WaitGroup
 	stating    atomic.Bool
 	recovery   recovery
-	// anonymiser is nil if the recordings have the real names.
+	// anonymiser is nil if the recordings contain real names.
 	anonymiser *recording.Anonymiser
 }
 
-// newWriter deletes unfinished files from the directory. The first file will begin with the watches' lists. The
-// directory must be locked.
+// newWriter deletes unfinished files from the directory, which must be locked. The writer's first file begins with the
+// lists of the watches.
 func newWriter(r *Recorder) (*writer, error) {
 	if err := deleteUnfinished(r.settings.Dir); err != nil {
 		return nil, err
@@ -81,8 +81,8 @@ func (w *writer) write(ev event.Event) error {
 	return w.add(ev)
 }
 
-// add writes an event, and creates a file if none is open. If the clock was set, add begins a new generation, because
-// readers find a state by its time.
+// add writes an event, and creates a file if none is open. If the clock was set, add first begins a new generation,
+// because readers find a state by its time.
 func (w *writer) add(ev event.Event) error {
 	step := ev.Seen.Sub(w.newest)
 	if w.next == roleNext && (step < -clockSlack || step > fileAge) {
@@ -160,9 +160,9 @@ func (w *writer) close() error {
 	return err
 }
 
-// upkeep closes the current file if it is too large or too old, and notes whether a new generation is due. It also
-// deletes the oldest generations. The next event creates the next file, so that the name of each file has the time of
-// an event.
+// upkeep closes the current file if it is too large or too old. It records whether a new generation is due, and deletes
+// the oldest generations. It does not create the next file, because the name of a file contains the time of its first
+// event.
 func (w *writer) upkeep() error {
 	settings := w.of.settings
 	switch {
@@ -179,7 +179,7 @@ func (w *writer) upkeep() error {
 	return w.prune()
 }
 
-// state writes a state file in the background. That file contains the state at the start of the current file.
+// state writes a state file in the background. The file contains the state at the start of the current file.
 func (w *writer) state() {
 	w.base, w.size, w.stateDue = w.begins, 0, false
 	w.stating.Store(true)
@@ -187,7 +187,7 @@ func (w *writer) state() {
 	w.background.Go(func() {
 		defer w.stating.Store(false)
 		if err := writeState(dir, at, number, header); err != nil {
-			// The current generation must end: it may be damaged, and it cannot be deleted before its end.
+			// New lists end the current generation, which may be damaged. It cannot be deleted before its end.
 			w.of.log.Warn("cannot compute the state for a new set of recordings, listing all resources again", "err", err)
 			w.of.relist()
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/archive"
 )
 
-// header is the first line of the file. Without a header, a new file would look like a file that has lost its
-// incidents. Earlier versions of kubeflap skip this line, because it has no incident.
+// header is the first line of the file. Without it, a new file would look like a file that has lost its incidents.
+// Earlier versions of kubeflap skip the header, because it has no incident.
 type header struct {
 	Displaced incident.Displaced `json:"displaced"`
 	LostUntil time.Time          `json:"lost_until,omitzero"`
@@ -30,9 +30,10 @@ type line struct {
 	offset, length int64
 	id             string
 	also           []string
-	// ended reports whether the incident had ended, or newer incidents had displaced it.
+	// ended is set if the incident had ended, or if newer incidents had displaced it.
 	ended bool
-	// start is the incident's start. until is the incident's end, or the time of the save if the incident is ongoing.
+	// start is the start of the incident. until is its end. If the incident is ongoing, until is the time at which it
+	// was saved.
 	start, until time.Time
 }
 
@@ -49,12 +50,12 @@ func lineOf(s *archive.Saved, offset, length int64) line {
 // lines holds the newest line of each incident, by ID.
 type lines map[string]line
 
-// newest returns the lines to keep, oldest incident first, and counts the others. The parameter size is the maximum
-// number of incidents to keep. The oldest ended incidents are dropped first, as in record.Store.
+// newest returns the lines to keep, sorted by the start of their incidents. It drops lines if there are more than the
+// given size, the oldest ended incidents first, as in record.Store. It also counts the dropped lines.
 func (l lines) newest(size int) (kept []line, dropped incident.Displaced) {
 	merged := map[string]bool{}
-	// A merged incident can be saved in the same batch as the incident into which it was merged, so the order of the
-	// two lines has no meaning.
+	// A merged incident may come before or after the incident that contains it, because both can be saved in the same
+	// batch.
 	for _, x := range l {
 		for _, id := range x.also {
 			merged[id] = true
@@ -87,7 +88,7 @@ func (l lines) newest(size int) (kept []line, dropped incident.Displaced) {
 // contents holds what a file contains.
 type contents struct {
 	header
-	// saved holds the newest state of each incident. lines holds the position of that state.
+	// saved holds the last saved state of each incident. lines holds the position of that state.
 	saved map[string]archive.Saved
 	lines lines
 	// size is the size of the file in bytes.
@@ -108,7 +109,7 @@ func (c *contents) damage() string {
 	return ""
 }
 
-// newest returns the incidents to keep, oldest first, and the number of all incidents that were ever displaced.
+// newest returns the incidents to keep, sorted by start. It also counts all incidents that were ever displaced.
 func (c *contents) newest(size int) (kept []archive.Saved, displaced incident.Displaced) {
 	lines, displaced := c.lines.newest(size)
 	for _, x := range lines {
@@ -135,8 +136,8 @@ func load(path string) (contents, error) {
 	return found, nil
 }
 
-// read adds all lines of a file. It skips lines that are longer than an incident can be, such as the zeros that a power
-// failure can leave.
+// read adds all lines of a file. It skips lines that are too long for an incident. For example, a power failure can
+// leave a long sequence of zeros.
 func (c *contents) read(file io.Reader) error {
 	in := bufio.NewReaderSize(file, writeSize)
 	var text []byte
@@ -164,7 +165,7 @@ func (c *contents) read(file io.Reader) error {
 	}
 }
 
-// add adds a line: an incident, or the header. The parameter offset is the line's position in the file.
+// add adds a line, which holds an incident or the header. The parameter offset is the line's position in the file.
 func (c *contents) add(offset int64, text []byte) {
 	var s struct {
 		archive.Saved

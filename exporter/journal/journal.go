@@ -23,12 +23,13 @@ import (
 )
 
 const (
-	// maxLine limits the size of an incident in the file. An incident takes a few kilobytes, because its lists are
+	// maxLine limits the length of a line. The line of an incident usually has a few kilobytes, because its lists are
 	// bounded.
 	maxLine = 4 << 20
-	// rewriteAbove is the size above which the file is rewritten, if it has also doubled since the last rewrite.
+	// rewriteAbove is the minimum size at which the file is rewritten. The file must also have doubled since the last
+	// rewrite.
 	rewriteAbove = 4 << 20
-	// writeSize is the size of a write in bytes. The line for an incident that starts or ends fits into one write.
+	// writeSize is the size of a write in bytes. The line of a single incident usually fits into one write.
 	writeSize = 64 << 10
 )
 
@@ -41,8 +42,9 @@ type Journal struct {
 	mu   sync.Mutex
 	lock *flock.Flock
 	file *os.File
-	// lines holds the newest line of each incident, so that the file can be rewritten without decoding. lines is nil if
-	// the file must be read first. length is the size of the file in bytes. rewritten is its size after the last rewrite.
+	// lines holds the newest line of each incident, so that the file can be rewritten without decoding it. lines is nil
+	// if the file must be read first. length is the size of the file in bytes. rewritten is its size after the last
+	// rewrite.
 	lines             lines
 	length, rewritten int64
 	// pending holds the incidents that could not be written yet, by ID.
@@ -50,8 +52,8 @@ type Journal struct {
 	displaced incident.Displaced
 	// written is the number of displaced incidents in the file's header. It never decreases, unless the file is damaged.
 	written incident.Displaced
-	// exists is set if Open found a file. damage describes the damage to that file. lostUntil is the time until which
-	// incidents may be missing because of damage.
+	// exists is set if Open found a file. damage describes the damage to that file. Incidents from before lostUntil may
+	// be missing because of damage.
 	exists    bool
 	damage    string
 	lostUntil time.Time
@@ -60,8 +62,8 @@ type Journal struct {
 }
 
 // Open returns the newest incidents in a file, sorted by start. The parameter size limits their number. Open returns no
-// incidents if the file does not exist, and skips lines that cannot be parsed (see Damage). Nothing is written before
-// the first Save.
+// incidents if the file does not exist. It skips lines that cannot be parsed (see Damage). The file is not created
+// before the first Save.
 func Open(path string, size int) (*Journal, []archive.Saved, error) {
 	j := &Journal{path: path, size: size, pending: map[string]archive.Saved{}, lock: flock.New(lockOf(path), flock.SetPermissions(0o600))}
 	found, err := load(path)
@@ -71,8 +73,8 @@ func Open(path string, size int) (*Journal, []archive.Saved, error) {
 	return j, kept, err
 }
 
-// Damage describes why incidents may be missing from the file that Open has read, or returns an empty string. existed is
-// set if an earlier process has created the file, so that it should not be missing.
+// Damage describes why incidents may be missing from the file, or returns an empty string. Set existed if an earlier
+// process has created the file. A missing file then counts as damage.
 func (j *Journal) Damage(existed bool) string {
 	if !j.exists && existed {
 		return "the file does not exist"
@@ -80,16 +82,16 @@ func (j *Journal) Damage(existed bool) string {
 	return j.damage
 }
 
-// Lose records that incidents from before a time may be missing because of damage. The next Save writes this to the
-// file, so that later processes can also report it.
+// Lose records that incidents from before a time may be missing because of damage. The next Save writes this time to
+// the file for later processes.
 func (j *Journal) Lose(until time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lostUntil = latest(j.lostUntil, until)
 }
 
-// LostUntil returns the time until which incidents may be missing because of damage that this process or an earlier one
-// has found. It returns zero if no incident is missing.
+// LostUntil returns the time before which incidents may be missing because of damage. This process or an earlier one
+// has found the damage. LostUntil returns zero if no incident is missing.
 func (j *Journal) LostUntil() time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -103,12 +105,11 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Displaced returns the number of incidents that were once in the file, but that Open did not return because newer ones
-// displaced them.
+// Displaced returns the number of incidents that were once in the file, but that newer incidents have displaced.
 func (j *Journal) Displaced() incident.Displaced { return j.displaced }
 
-// Save writes the state of incidents at a point in time. If it returns nil, the incidents are in the file. Otherwise
-// the next Save retries. Without incidents, Save only records that the process was still running at that time.
+// Save writes the state of incidents at a point in time. If it fails, the next Save tries to write them again. Without
+// incidents, Save only records that the process was still running at that time.
 func (j *Journal) Save(at time.Time, incidents ...incident.Incident) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -121,7 +122,7 @@ func (j *Journal) Save(at time.Time, incidents ...incident.Incident) error {
 		}
 	}
 	if j.file != nil {
-		// Ignore errors: without this time, the last write still shows roughly when the process ended.
+		// Ignore errors, because the time of an earlier Save is still a good estimate.
 		_ = os.Chtimes(lockOf(j.path), at, at)
 	}
 	return nil
@@ -144,7 +145,7 @@ func (j *Journal) InUse() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if _, err := os.Stat(lockOf(j.path)); err != nil || j.file != nil {
-		return false // Nothing is written before the first Save, so the lock must not be created.
+		return false // TryLock would create the lock file, but only Save may do that
 	}
 	locked, err := j.lock.TryLock()
 	if locked {
@@ -178,8 +179,8 @@ func (j *Journal) write() error {
 	return nil
 }
 
-// encode writes one line for each incident. The first line begins at offset. encode returns the lines and the position
-// after them.
+// encode writes one line for each incident. The first line begins at offset. encode returns the lines, and the position
+// after the last line.
 func encode(out io.Writer, offset int64, all map[string]archive.Saved) (written lines, end int64, err error) {
 	counter := &counting{Writer: out, length: offset}
 	encoder, written := json.NewEncoder(counter), lines{}
@@ -230,7 +231,7 @@ func (j *Journal) open() error {
 	return nil
 }
 
-// intact reports whether the file is unchanged since this process wrote it. If not, the file must be read again.
+// intact reports whether the file still has the size that this process gave it. If not, the file must be read again.
 func (j *Journal) intact() bool {
 	info, err := os.Stat(j.path)
 	if err == nil && info.Size() == j.length {
@@ -267,7 +268,7 @@ func (j *Journal) rewrite() error {
 		return err
 	})
 	if err != nil {
-		j.lines = nil // they are read again before the next attempt
+		j.lines = nil // the next attempt reads them again
 		return err
 	}
 	j.written, j.lines, j.length, j.rewritten = displaced, copied, length, length
@@ -317,7 +318,7 @@ func copyLines(out *counting, path string, kept []line) (copied lines, err error
 	return copied, nil
 }
 
-// SaveBeside replaces a file in the journal's directory, unless another process uses the journal.
+// SaveBeside replaces a file in the journal's directory. It returns an error if another process uses the journal.
 func (j *Journal) SaveBeside(name string, text []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -330,7 +331,7 @@ func (j *Journal) SaveBeside(name string, text []byte) error {
 	})
 }
 
-// replace writes a file atomically: after a crash it is either complete or unchanged.
+// replace writes a file atomically. After a crash, the file is either complete or unchanged.
 func replace(path string, write func(io.Writer) error) error {
 	temporary := path + ".tmp"
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

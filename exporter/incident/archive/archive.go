@@ -1,5 +1,5 @@
-// Package archive merges the incidents from before a restart of kubeflap (past incidents) with those that kubeflap
-// detected after the restart (current incidents).
+// Package archive merges incidents from before and after a restart of kubeflap. It calls them past incidents and
+// current incidents.
 package archive
 
 import (
@@ -14,18 +14,18 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// settleTime is the time after the initial lists within which an incident that was ongoing before the restart may
-// reappear. This time exceeds the 15 s for which a lost address may wait for its cause before it joins an incident.
+// settleTime is the time that Ended waits after the initial lists for signs that an incident is still ongoing. It
+// exceeds 15 s, because kubeflap may take 15 s to assign an address that became unready to an incident.
 const settleTime = time.Minute
 
-// Saved is the state of an incident at Time.
+// Saved is the state of an incident and the time of that state.
 type Saved struct {
 	Time     time.Time
 	Incident incident.Incident
 }
 
-// Archive holds the incidents from before a restart. An incident that was ongoing at the restart may continue as one or
-// several current incidents. Otherwise, Archive determines when the incident ended. Archive is safe for concurrent use.
+// Archive holds the past incidents. An incident that was ongoing when kubeflap stopped may continue as one or several
+// current incidents. If it does not, Archive determines when it ended. Archive is safe for concurrent use.
 type Archive struct {
 	mu sync.Mutex
 	// stopped is the last time at which the previous process is known to have watched the cluster.
@@ -38,30 +38,30 @@ type Archive struct {
 // past is an incident from before the restart.
 type past struct {
 	incident.Incident
-	// stopped is the last time at which an earlier process is known to have watched the ongoing incident.
+	// stopped is the last time at which kubeflap is known to have watched the incident before the restart.
 	stopped time.Time
-	// watching is the time at which the current process had received the lists that the incident is compared with. It is
-	// zero if a list is still missing. looked is set after the first comparison.
+	// watching is the time at which the current process had listed the objects of the incident. It is zero until then.
+	// looked is set once Look has compared the incident with the cluster.
 	watching time.Time
 	looked   bool
-	// ongoing is set if the incident was ongoing when kubeflap stopped. open is set while it is undecided whether the
-	// incident is still ongoing.
+	// ongoing is set if the incident was ongoing when kubeflap stopped. open is then set until the incident has ended,
+	// or until a current incident continues it.
 	ongoing, open bool
-	// The field by lists the IDs of the current incidents that continue this one. joined is the newest result of merging
-	// them with this incident, or nil if there is none.
+	// The field by holds the IDs of the current incidents that continue this incident. joined is the most recent result
+	// of merging them, or nil.
 	by     []string
 	joined *incident.Incident
 	// held holds the objects that had not recovered when kubeflap stopped.
 	held []*held
-	// silentSince is the last heartbeat of a node that was still silent when kubeflap stopped, or zero if there was none.
+	// silentSince is the last heartbeat of a node that was still silent when kubeflap stopped. It is zero if no node
+	// was silent.
 	silentSince time.Time
 	// unseen is set if everything recovered while kubeflap was not watching.
 	unseen bool
 }
 
-// New returns an archive of saved incidents. The parameter stopped is the time until which the process that saved the
-// incidents watched the cluster. If it is zero, New assumes that the process watched until it last saved an ongoing
-// incident.
+// New returns an archive of the saved incidents. The parameter stopped is the time at which the process that saved them
+// stopped watching the cluster. If it is zero, New uses the time at which that process last saved an ongoing incident.
 func New(saved []Saved, stopped time.Time) *Archive {
 	a := &Archive{stopped: stopped}
 	for _, s := range saved {
@@ -93,7 +93,7 @@ func (a *Archive) Stopped() time.Time { return a.stopped }
 func (p *past) interrupt(saved, stopped time.Time) {
 	i := p.openBlind()
 	if p.stopped = stopped; i >= 0 {
-		// The previous process ended before it knew whether the incident was still ongoing.
+		// The previous process ended before it had listed the objects of this incident.
 		p.stopped = p.Timeline[i].Start
 	}
 	p.hold()
@@ -112,13 +112,13 @@ func (p *past) interrupt(saved, stopped time.Time) {
 	p.Timeline = append(p.Timeline, incident.Span{Track: incident.TrackBlind, Start: stopped})
 }
 
-// note adds evidence.
+// note adds an evidence entry.
 func (p *past) note(t time.Time, text string) {
 	p.Evidence = append(slices.Clone(p.Evidence), incident.Evidence{Time: t, Until: t, Count: 1, Text: text})
 }
 
-// lastHeartbeat returns the last heartbeat of the node that has been silent for the longest time, or zero if no node was
-// silent when the incident was saved.
+// lastHeartbeat returns the last heartbeat of the node that had been silent for the longest time. It returns zero if no
+// node was silent when the incident was saved.
 func (p *past) lastHeartbeat() (last time.Time) {
 	for _, s := range p.Timeline {
 		if s.Track == incident.TrackHeartbeat && s.End.IsZero() && (last.IsZero() || s.Start.Before(last)) {
@@ -128,8 +128,8 @@ func (p *past) lastHeartbeat() (last time.Time) {
 	return last
 }
 
-// lengthen extends the longest interval between heartbeats if a node was still silent at t. It also updates the texts.
-// If the parameter atLeast is set, the interval may have been longer.
+// lengthen extends the longest heartbeat interval, and the texts that mention it, if a node was still silent at t. If
+// atLeast is set, these texts say "at least".
 func (p *past) lengthen(x *incident.Incident, t time.Time, atLeast bool) {
 	n := &x.Numbers
 	lasted := t.Sub(p.silentSince)
@@ -156,7 +156,7 @@ func (p *past) lengthen(x *incident.Incident, t time.Time, atLeast bool) {
 	}
 }
 
-// openBlind returns the index of the ongoing timeline span in which kubeflap is not watching, or -1 if there is none.
+// openBlind returns the index of the TrackBlind span that has not ended, or -1 if there is none.
 func (p *past) openBlind() int {
 	return slices.IndexFunc(p.Timeline, func(s incident.Span) bool { return s.Track == incident.TrackBlind && s.End.IsZero() })
 }
@@ -173,12 +173,11 @@ func (a *Archive) IDs() (all []string) {
 	return all
 }
 
-// Interrupted returns the incidents that may still be ongoing, as they were when kubeflap stopped. The caller saves
-// these incidents, so that the interruption is known even if the current process also ends soon.
+// Interrupted returns the incidents that were ongoing when kubeflap stopped, in their state at that time. The caller
+// saves them, so that the next process also knows about the interruption.
 func (a *Archive) Interrupted() []incident.Incident { return a.interrupted }
 
-// watched ends the timeline span in which kubeflap was not watching. If the clock was set back during this span, the
-// parameter watching is earlier than the field stopped.
+// watched ends the timeline span in which kubeflap was not watching. The clock may have been set back during this span.
 func (p *past) watched(watching time.Time) {
 	i := p.openBlind()
 	if i < 0 {
@@ -193,11 +192,11 @@ func (p *past) watched(watching time.Time) {
 
 // Sight reports which objects the current process has listed and watches.
 type Sight struct {
-	// Services includes addresses.
+	// Services covers both Services and their addresses.
 	Nodes, Services bool
 }
 
-// shows reports whether the incident can be compared with the cluster.
+// shows reports whether the process has listed all objects that the incident affects.
 func (s Sight) shows(p *past) bool {
 	of := func(isNode bool) bool {
 		return ofNodes(p.Scope) == isNode && len(p.held) == 0 || slices.ContainsFunc(p.held, func(h *held) bool { return (h.node != "") == isNode })
@@ -205,7 +204,7 @@ func (s Sight) shows(p *past) bool {
 	return (s.Nodes || !of(true)) && (s.Services || !of(false))
 }
 
-// Watching records that, at t, the current process sees the objects in the parameter sight.
+// Watching records at t which objects the current process has listed and watches.
 func (a *Archive) Watching(t time.Time, sight Sight) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -226,7 +225,7 @@ func (a *Archive) Ended(t time.Time) (ended []incident.Incident) {
 		if !p.open || !p.looked || p.stands() {
 			continue
 		}
-		if p.recoveredAt().IsZero() { // only a current incident could show that this one is still ongoing
+		if p.recoveredAt().IsZero() { // kubeflap has not seen this incident recover
 			if t.Sub(p.watching) < settleTime {
 				continue
 			}
@@ -249,7 +248,7 @@ func (p *past) end() {
 	p.closeHypotheses()
 }
 
-// closeHypotheses adds a note to each hypothesis that was undecided when kubeflap stopped, because it stays undecided.
+// closeHypotheses adds a note to each hypothesis that was undecided when kubeflap stopped.
 func (p *past) closeHypotheses() {
 	const before = "unknown when kubeflap stopped: "
 	p.Considered = slices.Clone(p.Considered)
@@ -269,8 +268,8 @@ func (p *past) recoverUnseen() {
 	p.note(p.watching, "everything had recovered when kubeflap resumed watching. The incident ended "+between(p.stopped, p.watching))
 }
 
-// endedUnseen adds a sentence to the summary if the incident ended while kubeflap was not watching. In this case, a
-// span of TrackBlind ends at the same time as the incident.
+// endedUnseen adds a sentence to the summary if the incident ended while kubeflap was not watching. The incident then
+// ends at the same time as a TrackBlind span.
 func (p *past) endedUnseen(x *incident.Incident) {
 	for _, s := range x.Timeline {
 		if s.Track != incident.TrackBlind || x.End.IsZero() || !s.End.Equal(x.End) {
@@ -290,8 +289,8 @@ func between(from, to time.Time) string {
 	return "between " + from.UTC().Format(time.TimeOnly) + " and " + to.UTC().Format(time.TimeOnly) + " UTC"
 }
 
-// Find returns the past incident with the given ID, and the IDs of the current incidents that continue it. The result ok
-// is false if there is no such incident, or if newer ones have displaced it.
+// Find returns the past incident with the given ID, and the IDs of the current incidents that continue it. The result
+// ok is false if there is no such incident, or if newer incidents have displaced it.
 func (a *Archive) Find(t time.Time, id string) (x incident.Incident, current []string, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -305,9 +304,8 @@ func (a *Archive) Find(t time.Time, id string) (x incident.Incident, current []s
 	return incident.Incident{}, nil, false
 }
 
-// alone returns the incident as of t, without the current incidents that continue it. If there were such incidents, but
-// newer ones have displaced them, alone returns the last known state. It then returns shown=false if the incident was
-// still ongoing, because ongoing incidents are not listed either after newer ones have displaced them.
+// alone returns the incident as of t, without the current incidents that continue it. If newer incidents have displaced
+// these, alone returns the last merged state instead. The result shown is then false unless everything had recovered.
 func (p *past) alone(t time.Time) (x incident.Incident, shown bool) {
 	if p.joined == nil || p.stands() {
 		return p.asOf(t), true

@@ -9,47 +9,47 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
-// Cluster provides functions that report whether objects in the cluster have not recovered. The functions return false
-// for objects that do not exist.
+// Cluster tells which objects have not recovered. Its functions return false for objects that do not exist.
 type Cluster struct {
 	// Lost reports whether a node's Ready condition is not True, or its Lease still has the given renewTime. The result
-	// beat reports whether the Lease has another renewTime.
+	// beat is true if the renewTime has changed.
 	Lost func(node string, renewed time.Time) (lost, beat bool)
-	// Down reports whether a Service has no ready address. Failing reports whether it has addresses, but no ready one.
+	// Down reports whether a Service has no ready address. Failing reports whether a Service has addresses, but none of
+	// them is ready.
 	Down, Failing func(ServiceName) bool
-	// Out reports whether a Service lists an address that is not ready.
+	// Out reports whether a Service lists the given address as not ready.
 	Out func(ServiceName, event.UID) bool
 	// Diverging reports whether a Service's Endpoints have disagreed with its EndpointSlices or pods for more than 10 s.
 	Diverging func(ServiceName) bool
 }
 
-// divergingAfter is the time after the lists at which Cluster.Diverging is certainly known.
+// divergingAfter is the time after the initial lists at which Cluster.Diverging becomes reliable.
 const divergingAfter = 15 * time.Second
 
 // ServiceName identifies a Service.
 type ServiceName struct{ Namespace, Name string }
 
-// held is a node, an address or an outage that had not recovered when kubeflap stopped. The current process reports no
-// incident for this object, because the tracker does not know that the object was once ready.
+// held is a node, an address or an outage that had not recovered when kubeflap stopped. The current process does not
+// detect an incident for it, because it has not seen the object ready.
 type held struct {
-	// node is the name of a node, and renewed is the last renewTime of its Lease, or zero if unknown. For other objects,
-	// node is empty, and service is the Service that they belong to.
+	// node is the name of a node. renewed is the last renewTime of the node's Lease, or zero if unknown. For an address
+	// or an outage, node is empty and service is set.
 	node    string
 	renewed time.Time
 	service ServiceName
-	// address is the UID of an address. It is zero for an outage and for withdrawn addresses.
+	// address is the UID of an address. It is zero for an outage, and if withdrawn is set.
 	address event.UID
-	// withdrawn is set for the addresses that somebody removed from the Service's Endpoints.
+	// withdrawn is set if somebody removed pod addresses from the Service's Endpoints.
 	withdrawn bool
 	// beat is set if the node has sent a heartbeat since kubeflap stopped.
 	beat bool
-	// began is the time from which the current process counts an outage. inGap is set if the outage began while kubeflap
-	// was not watching.
+	// began is the time from which the current process counts the duration of an outage. inGap is set if the outage
+	// began while kubeflap was not watching.
 	began time.Time
 	inGap bool
-	// seen is set if the current process has seen that the object had not recovered.
+	// seen is set if the current process has seen the object before it recovered.
 	seen bool
-	// over is set if the object has recovered. recovered is then the time at which the current process noticed it.
+	// over is set if the object has recovered. recovered is the time at which the current process noticed the recovery.
 	over      bool
 	recovered time.Time
 }
@@ -99,8 +99,8 @@ func (p *past) hold() {
 	}
 }
 
-// openOf returns the objects that had not recovered, as far as is known. It serves incidents that an earlier version of
-// kubeflap saved.
+// openOf guesses which objects had not recovered. It is used for incidents from versions of kubeflap that did not save
+// Open.
 func (p *past) openOf() *incident.Open {
 	open := &incident.Open{}
 	if p.State == incident.StateRunning && ofNodes(p.Scope) {
@@ -127,8 +127,8 @@ func (p *past) runOutages(d time.Duration) {
 	}
 }
 
-// addOutage adds a duration to the outage time of an incident. If the incident lists the Service, addOutage also adds
-// the duration to the Service's outage time.
+// addOutage adds a duration to the outage time of an incident. It does the same for the Service if the incident lists
+// it.
 func (p *past) addOutage(x *incident.Incident, service ServiceName, d time.Duration) {
 	x.OutageTime += d
 	if s := serviceOf(x, service); s != nil {
@@ -144,22 +144,23 @@ func serviceOf(x *incident.Incident, name ServiceName) *incident.Service {
 	return &x.Services[i]
 }
 
-// holdsNode reports whether a node has not recovered, as far as is known.
+// holdsNode reports whether the node had not recovered when kubeflap stopped, and has not recovered since.
 func (p *past) holdsNode(name string) bool {
 	return slices.ContainsFunc(p.held, func(h *held) bool { return h.node == name && !h.over })
 }
 
-// Stands reports whether Look must be called, because Look has not compared an incident yet, or something has not
-// recovered.
+// Stands reports whether Look must be called. This is necessary until Look has compared each incident, and all objects
+// have recovered.
 func (a *Archive) Stands() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.ContainsFunc(a.past, func(p *past) bool { return !p.watching.IsZero() && (!p.looked || p.stands()) })
 }
 
-// Look compares the incidents from before the restart with the cluster at t. The result changed holds the IDs of the
-// incidents that have recovered since the last call, or that Look has compared for the first time. The result ongoing
-// holds those that are still ongoing after the first comparison, unless a current incident continues them.
+// Look compares the past incidents with the cluster at t. The result changed holds the IDs of the incidents that have
+// recovered since the last call, or that Look compared for the first time. The result ongoing holds the IDs of the
+// incidents that Look compared for the first time and that have not recovered. It omits incidents that a current
+// incident continues.
 func (a *Archive) Look(t time.Time, c *Cluster) (ongoing, changed []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -181,7 +182,8 @@ func (a *Archive) Look(t time.Time, c *Cluster) (ongoing, changed []string) {
 	return ongoing, changed
 }
 
-// look compares what has not recovered with the cluster at t. It reports whether everything has recovered now.
+// look compares the objects that have not recovered with the cluster at t. It reports whether all of them have now
+// recovered.
 func (p *past) look(t time.Time, c *Cluster) (recovered bool) {
 	stood := p.stands()
 	for _, h := range p.held {
@@ -204,10 +206,10 @@ func (p *past) look(t time.Time, c *Cluster) (recovered bool) {
 	return false
 }
 
-// beginOutages looks for Services that lost their last ready address while kubeflap was not watching. Such an outage
-// belongs to one of the incidents that had already affected the Service. This is preferably an incident with an address
-// of the Service that is still not ready, and otherwise the newest incident. A Service without addresses does not
-// count, because it may have been scaled to zero.
+// beginOutages finds Services that lost their last ready address while kubeflap was not watching. It adds the outage to
+// an incident that had already affected the Service. It prefers an incident in which an address of the Service is still
+// not ready, and otherwise takes the newest incident. A Service without addresses does not count, because it may have
+// been scaled to zero.
 func (a *Archive) beginOutages(t time.Time, c *Cluster) {
 	isNew := func(p *past) bool { return p.ongoing && !p.watching.IsZero() && !p.looked }
 	if !slices.ContainsFunc(a.past, isNew) {
@@ -222,7 +224,7 @@ func (a *Archive) beginOutages(t time.Time, c *Cluster) {
 		}
 	}
 	best := map[ServiceName]*past{}
-	for _, p := range a.past { // the oldest first
+	for _, p := range a.past { // from the oldest to the newest
 		for _, s := range p.Services {
 			name := ServiceName{s.Namespace, s.Name}
 			if !isNew(p) || claimed[name] || !c.Failing(name) || best[name] != nil && best[name].hasOut(name, c) && !p.hasOut(name, c) {
@@ -236,15 +238,15 @@ func (a *Archive) beginOutages(t time.Time, c *Cluster) {
 	}
 }
 
-// hasOut reports whether an address that the incident lost in a Service is still not ready.
+// hasOut reports whether the incident holds an address of the Service that is still not ready.
 func (p *past) hasOut(name ServiceName, c *Cluster) bool {
 	return slices.ContainsFunc(p.held, func(h *held) bool {
 		return h.service == name && !h.address.IsZero() && c.Out(name, h.address)
 	})
 }
 
-// Ongoing returns the incidents from before the restart that the current process has observed as ongoing, although no
-// current incident continues them.
+// Ongoing returns the past incidents that the current process has seen ongoing, unless a current incident continues
+// them.
 func (a *Archive) Ongoing(t time.Time) (all []incident.Incident) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -256,12 +258,12 @@ func (a *Archive) Ongoing(t time.Time) (all []incident.Incident) {
 	return all
 }
 
-// stands reports whether something has not recovered, as far as is known.
+// stands reports whether an object of the incident has not recovered yet.
 func (p *past) stands() bool {
 	return slices.ContainsFunc(p.held, func(h *held) bool { return !h.over })
 }
 
-// lastRecovery returns the last time at which the current process saw a recovery, or zero if it saw none.
+// lastRecovery returns the time of the last recovery that the current process saw, or zero if it saw none.
 func (p *past) lastRecovery() (last time.Time) {
 	for _, h := range p.held {
 		if h.over && h.seen && h.recovered.After(last) {
@@ -285,8 +287,7 @@ func (p *past) recoveredAt() time.Time {
 	return p.lastRecovery()
 }
 
-// asOf returns the incident as of t. If the current process has seen that an outage continued, the outage time includes
-// the time since kubeflap stopped. Otherwise, only the time before that counts.
+// asOf returns the incident as of t. An outage that the current process has not seen ends at p.stopped.
 func (p *past) asOf(t time.Time) incident.Incident {
 	x := p.Incident
 	x.Open = nil
@@ -312,8 +313,8 @@ func (p *past) asOf(t time.Time) incident.Incident {
 	return x
 }
 
-// silentUntil returns the time until which the current process has seen that a node was not Ready, at most t. It returns
-// the time at which kubeflap stopped if the process has seen no such node.
+// silentUntil returns t if a node of the incident has not recovered. Otherwise, it returns the time at which the last
+// node recovered. If the current process has not seen a lost node, it returns p.stopped.
 func (p *past) silentUntil(t time.Time) time.Time {
 	until := p.stopped
 	for _, h := range p.held {
@@ -328,8 +329,8 @@ func (p *past) silentUntil(t time.Time) time.Time {
 	return until
 }
 
-// endOutages ends the outages of Services that have had another outage since, according to the current incident x at t.
-// The Service was then ready in between, too briefly for Look.
+// endOutages ends the outage of a Service if the newer incident x has another outage of the same Service. The Service
+// was ready between the two outages, but too briefly for Look to notice.
 func (p *past) endOutages(x *incident.Incident, t time.Time) {
 	for _, h := range p.held {
 		if !h.isOutage() || h.over || p.watching.IsZero() || !x.Start.After(p.watching) {
@@ -403,8 +404,8 @@ func summarise(x *incident.Incident) {
 	}
 }
 
-// soonAfter reports whether t is at most record.Quiet after the incident's recovery. If kubeflap did not see the
-// recovery, the recovery may have happened as soon as kubeflap had stopped.
+// soonAfter reports whether t is at most record.Quiet after the incident's recovery. If kubeflap was not watching at
+// the recovery, soonAfter counts from p.stopped.
 func (p *past) soonAfter(t time.Time) bool {
 	switch at := p.recoveredAt(); {
 	case at.IsZero():
@@ -416,7 +417,7 @@ func (p *past) soonAfter(t time.Time) bool {
 }
 
 // quietFor returns the time from the incident's recovery to t. If the clock was set back after the recovery, quietFor
-// measures from the time at which the current process had received all lists.
+// counts from p.watching.
 func (p *past) quietFor(t time.Time) time.Duration {
 	at := p.recoveredAt()
 	if at.After(p.watching) && at.After(t) && !p.watching.IsZero() {

@@ -12,14 +12,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// join merges the past incident p with the current incident x, which continues p, as of t. If the verdict of p is
-// undecided, the verdict of x replaces it. Otherwise it stays, because kubeflap will not see its evidence again.
+// join returns the past incident p as of t, merged with the current incident x that continues it. The verdict of x
+// replaces an undecided verdict of p. A decided verdict usually stays, because kubeflap cannot see its evidence again.
 func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 	p.endOutages(x, t)
 	before := p.asOf(t)
 	all := before
 	if x.Withdrawn != "" && p.Withdrawn == "" && len(p.held) == 0 {
-		// Everything had recovered before the restart, so the withdrawn silences are later ones.
+		// Everything had recovered before the restart, so the withdrawal of x does not concern the silences of p.
 		all.State, all.Also = x.State, append(slices.Clone(all.Also), x.ID)
 		return all
 	}
@@ -51,9 +51,9 @@ func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 // isDetailed reports whether x contains all fields. Overviews have neither a summary nor evidence.
 func isDetailed(x *incident.Incident) bool { return x.Summary != "" || x.Evidence != nil }
 
-// isRevisedBy reports whether the verdict of the current incident x replaces the verdict of p. This is the case if the
-// nodes have become part of a control-plane incident. It is also the case if p blames the node or a shared path because
-// nothing else explained the silence, and kubeflap has seen a reboot, a departure or the deletion of all its Nodes since.
+// isRevisedBy reports whether the verdict of the current incident x replaces the verdict of p. It does if the nodes
+// have become part of a control-plane incident. It also does if p blames the node or a shared path, and kubeflap has
+// since seen a reboot, a departure or the deletion of all nodes.
 func (p *past) isRevisedBy(x *incident.Incident) bool {
 	if rank(x.Scope) > rank(p.Scope) {
 		return true
@@ -68,8 +68,8 @@ func (p *past) isRevisedBy(x *incident.Incident) bool {
 	return explained && (p.Verdict == verdict.Node || p.Verdict == verdict.SharedPath)
 }
 
-// describe updates the summary. It takes Happened from x if the merged incident has only one node, and the node's
-// longest silence in x is at least as long as in p.
+// describe updates the summary. It takes the text Happened from x if the merged incident has only one node, and x
+// contains the node's longest silence.
 func (p *past) describe(all, x *incident.Incident) {
 	if x.Withdrawn != "" {
 		all.Happened, all.Summary, all.Remedy = "", x.Summary, x.Remedy
@@ -85,7 +85,8 @@ func (p *past) describe(all, x *incident.Incident) {
 	summarise(all)
 }
 
-// merged combines several current incidents into one. The incident that is first in display order provides the texts.
+// merged combines several current incidents into one. The texts come from the first incident in the order of
+// incident.Compare.
 func merged(current []*incident.Incident) incident.Incident {
 	if len(current) == 1 {
 		return *current[0]
@@ -106,8 +107,8 @@ func merged(current []*incident.Incident) incident.Incident {
 	return all
 }
 
-// add adds the nodes, losses, evidence and timeline of x to the first incident. It limits the resulting lists to the
-// maximum lengths that apply to every incident.
+// add adds the nodes, losses, evidence and timeline of x to another incident. It shortens lists that exceed the maximum
+// length.
 func add(all, x *incident.Incident) {
 	if x.Start.Before(all.Start) {
 		all.Start = x.Start
@@ -146,8 +147,8 @@ func addServices(all, more []incident.Service) []incident.Service {
 	return all
 }
 
-// limited returns at most size items of a list, and the number of items that are left out. The list may already be
-// incomplete, so the parameter total is the minimum number of items.
+// limited shortens a list to the given size, and returns the number of omitted items. The given total may include items
+// that were omitted before.
 func limited[T any](all []T, size, total int) ([]T, int) {
 	if len(all) <= size && len(all) >= total {
 		return all, 0
@@ -186,10 +187,10 @@ func allOf(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// maxAlso limits the former IDs of an incident, because each restart may add an ID.
+// maxAlso limits the number of former IDs of an incident. Each restart may add one.
 const maxAlso = 100
 
-// without removes id and all duplicates from ids. It returns at most the newest maxAlso IDs.
+// without removes one ID and all duplicates from a list. It keeps at most the newest maxAlso IDs.
 func without(ids []string, id string) []string {
 	var kept []string
 	for _, x := range slices.Backward(ids) {

@@ -9,21 +9,21 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
-// group is a set of current incidents and the past incidents that they continue. After a restart, kubeflap may see one
-// past incident as several current ones, or several past incidents as one current incident.
+// group is a set of current incidents, together with the past incidents that they continue. One past incident may
+// continue as several current incidents, or several past incidents as one current incident.
 type group struct {
 	owners  []*past
 	current []*incident.Incident
 }
 
-// Join merges the current incidents with the past ones as of t. It returns the first incidents in the order of
-// incident.Compare. The parameter size limits their number.
+// Join merges the current incidents with the past incidents as of t. It sorts them with incident.Compare, and returns
+// at most the given number.
 func (a *Archive) Join(t time.Time, current []incident.Incident, size int) []incident.Incident {
 	shown, _ := a.split(t, current, size)
 	return shown
 }
 
-// Displaced counts the incidents that Join omits because their number exceeds the parameter size.
+// Displaced counts the incidents that Join omits.
 func (a *Archive) Displaced(t time.Time, current []incident.Incident, size int) (all incident.Displaced) {
 	_, hidden := a.split(t, current, size)
 	for i := range hidden {
@@ -32,8 +32,7 @@ func (a *Archive) Displaced(t time.Time, current []incident.Incident, size int) 
 	return all
 }
 
-// split returns the joined incidents that are shown, and those that are hidden because the number of incidents exceeds
-// the parameter size.
+// split returns the merged incidents that Join returns, and the hidden ones that Join omits.
 func (a *Archive) split(t time.Time, current []incident.Incident, size int) (shown, hidden []incident.Incident) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -50,7 +49,7 @@ func (a *Archive) split(t time.Time, current []incident.Incident, size int) (sho
 		if continued[p] {
 			continue
 		}
-		// Several past incidents that became part of one incident return the same one.
+		// If several past incidents were merged into one, alone returns the same incident for each of them.
 		if x, ok := p.alone(t); ok && !listed[x.ID] {
 			listed[x.ID] = true
 			all = append(all, x)
@@ -61,9 +60,9 @@ func (a *Archive) split(t time.Time, current []incident.Incident, size int) (sho
 	return all[:room], all[room:]
 }
 
-// One returns a current incident as of t, merged with the past incidents that it continues. The result others holds the
-// other current incidents that continue the same past incidents. The parameter find returns a current incident by its
-// ID. The result continued reports whether the incident continues a past incident.
+// One returns a current incident as of t, merged with the past incidents that it continues. The result continued is
+// false if there are none. The result others holds the other current incidents that continue the same past incidents.
+// The parameter find returns a current incident by its ID.
 func (a *Archive) One(t time.Time, current incident.Incident, find func(id string) (incident.Incident, bool)) (x incident.Incident, others []incident.Incident, continued bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -106,8 +105,8 @@ func (a *Archive) groups(current []incident.Incident) (all []*group) {
 	return all
 }
 
-// without returns a copy of a current incident without the nodes that belong to ongoing past incidents which it does not
-// continue.
+// without returns a copy of a current incident. The copy omits the nodes of ongoing past incidents that are not in
+// owners.
 func (a *Archive) without(x *incident.Incident, owners []*past) *incident.Incident {
 	var others []*past
 	for _, p := range a.past {
@@ -142,7 +141,7 @@ func (g *group) joined(t time.Time) incident.Incident {
 		}
 		also = append(also, p.ID)
 	}
-	all.Start = start // the current process may have found a slightly different time
+	all.Start = start // the start that the current process found may differ slightly
 	all.ID = g.id()
 	all.Also = without(append(also, all.Also...), all.ID)
 	if detailed {
@@ -153,8 +152,8 @@ func (g *group) joined(t time.Time) incident.Incident {
 	return all
 }
 
-// id returns the ID that the incident would have without a restart. An incident of one node keeps its ID until the node
-// becomes part of a control-plane incident. In this case, the ID of the control-plane incident is valid.
+// id returns the ID that the incident would have without a restart. This is usually the ID of the first past incident.
+// If a node incident has become part of a control-plane incident, it is the ID of the control-plane incident.
 func (g *group) id() string {
 	first := slices.MinFunc(g.owners, func(p, q *past) int {
 		return cmp.Or(-cmp.Compare(rank(p.Scope), rank(q.Scope)), p.Start.Compare(q.Start), cmp.Compare(p.ID, q.ID))
@@ -167,7 +166,7 @@ func (g *group) id() string {
 	return first.ID
 }
 
-// rank orders the scopes of incidents of nodes: the incident of a node can become part of a control-plane incident.
+// rank is higher for control-plane incidents, because the incident of a single node can become part of one.
 func rank(s incident.Scope) int {
 	if s == incident.ScopeControlPlane {
 		return 1
@@ -220,7 +219,7 @@ func (a *Archive) Owner(current string) string {
 	return ""
 }
 
-// common returns the number of nodes of x that have not recovered in p.
+// common returns the number of nodes of x that belong to p and have not recovered.
 func (p *past) common(x *incident.Incident) (n int) {
 	for _, name := range x.Nodes {
 		if p.holdsNode(name) {
@@ -230,9 +229,9 @@ func (p *past) common(x *incident.Incident) (n int) {
 	return n
 }
 
-// continuesAs reports whether the incident x continues the incident p. This requires that p had not ended when x began.
-// Unless both have the same ID, incidents of nodes must have a common node or subject. Other incidents must have the
-// same subject and cause.
+// continuesAs reports whether the incident x continues the incident p. It does not if p had ended when x began.
+// Otherwise, two incidents with the same ID match. Incidents of nodes match if they share a node or the subject. All
+// others match if they share the subject and the cause.
 func (p *past) continuesAs(x *incident.Incident) bool {
 	switch {
 	case p.endedBefore(x.Start):
@@ -244,18 +243,18 @@ func (p *past) continuesAs(x *incident.Incident) bool {
 	case ofNodes(p.Scope) && p.common(x) > 0:
 		return true
 	case p.Scope == incident.ScopeControlPlane && len(x.Nodes) > 0 && !p.isApartFrom(x):
-		return true // nodes of the incident that fail again belong to it
+		return true // p includes later failures of its nodes
 	}
 	same := p.Scope == x.Scope && p.Namespace == x.Namespace && p.Subject == x.Subject
 	if p.Scope == incident.ScopeControlPlane {
-		// Nodes that fall silent later form another incident.
+		// Other nodes that fall silent later form their own incident.
 		return same && (p.Subject != record.ControlPlane().Name || len(p.Nodes)+len(x.Nodes) == 0)
 	}
 	return same && (p.Scope == incident.ScopeNode || p.Cause == x.Cause)
 }
 
-// isApartFrom reports whether p is an incident of nodes that fell silent together, and x has other nodes. In this case,
-// they are different incidents, even if nodes of p fell silent again together with those of x.
+// isApartFrom reports whether x is separate from p, an incident of nodes that fell silent together. It is separate if
+// it has nodes that p lacks, and all nodes that both share had recovered.
 func (p *past) isApartFrom(x *incident.Incident) bool {
 	others := slices.ContainsFunc(x.Nodes, func(name string) bool { return !slices.Contains(p.Nodes, name) })
 	return p.Scope == incident.ScopeControlPlane && p.Subject == record.ControlPlane().Name && others && p.common(x) == 0

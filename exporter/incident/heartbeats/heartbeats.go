@@ -1,6 +1,6 @@
-// Package heartbeats keeps the facts that determine the recommended grace period: the heartbeat interval, and late
-// heartbeats that a longer grace period might have bridged. It also counts each node's silences by verdict while the
-// Node exists.
+// Package heartbeats keeps the facts that determine the recommended grace period. These are the heartbeat interval, and
+// late heartbeats that a longer grace period might have tolerated. The package also counts the silences of each
+// existing node by verdict.
 package heartbeats
 
 import (
@@ -14,14 +14,13 @@ import (
 type Heartbeats struct {
 	// GracePeriod is the current grace period, or 0 if unknown.
 	GracePeriod time.Duration
-	// Managed reports whether a cloud provider runs the control plane, so that the user cannot set the control plane's
-	// flags.
+	// Managed is set if a cloud provider runs the control plane. The user cannot set the control plane's flags then.
 	Managed bool
 	// defaultGrace is the default grace period of the Kubernetes version. interval is the heartbeat interval. Both are
 	// 0 if unknown.
 	defaultGrace, interval time.Duration
-	// late holds the intervals before the late heartbeats of the last day. count is the number of nodes in the cluster
-	// at the last late heartbeat. nodes holds the nodes with silences or late heartbeats.
+	// late holds an interval for each late heartbeat of the last day. count is the number of nodes in the cluster when
+	// the last of these heartbeats arrived. nodes holds the nodes with silences or late heartbeats.
 	late  []*silence
 	count int
 	nodes map[string]*node
@@ -41,5 +40,5 @@ func (h *Heartbeats) Facts() advice.GracePeriod {
 // HeartbeatInterval returns the interval at which nodes send heartbeats.
 func (h *Heartbeats) HeartbeatInterval() time.Duration { return h.Facts().Shortest() / 2 }
 
-// Undisturbed returns the longest interval between two heartbeats of a node if nothing delays them.
+// Undisturbed returns the longest interval between two heartbeats of a node if nothing delays the heartbeats.
 func (h *Heartbeats) Undisturbed() time.Duration { return h.Facts().Undisturbed() }

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// lateFor is the time for which a late heartbeat affects the recommended grace period. The time is lateRemembered
-	// if the heartbeat exceeded the grace period, or if the number of the node's late heartbeats is at least the
-	// constant often. maxLate limits the number of remembered late heartbeats.
+	// lateFor is the time for which a late heartbeat affects the recommended grace period. lateRemembered applies
+	// instead if the heartbeat exceeded the grace period, or if its node had several late heartbeats. The constant
+	// often is the number that counts as several. maxLate limits the number of late heartbeats in memory.
 	lateFor        = 10 * time.Minute
 	lateRemembered = 24 * time.Hour
 	often          = 3
@@ -32,7 +32,7 @@ func (h *Heartbeats) Returned(name string, t time.Time, interval time.Duration, 
 	x := n.newest()
 	if x == nil || x.within || !x.Ended.Equal(t) {
 		if !n.becameLate.After(t.Add(-interval)) {
-			return // kubeflap may have missed heartbeats in between
+			return // kubeflap may have missed heartbeats during the interval
 		}
 		x = n.late(name, t.Add(-interval), t)
 		h.add(n, x)
@@ -43,8 +43,8 @@ func (h *Heartbeats) Returned(name string, t time.Time, interval time.Duration, 
 	h.late = slices.Delete(h.late, 0, max(keep, len(h.late)-maxLate))
 }
 
-// LongestToBridge returns the longest late interval that the grace period should bridge: the node itself is at fault,
-// and the interval is at most advice.LongestGrace.
+// LongestToBridge returns the longest interval before a late heartbeat that the grace period should bridge. It ignores
+// intervals above advice.LongestGrace, and intervals that the node itself did not cause.
 func (h *Heartbeats) LongestToBridge(now time.Time) time.Duration {
 	sorted := slices.Clone(h.late)
 	slices.SortStableFunc(sorted, func(a, b *silence) int { return cmp.Compare(b.length(), a.length()) })
@@ -72,8 +72,8 @@ func (h *Heartbeats) speaks(x *silence, now time.Time) bool {
 }
 
 // JudgeLate decides whether the late heartbeats of the last hour have a shared cause, or whether each node itself is at
-// fault. It only judges heartbeats that arrived within the grace period, because such heartbeats belong to no incident.
-// The parameter f holds the current facts about the cluster.
+// fault. It skips heartbeats that exceeded the grace period, because those belong to incidents. The parameter f holds
+// the current facts about the cluster.
 func (h *Heartbeats) JudgeLate(f *verdict.NodeLoss) {
 	var open []*silence
 	for _, x := range slices.Backward(h.late) {
@@ -115,5 +115,5 @@ func (h *Heartbeats) Within(from, to time.Time) (all []*verdict.Silence) {
 	return all
 }
 
-// Nodes returns the number of nodes in the cluster at the last late heartbeat.
+// Nodes returns the number of nodes in the cluster when the last late heartbeat arrived.
 func (h *Heartbeats) Nodes() int { return h.count }

@@ -11,30 +11,30 @@ import (
 )
 
 const (
-	// revisedFor is the time after the end of a silence during which its verdict can be revised.
+	// revisedFor is the time for which a verdict can be revised after the silence has ended.
 	revisedFor = time.Hour
 	// maxRevised limits the silences per node whose verdicts can still be revised.
 	maxRevised = 10
-	// rebootShown is the maximum time from a rebooted node's first heartbeat to its report of a new bootID.
-	// upgradeShown is the maximum time from an upgraded kubelet's first heartbeat to its report of a different version. A
-	// kubelet reports its status when it starts.
+	// rebootShown is the maximum time from the first heartbeat after a reboot to the report of the new bootID.
+	// upgradeShown is the maximum time from the first heartbeat after a kubelet upgrade to the report of the new
+	// version. A kubelet reports its status when it starts.
 	rebootShown  = 5 * time.Minute
 	upgradeShown = time.Minute
 )
 
-// node holds a node's silences, and facts that may explain the next one.
+// node holds the silences of a node, and facts that may explain its next silence.
 type node struct {
 	// revised holds the silences whose verdict can still be revised, sorted by time. older holds the counts of all older
 	// silences.
 	revised []*silence
 	older   map[kind]total
-	// becameLate is the time at which a heartbeat last became late. announced describes the departure announcement that
-	// preceded this time, or is empty.
+	// becameLate is the last time at which a heartbeat became late. announced describes the announcement of the node's
+	// departure before that time, or is empty.
 	becameLate time.Time
 	announced  string
 	// rebooted is the last time at which the node reported a new bootID. upgraded is the last time at which it reported
-	// a different kubelet version. setBack is the last time at which its clock was set back. The field by is the size
-	// of that clock step.
+	// a different kubelet version. setBack is the last time at which its clock was set back. The field by is the amount
+	// by which it was set back.
 	rebooted, upgraded, setBack time.Time
 	by                          time.Duration
 }
@@ -42,21 +42,20 @@ type node struct {
 // silence is a silence that belongs to an incident, or the interval before a late heartbeat.
 type silence struct {
 	*verdict.Silence
-	// The field within is set if the heartbeat was late but arrived within the grace period, so that there is no
-	// incident.
+	// The field within is set if the heartbeat arrived before the grace period ended. There is no incident then.
 	within bool
 	// mayBeReboot is set if the node reported a new bootID soon after the silence. The report may be delayed, so the
-	// reboot may have caused this silence even if there is a newer silence.
+	// reboot may have caused this silence or a newer one.
 	mayBeReboot bool
 }
 
-// kind is the verdict about a silence, and the reason that qualifies the verdict.
+// kind is the verdict about a silence, together with a more precise reason.
 type kind struct {
 	verdict verdict.Verdict
 	reason  verdict.Reason
 }
 
-// total counts silences. The field last is the end of the newest silence.
+// total is a number of silences and the end of the newest one.
 type total struct {
 	count uint64
 	last  time.Time
@@ -137,9 +136,9 @@ func (h *Heartbeats) SetBack(name string, t time.Time, by time.Duration) {
 	n.setBack, n.by = t, by
 }
 
-// endedBy returns the node's newest silence if the silence is ongoing, or if it ended shortly before t. The parameter
-// shown is the maximum time from the end of the silence to t. endedBy returns nil if another heartbeat has become late
-// since that silence. A reboot or upgrade at t then explains the new interval, which is only recorded when it ends.
+// endedBy returns the node's newest silence if it is ongoing or ended shortly before t. The parameter shown is the
+// maximum time from the end of the silence to t. If another heartbeat has become late since, endedBy returns nil. A
+// reboot or upgrade at t then explains the newer delay.
 func (n *node) endedBy(t time.Time, shown time.Duration) *verdict.Silence {
 	x := n.newest()
 	switch {
@@ -153,7 +152,7 @@ func (n *node) endedBy(t time.Time, shown time.Duration) *verdict.Silence {
 	return x.Silence
 }
 
-// late returns the interval before a late heartbeat that arrived within the grace period.
+// late returns a silence for a late heartbeat that arrived within the grace period.
 func (n *node) late(name string, began, ended time.Time) *silence {
 	x := &verdict.Silence{Node: name, Began: began, Ended: ended, Announced: n.announced, Rebooted: n.rebooted.After(began), Upgraded: n.upgraded.After(began)}
 	if n.setBack.After(began) {
@@ -168,8 +167,8 @@ func (h *Heartbeats) add(n *node, x *silence) {
 	}
 }
 
-// fold moves the oldest silences into the counts. The parameter some is the number of silences to move. The verdicts of
-// these silences are final.
+// fold adds the oldest silences to the counts, and removes them from n.revised. The parameter some is their number.
+// Their verdicts are final.
 func (h *Heartbeats) fold(n *node, some int) {
 	for _, x := range n.revised[:some] {
 		if x.Judgement == nil {
@@ -184,7 +183,7 @@ func (h *Heartbeats) fold(n *node, some int) {
 	n.revised = slices.Delete(n.revised, 0, some)
 }
 
-// Sweep moves the silences with final verdicts into the counts.
+// Sweep replaces the silences that have final verdicts by counts.
 func (h *Heartbeats) Sweep(t time.Time) {
 	for _, n := range h.nodes {
 		some := slices.IndexFunc(n.revised, func(x *silence) bool { return x.Ended.IsZero() || t.Sub(x.Ended) <= revisedFor })
@@ -202,8 +201,8 @@ func (x *silence) own() bool {
 	return x.Judgement != nil && x.Judgement.Verdict() == verdict.Node && !x.Explained()
 }
 
-// kindOf classifies a silence. The parameter v is the current verdict about the silence. The result ok is false if the
-// silence does not count, because it is explained and was within the grace period.
+// kindOf classifies a silence by its current verdict v. The result ok is false if the silence is explained and was
+// shorter than the grace period. Such silences do not count.
 func (h *Heartbeats) kindOf(x *silence, v verdict.Verdict, now time.Time) (k kind, ok bool) {
 	if x.within && x.Explained() {
 		return kind{}, false

@@ -27,7 +27,8 @@ func (n *Names) add(hash uint64) {
 	}
 }
 
-// Take adds the names that another list omits, except those in the parameter listed, which holds the names of this list.
+// Take adds the names that another list omits. It skips the names in the parameter listed, because this list contains
+// them.
 func (n *Names) Take(from Names, listed []string) {
 	hashes := make(map[uint64]bool, len(listed))
 	for _, name := range listed {

@@ -14,39 +14,40 @@ import (
 
 const maxSilences = 200
 
-// counts holds the nodes and Services that an incident affected, and the numbers of events.
+// counts holds the nodes and Services that an incident affected, and counts of events.
 type counts struct {
 	// KnownNodes is the number of nodes in the cluster.
 	KnownNodes int
-	// Lost counts losses of addresses. LostAgain counts the addresses that were lost more than once.
+	// Lost counts how often an address was lost. LostAgain counts the addresses that were lost more than once.
 	Lost, LostAgain int
-	// Planned counts the lost addresses on nodes with an announced departure. AnnouncedBy describes the announcement.
+	// Planned counts the lost addresses on nodes whose departure had been announced. AnnouncedBy describes the
+	// announcement.
 	Planned     int
 	AnnouncedBy string
-	// WithNode counts the lost addresses whose Node had been deleted without notice. deleted holds the names of these
-	// Nodes.
+	// WithNode counts the lost addresses on Nodes that had been deleted without notice. deleted holds the names of
+	// these Nodes.
 	WithNode int
 	deleted  []string
-	// Turned counts the times that a node's Ready condition became False or Unknown. TurnedUnknown only counts the
-	// changes to Unknown.
+	// Turned counts how often a node's Ready condition became False or Unknown. TurnedUnknown counts how often it
+	// became Unknown.
 	Turned, TurnedUnknown int
-	// Found counts the nodes that were lost before kubeflap started watching. FoundUnknown counts the nodes among them
-	// that were Unknown.
+	// Found counts the nodes that were already lost when kubeflap started watching. FoundUnknown counts the Unknown
+	// nodes among them.
 	Found, FoundUnknown int
 	// Evicted counts the pods that were evicted from nodes that were not Ready.
 	Evicted int
-	// NotMarked counts the times that the node controller left a silent node Ready.
+	// NotMarked counts how often the node controller left a silent node Ready.
 	NotMarked int
-	// Longest is the longest heartbeat interval. It excludes ongoing intervals, except for the part before kubeflap's
-	// Lease watch broke.
+	// Longest is the longest heartbeat interval that has ended. If kubeflap's Lease watch broke during an interval, the
+	// part before the break counts.
 	Longest time.Duration
-	// HeartbeatLost reports whether a node lost its heartbeat, which explains all other losses of the node.
+	// HeartbeatLost is set if a node lost its heartbeat. This cause explains all other losses of the node.
 	HeartbeatLost bool
-	// ByCause counts the lost addresses for each cause. The count is 0 if the cause made pods unready, but no address
-	// was lost.
+	// ByCause counts the lost addresses for each cause. If a cause made pods unready, but no address was lost, its
+	// count is 0.
 	ByCause map[cause.Cause]int
-	// ConsumerBounces counts the addresses that clients would have put back and removed again. StaleReadds counts the
-	// addresses that clients would have put back although the container was being replaced.
+	// ConsumerBounces counts the addresses that clients would have put back and then removed again. StaleReadds counts
+	// the addresses that clients would have put back although the container was being replaced.
 	ConsumerBounces, StaleReadds windows.ByWindow
 
 	Outages    int
@@ -54,8 +55,8 @@ type counts struct {
 	// Resets counts the times that manually managed addresses were removed.
 	Resets int
 
-	// Silences holds the silences of the incident's nodes, or the newest ones if there are too many. judgement is the
-	// decision about all of them.
+	// Silences holds the silences of the incident's nodes, but at most the newest maxSilences. judgement is the verdict
+	// about all of them.
 	Silences  []*verdict.Silence
 	judgement *verdict.Judgement
 
@@ -70,7 +71,7 @@ type counts struct {
 type Effect struct {
 	Outages    int
 	OutageTime time.Duration
-	// Inexact reports whether kubeflap did not see the start or the end of an outage as it happened.
+	// Inexact is set if kubeflap did not see when an outage began or ended.
 	Inexact bool
 
 	service       transition.Service
@@ -134,8 +135,7 @@ func (c *counts) Bounce(x transition.Service) {
 // nodeCount returns the number of affected nodes.
 func (c *counts) nodeCount() int { return len(c.nodes) + len(c.nodesLeftOut) }
 
-// EffectOn returns the incident's effect on a Service. If there are too many Services, changes to the returned effect
-// are lost.
+// EffectOn returns the incident's effect on a Service. If the list of Services is full, changes to the result are lost.
 func (c *counts) EffectOn(x transition.Service) *Effect {
 	for _, e := range c.services {
 		if e.service == x {
@@ -183,7 +183,7 @@ func (c *counts) take(from *counts) {
 	c.takeLeftOut(from)
 }
 
-// takeLeftOut adds the names that the other incident omits, except those that this incident lists.
+// takeLeftOut adds the names that another incident omits. It skips the names that this incident lists.
 func (c *counts) takeLeftOut(from *counts) {
 	c.nodesLeftOut.Take(from.nodesLeftOut, c.nodes)
 	services := make([]string, 0, len(c.services))

@@ -17,8 +17,8 @@ func (s *Store) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeLo
 	}
 }
 
-// decide returns the current decision about an incident. After the incident has ended for good, the decision only
-// changes if revisit or Explain reconsiders it.
+// decide returns the current decision about an incident. Once the incident has ended for good, only revisit and Explain
+// change the decision.
 func (s *Store) decide(r *Record) verdict.Decision {
 	switch {
 	case r.withdrawn:
@@ -31,8 +31,7 @@ func (s *Store) decide(r *Record) verdict.Decision {
 	return s.weigh(r)
 }
 
-// judge determines the current verdict of each node incident without a final decision, and records it for the
-// incident's silences.
+// judge updates the verdict about the silences of each node incident that has no final decision.
 func (s *Store) judge() {
 	for _, r := range s.shown {
 		if r.OfNodes() && r.final == nil {
@@ -50,8 +49,7 @@ func (r *Record) weigh(f *verdict.NodeLoss) verdict.Decision {
 	return verdict.OfNodes(f)
 }
 
-// finish makes the decision about a node incident final when the incident has ended for good, because the facts are
-// only kept for an hour.
+// finish makes the decision about an ended node incident final, because kubeflap forgets the facts after an hour.
 func (s *Store) finish(r *Record) {
 	if r.OfNodes() && r.final == nil && r.into == nil {
 		d := s.weigh(r)
@@ -69,9 +67,9 @@ func (r *Record) conclude(d verdict.Decision) {
 }
 
 const (
-	// reviewAfter is the time from a change to the review of the verdicts. reviewEvery is the minimum interval between
-	// reviews. reviewFor is the time for which reviews continue after a change, because some verdicts depend on the
-	// duration of a silence.
+	// reviewAfter is the delay between a change and the review of the verdicts. reviewEvery is the minimum interval
+	// between two reviews. reviewFor is the time for which reviews continue after a change, because some verdicts
+	// depend on the duration of a silence.
 	reviewAfter = time.Second
 	reviewEvery = 5 * time.Second
 	reviewFor   = 15 * time.Second
@@ -79,7 +77,7 @@ const (
 	maxReviewed = 50
 )
 
-// review records the changed verdicts of incidents that have changed recently.
+// review updates the verdicts of node incidents that have changed recently.
 func (s *Store) review(t time.Time) {
 	s.reviewed = t
 	f := s.NodeLoss(nil, 0)
@@ -120,8 +118,8 @@ func (s *Store) reviewLater(t time.Time) {
 	s.Timers.Wake(&s.reviews, due)
 }
 
-// revisit reconsiders final verdicts that are undecided or blame single nodes, because later silences of other nodes
-// may provide more evidence.
+// revisit reconsiders final decisions, because later silences of other nodes may provide more evidence. It only
+// reconsiders decisions that are undecided or blame a single node.
 func (s *Store) revisit(f *verdict.NodeLoss, t time.Time) {
 	inTurn, revisited := verdict.InTurn(f) != nil, 0
 	for _, r := range slices.Backward(s.shown) {
@@ -152,8 +150,8 @@ func (s *Store) Explain(r *Record, t time.Time) {
 	}
 }
 
-// revise records the verdict, and adds an evidence entry if the verdict changed. The entry contains the time of the
-// revision. The reason for the revision may be older, for example if a list after a broken watch reveals it.
+// revise records the verdict, and adds an evidence entry if the verdict has changed. The entry contains the time of the
+// revision, although the reason for the revision may be older.
 func (s *Store) revise(r *Record, d verdict.Decision) {
 	if r.isNamed && r.named != d.Verdict {
 		e := evidence.Entry{Kind: evidence.VerdictRevised, Time: s.now, Name: "from " + r.named.String() + " to " + d.Verdict.String()}

@@ -6,17 +6,16 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// notifier tracks the unreported changes of incidents. The Store queries it after each transition, and most transitions
-// change at most one incident.
+// notifier tracks the changes of incidents that have not been reported yet. The Store queries it after each transition.
 type notifier struct {
-	// changed is the incident that changed since the last query, if there is only one.
+	// changed is the first incident that has changed since the last query, or nil.
 	changed *Record
-	// changes counts the changes of all incidents. Record.change holds its value after the incident's last change.
+	// changes counts the changes of all incidents. Record.change is this count after the last change of one incident.
 	changes uint64
-	// The field all is set if several incidents changed, or one was settled.
+	// The field all is set if the next query must check all incidents, because several have changed or one was settled.
 	all bool
-	// end is the earliest time at which a recovered incident may end without a further change. It is zero if there is
-	// no recovered incident.
+	// end is the earliest time at which a recovered incident ends unless it changes again. It is zero if there is no
+	// recovered incident.
 	end time.Time
 	// departed holds the notices of incidents that are no longer shown.
 	departed []incident.Notice
@@ -46,7 +45,7 @@ func (n *notifier) mark(r *Record) {
 	r.change = n.changes
 }
 
-// due returns the incidents that may have changes to report at t, in the same order as in shown.
+// due returns the incidents in shown that may have unreported changes at t.
 func (n *notifier) due(t time.Time, shown []*Record) []*Record {
 	var due []*Record
 	switch {
@@ -59,7 +58,7 @@ func (n *notifier) due(t time.Time, shown []*Record) []*Record {
 	return due
 }
 
-// report returns an incident's change since its last report, or 0.
+// report returns how an incident has changed since its last report. It returns 0 if there is nothing to report.
 func (n *notifier) report(r *Record, t time.Time) incident.NoticeKind {
 	was := r.reported
 	state := r.state(t)
@@ -77,7 +76,7 @@ func (n *notifier) report(r *Record, t time.Time) incident.NoticeKind {
 	return 0
 }
 
-// lookAgain schedules another look at an incident whose state may change without a transition.
+// lookAgain makes a later query check an incident whose state may change without a transition.
 func (n *notifier) lookAgain(r *Record) {
 	switch end := r.recovered.Add(Quiet); {
 	case r.reported.ended:
@@ -100,7 +99,7 @@ func (s *Store) Notices() []incident.Notice {
 	return append(all, s.notifier.takeDeparted()...)
 }
 
-// LastNotices returns the incidents whose end was not reported. Call it after the last transition.
+// LastNotices returns a notice for each incident whose end was not reported. Call it after the last transition.
 func (s *Store) LastNotices() []incident.Notice {
 	all := s.notifier.takeDeparted()
 	for _, r := range s.shown {
@@ -124,8 +123,8 @@ func (n *notifier) takeDeparted() []incident.Notice {
 	return all
 }
 
-// depart keeps the last notice of an incident that is no longer shown, if its start was reported. The parameter into is
-// the incident into which r was merged, or nil.
+// depart keeps a last notice for an incident that is no longer shown, but whose start was reported. The parameter into
+// is the incident into which r was merged, or nil.
 func (s *Store) depart(r *Record, kind incident.NoticeKind, into *Record) {
 	if !r.reported.started || r.reported.ended {
 		return

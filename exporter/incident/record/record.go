@@ -1,4 +1,4 @@
-// Package record keeps incidents while they grow, and reports them.
+// Package record stores incidents and reports them. An incident can change until it has ended for good.
 package record
 
 import (
@@ -18,28 +18,27 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// Quiet is the time for which everything must stay recovered before an incident ends. A flap within this time belongs
-// to the same incident.
+// Quiet is the time for which everything must stay recovered before an incident ends. A new failure within this time
+// belongs to the same incident.
 const Quiet = 2 * time.Minute
 
-// stuckAfter is the time after which an address that has not returned makes an incident harmful. The incident is then
-// reported within 2 minutes of its first loss.
+// stuckAfter is the time after which a lost address that is still not ready makes an incident harmful. This ensures
+// that the incident is reported within 2 minutes of its first loss.
 const stuckAfter = 100 * time.Second
 
-// Record is an incident while it grows. Package correlate and its subpackages write the exported fields. Only this
-// package writes the other fields.
+// Record is an incident that can still change. Package correlate and its subpackages write the exported fields.
 type Record struct {
 	Subject
 	counts
 	Open     Open
 	Evidence evidence.Entries
 	Timeline evidence.Timeline
-	// ConflictSpan is ongoing while Open.Conflict is true. RemovedSpan is ongoing while Removed is also true.
-	// ForeignSpan is ongoing while Open.Foreign is not empty.
+	// ConflictSpan lasts while Open.Conflict is true. RemovedSpan lasts while both Open.Conflict and Removed are true.
+	// ForeignSpan lasts while Open.Foreign is not empty.
 	ConflictSpan, RemovedSpan, ForeignSpan *evidence.Span
 	// Writers names the unexpected writers of a Service's addresses, or is empty. Contested is set if two writers keep
-	// undoing each other's changes. Foreign is set if the Service has a selector and foreign addresses. Withdrawn is
-	// set if somebody removed pod addresses from Endpoints.
+	// undoing each other's changes. Foreign is set if a Service with a selector had foreign addresses (see
+	// transition.ForeignAddresses). Withdrawn is set if somebody removed pod addresses from Endpoints.
 	Writers                       string
 	Contested, Foreign, Withdrawn bool
 	// Conflicted is set if the Service had a selector and manually managed addresses. Removed is set while these
@@ -51,23 +50,23 @@ type Record struct {
 	start time.Time
 	// recovered is the time at which everything had recovered, or zero.
 	recovered time.Time
-	// harmless is set if the incident has caused no harm so far, for example during a rollout. shown is set if the
+	// harmless is set as long as the incident has caused no harm, for example during a rollout. shown is set if the
 	// incident is reported. settled is set if the incident has ended for good.
 	harmless, shown, settled bool
 	// The field into is the incident into which this one was merged.
 	into     *Record
 	reported reported
-	// undecided is the time until which a single node's incident can be merged into an incident of several nodes. It is
-	// zero afterwards.
+	// undecided is the time until which the incident of a single node can be merged into an incident of several nodes.
+	// After that, it is zero.
 	undecided time.Time
 	timer     timer.Timer
-	// withdrawn is set if the incident did not happen, but only seemed to happen, because the watch lagged.
+	// withdrawn is set if the incident only seemed to happen, because the watch lagged.
 	withdrawn bool
-	// touched is the time of the last change. change is the value of notifier.changes after it.
+	// touched is the time of the last change. change is the value of notifier.changes after that change.
 	touched time.Time
 	change  uint64
-	// named is the verdict at the last review, if isNamed is set. final is the final decision about a node incident. It
-	// is nil until the incident has ended for good.
+	// named is the verdict at the last review. It is only valid if isNamed is set. final is the final decision about a
+	// node incident. It is nil until the incident has ended for good.
 	named   verdict.Verdict
 	isNamed bool
 	final   *verdict.Decision
@@ -77,14 +76,14 @@ type Record struct {
 type Open struct {
 	// Nodes contains the last renewTime of each node's Lease, or zero if unknown.
 	Nodes map[string]time.Time
-	// Addresses and Outages contain the time of each loss.
+	// Addresses contains the time at which each address was lost. Outages contains the start of each outage.
 	Addresses map[AddressKey]time.Time
 	Outages   map[transition.Service]time.Time
-	// Conflict reports whether the Service has a selector and manually managed addresses, or had both when the
-	// addresses were removed.
+	// Conflict is set if the Service has a selector and manually managed addresses. It stays set when these addresses
+	// are removed.
 	Conflict bool
-	// If the Service has a selector, Foreign holds the EndpointSlices and Endpoints that contain foreign addresses.
-	// Withdrawn holds the objects from which somebody removed pod addresses.
+	// Foreign names the EndpointSlices and Endpoints that contain foreign addresses although the Service has a
+	// selector. Withdrawn names the objects from which somebody removed pod addresses.
 	Foreign, Withdrawn map[string]struct{}
 }
 
@@ -100,7 +99,7 @@ func newOpen() Open {
 
 func newRecord(s Subject, t time.Time, trigger uint64) *Record {
 	of := s
-	of.Nth = 0 // replicas may not have seen the same earlier incidents
+	of.Nth = 0 // replicas may have seen different incidents before
 	r := &Record{
 		Subject: s, id: idOf(of.key(), t, trigger), start: t, Open: newOpen(),
 		counts: counts{ByCause: map[cause.Cause]int{}, judgement: &verdict.Judgement{}}, Evidence: evidence.NewEntries(), Timeline: evidence.NewTimeline(),
@@ -113,9 +112,9 @@ func newRecord(s Subject, t time.Time, trigger uint64) *Record {
 	return r
 }
 
-// idOf returns an ID that needs no escaping in a URL. It hashes the subject and the write that started the incident, so
-// that all replicas of kubeflap compute the same ID. If that write is unknown, as in older recordings, idOf hashes the
-// time instead.
+// idOf returns an ID that needs no escaping in a URL. It hashes the subject and the API write that started the
+// incident, so that all replicas of kubeflap compute the same ID. If the write is unknown, as in older recordings, it
+// hashes the time instead.
 func idOf(key string, t time.Time, trigger uint64) string {
 	if trigger == 0 {
 		trigger = uint64(t.UnixMilli())
@@ -159,11 +158,11 @@ func (r *Record) Ongoing() bool {
 	return len(r.Open.Nodes) > 0 || len(r.Open.Addresses) > 0 || len(r.Open.Outages) > 0 || len(r.Open.Foreign) > 0 || len(r.Open.Withdrawn) > 0 || r.lacksAddresses()
 }
 
-// lacksAddresses reports whether addresses that the endpoints controller removed are still missing. Without a conflict,
-// for example because pods match the selector, the incident does not wait for these addresses.
+// lacksAddresses reports whether addresses that the endpoints controller removed are still missing. It returns false
+// after the conflict has ended, for example because pods match the selector.
 func (r *Record) lacksAddresses() bool { return r.Removed && r.Open.Conflict }
 
-// affected returns the facts about the incident's workload or Service that determine the texts of the incident.
+// affected returns the facts from which the texts about a workload or Service are made.
 func (r *Record) affected() advice.Affected {
 	a := advice.Affected{Cause: r.Cause, Namespace: r.Namespace, Name: r.fullName(), Contested: r.Contested, Withdrawn: r.Withdrawn, Pending: r.Resets == 0 && r.Lost == 0}
 	a.Gone = a.Pending && r.Foreign && !r.Withdrawn && len(r.Open.Foreign) == 0
@@ -192,9 +191,9 @@ func (r *Record) state(t time.Time) incident.State {
 	return incident.StateRecovered
 }
 
-// harmfulAt returns the time at which lost addresses make the incident harmful unless they return, and whether there is
-// such a time. There is no such time for changed Services, because Outages.judge considers their new addresses. There
-// is no such time for manual writes either, because a steady writer may remove addresses on purpose.
+// harmfulAt returns the time at which the incident becomes harmful if a lost address is still not ready. The result is
+// false if there is no such time. There is none for changed Services, because Outages.judge considers their new
+// addresses. There is none for manual writes either, because a steady writer may remove addresses on purpose.
 func (r *Record) harmfulAt() (time.Time, bool) {
 	if !r.harmless || r.settled || r.Cause == cause.ServiceChanged || r.Cause == cause.ManualWrite {
 		return time.Time{}, false

@@ -11,10 +11,10 @@ import (
 const maxSeveral = 5
 
 // ControlPlaneNear returns the subject of an active control-plane incident in which a node fell silent at about the
-// given time. The parameter began is this time, and the parameter near is the maximum difference. If there is no such
-// incident, it returns the subject of a new incident, or of the first incident if maxSeveral incidents are active. The
-// result ok is then false. Zones that fail one after another form separate incidents, because their nodes do not fall
-// silent together.
+// same time. The parameter began is the time to compare with. The parameter near is the maximum difference. If there is
+// no such incident, the result ok is false, and x is the subject of a new incident. If maxSeveral incidents are active,
+// x is then the subject of the first one. Zones that fail one after another form separate incidents, because their
+// nodes do not fall silent together.
 func (s *Store) ControlPlaneNear(began, t time.Time, near time.Duration) (x Subject, ok bool) {
 	free := -1
 	for i := range maxSeveral {
@@ -35,8 +35,8 @@ func controlPlane(nth int) Subject {
 	return x
 }
 
-// fellSilent reports whether one of the incident's nodes fell silent at about the given time. The parameter began is
-// this time, and the parameter near is the maximum difference.
+// fellSilent reports whether a node of the incident fell silent at about the same time. The parameter began is the time
+// to compare with. The parameter near is the maximum difference.
 func (r *Record) fellSilent(began time.Time, near time.Duration) bool {
 	return slices.ContainsFunc(r.Silences, func(x *verdict.Silence) bool { return x.Began.Sub(began).Abs() <= near })
 }

@@ -24,7 +24,7 @@ func (s *Store) Incidents() []incident.Incident {
 func (s *Store) Overview() []incident.Incident { return s.copies(s.outline) }
 
 // Changed is like Overview, but returns only the incidents that have changed since an earlier call, in no particular
-// order. The parameter since is the second result of that call, or 0 for all incidents.
+// order. The parameter since is the result until of that call, or 0 for all incidents.
 func (s *Store) Changed(since uint64) (all []incident.Incident, until uint64) {
 	for _, r := range s.shown {
 		if r.change > since {
@@ -118,8 +118,8 @@ func (r *Record) servicesAsOf(t time.Time) (all []incident.Service) {
 	return all
 }
 
-// mainCause returns the cause that explains the other causes of a node incident: a lost heartbeat or, without one, the
-// cause with the most lost addresses.
+// mainCause returns the cause that explains the other causes of a node incident. This is a lost heartbeat. Without one,
+// it is the cause with the most lost addresses.
 func (r *Record) mainCause() cause.Cause {
 	if !r.OfNodes() || r.HeartbeatLost {
 		return r.Cause

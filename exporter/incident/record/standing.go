@@ -9,8 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// standsFor is the time for which verdicts about nodes and Services remain in the metrics after their incident was
-// resolved.
+// standsFor is the time after the recovery of an incident for which the metrics still show its verdict.
 const standsFor = 10 * time.Minute
 
 // Standings returns the ongoing and the recently resolved incidents as of now.

@@ -17,7 +17,7 @@ import (
 
 const (
 	maxAliases = 20
-	// maxHarmless limits the incidents that look like rollouts but may still turn out to be harmful.
+	// maxHarmless limits the number of harmless incidents, such as rollouts. They may still turn out to be harmful.
 	maxHarmless = 10_000
 )
 
@@ -35,7 +35,7 @@ type Store struct {
 	size int
 	// now is the time of the newest transition or query.
 	now time.Time
-	// active holds the incidents that can still grow, by the key of their subject. shown holds the incidents that are
+	// active holds the incidents that can still change, by the key of their subject. shown holds the incidents that are
 	// reported.
 	active map[string]*Record
 	shown  []*Record
@@ -46,7 +46,7 @@ type Store struct {
 	reviews  timer.Timer
 	reviewed time.Time
 	resolved map[incident.Resolution]uint64
-	// reserved holds the IDs of earlier processes' incidents. New incidents must not get these IDs.
+	// reserved holds the IDs of incidents from earlier processes. New incidents must not get these IDs.
 	reserved map[string]bool
 	// displaced counts the shown incidents that were dropped to make room.
 	displaced incident.Displaced
@@ -72,8 +72,8 @@ func (s *Store) Advance(t time.Time) {
 	}
 }
 
-// LostTogether returns the maximum time between the losses of nodes that are lost together. It returns the grace
-// period, which is longer than the interval over which the nodes' heartbeats are spread.
+// LostTogether returns the maximum time between the losses of two nodes that count as lost together. This is the grace
+// period, because heartbeats of different nodes are spread over a shorter time.
 func (s *Store) LostTogether() time.Duration {
 	if s.GracePeriod == 0 {
 		return advice.DefaultGracePeriod
@@ -121,8 +121,8 @@ func (s *Store) Reserve(ids ...string) {
 	}
 }
 
-// unique appends a number to an ID that is reserved or that another incident already has, because the same write started
-// both incidents.
+// unique appends a number to an ID if the ID is reserved or another incident has it. Two incidents can have the same ID
+// if the same write started both.
 func unique(id string, among []*Record, reserved map[string]bool) string {
 	taken := func(id string) bool {
 		return reserved[id] || slices.ContainsFunc(among, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
@@ -166,9 +166,9 @@ func (s *Store) Show(r *Record) {
 	s.makeRoom()
 }
 
-// makeRoom drops the oldest incidents if there are too many: ended ones first, ongoing ones last. It ignores node
-// incidents that can still be merged (Record.undecided). If many nodes of a large cluster stall, their incidents soon
-// merge into one, and must not displace others.
+// makeRoom drops incidents if there are too many. It drops the oldest ended incidents first, and ongoing ones last. It
+// ignores node incidents that can still be merged (Record.undecided). If many nodes of a large cluster stall, their
+// incidents soon merge into one, and must not displace others.
 func (s *Store) makeRoom() {
 	if len(s.shown) <= s.size {
 		return
@@ -231,7 +231,7 @@ func (s *Store) Settle(r *Record) {
 	}
 }
 
-// Touch records a change at t, after which the incident may have recovered.
+// Touch records a change at t. It also checks whether the incident has recovered.
 func (s *Store) Touch(r *Record, t time.Time) {
 	s.notifier.note(r)
 	if r.OfNodes() && t.After(r.touched) {
@@ -257,7 +257,7 @@ func (s *Store) AddToNodes(e evidence.Entry) {
 }
 
 // OpenAddress records that an address has not been ready since t. The incident becomes harmful if the address does not
-// return.
+// become ready again.
 func (s *Store) OpenAddress(r *Record, key AddressKey, t time.Time) {
 	r.Open.Addresses[key] = t
 	if r.harmless {
@@ -265,7 +265,7 @@ func (s *Store) OpenAddress(r *Record, key AddressKey, t time.Time) {
 	}
 }
 
-// look does everything that is due at t for an incident.
+// look makes the changes to an incident that are due at t.
 func (s *Store) look(r *Record, t time.Time) {
 	if !r.undecided.IsZero() && !r.undecided.After(t) {
 		r.undecided = time.Time{}

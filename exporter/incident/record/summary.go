@@ -67,7 +67,7 @@ func (r *Record) happenedByControllerManager(x *incident.Incident) string {
 	return s
 }
 
-// each reports whether there are silences, and whether all of them match.
+// each reports whether there is at least one silence, and all silences match.
 func (r *Record) each(match func(*verdict.Silence) bool) bool {
 	return len(r.Silences) > 0 && !slices.ContainsFunc(r.Silences, func(s *verdict.Silence) bool { return !match(s) })
 }
@@ -98,7 +98,7 @@ func (r *Record) happenedToNode(x *incident.Incident) string {
 	return "the node controller treated " + node + " as lost" + phrase.Times(r.TurnedUnknown)
 }
 
-// turnedText describes the reaction of the node controller to lost heartbeats.
+// turnedText describes how the node controller reacted to lost heartbeats.
 func (r *Record) turnedText(x *incident.Incident) string {
 	switch {
 	case r.FoundUnknown > 0 && r.TurnedUnknown == 0 && r.Kind == KindNode:

@@ -9,7 +9,8 @@ import (
 // watchLagged is the reason for withdrawing an incident.
 const watchLagged = "the watch delivered events late"
 
-// WithdrawIfEmpty withdraws a node incident if no silence and no loss remains. Withdrawn incidents are not counted.
+// WithdrawIfEmpty withdraws a node incident that no longer contains a silence or a loss. Withdrawn incidents are not
+// counted.
 func (s *Store) WithdrawIfEmpty(r *Record, t time.Time) {
 	if !r.OfNodes() || len(r.Silences) > 0 || r.Turned > 0 || r.Lost > 0 || r.Ongoing() {
 		return

@@ -1,5 +1,5 @@
-// Package timer provides timers for time-dependent changes of incidents. The timers follow the time of events and
-// queries, not a clock.
+// Package timer provides timers for changes of incidents that depend on the time. The timers use the time of events and
+// queries, not the system clock.
 package timer
 
 import (
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Timer calls a function at its due time. The function must check whether its work is due, because Wake does not
-// postpone a timer that is already scheduled.
+// Timer calls a function at a scheduled time. This may be too early, because Wake never postpones a timer. The function
+// must therefore check whether its work is due.
 type Timer struct {
 	due  time.Time
 	name string
@@ -19,7 +19,7 @@ type Timer struct {
 	place int
 }
 
-// New returns a timer that calls the function do with the due time.
+// New returns a timer that passes its scheduled time to a function.
 func New(name string, do func(time.Time)) Timer { return Timer{name: name, do: do} }
 
 // Queue holds the scheduled timers. Timers with the same due time run in the order of their names, so that the same
@@ -45,7 +45,8 @@ func (q *Queue) Stop(x *Timer) {
 	}
 }
 
-// Run runs the timers that are due at t, in order. Before each timer, it calls the function pass with the due time.
+// Run runs the timers that are due at t, in the order of their due times. Before each timer, it passes the timer's due
+// time to the function pass.
 func (q *Queue) Run(t time.Time, pass func(due time.Time)) {
 	for len(q.timers) > 0 && !q.timers[0].due.After(t) {
 		x := heap.Pop(&q.timers).(*Timer)

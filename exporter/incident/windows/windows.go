@@ -1,4 +1,5 @@
-// Package windows counts the mistakes of clients that batch endpoint updates, for each batching window.
+// Package windows counts addresses that clients would have put back by mistake. It has one count for each window in
+// which clients may batch endpoint updates.
 package windows
 
 import (
@@ -8,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 )
 
-// ByWindow contains the number of mistakes for each batching window in consumers.Windows.
+// ByWindow contains one count for each batching window in consumers.Windows.
 type ByWindow [consumers.NumWindows]int
 
 // Count counts an address that a client with the given batching window would have put back by mistake.
@@ -26,7 +27,7 @@ func (c *ByWindow) Take(from ByWindow) {
 	}
 }
 
-// Batched returns the number of mistakes of clients that batch updates. It excludes clients without batching.
+// Batched returns the sum of the counts of clients that batch updates.
 func (c *ByWindow) Batched() (sum int) {
 	for _, n := range c[1:] {
 		sum += n
