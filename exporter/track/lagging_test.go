@@ -89,6 +89,22 @@ func TestEachLossOfAPodWaitsForItsNode(t *testing.T) {
 	})
 }
 
+// TestALaterLossDoesNotWaitForEver covers a mark of the node controller, for which a pod waits 15 s, and a later probe
+// that fails, for which it waits 3 s. The node watch is known to lag only when the second wait has ended.
+func TestALaterLossDoesNotWaitForEver(t *testing.T) {
+	s := webStory(t)
+	s.at(9).modified(version(1000, lease("node-2", 9)))
+	s.at(10).modified(version(1001, unready("", containersReady)))
+	s.at(10.5).modified(version(1002, aPod("web-1", ready, running("app:1", 0))))
+	s.at(11).modified(version(1003, unready("ContainersNotReady")))
+	s.at(12).modified(version(1004, aPod("web-1", ready, running("app:1", 0))))
+	s.at(20).modified(version(1100, lease("node-2", 20)))
+	s.at(22).modified(version(1099, aNode("node-2", ready, -100)))
+	s.Advance(clock(60))
+	equal(t, "changes because of the probe", s.podChanges(cause.ProbeFailed), 2)
+	equal(t, "all changes", count[transition.PodReadyChanged](s), 4)
+}
+
 // podChanges counts the reported changes of a pod's Ready with a cause, and checks that they are in order.
 func (s *story) podChanges(why cause.Cause) (n int) {
 	var last time.Time

@@ -36,8 +36,8 @@ type pod struct {
 
 // pods holds the pods of a recording, with their evictions and replacements.
 type pods struct {
-	// byUID holds the pods that are not deleted, including pods of which only an address was seen. all holds all pods
-	// in the order of their first events.
+	// byUID holds the pods that exist. For some of them, only an address was seen. all also holds the deleted pods, in
+	// the order of their first events.
 	byUID map[event.UID]*pod
 	all   []*pod
 	// evicted is the number of evictions, and evictedNeedlessly is the number of evictions from nodes that came back.

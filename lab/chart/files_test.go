@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// originals returns the files of which the chart contains copies. It does not contain symbolic links to them, because
-// zip archives, Flux and Windows drop such links.
+// originals returns the files that the chart copies. A symbolic link would not suffice, because zip archives, Flux and
+// Windows drop symbolic links.
 func originals(t *testing.T) []string {
 	t.Helper()
 	rules, err1 := filepath.Glob(root + "/rules/*.yaml")

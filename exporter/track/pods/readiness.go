@@ -42,8 +42,10 @@ type ReadinessLoss struct {
 	tentative cause.Cause
 	// changes holds the changes of Ready that are reported once the cause is certain.
 	changes []transition.PodReadyChanged
-	// later is the pod's next readiness loss, which waits until this one is resolved, or nil.
-	later *ReadinessLoss
+	// later is the pod's next readiness loss, or nil. It is resolved after this one. waited is set if the time to wait
+	// for an event of the node is over.
+	later  *ReadinessLoss
+	waited bool
 }
 
 // newest returns the last readiness loss of the same pod.
@@ -236,7 +238,10 @@ func (x *Pods) resolve(w *ReadinessLoss) {
 		x.undecided.await(w.later)
 	}
 	x.resolved(w)
-	if w.later != nil && x.isDecided(w.later) {
+	if w.later == nil {
+		return
+	}
+	if _, certain := x.causeByNode(w.later); certain || w.later.waited {
 		x.resolve(w.later)
 	}
 }
@@ -251,16 +256,6 @@ func (p *Pod) attribute(w *ReadinessLoss, why cause.Cause) {
 	case p.ready != event.StatusTrue && w.later.later == nil:
 		p.recovered = why
 	}
-}
-
-// isDecided reports whether the cause of a readiness loss is certain, or the loss has waited long enough.
-func (x *Pods) isDecided(w *ReadinessLoss) bool {
-	_, certain := x.causeByNode(w)
-	due := w.At.Add(watches.LagWait)
-	if w.tentative == cause.ProbeFailed {
-		due = x.dueOfProbe(w)
-	}
-	return certain || !due.After(x.watches.Now())
 }
 
 // Due returns the earliest time at which a readiness loss stops waiting, and a function that resolves it. The function
@@ -278,7 +273,11 @@ func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
 	if q == nil || due.After(by) {
 		return time.Time{}, nil
 	}
-	return due, func() { x.resolve(q.Take()) }
+	return due, func() {
+		w := q.Take()
+		w.waited = true
+		x.resolve(w)
+	}
 }
 
 // dueOfProbe returns the time until which a failed probe waits for an event of the node. This time is later while the
