@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,6 +23,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -247,6 +250,45 @@ func (k *killed) incidents(address string) (answer api.Answer) {
 	return answer
 }
 
+// restart starts a process, and checks that it knows each incident that was logged before.
+func (k *killed) restart(round int) *exec.Cmd {
+	k.mu.Lock()
+	before := slices.Collect(maps.Keys(k.reported))
+	k.mu.Unlock()
+	cmd, at := k.start()
+	answer := k.incidents(at)
+	k.check(round, before, &answer)
+	return cmd
+}
+
+// expectReadable checks that each file of the flight recorder can be read, except for an incomplete last line. Files
+// without any complete line may exist.
+func (k *killed) expectReadable() {
+	k.t.Helper()
+	files, err := filepath.Glob(filepath.Join(k.dir, "*.jsonl.gz"))
+	if err != nil || len(files) == 0 {
+		k.t.Fatalf("%d recordings: %v", len(files), err)
+	}
+	short := 0
+	for _, file := range files {
+		r, err := recording.Open(file)
+		if err == nil {
+			for err == nil {
+				_, err = r.Next()
+			}
+			_ = r.Close() // the file was only read
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+		case errors.Is(err, recording.ErrCutShort), errors.Is(err, recording.ErrEmpty):
+			short++
+		default:
+			k.t.Errorf("%s is not readable: %v", file, err)
+		}
+	}
+	k.t.Logf("%d recordings, %d of them end in the middle of a line", len(files), short)
+}
+
 // check compares the incidents after a restart with those that were logged before.
 func (k *killed) check(round int, reported []string, answer *api.Answer) {
 	count := map[string]int{}
@@ -280,12 +322,7 @@ func TestKill(t *testing.T) {
 	k.kubeconfig = cluster.kubeconfig(t)
 	began := time.Now()
 	for round := range rounds {
-		k.mu.Lock()
-		before := slices.Collect(maps.Keys(k.reported))
-		k.mu.Unlock()
-		cmd, at := k.start()
-		answer := k.incidents(at)
-		k.check(round, before, &answer)
+		cmd := k.restart(round)
 		time.Sleep(time.Duration(rand.IntN(2500)) * time.Millisecond)
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -295,6 +332,12 @@ func TestKill(t *testing.T) {
 			t.Fatalf("after %d kills", round)
 		}
 	}
+	last := k.restart(rounds)
+	if err := last.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = last.Wait() // the process was killed
+	k.expectReadable()
 	events, _, err := flightrecorder.Read(k.t.Context(), k.dir, began, time.Now())
 	if err != nil {
 		t.Fatal(err)
