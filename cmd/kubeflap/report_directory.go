@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/postmortem"
 	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/whatif"
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
@@ -115,7 +117,7 @@ func (r *reportWriter) predictRemote(p program, in *postmortem.Input) {
 		return
 	}
 	defer stop()
-	study := whatif.NewUsual(0)
+	study := whatif.NewUsual(setGrace(in.Advice))
 	for ev, err := range reader.Events() {
 		if err != nil {
 			in.NoWhatIf = "the recordings could not be read: " + err.Error()
@@ -124,4 +126,12 @@ func (r *reportWriter) predictRemote(p program, in *postmortem.Input) {
 		study.Apply(ev)
 	}
 	predictIn(in, study)
+}
+
+// setGrace returns the value of --node-monitor-grace-period of the running kubeflap, or 0 if it is not set.
+func setGrace(of *report.Report) time.Duration {
+	if of == nil || of.Heartbeats.GraceSource != string(grace.SourceFlag) {
+		return 0
+	}
+	return time.Duration(of.Heartbeats.Grace * float64(time.Second))
 }

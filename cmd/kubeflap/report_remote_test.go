@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
+	"compress/gzip"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -51,13 +54,57 @@ func TestAReportOfAKubeflapWithRecordings(t *testing.T) {
 	}
 }
 
-// predictions returns the table of a Markdown report.
+// TestAReportUsesTheGracePeriodOfTheRunningKubeflap checks that the report predicts with the grace period that is set on
+// the running kubeflap, as its page does. The recording has no pod that shows the grace period, as with a managed
+// control plane.
+func TestAReportUsesTheGracePeriodOfTheRunningKubeflap(t *testing.T) {
+	managed := withoutControllerManager(t, lostNode)
+	reader, err := recording.Open(managed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	clock, settings := recording.NewClock(0), trackerSettings()
+	settings.tracker.GracePeriod = 24 * time.Second
+	p := newPipeline(settings, clock.Now, silent(""))
+	if err := recording.Play(t.Context(), reader.Events(), clock, p.apply); err != nil {
+		t.Fatal(err)
+	}
+	address := startDownloadsOf(t, recordedIn(t, managed), webConfig(t, onePassword), p)
+	got := predictions(t, must(t, "report", "--url=http://"+address, "--url.config="+asReader(t)))
+	want := predictions(t, must(t, "report", "--node-monitor-grace-period=24s", "--recording", managed))
+	if got != want {
+		t.Errorf("it predicts\n%s\nwant\n%s", got, want)
+	}
+}
+
+// withoutControllerManager writes a copy of a recording without the kube-controller-manager's pods.
+func withoutControllerManager(t *testing.T, path string) string {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	text, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept strings.Builder
+	lines := bufio.NewScanner(text)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if !strings.Contains(lines.Text(), `"kube-controller-manager-`) {
+			kept.WriteString(lines.Text() + "\n")
+		}
+	}
+	return write(t, filepath.Join(t.TempDir(), "managed.jsonl"), kept.String())
+}
+
+// predictions returns the table of predictions of a Markdown report.
 func predictions(t *testing.T, report string) string {
 	t.Helper()
-	_, rest, found := strings.Cut(report, "| Grace period |")
-	if !found {
-		_, rest, found = strings.Cut(strings.ToLower(report), "| grace period |")
-	}
+	_, rest, found := strings.Cut(report, "| grace period | to Unknown |")
 	if !found {
 		t.Fatalf("the report has no predictions:\n%s", report)
 	}
