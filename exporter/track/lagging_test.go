@@ -89,20 +89,50 @@ func TestEachLossOfAPodWaitsForItsNode(t *testing.T) {
 	})
 }
 
-// TestALaterLossDoesNotWaitForEver covers a mark of the node controller, for which a pod waits 15 s, and a later probe
-// that fails, for which it waits 3 s. The node watch is known to lag only when the second wait has ended.
-func TestALaterLossDoesNotWaitForEver(t *testing.T) {
-	s := webStory(t)
-	s.at(9).modified(version(1000, lease("node-2", 9)))
-	s.at(10).modified(version(1001, unready("", containersReady)))
-	s.at(10.5).modified(version(1002, aPod("web-1", ready, running("app:1", 0))))
-	s.at(11).modified(version(1003, unready("ContainersNotReady")))
-	s.at(12).modified(version(1004, aPod("web-1", ready, running("app:1", 0))))
-	s.at(20).modified(version(1100, lease("node-2", 20)))
-	s.at(22).modified(version(1099, aNode("node-2", ready, -100)))
-	s.Advance(clock(60))
-	equal(t, "changes because of the probe", s.podChanges(cause.ProbeFailed), 2)
-	equal(t, "all changes", count[transition.PodReadyChanged](s), 4)
+// TestLossesOfAPodThatFailsAgain covers pods that lose their readiness again while their first loss waits.
+func TestLossesOfAPodThatFailsAgain(t *testing.T) {
+	marked, fails := unready("", containersReady), unready("ContainersNotReady")
+	ends := unready("ContainersNotReady", container1("terminated", "Error", 0))
+	heals := aPod("web-1", ready, running("app:1", 0))
+	out, in := slice("a", "web", "-web-1", "web-2"), slice("a", "web", "web-1", "web-2")
+	lagging := func(s *story) *story {
+		return s.at(2).modified(version(1000, lease("node-1", 2))).at(3).modified(version(999, aNode("node-1", ready, -100)))
+	}
+	t.Run("by its probe, and the lag of the node watch is noticed only after the wait", func(t *testing.T) {
+		s := webStory(t)
+		s.at(10).modified(version(1002, marked)).at(10.5).modified(version(1003, heals)).at(11).modified(version(1004, fails))
+		s.at(14.5).modified(version(1001, unknownSince("node-1", 9.9))).at(60)
+		equal(t, "changes", count[transition.PodReadyChanged](s), 3)
+		s.deleted(fails)
+		equal(t, "changes after the deletion", count[transition.PodReadyChanged](s), 3)
+	})
+	t.Run("because its container ends, and the pod watch is late", func(t *testing.T) {
+		s := webStory(t)
+		s.at(10).modified(fails).at(10.2).modified(heals).at(11.5).modified(out).at(12.45).modified(ends).at(40)
+		equal(t, "losses", s.losses(cause.ContainerExit), 1)
+	})
+	t.Run("because of its node, which is Ready again before the first loss is explained", func(t *testing.T) {
+		failsAt := func(at float64) *event.Pod {
+			return unready("ContainersNotReady", func(p *event.Pod) { p.Ready.Transition = clock(at) })
+		}
+		s := lagging(webStory(t))
+		s.at(10).modified(failsAt(10)).at(11).modified(heals).at(13.5).modified(failsAt(13.5)).at(13.55).modified(out)
+		s.at(14).modified(aNode("node-1", notReady, 13.4)).at(16).modified(aNode("node-1", ready, 16)).at(60)
+		equal(t, "losses", s.losses(cause.NodeNotReady), 1)
+	})
+	t.Run("because its container ends, and the address was seen before the pod", func(t *testing.T) {
+		s := lagging(webStory(t))
+		s.at(9.9).modified(out).at(10).modified(fails).at(11).modified(heals, in).at(12).modified(ends).at(60)
+		equal(t, "losses", s.losses(cause.ProbeFailed), 1)
+	})
+	t.Run("marked by the node controller, and the node recovers at once", func(t *testing.T) {
+		s := webStory(t)
+		s.at(40).modified(lease("node-1", 40)).at(80).modified(fails).at(80.2).modified(heals)
+		s.at(81).modified(unknownSince("node-1", 81)).at(81.1).modified(marked).at(81.15).modified(out)
+		s.at(82).modified(lease("node-1", 82)).at(120)
+		lost, gone := of[transition.NodeReadyChanged](s)[0], of[transition.AddressLost](s)[0]
+		equal(t, "trigger", gone.Trigger, lost.Loss.Trigger)
+	})
 }
 
 // podChanges counts the reported changes of a pod's Ready with a cause, and checks that they are in order.

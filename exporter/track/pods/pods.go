@@ -34,8 +34,8 @@ type Pods struct {
 	watches *watches.Watches
 	found   *transition.List
 	nodes   nodeFacts
-	// resolved is called when the cause of a readiness loss has been determined. This happens before the pod's next
-	// readiness loss is handled.
+	// resolved is called when the cause of a readiness loss has been determined. The losses of a pod are resolved in
+	// order.
 	resolved func(*ReadinessLoss)
 
 	pods       map[event.UID]*Pod

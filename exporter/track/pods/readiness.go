@@ -42,10 +42,8 @@ type ReadinessLoss struct {
 	tentative cause.Cause
 	// changes holds the changes of Ready that are reported once the cause is certain.
 	changes []transition.PodReadyChanged
-	// later is the pod's next readiness loss, or nil. It is resolved after this one. waited is set if the time to wait
-	// for an event of the node is over.
-	later  *ReadinessLoss
-	waited bool
+	// later is the pod's next readiness loss with the same tentative cause, or nil. It is resolved after this one.
+	later *ReadinessLoss
 }
 
 // newest returns the last readiness loss of the same pod.
@@ -132,18 +130,23 @@ func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 
 // blame determines why a pod lost readiness.
 func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
-	if p.cause = p.leaving; p.cause == cause.Unknown {
+	tentative := p.leaving
+	if tentative == cause.Unknown {
 		c := &change{before: p, now: o, nodes: x.nodes, at: e.Seen, updated: x.watches.Time(p.updated)}
-		p.cause = c.cause()
+		tentative = c.cause()
 	}
-	x.observeStale(p, e.Seen)
-	w := &ReadinessLoss{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, ready: x.watches.Time(p.changed), tentative: p.cause}
+	w := &ReadinessLoss{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, ready: x.watches.Time(p.changed), tentative: tentative}
 	if o.Ready != nil && !o.Ready.Transition.IsZero() {
 		w.nodeBy = o.Ready.Transition.Add(nodeWait)
 	}
 	why, certain := x.causeByNode(w)
+	if older := x.undecided.of[o.UID]; older != nil && (certain || older.tentative != tentative) {
+		x.resolveAllOf(o.UID) // only losses with the same tentative cause wait in order
+	}
+	p.cause = tentative
+	x.observeStale(p, e.Seen)
 	p.cause = why
-	if !certain || x.undecided.of[o.UID] != nil {
+	if !certain {
 		x.undecided.add(w)
 	}
 }
@@ -186,10 +189,7 @@ func (x *Pods) reportNow(p *Pod, change transition.PodReadyChanged) {
 
 // NodeReadyChanged resolves the readiness losses that a change of a node's Ready explains.
 func (x *Pods) NodeReadyChanged(node string) {
-	x.resolveEach(x.undecided.on[node], func(w *ReadinessLoss) bool {
-		_, certain := x.causeByNode(w)
-		return certain
-	})
+	x.resolveEach(x.undecided.on[node], x.isAnyCertain)
 }
 
 // ResolveAll resolves all readiness losses. Call it when no more evidence will arrive.
@@ -220,8 +220,8 @@ func (x *Pods) resolveEach(of map[event.UID]*ReadinessLoss, match func(*Readines
 	}
 }
 
-// resolve determines the final cause of a pod's oldest readiness loss. It does nothing for other losses. If the pod's
-// next loss does not have to wait any longer, it is resolved, too.
+// resolve determines the final cause of a pod's oldest readiness loss. It does nothing for other losses. If the cause of
+// a later loss of the pod is certain, the losses up to this one are resolved, too.
 func (x *Pods) resolve(w *ReadinessLoss) {
 	if w == nil || x.undecided.of[w.ID] != w {
 		return
@@ -238,12 +238,19 @@ func (x *Pods) resolve(w *ReadinessLoss) {
 		x.undecided.await(w.later)
 	}
 	x.resolved(w)
-	if w.later == nil {
-		return
-	}
-	if _, certain := x.causeByNode(w.later); certain || w.later.waited {
+	if x.isAnyCertain(w.later) {
 		x.resolve(w.later)
 	}
+}
+
+// isAnyCertain reports whether the cause of a readiness loss, or of a later one of the same pod, is certain.
+func (x *Pods) isAnyCertain(w *ReadinessLoss) bool {
+	for ; w != nil; w = w.later {
+		if _, certain := x.causeByNode(w); certain {
+			return true
+		}
+	}
+	return false
 }
 
 // attribute replaces the tentative cause of the pod's state by the final one, if this loss led to the state.
@@ -273,11 +280,7 @@ func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
 	if q == nil || due.After(by) {
 		return time.Time{}, nil
 	}
-	return due, func() {
-		w := q.Take()
-		w.waited = true
-		x.resolve(w)
-	}
+	return due, func() { x.resolve(q.Take()) }
 }
 
 // dueOfProbe returns the time until which a failed probe waits for an event of the node. This time is later while the
