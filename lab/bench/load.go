@@ -32,9 +32,11 @@ const (
 type load struct {
 	size   Size
 	client kubernetes.Interface
-	leases []*coordinationv1.Lease
-	nodes  []*corev1.Node
-	apps   []*app
+	// leases and nodes hold the objects as last written. A lock is held while its object is written.
+	leases                []*coordinationv1.Lease
+	nodes                 []*corev1.Node
+	leaseLocks, nodeLocks []sync.Mutex
+	apps                  []*app
 	// probe is a Service whose addresses only change while latency is measured.
 	probe *app
 	// renewed is the number of Lease renewals so far. flapped is the number of events from flapping pods so far.
@@ -58,6 +60,7 @@ func newLoad(ctx context.Context, size Size, client kubernetes.Interface) (*load
 	for i := range nodes.Items {
 		l.nodes = append(l.nodes, &nodes.Items[i])
 	}
+	l.leaseLocks, l.nodeLocks = make([]sync.Mutex, len(l.leases)), make([]sync.Mutex, len(l.nodes))
 	return l, nil
 }
 
@@ -125,7 +128,12 @@ func (l *load) beat(ctx context.Context) error {
 	return group.Wait()
 }
 
+// renew renews a Lease. Like a kubelet, it does not begin while the previous renewal of the Lease is running.
 func (l *load) renew(ctx context.Context, i int) error {
+	if !l.leaseLocks[i].TryLock() {
+		return nil
+	}
+	defer l.leaseLocks[i].Unlock()
 	lease := l.leases[i]
 	lease.Spec.RenewTime = new(metav1.NowMicro())
 	updated, err := l.client.CoordinationV1().Leases(lease.Namespace).Update(ctx, lease, metav1.UpdateOptions{FieldManager: byKubelet})
@@ -137,7 +145,12 @@ func (l *load) renew(ctx context.Context, i int) error {
 	return nil
 }
 
+// report updates the status of a node, unless the previous update is running.
 func (l *load) report(ctx context.Context, i int) error {
+	if !l.nodeLocks[i].TryLock() {
+		return nil
+	}
+	defer l.nodeLocks[i].Unlock()
 	node := l.nodes[i]
 	for c := range node.Status.Conditions {
 		node.Status.Conditions[c].LastHeartbeatTime = metav1.Now()
