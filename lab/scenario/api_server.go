@@ -50,7 +50,7 @@ func apiServerStall() Scenario {
 				l.Cluster.APIServer.Resume,
 				// The recorder must also count the long intervals that the pause causes.
 				func() error { return l.counted(ctx, 2, "kubeflap_node_heartbeat_interval_seconds_count") },
-				// A heartbeat that was sent before the pause can arrive just after it began.
+				// A heartbeat from before the pause can arrive shortly after the pause has begun.
 				func() error { return l.allWereLate(frozen - time.Second) },
 				func() error { return l.flapEverything(ctx) },
 				func() error { return l.keptItsWatches(ctx) },

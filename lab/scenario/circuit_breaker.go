@@ -19,8 +19,8 @@ import (
 
 const (
 	breakerNodes, breakerVictim = 3, "node-2"
-	// breakerHolds is the minimum time for which the node stays Ready after the grace period. The node then stays Ready
-	// until breakerAlert has arrived, which waits for 2 minutes.
+	// breakerHolds is the minimum time for which the node stays Ready after the grace period. It then still stays Ready
+	// until the alert breakerAlert has arrived. This alert fires after 2 minutes.
 	breakerHolds = 120 * time.Second
 	breakerAlert = "KubeflapSilentNodesReady"
 	breakerOff   = "--feature-gates=NodeControllerLeaseCircuitBreaker=false"

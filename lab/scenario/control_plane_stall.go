@@ -23,8 +23,9 @@ const stall = grace + 8*time.Second
 // Unknown node. The scenario etcd-stall tests the breaker.
 func controlPlaneStall(release cluster.Release) Scenario {
 	const nodes = 4
-	// The node controller's check of all nodes stops at the first late node, until the stall ends. By then, nodes that
-	// were not yet late are on time again. With the default period of 5s, one check almost always finds all nodes late.
+	// During the stall, the node controller blocks at the first late node that it checks. When the stall ends, nodes
+	// that were not yet late renew their Leases. With the default period of 5s, almost all checks begin when all nodes
+	// are late.
 	flags := []string{graceFlag(), "--node-monitor-period=5s"}
 	if breaks(release) {
 		flags = append(flags, breakerOff)

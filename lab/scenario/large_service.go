@@ -37,8 +37,8 @@ func largeService() Scenario {
 				// Create the Service last, so that the controllers write all addresses at once.
 				func() error { _, err := l.serviceWith(ctx, "shop", "web", nil); return err },
 				func() error { return l.inRotation(ctx, "shop", "web", large) },
-				// The recording begins after this renewal. Without it, the recording would begin with a silent node.
-				// The replay would not show the silence at once, but the recorder would.
+				// Renew the Lease before the recording begins. Otherwise the recording would begin while the node is
+				// silent. The recorder would count that silence at once, but the replay would not.
 				func() error { return l.renewLease(ctx, crowd, time.Now()) },
 			)
 		},

@@ -26,7 +26,7 @@ func nodeAfterNode() Scenario {
 		Reports: []Report{
 			{"shared_path", "control_plane", "control plane", "8 nodes fell silent one after another within an hour", "etcd"},
 		},
-		// After the first few nodes, it may still be a coincidence, so each of these nodes has its own alert.
+		// A few silent nodes may be a coincidence, so each of the first nodes has its own alert.
 		Pages: []Page{
 			lostPage("", "etcd"),
 			{Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"one after another", "not the kubelets"}, Remedy: "etcd"},
