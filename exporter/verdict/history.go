@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// remembered is how long a silence counts toward the cluster's rate of silences. maxRemembered limits the number of
-	// these silences.
+	// remembered is the time for which a silence counts toward the cluster's rate of silences. maxRemembered limits the
+	// number of these silences.
 	remembered    = 24 * time.Hour
 	maxRemembered = 1000
 	// maxUnwatched is the longest interruption between two kubeflap processes that counts as time without silences.

@@ -43,7 +43,7 @@ type Reason uint8
 
 // The reasons.
 const (
-	// NoReason means that there are no such details.
+	// NoReason means that nothing needs to be added to the verdict.
 	NoReason Reason = iota
 	// Late means that the next heartbeat arrived within the grace period. Such a silence has no incident.
 	Late
@@ -58,7 +58,7 @@ const (
 	Rebooted
 	// Upgraded means that the node fell silent because its kubelet was replaced by a different version.
 	Upgraded
-	// ClockSetBack means that the node's heartbeats did not count because its clock was set back.
+	// ClockSetBack means that the node controller ignored the node's heartbeats because the node's clock was set back.
 	ClockSetBack
 	// ReasonCount is the number of reasons, for arrays indexed by Reason.
 	ReasonCount

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// Accepted is the probability below which chance is excluded. Independent failures then look like a common cause in
-	// fewer than 1 in 1,000 cases.
+	// Accepted is the probability below which chance is excluded. It limits the share of cases in which independent
+	// failures look like a common cause.
 	Accepted = 1.0 / 1000
 	// priorSilences is the assumed number of silences per node in priorTime, for a cluster without a history. With a
 	// smaller number, two unrelated silences in a large cluster would look related.

@@ -80,8 +80,8 @@ func Write(out io.Writer, events iter.Seq2[event.Event, error], header recording
 	return stream(context.Background(), out, events, header, false)
 }
 
-// headerEvents is the maximum number of events that are read to complete a recording's header. The API server's version
-// is among these events.
+// headerEvents is the maximum number of events that are read to complete a recording's header. A recording begins with
+// the starts of the lists and the API server's version.
 const headerEvents = 64
 
 // complete adds the version of the API server to a header. If the recording begins later than the requested period, it
