@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// tolerance is the longest time that may be unobserved at the start or end of the period without a note.
+// tolerance is the longest unobserved time at the start or end of the period that the report does not mention.
 const tolerance = time.Second
 
 // gaps returns the gaps that overlap the period, ordered by time. A gap is a time in which kubeflap did not watch a
@@ -67,7 +67,7 @@ func lacksOf(in *Input) (lacks []string) {
 	return lacks
 }
 
-// lostIn returns the time before which incidents were lost, or nil if this time is before the period.
+// lostIn returns IncidentsLostUntil, or nil if that time is before the period.
 func lostIn(in *Input) *time.Time {
 	until := in.Answer.Coverage.IncidentsLostUntil
 	if until == nil || in.From.After(*until) {

@@ -53,7 +53,7 @@ type section struct {
 	Timeline             *timeline.Drawing
 }
 
-// reason is a fact and the verdicts that it confirms, excludes or leaves open.
+// reason is a fact with the verdicts that it confirms, excludes or leaves open.
 type reason struct {
 	Verdicts []string
 	Because  string
@@ -111,8 +111,8 @@ func titleOf(in *Input, sections []section) string {
 	return "Post-mortem: " + about + ", " + day
 }
 
-// noneTitle returns the title of a report without incidents. The title is "no incidents" if kubeflap watched
-// everything, and less certain otherwise.
+// noneTitle returns the title of a report without incidents. It is "no incidents" only if kubeflap watched all
+// resources for the whole period.
 func noneTitle(in *Input) string {
 	c := &in.Answer.Coverage
 	switch {
@@ -191,7 +191,6 @@ func sectionOf(number int, x *api.Incident, asOf time.Time) section {
 	return s
 }
 
-// because adds a hypothesis to the reason with the same fact, or adds a new reason.
 func because(all []reason, h *api.Hypothesis) []reason {
 	for i := range all {
 		if all[i].Because == h.Because {
@@ -202,7 +201,7 @@ func because(all []reason, h *api.Hypothesis) []reason {
 	return append(all, reason{[]string{h.Verdict}, h.Because})
 }
 
-// toFix returns the component to fix. It returns an unknown verdict of a newer kubeflap unchanged.
+// toFix returns the component to fix. For the unknown verdict of a newer kubeflap, it returns the verdict.
 func toFix(name string) string {
 	v, known := verdict.Parse(name)
 	if !known {

@@ -38,14 +38,13 @@ func effectOf(x *api.Incident) string {
 	return strings.Join(parts, ", ")
 }
 
-// manualLost reports whether an incident only removed manually managed addresses from an Endpoints object. These do not
-// count as lost if kubeflap reads EndpointSlices.
+// manualLost reports whether an incident removed only manually managed addresses from an Endpoints object. If kubeflap
+// reads EndpointSlices, it does not count these addresses as lost.
 func manualLost(x *api.Incident) bool {
 	return x.Scope == "service" && x.AddressesLost == 0 &&
 		slices.ContainsFunc(x.Timeline, func(s api.Span) bool { return s.Lane == string(incident.TrackAddress) })
 }
 
-// about returns "about " if the duration of an outage is approximate.
 func about(services []api.Service) string {
 	if slices.ContainsFunc(services, func(s api.Service) bool { return s.Inexact }) {
 		return "about "

@@ -41,7 +41,7 @@ func (d *document) advise(in *Input) {
 	}
 }
 
-// about reports whether a recommendation applies to the whole cluster, or to the Service or namespace of the filter.
+// about reports whether a recommendation matches the filter. A recommendation for the whole cluster always matches.
 func (f Filter) about(x *report.Recommendation) bool {
 	switch {
 	case x.Namespace == "" || f.Namespace == "":
@@ -64,7 +64,7 @@ func madeOf(in *Input) (all []fact) {
 	if s.Recording == nil {
 		add("kubeflap that watched the cluster", cmp.Or(s.Server, "unknown version"))
 	}
-	if s.Recording != nil || len(s.Kubernetes) > 0 { // a running kubeflap does not report this version
+	if s.Recording != nil || len(s.Kubernetes) > 0 { // a running kubeflap does not report the Kubernetes version
 		add("Kubernetes", cmp.Or(strings.Join(s.Kubernetes, ", then "), "unknown version"))
 	}
 	add("Period of the report", periodOf(in))

@@ -62,7 +62,7 @@ func beginsBlock(line string, i int) bool {
 // plain lists the characters that need no escaping in a code span.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:, "
 
-// code formats a name as a code span. A name with characters outside of plain is escaped instead.
+// code formats a name as a code span. If the name contains other characters than plain, code escapes the name instead.
 func code(s string) string {
 	if s == "" || strings.Trim(s, plain) != "" || strings.TrimSpace(s) != s {
 		return escape(s)

@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Observer collects the facts about a recording that incidents do not contain: its time span, the versions and names in
-// it, and the objects that were not ready when it began.
+// Observer collects facts about a recording that are not part of incidents. These are its time span, versions and
+// names, and the objects that were not ready when it began.
 type Observer struct {
 	begin, end time.Time
 	versions   []string
@@ -49,7 +49,7 @@ func (o *Observer) Event(e event.Event) {
 	}
 }
 
-// Span returns the times of the first and the newest event, or zero times if there was none.
+// Span returns the times of the first and the newest event, or zero times if there were no events.
 func (o *Observer) Span() (begin, end time.Time) { return o.begin, o.end }
 
 // HasService reports whether the recording contains a Service, or its EndpointSlices or Endpoints.
@@ -57,7 +57,8 @@ func (o *Observer) HasService(namespace, name string) bool {
 	return o.names[[2]string{namespace, name}]
 }
 
-// HasNamespace reports whether the recording contains a Service in a namespace, or its EndpointSlices or Endpoints.
+// HasNamespace reports whether the recording contains a Service, an EndpointSlice or an Endpoints object of a
+// namespace.
 func (o *Observer) HasNamespace(namespace string) bool {
 	for name := range o.names {
 		if name[0] == namespace {
@@ -73,9 +74,9 @@ func (o *Observer) HasNode(name string) bool { return o.names[[2]string{"", name
 // Kubernetes returns the versions of the API server in order of appearance.
 func (o *Observer) Kubernetes() []string { return o.versions }
 
-// Running reads the metrics of a running kubeflap. It returns kubeflap's version, or an empty string. found reports
-// whether the metrics contain the node, Service or namespace of the filter. If the filter names a cluster, Running only
-// reads the metrics of this cluster.
+// Running returns the version of a running kubeflap from its metrics, or an empty string. found reports whether the
+// metrics contain the node, Service or namespace of the filter. If the filter names a cluster, Running ignores the
+// metrics of other clusters.
 func Running(families []*dto.MetricFamily, f Filter) (version string, found bool) {
 	for _, family := range families {
 		for _, series := range family.GetMetric() {
@@ -95,7 +96,6 @@ func Running(families []*dto.MetricFamily, f Filter) (version string, found bool
 	return version, found
 }
 
-// in reports whether a metric's labels contain the filter's node, Service or namespace.
 func (f Filter) in(l map[string]string) bool {
 	switch {
 	case f.Node != "":

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// draw returns an incident's timeline, with the same rows as on the page.
+// draw returns an incident's timeline, with the same rows as on kubeflap's web page.
 func draw(x *api.Incident, asOf time.Time) *timeline.Drawing {
 	until := asOf
 	if x.End != nil {
@@ -31,7 +31,7 @@ func draw(x *api.Incident, asOf time.Time) *timeline.Drawing {
 // columns is the width of the timeline in characters.
 const columns = 50
 
-// picture draws a timeline as text for Markdown. Its lines are printable and never begin with a backquote, so they
+// picture draws a timeline as text for Markdown. The lines are printable and never begin with a backquote, so they
 // cannot end a code block.
 func picture(d *timeline.Drawing) string {
 	var text strings.Builder

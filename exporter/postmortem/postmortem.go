@@ -39,7 +39,7 @@ type Filter struct{ Namespace, Service, Node, Cluster string }
 // Source describes the origin of a report.
 type Source struct {
 	// Version is the version of kubeflap that writes the report. Server is the version of the running kubeflap that
-	// sent the data. It is empty if it is unknown, or if the data is from a recording.
+	// sent the data. Server is empty if the version is unknown, or if the data is from a recording.
 	Version, Server string
 	// Kubernetes lists the versions of the API server in order of appearance. It is empty if they are unknown.
 	Kubernetes []string

@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Start holds the Services and nodes that were not ready when a recording began. Incidents do not include them, because
-// they were not ready even before the recording.
+// Start holds the Services and nodes that were not ready when a recording began. No incident covers them, because
+// kubeflap did not see them become unready.
 type Start struct {
 	// Time is the time of the first event.
 	Time time.Time
@@ -43,10 +43,10 @@ type firstState struct {
 	// addresses is the kind of object that holds the Services' addresses.
 	addresses event.Kind
 	synced    map[event.Kind]bool
-	// decided is set after the first complete lists. From then on, services only contains Services that had no ready
-	// address.
+	// decided is set after the first complete lists. After that, services contains only Services that had no ready
+	// address in these lists.
 	decided bool
-	// While objects are listed again, missing holds the names that have not appeared in the list.
+	// missing holds the names that have not yet appeared in a repeated list.
 	missing map[event.Kind]map[[2]string]bool
 }
 
@@ -54,7 +54,7 @@ type firstState struct {
 // and the number of all addresses.
 type firstService struct {
 	slices map[string][2]int
-	// had is set if the Service had addresses in the first list.
+	// had reports whether the Service had addresses in the first list.
 	had   bool
 	until time.Time
 }
@@ -153,7 +153,7 @@ func (f *firstState) slice(e event.Event, name [2]string, slice string, addresse
 	}
 }
 
-// relist is called when the objects of a kind are listed again. It notes the names that the list should contain.
+// relist records the names that a repeated list should contain.
 func (f *firstState) relist(k event.Kind) {
 	if !f.synced[k] {
 		return
@@ -172,7 +172,7 @@ func (f *firstState) relist(k event.Kind) {
 	f.missing[k] = names
 }
 
-// listed handles the end of a list. If an object is missing from a repeated list, it was deleted while there was no
+// listed handles the end of a list. If an object is missing from a repeated list, it was deleted while kubeflap did not
 // watch.
 func (f *firstState) listed(e event.Event) {
 	for name := range f.missing[e.Kind] {
@@ -202,8 +202,8 @@ func (f *firstState) decide() {
 	})
 }
 
-// start returns the Services and nodes that were not ready when the recording began. It omits a Service that had no
-// addresses at the start and no ready address later, because this may be intended.
+// start returns the Services and nodes that were not ready when the recording began. It omits Services that had no
+// address at the start and no ready address later. They may be empty on purpose.
 func (f *firstState) start(begin time.Time) *Start {
 	s := &Start{Time: begin, ServicesUnknown: !f.decided, NodesUnknown: !f.synced[event.KindNode]}
 	for name, x := range f.services {

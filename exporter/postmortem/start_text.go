@@ -64,8 +64,7 @@ func namesUntil(all []Unready) string {
 	return text
 }
 
-// withoutText is for reports whose incidents contain no outage. It says what is known about Services without a ready
-// address.
+// withoutText says what is known about Services without a ready address, if no incident contains an outage.
 func withoutText(in *Input) (all []string) {
 	services, _ := startOf(in)
 	no, since := noServiceText(in), ""

@@ -122,7 +122,7 @@ func costOf(sections []section, in *Input) (all []string) {
 		}
 	}
 	switch {
-	case lost == 0 && len(sections) == 1: // the summary of the incident contains this
+	case lost == 0 && len(sections) == 1: // the incident's summary contains this number
 	case lost == 0:
 		all = append(all, noServiceText(in)+" lost a ready address.")
 	default:

@@ -59,18 +59,18 @@ type AddressLost struct {
 	// Removed reports whether the address left the Service. If false, the address is still listed but not ready.
 	Removed bool
 	Cause   cause.Cause
-	// Steady reports whether the address was removed by the only writer of a Service without a selector.
+	// Steady reports whether the first writer of the addresses also removed this one, and the Service has no selector.
 	Steady bool
-	// Foreign reports whether a foreign address of a Service with a selector was removed. It is false if the removal
-	// started an outage, unless the Service had lost its own addresses shortly before.
+	// Foreign reports whether a foreign address of a Service with a selector was removed. If the removal started an
+	// outage, Foreign is set only if the Service had just lost its own addresses.
 	Foreign bool
 	// Managed reports whether a known manager removed its own address. The reason for such a removal is not visible in
 	// this cluster.
 	Managed bool
-	// Announced describes how the removal of the pod's node was announced, such as "a cordon". It is empty unless the
+	// Announced describes how the removal of the pod's node was announced, such as "a cordon". It is set only if the
 	// pod was deleted or evicted after the announcement.
 	Announced string
-	// Trigger identifies the API write that caused the loss, with the same number in every kubeflap instance. It is 0
+	// Trigger identifies the API write that caused the loss. The number is the same in every kubeflap instance, and 0
 	// if unknown.
 	Trigger uint64
 }
@@ -104,8 +104,8 @@ func (x AddressRemoved) String() string { return x.sentence(" removed") }
 type AddressBounced struct {
 	At
 	Address
-	// Away is the time for which the address was not ready. If AtMost is set, Away is an upper limit, because a watch
-	// was broken at the start or the end of this time.
+	// Away is the time for which the address was not ready. If AtMost is set, Away is only an upper limit, because a
+	// watch was broken at the start or the end.
 	Away   time.Duration
 	AtMost bool
 }
@@ -118,8 +118,8 @@ func (x AddressBounced) String() string {
 	return x.sentence(" is back in rotation after %s%s", most, round(x.Away))
 }
 
-// AddressLeftOut means that an unready address is missing from truncated Endpoints. The address may still belong to the
-// Service.
+// AddressLeftOut means that an unready address is missing from a truncated Endpoints object. The address may still
+// belong to the Service.
 type AddressLeftOut struct {
 	At
 	Address
@@ -129,7 +129,7 @@ func (x AddressLeftOut) String() string {
 	return x.sentence(" was left out of the truncated Endpoints")
 }
 
-// AddressFollowedPod means that an address changed its readiness after its pod did.
+// AddressFollowedPod means that an address became ready or unready after its pod.
 type AddressFollowedPod struct {
 	At
 	Address
@@ -150,8 +150,8 @@ func Readiness(ready bool) string {
 	return "not_ready"
 }
 
-// ConsumerBounced means that a client that batches endpoint updates would have put an address back and removed it
-// again.
+// ConsumerBounced describes a hypothetical client that batches endpoint updates. The client would have restored an
+// address and then removed it again.
 type ConsumerBounced struct {
 	At
 	Address
@@ -163,8 +163,8 @@ func (x ConsumerBounced) String() string {
 	return fmt.Sprintf("%s: a client that batches updates for %s would have added an address and removed it again", x.Service, x.Window)
 }
 
-// ConsumerReaddedStale means that a client that batches endpoint updates would have put an address back during an
-// in-place image change, before the new container was ready.
+// ConsumerReaddedStale describes a hypothetical client that batches endpoint updates. During an in-place image change,
+// the client would have added an address again before the new container was ready.
 type ConsumerReaddedStale struct {
 	At
 	Address

@@ -12,10 +12,10 @@ import (
 type ControlPlane struct {
 	// Time is the time to which the summary refers.
 	Time time.Time
-	// Shown is the time at which the watch last showed a renewal. It is zero if the Leases are not visible.
+	// Shown is the time at which the watch delivered the newest renewal. It is zero if the Leases are not visible.
 	Shown time.Time
-	// Leader is set if kubeflap has seen the kube-controller-manager's Lease. APIServers is the number of API servers
-	// that renewed their Leases recently.
+	// Leader reports whether kubeflap has seen the kube-controller-manager's Lease. APIServers is the number of API
+	// servers that renewed their Leases recently.
 	Leader     bool
 	APIServers int
 }
@@ -37,8 +37,8 @@ func (x LeaderChanged) String() string {
 	return "new leader of the kube-controller-manager: " + x.To
 }
 
-// ControlPlaneLeaseLate means that the leader of the kube-controller-managers or an API server stopped renewing its
-// Lease. At least one other control-plane Lease is still renewed.
+// ControlPlaneLeaseLate means that the kube-controller-manager's leader or an API server stopped renewing its Lease. At
+// least one other control-plane Lease is still being renewed.
 type ControlPlaneLeaseLate struct {
 	At
 	// Name identifies the Lease. Host is the machine of the API server, if known.
@@ -54,12 +54,12 @@ func (x ControlPlaneLeaseLate) String() string {
 	return fmt.Sprintf("control plane: Lease %s was not renewed for %s", x.Name, round(x.Time.Sub(x.Since)))
 }
 
-// ControlPlaneLeaseRenewed means that a late control-plane Lease is renewed again.
+// ControlPlaneLeaseRenewed means that a late control-plane Lease was renewed again.
 type ControlPlaneLeaseRenewed struct {
 	At
 	Name    string
 	Silence time.Duration
-	// InTime is true if the renewTimes show that the Lease was renewed on time. Only the watch was late then.
+	// InTime reports whether the renewTimes show renewals on time. If so, only the watch was late.
 	InTime bool
 }
 
@@ -73,7 +73,7 @@ func (x ControlPlaneLeaseRenewed) String() string {
 // LeasesRead means that a direct read of Leases finished while nodes were silent.
 type LeasesRead struct {
 	At
-	// Answered reports whether the API server answered. Reason is the error if the Leases could not be read, or empty.
+	// Answered reports whether the API server answered. Reason is the error of a failed read, or empty.
 	Answered bool
 	Reason   event.Reason
 }

@@ -14,7 +14,7 @@ type HeartbeatSeen struct {
 	// Interval is the time since the previous heartbeat.
 	Interval time.Duration
 	// Unwatched reports whether the interval started before kubeflap began to watch the node. If so, Interval is
-	// computed from the node's clock.
+	// measured by the node's clock.
 	Unwatched bool
 }
 
@@ -45,13 +45,13 @@ type HeartbeatLate struct {
 	Node string
 	// Silence is the time without a heartbeat, which equals half the grace period.
 	Silence time.Duration
-	// Announced describes how the node's removal was announced, such as "a cordon". Announcements after the heartbeat
-	// was due are ignored.
+	// Announced describes how the node's removal was announced, such as "a cordon". It ignores announcements that came
+	// after the heartbeat was due.
 	Announced string
-	// Unwatched reports whether the heartbeat was already late when kubeflap began to watch the node, according to the
-	// node's clock. Counters do not include such a heartbeat.
+	// Unwatched reports whether the heartbeat was already late by the node's clock when kubeflap began to watch the
+	// node. Counters do not include such heartbeats.
 	Unwatched bool
-	// Last is the same as NodeLoss.Last.
+	// Last is the node's last renewal according to the first list after a break of the watch. It is zero if unknown.
 	Last time.Time
 }
 
@@ -75,21 +75,20 @@ type HeartbeatMissed struct {
 
 // NodeLoss holds the facts that decide the verdict on a lost node.
 type NodeLoss struct {
-	// Trigger identifies the API write with which the loss began, with the same number in every kubeflap instance. It
-	// is 0 if unknown.
+	// Trigger identifies the API write with which the loss began. The number is the same in every kubeflap instance,
+	// and 0 if unknown.
 	Trigger uint64
 	// Renewed is the node's last renewTime, by the node's clock. It is zero if the node has no Lease.
 	Renewed time.Time
-	// Announced describes how the node's removal was announced, such as "a cordon". Announcements after the next
-	// heartbeat was due are ignored. AnnouncedAfter reports whether the announcement came after the last heartbeat.
+	// Announced describes how the node's removal was announced, such as "a cordon". It ignores announcements that came
+	// after the next heartbeat was due. AnnouncedAfter reports whether the announcement came after the last heartbeat.
 	Announced      string
 	AnnouncedAfter bool
 	// MarkedAge is the age of the node's newest heartbeat when the node controller set Ready to Unknown. It ignores
-	// heartbeats that the controller may not have seen. MarkedAge is 0 if Ready is not Unknown, or if the age is
-	// unknown.
+	// heartbeats that the controller may not have seen. It is 0 if Ready is not Unknown, or if the age is unknown.
 	MarkedAge time.Duration
 	// GracePeriod is the current grace period, or 0 if unknown. Managed reports whether a cloud provider runs the
-	// control plane. If so, its flags cannot be set.
+	// control plane. If so, users cannot set its flags.
 	GracePeriod time.Duration
 	Managed     bool
 	// ControlPlane is the state of the control-plane Leases at the time of the loss.
@@ -105,9 +104,9 @@ type NodeLoss struct {
 	Unseen bool
 	// Labels holds the node's labels that other nodes can share. It is nil if unknown.
 	Labels []NodeLabel
-	// Found reports whether the node was lost before kubeflap began to watch it. Perhaps and Returned are set only in
-	// this case. Perhaps describes an announcement of the node's removal that came either before or after the loss.
-	// Returned is the number of other nodes that became Ready soon after this node fell silent.
+	// Found reports whether the node was lost before kubeflap began to watch it. If so, Perhaps describes an
+	// announcement of the node's removal that may be older or newer than the loss. Returned is then the number of other
+	// nodes that became Ready soon after this node fell silent.
 	Found    bool
 	Perhaps  string
 	Returned int
@@ -130,9 +129,9 @@ func (x HeartbeatMissed) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s (the whole grace period)", x.Node, round(x.Silence))
 }
 
-// NodeFoundLost means that the node was lost before kubeflap began to watch it. The first list shows the node as
-// Unknown, or shows a Lease that is older than the grace period. In the second case, kubeflap first waits for one more
-// heartbeat interval. Counters do not include such losses.
+// NodeFoundLost means that the node was lost before kubeflap began to watch it. In the first list, the node is Unknown,
+// or its Lease is older than the grace period. Before kubeflap reports an old Lease, it waits for one more heartbeat
+// interval. Counters do not include such losses.
 type NodeFoundLost struct {
 	At
 	Node string
@@ -198,7 +197,7 @@ type NodeReadyChanged struct {
 	At
 	Node     string
 	From, To event.Status
-	// Lasted is the time for which Ready had the previous status, From. If Complete is false, Lasted is a lower limit.
+	// Lasted is the time for which Ready had the status From. If Complete is false, Lasted is a lower limit.
 	Lasted   time.Duration
 	Complete bool
 	// Silence is the time since the last heartbeat, or 0 if no heartbeat is known.
@@ -231,15 +230,15 @@ func (x NodeReadyChanged) HeartbeatAge() time.Duration {
 	return x.Silence
 }
 
-// NodeNotMarked means that a silent node is still Ready, although the grace period and the usual delay of the node
-// controller are over. The API server answers, so the node controller is stuck or leaves silent nodes Ready on purpose.
+// NodeNotMarked means that a silent node is still Ready after the grace period and the node controller's usual delay.
+// The API server answers, so the node controller may be stuck or may leave silent nodes Ready on purpose.
 type NodeNotMarked struct {
 	At
 	Node string
 	// Silence is the time since the last heartbeat.
 	Silence time.Duration
-	// Certain reports whether all other explanations are excluded: an unseen leader change, which restarts the grace
-	// period, and a grace period that is longer than the default.
+	// Certain reports whether only the node controller can be at fault. Otherwise, an unseen leader change may have
+	// restarted the grace period, or the grace period may be longer than the default.
 	Certain bool
 	Loss    NodeLoss
 }
@@ -305,19 +304,19 @@ func (x NodeRemoved) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeRemoved) String() string { return fmt.Sprintf("node %s: removed", x.Node) }
 
-// Machine is the relation between a Node's machine and the machine of a deleted Node with the same name.
+// Machine says whether a recreated Node has the same machine as the deleted Node with its name.
 type Machine uint8
 
-// The possible relations.
+// The values of Machine.
 const (
-	// MachineSame means the same machine without a reboot: the bootID is the same.
+	// MachineSame means that the bootID is the same. The machine was not rebooted.
 	MachineSame Machine = iota + 1
-	// MachineRebooted means the same machine after a reboot: the providerID is the same and the bootID differs.
+	// MachineRebooted means that the providerID is the same and the bootID differs.
 	MachineRebooted
-	// MachineReplaced means another machine: the providerID differs.
+	// MachineReplaced means that the providerID differs.
 	MachineReplaced
-	// MachineUnclear means a rebooted or a replaced machine: the bootID differs and no providerID identifies the
-	// machine.
+	// MachineUnclear means that the bootID differs and no providerID identifies the machine. The machine was rebooted
+	// or replaced.
 	MachineUnclear
 )
 
@@ -352,13 +351,13 @@ type GracePeriodKnown struct {
 	Assumed bool
 	// Interval is the longest undisturbed heartbeat interval of any node. It is 0 if there are no nodes.
 	Interval time.Duration
-	// Managed reports whether a cloud provider runs the control plane. If so, the grace period cannot be set.
+	// Managed reports whether a cloud provider runs the control plane. If so, users cannot set the grace period.
 	Managed bool
 	// Nodes is the number of nodes. It is 0 until the first list is complete.
 	Nodes int
 }
 
-// Fields returns no fields, because the transition affects no single object.
+// Fields returns no fields, because the transition concerns the whole cluster.
 func (GracePeriodKnown) Fields() Fields { return Fields{} }
 
 func (x GracePeriodKnown) String() string {

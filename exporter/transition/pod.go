@@ -24,7 +24,7 @@ type PodReadyChanged struct {
 	At
 	Pod
 	From, To event.Status
-	// Cause is the reason why Ready is not True. If To is True, it is the reason for the previous status.
+	// Cause explains why the pod is not Ready. If To is True, it explains why the pod was not Ready before.
 	Cause   cause.Cause
 	Trigger uint64
 }
@@ -76,8 +76,8 @@ func (x PodRestartedSilently) String() string {
 	return fmt.Sprintf("pod %s/%s: a container restarted and the pod stayed Ready", x.Namespace, x.Name)
 }
 
-// PodEvicted means that the pod was deleted because its node is not Ready and has a NoExecute taint
-// (pkg/controller/tainteviction).
+// PodEvicted means that the pod was deleted because its node is not Ready and has a NoExecute taint. See
+// pkg/controller/tainteviction in Kubernetes.
 type PodEvicted struct {
 	At
 	Pod

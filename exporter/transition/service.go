@@ -78,7 +78,8 @@ func (x EndpointsReset) String() string {
 	return s
 }
 
-// EndpointsRewritten means that removed manually managed addresses are back, although the Service has a selector.
+// EndpointsRewritten means that manually managed addresses are back after their removal, although the Service has a
+// selector.
 type EndpointsRewritten struct {
 	At
 	Service
@@ -147,11 +148,12 @@ func (x ForeignAddressesEnded) String() string {
 	return fmt.Sprintf("%s: no more foreign addresses in %s", x.Service, x.Object)
 }
 
-// AddressesWithdrawn means that somebody removed ready pod addresses from Endpoints that a controller manages.
+// AddressesWithdrawn means that somebody removed ready pod addresses from an Endpoints object that a controller
+// manages.
 type AddressesWithdrawn struct {
 	At
 	Service
-	// Object describes the Endpoints object, with its writer.
+	// Object describes the Endpoints object and its writer.
 	Object  string
 	Count   int
 	Trigger uint64

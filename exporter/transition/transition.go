@@ -47,7 +47,6 @@ func (a At) When() time.Time { return a.Time }
 // Found returns the time at which the tracker found the change, by kubeflap's clock.
 func (a At) Found() time.Time { return a.Time.Add(max(a.Waited, 0)) }
 
-// because returns the cause as the end of a sentence, or an empty string if it is unknown.
 func because(c cause.Cause) string {
 	if c == cause.Unknown {
 		return ""
@@ -55,7 +54,6 @@ func because(c cause.Cause) string {
 	return ": " + c.String()
 }
 
-// round keeps about three digits.
 func round(d time.Duration) time.Duration {
 	if d < time.Second {
 		return d.Round(time.Millisecond)

@@ -12,11 +12,11 @@ type WatchBroke struct {
 	At
 	Resource event.Kind
 	Reason   event.Reason
-	// Since is the time of the watch's last sign of life. kubeflap notices a dead connection only later.
+	// Since is the last time at which the watch certainly worked. kubeflap notices a dead connection only later.
 	Since time.Time
 }
 
-// Fields returns no fields, because the transition affects no single object.
+// Fields returns no fields, because the transition concerns the whole cluster.
 func (WatchBroke) Fields() Fields { return Fields{} }
 
 func (x WatchBroke) String() string {
@@ -31,7 +31,7 @@ type WatchWorks struct {
 	Blind time.Duration
 }
 
-// Fields returns no fields, because the transition affects no single object.
+// Fields returns no fields, because the transition concerns the whole cluster.
 func (WatchWorks) Fields() Fields { return Fields{} }
 
 func (x WatchWorks) String() string {

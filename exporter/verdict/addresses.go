@@ -7,16 +7,15 @@ type AddressLoss struct {
 	Cause cause.Cause
 	// Writers names unexpected clients that wrote the addresses. It is empty if kubeflap saw none.
 	Writers string
-	// Lost is the number of lost addresses. Planned counts those on nodes whose departure was announced. AnnouncedBy
-	// describes the announcement.
+	// Lost is the number of lost addresses. Planned is the number of lost addresses on nodes whose departure was
+	// announced. AnnouncedBy describes the announcement.
 	Lost, Planned int
 	AnnouncedBy   string
-	// DeletedNodes names the Nodes if each lost address was on a Node that had been deleted without notice. Otherwise
-	// it is empty.
+	// DeletedNodes is set if every lost address was on a Node that was deleted without an announcement. It names these
+	// Nodes.
 	DeletedNodes string
 }
 
-// ofCause maps each cause to a verdict and its explanation.
 var ofCause = [cause.Count]struct {
 	verdict Verdict
 	because string
@@ -33,7 +32,7 @@ var ofCause = [cause.Count]struct {
 	cause.ServiceChanged: {ServiceSpec, "the selector or publishNotReadyAddresses changed"},
 }
 
-// addressVerdicts are the verdicts about a workload or a Service, in order of precedence.
+// addressVerdicts lists the possible verdicts on a workload or a Service, in order of precedence.
 var addressVerdicts = []Verdict{Planned, EndpointsController, ForeignWriter, ServiceSpec, UpdateInPlace, Workload, Node}
 
 // OfAddresses returns the decision about an incident of a workload or a Service.
@@ -72,8 +71,8 @@ func OfAddresses(f *AddressLoss) Decision {
 	return decide(all)
 }
 
-// withNodes returns the decision about pods whose Nodes were deleted without notice. The cluster does not show whether
-// the machines failed or were removed on purpose.
+// withNodes returns the decision about pods whose Nodes were deleted without an announcement. The API does not show
+// whether the machines failed or were removed on purpose.
 func withNodes(names string) Decision {
 	because := "the pods were deleted with their Nodes: " + names
 	return Decision{

@@ -13,12 +13,12 @@ func (b *Break) Begin(t time.Time) {
 	}
 }
 
-// caughtUp is the maximum time that a restored watch needs to deliver missed events (catchUp in
-// exporter/track/watches).
+// caughtUp is the longest time that a restored watch needs to deliver missed events. It equals catchUp in
+// exporter/track/watches.
 const caughtUp = 2 * time.Second
 
-// othersUnseen reports whether it is still unknown if other nodes fell silent at the same time. The Lease watch broke
-// before their next heartbeats were due, and has not caught up.
+// othersUnseen reports whether a break of the Lease watch may hide silences of other nodes. The result is false once
+// the watch has delivered the missed events.
 func (f *NodeLoss) othersUnseen() bool {
 	b := f.Break
 	if b.From.IsZero() || !b.To.IsZero() && !f.Now.Before(b.To.Add(caughtUp)) {

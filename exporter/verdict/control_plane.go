@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// aroundBegin limits the time between an API server's last Lease renewal and the start of a node's silence. Within
-	// this time, both may have the same cause. API servers and kubelets renew their Leases every 10 s.
+	// aroundBegin is the longest time between an API server's last Lease renewal and the start of a silence with the
+	// same cause. API servers and kubelets renew their Leases every 10 s.
 	aroundBegin = 15 * time.Second
-	// maxStops limits the length of each list: stops, leader changes and reads.
+	// maxStops is the maximum length of each of the lists stops, changes and reads.
 	maxStops = 100
 )
 
 // ControlPlane holds facts about the control plane. They come from the watch of Leases in kube-system, and from direct
 // reads of Leases. The zero value is empty.
 type ControlPlane struct {
-	// AsOf is the state of the control-plane Leases when a node was last lost.
+	// AsOf is the state of the control-plane Leases at the time of the newest node loss.
 	AsOf    transition.ControlPlane
 	stops   []stop
 	changes []time.Time
 	reads   []transition.LeasesRead
 }
 
-// stop is a period without renewals of a Lease. Its end (back) is zero if the period is ongoing.
+// stop is a period without renewals of a Lease. The field back is zero while the period is ongoing.
 type stop struct {
 	name, host  string
 	since, back time.Time
@@ -39,7 +39,7 @@ func (c *ControlPlane) Late(x transition.ControlPlaneLeaseLate) {
 	c.stops = bounded(append(c.stops, stop{name: x.Name, host: x.Host, since: x.Since}))
 }
 
-// Renewed ends the stop of a Lease. If the renewals were on time after all, Renewed deletes the stop instead.
+// Renewed records that a Lease is renewed again. If only the watch was late, Renewed deletes the recorded stop.
 func (c *ControlPlane) Renewed(x transition.ControlPlaneLeaseRenewed) {
 	if x.InTime {
 		c.stops = slices.DeleteFunc(c.stops, func(s stop) bool { return s.name == x.Name && s.back.IsZero() })
@@ -108,7 +108,7 @@ func (f *NodeLoss) lastBegan() (last time.Time) {
 	return last
 }
 
-// leaderText describes whether the leader of the kube-controller-managers renewed its Lease during the silences.
+// leaderText says whether the kube-controller-manager's leader renewed its Lease during the silences.
 func (f *NodeLoss) leaderText() string {
 	if f.found() > 0 {
 		return "; the state of the kube-controller-manager's leader is unknown, because " + notWatched
@@ -135,14 +135,15 @@ func (f *NodeLoss) leaderText() string {
 	return "; the kube-controller-manager's leader renewed its Lease on time"
 }
 
-// leader and serverPrefix identify Leases in kube-system (event.LeaseControllerManager, event.LeaseAPIServerPrefix).
+// leader and serverPrefix equal event.LeaseControllerManager and event.LeaseAPIServerPrefix. This package must not
+// import event.
 const (
 	leader       = "kube-controller-manager"
 	serverPrefix = "apiserver-"
 )
 
-// stopped returns the API servers whose last Lease renewals were within aroundBegin of the given time. It also returns
-// the time of the earliest of these renewals.
+// stopped returns the API servers that stopped renewing their Leases around the given time. It also returns the
+// earliest time at which one of them stopped.
 func (c *ControlPlane) stopped(from time.Time) (names []string, at time.Time) {
 	for _, s := range c.stops {
 		if strings.HasPrefix(s.name, serverPrefix) && s.since.Sub(from).Abs() <= aroundBegin {
@@ -159,8 +160,8 @@ func (c *ControlPlane) stopped(from time.Time) (names []string, at time.Time) {
 	return names, at
 }
 
-// allStopped reports whether all API servers stopped renewing their Leases near the given time. etcd may then be at
-// fault, because all API servers use it.
+// allStopped reports whether all API servers stopped renewing their Leases around the given time. If so, etcd may be at
+// fault.
 func (c *ControlPlane) allStopped(from time.Time) bool {
 	names, _ := c.stopped(from)
 	return len(names) > 0 && len(names) >= c.AsOf.APIServers
@@ -186,8 +187,8 @@ func (f *NodeLoss) pathText() string {
 	case known.Time.Sub(known.Shown) > aroundBegin:
 		text = "; no control-plane Lease was renewed either, which points to etcd or to the API server that kubeflap uses"
 	case n > 0 && known.Shown.Sub(f.lastBegan()) > f.Interval:
-		// An API server's Lease only counts as late after two missed renewals. So this case also requires a renewal
-		// after the silent nodes' next renewals were due.
+		// An API server's Lease counts as late only after two missed renewals. Therefore, the newest renewal must also
+		// be later than the nodes' missed heartbeats.
 		text = fmt.Sprintf("; %s renewed on time, so etcd accepted writes", phrase.Count(n, "API server Lease was", "API server Leases were"))
 	}
 	return text + f.ControlPlane.readText(f.span())

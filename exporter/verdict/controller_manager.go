@@ -6,8 +6,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// controllerManager weighs whether the node controller set a node to Unknown despite a recent heartbeat, or left silent
-// nodes Ready.
+// controllerManager weighs whether the node controller is at fault. It may have set a node to Unknown despite a recent
+// heartbeat, or left silent nodes Ready.
 func controllerManager(f *NodeLoss) (Answer, string) {
 	inTime := f.each(func(s *Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })
 	ageUnknown := f.each(func(s *Silence) bool { return s.Marked && s.MarkedAge == 0 && s.ClockBack == 0 })

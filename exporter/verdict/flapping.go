@@ -4,12 +4,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict/chance"
 )
 
-// manyTimes is a number of times per hour. If chance alone makes the nodes of a group fall silent together more often,
-// the group is no evidence of a common cause.
+// manyTimes is the rate per hour above which chance explains that nodes fell silent together.
 const manyTimes = 0.05
 
-// flapAlone weighs whether nodes that fell silent together have a common cause. Nodes that also fall silent alone may
-// do so together by chance. flapAlone returns Yes if chance is excluded, and No if chance explains the group.
+// flapAlone weighs whether nodes that fell silent together have a common cause. If each of them often falls silent
+// alone, chance can explain the group. The answer is Yes if chance is excluded, and No if chance explains the group.
 func (f *NodeLoss) flapAlone(group []*Silence) Answer {
 	expected := f.byThemselves(group)
 	if expected < chance.Accepted {
@@ -21,8 +20,8 @@ func (f *NodeLoss) flapAlone(group []*Silence) Answer {
 	return No
 }
 
-// byThemselves estimates how often per hour all nodes of the group fall silent within one heartbeat interval by chance.
-// The estimate uses each node's number of single silences (byItself). It is 0 if one of these numbers is 0.
+// byThemselves returns the rate per hour at which all nodes of the group fall silent together by chance. It is computed
+// from how often each node fell silent alone in the last hour.
 func (f *NodeLoss) byThemselves(group []*Silence) float64 {
 	counts, expected := f.byItself(), 1.0
 	for i, s := range group {
@@ -37,8 +36,8 @@ func (f *NodeLoss) byThemselves(group []*Silence) float64 {
 	return expected
 }
 
-// byItself returns each node's number of single silences in the last hour. A silence is single if no other node fell
-// silent within one heartbeat interval before or after it. The result is cached for all incidents.
+// byItself returns how often each node fell silent alone in the last hour. A node fell silent alone if no other node
+// fell silent within one heartbeat interval. The result is cached for all incidents.
 func (f *NodeLoss) byItself() map[string]float64 {
 	if f.single.of == len(f.Others) && f.single.counts != nil {
 		return f.single.counts
@@ -56,7 +55,7 @@ func (f *NodeLoss) byItself() map[string]float64 {
 	return f.single.counts
 }
 
-// single caches the result of byItself (counts). It is valid while the length of Others is the same (of).
+// single caches the result of byItself until the length of Others changes.
 type single struct {
 	of     int
 	counts map[string]float64

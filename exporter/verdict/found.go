@@ -7,21 +7,19 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// notWatched explains why kubeflap does not know a fact from the time before it started.
 const notWatched = "kubeflap was not watching yet"
 
-// found returns the number of silences that began before kubeflap started watching.
 func (f *NodeLoss) found() int { return f.each(func(s *Silence) bool { return s.Found.Is }) }
 
-// isDoubtful reports whether it is uncertain that the node failed. Its departure may have been announced, or it may
-// have recovered already.
+// isDoubtful reports whether it is uncertain that the node failed. The node's departure may have been announced, or the
+// node may have recovered already.
 func (x *Found) isDoubtful() bool { return x.Perhaps != "" || x.InDoubt }
 
 // inLastHour reports whether a silence began in the last hour.
 func (f *NodeLoss) inLastHour(s *Silence) bool { return s.Began.After(f.Now.Add(-time.Hour)) }
 
-// perhaps explains that the departures of all nodes may have been announced. The text is empty if one of them was
-// certainly not announced, or if all certainly were.
+// perhaps explains why it is uncertain whether all departures were announced. The text is empty if the answer is
+// certain.
 func (f *NodeLoss) perhaps() string {
 	n := f.each(func(s *Silence) bool { return s.Found.Perhaps != "" || s.Announced != "" })
 	if n == 0 || n < len(f.Silences) {
@@ -35,8 +33,8 @@ func (f *NodeLoss) perhaps() string {
 	return ""
 }
 
-// othersSent describes the heartbeats of the nodes outside of the incident. For the time before kubeflap started, only
-// the last changes of their Ready conditions are known.
+// othersSent describes the heartbeats of the nodes that are not part of the incident. From before its start, kubeflap
+// knows only when their Ready conditions last changed.
 func (f *NodeLoss) othersSent(others int) string {
 	text := "the other " + phrase.Count(others, "node", "nodes")
 	if f.found() > 0 {
@@ -45,8 +43,8 @@ func (f *NodeLoss) othersSent(others int) string {
 	return text + " sent their heartbeats on time"
 }
 
-// maybeShared explains why a silence may have a shared cause if kubeflap did not see the silence begin. Other nodes may
-// have recovered before kubeflap saw them, or the nodes' clocks may be wrong. The text is empty if neither applies.
+// maybeShared describes other nodes that may have fallen silent at the same time, unseen by kubeflap. The text is empty
+// if there are none.
 func (f *NodeLoss) maybeShared() string {
 	for _, s := range f.Silences {
 		if other := f.backUnseen(s); other != "" {
@@ -63,8 +61,8 @@ func (f *NodeLoss) maybeShared() string {
 	return ""
 }
 
-// backUnseen returns another node that was lost and recovered while kubeflap's own watch was broken. The silence s may
-// have begun at the same time. The result is empty if there is no such node.
+// backUnseen returns the name of a node that was lost and recovered while kubeflap's own watch was broken. That node
+// and the node of s may have fallen silent together. The name is empty if there is no such node.
 func (f *NodeLoss) backUnseen(s *Silence) string {
 	for _, o := range f.Others {
 		if s.Relisted && o.Blind && o.Node != s.Node && o.Ended.Equal(o.Began) && o.Began.After(s.Began) {
@@ -74,9 +72,9 @@ func (f *NodeLoss) backUnseen(s *Silence) string {
 	return ""
 }
 
-// markedWith returns another node that turned Unknown together with the node of the silence s, before kubeflap started.
-// According to the nodes' own clocks, they fell silent at different times. But the node controller checks all nodes
-// every 5 s, by a single clock. The result is empty if there is no such node.
+// markedWith returns the name of a node that turned Unknown together with the node of s, before kubeflap started. The
+// start times of their silences differ, but the nodes' own clocks may be wrong. The name is empty if there is no such
+// node.
 func (f *NodeLoss) markedWith(s *Silence) string {
 	if s.Found.Marked.IsZero() {
 		return ""

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// remembered is how long a silence counts toward the cluster's rate of silences. maxRemembered limits the number of
-	// these silences.
+	// remembered is the time for which a silence counts toward the cluster's rate of silences. maxRemembered limits the
+	// number of these silences.
 	remembered    = 24 * time.Hour
 	maxRemembered = 1000
-	// maxUnwatched limits the time between two kubeflap processes. After a longer interruption, kubeflap forgets the
-	// silences that the earlier process saw. A shorter interruption counts as time without silences.
+	// maxUnwatched is the longest interruption between two kubeflap processes that counts as time without silences.
+	// After a longer interruption, kubeflap forgets the silences that the earlier process saw.
 	maxUnwatched = time.Hour
 )
 
@@ -34,16 +34,16 @@ type History struct {
 	Upgrades upgrades.Upgrades
 }
 
-// Past is the part of a History that kubeflap keeps across restarts: the silences that have ended, oldest first, and the
-// start and end of the observation.
+// Past is the part of a History that kubeflap keeps across restarts. Silences holds the ended silences, oldest first.
+// Since and AsOf are the start and the end of the observation.
 type Past struct {
 	Since, AsOf time.Time
 	Silences    []Silence
 }
 
-// Past returns copies of the silences that have ended by t. They have no Judgement, because it only affects counters
-// that a restart resets. Until this process has observed a heartbeat, AsOf is the time at which an earlier process
-// stopped observing.
+// Past returns copies of the silences that have ended. The copies have no Judgement, because a Judgement only affects
+// counters that a restart resets. If this process has not observed the cluster yet, AsOf is the time at which an
+// earlier process stopped observing.
 func (h *History) Past(t time.Time) Past {
 	p := Past{Since: h.since, AsOf: t}
 	if !h.restored.IsZero() {
@@ -60,7 +60,7 @@ func (h *History) Past(t time.Time) Past {
 	return p
 }
 
-// Restore adds the silences that an earlier process observed. Call it before any transition is observed.
+// Restore adds the silences that an earlier process observed. It must be called before the first transition.
 func (h *History) Restore(p Past) {
 	if p.Since.IsZero() {
 		return
@@ -92,8 +92,8 @@ func (h *History) LateNodes() (all []*Silence) {
 	return all
 }
 
-// Begin records the first observation of the cluster by this process. Later calls have no effect. Begin forgets the
-// restored silences if the observation was interrupted for too long, or if the clock was set back.
+// Begin records the first observation of the cluster by this process. Later calls have no effect. If the observation
+// was interrupted for longer than maxUnwatched, or the clock was set back, Begin removes the restored silences.
 func (h *History) Begin(t time.Time) {
 	switch unwatched := t.Sub(h.restored); {
 	case h.since.IsZero():
@@ -106,8 +106,8 @@ func (h *History) Begin(t time.Time) {
 	h.restored = time.Time{}
 }
 
-// Add inserts a silence in order of start times. A silence that began before kubeflap watched may be older than the
-// newest one. Add then drops silences that are too old, and the oldest ones if there are too many.
+// Add inserts a silence in order of start times. It removes silences from more than 24 hours before the newest one. If
+// there are still too many, it removes the oldest.
 func (h *History) Add(s *Silence) {
 	at := len(h.silences)
 	for at > 0 && h.silences[at-1].Began.After(s.Began) {
@@ -125,7 +125,7 @@ func (h *History) Add(s *Silence) {
 // lasts reports whether the silence is ongoing: no heartbeat has ended it, and the Node still exists.
 func (s *Silence) lasts() bool { return s.Ended.IsZero() && !s.isDeleted() }
 
-// Remove removes a silence that did not happen after all.
+// Remove deletes a silence that did not really happen.
 func (h *History) Remove(s *Silence) {
 	h.silences = slices.DeleteFunc(h.silences, func(x *Silence) bool { return x == s })
 }
@@ -147,9 +147,9 @@ func (s *Silence) Explained() bool {
 	return s.Announced != "" || s.Rebooted || s.Upgraded || s.ClockBack > 0
 }
 
-// SetBackTogether returns the silences that began together after t on nodes whose clocks were set back. Such nodes
-// probably follow the same wrong time source. The silences began within one heartbeat interval of each other. The
-// result is nil for fewer than two nodes.
+// SetBackTogether returns silences of nodes whose clocks were set back. The silences began after t, and within one
+// interval of each other. These nodes probably use the same wrong time source. The result is nil for fewer than two
+// nodes.
 func (h *History) SetBackTogether(t time.Time, interval time.Duration) []*Silence {
 	var all []*Silence
 	for _, s := range slices.Backward(h.silences) {

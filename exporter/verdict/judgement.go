@@ -2,13 +2,13 @@ package verdict
 
 import "slices"
 
-// Judgement is the decision about an incident. All of the incident's silences point to the same Judgement, so that each
-// revision applies to all of them.
+// Judgement is the decision about an incident. All silences of the incident share one Judgement, so a revision applies
+// to all of them.
 type Judgement struct {
 	// reviewed is the verdict at the last review of the incident. asked is the verdict at the last query or review,
 	// whichever was later.
 	reviewed, asked Verdict
-	// into is set if the incident was merged into another incident. It is the judgement of that incident.
+	// into is the Judgement of the incident that this one was merged into, or nil.
 	into *Judgement
 }
 
@@ -18,7 +18,7 @@ func Judged(v Verdict) *Judgement { return &Judgement{reviewed: v, asked: v} }
 // Revise records the result of a review.
 func (j *Judgement) Revise(v Verdict) { j.reviewed, j.asked = v, v }
 
-// Ask records the verdict at the time of a query. The reviewed verdict stays the same, so that it does not depend on
+// Ask records the verdict at the time of a query. It does not change the result of Reviewed, which must not depend on
 // queries.
 func (j *Judgement) Ask(v Verdict) { j.asked = v }
 
@@ -38,12 +38,12 @@ func (j *Judgement) root() *Judgement {
 	return j
 }
 
-// Reason qualifies the verdict for a single silence. The set of reasons is fixed.
+// Reason adds details about a single silence to the verdict of its incident. The set of reasons is fixed.
 type Reason uint8
 
 // The reasons.
 const (
-	// NoReason means that the verdict needs no qualification.
+	// NoReason means that nothing needs to be added to the verdict.
 	NoReason Reason = iota
 	// Late means that the next heartbeat arrived within the grace period. Such a silence has no incident.
 	Late
@@ -52,13 +52,13 @@ const (
 	Slow
 	// Down means that the node is at fault and was silent for longer than advice.LongestGrace.
 	Down
-	// Announced means that the departure before this silence was announced. Rebooted means that this silence ended with
-	// a reboot. The incident's verdict still blames the node, because of other silences.
+	// Announced means that the node's departure was announced. Rebooted means that the silence ended with a reboot. In
+	// both cases, the incident's verdict is Node because of other silences.
 	Announced
 	Rebooted
 	// Upgraded means that the node fell silent because its kubelet was replaced by a different version.
 	Upgraded
-	// ClockSetBack means that the node's heartbeats did not count because its clock was set back.
+	// ClockSetBack means that the node controller ignored the node's heartbeats because the node's clock was set back.
 	ClockSetBack
 	// ReasonCount is the number of reasons, for arrays indexed by Reason.
 	ReasonCount

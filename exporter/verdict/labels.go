@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// maxGroups limits how many further groups othersText describes, and how many label values severalText names.
+// maxGroups limits the groups that othersText describes, and the label values that severalText names.
 const maxGroups = 3
 
 // commonText describes labels that all silent nodes share and other nodes lack.
@@ -49,8 +49,8 @@ func commonLabel(silent []*Silence, nodes int) (best *transition.NodeLabel) {
 	return best
 }
 
-// severalText names a few values of one label, such as two zones. All nodes with these values are silent, and no other
-// nodes are. The text is empty if there are no such values.
+// severalText names a few values of one label, such as two zones. The silent nodes are exactly the nodes with these
+// values. The text is empty if there are no such values.
 func severalText(silent []*Silence, nodes int) string {
 	if len(silent) >= nodes {
 		return ""
@@ -82,8 +82,8 @@ func severalText(silent []*Silence, nodes int) string {
 	return ""
 }
 
-// othersText describes further groups of the incident's nodes. Each group fell silent together, earlier or later than
-// the largest group.
+// othersText describes groups of the incident's nodes that fell silent together earlier or later than the largest
+// group.
 func (f *NodeLoss) othersText() (text string) {
 	group := f.together()
 	rest := withoutNodes(slices.DeleteFunc(slices.Clone(f.Silences), func(s *Silence) bool { return s.BeganBlind || !f.disturbed(s) }), group)
@@ -104,7 +104,7 @@ func (f *NodeLoss) othersText() (text string) {
 	return text
 }
 
-// withoutNodes deletes the silences of the group's nodes from the first slice, in place.
+// withoutNodes removes the silences of the group's nodes. It changes the first slice in place.
 func withoutNodes(all, group []*Silence) []*Silence {
 	names := newNames(len(group))
 	for _, s := range group {

@@ -8,13 +8,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// fewest is the minimum size of a group in which some nodes recovered within the grace period. Other groups need only
-// two nodes, because longer silences are less frequent.
+// fewest is the minimum size of a group in which some nodes recovered within the grace period. All other groups need
+// only two nodes, because longer silences are rarer.
 const fewest = 3
 
-// lateWith returns silences that began together and have a common cause. At least one belongs to the incident. The
-// others may have ended within the grace period, so that they belong to no incident. The result is nil if there are too
-// few such silences.
+// lateWith returns silences that began together and have a common cause. At least one of them belongs to the incident.
+// The others may be too short for an incident. The result is nil if there is no such group.
 func (f *NodeLoss) lateWith() []*Silence {
 	if f.Within == nil || len(f.Silences) == 0 || len(f.together()) > 1 {
 		return nil

@@ -58,9 +58,10 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	return Yes, f.othersSent(others) + deletedText(f)
 }
 
-// If a Node is deleted within goneWithin of its last heartbeat, its machine may have been reclaimed. The cloud
-// controller manager deletes Nodes without a machine soon after they stop being Ready (node lifecycle controller of
-// cloud-provider, MonitorNodes). If a Node is deleted later, its machine probably failed first.
+// goneWithin is a duration. If a Node is deleted within this time of its last heartbeat, its machine may have been
+// reclaimed. The cloud controller manager deletes Nodes without a machine soon after they stop being Ready. The source
+// is MonitorNodes in the node lifecycle controller of cloud-provider. If the deletion is later, the machine probably
+// failed first.
 const goneWithin = 10 * time.Minute
 
 // isGone reports whether the node's machine may have been reclaimed.
@@ -68,8 +69,8 @@ func (s *Silence) isGone() bool {
 	return s.isDeleted() && s.Deleted.Sub(s.Began) <= goneWithin
 }
 
-// oneOfSeveral weighs whether the fault lies in the node although other nodes fell silent at the same time. The text is
-// empty if the other nodes do not decide the answer.
+// oneOfSeveral checks whether other nodes that fell silent at the same time speak against a fault of the node. The text
+// is empty if they do not.
 func (f *NodeLoss) oneOfSeveral() (Answer, string) {
 	if len(f.together()) < 2 {
 		if late := f.lateWith(); late != nil {
@@ -113,7 +114,7 @@ func (f *NodeLoss) allGone() bool {
 
 const unclearText = "the Node was deleted and recreated with a new bootID, and no providerID identifies the machine, so it was either rebooted or replaced"
 
-// isDeleted reports whether the Node was deleted before its next heartbeat.
+// isDeleted reports whether the Node was deleted while it was silent.
 func (s *Silence) isDeleted() bool { return !s.Deleted.IsZero() && s.Ended.IsZero() }
 
 // deletedText describes the deletion of a silent Node. The text is empty if no Node was deleted.
@@ -126,7 +127,8 @@ func deletedText(f *NodeLoss) string {
 	return ""
 }
 
-// unclear explains what is uncertain about the silences, such as their start times. The text is empty if nothing is.
+// unclear explains what is uncertain about the silences, such as their start times. The text is empty if nothing is
+// uncertain.
 func (f *NodeLoss) unclear() string {
 	switch n := f.blind(); {
 	case n > 0 && n == len(f.Silences):

@@ -16,8 +16,8 @@ type Silence struct {
 	// Began is the time of the last heartbeat before the silence. Ended is the time of the first heartbeat after the
 	// silence, or zero if the silence is ongoing. Both are measured by kubeflap's clock.
 	Began, Ended time.Time
-	// Announced describes an announcement of the node's departure, or is empty. The announcement came before the first
-	// missing heartbeat was due. AnnouncedAfter reports whether it came after Began.
+	// Announced describes how the node's departure was announced before the first missing heartbeat was due. It is
+	// empty without such an announcement. AnnouncedAfter reports whether the announcement came after Began.
 	Announced      string
 	AnnouncedAfter bool
 	// Rebooted reports whether the node's bootID changed after Began. Upgraded reports whether its kubeletVersion
@@ -25,25 +25,24 @@ type Silence struct {
 	Rebooted, Upgraded bool
 	// Deleted is the earliest possible time of the Node's deletion. It is zero if the Node was not deleted.
 	Deleted time.Time
-	// Again compares the machine with that of a later Node with the same name. It is zero if there is no such Node.
+	// Again says whether a new Node with the same name runs on the same machine. It is zero if there is no new Node.
 	Again transition.Machine
 	// Marked reports whether the node controller set Ready to Unknown. MarkedAge is the age of the newest heartbeat at
-	// that time, or 0 if unknown. It ignores heartbeats that the controller may not have seen yet.
+	// that time, or 0 if unknown. MarkedAge ignores heartbeats that the controller may not have seen yet.
 	Marked    bool
 	MarkedAge time.Duration
 	// MarkedInTime reports whether MarkedAge was shorter than the grace period when Ready turned Unknown.
 	MarkedInTime bool
-	// NotMarked reports whether the silent node was still Ready after the grace period and the node controller's own
-	// delay. The API server answered at that time. NotMarkedCertain reports whether other explanations are excluded,
-	// such as a leader change that kubeflap did not see.
+	// NotMarked reports whether the node controller left the silent node Ready for too long, although the API server
+	// answered. NotMarkedCertain reports whether a fault of the node controller is the only explanation.
 	NotMarked, NotMarkedCertain bool
-	// Blind reports whether kubeflap's own watch was broken during the silence. kubeflap may then have missed
-	// heartbeats or other nodes' silences. BeganBlind reports whether a proven silence began while the watch was
-	// broken. Began is then the time at which the watch was restored. EndedBlind reports whether the silence may have
-	// ended while the watch was broken.
+	// Blind reports whether kubeflap's own watch was broken during the silence. If so, kubeflap may have missed
+	// heartbeats. BeganBlind reports whether the silence is proven, but began while the watch was broken. Began is then
+	// the time at which the watch was restored. EndedBlind reports whether the silence may have ended while the watch
+	// was broken.
 	Blind, BeganBlind, EndedBlind bool
-	// Relisted reports whether the silence began while kubeflap's own watch was broken, and the next list contained the
-	// node's last renewal. Began is then the renewTime, by the node's own clock.
+	// Relisted reports whether kubeflap knows the last renewal only from the first list after a break of its watch.
+	// Began is then the renewTime, by the node's own clock.
 	Relisted bool
 	// Read reports whether a direct read of Leases confirmed that the node sent no heartbeat for the whole grace
 	// period.
@@ -51,8 +50,8 @@ type Silence struct {
 	// Unseen reports whether kubeflap saw only the node's status reports, which can be 5 min apart. Began is then the
 	// time at which Ready turned Unknown.
 	Unseen bool
-	// ClockBack is the step by which the node's clock was set back, or 0. After such a step, the node's heartbeats do
-	// not count for a while.
+	// ClockBack is the step by which the node's clock was set back, or 0. After such a step, the node controller
+	// ignores the node's heartbeats for a while.
 	ClockBack time.Duration
 	// Labels holds the node's labels that other nodes may share. It is nil if unknown.
 	Labels []transition.NodeLabel
@@ -68,14 +67,14 @@ type Silence struct {
 type Found struct {
 	// Is reports whether the silence began before kubeflap started watching.
 	Is bool
-	// InDoubt reports whether the last heartbeat is too recent to explain the status Unknown. Either the node had
-	// recovered, the status was wrong, or the clocks differ.
+	// InDoubt reports whether the last heartbeat is too recent to explain the status Unknown. The node had recovered,
+	// the status was wrong, or the clocks differ.
 	InDoubt bool
 	// Marked is the time at which the node controller set Ready to Unknown, by the controller's clock. It is zero if
 	// Ready was not Unknown.
 	Marked time.Time
-	// Perhaps describes an announcement of the node's departure if it is unknown whether it came before the silence.
-	// Otherwise it is empty.
+	// Perhaps describes an announcement of the node's departure that may be older or newer than the start of the
+	// silence. It is empty if there is none.
 	Perhaps string
 	// Returned is the number of other nodes that turned Ready soon after the silence began.
 	Returned int
@@ -83,39 +82,36 @@ type Found struct {
 
 // NodeLoss holds the facts of a node incident.
 type NodeLoss struct {
-	// Silences holds the incident's silences, sorted by Began. Others holds the unexplained silences of all nodes,
-	// including those of the incident. They began in the last hour or are ongoing.
+	// Silences holds the incident's silences, sorted by Began. Others holds the unexplained silences of all nodes that
+	// began in the last hour or are ongoing. It includes silences of the incident.
 	Silences, Others []*Silence
 	// Late holds the nodes that have been silent for more than half the grace period, but not yet for the whole grace
 	// period.
 	Late []*Silence
-	// Within returns the unexplained silences that began between two times and have ended. They lasted more than half
-	// the grace period, but not all of it. Within can be nil.
+	// Within returns the unexplained silences that began between two times and ended within the grace period. Each
+	// lasted more than half the grace period. Within can be nil.
 	Within func(from, to time.Time) []*Silence
 	// Now is the time of the decision.
 	Now time.Time
 	// Nodes is the number of nodes in the cluster.
 	Nodes int
-	// GracePeriod is 0 if unknown. Interval is the longest interval between two heartbeats of a node if nothing delays
-	// them.
+	// GracePeriod is 0 if unknown. Interval is the longest undisturbed heartbeat interval of any node.
 	GracePeriod, Interval time.Duration
 	// ControlPlane holds the facts from control-plane Leases and from direct reads of Leases.
 	ControlPlane ControlPlane
-	// Break is the last break of kubeflap's own Lease watch.
+	// Break is the newest break of kubeflap's own Lease watch.
 	Break Break
 	// Upgrades holds the recent upgrades of kubelets. It is nil if there were none.
 	Upgrades *upgrades.Upgrades
 	// Rate measures how often nodes of this cluster fall silent.
 	Rate chance.Rate
 
-	// group caches the result of NodeLoss.together. grouped reports whether group is valid.
+	// group caches the result of the method together. grouped reports whether the cache is valid.
 	group   []*Silence
 	grouped bool
-	// sorted caches Others, sorted by start. near caches the last result of largestGroup for an incident with one
-	// silence.
+	// sorted holds Others in order of Began. near caches a result of largestGroup.
 	sorted []*Silence
 	near   near
-	// single caches the result of byItself.
 	single single
 	// shared caches the answer of sharedPath. It is nil until it is computed.
 	shared *considered
@@ -123,13 +119,13 @@ type NodeLoss struct {
 	turn *turn
 }
 
-// considered is the answer to a hypothesis, with a function that returns its text.
+// considered is the answer to a hypothesis. Its text is computed only when it is needed.
 type considered struct {
 	holds   Answer
 	because func() string
 }
 
-// turn is the answer of inTurn, with its text and the silences of nodes that fell silent one after another.
+// turn is the result of inTurn, with the silences on which it is based.
 type turn struct {
 	holds    Answer
 	because  string
@@ -182,7 +178,7 @@ func OfNodes(f *NodeLoss) Decision {
 	return d
 }
 
-// Withdrawn returns the decision about an incident that did not happen after all.
+// Withdrawn returns the decision about an incident that kubeflap has withdrawn. It excludes all hypotheses.
 func Withdrawn(because string) (d Decision) {
 	for _, h := range nodeHypotheses {
 		d.Considered = append(d.Considered, Considered{h.verdict, No, because})
@@ -190,8 +186,7 @@ func Withdrawn(because string) (d Decision) {
 	return d
 }
 
-// blind returns the number of unproven silences. Either kubeflap's own watch was broken, or the last heartbeat is too
-// recent (Found.InDoubt).
+// blind returns the number of unproven silences.
 func (f *NodeLoss) blind() int {
 	return f.each(func(s *Silence) bool { return s.Blind || s.Found.InDoubt })
 }
@@ -208,7 +203,6 @@ func (f *NodeLoss) unseen() int { return f.each(func(s *Silence) bool { return s
 
 const unseenText = "kubeflap sees no Leases, only status reports that may be 5 min apart, so it is unknown what happened in between"
 
-// each returns the number of silences for which the function match returns true.
 func (f *NodeLoss) each(match func(*Silence) bool) int {
 	n := 0
 	for _, s := range f.Silences {
@@ -219,10 +213,9 @@ func (f *NodeLoss) each(match func(*Silence) bool) int {
 	return n
 }
 
-// nodesText names the silent nodes.
 func nodesText(all []*Silence) string { return phrase.Some(nodesOf(all)) }
 
-// nodesOf returns the names of the nodes that fell silent, without duplicates.
+// nodesOf returns the names of the silent nodes, without duplicates.
 func nodesOf(all []*Silence) (names []string) {
 	for _, s := range ofEachNode(all) {
 		names = append(names, s.Node)

@@ -17,8 +17,8 @@ func planned(f *NodeLoss) (Answer, string) {
 	return Yes, fmt.Sprintf("the departure of %s was announced by %s %s", nodesText(f.Silences), f.Silences[0].Announced, f.announcedWhen())
 }
 
-// announcedWhen describes the time of the announcement. An announcement only counts if it came before the next
-// heartbeat was due. So it can follow the last heartbeat, for example if a node termination handler made it.
+// announcedWhen describes the time of the announcements. An announcement counts if it came before the first missing
+// heartbeat was due. It can therefore be later than the last heartbeat.
 func (f *NodeLoss) announcedWhen() string {
 	after := f.each(func(s *Silence) bool { return s.AnnouncedAfter })
 	switch {

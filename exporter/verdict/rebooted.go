@@ -28,9 +28,8 @@ func rebooted(f *NodeLoss) (Answer, string) {
 	return No, "the bootID is the same as before"
 }
 
-// rebooting explains why nodes that fell silent together may have lost a shared host or power supply. At least two of
-// them rebooted and are back, and others are still silent. The text is empty otherwise, or if a node is back without a
-// reboot.
+// rebooting names nodes that rebooted while others of the group are still silent. All of them may have lost a shared
+// host or power supply. The text is empty for fewer than two reboots, or if a node came back without a reboot.
 func (f *NodeLoss) rebooting() string {
 	var back []string
 	away := 0

@@ -47,7 +47,6 @@ func (f *NodeLoss) sharedAnswer() Answer {
 	return f.shared.holds
 }
 
-// says returns a function that always returns the given text.
 func says(text string) func() string { return func() string { return text } }
 
 func (f *NodeLoss) weighShared() (Answer, func() string) {
@@ -105,8 +104,8 @@ func atOnce(f *NodeLoss) (Answer, func() string) {
 	}
 }
 
-// oneCause weighs whether silences that began together have a common cause. The text explains the answer as the second
-// half of a sentence.
+// oneCause weighs whether silences that began together have a common cause. The text is the end of a sentence that
+// explains the answer.
 func (f *NodeLoss) oneCause(silent []*Silence) (Answer, string) {
 	p := f.Rate.Together(len(silent), f.Nodes, f.Interval)
 	ended, endSeen, apart := endsOf(silent)

@@ -7,7 +7,7 @@ import (
 )
 
 // together returns the largest group of silences that began within one heartbeat interval. The group can include
-// silences of other incidents. It omits silences that kubeflap did not see begin.
+// silences of other incidents. It omits silences whose start kubeflap did not see.
 func (f *NodeLoss) together() []*Silence {
 	if !f.grouped {
 		f.group, f.grouped = f.largestGroup(), true
@@ -27,8 +27,8 @@ func (f *NodeLoss) largestGroup() []*Silence {
 	others := f.sorted[from:to]
 	all := f.grouping(own)
 	if len(own) == 1 && len(all) == 1 && slices.Contains(others, own[0]) {
-		// Incidents with one silence each have the same group if their silences have the same neighbors. One node
-		// cannot have two disturbed silences this close together.
+		// The group of a single silence depends only on the silences around it. Incidents with the same silences around
+		// them can therefore share the cache. One node cannot have two disturbed silences this close together.
 		if f.near.from != from || f.near.to != to {
 			f.near = near{from, to, largest(f.grouping(others), f.Interval)}
 		}
@@ -42,13 +42,13 @@ func (f *NodeLoss) largestGroup() []*Silence {
 	return together(all, f.Interval)
 }
 
-// near caches the last group that largestGroup found, and the index range of the silences that it searched.
+// near caches a group, with the index range of the silences from which it was computed.
 type near struct {
 	from, to int
 	group    []*Silence
 }
 
-// grouping returns the silences that can belong to a group. They are disturbed, and kubeflap saw them begin.
+// grouping returns the disturbed silences whose start kubeflap saw.
 func (f *NodeLoss) grouping(all []*Silence) []*Silence {
 	some := make([]*Silence, 0, len(all))
 	for _, s := range all {
@@ -80,16 +80,16 @@ func byBegan(all []*Silence) []*Silence {
 	return sorted
 }
 
-// hasNear reports whether another node fell silent within one heartbeat interval of the silence s. The given slice must
-// be sorted by start.
+// hasNear reports whether another node fell silent within one heartbeat interval of the start of s. The given slice
+// must be sorted by start.
 func hasNear(all []*Silence, s *Silence, interval time.Duration) bool {
 	from, to := beganBetween(all, s.Began.Add(-interval), s.Began.Add(interval))
 	return slices.ContainsFunc(all[from:to], func(x *Silence) bool { return x.Node != s.Node })
 }
 
-// alone returns the silences of the last hour that have no common cause. Silences that began together only count if
-// they certainly have different causes. Silences after a kubelet upgrade and silences of reclaimed machines do not
-// count, because upgrades and replacements proceed node by node.
+// alone returns the silences of the last hour that have no common cause. It omits silences that began together, unless
+// their causes certainly differ. It also omits silences after kubelet upgrades and of reclaimed machines, because
+// upgrades and replacements proceed node by node.
 func (f *NodeLoss) alone() (alone []*Silence) {
 	rest := slices.DeleteFunc(slices.Clone(f.Others), func(s *Silence) bool {
 		return !f.inLastHour(s) || !f.disturbed(s) || s.isGone() || f.Upgrades != nil && f.Upgrades.Before(s.Node, s.Began)
@@ -105,7 +105,7 @@ func (f *NodeLoss) alone() (alone []*Silence) {
 	return alone
 }
 
-// aloneOf appends the silences in rest that have no common cause to the first slice.
+// aloneOf adds to the first slice those silences of the second slice that have no common cause.
 func (f *NodeLoss) aloneOf(alone, rest []*Silence) []*Silence {
 	for {
 		group := largest(rest, f.Interval)
@@ -126,8 +126,8 @@ func (f *NodeLoss) aloneOf(alone, rest []*Silence) []*Silence {
 }
 
 // disturbed reports whether something delayed the node's heartbeats. The silence must be proven, and longer than an
-// undisturbed heartbeat interval. A shorter silence is normal, even if it exceeds a short grace period. Kubelet
-// upgrades and clock steps do not count.
+// undisturbed heartbeat interval. A shorter silence is normal, even if it exceeds a short grace period. The result is
+// false for kubelet upgrades and clock steps.
 func (f *NodeLoss) disturbed(s *Silence) bool {
 	return !s.Unseen && !s.Blind && !s.Found.isDoubtful() && !s.Upgraded && s.ClockBack == 0 && f.lasted(s) > f.Interval
 }
@@ -148,11 +148,10 @@ func (f *NodeLoss) beganBlind() bool {
 
 const beganBlindText = "several nodes fell silent while kubeflap's own watch was broken, so it is unknown whether they fell silent together"
 
-// lasted returns the duration of a silence, up to Now if it is ongoing.
 func (f *NodeLoss) lasted(s *Silence) time.Duration { return s.Lasted(f.Now) }
 
-// lateToo returns other nodes that became late together with nodes of the incident. Their grace period has not passed
-// yet, so they may still recover in time.
+// lateToo returns other nodes whose heartbeats became late at the same time. They may still recover within the grace
+// period.
 func (f *NodeLoss) lateToo() (names []string) {
 	for _, s := range f.Late {
 		isNear := func(x *Silence) bool {
@@ -236,8 +235,8 @@ func (x *names) add(name string) bool {
 	return true
 }
 
-// endsOf reports whether all silences have ended, whether kubeflap saw their ends, and the time between the first and
-// the last end.
+// endsOf reports whether all silences have ended, and whether kubeflap saw them end. It also returns the time between
+// the first and the last end.
 func endsOf(all []*Silence) (ended, seen bool, apart time.Duration) {
 	first, last := all[0].Ended, all[0].Ended
 	ended, seen = true, true

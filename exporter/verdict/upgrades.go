@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// upgrade explains why a kubelet upgrade may be the common cause of silences that began together. The fault may be in
-// the new kubelets, or in something that the nodes share. The text is empty if there was no such upgrade.
+// upgrade describes a kubelet upgrade that may be the common cause of silences that began together. The text is empty
+// if there was none.
 func (f *NodeLoss) upgrade() string {
 	if text := f.upgradedTogether(f.together()); text != "" {
 		return text
@@ -16,9 +16,9 @@ func (f *NodeLoss) upgrade() string {
 	return f.upgrading()
 }
 
-// upgrading describes nodes that came back with a different kubelet version. Nodes that fell silent together with them
-// are still silent, and may be in an upgrade, too. The text is empty if no node is back, or if a node came back with
-// the same version.
+// upgrading names nodes that came back with a different kubelet version while the rest of the group is still silent.
+// The silent nodes may be in an upgrade, too. The text is empty if no node is back, or if one came back with the same
+// version.
 func (f *NodeLoss) upgrading() string {
 	silent := f.together()
 	if len(silent) < 2 || slices.ContainsFunc(silent, func(s *Silence) bool { return !s.Ended.IsZero() }) {
@@ -31,8 +31,8 @@ func (f *NodeLoss) upgrading() string {
 	return nodesText(back) + " fell silent with them and came back with a different kubelet version, so an upgrade may have stopped all of them"
 }
 
-// upgradedTogether describes a kubelet upgrade that reached these nodes, and few others, shortly before their silences.
-// The new kubelets may then be the common cause. The text is empty if there was no such upgrade.
+// upgradedTogether describes a kubelet upgrade of these nodes and few others, shortly before the silences. The new
+// kubelets may be the common cause. The text is empty if there was no such upgrade.
 func (f *NodeLoss) upgradedTogether(silent []*Silence) string {
 	if f.Upgrades == nil || len(silent) == 0 {
 		return ""

@@ -20,8 +20,8 @@ const (
 	// SharedPath means that something on the path from several nodes to the API is at fault: etcd, an API server, a
 	// zone or a network.
 	SharedPath
-	// ControllerManager means that the kube-controller-manager is slow, its watch is stale, or it leaves silent nodes
-	// Ready instead of setting them to Unknown.
+	// ControllerManager means that the kube-controller-manager is at fault. It is slow, has a stale watch, or leaves
+	// silent nodes Ready.
 	ControllerManager
 	// GracePeriod means that the node monitor grace period is not longer than an undisturbed heartbeat interval.
 	GracePeriod
@@ -125,7 +125,7 @@ type Decision struct {
 	Gone bool
 }
 
-// decide returns the decision for the first hypothesis that holds. The hypotheses must be in order of precedence.
+// decide chooses the verdict of the first hypothesis that holds. The hypotheses must be in order of precedence.
 func decide(considered []Considered) Decision {
 	d := Decision{Considered: considered}
 	for _, c := range considered {

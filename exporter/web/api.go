@@ -30,7 +30,7 @@ func apiHandler(clusters []Cluster) http.HandlerFunc {
 	}
 }
 
-// knows returns an error if no cluster matches a query, because an empty list would look like an all-clear.
+// knows returns an error if no cluster matches the query. An empty list of incidents would look like an all-clear.
 func knows(clusters []Cluster, q *query.Query) error {
 	var names []string
 	for _, c := range clusters {

@@ -16,7 +16,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/recordings"
 )
 
-// card shows an incident in full or, in a list, with only the remedy and the timeline.
+// card holds the data of an incident's card. In a list, a card shows only the remedy and the timeline.
 type card struct {
 	heading
 	Figures  []figure
@@ -33,12 +33,12 @@ type card struct {
 	Detailed bool
 	// Recording is the link to the incident's recording, or empty.
 	Recording string
-	// WhatIf predicts the incident with other settings. It is nil if the settings make no difference, or if nothing is
-	// recorded.
+	// WhatIf predicts what other settings would have changed. It is nil if the settings do not affect the incident, or
+	// if nothing is recorded.
 	WhatIf *whatIfView
 }
 
-// recordedAround is the time before and after an incident that its recording also contains.
+// recordedAround is the margin before and after the incident in its recording.
 const recordedAround = 10 * time.Minute
 
 type figure struct{ Value, What string }
@@ -183,5 +183,4 @@ func effectText(s *incident.Service) string {
 
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.0") }
 
-// length formats a duration for people.
 func length(d time.Duration) string { return phrase.Length(d) }

@@ -64,22 +64,22 @@ const maxGapRows = 20
 
 // coverageView holds the page's data about coverage.
 type coverageView struct {
-	// Since is empty if nothing was watched yet. Restarted is set if the history of earlier processes was kept.
+	// Since is empty if nothing was watched yet. Restarted is set if the coverage began in an earlier process.
 	Since     string
 	Restarted bool
 	// Before is set if the page's period begins before kubeflap started to watch. Future is set if the page's period
 	// has not begun.
 	Before, Future bool
-	// Gaps holds the newest gaps of the period, newest first. Hidden counts the older gaps, which are not shown.
-	// LeftOut counts the gaps that were dropped.
+	// Gaps holds the newest gaps of the period, newest first. Hidden counts the older gaps, which the page omits.
+	// LeftOut counts the gaps that kubeflap dropped.
 	Gaps            []gapRow
 	Hidden, LeftOut int
-	// Dropped states how many incidents were dropped, or is empty. All incidents that were ongoing after DroppedUntil
-	// are kept. Incomplete is set if dropped incidents may belong to the page's period.
+	// Dropped says how many incidents were dropped, or is empty. DroppedUntil is the latest time at which one of them
+	// was known to be ongoing. Incomplete is set if dropped incidents may belong to the page's period.
 	Dropped, DroppedUntil string
 	Incomplete            bool
-	// LostUntil is the time until which incidents of earlier processes may be missing because their file was damaged.
-	// It is empty if no incidents are missing. Lost is set if missing incidents may belong to the page's period.
+	// LostUntil is the time until which incidents of earlier processes may be missing because a file was damaged. It is
+	// empty if no incidents are missing. Lost is set if missing incidents may belong to the page's period.
 	LostUntil string
 	Lost      bool
 	// NotRecording is the reason why events are not recorded. NotRecordingSince is the time at which the recording

@@ -15,7 +15,7 @@ const (
 	scrapeTimeoutHeader = "X-Prometheus-Scrape-Timeout-Seconds"
 )
 
-// withDeadline aborts responses to slow clients. Otherwise, these would use up the limited number of concurrent
+// withDeadline aborts responses to slow clients. Slow clients could otherwise use up the limited number of concurrent
 // requests. withDeadline must receive the server's own ResponseWriter, not a wrapper.
 func withDeadline(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

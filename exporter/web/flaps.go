@@ -35,8 +35,8 @@ type flapsPage struct {
 	// Known is the number of incidents that match the query, regardless of state and verdict. Total is the number of
 	// incidents that also match the state and the verdict.
 	Known, Running, Pending, Total int
-	// Open is the number of incidents that were ongoing when their recording ended. They do not count as Running or
-	// Pending.
+	// Open is the number of incidents that were ongoing when their recording ended. These incidents do not count as
+	// Running or Pending.
 	Open             int
 	States, Verdicts []choice
 	Rows             []row
@@ -112,7 +112,7 @@ func viewOf(clusters []Cluster, q query.Query) flapsPage {
 	}
 	every, asOf := readAll(clusters, func(c *Cluster) ([]incident.Incident, time.Time) { return c.Overview() })
 	all := find(every, &q)
-	// Several recordings have no common current time.
+	// With several recordings, there is no common current time.
 	if !asOf.IsZero() && len(view.Clusters) == 0 {
 		view.AsOf = moment(asOf)
 	}
@@ -167,9 +167,8 @@ func (p *flapsPage) addCard(x found) {
 	p.Cards = append(p.Cards, cardOf(&x, p.Detailed))
 }
 
-// title returns the page title. It starts with the number of running incidents, and with "blind" if some resources are
-// not watched, so that browser tabs show both. The number covers all incidents of the selected clusters, even if the
-// page shows a single ended incident.
+// title returns the page title, which browser tabs show. It starts with the number of running incidents, and with
+// "blind" if some resources are not watched. The number ignores all filters except the cluster.
 func (p *flapsPage) title(running int) string {
 	title := "Incidents · kubeflap"
 	if p.Detailed {

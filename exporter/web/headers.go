@@ -3,11 +3,11 @@ package web
 import "net/http"
 
 const (
-	// strictPolicy forbids the browser to load or run anything.
+	// strictPolicy does not let the browser load or run anything.
 	strictPolicy = "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 	// pagePolicy lets the browser load only the page's own style, icon and script, and send requests only to kubeflap.
-	// It is strict because the page shows names that anyone who creates an object can choose. Other responses cannot
-	// run as scripts, because X-Content-Type-Options makes the browser respect their type.
+	// It is strict because anyone who may create objects can choose names that the page shows. X-Content-Type-Options
+	// keeps the browser from running other responses as scripts.
 	pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 	// landingPolicy applies to the landing page, which has an inline style and shows no object names.
 	landingPolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"

@@ -12,8 +12,8 @@ func iconLink(running int, blind bool) string {
 	return "/flaps.svg?" + url.Values{"running": {strconv.Itoa(running)}, "blind": {strconv.FormatBool(blind)}}.Encode()
 }
 
-// iconHandler draws an icon with the number of running incidents. It is red if there are running incidents, and green
-// if there are none. It is gray with a question mark if there are none, but some may be missing.
+// iconHandler draws an icon with the number of running incidents. The icon is red if there are any, and green if there
+// are none. It is gray with a question mark if kubeflap sees none but does not watch some resources.
 func iconHandler(w http.ResponseWriter, r *http.Request) {
 	parameters := r.URL.Query()
 	running, err := strconv.ParseUint(parameters.Get("running"), 10, 32)

@@ -32,22 +32,22 @@ type Cluster struct {
 	Coverage func() coverage.State
 	// Displaced returns the number of incidents that were dropped to make room for newer ones.
 	Displaced func() incident.Displaced
-	// LostUntil returns the time until which incidents of earlier processes may be missing because their file was
-	// damaged, or zero. The function is nil if no incidents are kept in a file.
+	// LostUntil returns the time until which incidents of earlier processes may be missing because a file was damaged.
+	// It returns zero if none is missing. The function is nil if incidents are not kept in a file.
 	LostUntil func() time.Time
 	// Recorder returns the state of the flight recorder. It is nil if there is none.
 	Recorder func() flightrecorder.Status
-	// WhatIf predicts what would have happened during an incident with other settings. It returns without waiting for
-	// the prediction. The function is nil if nothing is recorded.
+	// WhatIf predicts what would have happened during an incident with other settings. It returns immediately, even if
+	// the prediction is not finished. The function is nil if nothing is recorded.
 	WhatIf func(x *incident.Incident, asOf time.Time) background.Prediction
 	// downloads reports whether the page links to recordings of incidents.
 	downloads bool
 }
 
-// found is an incident that matches a query, with its cluster and the current time there.
+// found is an incident with its cluster and the current time there.
 type found struct {
 	cluster *Cluster
-	// number is the index of the cluster. It is needed because incidents in two replays of the same recording have the
+	// number is the index of the cluster. It distinguishes two replays of the same recording, whose incidents have the
 	// same IDs.
 	number int
 	asOf   time.Time
@@ -56,7 +56,7 @@ type found struct {
 	*incident.Incident
 }
 
-// readAll returns the incidents of all clusters, and the latest of their current times.
+// readAll returns the incidents of all clusters, and the latest current time of any cluster.
 func readAll(clusters []Cluster, read func(*Cluster) ([]incident.Incident, time.Time)) (every []found, asOf time.Time) {
 	for i := range clusters {
 		c := &clusters[i]
@@ -84,8 +84,8 @@ func runningIn(every []found, q *query.Query) (n int) {
 }
 
 // find returns the incidents that match a query, regardless of state and verdict. They are sorted by incident.Compare.
-// If no incident has the query's ID, find uses the query's subject and time. The ID may come from a link of another
-// replica, which saw different events.
+// If no incident has the query's ID, find uses the query's subject and time. A link from another replica may contain an
+// ID that this replica does not know.
 func find(every []found, q *query.Query) []found {
 	all := selected(every, q)
 	if other, ok := q.WithoutID(); ok && len(all) == 0 {

@@ -17,8 +17,8 @@ import (
 // metricsHandler serves /metrics. It passes requests for rare formats, and requests with the parameter name[], to
 // client_golang.
 //
-// gzhttp compresses responses at the stateless level. This takes 11 ms for 2.6 MB of series and produces 253 kB.
-// promhttp's gzip takes 77 ms and produces 190 kB.
+// With gzhttp at the stateless level, compressing 2.6 MB of series takes 11 ms and produces 253 kB. With promhttp's
+// gzip, it takes 77 ms and produces 190 kB.
 func metricsHandler(page *metrics.Page, registry *prometheus.Registry, logger *slog.Logger) (http.Handler, error) {
 	failed, err := failures(registry)
 	if err != nil {
@@ -44,7 +44,7 @@ func metricsHandler(page *metrics.Page, registry *prometheus.Registry, logger *s
 	})), nil
 }
 
-// failures registers promhttp's counter of failed scrapes. promhttp uses the same counter.
+// failures registers the counter of failed scrapes that promhttp also uses.
 func failures(registry *prometheus.Registry) (*prometheus.CounterVec, error) {
 	failed := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "promhttp_metric_handler_errors_total",

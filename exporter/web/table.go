@@ -32,7 +32,7 @@ type heading struct {
 type row struct {
 	heading
 	Hit string
-	// Down is set if a Service currently has no ready address.
+	// Down is set if one of the incident's Services currently has no ready address.
 	Down bool
 }
 
@@ -57,7 +57,7 @@ func headingOf(x *found) heading {
 	return h
 }
 
-// What returns the subject with its kind.
+// What returns the incident's subject with its kind.
 func (h *heading) What() string { return strings.TrimSuffix(h.Kind+" "+h.Name, " ") }
 
 // linkOf returns a link that works at every replica, even at one that started during the incident.
@@ -73,7 +73,7 @@ func linkOf(x *found) string {
 	return pageLink(inCluster(x, link))
 }
 
-// stateText returns the state in words. After the end of a recording, no incident is "running".
+// stateText returns the state in words. It is "open" for incidents that were ongoing when their recording ended.
 func stateText(x *found) string {
 	if x.isOpen() {
 		return "open"
@@ -81,7 +81,8 @@ func stateText(x *found) string {
 	return string(x.State)
 }
 
-// stateNote returns details about the state. For recordings, it omits ages, because they depend on the user's clock.
+// stateNote returns details about the state. For recordings, it contains times instead of ages, because ages depend on
+// the user's clock.
 func stateNote(x *found) string {
 	switch {
 	case x.isOpen() && x.State == incident.StatePending:
@@ -163,7 +164,7 @@ type choice struct {
 	Chosen            bool
 }
 
-// choose returns the incidents that match a query's state and verdict, and the available choices for both.
+// choose returns the incidents that match a query's state and verdict, and the available choices for these two filters.
 func choose(all []found, q *query.Query) (shown []found, states, verdicts []choice) {
 	byState, byVerdict := map[string]int{}, map[string]int{}
 	for _, x := range all {
@@ -194,7 +195,7 @@ func choicesOf(q *query.Query, name, chosen string, values []string, counts map[
 	return choices
 }
 
-// labelOpen relabels the choice for running incidents if all of their recordings have ended.
+// labelOpen labels the choice for running incidents as "open" if all of their recordings have ended.
 func labelOpen(states []choice, all []found) {
 	live := slices.ContainsFunc(all, func(x found) bool { return x.State == incident.StateRunning && !x.finished })
 	open := slices.ContainsFunc(all, func(x found) bool { return x.State == incident.StateRunning && x.finished })

@@ -111,8 +111,8 @@ func limited(places chan struct{}, handler http.Handler) http.Handler {
 	})
 }
 
-// Probes returns a handler for the kubelet's probes. /-/healthy always succeeds. /-/ready fails if unready returns
-// resources, and then lists them. The probes reveal nothing else about the cluster.
+// Probes returns a handler for the kubelet's probes. /-/healthy always succeeds. If unready returns resources, /-/ready
+// fails and lists them. The probes reveal nothing else about the cluster.
 func Probes(unready func() []watches.Watch) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {

@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// whatIfView holds the predictions of an incident with other settings. If there is no prediction, Table has no rows,
-// and Text gives the reason.
+// whatIfView holds predictions about an incident with other settings. If there is no prediction, Table has no rows, and
+// Text gives the reason.
 type whatIfView struct {
 	Text string
 	// From and To are the start and the end of the recorded period.

@@ -1,4 +1,4 @@
-// Package chance computes the probability that independent silences of nodes look like a common cause.
+// Package chance computes the probability of silences under the assumption that nodes fail independently.
 package chance
 
 import (
@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// Accepted is the probability below which chance is excluded: independent failures look like a common cause in
-	// fewer than 1 in 1,000 cases.
+	// Accepted is the probability below which chance is excluded. It limits the share of cases in which independent
+	// failures look like a common cause.
 	Accepted = 1.0 / 1000
 	// priorSilences is the assumed number of silences per node in priorTime, for a cluster without a history. With a
-	// smaller number, two unrelated silences in a large cluster would look like a common cause.
+	// smaller number, two unrelated silences in a large cluster would look related.
 	priorSilences = 1.0
 	priorTime     = 7 * 24 * time.Hour
 )
 
-// Rate is the observed rate of silences per node. The methods add a prior, because a new cluster lacks a history.
+// Rate is the observed rate of silences per node. The methods add a prior for clusters with a short history.
 type Rate struct {
-	// Silences is the number of silences within NodeTime. NodeTime is the observed time, summed over all nodes.
+	// Silences is the number of observed silences. NodeTime is the observed time, summed over all nodes.
 	Silences int
 	NodeTime time.Duration
 }
@@ -28,15 +28,15 @@ func (r Rate) perNode(d time.Duration) float64 {
 	return (float64(r.Silences) + priorSilences) / (r.NodeTime.Hours() + priorTime.Hours()) * d.Hours()
 }
 
-// Together returns the probability that, by chance, a given silence belongs to a group of at least the given size. The
-// other nodes of the group fall silent within one heartbeat interval before or after it.
+// Together returns the probability that, by chance, a silence belongs to a group of at least the given size. All nodes
+// of the group fall silent within one heartbeat interval of that silence.
 func (r Rate) Together(silent, nodes int, interval time.Duration) float64 {
 	p := 1 - math.Exp(-r.perNode(2*interval))
 	return binomialTail(nodes-1, silent-1, p)
 }
 
-// OfEnd returns the probability that independent silences all end within the given time of each other. It assumes
-// silences of up to one hour.
+// OfEnd returns the probability that independent silences end at most the given time apart. It assumes silences of up
+// to one hour.
 func OfEnd(silent int, within time.Duration) float64 {
 	return math.Pow(min(1, 2*within.Hours()), float64(silent-1))
 }

@@ -4,7 +4,7 @@ package upgrades
 import "time"
 
 const (
-	// upgradeExplains is how long after an upgrade the new kubelet may be the cause of a silence.
+	// upgradeExplains is the longest time from an upgrade to a silence that the new kubelet may have caused.
 	upgradeExplains = 10 * time.Minute
 	// upgradesRemembered must exceed upgradeExplains plus one hour, because verdicts consider the silences of the last
 	// hour.
@@ -49,8 +49,8 @@ func (u *Upgrades) Before(node string, t time.Time) bool {
 	return false
 }
 
-// Reached returns the number of nodes whose upgrades may explain silences that began between the given times. Such an
-// upgrade happened at most 10 minutes before the first time, and not after the last time.
+// Reached returns the number of nodes that were upgraded before or during a period of silences. Upgrades more than 10
+// minutes before the period do not count.
 func (u *Upgrades) Reached(first, last time.Time) int {
 	names := map[string]bool{}
 	for _, x := range u.all {

@@ -64,14 +64,13 @@ func (q *Query) setPage(s string) error {
 	return nil
 }
 
-// minutes is a format of datetime-local fields. The time is interpreted as UTC.
+// minutes is the time format of a datetime-local field without seconds. The time is in UTC.
 const minutes = "2006-01-02T15:04"
 
-// FormFrom formats q.From for a datetime-local field with a step of one second, rounded down. It returns "" if q.From
-// is zero.
+// FormFrom formats q.From for a datetime-local field, rounded down to a second. It returns "" if q.From is zero.
 func (q *Query) FormFrom() string { return formText(q.From) }
 
-// FormTo formats q.To for a datetime-local field with a step of one second, rounded up. It returns "" if q.To is zero.
+// FormTo formats q.To for a datetime-local field, rounded up to a second. It returns "" if q.To is zero.
 func (q *Query) FormTo() string {
 	if q.To.IsZero() {
 		return ""
@@ -86,7 +85,7 @@ func formText(t time.Time) string {
 	return t.UTC().Format(minutes + ":05")
 }
 
-// ParseTime accepts RFC 3339, Unix seconds with an optional fraction, and the formats of a datetime-local field.
+// ParseTime parses a time in RFC 3339, in Unix seconds with an optional fraction, or from a datetime-local field.
 func ParseTime(s string) (time.Time, error) {
 	if whole, fraction, _ := strings.Cut(s, "."); isDigits(whole) && (fraction == "" || isDigits(fraction)) {
 		seconds, err := strconv.ParseInt(whole, 10, 64)
@@ -105,7 +104,7 @@ func ParseTime(s string) (time.Time, error) {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// Active describes the active filters in words, except state and verdict.
+// Active describes the active filters in words. It omits state and verdict.
 func (q *Query) Active() []string {
 	var all []string
 	add := func(name, value string) {

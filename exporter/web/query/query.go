@@ -20,7 +20,7 @@ type Query struct {
 	// Cause, Verdict and State are empty or contain one of the allowed values.
 	Cause, Verdict string
 	State          incident.State
-	// From and To limit the time in which an incident was ongoing. A zero time is no limit.
+	// From and To select incidents that were ongoing at some time between them. A zero time is no limit.
 	From, To time.Time
 	// ID selects a single incident. If this replica knows the incident by another ID, Subject and At identify it. At is
 	// a time at which the incident was ongoing.
@@ -34,7 +34,7 @@ type Query struct {
 }
 
 // Parse parses the query of a URL. If a parameter is unknown, repeated or malformed, Parse returns an error that names
-// the parameter. If it ignored the parameter, the user might get incidents that they did not ask for.
+// the parameter. Without an error, the user might get incidents that they did not ask for.
 func Parse(raw string) (Query, error) { return parse(raw, false) }
 
 // ParsePage is like Parse, but also accepts the parameter "page".
@@ -122,14 +122,14 @@ func (q *Query) MatchesVerdict(x *incident.Incident) bool {
 	return q.Verdict == "" || q.Verdict == x.Verdict.String()
 }
 
-// MatchesCluster reports whether the query selects a cluster. A cluster without a name always matches, because links
-// may contain a name that kubeflap does not know, such as the dashboards' cluster label.
+// MatchesCluster reports whether the query selects a cluster. A cluster without a name always matches. Links may
+// contain a name that kubeflap does not know, such as the dashboards' cluster label.
 func (q *Query) MatchesCluster(name string) bool {
 	return q.Cluster == "" || name == "" || q.Cluster == name
 }
 
-// MatchesSubject reports whether the query selects an incident, regardless of state and verdict. If an incident's list
-// of nodes or Services is truncated, any node or Service matches it.
+// MatchesSubject reports whether the query selects an incident, regardless of state and verdict. If the incident's list
+// of nodes is truncated, every node matches. The same applies to Services.
 func (q *Query) MatchesSubject(cluster string, x *incident.Incident) bool {
 	switch {
 	case !q.MatchesCluster(cluster):
@@ -152,7 +152,7 @@ func (q *Query) MatchesSubject(cluster string, x *incident.Incident) bool {
 	return q.matchesService(x)
 }
 
-// WithoutID returns a query that identifies the same incident by its subject and a time. ok reports whether the query
+// WithoutID returns a copy of the query that selects by subject and time instead of by ID. ok reports whether the query
 // has an ID, a subject and a time.
 func (q *Query) WithoutID() (other Query, ok bool) {
 	other = *q

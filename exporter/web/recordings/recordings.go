@@ -34,8 +34,8 @@ type Period struct {
 }
 
 // Handler serves the recordings in a directory. It calls the function refused for each request. If the function returns
-// an error, the response has status 403 and contains the error's text. The function must return an error unless clients
-// are authenticated, because a recording shows the whole cluster.
+// an error, the response has status 403 and contains the error's text. The function must return an error if clients are
+// not authenticated, because a recording shows the whole cluster.
 func Handler(dir string, refused func() error, logger *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -80,8 +80,8 @@ func Write(out io.Writer, events iter.Seq2[event.Event, error], header recording
 	return stream(context.Background(), out, events, header, false)
 }
 
-// headerEvents is the maximum number of events that are read to complete a recording's header. The first events are the
-// starts of the lists and the API server's version.
+// headerEvents is the maximum number of events that are read to complete a recording's header. A recording begins with
+// the starts of the lists and the API server's version.
 const headerEvents = 64
 
 // complete adds the version of the API server to a header. If the recording begins later than the requested period, it
@@ -128,7 +128,7 @@ func stream(ctx context.Context, out io.Writer, events iter.Seq2[event.Event, er
 		}
 	}
 	if err != nil {
-		// Omit the end of the recording, so that the client notices that it is incomplete.
+		// Omit the end of the recording. The client then notices that the recording is incomplete.
 		to.closed.Store(true)
 		_ = w.Close()
 		return err
@@ -136,7 +136,7 @@ func stream(ctx context.Context, out io.Writer, events iter.Seq2[event.Event, er
 	return w.Close() //nolint:wrapcheck // the error says what failed
 }
 
-// gate discards all writes after it was closed. Otherwise, closing a recording.Writer would write the end of an
+// gate rejects all writes after it was closed. Otherwise, closing a recording.Writer would write the end of an
 // incomplete recording.
 type gate struct {
 	out    io.Writer
