@@ -35,7 +35,7 @@ const (
 )
 
 // Kinds returns the required resources, in the order of reports. KindControlPlaneLease is optional and therefore not
-// included. If it cannot be watched, alerts, web pages and readiness probes do not report this.
+// included. Alerts, web pages and readiness probes ignore whether it can be watched.
 func Kinds() []Kind {
 	return []Kind{KindNode, KindLease, KindPod, KindService, KindEndpointSlice, KindEndpoints}
 }

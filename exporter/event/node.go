@@ -33,8 +33,8 @@ type Taint struct {
 	Key    string `json:"key"`
 	Value  string `json:"value,omitempty"`
 	Effect string `json:"effect"`
-	// Added is timeAdded, by the clock of the client that added the taint. Its resolution is 1 s. It is zero if this
-	// client did not set it, because the API server does not set it either.
+	// Added is timeAdded, by the clock of the client that added the taint. Its resolution is 1 s. Clients often omit
+	// it, and the API server does not add it.
 	Added time.Time `json:"added,omitzero"`
 }
 

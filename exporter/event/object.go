@@ -78,8 +78,8 @@ type EndpointSlice struct {
 	Writer string `json:"writer,omitempty"`
 	// LastApplied reports whether the annotation kubectl.kubernetes.io/last-applied-configuration contains endpoints.
 	LastApplied bool `json:"lastApplied,omitempty"`
-	// OtherWriter is the field manager other than the kube-controller-manager that last wrote the endpoints and still
-	// owns them. It is empty if there is none.
+	// OtherWriter is the field manager that last wrote the endpoints and still owns them, apart from the
+	// kube-controller-manager. It is empty if there is none.
 	OtherWriter string    `json:"otherWriter,omitempty"`
 	Addresses   []Address `json:"addresses,omitempty"`
 }
@@ -99,8 +99,8 @@ type Endpoints struct {
 	// LastApplied reports whether the annotation kubectl.kubernetes.io/last-applied-configuration contains subsets. The
 	// annotation remains when a controller overwrites the subsets.
 	LastApplied bool `json:"lastApplied,omitempty"`
-	// OtherWriter is the field manager other than the kube-controller-manager that last wrote the subsets and still
-	// owns them. It is empty if there is none.
+	// OtherWriter is the field manager that last wrote the subsets and still owns them, apart from the
+	// kube-controller-manager. It is empty if there is none.
 	OtherWriter string    `json:"otherWriter,omitempty"`
 	Addresses   []Address `json:"addresses,omitempty"`
 }
