@@ -48,7 +48,8 @@ func (r *Recorder) key() ([]byte, error) {
 	return key, writeKey(r.settings.Dir, key)
 }
 
-// writeKey writes a key atomically and waits for the disk. If a crash lost the key, all pseudonyms would change.
+// writeKey writes a key atomically and waits for the disk. If the key were lost in a crash, all pseudonyms would
+// change.
 func writeKey(dir string, key []byte) error {
 	path := filepath.Join(dir, keyName)
 	file, err := os.OpenFile(path+temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

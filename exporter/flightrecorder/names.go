@@ -23,8 +23,7 @@ func (e *RenamedError) Reason() string {
 	return fmt.Sprintf("the names in the recordings change at %s, because --data.anonymise or the key of the pseudonyms changed", e.At.UTC().Format(time.RFC3339Nano))
 }
 
-// names describes the names in a file, which are real names or pseudonyms. Files with the same set use the same
-// pseudonyms.
+// names tells whether a file contains real names or pseudonyms. Files with the same set use the same pseudonyms.
 type names struct {
 	anonymised bool
 	set        string

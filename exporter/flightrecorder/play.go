@@ -21,7 +21,7 @@ type placed struct {
 const partBits = 32
 
 // reading is the sequence of the events in several files. After a damaged or deleted file, the state of the objects is
-// unknown until the next base. The reading then reports the watches as down.
+// unknown until the next base. During this time, the reading reports the watches as down.
 type reading struct {
 	ctx   context.Context
 	parts []part

@@ -1,8 +1,10 @@
 // Package flightrecorder continuously records events in a directory, so that past incidents can be replayed. The size
-// and the age of the recordings are limited. The files use the recording format. A replay can only start with a base. A
-// base is a file that begins with lists of all resources, or a file that contains the state of all objects. Every few
-// hours, the recorder computes this state from its own files. A generation consists of a base and the files up to the
-// next base. The recorder deletes the oldest generations.
+// and the age of the recordings are limited.
+//
+// The files use the recording format. A replay can only start with a base. A base is a file that begins with lists of
+// all resources, or a file that contains the state of all objects. Every few hours, the recorder computes this state
+// from its own files. A generation consists of a base and the files up to the next base. The recorder deletes the
+// oldest generations.
 package flightrecorder
 
 import (

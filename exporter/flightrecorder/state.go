@@ -107,8 +107,7 @@ func stateAt(r *reading, at time.Time) (events, error) {
 }
 
 // replay returns lists with the summarized state, and then the later events. The parameter from becomes the time of the
-// events in the lists. The parameter to limits the time of the later events. If to is zero, replay only returns the
-// lists.
+// events in the lists. The parameter to is the end of the later events. If to is zero, replay only returns the lists.
 func (s *summary) replay(r *reading, from, to time.Time) events {
 	return func(yield func(event.Event, error) bool) {
 		if !s.yieldBegin(from, yield) {

@@ -37,8 +37,8 @@ func (g generation) covers(t time.Time) bool { return !t.Before(g.begins()) && t
 // end returns a time after the last event of the generation.
 func (g generation) end() time.Time { return g[len(g)-1].begins.Add(fileSpan) }
 
-// endsAfter reports whether the generation has events after t. The start of the next generation does not show this if
-// the clock was set back.
+// endsAfter reports whether the generation has events after t. The start of the next generation alone does not show
+// this, because the clock may have been set back.
 func (g generation) endsAfter(t time.Time, next generation) bool {
 	return next.begins().After(t) || g[len(g)-1].begins.After(t)
 }

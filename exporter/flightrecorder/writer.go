@@ -30,7 +30,7 @@ type writer struct {
 	next role
 	base time.Time
 	size int64
-	// stateDue is set if a new generation is due. It begins with a state file.
+	// stateDue is set if a new generation with a state file is due.
 	stateDue bool
 	// lists tracks the resources that are being listed after a gap.
 	lists lists
@@ -81,7 +81,7 @@ func (w *writer) write(ev event.Event) error {
 	return w.add(ev)
 }
 
-// add writes an event. It creates a file if none is open. If the clock was set, it first begins a new generation,
+// add writes an event. It creates a file if none is open. If the clock was set, add first begins a new generation,
 // because readers find a generation by its start time.
 func (w *writer) add(ev event.Event) error {
 	step := ev.Seen.Sub(w.newest)
