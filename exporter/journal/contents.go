@@ -51,7 +51,7 @@ func lineOf(s *archive.Saved, offset, length int64) line {
 type lines map[string]line
 
 // newest returns at most size lines, sorted by the start of their incidents. It drops ended incidents before ongoing
-// ones, and begins with the oldest, as in record.Store. It also counts the dropped lines.
+// ones, and old incidents before newer ones, as in record.Store. It also counts the dropped lines.
 func (l lines) newest(size int) (kept []line, dropped incident.Displaced) {
 	merged := map[string]bool{}
 	// Find the merged incidents first. The line of a merged incident can precede or follow the incident that contains
