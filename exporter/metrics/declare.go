@@ -1,6 +1,8 @@
-// Package metrics declares all metrics of kubeflap and writes /metrics. Other packages compute the values. It writes
-// gauges and counters without client_golang's registry and expfmt. A scrape of 1,000 nodes and 2,000 Services in the
-// text format takes 2.1 ms and allocates 63 kB, instead of 107 ms and 32 MB (BenchmarkScrape and BenchmarkLibrary).
+// Package metrics declares all metrics of kubeflap and writes /metrics. Other packages compute the values.
+//
+// It writes gauges and counters without client_golang's registry and expfmt. A scrape of 1,000 nodes and 2,000 Services
+// in the text format takes 2.1 ms and allocates 63 kB, instead of 107 ms and 32 MB (BenchmarkScrape and
+// BenchmarkLibrary).
 package metrics
 
 import (
