@@ -60,8 +60,8 @@ func shorten(names []string, most int) map[string]string {
 }
 
 // heads returns candidates for the number of characters to keep at the start of each name, best first. The best
-// candidate keeps the host of a domain name. If no name is a domain name, the best candidate keeps as much of the start
-// as of the end.
+// candidate keeps the host of a domain name. If no name is a domain name, it keeps equal parts of the start and the
+// end.
 func heads(names []string, kept int) []int {
 	best := (kept + 1) / 2
 	for _, name := range names {
