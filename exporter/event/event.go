@@ -5,7 +5,7 @@ package event
 
 import "time"
 
-// Event is an event of a resource's watch, or a step of a direct read of Leases (see Asking).
+// Event is an event of a watch, or a step in which kubeflap reads Leases directly (see Asking).
 type Event struct {
 	// Seen is the time at which kubeflap received the event, by its own clock.
 	Seen time.Time
@@ -21,8 +21,8 @@ type Event struct {
 // Kind is a watched resource, or the cluster itself.
 type Kind uint8
 
-// The watched resources. KindCluster is not a resource, but stands for the API server. KindControlPlaneLease covers
-// some Leases in the namespace kube-system, which are optional evidence.
+// The watched resources. KindCluster is not a resource, but stands for the API server. KindControlPlaneLease stands for
+// the Leases of the control plane in the namespace kube-system. kubeflap can work without these Leases.
 const (
 	KindNode Kind = iota + 1
 	KindLease
@@ -34,8 +34,8 @@ const (
 	KindControlPlaneLease
 )
 
-// Kinds returns the required resources in the order in which reports list them. It omits KindControlPlaneLease, which
-// is optional. Alerts, web pages and readiness probes do not report a missing watch of these Leases.
+// Kinds returns the required resources, in the order of reports. KindControlPlaneLease is optional and therefore not
+// included. Alerts, web pages and readiness probes ignore whether it can be watched.
 func Kinds() []Kind {
 	return []Kind{KindNode, KindLease, KindPod, KindService, KindEndpointSlice, KindEndpoints}
 }
@@ -67,14 +67,13 @@ const (
 	Down
 	// Unavailable means that the resource cannot be watched, because it is absent or forbidden.
 	Unavailable
-	// Asking means that kubeflap starts a direct read of some Leases, because the watch has not shown a heartbeat for a
-	// long time.
+	// Asking means that kubeflap starts to read some Leases directly, because the watch has delivered no heartbeat for
+	// a long time.
 	Asking
 	// Read carries a Lease from a direct read. The API server answers a direct read from etcd, not from its watch
 	// cache.
 	Read
-	// Answered means that the API server answered a direct read. Reason is the error. It is empty if all Leases were
-	// read.
+	// Answered means that the API server answered a direct read. Reason is the error, or empty if all Leases were read.
 	Answered
 	// Unanswered means that the API server answered neither the Lease requests nor /readyz. Reason is the error.
 	Unanswered

@@ -26,8 +26,8 @@ type NodeLabel struct {
 }
 
 // NodeLabels returns the node labels that kubeflap reads, in the order of docs/recording-format.md. kubeflap reads no
-// other labels, because they can contain anything. Labels whose value differs on each node, such as
-// kubernetes.io/hostname, are not in the list, because nodes cannot share them.
+// labels that are not in this list, because they can contain anything. The list omits labels with a different value on
+// each node, such as kubernetes.io/hostname.
 func NodeLabels() []NodeLabel {
 	return []NodeLabel{
 		{"topology.kubernetes.io/zone", TraitZone},

@@ -6,12 +6,12 @@ import (
 )
 
 // Moment is a time, stored as one plus the nanoseconds since a start time. The value 0 means no time. A Moment takes a
-// third of the memory of a time.Time. If both times have a monotonic reading, the Moment does not change when the clock
-// is set.
+// third of the memory of a time.Time. If both times have a monotonic reading, setting the clock does not affect the
+// Moment.
 type Moment int64
 
-// MomentOf returns the Moment of the time t for the start time begin, or 0 if t is zero. It limits the distance between
-// these times to 292 years.
+// MomentOf returns the Moment of t for the start time begin, or 0 if t is zero. It limits the difference between the
+// two times to 292 years.
 func MomentOf(t, begin time.Time) Moment {
 	if t.IsZero() {
 		return 0
@@ -19,7 +19,7 @@ func MomentOf(t, begin time.Time) Moment {
 	return Moment(min(t.Sub(begin), math.MaxInt64-1)) + 1
 }
 
-// Time converts m back to a time. The parameter begin must be the start time that was passed to MomentOf.
+// Time converts m back to a time. begin must be the start time that was passed to MomentOf.
 func (m Moment) Time(begin time.Time) time.Time {
 	if m == 0 {
 		return time.Time{}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Node is a Node, reduced to its Ready condition and the fields that explain a change.
+// Node is a Node, reduced to its Ready condition and the fields that explain why this condition changed.
 type Node struct {
 	Meta
 	// Ready is nil while the node has no Ready condition.
@@ -14,12 +14,12 @@ type Node struct {
 	Taints         []Taint    `json:"taints,omitempty"`
 	KubeletVersion string     `json:"kubeletVersion,omitempty"`
 	BootID         string     `json:"bootID,omitempty"`
-	// Labels holds those labels of the node that NodeLabels lists. It is nil if unknown, as in recordings of version 1.
-	// Do not modify it.
+	// Labels holds the labels of the node that NodeLabels lists. A nil map means that the labels are unknown, because
+	// the event comes from a recording of version 1. Do not modify the map.
 	Labels map[string]string `json:"labels,omitzero"`
 	// ProviderID is the cloud provider's ID of the machine, such as "aws:///eu-west-1a/i-0123".
 	ProviderID string `json:"providerID,omitempty"`
-	// Deletion is deletionTimestamp, the time at which somebody deleted the node. Its resolution is 1 s.
+	// Deletion is deletionTimestamp, the time at which a client deleted the node. Its resolution is 1 s.
 	Deletion time.Time `json:"deletion,omitzero"`
 	// Lifecycle holds the node's lifecycle conditions.
 	Lifecycle []LifecycleCondition `json:"lifecycle,omitempty"`
@@ -33,8 +33,8 @@ type Taint struct {
 	Key    string `json:"key"`
 	Value  string `json:"value,omitempty"`
 	Effect string `json:"effect"`
-	// Added is timeAdded by the writer's clock, with a resolution of 1 s. It is often zero, because the API server does
-	// not set it.
+	// Added is timeAdded, by the clock of the client that added the taint. Its resolution is 1 s. Clients often omit
+	// it, and the API server does not add it.
 	Added time.Time `json:"added,omitzero"`
 }
 
@@ -43,7 +43,7 @@ type LifecycleCondition struct {
 	Type   LifecycleType `json:"type"`
 	Status Status        `json:"status,omitzero"`
 	Reason string        `json:"reason,omitempty"`
-	// Transition is lastTransitionTime by the writer's clock, with a resolution of 1 s.
+	// Transition is lastTransitionTime, by the clock of the client that wrote the condition. Its resolution is 1 s.
 	Transition time.Time `json:"transition,omitzero"`
 }
 
@@ -72,7 +72,7 @@ func (t LifecycleType) Known() bool {
 // Lease is a Lease in the namespace kube-node-lease. It holds a node's heartbeat and has the node's name.
 type Lease struct {
 	Meta
-	// Renew is renewTime by the node's clock, with a resolution of 1 µs. It is zero if unset.
+	// Renew is renewTime, by the node's clock. Its resolution is 1 µs. It is zero if renewTime is not set.
 	Renew time.Time `json:"renew,omitzero"`
 	// DurationSeconds is leaseDurationSeconds. The kubelet renews its Lease after a quarter of this time (pkg/kubelet,
 	// nodeLeaseRenewIntervalFraction).
@@ -86,9 +86,9 @@ func (*Lease) Kind() Kind { return KindLease }
 // kube-scheduler, or to an API server.
 type ControlPlaneLease struct {
 	Meta
-	// Renew is renewTime by the holder's clock, with a resolution of 1 µs. It is zero if unset. By default, a leader
-	// renews every 2 s (client-go, tools/leaderelection) and an API server every 10 s (pkg/controlplane,
-	// IdentityLeaseRenewIntervalPeriod).
+	// Renew is renewTime, by the holder's clock. Its resolution is 1 µs. It is zero if renewTime is not set. By
+	// default, a leader renews its Lease every 2 s (client-go, tools/leaderelection). An API server renews its Lease
+	// every 10 s (pkg/controlplane, IdentityLeaseRenewIntervalPeriod).
 	Renew time.Time `json:"renew,omitzero"`
 	// DurationSeconds is leaseDurationSeconds.
 	DurationSeconds int32 `json:"durationSeconds,omitempty"`
@@ -103,8 +103,8 @@ type ControlPlaneLease struct {
 // Kind returns KindControlPlaneLease.
 func (*ControlPlaneLease) Kind() Kind { return KindControlPlaneLease }
 
-// The names of the control-plane Leases that kubeflap reads. The name of an API server's Lease consists of the prefix
-// and a hash.
+// The names of the control-plane Leases that kubeflap reads. The Lease of an API server is named LeaseAPIServerPrefix
+// plus a hash.
 const (
 	LeaseControllerManager = "kube-controller-manager"
 	LeaseScheduler         = "kube-scheduler"

@@ -7,15 +7,15 @@ type Meta struct {
 	UID       UID    `json:"uid,omitzero"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Version is the resourceVersion, which identifies a write of the object. All clients see the same value.
+	// Version is the resourceVersion. It changes with each write of the object, and is the same for all clients.
 	Version string `json:"resourceVersion,omitempty"`
 }
 
 // Metadata returns the object's identity.
 func (m *Meta) Metadata() *Meta { return m }
 
-// Status is a condition's status. The zero value is unknown, because the API conventions treat an absent condition as
-// unknown.
+// Status is a condition's status. The zero value is StatusUnknown, because the API conventions treat an absent
+// condition as Unknown.
 type Status uint8
 
 // The statuses of a condition.
@@ -44,11 +44,11 @@ type Condition struct {
 	Status  Status `json:"status,omitzero"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Heartbeat is lastHeartbeatTime (nodes only) by the node's clock, with a resolution of 1 s.
+	// Heartbeat is lastHeartbeatTime, by the node's clock. Its resolution is 1 s. Only conditions of nodes have it.
 	Heartbeat time.Time `json:"heartbeat,omitzero"`
-	// Transition is lastTransitionTime by the writer's clock, with a resolution of 1 s.
+	// Transition is lastTransitionTime, by the clock of the client that wrote the condition. Its resolution is 1 s.
 	Transition time.Time `json:"transition,omitzero"`
-	// Writer is the field manager that last wrote the status (managedFields; pods only).
+	// Writer is the field manager that last wrote the status, according to managedFields. It is empty for nodes.
 	Writer string `json:"writer,omitempty"`
 }
 
@@ -57,7 +57,7 @@ type Service struct {
 	Meta
 	// Type is ClusterIP, NodePort, LoadBalancer or ExternalName.
 	Type string `json:"type,omitempty"`
-	// Selector is empty if no Kubernetes controller derives the addresses from pods.
+	// Selector is spec.selector. If it is empty, no Kubernetes controller derives the addresses from pods.
 	Selector        map[string]string `json:"selector,omitempty"`
 	PublishNotReady bool              `json:"publishNotReady,omitempty"`
 }
@@ -78,8 +78,8 @@ type EndpointSlice struct {
 	Writer string `json:"writer,omitempty"`
 	// LastApplied reports whether the annotation kubectl.kubernetes.io/last-applied-configuration contains endpoints.
 	LastApplied bool `json:"lastApplied,omitempty"`
-	// OtherWriter is the field manager that last wrote the endpoints and still owns them. The kube-controller-manager
-	// does not count. OtherWriter is empty if there is no such manager.
+	// OtherWriter is the field manager that last wrote the endpoints and still owns them, apart from the
+	// kube-controller-manager. It is empty if there is none.
 	OtherWriter string    `json:"otherWriter,omitempty"`
 	Addresses   []Address `json:"addresses,omitempty"`
 }
@@ -99,8 +99,8 @@ type Endpoints struct {
 	// LastApplied reports whether the annotation kubectl.kubernetes.io/last-applied-configuration contains subsets. The
 	// annotation remains when a controller overwrites the subsets.
 	LastApplied bool `json:"lastApplied,omitempty"`
-	// OtherWriter is the field manager that last wrote the subsets and still owns them. The kube-controller-manager
-	// does not count. OtherWriter is empty if there is no such manager.
+	// OtherWriter is the field manager that last wrote the subsets and still owns them, apart from the
+	// kube-controller-manager. It is empty if there is none.
 	OtherWriter string    `json:"otherWriter,omitempty"`
 	Addresses   []Address `json:"addresses,omitempty"`
 }
@@ -110,7 +110,7 @@ func (*Endpoints) Kind() Kind { return KindEndpoints }
 
 // Address is a Service address in an EndpointSlice or an Endpoints object.
 type Address struct {
-	// UID identifies the target (targetRef). It is AddressUID(IP) if the address has no target.
+	// UID is the UID of the targetRef, or AddressUID(IP) if the address has no targetRef.
 	UID UID `json:"uid"`
 	// IP is an IP address, or a host name if the slice has the type FQDN.
 	IP   string `json:"ip"`

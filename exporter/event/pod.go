@@ -2,18 +2,18 @@ package event
 
 import "time"
 
-// Pod is a Pod, reduced to its readiness and the fields that explain a change.
+// Pod is a Pod, reduced to its readiness and the fields that explain why the readiness changed.
 type Pod struct {
 	Meta
 	Node string `json:"node,omitempty"`
-	// Phase is status.phase; Reason is status.reason (Evicted, NodeLost, ...).
+	// Phase is status.phase. Reason is status.reason, such as Evicted or NodeLost.
 	Phase  string `json:"phase,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Deletion is deletionTimestamp, the time at which the grace period for the deletion ends.
 	Deletion        time.Time  `json:"deletion,omitzero"`
 	Ready           *Condition `json:"ready,omitempty"`
 	ContainersReady Status     `json:"containersReady,omitzero"`
-	// Disruption is the reason of the condition DisruptionTarget if its status is True, otherwise empty.
+	// Disruption is the reason of the condition DisruptionTarget. It is empty if the condition is not True.
 	Disruption string `json:"disruption,omitempty"`
 	// GatesNotReady lists the readiness gates whose condition is not True.
 	GatesNotReady []string `json:"gatesNotReady,omitempty"`
@@ -26,12 +26,12 @@ type Pod struct {
 	Containers []Container `json:"containers,omitempty"`
 	// ControllerManager holds the settings of a kube-controller-manager. It is nil for other pods.
 	ControllerManager *ControllerManager `json:"controllerManager,omitempty"`
-	// Labels holds all labels. It is nil if unknown, as in recordings of version 1. Do not modify the map, because it
-	// can belong to several pods with equal labels.
+	// Labels holds all labels. A nil map means that they are unknown, because the event comes from a recording of
+	// version 1. Do not modify the map, because pods with equal labels can share it.
 	Labels map[string]string `json:"labels,omitzero"`
 	// ToleratesNotReady and ToleratesUnreachable are the pod's tolerations of the taints node.kubernetes.io/not-ready
-	// and node.kubernetes.io/unreachable. They are nil if unknown, as in recordings of version 1. Do not modify them,
-	// because they can belong to several pods.
+	// and node.kubernetes.io/unreachable. They are nil if they are unknown, because the event comes from a recording of
+	// version 1. Do not modify them, because several pods can share them.
 	ToleratesNotReady    *Toleration `json:"toleratesNotReady,omitempty"`
 	ToleratesUnreachable *Toleration `json:"toleratesUnreachable,omitempty"`
 }
@@ -43,7 +43,7 @@ func (*Pod) Kind() Kind { return KindPod }
 type Container struct {
 	Name  string `json:"name"`
 	Image string `json:"image,omitempty"`
-	// ID is the runtime's ID of the current container, or of the last container if none is running.
+	// ID is the runtime's ID of the running container. If none is running, it is the ID of the previous container.
 	ID       string `json:"id,omitempty"`
 	Ready    bool   `json:"ready,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`
@@ -51,14 +51,14 @@ type Container struct {
 	State    string    `json:"state,omitempty"`
 	ExitCode int32     `json:"exitCode,omitempty"`
 	Started  time.Time `json:"started,omitzero"`
-	// LastExitCode is the exit code of the previous container, if that container terminated.
+	// LastExitCode is the exit code in lastState. It is 0 if lastState contains no terminated container.
 	LastExitCode int32 `json:"lastExitCode,omitempty"`
 }
 
 // Toleration is the time for which a pod tolerates a taint with the effect NoExecute. After that time, the taint
 // eviction controller evicts the pod (pkg/controller/tainteviction). The zero value means immediate eviction.
 type Toleration struct {
-	// Forever reports whether the taint never evicts the pod.
+	// Forever is set if the pod tolerates the taint without a time limit.
 	Forever bool `json:"forever,omitempty"`
 	// Seconds is tolerationSeconds. It is 0 if Forever is true.
 	Seconds int64 `json:"seconds,omitempty"`
@@ -70,12 +70,13 @@ type ControllerManager struct {
 	GracePeriod time.Duration `json:"gracePeriod,omitempty"`
 	// Version is the image's tag.
 	Version string `json:"version,omitempty"`
-	// Flags holds flags other than --node-monitor-grace-period. It is nil if unknown, as in recordings of version 1.
+	// Flags holds flags other than --node-monitor-grace-period. It is nil if they are unknown, because the event comes
+	// from a recording of version 1.
 	Flags *ControllerManagerFlags `json:"flags,omitempty"`
 }
 
-// ControllerManagerFlags holds flags of a kube-controller-manager. A nil field means that the flag is not set and has
-// its default.
+// ControllerManagerFlags holds flags of a kube-controller-manager. A nil field means that the flag is not set, so that
+// its default applies.
 type ControllerManagerFlags struct {
 	// MonitorPeriod is --node-monitor-period.
 	MonitorPeriod *time.Duration `json:"monitorPeriod,omitempty"`
@@ -91,8 +92,8 @@ type ControllerManagerFlags struct {
 	EndpointBatch *time.Duration `json:"endpointBatch,omitempty"`
 	// EndpointSliceBatch is --endpointslice-updates-batch-period.
 	EndpointSliceBatch *time.Duration `json:"endpointSliceBatch,omitempty"`
-	// EvictionRate is --node-eviction-rate, in nodes per second. If it is 0, the controller still taints one node per
-	// zone, because the rate limiter's bucket is full at the start.
+	// EvictionRate is --node-eviction-rate, in nodes per second. Even at a rate of 0, the controller taints one node
+	// per zone, because the rate limiter starts with a full bucket.
 	EvictionRate *float64 `json:"evictionRate,omitempty"`
 	// SecondaryEvictionRate is --secondary-node-eviction-rate, in nodes per second.
 	SecondaryEvictionRate *float64 `json:"secondaryEvictionRate,omitempty"`

@@ -1,15 +1,15 @@
 package event
 
 // Reason is the reason why a watch is Down or Unavailable, or why a direct read failed. Recordings and metrics contain
-// the text. Recordings of other kubeflap versions may contain reasons that are not listed here.
+// this text. Other versions of kubeflap may use reasons that are not listed here.
 type Reason string
 
 // The reasons that exporter/watch reports.
 const (
 	// ReasonEnded means that the API server closed the watch normally.
 	ReasonEnded Reason = "ended"
-	// ReasonSilent means that an open watch delivered neither events nor bookmarks. It also means that a direct read
-	// showed that the watch lags behind.
+	// ReasonSilent means that an open watch delivered neither events nor bookmarks. A watch that lags behind a direct
+	// read has the same reason.
 	ReasonSilent         Reason = "silent"
 	ReasonExpired        Reason = "expired"
 	ReasonForbidden      Reason = "forbidden"
@@ -28,7 +28,8 @@ const (
 	ReasonOther       Reason = "error"
 )
 
-// The reasons of an Answered event after a failed check of /readyz (apiserver, server/healthz).
+// The reasons of an Answered event if a check of /readyz failed. The API server defines the names of the checks
+// (apiserver, server/healthz).
 const (
 	ReasonEtcdNotReady          = Reason("etcd" + notReady)
 	ReasonEtcdReadinessNotReady = Reason("etcd-readiness" + notReady)
@@ -39,11 +40,10 @@ const (
 
 const notReady = " not ready"
 
-// NotReady returns the Reason for a failed check of /readyz. There are also checks without a constant.
+// NotReady returns the Reason for a failed check of /readyz. Only some checks have a constant.
 func NotReady(check string) Reason { return Reason(check + notReady) }
 
-// Known reports whether r is one of the constants above. The text of such a Reason cannot contain a name from a
-// cluster.
+// Known reports whether r is one of the constants above. These constants contain no name from a cluster.
 func (r Reason) Known() bool {
 	switch r {
 	case ReasonEnded, ReasonSilent, ReasonExpired, ReasonForbidden, ReasonAbsent, ReasonUnauthorized, ReasonThrottled,

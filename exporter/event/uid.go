@@ -59,8 +59,8 @@ func (u *UID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// parseUUID only accepts lower case. To the API server, a UUID in upper case is a different string and thus a different
-// object.
+// parseUUID only accepts lower case. The API server compares UIDs as strings, so a UUID in upper case is a different
+// UID.
 func parseUUID[T string | []byte](s T) (UID, bool) {
 	var uid UID
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
@@ -96,7 +96,7 @@ func hashUID(s string) UID {
 	return UID(sum[:16])
 }
 
-// Hash returns the FNV-1a hash of a text. Use it if only equality matters.
+// Hash returns the FNV-1a hash of a text. The hash can replace a text that is only compared for equality.
 func Hash(s string) uint64 {
 	hash := uint64(14695981039346656037)
 	for i := range len(s) {

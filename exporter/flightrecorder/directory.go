@@ -29,7 +29,7 @@ const (
 	suffix    = ".jsonl.gz"
 	temporary = ".tmp"
 	stampForm = "20060102T150405.000000Z"
-	// lockName is the file that is locked by the process that writes into the directory.
+	// lockName is a file that the recording process locks.
 	lockName = "lock"
 )
 
@@ -37,8 +37,8 @@ const (
 type file struct {
 	path   string
 	begins time.Time
-	// number orders the files by creation, even if the clock is set back. A state file has the number of the file whose
-	// start it describes. Files from earlier versions of kubeflap have no number. They are older than all others.
+	// number increases with each new file, even if the clock is set back. A state file has the number of the file that
+	// follows it. Files from earlier versions of kubeflap have the number 0.
 	number int
 	role   role
 	size   int64
@@ -48,7 +48,6 @@ func pathOf(dir string, begins time.Time, number int, r role) string {
 	return filepath.Join(dir, fmt.Sprintf("%s-%06d-%s%s", begins.UTC().Format(stampForm), number, r, suffix))
 }
 
-// parseName reads the name of a recording.
 func parseName(name string) (f file, ok bool) {
 	text, ok := strings.CutSuffix(name, suffix)
 	parts := strings.Split(text, "-")
@@ -92,7 +91,7 @@ func filesOf(dir string) ([]file, error) {
 	return all, nil
 }
 
-// deleteUnfinished deletes temporary files that a killed process has left.
+// deleteUnfinished deletes temporary files that a killed process left behind.
 func deleteUnfinished(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -124,8 +123,8 @@ func LastWrite(dir string) (last time.Time) {
 	return last
 }
 
-// prune deletes all generations that ended before oldest. If all files together have more than size bytes, prune also
-// deletes the oldest generations. It always keeps the newest generation. It returns the remaining files.
+// prune deletes generations that ended before the time oldest. It also deletes the oldest generations until the files
+// have at most size bytes. It never deletes the newest generation.
 func prune(all []file, size int64, oldest time.Time) (kept []file, err error) {
 	var total int64
 	for _, f := range all {

@@ -10,8 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// After events were lost, the recorder lists all resources again, because it keeps no objects in memory. The tracker is
-// not involved.
+// After events were lost, the recorder lists all resources again, because it keeps no objects in memory.
 
 // errTooMany means that more than queueSize events arrived while a resource was being listed.
 var errTooMany = errors.New("too many events arrived while the resources were listed again after a gap")
@@ -23,11 +22,11 @@ type watches struct {
 	listed, listing, torn [event.NumKinds]bool
 	// down is the event that broke the watch. It is empty while the watch works.
 	down [event.NumKinds]event.Event
-	// cluster is the last event about the API server.
+	// cluster is the latest event of KindCluster.
 	cluster event.Event
 }
 
-// note updates the state. It returns true if the event completes a list in which events were lost.
+// note updates the state. It returns true if a list has ended and events of this list were lost.
 func (w *watches) note(ev event.Event) (tornList bool) {
 	switch ev.Type {
 	case event.Listing:
@@ -48,30 +47,30 @@ func (w *watches) note(ev event.Event) (tornList bool) {
 	return tornList
 }
 
-// lose records that events were lost.
+// lose marks each list in progress as torn, because events were lost.
 func (w *watches) lose() {
 	for kind, listing := range w.listing {
 		w.torn[kind] = w.torn[kind] || listing
 	}
 }
 
-// mustBeListed reports whether the recorder must list a resource itself. It need not do so while the watch is listing
-// the resource.
+// mustBeListed reports whether the recorder must list a resource itself. If the watch is already listing the resource,
+// the recorder uses that list.
 func (w *watches) mustBeListed(kind int) bool { return w.listed[kind] && !w.listing[kind] }
 
 // lists tracks the resources that the recorder lists after a gap.
 type lists struct {
-	// waiting is set for a resource whose list is not complete. The field held keeps the events of these resources.
+	// waiting is set while the list of a resource is incomplete. held contains the events that arrived for such
+	// resources.
 	waiting [event.NumKinds]bool
 	held    []event.Event
 	// watches is the state of the watches when the lists began.
 	watches watches
 }
 
-// pending reports whether a list is not complete.
 func (l *lists) pending() bool { return slices.Contains(l.waiting[:], true) }
 
-// hold keeps an event back if the list of its resource is not complete. It reports whether it kept the event back.
+// hold stores an event if the list of its resource is incomplete. It returns false if the event can be written now.
 func (l *lists) hold(ev event.Event) (bool, error) {
 	if !l.waiting[ev.Kind] {
 		return false, nil

@@ -11,18 +11,16 @@ import (
 )
 
 const (
-	// keyName is the file with the key of the pseudonyms. Anybody who has the key can test which name a pseudonym
-	// stands for.
+	// keyName is the file with the key of the pseudonyms. With the key, anybody can test whether a pseudonym stands for
+	// a certain name.
 	keyName = "pseudonyms.key"
-	// keySize is the size of the key in bytes. The file contains hexadecimal digits. A file of zeros, which a power
-	// loss can leave, is therefore not a valid key.
+	// keySize is the size of the key in bytes. The file contains the key as hexadecimal digits. A file of NUL bytes,
+	// which a power failure can leave behind, is therefore invalid.
 	keySize = 32
 )
 
-// errBadKey means that a key file does not hold a key.
 var errBadKey = errors.New("the key of the pseudonyms is damaged")
 
-// readKey reads the key in a directory.
 func readKey(dir string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(dir, keyName))
 	if err != nil {
@@ -35,8 +33,8 @@ func readKey(dir string) ([]byte, error) {
 	return key, nil
 }
 
-// key returns the key in the directory. It creates one if there is none, and replaces a damaged one. The directory must
-// be locked.
+// key returns the key in the directory. It creates a missing key and replaces a damaged key. The directory must be
+// locked.
 func (r *Recorder) key() ([]byte, error) {
 	key, err := readKey(r.settings.Dir)
 	switch {
@@ -50,8 +48,8 @@ func (r *Recorder) key() ([]byte, error) {
 	return key, writeKey(r.settings.Dir, key)
 }
 
-// writeKey writes a key atomically. It waits for the disk, because losing the key in a crash would change all
-// pseudonyms.
+// writeKey writes a key atomically and waits for the disk. If the key were lost in a crash, all pseudonyms would
+// change.
 func writeKey(dir string, key []byte) error {
 	path := filepath.Join(dir, keyName)
 	file, err := os.OpenFile(path+temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

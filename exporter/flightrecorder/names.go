@@ -7,9 +7,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
-// RenamedError is returned for a period in which the names in the recordings change. This happens if --data.anonymise
-// or the key of the pseudonyms was changed. The parts before and after the change must be read separately, because they
-// have different names for the same object.
+// RenamedError is returned if the names in the recordings change within the requested period. This happens after a
+// change of --data.anonymise or of the key of the pseudonyms. The recordings before and after the change must be read
+// separately, because they contain different names for the same object.
 type RenamedError struct{ At time.Time }
 
 // Error implements error.
@@ -23,14 +23,14 @@ func (e *RenamedError) Reason() string {
 	return fmt.Sprintf("the names in the recordings change at %s, because --data.anonymise or the key of the pseudonyms changed", e.At.UTC().Format(time.RFC3339Nano))
 }
 
-// names describes whether a file contains real names or pseudonyms. The field set identifies the set of pseudonyms.
+// names tells whether a file contains real names or pseudonyms. Files with the same set use the same pseudonyms.
 type names struct {
 	anonymised bool
 	set        string
 }
 
-// namesIn returns the kind of names in the files. It returns a RenamedError if not all files contain the same kind. It
-// ignores files without a readable header, because their events cannot be read either.
+// namesIn returns the kind of names in the files. It returns a RenamedError if the kinds differ. It ignores files with
+// an unreadable header, because their events cannot be read either.
 func namesIn(all []part) (found names, err error) {
 	process, known := "", false
 	for _, f := range all {

@@ -10,23 +10,22 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
-// placed is an event with its position in a reading (place). Later events have higher positions. Each pass over the
-// files gives an event the same position, even if other files have been deleted.
+// placed is an event with its position in a reading. Later events have higher positions. An event has the same position
+// each time the files are read, even if other files were deleted.
 type placed struct {
 	event.Event
 	place int
 }
 
-// partBits is the number of low bits of a position. The low bits count the events of a part. The high bits are the
-// index of the part.
+// The low partBits bits of a position count the events of a part. The high bits are the index of the part.
 const partBits = 32
 
-// reading reads files as one sequence of events. If a file is damaged or was deleted, reading reports the watches as
-// down until the next base. Until then, the state of the objects is unknown.
+// reading is the sequence of the events in several files. After a damaged or deleted file, the state of the objects is
+// unknown until the next base. During this time, the reading reports the watches as down.
 type reading struct {
 	ctx   context.Context
 	parts []part
-	// lost holds an error for each part that a pass could not read completely.
+	// lost holds an error for each part that could not be read completely.
 	lost map[int]error
 }
 
@@ -54,8 +53,8 @@ func (r *reading) failure() error {
 	return nil
 }
 
-// events returns a sequence of all events, which can be iterated more than once. It only yields an error if the context
-// ends.
+// events returns a sequence of all events. It can be iterated more than once. It yields an error only if the context is
+// canceled.
 func (r *reading) events() iter.Seq2[placed, error] {
 	return func(yield func(placed, error) bool) {
 		p := player{reading: r, yield: yield, hole: true}
@@ -67,20 +66,20 @@ func (r *reading) events() iter.Seq2[placed, error] {
 	}
 }
 
-// player is one pass of a reading.
+// player reads the files of a reading once.
 type player struct {
 	*reading
 	yield func(placed, error) bool
 	place int
-	// seen is the time of the last event. working is set for the watches that worked at that time.
+	// seen is the time of the last event that was yielded. working is set for each watch that worked at that time.
 	seen    time.Time
 	working [event.NumKinds]bool
-	// hole is set from the first missing event until the next base.
+	// hole is set when events are missing. It is cleared at the next base.
 	hole bool
 }
 
-// play yields the events of a part. It skips a state file if no events are missing, because the file repeats known
-// objects.
+// play yields the events of a part. After a missing event, it skips the files before the next base. Otherwise, it skips
+// state files, because they repeat known objects.
 func (p *player) play(i int) bool {
 	f := p.parts[i]
 	p.place = i << partBits
@@ -88,7 +87,7 @@ func (p *player) play(i int) bool {
 		return false
 	}
 	if p.hole != f.isBase() {
-		return true // after a missing event, only a base can be read; otherwise, a base repeats known objects
+		return true
 	}
 	p.hole = false
 	for ev, err := range eventsIn(f.path) {
@@ -99,7 +98,7 @@ func (p *player) play(i int) bool {
 			p.lost[i] = err
 			return p.interrupt()
 		case !f.until.IsZero() && ev.Seen.After(f.until.Add(clockSlack)):
-			return p.interrupt() // the clock was set back; the next generation recorded this time again
+			return p.interrupt() // the clock was set back, and the next generation covers this time
 		case !p.send(ev):
 			return false
 		}
@@ -107,7 +106,6 @@ func (p *player) play(i int) bool {
 	return true
 }
 
-// send yields an event.
 func (p *player) send(ev event.Event) bool {
 	if p.ctx.Err() != nil {
 		p.yield(placed{}, context.Cause(p.ctx))
@@ -124,7 +122,7 @@ func (p *player) send(ev event.Event) bool {
 	return p.yield(placed{ev, p.place}, nil)
 }
 
-// interrupt records that events are missing. It yields a Down event for each watch that was working.
+// interrupt sets hole. It yields a Down event for each watch that was working.
 func (p *player) interrupt() bool {
 	p.hole = true
 	for kind, works := range p.working {

@@ -11,14 +11,12 @@ import (
 // ErrNothing is returned if a directory contains no events of the requested period.
 var ErrNothing = errors.New("nothing was recorded in this period")
 
-// Read returns the recorded events of a period. It begins with the state of all objects at the start of the period, as
-// lists. If the recording begins later, Read begins with the oldest list. Read reports the watches as down while no
-// recorder was running. If a file is damaged or was deleted, Read reports the watches as down until the next list. The
-// result anonymised is true if all names are pseudonyms. If the names change within the period, Read returns a
-// RenamedError.
+// Read returns the recorded events of a period. They begin with lists that contain the state of all objects at the
+// start of the period. If the recording starts later, the lists are at its start. Read reports the watches as down
+// while no recorder was running. After a damaged or deleted file, it reports them as down until the next list.
+// anonymised is true if all names are pseudonyms. If the names change within the period, Read returns a RenamedError.
 //
-// It is safe to call Read while a Recorder writes into the directory, even if the Recorder deletes files that are being
-// read.
+// Read can be called while a Recorder writes into the directory and deletes old files.
 func Read(ctx context.Context, dir string, from, to time.Time) (recorded events, anonymised bool, err error) {
 	all, err := filesOf(dir)
 	if err != nil {

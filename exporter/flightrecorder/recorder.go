@@ -1,9 +1,10 @@
 // Package flightrecorder continuously records events in a directory, so that past incidents can be replayed. The size
 // and the age of the recordings are limited.
 //
-// The files use the recording format. A replay can only start with a base. A base either begins with lists of all
-// resources, or contains the state of all objects. The recorder computes such a state from its own files every few
-// hours. A generation is a base and the files up to the next base. The oldest generations are deleted.
+// The files use the recording format. A replay can only start with a base. A base is a file that begins with lists of
+// all resources, or a file that contains the state of all objects. Every few hours, the recorder computes this state
+// from its own files. A generation consists of a base and the files up to the next base. The recorder deletes the
+// oldest generations.
 package flightrecorder
 
 import (
@@ -38,8 +39,8 @@ const (
 	// upkeepEvery is the interval at which the recorder checks whether a new file or generation is due.
 	upkeepEvery = 10 * time.Second
 	// fileAge and fileShare limit the age and the size of a file. generationAge and generationShare limit a generation.
-	// A share of n means 1/n of the directory's size limit. Generations are short, because each must be read from its
-	// start. Reading two hours of heartbeats of 1,000 nodes takes a second.
+	// A share of n means 1/n of the directory's size limit. Generations are short, because a replay must read a
+	// generation from its start. Reading two hours of heartbeats of 1,000 nodes takes a second.
 	fileAge         = time.Hour
 	fileShare       = 64
 	generationAge   = 2 * time.Hour
@@ -69,7 +70,7 @@ type Recorder struct {
 	filling  chan struct{} // filling receives a value when the queue exceeds writeAbove
 	pace     pace
 	began    time.Time
-	// steady is used only by the goroutine that writes events.
+	// steady decides whether recordings can be deleted by age. Only the goroutine that writes events uses it.
 	steady steady
 
 	mu     sync.Mutex
@@ -102,7 +103,7 @@ func New(s Settings, logger *slog.Logger) (*Recorder, error) {
 	return &Recorder{settings: s, log: logger, queue: make(chan event.Event, queueSize), filling: make(chan struct{}, 1), began: time.Now()}, nil
 }
 
-// Record queues an event. It never blocks: if the queue is full, the event is lost and counted.
+// Record queues an event. It never blocks. If the queue is full, the event is lost and counted.
 func (r *Recorder) Record(ev event.Event) {
 	if !ev.Type.HasObject() || ev.Kind == event.KindCluster {
 		r.mu.Lock()
@@ -131,7 +132,8 @@ func (r *Recorder) lose(n uint64) {
 	}
 }
 
-// interrupt records that events may have been lost. If events were recorded before, it counts a gap.
+// interrupt makes the recorder list all resources again, because events may have been lost. It does not count a gap if
+// nothing was recorded before.
 func (r *Recorder) interrupt(recorded bool) {
 	if recorded && !r.gap {
 		r.status.Gaps++
@@ -147,8 +149,8 @@ func (r *Recorder) Status() Status {
 	return r.status
 }
 
-// Run records until the context is canceled. It retries after disk failures, and while another process uses the
-// directory. It never returns an error, because kubeflap must continue to run if it cannot record.
+// Run records until the context is canceled. After a disk failure, or if another process uses the directory, it tries
+// again. It never returns an error, because kubeflap must run even if it cannot record.
 func (r *Recorder) Run(ctx context.Context) error {
 	defer r.pace.off.Store(true)
 	wait := retryAfter
@@ -168,7 +170,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// failed records a failure. If the same failure repeats, it is only logged once.
+// failed stores a failure in the status. It does not log the same failure again.
 func (r *Recorder) failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -192,7 +194,6 @@ func sameCause(a, b error) bool {
 	return a.Error() == b.Error()
 }
 
-// works reports that events are being recorded.
 func (r *Recorder) works() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -283,7 +284,6 @@ func (r *Recorder) takeGap() (watches, bool) {
 	return r.watches, gap
 }
 
-// writeQueued writes the queued events to the disk.
 func (r *Recorder) writeQueued(w *writer) error {
 	for range len(r.queue) {
 		if err := w.write(<-r.queue); err != nil {

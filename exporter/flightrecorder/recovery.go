@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// settledAfter is the time after which an attempt to record again counts as successful. It starts when the lists of the
-// attempt are complete. When it ends, the disk has accepted the lists, because files are flushed every second.
+// settledAfter is the time from the last list of a recovery until the recovery counts as successful. By then, the disk
+// has accepted the lists, because files are flushed every second.
 const settledAfter = 3 * time.Second
 
 // errRemoved means that the open file was deleted, for example with its directory.
 var errRemoved = errors.New("the recordings were removed")
 
-// errInUse means that another process is recording into the directory.
 var errInUse = errors.New("another process is recording into")
 
-// recovery is an attempt to record again after a failure. It is only reported if it succeeds. The files of a failed
+// recovery is an attempt to record again after a failure. Only a successful attempt is reported. The files of a failed
 // attempt are deleted, because they fill the disk and contain no complete lists.
 type recovery struct {
 	active bool
@@ -25,7 +24,7 @@ type recovery struct {
 	// received.
 	files  []string
 	events uint64
-	// last is the last time at which the attempt created a file or had an incomplete list.
+	// last is the time at which the attempt last created a file or had an incomplete list.
 	last time.Time
 }
 
@@ -35,7 +34,7 @@ func (r *recovery) note(path string) {
 	}
 }
 
-// confirm reports a successful recovery.
+// confirm ends a successful recovery and reports it.
 func (w *writer) confirm() {
 	if !w.recovery.active || w.open == nil {
 		return
@@ -51,7 +50,7 @@ func (w *writer) confirm() {
 	w.of.works()
 }
 
-// end ends a session. The parameter failure is the reason, or nil. end returns this reason. If there is none, end
+// end ends a session after a failure, or normally if failure is nil. It returns the failure. If failure is nil, it
 // returns the error from closing the last file.
 func (w *writer) end(failure error) error {
 	if closeErr := w.close(); failure == nil {
@@ -80,7 +79,6 @@ func (r *Recorder) relist() {
 	r.interrupt(r.status.Recording)
 }
 
-// removed reports whether a file is gone.
 func removed(path string) bool {
 	_, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist)

@@ -24,21 +24,20 @@ func keyOf(object event.Object) key {
 	return key{object.Kind(), meta.UID}
 }
 
-// summary contains the positions at which a sequence of events holds the last state of each object.
+// summary describes the state of all objects after the events up to a position.
 type summary struct {
-	// newest maps each object to the position of the event with its last state.
+	// newest maps each existing object to the position of its newest event.
 	newest map[key]int
 	// kinds holds the state of each watch.
 	kinds [event.NumKinds]watchState
-	// last is the position of the last event that was read. next is the time of the event after it, or zero if there is
-	// none.
+	// last is the position of the last event in the summary. next is the time of the event after that, or zero if there
+	// is none.
 	last int
 	next time.Time
-	// lost is the number of parts up to the position last that could not be read completely.
+	// lost is the result of lostUntil(last) when the events were read.
 	lost int
 }
 
-// watchState is the state of a watch.
 type watchState struct {
 	// listing is the position of the event that began the current list. It is 0 if no list is in progress. listed is
 	// set after a complete list.
@@ -97,8 +96,8 @@ func (s *summary) dropUnlisted(kind event.Kind, listing int) {
 // afterAll is later than any event, because no recording contains events after 2199.
 var afterAll = time.Date(2200, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// stateAt returns the state of all objects after the last event, as lists. The parameter at is the time of the events
-// in these lists. stateAt reads all events twice, and needs about 40 bytes of memory per object.
+// stateAt returns the state of all objects at the end of a reading, in the form of lists. The parameter at becomes the
+// time of the events in these lists. stateAt reads all events twice, and needs about 40 bytes of memory per object.
 func stateAt(r *reading, at time.Time) (events, error) {
 	s, err := summarise(r, afterAll)
 	if err != nil {
@@ -107,9 +106,8 @@ func stateAt(r *reading, at time.Time) (events, error) {
 	return s.replay(r, at, time.Time{}), nil
 }
 
-// replay returns the state after the summarized events as lists, followed by the later events. The parameter from is
-// the time of the events in the lists. The parameter to is the time at which the later events end. If it is zero,
-// replay only returns the state.
+// replay returns lists with the summarized state, and then the later events. The parameter from becomes the time of the
+// events in the lists. The parameter to is the end of the later events. If to is zero, replay only returns the lists.
 func (s *summary) replay(r *reading, from, to time.Time) events {
 	return func(yield func(event.Event, error) bool) {
 		if !s.yieldBegin(from, yield) {
@@ -154,8 +152,8 @@ func (s *summary) yieldBegin(at time.Time, yield func(event.Event, error) bool) 
 	return true
 }
 
-// yieldEnd yields the end of each list, and the state of broken watches. If a file has been deleted in the meantime,
-// yieldEnd does not end the lists, because objects are missing.
+// yieldEnd yields the end of each list, and the state of broken watches. If a file was deleted after the events were
+// summarized, objects are missing. yieldEnd then reports the watches as down instead.
 func (s *summary) yieldEnd(r *reading, at time.Time, yield func(event.Event, error) bool) bool {
 	torn := r.lostUntil(s.last) > s.lost
 	for kind, w := range s.kinds {
@@ -173,9 +171,8 @@ func (s *summary) yieldEnd(r *reading, at time.Time, yield func(event.Event, err
 	return true
 }
 
-// newestAs returns an event as part of a list, if the event has the last state of its object. If the last list is
-// incomplete, newestAs only returns the objects of this list, because other objects may be gone. The later events then
-// continue the list.
+// newestAs returns an event in the form that it has in a list. ok is false if a later event has the same object. If a
+// list of the resource is unfinished, ok is also false for objects that it does not contain, because they may be gone.
 func (s *summary) newestAs(ev placed, at time.Time) (listed event.Event, ok bool) {
 	if !ev.Type.HasObject() {
 		return ev.Event, false
@@ -185,7 +182,7 @@ func (s *summary) newestAs(ev placed, at time.Time) (listed event.Event, ok bool
 	}
 	what := event.Listed
 	if ev.Kind == event.KindCluster {
-		what = ev.Type // the cluster is never listed
+		what = ev.Type // KindCluster has no lists
 	}
 	return event.Event{Seen: at, Kind: ev.Kind, Type: what, Object: ev.Object}, true
 }

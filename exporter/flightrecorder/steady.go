@@ -2,19 +2,20 @@ package flightrecorder
 
 import "time"
 
-// steadyAfter is the time that the clock must run without a step forward before recordings are deleted by age. The
-// clock may be wrong for a short time, for example before the first NTP synchronization.
+// The recorder deletes recordings by age only if the clock has not been set forward for steadyAfter. The clock can be
+// wrong for a short time, for example before the first NTP synchronization.
 const steadyAfter = time.Hour
 
-// steady measures how long the clock has run without a step forward.
+// steady measures the time since the clock was last set forward.
 type steady struct {
-	// wall is the time of the last call. running is the time since the start of the process by the monotonic clock,
-	// which cannot be set. The field since is the value of running at the last step forward.
+	// wall and running are the arguments of the previous call of lasts. since is the value of running when the clock
+	// was last set forward.
 	wall           time.Time
 	running, since time.Duration
 }
 
-// lasts reports whether the clock has been steady for steadyAfter.
+// lasts reports whether the clock has not been set forward for steadyAfter. wall is the current time. running is the
+// monotonic time since the start of the process.
 func (s *steady) lasts(wall time.Time, running time.Duration) bool {
 	if step := wall.Sub(s.wall) - (running - s.running); !s.wall.IsZero() && step > clockSlack {
 		s.since = running
@@ -26,7 +27,7 @@ func (s *steady) lasts(wall time.Time, running time.Duration) bool {
 // oldest returns the time of the oldest events to keep. It is zero while the clock cannot be trusted.
 func (r *Recorder) oldest() time.Time {
 	now := time.Now()
-	if !r.steady.lasts(now.Round(0), now.Sub(r.began)) { // Round removes the monotonic reading, which Sub uses
+	if !r.steady.lasts(now.Round(0), now.Sub(r.began)) { // without Round, wall would contain a monotonic reading
 		return time.Time{}
 	}
 	return now.Add(-r.settings.Age)

@@ -3,15 +3,15 @@ package flightrecorder
 import "time"
 
 const (
-	// clockSlack is the largest step back of the clock that is ignored. After such a step, events are only slightly out
-	// of order.
+	// clockSlack is the largest backward step of the clock that is ignored. After such a step, events are only slightly
+	// out of order.
 	clockSlack = 10 * time.Second
 	// fileSpan is the maximum time from the start of a file to its last event. A file is closed after fileAge. It is
-	// also closed before an event that comes more than fileAge after the previous event.
+	// also closed if the next event comes more than fileAge after the previous one.
 	fileSpan = 2 * fileAge
 )
 
-// generation is a base and the files up to the next base. The first generation has no base if its base was deleted.
+// generation is a base and the files up to the next base. The oldest generation may have lost its base.
 type generation []file
 
 // generationsOf divides the files of a directory into generations.
@@ -31,14 +31,14 @@ func generationsOf(all []file) (generations []generation) {
 
 func (g generation) begins() time.Time { return g[0].begins }
 
-// covers reports whether the generation may have been recorded at t.
+// covers reports whether the generation can contain events at t.
 func (g generation) covers(t time.Time) bool { return !t.Before(g.begins()) && t.Before(g.end()) }
 
 // end returns a time after the last event of the generation.
 func (g generation) end() time.Time { return g[len(g)-1].begins.Add(fileSpan) }
 
-// endsAfter reports whether the generation has events after t. The generation next may begin before t if the clock was
-// set back.
+// endsAfter reports whether the generation has events after t. The start of the next generation alone does not show
+// this, because the clock may have been set back.
 func (g generation) endsAfter(t time.Time, next generation) bool {
 	return next.begins().After(t) || g[len(g)-1].begins.After(t)
 }
@@ -46,17 +46,17 @@ func (g generation) endsAfter(t time.Time, next generation) bool {
 // part is a file to read.
 type part struct {
 	file
-	// until is the start of the next generation to read. It is zero in the last generation.
+	// until is the start of the generation to read after this one. It is zero if there is none.
 	until time.Time
-	// apart is set if the file is a base and does not continue the previous part.
+	// apart is set for a base that does not continue the previous part.
 	apart bool
 	// last is set for the last file of a session. The last line of this file may be incomplete.
 	last bool
 }
 
-// timeline returns the files to read for a period, in the order of their times. Usually, this is the order in which
-// they were created. If the clock was set back, several generations may cover the same time. timeline then returns the
-// files of the newest one.
+// timeline returns the files to read for a period, sorted by the times of their events. This is usually the order of
+// their creation. If the clock was set back, several generations may cover the same time. timeline then uses the newest
+// of them.
 func timeline(all []file, from, to time.Time) (parts []part) {
 	generations := generationsOf(all)
 	if len(generations) > 0 && !generations[0][0].isBase() {
@@ -84,9 +84,9 @@ func timeline(all []file, from, to time.Time) (parts []part) {
 	return parts
 }
 
-// firstOf returns the index of the generation that has the state at a point in time. This is the newest generation that
-// covers the time. Without one, it is the last generation before the time, or else the first one after it. firstOf
-// returns -1 if there is no generation.
+// firstOf returns the index of the generation that has the state at a point in time. It prefers the newest generation
+// that covers this time. Its second choice is the last generation before this time, and its third choice the first one
+// after it. firstOf returns -1 if there is no generation.
 func firstOf(all []generation, at time.Time) int {
 	covers, before, after := -1, -1, -1
 	for i, g := range all {
@@ -110,8 +110,8 @@ func firstOf(all []generation, at time.Time) int {
 	return after
 }
 
-// nextOf returns the index of the generation that follows all[at] in time, or -1. A generation that was created earlier
-// only follows if it begins after the end of all[at].
+// nextOf returns the index of the generation that follows all[at] in time, or -1. A generation that was created before
+// all[at] does not follow if it overlaps all[at].
 func nextOf(all []generation, at int) int {
 	next := -1
 	for i, g := range all {

@@ -14,23 +14,23 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
-// writer writes the files of one session. It must be used by one goroutine only.
+// writer writes the files of one session. Only one goroutine may use it.
 type writer struct {
 	of *Recorder
-	// open is the current file. It is nil before the file's first event. path and number belong to the current file. If
-	// there is none, they belong to the previous file.
+	// open is the current file. It is nil if the next event will create a file. path and number then belong to the
+	// previous file.
 	open   *recording.Writer
 	path   string
 	number int
 	begins time.Time
-	// newest is the time of the last event.
+	// newest is the time of the newest event.
 	newest time.Time
-	// next is the role of the next file. base is the start of the current generation. size is the total size of its
-	// closed files.
+	// next is the role of the next file. base is the start of the current generation. size is the total size of the
+	// generation's closed files.
 	next role
 	base time.Time
 	size int64
-	// stateDue is set if the next file must begin a generation that starts with a state file.
+	// stateDue is set if a new generation with a state file is due.
 	stateDue bool
 	// lists tracks the resources that are being listed after a gap.
 	lists lists
@@ -44,8 +44,8 @@ type writer struct {
 	anonymiser *recording.Anonymiser
 }
 
-// newWriter deletes unfinished files from the directory, which must be locked. The writer's first file begins with the
-// lists of the watches.
+// newWriter returns a writer whose first file begins with lists. It deletes unfinished files from the directory, which
+// must be locked.
 func newWriter(r *Recorder) (*writer, error) {
 	if err := deleteUnfinished(r.settings.Dir); err != nil {
 		return nil, err
@@ -81,8 +81,8 @@ func (w *writer) write(ev event.Event) error {
 	return w.add(ev)
 }
 
-// add writes an event, and creates a file if none is open. If the clock was set, add first begins a new generation,
-// because readers find a state by its time.
+// add writes an event. It creates a file if none is open. If the clock was set, add first begins a new generation,
+// because readers find a generation by its start time.
 func (w *writer) add(ev event.Event) error {
 	step := ev.Seen.Sub(w.newest)
 	if w.next == roleNext && (step < -clockSlack || step > fileAge) {
@@ -105,7 +105,6 @@ func (w *writer) add(ev event.Event) error {
 	return w.open.Write(ev)
 }
 
-// flush writes the events of the current file to the disk.
 func (w *writer) flush() error {
 	if w.open == nil {
 		return nil
@@ -146,7 +145,6 @@ func (w *writer) header(begins time.Time) recording.Header {
 	return header
 }
 
-// close closes the current file.
 func (w *writer) close() error {
 	if w.open == nil {
 		return nil
@@ -160,8 +158,8 @@ func (w *writer) close() error {
 	return err
 }
 
-// upkeep closes the current file if it is too large or too old. It records whether a new generation is due, and deletes
-// the oldest generations. It does not create the next file, because the name of a file contains the time of its first
+// upkeep closes the current file if it is too large or too old. It then decides whether a new generation is due. It
+// also deletes old generations. It does not create the next file, because a file is named after the time of its first
 // event.
 func (w *writer) upkeep() error {
 	settings := w.of.settings
@@ -187,7 +185,8 @@ func (w *writer) state() {
 	w.background.Go(func() {
 		defer w.stating.Store(false)
 		if err := writeState(dir, at, number, header); err != nil {
-			// New lists end the current generation, which may be damaged. It cannot be deleted before its end.
+			// New lists begin a new generation. The current generation may be damaged, and cannot be deleted before it
+			// ends.
 			w.of.log.Warn("cannot compute the state for a new set of recordings, listing all resources again", "err", err)
 			w.of.relist()
 		}
@@ -232,7 +231,8 @@ func writeState(dir string, at time.Time, number int, header recording.Header) e
 	return nil
 }
 
-// readingBefore returns a reading of the generation before a file. All files of that generation are closed.
+// readingBefore returns a reading of the generation that ends before the file with this number. All files of this
+// generation are closed.
 func readingBefore(dir string, number int) (*reading, error) {
 	all, err := filesOf(dir)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/archive"
 )
 
-// header is the first line of the file. Without it, a new file would look like a file that has lost its incidents.
-// Earlier versions of kubeflap skip the header, because it has no incident.
+// header is the first line of the file. It distinguishes a new file from a file that has lost its incidents. Earlier
+// versions of kubeflap skip lines without an incident.
 type header struct {
 	Displaced incident.Displaced `json:"displaced"`
 	LostUntil time.Time          `json:"lost_until,omitzero"`
@@ -30,9 +30,9 @@ type line struct {
 	offset, length int64
 	id             string
 	also           []string
-	// ended is set if the incident had ended, or if newer incidents had displaced it.
+	// ended is set if the incident had ended. It is also set if newer incidents had displaced it.
 	ended bool
-	// start is the start of the incident. until is its end. If the incident is ongoing, until is the time at which it
+	// start is the start of the incident. until is the end of the incident or, if it is ongoing, the time at which it
 	// was saved.
 	start, until time.Time
 }
@@ -50,12 +50,12 @@ func lineOf(s *archive.Saved, offset, length int64) line {
 // lines holds the newest line of each incident, by ID.
 type lines map[string]line
 
-// newest returns the lines to keep, sorted by the start of their incidents. It drops lines if there are more than the
-// given size, the oldest ended incidents first, as in record.Store. It also counts the dropped lines.
+// newest returns at most size lines, sorted by the start of their incidents. It drops ended incidents before ongoing
+// ones, and old incidents before newer ones, as in record.Store. It also counts the dropped lines.
 func (l lines) newest(size int) (kept []line, dropped incident.Displaced) {
 	merged := map[string]bool{}
-	// A merged incident may come before or after the incident that contains it, because both can be saved in the same
-	// batch.
+	// Find the merged incidents first. The line of a merged incident can precede or follow the incident that contains
+	// it.
 	for _, x := range l {
 		for _, id := range x.also {
 			merged[id] = true
@@ -85,7 +85,7 @@ func (l lines) newest(size int) (kept []line, dropped incident.Displaced) {
 	return kept, dropped
 }
 
-// contents holds what a file contains.
+// contents is the content of a file.
 type contents struct {
 	header
 	// saved holds the last saved state of each incident. lines holds the position of that state.
@@ -109,7 +109,8 @@ func (c *contents) damage() string {
 	return ""
 }
 
-// newest returns the incidents to keep, sorted by start. It also counts all incidents that were ever displaced.
+// newest returns the incidents to keep, sorted by start. displaced counts all incidents that were ever displaced from
+// the file.
 func (c *contents) newest(size int) (kept []archive.Saved, displaced incident.Displaced) {
 	lines, displaced := c.lines.newest(size)
 	for _, x := range lines {
@@ -137,7 +138,7 @@ func load(path string) (contents, error) {
 }
 
 // read adds all lines of a file. It skips lines that are too long for an incident. For example, a power failure can
-// leave a long sequence of zeros.
+// leave many NUL bytes behind.
 func (c *contents) read(file io.Reader) error {
 	in := bufio.NewReaderSize(file, writeSize)
 	var text []byte

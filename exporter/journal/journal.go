@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// maxLine limits the length of a line. The line of an incident usually has a few kilobytes, because its lists are
+	// maxLine limits the length of a line in bytes. An incident usually needs a few kilobytes, because its lists are
 	// bounded.
 	maxLine = 4 << 20
 	// rewriteAbove is the minimum size at which the file is rewritten. The file must also have doubled since the last
@@ -42,18 +42,17 @@ type Journal struct {
 	mu   sync.Mutex
 	lock *flock.Flock
 	file *os.File
-	// lines holds the newest line of each incident, so that the file can be rewritten without decoding it. lines is nil
-	// if the file must be read first. length is the size of the file in bytes. rewritten is its size after the last
-	// rewrite.
+	// lines holds the newest line of each incident. It is nil if the file must be read first. length is the size of the
+	// file in bytes. rewritten is the size after the last rewrite.
 	lines             lines
 	length, rewritten int64
 	// pending holds the incidents that could not be written yet, by ID.
 	pending   map[string]archive.Saved
 	displaced incident.Displaced
-	// written is the number of displaced incidents in the file's header. It never decreases, unless the file is damaged.
+	// written is the number of displaced incidents in the file's header.
 	written incident.Displaced
-	// exists is set if Open found a file. damage describes the damage to that file. Incidents from before lostUntil may
-	// be missing because of damage.
+	// exists is set if Open found a file. damage describes the damage to that file. Because of damage, incidents from
+	// before lostUntil may be missing.
 	exists    bool
 	damage    string
 	lostUntil time.Time
@@ -61,9 +60,9 @@ type Journal struct {
 	removed atomic.Bool
 }
 
-// Open returns the newest incidents in a file, sorted by start. The parameter size limits their number. Open returns no
-// incidents if the file does not exist. It skips lines that cannot be parsed (see Damage). The file is not created
-// before the first Save.
+// Open returns the newest incidents in a file, sorted by start. It returns at most size incidents. If the file does not
+// exist, Open returns no incidents, and the first Save creates the file. Open skips lines that cannot be parsed (see
+// Damage).
 func Open(path string, size int) (*Journal, []archive.Saved, error) {
 	j := &Journal{path: path, size: size, pending: map[string]archive.Saved{}, lock: flock.New(lockOf(path), flock.SetPermissions(0o600))}
 	found, err := load(path)
@@ -73,8 +72,8 @@ func Open(path string, size int) (*Journal, []archive.Saved, error) {
 	return j, kept, err
 }
 
-// Damage describes why incidents may be missing from the file, or returns an empty string. Set existed if an earlier
-// process has created the file. A missing file then counts as damage.
+// Damage describes why incidents may be missing from the file, or returns an empty string. If an earlier process
+// created the file, set existed. A missing file then counts as damage.
 func (j *Journal) Damage(existed bool) string {
 	if !j.exists && existed {
 		return "the file does not exist"
@@ -82,16 +81,16 @@ func (j *Journal) Damage(existed bool) string {
 	return j.damage
 }
 
-// Lose records that incidents from before a time may be missing because of damage. The next Save writes this time to
-// the file for later processes.
+// Lose notes that incidents from before a time may be missing because of damage. The next rewrite of the file stores
+// this time for later processes.
 func (j *Journal) Lose(until time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lostUntil = latest(j.lostUntil, until)
 }
 
-// LostUntil returns the time before which incidents may be missing because of damage. This process or an earlier one
-// has found the damage. LostUntil returns zero if no incident is missing.
+// LostUntil returns the time before which incidents may be missing because of damage. The damage may have been found by
+// an earlier process. LostUntil returns zero if no incident is missing.
 func (j *Journal) LostUntil() time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -105,11 +104,11 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Displaced returns the number of incidents that were once in the file, but that newer incidents have displaced.
+// Displaced returns the number of incidents that newer incidents have displaced from the file.
 func (j *Journal) Displaced() incident.Displaced { return j.displaced }
 
-// Save writes the state of incidents at a point in time. If it fails, the next Save tries to write them again. Without
-// incidents, Save only records that the process was still running at that time.
+// Save writes the state of incidents at a point in time. If a write fails, the next Save tries again. Without
+// incidents, Save only stores the time, which shows that the process was still running.
 func (j *Journal) Save(at time.Time, incidents ...incident.Incident) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -122,7 +121,7 @@ func (j *Journal) Save(at time.Time, incidents ...incident.Incident) error {
 		}
 	}
 	if j.file != nil {
-		// Ignore errors, because the time of an earlier Save is still a good estimate.
+		// Ignore errors. The time of the previous Save then remains as an estimate.
 		_ = os.Chtimes(lockOf(j.path), at, at)
 	}
 	return nil
@@ -154,15 +153,15 @@ func (j *Journal) InUse() bool {
 	return err == nil && !locked
 }
 
-// Removed reports whether the file was deleted or damaged since the last call. If so, the caller should save all
-// incidents again.
+// Removed reports whether the file was deleted or damaged since the previous call of Removed. If so, the caller should
+// save all incidents again.
 func (j *Journal) Removed() bool { return j.removed.Swap(false) }
 
 func (j *Journal) write() error {
 	if err := j.open(); err != nil {
 		return err
 	}
-	// Many ongoing incidents can take megabytes, so they are not encoded in memory.
+	// Many ongoing incidents can take megabytes, so do not encode them in memory.
 	out := bufio.NewWriterSize(j.file, writeSize)
 	written, length, err := encode(out, j.length, j.pending)
 	if err == nil {
@@ -179,7 +178,7 @@ func (j *Journal) write() error {
 	return nil
 }
 
-// encode writes one line for each incident. The first line begins at offset. encode returns the lines, and the position
+// encode writes one line for each incident. The first line begins at offset. encode returns the lines and the position
 // after the last line.
 func encode(out io.Writer, offset int64, all map[string]archive.Saved) (written lines, end int64, err error) {
 	counter := &counting{Writer: out, length: offset}
@@ -194,7 +193,7 @@ func encode(out io.Writer, offset int64, all map[string]archive.Saved) (written 
 	return written, counter.length, nil
 }
 
-// counting counts the bytes that are written to a Writer.
+// counting counts the bytes that are written to the Writer.
 type counting struct {
 	io.Writer
 	length int64
@@ -231,7 +230,8 @@ func (j *Journal) open() error {
 	return nil
 }
 
-// intact reports whether the file still has the size that this process gave it. If not, the file must be read again.
+// intact reports whether the file has the size that this process last wrote. If not, it drops j.lines, so that the file
+// is read again.
 func (j *Journal) intact() bool {
 	info, err := os.Stat(j.path)
 	if err == nil && info.Size() == j.length {
@@ -275,7 +275,6 @@ func (j *Journal) rewrite() error {
 	return nil
 }
 
-// load reads the file.
 func (j *Journal) load() error {
 	found, err := load(j.path)
 	if err != nil {

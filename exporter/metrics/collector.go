@@ -18,7 +18,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Collector reads the tracker at each scrape. Observe adds to the Collector's histograms.
+// Collector provides the metrics of one cluster. It reads the tracker at each scrape. Observe fills the histograms.
 type Collector struct {
 	tracker   *track.Tracker
 	incidents *correlate.Log
@@ -107,8 +107,8 @@ type selection struct {
 	names     []string
 }
 
-// Only returns a collector of the metrics with these names. It saves memory, because a registry needs hundreds of bytes
-// per series.
+// Only is a filter. It returns a collector for the metrics with these names. A registry then needs less memory, because
+// each series takes hundreds of bytes.
 func (c *Collector) Only(names []string) prometheus.Collector { return selection{c, names} }
 
 // Describe implements prometheus.Collector.
@@ -144,7 +144,7 @@ func (c *Collector) collect(ch chan<- prometheus.Metric, names []string) {
 	}
 }
 
-// snapshot is a copy of the tracker's numbers, so that a scrape does not lock the tracker while it writes.
+// snapshot is a copy of the tracker's data. While a scrape writes this copy, the tracker is not locked.
 type snapshot struct {
 	grace       grace.Setting
 	heartbeats  nodes.Heartbeats
@@ -164,7 +164,7 @@ type snapshot struct {
 	silences    []incident.Silences
 }
 
-// snapshot copies the tracker's current numbers. It reuses the memory of an earlier snapshot.
+// snapshot copies the tracker's current data into s. It reuses the memory of s.
 func (c *Collector) snapshot(s *snapshot) {
 	now := c.now()
 	s.grace, s.source = c.tracker.GracePeriod(), c.tracker.AddressSource().String()
@@ -181,7 +181,7 @@ func (c *Collector) snapshot(s *snapshot) {
 	s.silences = c.incidents.Silences(now)
 }
 
-// observed is a histogram that Observe fills.
+// observed is a histogram and its declaration.
 type observed struct {
 	metric *Metric
 	series *prometheus.HistogramVec

@@ -24,7 +24,7 @@ type Page struct {
 	// histograms contains the histograms of all clusters. library contains all metrics of the clusters, for formats
 	// that only client_golang can write.
 	histograms, library *prometheus.Registry
-	// heads holds the encoded name, help and type of each metric, by metric index and encoding.
+	// heads holds the encoded name, help and type of each metric. Its indexes are the metric's index and the encoding.
 	heads [][exposition.NumEncodings][]byte
 	// idle is a finished scrape. The next scrape reuses its memory.
 	idle atomic.Pointer[Scrape]
@@ -91,7 +91,7 @@ func (p *Page) Scrape() (*Scrape, error) {
 	for i, c := range p.clusters {
 		c.snapshot(&s.snapshots[i])
 	}
-	// Gather the histograms after the snapshots, because a snapshot may add durations to them.
+	// Gather the histograms after the snapshots, because taking a snapshot may add durations to the histograms.
 	histograms, err := p.histograms.Gather()
 	if err != nil {
 		return nil, fmt.Errorf("read the histograms: %w", err)

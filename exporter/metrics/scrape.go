@@ -12,10 +12,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics/exposition"
 )
 
-// scrape encodes the series of one metric at a time, because all formats group series by metric. The collect function
-// of a group therefore runs once per metric. A large cluster has a hundred thousand series, so encoding a series must
-// not allocate memory. scrape does not validate or sort series, because the declarations are valid and the tracker's
-// order is stable.
+// A scrape encodes the series of one metric at a time, because all formats group series by metric. The collect function
+// of a group therefore runs once per metric. A cluster can have a hundred thousand series, so encoding a series must
+// not allocate memory. A scrape neither validates nor sorts series. The declarations are valid, and the tracker's order
+// is stable.
 type scrape struct {
 	encoding exposition.Encoding
 	// metric is the index of the current metric. Samples of other metrics are ignored.
@@ -25,8 +25,8 @@ type scrape struct {
 	hasSeries bool
 	// out collects the output into large writes.
 	out *bufio.Writer
-	// If registry is not nil, series are sent to it instead of out. selected holds, by metric index, whether to send a
-	// metric.
+	// If registry is not nil, series are sent to registry instead of out. selected tells for each metric index whether
+	// to send the metric.
 	registry chan<- prometheus.Metric
 	selected []bool
 
@@ -34,8 +34,8 @@ type scrape struct {
 	cluster string
 	object  object
 	// labels holds the encoded labels of the group's objects, one after another. The labels of object i end at ends[i].
-	// next is the index of the next object. All metrics of a group have the same objects in the same order, so only the
-	// first metric encodes the labels.
+	// next is the index of the next object. Only the first metric of a group encodes the labels. All metrics of a group
+	// have the same objects in the same order.
 	labels []byte
 	ends   []int
 	next   int
@@ -43,7 +43,7 @@ type scrape struct {
 	scratch []byte
 }
 
-// object is the node, Service or other object of the next samples.
+// object is the object whose samples follow, such as a node or a Service.
 type object struct {
 	// created is the start time of the object's counters. It is zero if the time is unknown.
 	created time.Time
@@ -102,7 +102,7 @@ func (s *scrape) encodeLabel(name, value string) {
 }
 
 // sample adds a series of the current object. labels holds the values of the labels that do not identify the object.
-// Most calls are for another metric and do nothing, so sample is small enough to be inlined.
+// Most calls do nothing, because they are for another metric. The compiler can inline sample, because it is small.
 func (s *scrape) sample(m *Metric, value float64, labels ...string) {
 	if s.metric == m.index || s.metric == everyMetric {
 		s.add(m, value, labels)
@@ -160,7 +160,7 @@ func (s *scrape) writeLine(name string, value float64, names, labels []string) {
 	s.buffer = append(exposition.AppendNumber(b, value, s.encoding == exposition.OpenMetrics), '\n')
 }
 
-// endMetric writes the rest of a metric. A protobuf message is written at once, after its length.
+// endMetric writes the rest of a metric. A protobuf message is written as a whole, after its length.
 func (s *scrape) endMetric() error {
 	if !s.hasSeries {
 		return nil

@@ -126,8 +126,8 @@ func (m *serviceMetrics) collectLosses(to *scrape, s *endpoints.Service) {
 	}
 }
 
-// collectManual adds the metrics of manually managed addresses. The counter of resets has one series with and one
-// without a selector. The series that does not match the Service's current state is omitted while it is 0.
+// collectManual adds the metrics of manually managed addresses. Resets with and without a selector are separate series.
+// The series for the Service's current state is always present. The other series is omitted while it is 0.
 func (m *serviceMetrics) collectManual(to *scrape, s *endpoints.Service) {
 	to.sample(m.conflict, boolean(s.SelectorConflict))
 	to.sample(m.manual, float64(s.ManualAddresses))

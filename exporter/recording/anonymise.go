@@ -14,8 +14,9 @@ import (
 )
 
 // Anonymiser replaces all data that identifies a cluster: names, addresses, UIDs, images, labels and free text. It
-// keeps times, numbers and Kubernetes' own words (anonymise_words.go). A name always gets the same pseudonym, so that a
-// replay of the anonymised recording gives the same results. Several goroutines may use an Anonymiser.
+// keeps times, numbers and the words that Kubernetes itself writes (see anonymise_words.go). A name always gets the
+// same pseudonym. A replay of the anonymised recording therefore gives the same results. An Anonymiser is safe for
+// concurrent use.
 type Anonymiser struct {
 	mu sync.Mutex
 	// keyed computes pseudonyms from a key. If it is nil, pseudonyms are numbered in order of first appearance.
@@ -30,8 +31,8 @@ type Anonymiser struct {
 // realName is a name to replace. Equal names in different namespaces get different pseudonyms.
 type realName struct{ noun, namespace, text string }
 
-// NewAnonymiser returns an Anonymiser for one recording. Its pseudonyms are short, as in node-1, and it remembers each
-// of them.
+// NewAnonymiser returns an Anonymiser for one recording. Its pseudonyms are short, such as node-1. It remembers all of
+// them.
 func NewAnonymiser() *Anonymiser {
 	return &Anonymiser{
 		pseudonyms: make(map[realName]string),
@@ -41,7 +42,7 @@ func NewAnonymiser() *Anonymiser {
 }
 
 // NewKeyedAnonymiser returns an Anonymiser whose pseudonyms depend only on the name and a secret key. They are the same
-// in all recordings with this key. The Anonymiser remembers no pseudonym, so that it can run for months.
+// in all recordings with this key. The Anonymiser does not remember pseudonyms, so its memory does not grow.
 func NewKeyedAnonymiser(key []byte) *Anonymiser {
 	return &Anonymiser{keyed: hmac.New(sha256.New, key)}
 }
@@ -114,8 +115,8 @@ func (a *Anonymiser) pseudonym(n realName) string {
 	return made
 }
 
-// digest returns the HMAC of a name. A zero byte can separate the parts of the name, because no noun and no namespace
-// contains one.
+// digest returns the HMAC of a name. Zero bytes separate the parts of the name, because no noun or namespace contains
+// one.
 func (a *Anonymiser) digest(n realName) (digest [sha256.Size]byte) {
 	a.text = append(a.text[:0], n.noun...)
 	a.text = append(a.text, 0)
@@ -155,8 +156,8 @@ func (a *Anonymiser) containerName(namespace, original string) string {
 	return a.pseudonym(realName{"container", namespace, original})
 }
 
-// ownerName replaces the name in an owner such as "ReplicaSet/web". It also replaces a kind that does not belong to
-// Kubernetes, because such a kind may contain a product name. The owner of a static pod is a Node.
+// ownerName replaces the name in an owner such as "ReplicaSet/web". It also replaces kinds that are not part of
+// Kubernetes, because they may contain product names. The owner of a static pod is its Node.
 func (a *Anonymiser) ownerName(namespace, original string) string {
 	kind, owner, ok := strings.Cut(original, "/")
 	switch {
@@ -177,7 +178,7 @@ func (a *Anonymiser) managerName(original string) string {
 	case isKubernetesManager(original):
 		return original
 	case strings.HasPrefix(original, "kubectl-"):
-		return "kubectl" // the suffix can be the name of any plugin
+		return "kubectl" // the rest may be the name of a plugin
 	}
 	return a.pseudonym(realName{"manager", "", original})
 }

@@ -36,8 +36,8 @@ func (a *Anonymiser) nodeLabels(original map[string]string) map[string]string {
 	})
 }
 
-// replaceEntries replaces the entries in key order, so that the result is deterministic. For a nil map it returns nil,
-// because nil means that the labels are unknown.
+// replaceEntries replaces the entries in the order of their keys, so that the result is deterministic. It returns nil
+// for a nil map, which means that the labels are unknown.
 func replaceEntries(original map[string]string, replace func(key, value string) (string, string)) map[string]string {
 	if original == nil {
 		return nil

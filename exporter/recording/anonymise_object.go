@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// The functions in this file receive shallow copies of objects. They replace pointers, lists and maps instead of
-// modifying them, because the original object shares them.
+// The functions in this file receive shallow copies of objects. A copy shares its pointers, lists and maps with the
+// original. The functions therefore replace them, and never modify their contents.
 
 func (a *Anonymiser) node(n event.Node) *event.Node {
 	n.Meta = event.Meta{UID: a.uid(n.UID), Namespace: a.namespaceName(n.Namespace), Name: a.nodeName(n.Name)}
@@ -64,7 +64,7 @@ func (a *Anonymiser) pod(p event.Pod) *event.Pod {
 		return c
 	})
 	if p.ControllerManager != nil {
-		manager := *p.ControllerManager // its flags are numbers, which are kept
+		manager := *p.ControllerManager // keep its flags, which are numbers
 		manager.Version = release(manager.Version)
 		p.ControllerManager = &manager
 	}
@@ -133,8 +133,9 @@ func (a *Anonymiser) condition(namespace string, original *event.Condition) *eve
 	return &c
 }
 
-// address replaces the IP, node and UID of an address. If the UID was derived from the IP (event.AddressUID), the new
-// UID is derived from the new IP. With a key, two new IPs may be equal, so the new UID never depends on the IP.
+// address replaces the IP, node and UID of an address. Without a key, a UID that was derived from the IP
+// (event.AddressUID) is derived from the new IP. With a key, several IPs may get the same new IP. The new UID then
+// depends on the old UID.
 func (a *Anonymiser) address(original event.Address) event.Address {
 	replaced := original
 	replaced.IP = a.ip(original.IP)

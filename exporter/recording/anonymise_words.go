@@ -117,7 +117,7 @@ func isKubernetesTaint(key string) bool {
 }
 
 // isDepartureTaint reports whether an autoscaler, a cloud or a maintenance tool uses this taint to announce that a node
-// will leave the cluster. Such taints identify no cluster, and replays need them.
+// will leave the cluster. Replays need these taints, and they identify no cluster.
 func isDepartureTaint(key string) bool {
 	switch key {
 	case "DeletionCandidateOfClusterAutoscaler", "UpdateInProgress", "aws-node-termination-handler/rebalance-recommendation",
@@ -175,8 +175,8 @@ func isServiceType(word string) bool {
 	return false
 }
 
-// release keeps the first three numbers of a version, as in v1.36.3, and the vendor names EKS and GKE. A replay needs
-// the vendor, because users cannot set the flags of such a control plane.
+// release keeps the first three numbers of a version, as in v1.36.3, and the vendor suffix of EKS and GKE. Replays need
+// the vendor, because EKS and GKE do not let users set control-plane flags.
 func release(version string) string {
 	numbers := bareRelease(version)
 	suffix := strings.TrimPrefix(version, numbers)

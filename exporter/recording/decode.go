@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// decodeWritten is a fast path for lines as Writer writes them, with the kind before the object. It returns false for
-// all other lines and for invalid lines. decodeAny then decodes the line or returns the error.
+// decodeWritten is a fast decoder for lines that Writer wrote, in which the kind precedes the object. It returns false
+// for all other lines, including invalid ones. decodeAny then decodes the line or returns the error.
 func decodeWritten(text []byte) (event.Event, bool) {
 	const key = `"kind":"`
 	head, _, found := bytes.Cut(text, []byte(`,"object":{`))

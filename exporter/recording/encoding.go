@@ -82,7 +82,7 @@ func decodeHeader(text []byte) (Header, error) {
 	return header, nil
 }
 
-// line is one event. A reader decodes the object after the other fields, because its type depends on the kind.
+// line is one event. A reader decodes the object after the other fields, because its Go type depends on the kind.
 type line[Object any] struct {
 	Seen   time.Time    `json:"seen"`
 	Kind   event.Kind   `json:"kind"`
@@ -110,7 +110,7 @@ func (e *encoder) event(ev event.Event) ([]byte, error) {
 	return text, err
 }
 
-// check returns an error if no Reader would accept the event. It runs before the event is written, because a written
+// check returns an error if a Reader would reject the event. It runs before the event is written, because a written
 // line cannot be removed.
 func check(ev event.Event) error {
 	var known event.Type
@@ -205,7 +205,7 @@ func decodeObject(kind event.Kind, text json.RawMessage) (event.Object, error) {
 }
 
 // plain rewords errors of encoding/json that mention Go types. It also truncates errors, because they may quote
-// megabytes.
+// megabytes of input.
 func plain(err error) error {
 	var wrong *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
@@ -213,7 +213,7 @@ func plain(err error) error {
 	case errors.As(err, &wrong) && wrong.Field == "":
 		return fmt.Errorf("expected a JSON object, not %.40s", wrong.Value)
 	case errors.As(err, &wrong):
-		// The path of encoding/json contains the embedded Go struct Meta, but the JSON does not.
+		// For fields of the embedded struct Meta, encoding/json adds a prefix that the JSON does not contain.
 		return fmt.Errorf("%.200q cannot be %.40s", strings.TrimPrefix(wrong.Field, "Meta."), wrong.Value)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("bad JSON: %w", err)

@@ -12,7 +12,7 @@ import (
 // lines reads a recording line by line. The recording may be compressed.
 type lines struct {
 	in *bufio.Reader
-	// number is the number of the last line that next has read or failed to read.
+	// number is the number of the current line. The header is line 1.
 	number int
 	// unended is set if the file does not end with a newline. If its last line is also invalid JSON, the recording is
 	// truncated.

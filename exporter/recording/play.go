@@ -26,7 +26,7 @@ func Play(ctx context.Context, events iter.Seq2[event.Event, error], clock *Cloc
 		if err := sleep(ctx, clock.wait(ev.Seen)); err != nil {
 			return err
 		}
-		// Advance the clock first. Otherwise, a concurrent reader could see this event at an earlier time.
+		// Advance the clock first. Otherwise, a concurrent reader could see an event from the future.
 		clock.reach(ev.Seen)
 		apply(ev)
 	}
@@ -47,9 +47,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Clock provides the current time in a replay, which is the time of the recorded cluster. The time never goes
-// backwards. It lies between the times of the last applied event and the next event. At the end of the replay, the
-// clock stops. Each call of Play needs its own Clock.
+// Clock tells the time of the recorded cluster during a replay. This time never goes backwards. It is always between
+// the times of the last applied event and the next event. At the end of the replay, the clock stops. Each call of Play
+// needs its own Clock.
 type Clock struct {
 	speed float64
 

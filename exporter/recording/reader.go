@@ -13,8 +13,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording/renewals"
 )
 
-// ErrCutShort is returned if the recorder was killed or the file was not copied completely. All events before the error
-// are valid.
+// ErrCutShort is returned if the end of a recording is missing. The recorder may have been killed, or the file may be
+// an incomplete copy. All events before the error are valid.
 var ErrCutShort = errors.New("the recording is cut short here")
 
 // ErrEmpty is returned for an empty file.
@@ -49,7 +49,7 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads the header of a recording, which may be compressed. name is the name of the recording in errors.
+// NewReader reads the header of a recording, which may be compressed. Errors contain the name of the recording.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	l, err := newLines(in)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // maxSpan is the maximum time between the first event and any later event of a recording. Reader and Writer reject
-// longer times, because durations would overflow and counters would be wrong.
+// longer times, so that no duration overflows.
 const maxSpan = 10 * 366 * 24 * time.Hour
 
 // span checks the times of a recording's events.

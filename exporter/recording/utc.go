@@ -54,9 +54,8 @@ func conditionInUTC(condition *event.Condition) *event.Condition {
 	return &c
 }
 
-// utc converts a time to UTC. The JSON encoding of a time only supports the years 0 to 9999. The API server also
-// accepts times that leave this range when converted to UTC. For these, utc returns the first or last second of the
-// range.
+// utc converts a time to UTC. The API server accepts times whose year in UTC is outside 0 to 9999. JSON does not
+// support such years, so utc returns the first or last second of the range.
 func utc(t time.Time) time.Time {
 	switch t = t.UTC(); {
 	case t.Year() > 9999:

@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// maxLabel is the maximum length of a label in characters. It fits on the screen of a phone.
+	// maxLabel is the maximum length of a label in characters. Such a label fits on the screen of a phone.
 	maxLabel = 42
-	// minName is the minimum length to which a name is shortened, even if the label then exceeds maxLabel.
+	// minName is the minimum length of a shortened name. A label with such a name may exceed maxLabel.
 	minName = 12
-	// extra is the number of additional characters that shortened names may have if they would otherwise look the same.
+	// extra is the number of characters by which a shortened name may exceed its limit, to differ from other names.
 	extra = 3
 )
 
-// room returns how many characters of a name fit before the row's label.
+// room returns the maximum number of characters of a name before the row's label.
 func (r *Row) room() int { return maxLabel - len(": ") - utf8.RuneCountInString(r.Label) }
 
-// label puts the names before the labels of their rows. Long names lose their middle, but different names stay
+// label puts the names before the labels of their rows. It removes the middle of long names, but different names stay
 // distinct.
 func label(rows []Row) {
 	var long []string
@@ -59,8 +59,9 @@ func shorten(names []string, most int) map[string]string {
 	return numbered(names, short)
 }
 
-// heads returns the possible numbers of characters to keep at the start of each name, best first. The best number keeps
-// the host of a domain name. If no name is a domain name, it keeps equal parts of the start and the end.
+// heads returns candidates for the number of characters to keep at the start of each name, best first. The best
+// candidate keeps the host of a domain name. If no name is a domain name, it keeps equal parts of the start and the
+// end.
 func heads(names []string, kept int) []int {
 	best := (kept + 1) / 2
 	for _, name := range names {

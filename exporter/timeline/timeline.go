@@ -81,8 +81,8 @@ func laneText(l incident.Track) string {
 }
 
 // Draw returns an incident's timeline, or nil if the incident has none. until is the end of the incident or, for an
-// ongoing incident, the current time. Spans without an end extend to this time. A lane is a kind of span, such as "not
-// Ready". If inList is set, each lane has one row. Otherwise each name in a lane has its own row.
+// ongoing incident, the current time. Spans without an end extend to until. Each kind of span, such as "not Ready", is
+// a lane. If inList is set, a lane has one row. Otherwise, a lane has one row for each name.
 func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
 	if len(x.Timeline) == 0 {
 		return nil
@@ -154,8 +154,7 @@ func rowsOf(spans []incident.Span, inList bool, until time.Time) []Row {
 	return rows
 }
 
-// place computes the bars and the label of row i. The label does not contain the name yet. Overlapping spans share a
-// bar.
+// place computes the bars and the label of row i. The label does not include the name. Overlapping spans share a bar.
 func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) {
 	r.TextY, r.BarY = i*rowHeight+13, i*rowHeight+18
 	if len(r.spans) == 0 {

@@ -17,8 +17,8 @@ const (
 	NumEncodings
 )
 
-// Of returns the encoding of a format. ok is false for rare formats and rare escaping schemes, which kubeflap leaves to
-// client_golang.
+// Of converts a format to an Encoding. ok is false for rare formats and rare escaping schemes. client_golang writes
+// these.
 func Of(format expfmt.Format) (e Encoding, ok bool) {
 	switch format.FormatType() {
 	case expfmt.TypeTextPlain:

@@ -57,8 +57,7 @@ func mustQuote(value string) bool {
 // Whole numbers below maxInteger are written as integers. A float64 represents these numbers exactly.
 const maxInteger = 1 << 53
 
-// AppendNumber appends a number. If open is set, it uses the format of OpenMetrics, in which a float always has a point
-// or an exponent.
+// AppendNumber appends a number. Set open for OpenMetrics, in which a float always has a point or an exponent.
 func AppendNumber(b []byte, value float64, open bool) []byte {
 	switch {
 	case math.IsNaN(value):

@@ -1,4 +1,4 @@
-// Package incidents contains recordings of five incidents, made in the lab with a real control plane (make lab
+// Package incidents contains recordings of five incidents. They were made with a real control plane (make lab
 // SCENARIO=... SAVE=...). The demo and the tests replay them.
 package incidents
 

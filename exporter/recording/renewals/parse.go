@@ -2,7 +2,7 @@ package renewals
 
 import "math"
 
-// parser reads a line as Batch.Line writes it. It is five times as fast as encoding/json.
+// parser reads lines that Batch.Line wrote. It is five times as fast as encoding/json.
 type parser struct {
 	text []byte
 	// numbers holds the numbers of all entries, one entry after another. Entry i ends before numbers[ends[i]].
@@ -10,8 +10,8 @@ type parser struct {
 	ends    []int
 }
 
-// parse returns false for any text that Batch.Line does not write, even if it is equivalent JSON. The result is valid
-// until the next call.
+// parse returns false for any text that Batch.Line cannot write, even for equivalent JSON. The result is valid until
+// the next call.
 func (p *parser) parse(text []byte) (in line, ok bool) {
 	if !Is(text) {
 		return in, false
@@ -69,7 +69,7 @@ func (p *parser) entry() bool {
 	}
 }
 
-// has skips the character c if it is the next character. It reports whether it did so.
+// has skips the character c if it is the next one. It returns true if it skipped the character.
 func (p *parser) has(c byte) bool {
 	if len(p.text) == 0 || p.text[0] != c {
 		return false

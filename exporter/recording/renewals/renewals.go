@@ -1,5 +1,5 @@
 // Package renewals writes many Lease renewals as one line of a recording. Most events of a cluster are renewals. After
-// compression, a renewal in such a line takes about 6 bytes, and a renewal on its own line about 40.
+// compression, a renewal takes about 6 bytes, instead of about 40 bytes on its own line.
 package renewals
 
 import (
@@ -16,14 +16,14 @@ import (
 // maxEntries is the maximum number of renewals in one line.
 const maxEntries = 1000
 
-// maxOffset limits the two time differences in an entry (see line). An event with a longer difference is written on its
-// own line.
+// maxOffset is the maximum of the two times in an entry (see line). An event with a longer time is written on its own
+// line.
 const maxOffset = 365 * 24 * time.Hour
 
-// line is the JSON of several renewals. An entry has four numbers. The first is the index of the Lease in order of
-// first appearance in the file. The second is the time from the previous entry, or from Seen, to the event. The third
-// is the time from the renew time to the event. Both times are in microseconds. The fourth is the difference to the
-// resourceVersion of the previous Lease event. It is missing if the Lease has no resourceVersion.
+// line is the JSON of several renewals. An entry has four numbers. The first is the index of the Lease, in order of
+// first appearance in the file. The second is the time since the previous entry, or since Seen for the first entry. The
+// third is the time from the renew time to the event. Both times are in microseconds. The fourth is the change of
+// resourceVersion since the previous Lease event. It is missing if the Lease has no resourceVersion.
 type line struct {
 	Renewals [][]int64 `json:"renewals"`
 	Seen     time.Time `json:"seen"`
@@ -35,8 +35,8 @@ const prefix = `{"renewals":`
 // Is reports whether a line of a recording contains renewals instead of an event.
 func Is(text []byte) bool { return len(text) > len(prefix) && string(text[:len(prefix)]) == prefix }
 
-// Leases holds the last state of each Lease in a file so far. A writer and a reader must have the same Leases at the
-// same line.
+// Leases holds the latest state of each Lease in a file. The writer and the reader of a line must have the same Leases,
+// because the line only contains the changes.
 type Leases struct {
 	index   map[event.UID]int
 	known   []*event.Lease
@@ -75,8 +75,8 @@ type Batch struct {
 // NewBatch returns an empty batch for a file with these Leases.
 func NewBatch(leases *Leases) *Batch { return &Batch{leases: leases} }
 
-// Add adds an event to the batch, if only the renew time and version of a known Lease have changed. Otherwise it
-// returns false. The caller must then write the batch and the event, and call Note.
+// Add adds the renewal of a known Lease to the batch. It returns false for all other events, and if the batch is full.
+// The caller must then write the batch and the event, and call Note.
 func (b *Batch) Add(ev event.Event) bool {
 	lease, ok := ev.Object.(*event.Lease)
 	if !ok || ev.Type != event.Modified || ev.Reason != "" || len(b.entries.Renewals) >= maxEntries {
@@ -116,7 +116,7 @@ func (b *Batch) Line() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// Events decodes the events of a line. It returns an error unless the line was written by a Batch with the same Leases.
+// Events decodes the events of a line. The Leases must be the same as when the line was written.
 func (l *Leases) Events(text []byte) ([]event.Event, error) {
 	in, ok := l.parser.parse(text)
 	if !ok {
@@ -186,7 +186,7 @@ func inMicroseconds(times ...time.Time) bool {
 	return true
 }
 
-// number returns the number in a resourceVersion, and reports whether the text is that number's canonical form.
+// number converts a resourceVersion. It returns false if the text is not a number in canonical form.
 func number(version string) (uint64, bool) {
 	n, err := strconv.ParseUint(version, 10, 63)
 	return n, err == nil && strconv.FormatUint(n, 10) == version && n < math.MaxInt64
