@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// recording is the recording that buildInfo replays.
+// recording is the file that the binary replays for buildInfo.
 const recording = "exporter/recording/incidents/1-heartbeat-loss.jsonl.gz"
 
 var listens = regexp.MustCompile(`msg="Listening on" address=(\S+)`)
@@ -74,8 +74,8 @@ func checkBinary(ctx context.Context, binary, version, revision string) (problem
 	return problems
 }
 
-// buildInfo returns the metric kubeflap_build_info. The binary replays a recording and logs its address, from which
-// buildInfo scrapes the metric.
+// buildInfo returns the metric kubeflap_build_info. It starts the binary with a recording, and scrapes the address that
+// the binary logs.
 func buildInfo(ctx context.Context, binary string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -26,7 +26,7 @@ func main() {
 // run parses the arguments, and runs the command in the repository's root.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	app := kingpin.New("release", "Packs the kubectl plugin, writes the provenance, and checks a release.")
-	// Do not call this flag version. If a flag has that name, kingpin sets no default values (Application.setDefaults).
+	// Do not call this flag version, because kingpin then sets no default values (see Application.setDefaults).
 	version := app.Flag("release", "Version of the release, with or without the leading v.").String()
 
 	b := build{}
@@ -69,14 +69,13 @@ type build struct {
 	version, arches, platforms, builder, revision string
 }
 
-// head returns the revision of the current commit.
 func head(ctx context.Context) (string, error) { return git(ctx, "rev-parse", "HEAD") }
 
 func git(ctx context.Context, args ...string) (string, error) {
 	return output(exec.CommandContext(ctx, "git", args...))
 }
 
-// output runs a command and returns its standard output. Errors contain its error output.
+// output runs a command and returns its standard output. Errors contain its standard error.
 func output(cmd *exec.Cmd) (string, error) {
 	out, err := cmd.Output()
 	var exit *exec.ExitError

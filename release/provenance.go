@@ -40,7 +40,7 @@ func chartIn(dir, version string) string { return filepath.Join(dir, "kubeflap-"
 
 // writeProvenance writes the provenance of all artifacts in the directory.
 func writeProvenance(ctx context.Context, dir string, b build) error {
-	// The commit only identifies the source if the work tree has no changes.
+	// The commit identifies the source only if the work tree has no changes.
 	if changed, err := git(ctx, "status", "--porcelain"); err != nil || changed != "" {
 		return errors.Join(err, fmt.Errorf("no provenance: the work tree differs from the commit:\n%s", changed))
 	}
@@ -187,7 +187,7 @@ func modules(binaries []string) (all []*intoto.ResourceDescriptor, goVersion str
 		}
 		namespace, name := path.Split(m.Path)
 		url := packageurl.NewPackageURL(packageurl.TypeGolang, strings.TrimSuffix(namespace, "/"), name, m.Version, nil, "")
-		// in-toto calls the h1 hash of go.sum dirHash, and writes it in hexadecimal.
+		// in-toto uses the name dirHash for the h1 hash of go.sum. Its format is hexadecimal.
 		all = append(all, &intoto.ResourceDescriptor{
 			Uri: url.ToString(), Digest: map[string]string{"dirHash": hex.EncodeToString(sum)},
 		})

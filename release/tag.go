@@ -19,8 +19,8 @@ const (
 	chartYAML = "charts/kubeflap/Chart.yaml"
 )
 
-// checkTag returns the reasons why the current commit cannot be released. The parameter version is what make would
-// build.
+// checkTag returns the reasons why the current commit cannot be released. The parameter version is the version that
+// make would build.
 func checkTag(ctx context.Context, version string) []string {
 	var problems []string
 	if changed, err := git(ctx, "status", "--porcelain"); err != nil {
@@ -124,7 +124,7 @@ func checkPublished(ctx context.Context) (problems []string) {
 	return problems
 }
 
-// about has the two versions in a Chart.yaml.
+// about holds the versions of the chart and of kubeflap from a Chart.yaml.
 type about struct {
 	Version    string `json:"version"`
 	AppVersion string `json:"appVersion"`

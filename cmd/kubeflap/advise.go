@@ -101,7 +101,7 @@ func makePrintable(families []*dto.MetricFamily) {
 	}
 }
 
-// read returns the metrics and, for error messages, a description of their source.
+// read returns the metrics. For error messages, it also returns a description of their source.
 func (a *adviser) read(p program) (families []*dto.MetricFamily, from string, err error) {
 	switch {
 	case a.remote.url != "":

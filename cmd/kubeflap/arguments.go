@@ -7,9 +7,8 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// likeKubectl rewrites arguments that kubectl accepts but kingpin does not. It moves flags that precede the command, as
-// in --context prod watch, behind the command. It splits a short flag and its value, as in -o=json or -owide, into two
-// arguments.
+// likeKubectl rewrites arguments that kubectl accepts but kingpin does not. It changes "--context prod watch" to "watch
+// --context prod". It changes "-o=json" and "-ojson" to "-o json".
 func likeKubectl(app *kingpin.Application, args []string) []string {
 	valued := valuedFlags(app)
 	var all []string

@@ -15,7 +15,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// dataFlags configure the flight recorder.
+// dataFlags holds the flags of the flight recorder.
 type dataFlags struct {
 	dir       *string
 	size      byteSize
@@ -40,8 +40,8 @@ func (f *dataFlags) validate() error {
 	return nil
 }
 
-// keep makes a pipeline save its events and incidents in --data.dir, and creates a predictor that reads these events.
-// The caller must run the flight recorder, the history and the predictor.
+// keep makes the pipeline save its events and incidents in --data.dir. It also creates the predictor that reads the
+// saved events. The caller must run the flight recorder, the history and the predictor.
 func (f *dataFlags) keep(logger *slog.Logger, p *pipeline, watcher *watch.Watcher, settings settings) (*flightrecorder.Recorder, error) {
 	if f.age == 0 {
 		return nil, errors.New("--data.age: must be more than 0s")

@@ -119,8 +119,8 @@ func (d demo) conclude() {
 		"Press Ctrl-C to stop the demo.\n", d.site, d.program)
 }
 
-// If the default port is in use, takeFreePort selects a free port and returns true. Other commands do not call it,
-// because Prometheus would not find the new port.
+// If the default port is in use, takeFreePort selects a free port and returns true. Only the demo may do so, because
+// Prometheus would not find the new port.
 func takeFreePort(ctx context.Context, listen *toolkit.FlagConfig) (moved bool, err error) {
 	if addresses := *listen.WebListenAddresses; len(addresses) != 1 || addresses[0] != defaultAddress {
 		return false, nil
@@ -131,7 +131,7 @@ func takeFreePort(ctx context.Context, listen *toolkit.FlagConfig) (moved bool, 
 		return false, listener.Close()
 	}
 	if !errors.Is(err, syscall.EADDRINUSE) {
-		return false, nil // serve returns the same error
+		return false, nil // listening again will return the same error
 	}
 	if listener, err = config.Listen(ctx, "tcp", ":0"); err != nil {
 		return false, fmt.Errorf("find a free port: %w", err)
@@ -140,8 +140,7 @@ func takeFreePort(ctx context.Context, listen *toolkit.FlagConfig) (moved bool, 
 	return true, listener.Close()
 }
 
-// onlyWarnings is a log handler that drops lines below level warning, because the demo's terminal already shows all
-// events.
+// onlyWarnings is a log handler that drops lines below level warning. The demo's terminal already shows all events.
 type onlyWarnings struct{ slog.Handler }
 
 // Enabled implements slog.Handler.

@@ -36,8 +36,7 @@ func addDownloads(cmd *kingpin.CmdClause, dir *string, listen *toolkit.FlagConfi
 }
 
 // downloads returns the handler for recordings in a directory. It returns an error if the web server does not require
-// authentication. The handler checks this again for each request, because the web server reloads its configuration
-// while it runs.
+// authentication. The handler repeats this check for each request, because the web server can reload its configuration.
 func downloads(dir string, listen *toolkit.FlagConfig, logger *slog.Logger) (http.Handler, error) {
 	if dir == "" {
 		return nil, errors.New("--" + enableRecordings + " needs --data.dir")
@@ -106,7 +105,8 @@ func (p period) open(path string) (*recording.Reader, error) {
 	return openDirectory(context.Background(), path, p.from.Time, until)
 }
 
-// openDirectory returns the events in a --data.dir directory between two times, as a single recording.
+// openDirectory opens a --data.dir directory as a single recording. The recording contains the events between from and
+// to.
 func openDirectory(ctx context.Context, dir string, from, to time.Time) (*recording.Reader, error) {
 	events, anonymised, err := flightrecorder.Read(ctx, dir, from, to)
 	if err != nil {
@@ -114,7 +114,7 @@ func openDirectory(ctx context.Context, dir string, from, to time.Time) (*record
 	}
 	out, in := io.Pipe()
 	go func() {
-		// The reader of the pipe receives the error.
+		// The pipe passes an error of recordings.Write to the reader.
 		_ = in.CloseWithError(recordings.Write(in, events, recording.Header{Recorded: from, Anonymised: anonymised}))
 	}()
 	return recording.NewReader(out, dir) //nolint:wrapcheck // the error names the directory

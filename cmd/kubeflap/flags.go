@@ -17,7 +17,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// clusterFlags select the cluster like the kubectl flags with the same names.
+// clusterFlags holds the flags that select a cluster. kubectl has flags with the same names.
 type clusterFlags struct{ kubeconfig, context, cluster, user, namespace *string }
 
 func addClusterFlags(cmd *kingpin.CmdClause, namespaceHelp string) clusterFlags {
@@ -43,7 +43,7 @@ func (f clusterFlags) load() (apiclient.Config, error) {
 	return apiclient.LoadConfig(choice, "kubeflap/"+version.Version)
 }
 
-// pipelineFlags configure a pipeline.
+// pipelineFlags holds the flags of a pipeline.
 type pipelineFlags struct {
 	tracker   *trackerFlags
 	incidents positiveInt
@@ -57,7 +57,7 @@ func addPipelineFlags(cmd *kingpin.CmdClause) *pipelineFlags {
 
 func (f *pipelineFlags) settings() settings { return settings{f.tracker.settings(), int(f.incidents)} }
 
-// trackerFlags configure the tracker.
+// trackerFlags holds the flags of the tracker.
 type trackerFlags struct {
 	gracePeriod, bounceWindow positiveDuration
 	source                    string
@@ -82,7 +82,6 @@ func addTrackerFlags(cmd *kingpin.CmdClause) *trackerFlags {
 	return f
 }
 
-// trackerDefaults returns the default values of the tracker's flags.
 func trackerDefaults() trackerFlags {
 	return trackerFlags{bounceWindow: positiveDuration(2 * time.Minute), source: sourceAuto}
 }
@@ -103,7 +102,7 @@ func addFlag(cmd *kingpin.CmdClause, name, help, value string, into kingpin.Valu
 	cmd.Flag(name, help).Default(value).SetValue(named{into, name})
 }
 
-// named is a flag value that adds the flag's name to errors.
+// named adds the flag's name to the errors of a flag value.
 type named struct {
 	kingpin.Value
 	flag string
@@ -135,7 +134,7 @@ func (c choice) Set(s string) error {
 // String implements kingpin.Value.
 func (c choice) String() string { return *c.word }
 
-// managers is the value of --endpoints.known-manager, a repeatable flag. It holds names separated by commas.
+// managers holds the names from all occurrences of --endpoints.known-manager, separated by commas.
 type managers string
 
 // Set implements kingpin.Value.

@@ -25,8 +25,8 @@ const (
 	incidentsFile = "incidents.jsonl"
 	coverageFile  = "coverage.json"
 	silencesFile  = "silences.json"
-	// kubeflap saves an incident immediately when it starts or ends. saveEvery is the interval at which kubeflap saves
-	// other important changes, such as a new verdict. saveSame is the interval at which kubeflap saves changes of
+	// kubeflap saves the start and the end of an incident immediately. saveEvery is the interval at which kubeflap
+	// saves other important changes, such as a new verdict. saveSame is the interval at which kubeflap saves changed
 	// counts, and the file coverage.json.
 	saveEvery = time.Second
 	saveSame  = 30 * time.Second
@@ -49,34 +49,33 @@ type history struct {
 	ended chan struct{}
 	// current holds the incidents of this process.
 	current *correlate.Log
-	// counted holds, by ID, the state of each ongoing incident at its last save. looked and saved are the times of the
-	// last checks with the intervals saveEvery and saveSame.
+	// counted holds the last saved state of each ongoing incident, by ID. looked is the time of the last check for
+	// changes. saved is the time of the last check that included changes of counts.
 	counted       map[string]changes
 	looked, saved time.Time
 	// seen is the argument for the next call of correlate.Log.Changed.
 	seen uint64
-	// compared is the time of the last check with the interval compareEvery.
+	// compared is the time of the last call of the method compare.
 	compared time.Time
-	// reported holds the IDs of incidents from before the restart that have been reported as continued.
+	// reported holds the IDs of earlier processes' incidents that have been reported as continued.
 	reported map[string]bool
-	// reportedMerged holds the IDs of incidents from before the restart that have been reported as merged.
+	// reportedMerged holds the IDs of earlier processes' incidents that have been reported as merged.
 	reportedMerged map[string]bool
 	// late holds, by ID, the incidents that could not be saved because the disk hung.
 	late map[string]incident.Incident
-	// owed holds the IDs of incidents from before the restart whose end must still be reported.
+	// owed holds the IDs of earlier processes' incidents whose ends must still be reported.
 	owed map[string]bool
 	// interrupted is set when the ongoing incidents of the previous process have been saved as interrupted.
 	interrupted bool
-	// unread is zero if incidents.jsonl could be read. Otherwise, incidents before this time are missing.
+	// unread is zero if incidents.jsonl could be read. Otherwise, it is the time before which incidents are missing.
 	unread time.Time
-	// stateErr is the error of the last attempt to save coverage.json and silences.json, or nil. Only the goroutine of
-	// run uses it.
+	// stateErr is the error of the last attempt to save coverage.json and silences.json, or nil. Only the method write
+	// uses stateErr.
 	stateErr error
 }
 
 // openHistory reads the incidents of earlier processes. If the file cannot be read, kubeflap runs without these
-// incidents. Until the file is readable, kubeflap saves no incidents, because this would overwrite the earlier
-// incidents.
+// incidents. It then saves no incidents until it can read the file. Saving would overwrite the earlier incidents.
 func openHistory(dir string, size int, earlier coverage.State, current *correlate.Log, logger *slog.Logger) *history {
 	path := filepath.Join(dir, incidentsFile)
 	file, saved, err := journal.Open(path, size)
@@ -97,9 +96,9 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 	return h
 }
 
-// stoppedAt estimates the time at which the previous process stopped. asOf is the time at which it last wrote
-// coverage.json, or zero if unknown. writes are the modification times of other files. Times long after asOf are
-// ignored, because the directory may have been copied.
+// stoppedAt estimates when the previous process stopped. asOf is the time when that process last wrote coverage.json,
+// or zero if unknown. writes holds the modification times of other files. Times long after asOf are ignored, because
+// the directory may have been copied.
 func stoppedAt(asOf time.Time, writes ...time.Time) time.Time {
 	stopped := asOf
 	for _, t := range writes {
@@ -129,9 +128,8 @@ func readState[T any](dir, name string, logger *slog.Logger) (saved T) {
 	return saved
 }
 
-// keep saves the incidents in notices, and returns the notices to report. One or more new incidents may continue an
-// incident from before the restart. keep merges them into this incident. It returns only their first notice about a
-// continuation, and their last notice about an end.
+// keep saves the incidents of the notices and returns the notices to report. A new incident may continue one from
+// before the restart. keep() then merges the two, and reports their continuation and their end only once.
 func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notice {
 	var changed []incident.Incident
 	var kept []incident.Notice
@@ -162,14 +160,14 @@ func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notic
 	return kept
 }
 
-// continues adapts a notice about an incident that continues one from before the restart. It returns false if the
-// notice must not be reported. raw is the ID that this process gave to the incident.
+// continues is for a new incident that continues one from before the restart. It adapts the notice n, and returns false
+// if n must not be reported. raw is the new incident's own ID.
 func (h *history) continues(at time.Time, n *incident.Notice, raw string, others []incident.Incident) bool {
 	id := n.Incident.ID
 	switch n.Kind {
 	case incident.Started:
 		if h.Has(id) {
-			n.Kind = incident.Continued // otherwise, the new incident includes the earlier ones
+			n.Kind = incident.Continued // id is the ID of the earlier incident
 		}
 		known := h.reported[id]
 		h.reported[id] = true
@@ -189,8 +187,8 @@ func (h *history) continues(at time.Time, n *incident.Notice, raw string, others
 	return true
 }
 
-// merged adapts a notice that an incident has become part of another one. It returns false if there is nothing to
-// report, for example because both continue the same incident from before the restart.
+// merged is for an incident that has become part of another one. It adapts the notice n, and returns false if n must
+// not be reported. For example, both incidents may continue the same incident from before the restart.
 func (h *history) merged(at time.Time, n *incident.Notice, raw string) bool {
 	earlier, _, found := h.Find(at, h.Owner(raw))
 	into, ok := h.incident(at, n.Into)
@@ -203,13 +201,12 @@ func (h *history) merged(at time.Time, n *incident.Notice, raw string) bool {
 	return true
 }
 
-// The method one calls Archive.One with the incidents of this process.
 func (h *history) one(at time.Time, x incident.Incident) (joined incident.Incident, others []incident.Incident, continued bool) {
 	return h.One(at, x, func(id string) (incident.Incident, bool) { return h.currentOne(at, id) })
 }
 
-// look compares the incidents from before the restart with the tracker's state. It returns one notice when an incident
-// turns out to be ongoing, and one when it has ended.
+// look compares the incidents from before the restart with the tracker's state. It returns a notice when it finds that
+// an incident is still ongoing, and another notice when the incident has ended.
 func (h *history) look(at time.Time, tracker *track.Tracker) (notices []incident.Notice) {
 	if at.Sub(h.compared).Abs() < compareEvery {
 		return nil
@@ -234,9 +231,9 @@ func (h *history) look(at time.Time, tracker *track.Tracker) (notices []incident
 	return notices
 }
 
-// compare compares the incidents from before the restart with the tracker's state. It returns the ongoing incidents
+// compare checks the incidents from before the restart against the tracker's state. It returns the ongoing incidents
 // that have not been reported yet, and the incidents that must be saved. An incident must be saved after its first
-// comparison, and when it has recovered.
+// check, and when it has recovered.
 func (h *history) compare(at time.Time, tracker *track.Tracker) (ongoing, changed []incident.Incident) {
 	if !h.Stands() {
 		return nil, nil
@@ -256,7 +253,7 @@ func (h *history) compare(at time.Time, tracker *track.Tracker) (ongoing, change
 	return ongoing, changed
 }
 
-// owedEnds removes the incidents that have ended from owed, and returns them.
+// owedEnds returns the incidents in owed that have ended. It removes them from owed.
 func (h *history) owedEnds(at time.Time) (ended []incident.Incident) {
 	for id := range h.owed {
 		x, ok := h.incident(at, id)
@@ -282,7 +279,7 @@ func clusterOf(tracker *track.Tracker) *archive.Cluster {
 	}
 }
 
-// incident returns the incident with the given ID, from this process or an earlier one.
+// incident returns the incident with the given ID. The incident may come from an earlier process.
 func (h *history) incident(t time.Time, id string) (incident.Incident, bool) {
 	x, ok := h.current.Incident(t, id)
 	if ok {

@@ -17,8 +17,7 @@ func (h *history) lose(unreadable error, path string, earlierWatched bool) {
 	}
 }
 
-// LostUntil returns the time before which incidents may be missing, because their file was damaged or could not be
-// read. It returns zero if the file was intact.
+// LostUntil returns the time before which incidents may be missing. It returns zero if their file was intact.
 func (h *history) LostUntil() time.Time {
 	if lost := h.journal.LostUntil(); lost.After(h.unread) {
 		return lost

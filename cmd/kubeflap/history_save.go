@@ -28,8 +28,8 @@ type savedState struct {
 	silences verdict.Past
 }
 
-// changes holds an incident's state at the last save, to detect later changes. The fields in important are checked more
-// often than the others.
+// changes holds the parts of an incident that are compared with its last save. The fields of the struct important are
+// compared more often than the others.
 type changes struct {
 	important struct {
 		state                          incident.State
@@ -37,7 +37,7 @@ type changes struct {
 		outages, down, nodes, services int
 	}
 	lost, bounces, turned, evicted, evidence int
-	// happened is the field Happened of the incident. An incident from correlate.Log.Overview lacks this field.
+	// happened is Incident.Happened. It is empty in an incident from correlate.Log.Overview.
 	happened string
 }
 
@@ -54,8 +54,8 @@ func changesOf(x *incident.Incident) (c changes) {
 	return c
 }
 
-// run saves incidents until the context is canceled. Then it saves the remaining jobs in the queue, and finally the
-// result of last().
+// run saves incidents until ctx is canceled. It then saves the remaining jobs in the queue, and finally the job from
+// last().
 func (h *history) run(ctx context.Context, last func() saveJob) error {
 	defer close(h.ended)
 	failing := ""
@@ -75,7 +75,7 @@ func (h *history) run(ctx context.Context, last func() saveJob) error {
 }
 
 // write saves a job and returns the error text, or an empty string. failing is the result of the previous call. write
-// does not log the same error again.
+// logs an error only if it differs from failing.
 func (h *history) write(job saveJob, failing string) string {
 	defer close(job.done)
 	err := h.journal.Save(job.at, job.incidents...)
@@ -85,7 +85,7 @@ func (h *history) write(job saveJob, failing string) string {
 		}
 	}
 	if err == nil {
-		err = h.stateErr // if the job has no state, this is the error of an earlier job
+		err = h.stateErr // this error may come from an earlier job
 	}
 	switch {
 	case err == nil && failing != "":
@@ -107,7 +107,7 @@ func (h *history) saveState(name string, state any) error {
 	return h.journal.SaveBeside(name, text) //nolint:wrapcheck // the error names the file
 }
 
-// save saves incidents. It waits for the disk for at most saveWithin.
+// save saves incidents. It waits at most saveWithin for the disk.
 func (h *history) save(at time.Time, incidents []incident.Incident, state *savedState) {
 	for _, x := range incidents {
 		h.late[x.ID] = x
@@ -130,7 +130,7 @@ func (h *history) save(at time.Time, incidents []incident.Incident, state *saved
 	}
 }
 
-// saveOngoing saves the ongoing incidents that have changed. Every saveSame, it also saves coverage.json and
+// saveOngoing saves the ongoing incidents that have changed. At the interval saveSame, it also saves coverage.json and
 // silences.json.
 func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 	if at.Sub(h.looked).Abs() < saveEvery {
@@ -139,16 +139,16 @@ func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 	h.looked = at
 	all := at.Sub(h.saved).Abs() >= saveSame
 	if job := h.changed(at, covered, all); all || len(job.incidents) > 0 || len(h.late) > 0 {
-		h.save(at, job.incidents, job.state) // save also retries incidents that could not be saved before
+		h.save(at, job.incidents, job.state) // includes the incidents that could not be saved before
 		return
 	}
 	if len(h.jobs) == 0 { // do not fill the queue while the disk hangs
-		h.jobs <- saveJob{at: at, done: make(chan struct{})} // this records that the process is still running
+		h.jobs <- saveJob{at: at, done: make(chan struct{})} // an empty job records that the process is running
 	}
 }
 
-// changed returns a job that saves the ongoing incidents with important changes since their last save. If all is set,
-// the job also saves the state, and incidents in which only counts have changed.
+// changed returns a job with the ongoing incidents that must be saved. If all is false, these are the incidents with
+// important changes. If all is true, the job also contains incidents with changed counts, and the state.
 func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob {
 	job := saveJob{at: at, done: make(chan struct{})}
 	var outlines []incident.Incident
@@ -175,8 +175,8 @@ func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob
 	return job
 }
 
-// changedOne takes an incident from an overview, which lacks some fields. If the incident must be saved, changedOne
-// returns it with all fields.
+// changedOne returns the complete incident if it must be saved. outline is the same incident from an overview, without
+// some of its fields.
 func (h *history) changedOne(at time.Time, outline *incident.Incident, all bool) (incident.Incident, bool) {
 	old, known := h.counted[outline.ID]
 	ended := outline.State == incident.StateEnded
@@ -196,7 +196,7 @@ func (h *history) changedOne(at time.Time, outline *incident.Incident, all bool)
 	return x, true
 }
 
-// forget removes from counted all incidents that are not in the overview.
+// forget shrinks counted to the incidents of the overview.
 func (h *history) forget(overview []incident.Incident) {
 	was := h.counted
 	h.counted = make(map[string]changes, len(overview))

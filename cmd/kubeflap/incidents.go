@@ -95,7 +95,7 @@ func (a *incidentLister) filtered() string {
 	return text
 }
 
-// warn prints the resources that kubeflap does not watch, because incidents may then be missing.
+// warn prints the resources that kubeflap does not watch. Incidents that need them may be missing.
 func (a *incidentLister) warn(p program, answer *api.Answer) {
 	for _, x := range answer.Coverage.NotWatched {
 		text := "Warning: kubeflap does not watch " + strings.TrimSpace(x.Cluster+" "+x.Resource)

@@ -16,13 +16,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// instance holds the flags that select a running kubeflap: the one in the cluster of the kubeconfig, or one at a URL.
+// instance holds the flags for a running kubeflap, either in the cluster of the kubeconfig or at a URL.
 type instance struct {
 	cluster clusterFlags
 	// service is kubeflap's Service. serviceFlag is the name of the flag for this Service.
 	service, serviceFlag string
 	remote               remote
-	// asked describes the kubeflap instance that responded. The method read sets this field.
+	// asked describes the kubeflap instance of the last request.
 	asked string
 }
 
@@ -50,8 +50,8 @@ func (i *instance) validate() error {
 	return i.remote.validate()
 }
 
-// readIncidents requests the incidents that match both the query and the flags. It returns kubeflap's response as JSON
-// (text) and in decoded form (answer).
+// readIncidents requests the incidents that match both the query and the flags. text is kubeflap's response as JSON.
+// answer is the decoded response.
 func (i *instance) readIncidents(p program, query url.Values) (text []byte, answer *api.Answer, err error) {
 	for name, value := range map[string]string{"namespace": *i.cluster.namespace, "cluster": i.remote.cluster} {
 		if value != "" {
@@ -67,7 +67,6 @@ func (i *instance) readIncidents(p program, query url.Values) (text []byte, answ
 	return text, answer, nil
 }
 
-// read returns kubeflap's response.
 func (i *instance) read(p program, path, accept string, query url.Values) (text []byte, err error) {
 	if i.remote.url == "" {
 		return i.readThroughAPIServer(p, path, query)
@@ -84,7 +83,7 @@ func (i *instance) read(p program, path, accept string, query url.Values) (text 
 	return text, err
 }
 
-// readThroughAPIServer reads from the kubeflap in the kubeconfig's cluster.
+// readThroughAPIServer reads from the kubeflap instance in the kubeconfig's cluster.
 func (i *instance) readThroughAPIServer(p program, path string, query url.Values) ([]byte, error) {
 	config, err := i.cluster.load()
 	if errors.Is(err, apiclient.ErrNoCluster) {
@@ -120,7 +119,6 @@ func (i *instance) proxied(p program, config apiclient.Config, path string, quer
 	return client.Get(p.ctx, service, path, query)
 }
 
-// where describes the running kubeflap. Call it after the method read.
 func (i *instance) where() string {
 	if i.remote.url != "" {
 		return i.asked

@@ -10,8 +10,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch"
 )
 
-// checkLeases reads Leases from the API server when it is unclear whether nodes stopped renewing them or the Lease
-// watch is late. It reopens a Lease watch that lags behind. The watcher passes each Lease to the tracker as an event.
+// checkLeases reads Leases directly from the API server when the Lease watch may be late. A late watch looks like nodes
+// that stopped renewing their Leases. The tracker receives each Lease as an event. checkLeases reopens a Lease watch
+// that lags behind.
 func checkLeases(ctx context.Context, tracker *track.Tracker, watcher *watch.Watcher) error {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()

@@ -26,7 +26,6 @@ func throughQueue(logging *promslog.Config) *logQueue {
 // logReporter logs transitions and incidents.
 type logReporter struct{ logger *slog.Logger }
 
-// silent returns a reporter that discards everything.
 func silent(string) reporter { return logReporter{slog.New(slog.DiscardHandler)} }
 
 // transition logs every transition except normal heartbeats.

@@ -15,8 +15,8 @@ const (
 	flushTimeout = 2 * time.Second
 )
 
-// logQueue writes log lines in order in a separate goroutine, so that a slow or blocked reader of the log cannot block
-// events or scrapes. It drops and counts lines that do not fit into the queue.
+// logQueue writes log lines in order, in a separate goroutine. A slow or blocked reader of the log thus cannot block
+// events or scrapes. Lines that do not fit into the queue are dropped and counted.
 type logQueue struct {
 	out io.Writer
 	// onDropped writes the number of dropped lines to out.
@@ -28,12 +28,11 @@ type logQueue struct {
 	// changed is signaled when a field below changes.
 	changed *sync.Cond
 	queue   []logLine
-	// gap is the number of lines dropped after the last line in the queue. dropped is the total number of dropped
-	// lines.
+	// gap counts the lines dropped since the last line entered the queue. dropped counts all dropped lines.
 	gap     int
 	dropped uint64
 	closed  bool
-	// writing is set while a line that was taken from the queue is being written.
+	// writing is set while a line is being written to out.
 	writing bool
 	// blocking makes Write wait for space instead of dropping lines.
 	blocking bool
@@ -71,8 +70,8 @@ func (q *logQueue) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// block makes Write wait for space instead of dropping lines, until ctx is canceled. Commands that serve or watch do
-// not call it, because the log could block them.
+// Until ctx is canceled, block makes Write wait for space instead of dropping lines. Commands that serve or watch do
+// not call it, because a blocked log would block them.
 func (q *logQueue) block(ctx context.Context) {
 	q.setBlocking(true)
 	context.AfterFunc(ctx, func() { q.setBlocking(false) })
@@ -85,7 +84,7 @@ func (q *logQueue) setBlocking(blocking bool) {
 	q.changed.Broadcast()
 }
 
-// If the queue is blocking, flush waits until all lines are written. Otherwise it returns immediately.
+// If blocking is set, flush waits until all lines are written. Otherwise it returns immediately.
 func (q *logQueue) flush() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -94,7 +93,6 @@ func (q *logQueue) flush() {
 	}
 }
 
-// droppedLines returns the total number of dropped lines.
 func (q *logQueue) droppedLines() float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -112,13 +110,13 @@ func (q *logQueue) run() {
 			q.onDropped(next.gap)
 		}
 		if len(next.text) > 0 {
-			_, _ = q.out.Write(next.text) // an error could only be logged
+			_, _ = q.out.Write(next.text) // a failed log write cannot be logged
 		}
 	}
 }
 
-// take waits for the next line. If the queue is empty but lines were dropped, take returns only their number. It
-// returns false when the queue is closed and empty.
+// take waits for the next line. If the queue is empty but lines were dropped, take returns only the number of dropped
+// lines. It returns false when the queue is closed and empty.
 func (q *logQueue) take() (logLine, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -103,7 +103,7 @@ func (c *commandLine) parse(args []string) (command, error) {
 	return c.commands[name], nil
 }
 
-// run parses the arguments, runs their command and returns the exit status.
+// run parses the arguments, runs the command and returns the exit status.
 func run(as role, args []string, out, errOut io.Writer) int {
 	line := newCommandLine(as, out, errOut)
 	command, err := line.parse(args)

@@ -28,10 +28,10 @@ type pipeline struct {
 	incidents *correlate.Log
 	reporter  reporter
 
-	// record receives each event before the tracker receives it. It is nil if nothing is recorded.
+	// record receives each event before the tracker receives it. record is nil if nothing is recorded.
 	record func(event.Event)
-	// pace waits if a list of resources arrives faster than the disk can store it. The caller does not hold mu, so that
-	// no other events wait. pace is nil if nothing is recorded.
+	// pace waits if a list of resources arrives faster than the disk can store it. The pipeline does not hold mu during
+	// the call, so other events do not wait. pace is nil if nothing is recorded.
 	pace func(event.Event)
 	// coverage records when resources were not watched.
 	coverage *coverage.Log
@@ -39,7 +39,7 @@ type pipeline struct {
 	history *history
 	// recorder returns the state of the flight recorder. It is nil if nothing is recorded.
 	recorder func() flightrecorder.Status
-	// whatIf predicts the effects of other settings from the recordings. It is nil if nothing is recorded.
+	// whatIf predicts the effects of other settings. It reads the recordings, and is nil if nothing is recorded.
 	whatIf *background.Predictor
 	now    func() time.Time
 	// started is the creation time of the pipeline. It is zero in a replay, whose time starts with the first event.
@@ -59,7 +59,7 @@ type reporter interface {
 	incident(at time.Time, n incident.Notice)
 }
 
-// settings configure a pipeline.
+// settings holds the settings of a pipeline.
 type settings struct {
 	tracker track.Settings
 	// incidents is the maximum number of incidents to keep.
@@ -95,8 +95,8 @@ func (p *pipeline) handle(e event.Event) {
 	}
 }
 
-// changesWatch reports whether an event may start or end a time in which a resource is not watched. The coverage must
-// be updated immediately after such an event, because a fast replay ends before the first tick.
+// changesWatch reports whether an event may show that a resource is watched again, or no longer watched. The coverage
+// must be updated immediately after such an event, because a fast replay ends before the first tick.
 func changesWatch(t event.Type) bool {
 	return t == event.Listing || t == event.Synced || t == event.Up || t == event.Down || t == event.Unavailable
 }
@@ -112,7 +112,7 @@ func (p *pipeline) advance() time.Time {
 	return t
 }
 
-// cover updates the coverage. t is zero if a replay has not started.
+// cover updates the coverage. Before a replay starts, t is zero.
 func (p *pipeline) cover(t time.Time) {
 	if !t.IsZero() {
 		p.coverage.Update(t, p.tracker.Unwatched(t))
@@ -141,8 +141,8 @@ func (p *pipeline) report(at time.Time, notices []incident.Notice) {
 	}
 }
 
-// tick advances the time regularly until ctx is canceled. This detects late heartbeats and the ends of incidents,
-// because no event announces them.
+// tick advances the time at a short interval until ctx is canceled. No event announces a late heartbeat or the end of
+// an incident.
 func (p *pipeline) tick(ctx context.Context) error {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
@@ -172,7 +172,7 @@ func (p *pipeline) look(t time.Time) {
 	p.history.saveOngoing(t, p.coverage)
 }
 
-// sight reports whether nodes and Services are watched. It returns false for both while a resource is not listed.
+// sight reports whether nodes and Services are watched. It returns false for both while /-/ready fails.
 func (p *pipeline) sight(t time.Time) archive.Sight {
 	if len(p.tracker.Unready(t)) > 0 {
 		return archive.Sight{}
@@ -184,7 +184,7 @@ func (p *pipeline) sight(t time.Time) archive.Sight {
 	return archive.Sight{Nodes: watched(event.KindNode), Services: watched(event.KindService) && watched(p.tracker.AddressSource())}
 }
 
-// last returns the incidents and the coverage to save when kubeflap stops.
+// last returns the job that saves the incidents and the coverage when kubeflap stops.
 func (p *pipeline) last() saveJob {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -234,8 +234,8 @@ func (p *pipeline) cluster(name string) web.Cluster {
 	return c
 }
 
-// read returns the current incidents and those of earlier processes. It reports new incidents first, so that every
-// incident on a page has also been saved.
+// read returns the current incidents and those of earlier processes. New incidents are reported and saved before read
+// returns them.
 func (p *pipeline) read(incidents func(t time.Time) []incident.Incident) ([]incident.Incident, time.Time) {
 	t := p.advance()
 	if p.history == nil {
@@ -247,8 +247,8 @@ func (p *pipeline) read(incidents func(t time.Time) []incident.Incident) ([]inci
 	return p.history.Join(t, incidents(t), p.history.size), t
 }
 
-// displaced returns the number of incidents that were dropped in favor of newer ones. It includes those of earlier
-// processes.
+// displaced returns the number of incidents that were dropped in favor of newer ones. Incidents of earlier processes
+// are included.
 func (p *pipeline) displaced() incident.Displaced {
 	t := p.advance()
 	all := p.incidents.Displaced(t)

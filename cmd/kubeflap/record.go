@@ -66,7 +66,7 @@ type recorder struct {
 	writer     *recording.Writer
 	anonymiser *recording.Anonymiser
 	file       string
-	// tracker decides when to read Leases with a request instead of the watch. The recording includes these Leases.
+	// tracker decides when Leases must be read directly, without the watch. The recording includes these Leases.
 	tracker *track.Tracker
 	events  int
 	// listed is set after the first complete list. A recording without a complete list is deleted.

@@ -107,7 +107,7 @@ func (r *remote) request(ctx context.Context, address, accept string) (*http.Res
 	return response, nil
 }
 
-// statusError is a response with a status other than 200. text is kubeflap's reason, or empty.
+// statusError is a response with a status other than 200. text is kubeflap's error message, or empty.
 type statusError struct {
 	url, status string
 	code        int
@@ -123,8 +123,8 @@ func (e *statusError) Error() string {
 	return text
 }
 
-// reasonIn returns kubeflap's error message from a response. In a plain text response, this is the first line. A line
-// that only repeats the status is ignored.
+// reasonIn returns kubeflap's error message from a response. In a plain text response, the message is the first line. A
+// line that only repeats the status is ignored.
 func reasonIn(response *http.Response) string {
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
 		var failure struct{ Error string }

@@ -95,7 +95,8 @@ type replay struct {
 	recordings []openRecording
 	clocks     []*recording.Clock
 	pipelines  []*pipeline
-	// before is called each time that a recording is about to start. after is called when all recordings are complete.
+	// The function before is called at the start of each recording. The function after is called when all recordings
+	// are complete.
 	before func(openRecording)
 	after  func(*slog.Logger)
 }
@@ -163,8 +164,8 @@ func (r *replay) printFinal(p program) error {
 	return failure
 }
 
-// serve replays the recordings and serves their metrics and pages. After the replay, it continues to serve the final
-// state until interrupted. If a recording is damaged, serve logs the error after the replay, and returns it when
+// serve replays the recordings and serves their metrics and pages. After the replay, it serves the final state until it
+// is interrupted. If a recording is damaged, serve logs the error after the replay. It returns this error when it is
 // interrupted.
 func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 	if err := checkWeb(listen); err != nil {

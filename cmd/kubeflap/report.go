@@ -119,7 +119,8 @@ func existsError(file string) error {
 	return fmt.Errorf("%s already exists and is not overwritten", file)
 }
 
-// save writes the report to the file or to out. It neither overwrites a file nor leaves an incomplete one behind.
+// save writes the report to the file or to out. It does not overwrite a file. If a write fails, it removes the
+// incomplete file.
 func (r *reportWriter) save(out io.Writer, text []byte) error {
 	if r.file == "" {
 		if _, err := out.Write(text); err != nil {
@@ -142,8 +143,8 @@ func (r *reportWriter) save(out io.Writer, text []byte) error {
 	return nil
 }
 
-// period returns the times of --from and --to. The defaults are begin and now. For a recording, now is the end of the
-// recording.
+// period returns the times of --from and --to. If a flag is not set, period returns begin or now instead. For a
+// recording, now is the end of the recording.
 func (r *reportWriter) period(begin, now time.Time) (from, to time.Time, err error) {
 	from, to = r.from.at(now, begin), r.to.at(now, now)
 	if to.Before(from) && r.to.given() {
@@ -173,8 +174,8 @@ func selection(f postmortem.Filter, from, to time.Time) url.Values {
 	return values
 }
 
-// timeOrAgo is a flag value for a point in time. A duration, such as 2h, means that long before now or before the end
-// of a recording.
+// timeOrAgo is a flag value for a point in time. The value 2h means two hours before now, or before the end of a
+// recording.
 type timeOrAgo struct {
 	text string
 	time time.Time
@@ -201,8 +202,8 @@ func (m *timeOrAgo) String() string { return m.text }
 
 func (m *timeOrAgo) given() bool { return m.text != "" }
 
-// at returns the flag's time. A duration is subtracted from now. If the flag is not given, at returns its second
-// argument.
+// at returns the flag's time. A duration, such as 2h, is subtracted from now. If the flag is not set, at returns its
+// second argument.
 func (m *timeOrAgo) at(now, otherwise time.Time) time.Time {
 	switch {
 	case !m.given():

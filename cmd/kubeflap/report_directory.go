@@ -16,12 +16,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// furtherBack lists how long before the period to begin, if the default margin is too short. A margin is too short if a
-// Service or node is not ready during the whole margin. The longest margin is limited, because a fault may last for
-// days.
+// furtherBack lists longer margins before the period. readDirectory tries the next margin if a Service or node is not
+// ready during the whole margin. The longest margin is limited, because a fault may last for days.
 var furtherBack = []time.Duration{time.Hour, 6 * time.Hour}
 
-// readDirectory replays a period of a --data.dir directory, with a margin before and after.
+// readDirectory replays a period of a --data.dir directory, with a margin before and after the period.
 func (r *reportWriter) readDirectory(p program, in *postmortem.Input) (damage, err error) {
 	begin, end, err := flightrecorder.Span(r.recording)
 	if err != nil {
@@ -59,8 +58,8 @@ func (r *reportWriter) readDirectory(p program, in *postmortem.Input) (damage, e
 	return played.damage, r.conclude(played, in)
 }
 
-// openAround opens the recordings in a directory. The events are those of the period and of the margins before and
-// after it. If object names change in a margin (flightrecorder.RenamedError), openAround shortens this margin.
+// openAround opens the recordings in a directory. It includes a margin before and after the period. If object names
+// change in a margin (flightrecorder.RenamedError), openAround shortens this margin.
 func openAround(ctx context.Context, dir string, from, to, first, last time.Time) (*recording.Reader, error) {
 	const margins = 2
 	for range margins {
@@ -91,9 +90,9 @@ func outside(from, to, begin, end time.Time) error {
 	return nil
 }
 
-// predictRemote adds predictions from the recordings of the kubeflap at --url, or the reason why there are no
-// predictions. It reads the period with a margin before and after. Without --from, the period begins with the oldest
-// incident.
+// predictRemote adds predictions from the recordings of the kubeflap instance at --url. If there are no predictions, it
+// adds the reason. It reads the period with a margin before and after. Without --from, the period begins with the
+// oldest incident.
 func (r *reportWriter) predictRemote(p program, in *postmortem.Input) {
 	if r.remote.url == "" {
 		in.NoWhatIf = "predictions require a recording. Use --recording, or --url with an instance that has --web.enable-recordings"

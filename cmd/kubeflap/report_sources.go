@@ -132,7 +132,7 @@ func predictIn(in *postmortem.Input, study *whatif.Study) {
 	in.WhatIf = &given
 }
 
-// setPeriod sets the period of a report on a recording file.
+// setPeriod sets the report's period for a recording in a single file.
 func (r *reportWriter) setPeriod(seen *postmortem.Observer, in *postmortem.Input) (err error) {
 	begin, end := seen.Span()
 	if begin.IsZero() {
@@ -186,7 +186,7 @@ func (r *reportWriter) readRunning(p program, in *postmortem.Input) (damage, err
 	}
 	to := in.To
 	if !r.to.given() {
-		// The clock of the running kubeflap may be ahead, or show the time of a replay.
+		// Set no end, because the clock of the running kubeflap may be ahead, or show the time of a replay.
 		to = time.Time{}
 	}
 	_, answer, err := r.readIncidents(p, selection(in.Filter, in.From, to))

@@ -35,7 +35,7 @@ func registerRun(app *kingpin.Application) (string, command) {
 			return err
 		}
 		if !*profiles {
-			runtime.MemProfileRate = 0 // heap profiling would need memory
+			runtime.MemProfileRate = 0 // heap profiling would use memory
 		}
 		pipeline := newPipeline(flags.settings(), time.Now, logReporter{p.logger})
 		registry := newRegistry(p.log.droppedLines)

@@ -24,10 +24,10 @@ import (
 
 const (
 	defaultAddress = ":9969"
-	// drainTimeout is the time that running requests get to finish after SIGTERM.
+	// drainTimeout is the maximum time that running requests may take to finish after SIGTERM.
 	drainTimeout = 5 * time.Second
 
-	// The following values limit each connection. The server only accepts GET and HEAD, so requests are small. The
+	// The following values limit each connection. The server accepts only GET and HEAD, so requests are small. The
 	// largest responses are metrics of about ten megabytes.
 	headerTimeout  = 10 * time.Second
 	readTimeout    = 30 * time.Second
@@ -100,7 +100,7 @@ func serveProbes(ctx context.Context, p program, address string, unready func() 
 		return fmt.Errorf("--web.probe-address: %w", err)
 	}
 	server := newServer(web.Probes(unready), p.logger)
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // the kubelet repeats failed probes
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // no drain, because the kubelet retries
 	p.logger.Info("listening for probes", "address", listener.Addr())
 	err = server.Serve(listener)
 	if stop() || !errors.Is(err, http.ErrServerClosed) {

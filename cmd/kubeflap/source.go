@@ -106,7 +106,7 @@ func (s *source) openURL(ctx context.Context) (*recording.Reader, func(), error)
 	stop := func() {
 		body.timer.Stop()
 		if body.ReadCloser != nil {
-			_ = body.Close() // the body was only read
+			_ = body.Close() // after reading, an error does not matter
 		}
 		cancel(nil)
 	}

@@ -27,14 +27,14 @@ const (
 // line.
 type terminal struct {
 	out io.Writer
-	// page is the URL of the page that lists the recording's incidents. It is empty for a live cluster, because watch
-	// serves no page.
+	// page is the URL of the page that lists the recording's incidents. It is empty for a live cluster, because the
+	// watch command serves no page.
 	page string
 	// dated makes the terminal print the date before the first line of each day. day is the last printed date.
 	dated bool
 	day   string
-	// greets is set until the method greet is called. Meanwhile, waiting holds the last transition about the grace
-	// period, which greet prints.
+	// greets is set until the method greet is called. waiting holds the newest transition about the grace period, until
+	// greet prints it.
 	greets  bool
 	waiting *transition.GracePeriodKnown
 	// last is the time of the last line.
@@ -78,10 +78,10 @@ func (t *terminal) incident(at time.Time, n incident.Notice) {
 	}
 }
 
-// The terminal also prints the time of a change if it detects the change at least this much later.
+// If a change is detected at least this long after it happened, the terminal also prints when it happened.
 const earlier = time.Second
 
-// line prints text with the time of detection. If the change happened much earlier, line adds the time of the change.
+// line prints text with the time of detection. If the change was detected late, line() adds the time of the change.
 func (t *terminal) line(found, when time.Time, text string) {
 	if found.After(t.last) {
 		t.last = found
@@ -93,7 +93,6 @@ func (t *terminal) line(found, when time.Time, text string) {
 	fmt.Fprintf(t.out, "%s  %s\n", clockTime(t.last), printable.Line(text))
 }
 
-// date prints the date of a time, unless it has already printed the same or a later date.
 func (t *terminal) date(next time.Time) {
 	if day := next.UTC().Format(time.DateOnly); t.dated && day > t.day {
 		t.day = day

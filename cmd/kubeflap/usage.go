@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// usageTemplate returns kingpin's template, extended to show the flags of the default command if no command is given.
+// usageTemplate extends kingpin's template. If no command is given, it shows the flags of the default command.
 func usageTemplate() string {
 	return strings.TrimRight(kingpin.DefaultUsageTemplate, "\n") + `
 {{if not .Context.SelectedCommand}}{{range .App.Commands}}{{if .Default -}}
@@ -17,7 +17,7 @@ Flags of {{.FullCommand}}, which is the default command (*):
 `
 }
 
-// wrongUsage adds the relevant help command to an error in the arguments.
+// wrongUsage adds the matching help command to an error about the arguments.
 func wrongUsage(app *kingpin.Application, args []string, err error) string {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && app.GetCommand(args[0]) == nil {
 		return fmt.Sprintf("there is no command %s; see %s --help", args[0], app.Name)
@@ -34,8 +34,8 @@ func wrongUsage(app *kingpin.Application, args []string, err error) string {
 	return fmt.Sprintf("%v; see %s %s --help", err, app.Name, command.FullCommand())
 }
 
-// unknownTopic returns the name after "help" if there is no such command, or an empty string. kingpin itself would
-// print the general help and report success.
+// unknownTopic returns the name after "help" if no command has this name. Otherwise it returns an empty string. kingpin
+// itself would print the general help and report success.
 func unknownTopic(app *kingpin.Application, args []string) string {
 	if len(args) > 1 && args[0] == "help" && !strings.HasPrefix(args[1], "-") && app.GetCommand(args[1]) == nil {
 		return args[1]

@@ -44,15 +44,15 @@ func registerWatch(app *kingpin.Application) (string, command) {
 	}
 }
 
-// greet waits until the cluster is listed, then prints its size and everything that is not ready. Afterwards only
-// changes are printed.
+// greet waits until the cluster is listed. It then prints the cluster's size and everything that is not ready.
+// Afterwards, only changes are printed.
 func greet(ctx context.Context, p *pipeline, t *terminal) error {
 	for !p.tracker.Synced() {
 		if wait(ctx, 100*time.Millisecond); ctx.Err() != nil {
 			return nil
 		}
 	}
-	p.mu.Lock() // the pipeline holds this lock when it prints
+	p.mu.Lock() // prevents the pipeline from printing
 	defer p.mu.Unlock()
 	now := p.now()
 	t.greet(now, p.tracker.Nodes(now, nil), p.tracker.Services(now, nil))

@@ -6,11 +6,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
-// causeText holds the texts for a cause. Affected.fill replaces the placeholders in braces.
+// causeText holds the texts for a cause. They contain placeholders in braces.
 type causeText struct {
 	// happened summarizes the incident. remedy describes how to fix it.
 	happened, remedy string
-	// pending and pendingRemedy replace happened and remedy before the first address is lost.
+	// Before the first address is lost, pending is used instead of happened, and pendingRemedy instead of remedy.
 	pending, pendingRemedy string
 	// advice and why are the texts of `kubeflap advise`.
 	advice, why string
@@ -99,15 +99,15 @@ type Affected struct {
 	// Withdrawn reports whether someone other than the endpoints controller removed pod addresses from Endpoints that
 	// this controller manages.
 	Withdrawn bool
-	// Gone reports whether the foreign addresses of a Service with a selector were removed.
+	// Gone reports whether an unexpected writer's addresses were removed from a Service with a selector.
 	Gone bool
 	// Contested reports whether two writers keep undoing each other's changes to a Service without a selector.
 	Contested bool
-	// DeletedNodes names the Nodes that were deleted without notice, if all lost addresses were on them. Otherwise it
-	// is empty. DeletedCount is the number of these Nodes.
+	// DeletedNodes names the Nodes that were deleted without notice. It is empty unless all lost addresses were on such
+	// Nodes. DeletedCount is the number of these Nodes.
 	DeletedNodes string
 	DeletedCount int
-	// Windows counts the mistakes of clients, for each batching window. It is only set for in-place updates.
+	// Windows has an entry for each batching window, with the mistakes of clients. It is only set for in-place updates.
 	Windows []Window
 }
 
@@ -179,13 +179,12 @@ func (a Affected) PlannedRemedy(announcedBy string) string {
 // Advice returns the permanent change that `kubeflap advise` recommends.
 func (a Affected) Advice() string { return a.fill(causeTexts[a.Cause].advice) }
 
-// Why returns the reason for Advice.
+// Why returns the reason for the change that Advice recommends.
 func (a Affected) Why() string { return causeTexts[a.Cause].why }
 
 // WindowAdvice returns advice on the batching of endpoint updates. Callers append it to Advice.
 func (a Affected) WindowAdvice() string { return windowAdvice(a.Windows) }
 
-// fill replaces the placeholders in braces.
 func (a Affected) fill(text string) string {
 	owner := strings.TrimPrefix(a.Name, "the pods of ")
 	return strings.NewReplacer("{name}", a.Name, "{owner}", owner, "{namespace}", a.Namespace).Replace(text)

@@ -22,12 +22,11 @@ type GracePeriod struct {
 	// Period is the current grace period, or 0 if unknown. Default is the value without the flag: 40 s up to v1.31,
 	// 50 s from v1.32, or 0 if the version is unknown.
 	Period, Default time.Duration
-	// Interval is the nodes' undisturbed heartbeat interval, or 0 if unknown.
+	// Interval is the heartbeat interval of nodes without delays, or 0 if unknown.
 	Interval time.Duration
-	// Longest is the longest heartbeat interval that the grace period should bridge, or 0. It comes from a slow node
-	// that recovered.
+	// Longest is the longest heartbeat interval of slow nodes that recovered, or 0. The grace period should cover it.
 	Longest time.Duration
-	// Managed reports whether a cloud provider runs the control plane, so that the grace period cannot be set.
+	// Managed reports whether a cloud provider runs the control plane. The grace period then cannot be set.
 	Managed bool
 }
 
@@ -39,7 +38,7 @@ func (g GracePeriod) interval() time.Duration {
 }
 
 // OnTime returns the longest interval between two heartbeats that are on time. A kubelet renews its Lease with a jitter
-// of up to 4 % (lease controller, Run).
+// of up to 4 % (Run in k8s.io/component-helpers/apimachinery/lease).
 func (g GracePeriod) OnTime() time.Duration { return g.interval() * 104 / 100 }
 
 // Undisturbed returns the longest heartbeat interval of a node without delays: OnTime plus the duration of the request.
@@ -52,8 +51,7 @@ func (g GracePeriod) Shortest() time.Duration { return 2 * g.interval() }
 // Unsafe reports whether the grace period is shorter than Shortest and thus unsafe for all nodes.
 func (g GracePeriod) Unsafe() bool { return g.Period > 0 && g.Period < g.Shortest() }
 
-// Late returns the interval above which a heartbeat is late: half the grace period, or an undisturbed interval if that
-// is longer.
+// Late returns the interval above which a heartbeat is late. It is half the grace period, but at least Undisturbed.
 func (g GracePeriod) Late() time.Duration {
 	period := g.Period
 	if period == 0 {
@@ -63,11 +61,11 @@ func (g GracePeriod) Late() time.Duration {
 }
 
 // Recommended returns the grace period to set. It returns 0 if the current grace period is suitable or unknown, or if
-// it cannot be set. The metric, the page, the alerts and `kubeflap advise` all use its result.
+// it cannot be set. The metric, the page, the alerts and `kubeflap advise` all use this result.
 //
-// If heartbeats are late, it returns twice the longest interval, rounded up to a multiple of 10 s. The result is then
-// between one and two minutes. A node stays Ready even if one heartbeat is lost and the next one is late. If no
-// heartbeats are late, the result is the default.
+// If heartbeats are late, the result is twice the longest interval, rounded up to a multiple of 10 s. It is at least
+// one minute and at most two minutes. A node then stays Ready even if one heartbeat is lost and the next one is late.
+// If no heartbeats are late, the result is the default.
 func (g GracePeriod) Recommended() time.Duration {
 	switch {
 	case g.Managed || g.Period == 0:
@@ -78,7 +76,7 @@ func (g GracePeriod) Recommended() time.Duration {
 	}
 	to := g.right()
 	if to == g.Period || to < g.Period && to < 2*g.Longest {
-		return 0 // a shorter period is too short for the intervals, and a longer one detects dead nodes too late
+		return 0 // the result would be no improvement
 	}
 	return to
 }

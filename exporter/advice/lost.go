@@ -23,7 +23,8 @@ type LostNodes struct {
 	Away, EndUnseen bool
 	// Etcd reports whether all API servers stopped renewing their own Leases.
 	Etcd bool
-	// Longest is the longest unexplained heartbeat interval, or 0 if unknown.
+	// Longest is the longest heartbeat interval that no reboot, announcement, upgrade or clock change explains. It is 0
+	// if unknown.
 	Longest time.Duration
 	Grace   GracePeriod
 	// Command is a command whose output can decide an undecided verdict.
@@ -107,7 +108,6 @@ func (n LostNodes) gracePeriod() (text string, saysGrace bool) {
 	return fmt.Sprintf(" The grace period of %s already covers the late heartbeats of the last day.", phrase.Duration(g.Period)), false
 }
 
-// set recommends a grace period.
 func (n LostNodes) set(to time.Duration) string {
 	s := fmt.Sprintf(" Until then, set the kube-controller-manager's --node-monitor-grace-period to %s. It is currently %s", phrase.Duration(to), phrase.Duration(n.Grace.Period))
 	switch {

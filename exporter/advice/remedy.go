@@ -13,7 +13,7 @@ import (
 // control plane.
 const FewestToCompare = 3
 
-// OnlyThese is the remedy if only some of the nodes fell silent together.
+// OnlyThese is the remedy if some nodes, but not all, fell silent together.
 const OnlyThese = "check what only these nodes share on the way to the API server, such as a zone, a network, a load balancer or one of several API servers"
 
 // ControlPlaneRemedy returns the remedy for nodes that fell silent together. others is the number of unaffected nodes.
@@ -40,7 +40,7 @@ func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 	return look + "Leave the grace period as it is (" + phrase.Duration(g.Period) + "): it is not the cause."
 }
 
-// VerdictRemedy returns the remedy for nodes with a verdict. It returns an empty string for verdicts that need more
+// VerdictRemedy returns the remedy for nodes with a verdict. It returns an empty string if the remedy depends on more
 // data than the arguments. For an undecided verdict, the remedy ends with the given command, which helps to find the
 // cause.
 func VerdictRemedy(v verdict.Verdict, nodes, command string, managed bool) string {

@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// Window counts the mistakes of a client that applies endpoint updates in batches. Length is the time for which it
-// collects a batch.
+// Window counts the mistakes of a client that applies endpoint updates in batches. Length is the time for which the
+// client collects a batch.
 type Window struct {
 	Length time.Duration
 	// Bounces is the number of addresses that the client would have put back and removed again.
@@ -23,8 +23,8 @@ type Window struct {
 // batchPeriods names the kube-controller-manager flags that batch EndpointSlice and Endpoints updates.
 const batchPeriods = "--endpointslice-updates-batch-period and --endpoint-updates-batch-period"
 
-// hidingWindow returns the index of the first window such that n is 0 for this window and all later ones. It returns -1
-// if n is not 0 for the last window. The windows must be sorted by Length.
+// hidingWindow returns the lowest index from which on n is 0 for all windows. It returns -1 if n is not 0 for the last
+// window. The windows must be sorted by Length.
 func hidingWindow(windows []Window, n func(Window) int) int {
 	for i := len(windows); i > 0; i-- {
 		if n(windows[i-1]) == 0 {
@@ -89,7 +89,7 @@ func staleText(windows []Window) string {
 	return "In this update, clients would have put back addresses of containers that were about to be replaced: " + strings.Join(by, ", ") + "."
 }
 
-// bounceText describes which batching window would have prevented the bounces. It is empty if there were none.
+// bounceText describes which batching window would have prevented the bounces. It is empty if there were no bounces.
 func bounceText(windows []Window) string {
 	i := hidingWindow(windows, bounces)
 	switch {

@@ -6,15 +6,15 @@ import "slices"
 // Cause is the reason why a pod or an address lost readiness.
 type Cause uint8
 
-// The causes, in the order of All.
+// The causes. All returns them in this order.
 const (
 	// Unknown means that the evidence shows no cause.
 	Unknown Cause = iota
 	// NodeHeartbeatLost means that the node controller set the node's Ready condition to Unknown, and marked the node's
 	// pods as not ready.
 	NodeHeartbeatLost
-	// NodeNotReady means that the node's own kubelet reported the node as not ready, and the pod changed as a
-	// consequence.
+	// NodeNotReady means that the node's own kubelet reported the node as not ready. The node's pods then became not
+	// ready.
 	NodeNotReady
 	// KubeletRestart means that the kubelet restarted and reset the pod's Ready condition (Kubernetes before v1.35).
 	KubeletRestart
@@ -63,7 +63,7 @@ func (c *Cause) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// All returns all causes in the order of their constants.
+// All returns all causes, in the order in which they are defined.
 func All() []Cause {
 	all := make([]Cause, Count)
 	for i := range all {

@@ -15,19 +15,19 @@ import (
 const (
 	// maxGaps is the maximum number of gaps that are kept.
 	maxGaps = 200
-	// sameGap is the maximum difference between two gaps that are merged. It applies to their starts and to their ends.
+	// sameGap is the maximum difference between the starts of two gaps that are merged, and between their ends.
 	sameGap = 2 * time.Second
 )
 
-// FirstLists applies to a process without a saved state. If this process completes its first lists within this time,
-// the coverage begins after them. Otherwise the delay counts as a gap.
+// FirstLists is the maximum time for the first lists of a process without a saved state. If the lists take longer, the
+// delay counts as a gap. Otherwise, the coverage begins after the lists.
 const FirstLists = 5 * time.Minute
 
 // Reasons for gaps that do not come from a watch.
 const (
 	// NotListed means that the first list of the resource was not complete.
 	NotListed event.Reason = "not listed yet"
-	// NotRunning means that kubeflap was not running, or had not listed the resource since its restart.
+	// NotRunning means that kubeflap was not running, or had not yet listed the resource after a restart.
 	NotRunning event.Reason = "kubeflap was not running"
 )
 
@@ -64,24 +64,24 @@ type Log struct {
 	open [event.NumKinds]gap
 	// watched is set for resources that this process has watched.
 	watched [event.NumKinds]bool
-	// broke is the reason for each watch's last break.
+	// broke holds the reason why each watch last broke.
 	broke [event.NumKinds]event.Reason
 }
 
-// gap is the ongoing gap of one resource. from is zero if there is none.
+// gap is the ongoing gap of one resource. from is zero if there is no gap.
 type gap struct {
 	from   time.Time
 	reason event.Reason
 }
 
-// unsaved is the longest credible time from the last saved state to the end of the process. The state is saved at
-// shorter intervals. If the file times suggest a longer time, somebody copied the files after the process stopped.
+// unsaved limits the time between the last saved state and the end of a process. Processes save the state more often. A
+// longer time means that somebody copied the files after the process stopped.
 const unsaved = time.Minute
 
-// New returns a Log for a process with the given start time. The parameter earlier is the saved state of the previous
-// process, or empty. The parameter stopped is the time at which the previous process stopped watching. If the clock was
-// set back since then, New keeps the earlier gaps, and the new gap begins at the start of this process. If the whole
-// saved state is in the future, New ignores it.
+// New returns a Log for a process with the given start time. earlier is the saved state of the previous process, or
+// empty. stopped is the time at which the previous process stopped watching. If the clock was set back after that, New
+// keeps the earlier gaps, and the new gap begins at the start time. If the whole saved state is in the future, New
+// ignores it.
 func New(started time.Time, earlier State, stopped time.Time) *Log {
 	l := &Log{begin: started, State: State{Since: started, Started: started}}
 	if earlier.Since.IsZero() || earlier.Since.After(started) {
@@ -94,8 +94,8 @@ func New(started time.Time, earlier State, stopped time.Time) *Log {
 		stopped = started
 	}
 	l.begin, l.Since, l.LeftOut = earlier.Since, earlier.Since, earlier.LeftOut
-	// An ongoing gap of the earlier process ends when that process stopped. The next gap follows immediately. If the
-	// clock was set back, a gap can begin after the stop. It then ends when the state was saved.
+	// End each ongoing gap when the earlier process stopped. If the clock was set back, a gap can begin later than
+	// that. End such a gap when the state was saved.
 	for _, g := range earlier.Gaps {
 		if g.To.IsZero() {
 			g.To = stopped
@@ -111,8 +111,8 @@ func New(started time.Time, earlier State, stopped time.Time) *Log {
 	return l
 }
 
-// Overlap handles an earlier process that is still running. NotRunning is then the wrong reason for the gap before the
-// first lists. There is still a gap, because the earlier process has not saved its newest observations.
+// Overlap is for an earlier process that is still running. The gap before the first lists then gets the reason
+// NotListed instead of NotRunning. It remains a gap, because the earlier process has not saved its newest observations.
 func (l *Log) Overlap() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,7 +174,7 @@ func (l *Log) unwatched(t time.Time, w *watches.Watch) {
 	switch {
 	case now.from.IsZero():
 		*now = gap{w.Since, reason}
-		// Before the first list, Since is the time of the first event, but the gap begins earlier.
+		// Before the first list, Since is only the time of the first event. The gap begins earlier.
 		if !l.watched[w.Resource] || w.Since.IsZero() || w.Since.Before(l.begin) {
 			now.from = l.begin
 		}
@@ -186,7 +186,6 @@ func (l *Log) unwatched(t time.Time, w *watches.Watch) {
 	}
 }
 
-// end closes the open gap of a resource, if any.
 func (l *Log) end(k event.Kind, t time.Time) {
 	g := l.open[k]
 	l.open[k], l.watched[k] = gap{}, true
@@ -207,8 +206,8 @@ func (l *Log) end(k event.Kind, t time.Time) {
 	}
 }
 
-// together adds a gap to a list. It merges the gap with a recent gap of other resources that has the same reason, and
-// about the same start and end.
+// together adds a gap to a list. If a recent gap of other resources has the same reason, and nearly the same start and
+// end, together merges the two gaps.
 func together(all []Gap, g Gap) []Gap {
 	for i := len(all) - 1; i >= max(len(all)-len(event.Kinds()), 0); i-- {
 		x := &all[i]

@@ -14,8 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// Find returns the incident whose ID starts with id. It returns an error if no incident or several incidents match. If
-// no current ID matches, Find also searches the former IDs of incidents.
+// Find returns the incident whose ID starts with id. If no current ID matches, Find searches the former IDs of
+// incidents. It returns an error unless exactly one incident matches.
 func Find(answer *api.Answer, id string) (*api.Incident, error) {
 	current := func(x *api.Incident) []string { return []string{x.ID} }
 	former := func(x *api.Incident) []string { return x.Also }
@@ -32,12 +32,12 @@ func Find(answer *api.Answer, id string) (*api.Incident, error) {
 	return nil, fmt.Errorf("none of %d incidents has an ID that begins with %s; kubeflap drops the oldest incidents (--incidents.size)", len(answer.Incidents), id)
 }
 
-// withPrefix returns the incidents with an ID that starts with the prefix. It also returns these IDs.
+// withPrefix returns the incidents whose ID starts with the prefix. It also returns these IDs.
 func withPrefix(answer *api.Answer, prefix string, idsOf func(*api.Incident) []string) (found []*api.Incident, ids []string) {
 	for i := range answer.Incidents {
 		x, before := &answer.Incidents[i], len(ids)
 		for _, id := range idsOf(x) {
-			// An exact match takes precedence over longer IDs, such as ID-2 for the prefix ID.
+			// An exact match takes precedence over longer IDs with the same prefix.
 			if id == prefix {
 				return []*api.Incident{x}, []string{id}
 			}
@@ -52,7 +52,7 @@ func withPrefix(answer *api.Answer, prefix string, idsOf func(*api.Incident) []s
 	return found, ids
 }
 
-// JSON prints kubeflap's JSON response, or only the incident with this ID if id is not empty.
+// JSON prints kubeflap's JSON response. If id is not empty, it prints only the incident with this ID.
 func JSON(out io.Writer, text []byte, id string) error {
 	text, err := only(text, id)
 	if err == nil {
@@ -64,7 +64,7 @@ func JSON(out io.Writer, text []byte, id string) error {
 	return nil
 }
 
-// YAML prints kubeflap's JSON response as YAML, or only the incident with this ID if id is not empty.
+// YAML prints kubeflap's JSON response as YAML. If id is not empty, it prints only the incident with this ID.
 func YAML(out io.Writer, text []byte, id string) error {
 	text, err := only(text, id)
 	if err == nil {
@@ -80,8 +80,8 @@ func YAML(out io.Writer, text []byte, id string) error {
 	return nil
 }
 
-// This function returns the incident with the given ID from a JSON response, or the whole response if the ID is empty.
-// It keeps fields that later versions of kubeflap may add.
+// The result is the incident with the given ID from a JSON response, or the whole response if id is empty. Fields that
+// later versions of kubeflap may add are kept.
 func only(text []byte, id string) ([]byte, error) {
 	if id == "" {
 		return text, nil
@@ -102,7 +102,7 @@ func only(text []byte, id string) ([]byte, error) {
 	return nil, fmt.Errorf("there is no incident %s", id)
 }
 
-// escaped escapes characters that could control a terminal. In JSON they only occur inside strings.
+// escaped escapes characters that could control a terminal. In JSON, they occur only inside strings.
 func escaped(text, prefix string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -15,8 +15,7 @@ import (
 const (
 	// textWidth is the maximum line width.
 	textWidth = 80
-	// labelWidth is the width of the labels before texts. evidenceWidth is the width of the times before evidence
-	// entries.
+	// labelWidth is the width of the labels. evidenceWidth is the width of the times in the list of evidence.
 	labelWidth    = 10
 	evidenceWidth = 14
 )
@@ -55,7 +54,7 @@ func Full(out io.Writer, incident *api.Incident, asOf time.Time) error {
 	return nil
 }
 
-// subject returns the subject as in the table, with the prefix "node" for a node.
+// subject returns the text of the table's column WHAT. For a node, it adds the prefix "node".
 func (x *row) subject() string {
 	if x.Scope == "node" {
 		return "node " + x.what()

@@ -47,7 +47,6 @@ func columns(answer *api.Answer, id func(*row) string) []column {
 	return all
 }
 
-// column is a column of the table.
 type column struct {
 	title string
 	cell  func(*row) string
@@ -72,7 +71,7 @@ func table(out io.Writer, answer *api.Answer, columns []column) error {
 	return nil
 }
 
-// row is an incident with the current time.
+// row is an incident in a row of the table. asOf is the current time.
 type row struct {
 	*api.Incident
 	asOf time.Time
@@ -96,7 +95,7 @@ func (x *row) verdict() string {
 	return x.Verdict
 }
 
-// What returns the subject of an incident with its kind and namespace.
+// What returns an incident's subject, with the subject's kind and namespace.
 func What(x *api.Incident) string {
 	kind, name, ofKind := strings.Cut(x.Subject, "/")
 	switch {

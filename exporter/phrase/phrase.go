@@ -25,7 +25,7 @@ func Duration(d time.Duration) string {
 }
 
 // Length formats a duration with a space before the unit, such as 850 ms, 13.5 s, 2 min 05 s, 3 h 20 min or 4 days.
-// Negative durations are 0 ms.
+// Negative durations become 0 ms.
 func Length(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// Line escapes a text for display on one line. It also escapes line breaks, so that a name cannot imitate a separate
+// Line escapes text for display on one line. It also escapes line breaks, so that a name cannot imitate a separate
 // line.
 func Line(s string) string { return escape(s, "") }
 
-// Text escapes a text for display on several lines. It keeps line feeds and tabs.
+// Text escapes text for display on several lines. It keeps line feeds and tabs.
 func Text(s string) string { return escape(s, "\n\t") }
 
-// Wrap escapes a text and wraps it at word boundaries. width is the maximum length of a line, including the
-// indentation. The caller must indent the first line.
+// Wrap escapes text and wraps it at word boundaries. width is the maximum length of a line, including the indentation.
+// The caller must indent the first line.
 func Wrap(text string, indent, width int) string {
 	var lines []string
 	line := ""
@@ -31,7 +31,7 @@ func Wrap(text string, indent, width int) string {
 }
 
 // escape replaces unprintable characters and invalid UTF-8 with Go escapes such as \x1b or \u202e. It does not change
-// the characters in keep.
+// the characters in the parameter keep.
 func escape(s, keep string) string {
 	shown := func(r rune) bool { return unicode.IsPrint(r) || strings.ContainsRune(keep, r) }
 	bad := func(r rune) bool { return r == utf8.RuneError || !shown(r) }

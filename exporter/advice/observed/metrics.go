@@ -60,7 +60,7 @@ func Metrics() []string {
 const labelCluster = "cluster"
 
 // Cluster reads a cluster from an exposition. If the exposition contains several clusters, the caller must name one of
-// them. Cluster returns an error if the cluster is missing, or if kubeflap has not listed all of its objects.
+// them. Cluster returns an error if the cluster is missing, or if kubeflap has not listed all of the cluster's objects.
 func Cluster(families []*dto.MetricFamily, cluster string) (report.Cluster, error) {
 	r := reader{families: map[string]*dto.MetricFamily{}, cluster: cluster}
 	for _, family := range families {
@@ -93,7 +93,7 @@ type reader struct {
 	cluster  string
 }
 
-// check returns an error unless exactly one cluster is selected and kubeflap has listed all of its objects.
+// check returns an error unless exactly one cluster is selected and kubeflap has listed all of the cluster's objects.
 func (r *reader) check() error {
 	clusters := map[string]bool{}
 	for _, m := range r.families[metricSynced].GetMetric() {
@@ -118,7 +118,6 @@ func (r *reader) check() error {
 	return nil
 }
 
-// each passes the cluster's series of a metric family to the function do.
 func (r *reader) each(name string, do func(labels, float64)) {
 	r.eachMetric(name, func(l labels, m *dto.Metric) { do(l, valueOf(m)) })
 }
@@ -201,7 +200,7 @@ func (r *reader) intervals() (h report.Histogram) {
 		for _, b := range m.GetHistogram().GetBucket() {
 			h.Buckets = append(h.Buckets, report.Bucket{Bound: b.GetUpperBound(), Count: b.GetCumulativeCount()})
 		}
-		// The text format contains the bucket +Inf, but client_golang only provides the total count.
+		// The text format contains the bucket +Inf, but client_golang provides only the total count.
 		if n := len(h.Buckets); n > 0 && !math.IsInf(h.Buckets[n-1].Bound, 1) {
 			h.Buckets = append(h.Buckets, report.Bucket{Bound: math.Inf(1), Count: m.GetHistogram().GetSampleCount()})
 		}

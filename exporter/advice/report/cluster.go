@@ -15,10 +15,10 @@ type Cluster struct {
 	GraceSource string
 	// Recommended is the grace period to set, or 0 if there is no recommendation.
 	Recommended time.Duration
-	// Expected is the nodes' undisturbed heartbeat interval. An older kubeflap exposes neither Expected nor
+	// Expected is the heartbeat interval of nodes without delays. An older kubeflap exposes neither Expected nor
 	// Recommended. Both are then 0.
 	Expected time.Duration
-	// Managed reports whether a cloud provider runs the control plane, so that its flags cannot be set.
+	// Managed reports whether a cloud provider runs the control plane. Its flags then cannot be set.
 	Managed bool
 	// Now is the time of the newest event. It is zero if the metrics come from an older kubeflap.
 	Now   time.Time
@@ -66,7 +66,7 @@ type Service struct {
 	// manager wrote them.
 	ForeignAddresses uint64
 	// ResetsWithSelector counts how often all manually managed addresses were removed while the Service had a selector.
-	// ResetsSelectorless counts these removals while it had no selector.
+	// ResetsSelectorless counts how often this happened while it had no selector.
 	ResetsWithSelector, ResetsSelectorless uint64
 	Bounces                                uint64
 	// InPlaceLosses counts the ready addresses that were lost to in-place updates.

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// fewest is the minimum number of intervals per node for judging the grace period.
+// fewest is the number of intervals per node that are needed to judge the grace period.
 const fewest = 3
 
 // recommendations returns the recommendations about heartbeats and the grace period.

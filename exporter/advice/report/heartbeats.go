@@ -11,8 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// A node with at least this many late heartbeats counts as slow, even if all of them are old. Fewer are not enough,
-// because each reboot causes one.
+// A node with at least this many late heartbeats counts as slow, even if all of them are old. Each reboot causes one
+// late heartbeat, so one or two are not enough.
 const often = 3
 
 // If at least this fraction of the nodes is late at the same time, the control plane is at fault.
@@ -33,7 +33,8 @@ type heartbeats struct {
 	slow, silent []lateNode
 	// all is set if nearly all nodes were late in the last ten minutes.
 	all bool
-	// earlier is an upper bound of the intervals that ended more than ten minutes ago. It is 0 if these do not matter.
+	// earlier is an upper bound of the intervals that ended more than ten minutes ago. It is 0 if those intervals do
+	// not matter.
 	earlier time.Duration
 }
 
@@ -46,7 +47,7 @@ func judge(c Cluster) *heartbeats {
 	if lower, upper := c.Intervals.top(advice.LongestGrace); repeatedly && lower > b.recent(c.Nodes) {
 		b.earlier = upper
 	}
-	if c.Expected == 0 { // an older kubeflap exposes no recommendation
+	if c.Expected == 0 { // the metrics of an older kubeflap contain no recommendation
 		g := b.settings()
 		g.Longest = b.longest()
 		b.recommended = g.Recommended()
@@ -56,8 +57,8 @@ func judge(c Cluster) *heartbeats {
 	return b
 }
 
-// noteNodes finds the slow and the silent nodes. The result is only used for metrics of an older kubeflap. It is true
-// if a node was late often.
+// noteNodes finds the slow and the silent nodes. It returns true if a node was often late. The result matters only for
+// metrics of an older kubeflap.
 func (b *heartbeats) noteNodes() (repeatedly bool) {
 	now := 0
 	for i := range b.nodes {
@@ -88,14 +89,12 @@ func (b *heartbeats) noteNodes() (repeatedly bool) {
 	return repeatedly
 }
 
-// slowFrom returns the interval above which a node is slow: half the grace period, or an undisturbed interval if that
-// is longer.
 func (b *heartbeats) slowFrom() time.Duration {
 	return b.settings().Late()
 }
 
-// repeatedlyLate reports whether a node was late often. The count means nothing with a very short grace period, because
-// every heartbeat is then late.
+// repeatedlyLate reports whether a node was often late. The count is meaningless if the grace period is very short,
+// because every heartbeat is then late.
 func (b *heartbeats) repeatedlyLate(n *Node) bool {
 	return b.grace/2 > b.settings().OnTime() && n.Late >= often
 }

@@ -10,8 +10,8 @@ type Profile struct {
 	Grace        float64 `json:"node_monitor_grace_period_seconds"`
 	// Eviction is --pod-eviction-timeout, which was removed in v1.27.
 	Eviction float64 `json:"pod_eviction_timeout_seconds"`
-	// StatusWrites is the number of status writes of all nodes per minute. It assumes that the configuration of the
-	// kubelets contains nodeStatusUpdateFrequency.
+	// StatusWrites is the number of status writes of all nodes per minute. It assumes that nodeStatusUpdateFrequency is
+	// set in the configuration of each kubelet.
 	StatusWrites float64 `json:"node_status_writes_per_minute"`
 	Renewals     int     `json:"renewals_in_grace_period"`
 	// Safe reports whether a kubelet can miss one renewal without its node becoming Unknown.

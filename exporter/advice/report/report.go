@@ -25,7 +25,7 @@ type Heartbeats struct {
 	Nodes       int     `json:"nodes"`
 	Grace       float64 `json:"grace_period_seconds"`
 	GraceSource string  `json:"grace_period_source"`
-	// Observed is the number of intervals for which kubeflap saw both heartbeats.
+	// Observed is the number of intervals for which kubeflap saw both the first and the second heartbeat.
 	Observed uint64  `json:"intervals_observed"`
 	Typical  float64 `json:"typical_interval_seconds"`
 	Longest  float64 `json:"longest_interval_seconds"`
@@ -69,7 +69,7 @@ const (
 	// ControlPlaneLate means that nodes with a shared path to the API are late at the same time or one after another.
 	ControlPlaneLate Kind = "control_plane_late"
 	// ControllerManagerSlow means that the node controller set nodes to Unknown although their heartbeats were on time,
-	// or left silent nodes Ready.
+	// or left nodes Ready although they were silent.
 	ControllerManagerSlow Kind = "controller_manager_slow"
 	// NodesRebooted means that some machines restarted without an announcement.
 	NodesRebooted Kind = "nodes_rebooted"
@@ -79,8 +79,8 @@ const (
 	ClocksSetBack Kind = "clocks_set_back"
 	// Undecided means that some nodes were lost and the evidence does not show the reason.
 	Undecided Kind = "undecided"
-	// ControllerManagerFlag means that a flag of the kube-controller-manager differs from the profiles in a way that
-	// matters.
+	// ControllerManagerFlag means that a flag of the kube-controller-manager differs from the profiles enough to need a
+	// change.
 	ControllerManagerFlag Kind = "controller_manager_flag"
 	// ShortTolerations means that pods are evicted soon after their node stops being Ready.
 	ShortTolerations Kind = "short_tolerations"

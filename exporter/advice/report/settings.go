@@ -28,11 +28,11 @@ type flagAdvice struct {
 	why             func(value float64, b *heartbeats) string
 }
 
-// podsOfANode is the default maximum number of pods on a node (kubelet, maxPods).
+// podsOfANode is the default value of the kubelet's maxPods.
 const podsOfANode = 110
 
-// flagAdvices has an entry for each flag that `advise` checks. The defaults are those of the kube-controller-manager
-// (app/options, nodelifecycle/config).
+// flagAdvices has an entry for each flag that `advise` checks. The defaults come from app/options and
+// nodelifecycle/config of the kube-controller-manager.
 var flagAdvices = []flagAdvice{
 	{
 		name: "node-monitor-period", assumed: "5s in the default, medium and slow profiles, 2s in fast",
@@ -75,11 +75,11 @@ var flagAdvices = []flagAdvice{
 	},
 }
 
-// whyEvictionRate explains the advice on --node-eviction-rate. If the rate is 0, the node lifecycle controller still
-// taints one node in each zone. The reason is that the limiter of a new zone has a full bucket of one node
-// (addPodEvictorForNewZone). The bucket is never refilled. A node with Ready=False uses it up, too. If most nodes of a
-// large zone are not Ready, the secondary rate applies (ReducedQPSFunc). Once they are Ready again, the controller
-// taints no node at all, because the new limiter has no bucket (SwapLimiter).
+// whyEvictionRate explains the advice on --node-eviction-rate. With a rate of 0, the node lifecycle controller still
+// taints one node in each zone. The limiter of a new zone starts with one token, which is never refilled
+// (addPodEvictorForNewZone). A node with Ready=False also uses up this token. If most nodes of a large zone are not
+// Ready, the secondary rate applies (ReducedQPSFunc). When they are Ready again, the controller taints no node at all,
+// because the new limiter has no token (SwapLimiter).
 func whyEvictionRate(v float64, _ *heartbeats) string {
 	if v <= 0 {
 		return "after its start, the kube-controller-manager evicts the pods of only one node in each zone: the first that is not Ready. " +
@@ -116,8 +116,8 @@ func flagText(name string, v float64) string {
 	return fmt.Sprintf("%g", v)
 }
 
-// ifNodesWereLost returns the severity of settings that determine the impact of a lost node: a warning if a node was
-// lost, otherwise a note.
+// ifNodesWereLost returns the severity of settings that determine the impact of a lost node. It returns Warning if a
+// node was lost, and otherwise Note.
 func (b *heartbeats) ifNodesWereLost() Severity {
 	if slices.ContainsFunc(b.nodes, func(n Node) bool { return n.Missed > 0 }) {
 		return Warning

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// lately is the period to which the metric of a node's longest interval refers.
+	// lately is the period for which kubeflap's metrics show a node's longest interval.
 	lately = 10 * time.Minute
-	// If the newest silence of a node is older than worthAction, its recommendation is only a note.
+	// If the newest silence of a node is older than worthAction, the node only gets a note.
 	worthAction = 24 * time.Hour
 )
 
@@ -28,8 +28,7 @@ type lateNode struct {
 	missed bool
 }
 
-// of adds up the node's silences with the verdict v. If reasons are given, only silences with one of these reasons
-// count.
+// of adds up the node's silences with the verdict v. If reasons are given, it ignores silences with other reasons.
 func (n *Node) of(v verdict.Verdict, reasons ...verdict.Reason) lateNode {
 	sum := lateNode{Node: *n}
 	for _, s := range n.Silences {
@@ -73,8 +72,8 @@ func (b *heartbeats) explained(n *Node) bool {
 	return n.Longest > b.slowFrom() && !(own.times > 0 && b.isLately(own.last)) && !(short.times > 0 && b.isLately(short.last))
 }
 
-// with returns the nodes that have or had the verdict v. If reasons are given, only silences with one of these reasons
-// count.
+// with returns the nodes with a current or past verdict v. If reasons are given, it ignores silences with other
+// reasons.
 func (b *heartbeats) with(v verdict.Verdict, reasons ...verdict.Reason) (some []lateNode) {
 	for i := range b.nodes {
 		n := &b.nodes[i]
@@ -97,8 +96,8 @@ func sortSlowest(nodes []lateNode) {
 	})
 }
 
-// byAge calls find for the nodes, and returns its recommendation. Nodes whose newest silence is more than a day old get
-// a separate note.
+// byAge returns the recommendation that find creates for the nodes. Nodes whose newest silence is older than
+// worthAction get a separate note.
 func (b *heartbeats) byAge(nodes []lateNode, find func([]lateNode) Recommendation) (all []Recommendation) {
 	var fresh, old []lateNode
 	for _, n := range nodes {
@@ -133,7 +132,6 @@ func (b *heartbeats) nameSome(nodes []lateNode) string {
 	return strings.Join(names, ", ")
 }
 
-// when describes the node's longest interval if it is recent, otherwise the time of the node's last silence.
 func (b *heartbeats) when(n *lateNode) string {
 	switch {
 	case n.Longest > b.slowFrom() && (n.Silences == nil || b.isLately(n.last)):

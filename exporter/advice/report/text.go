@@ -16,7 +16,7 @@ func WriteText(out io.Writer, r Report) {
 	h := r.Heartbeats
 	fmt.Fprintf(out, "%s, grace period %s, ", phrase.Count(h.Nodes, "node", "nodes"), orUnknown(h.Grace))
 	if h.Observed == 0 {
-		fmt.Fprintf(out, "no complete heartbeat interval observed\n") // the longest interval may still be running
+		fmt.Fprintf(out, "no complete heartbeat interval observed\n") // the longest interval may be incomplete
 	} else {
 		fmt.Fprintf(out, "%s observed: longest %s, typical %s\n",
 			phrase.Count(int(h.Observed), "heartbeat interval", "heartbeat intervals"), orUnknown(h.Longest), orUnknown(h.Typical))

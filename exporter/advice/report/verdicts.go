@@ -9,11 +9,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// The verdict of an incident already names the component at fault. The report repeats it. It judges only nodes without
-// a verdict.
+// The verdict of an incident names the component at fault, and the report repeats the verdict. The report itself judges
+// only nodes without a verdict.
 
-// otherVerdicts reports whether the node has verdicts that blame neither the node nor the grace period. Metrics of an
-// older kubeflap contain only verdicts, and no counts of silences.
+// otherVerdicts reports whether the node has verdicts, and none of them blames the node or the grace period. It is used
+// for metrics of an older kubeflap, which contain no counts of silences.
 func (n *Node) otherVerdicts() bool {
 	return len(n.Verdicts) > 0 && !slices.Contains(n.Verdicts, verdict.Node) && !slices.Contains(n.Verdicts, verdict.GracePeriod)
 }
