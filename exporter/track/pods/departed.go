@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// departedFor is the time for which a deleted pod is remembered. It can explain why its addresses disappear.
+// departedFor is the time for which the state of a deleted pod is kept.
 const departedFor = 30 * time.Second
 
 // departure is the stored state of a deleted pod. It is kept because the pod watch can be ahead of the other watches.

@@ -14,8 +14,8 @@ import (
 // pkg/controller/tainteviction).
 const byTaint = "DeletionByTaintManager"
 
-// noteLeaving stores why a pod's addresses are removed permanently. It keeps the first cause. A completed pod, for
-// example, is later deleted. noteLeaving also reports a taint eviction from a node that is not Ready.
+// noteLeaving stores why a pod's addresses are removed permanently. It keeps the first cause. For example, a completed
+// pod is usually deleted later. noteLeaving also reports a taint eviction from a node that is not Ready.
 func (x *Pods) noteLeaving(p *Pod, o *event.Pod, t time.Time) {
 	if p.leaving != cause.Unknown {
 		return

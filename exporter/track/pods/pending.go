@@ -34,7 +34,7 @@ func (s Selector) selects(labels map[string]string) bool {
 }
 
 // pending holds the labels of the pods in phase Pending, by namespace and UID. It excludes pods that are being deleted
-// or evicted. A pod in this phase can lack an IP, and therefore an address (see ShouldPodBeInEndpoints in
+// or evicted. A Pending pod can lack an IP, and therefore an address (see ShouldPodBeInEndpoints in
 // k8s.io/endpointslice).
 type pending map[string]map[event.UID]map[string]string
 

@@ -34,8 +34,8 @@ type Pods struct {
 	watches *watches.Watches
 	found   *transition.List
 	nodes   nodeFacts
-	// resolved is called when the cause of a readiness loss has been determined. For each pod, the calls have the order
-	// of the losses.
+	// resolved is called when the cause of a readiness loss has been determined. For each pod, it is called in the
+	// order of the losses.
 	resolved func(*ReadinessLoss)
 
 	pods       map[event.UID]*Pod

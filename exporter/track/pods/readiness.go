@@ -53,8 +53,8 @@ func (w *ReadinessLoss) newest() *ReadinessLoss {
 	return w
 }
 
-// IsOf reports whether this readiness loss can explain the loss of an address at t. It returns false from the pod's
-// next readiness loss on.
+// IsOf reports whether this readiness loss can explain the loss of an address at t. It returns false if t is not before
+// the pod's next readiness loss.
 func (w *ReadinessLoss) IsOf(t time.Time) bool { return w.later == nil || t.Before(w.later.At) }
 
 // readinessLosses holds the readiness changes whose cause is not certain yet.
@@ -109,8 +109,8 @@ func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
 	return cause.Unknown, false
 }
 
-// readyChanged handles a change of Ready. It does not report that a pod becomes Ready for the first time, because this
-// only ends the pod's start.
+// readyChanged handles a change of Ready. It does not report when a pod becomes Ready for the first time, because such
+// a pod has just started.
 func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {
@@ -139,7 +139,7 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	}
 	why, certain := x.causeByNode(w)
 	if older := x.undecided.of[o.UID]; older != nil && (certain || older.tentative != tentative) {
-		x.resolveAllOf(o.UID) // a pod's unresolved losses have the same tentative cause
+		x.resolveAllOf(o.UID) // a pod's unresolved losses must have the same tentative cause
 	}
 	p.cause = tentative
 	x.observeStale(p, e.Seen)
@@ -185,8 +185,8 @@ func (x *Pods) reportNow(p *Pod, change transition.PodReadyChanged) {
 	x.found.Add(change)
 }
 
-// NodeReadyChanged handles a change of a node's Ready. It resolves the pods' readiness losses that now have a certain
-// cause.
+// NodeReadyChanged handles a change of a node's Ready condition. It resolves the pods' readiness losses that now have a
+// certain cause.
 func (x *Pods) NodeReadyChanged(node string) {
 	x.resolveEach(x.undecided.on[node], x.isAnyCertain)
 }
@@ -218,8 +218,8 @@ func (x *Pods) resolveEach(of map[event.UID]*ReadinessLoss, match func(*Readines
 	}
 }
 
-// resolve determines the final cause of a pod's oldest readiness loss. It does nothing for other losses. It then
-// continues with the pod's later losses if the cause of any of them is certain.
+// resolve determines the final cause of a pod's oldest readiness loss, and does nothing for other losses. Afterwards,
+// it resolves the pod's next loss if the cause of any later loss is certain.
 func (x *Pods) resolve(w *ReadinessLoss) {
 	if w == nil || x.undecided.of[w.ID] != w {
 		return
@@ -280,8 +280,8 @@ func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
 	return due, func() { x.resolve(q.Take()) }
 }
 
-// dueOfProbe returns the time at which a loss with the tentative cause ProbeFailed must be resolved. The node's event
-// gets more time while the node watch is known to lag.
+// dueOfProbe returns the time at which a loss with the tentative cause ProbeFailed must be resolved. kubeflap waits
+// longer while the node watch is known to lag.
 func (x *Pods) dueOfProbe(w *ReadinessLoss) time.Time {
 	due, limit := w.At.Add(nodeWait), w.At.Add(watches.LagWait)
 	switch until := x.watches.LaggingUntil(event.KindNode); {

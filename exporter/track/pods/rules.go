@@ -61,7 +61,7 @@ func completed(c *change) bool {
 func evicted(c *change) bool {
 	switch {
 	case c.now.Disruption != "" && (deleted(c) || c.now.Phase == "Failed" || completed(c)):
-		return true // without these states, the eviction was rejected or has not happened yet
+		return true // the condition of a running pod can mean a rejected or a future eviction
 	case c.now.Reason == "Evicted" || c.now.Reason == "Preempting" || c.now.Reason == "Terminated" || c.now.Reason == "NodeShutdown":
 		return true
 	}
