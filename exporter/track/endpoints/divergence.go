@@ -113,7 +113,7 @@ func (x *divergence) podAgrees(s *service, id event.UID, ready bool) bool {
 	return ready == (p.IsReady() && p.Leaving() == cause.Unknown)
 }
 
-// asOf counts the disagreements that have lasted for longer than divergesAfter at t.
+// asOf counts the disagreements that are older than divergesAfter at t.
 func (d *diverging) asOf(t time.Time) int {
 	n := 0
 	for _, since := range d.since {

@@ -15,8 +15,8 @@ const (
 	// propagationLimit limits the time from a pod's change to the change of its address. Later changes of the address
 	// are not measured.
 	propagationLimit = time.Minute
-	// sideBySide is the longest time by which an address change can be seen before its pod change. The two resources
-	// have separate watches, and connections are read in batches (see exporter/watch/batching).
+	// sideBySide is the longest time by which an address change can be seen before the pod change that caused it. The
+	// two resources have separate watches, and connections are read in batches (see exporter/watch/batching).
 	sideBySide = 50 * time.Millisecond
 )
 
@@ -56,8 +56,8 @@ func (x *propagation) notePending(s shift, change transition.AddressFollowedPod)
 	}
 }
 
-// podTurned handles a change of a pod's Ready condition. It also reports the pending address changes that belong to
-// this pod change. Their propagation time is too short to measure.
+// podTurned handles a change of a pod's Ready condition. It reports the pending address changes that belong to this
+// change. Their propagation time is too short to measure.
 func (x *propagation) podTurned(id event.UID, ready bool, t time.Time) {
 	x.forgetPending(t)
 	if !x.watches.Live(event.KindPod, t) {

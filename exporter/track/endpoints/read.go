@@ -39,8 +39,7 @@ type Service struct {
 	SelectorConflict                       bool
 	// ManualAddresses counts the manually managed addresses in Endpoints.
 	ManualAddresses int
-	// Diverging counts the addresses whose readiness has differed between Endpoints, slices and pods for more than 10
-	// s.
+	// Diverging counts addresses whose readiness has differed between Endpoints, slices and pods for more than 10 s.
 	Diverging int
 	// PendingPods counts the pods in phase Pending that the Service selects. It is 0 if the Service has a ready
 	// address.

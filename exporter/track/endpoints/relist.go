@@ -26,7 +26,7 @@ func (x *Endpoints) ListingSlices() {
 	}
 }
 
-// remember stores the state of a Service before a new list changes the state. It stores one state per list.
+// remember stores the state of a Service before a new list changes the state. It stores one state per Service and list.
 func (x *Endpoints) remember(h *source, e event.Event) {
 	s := h.service
 	if s.remembered == x.watches.Generation(e.Kind) {

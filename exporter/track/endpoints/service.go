@@ -43,7 +43,7 @@ type service struct {
 
 	consumers consumers.Set
 	diverging diverging
-	// remembered is the number of the list of EndpointSlices for which remember last stored the Service's state.
+	// remembered is the number of the EndpointSlice list for which the Service's state was last stored.
 	remembered uint32
 	// alone is the list that contains only this Service. Pods without another Service share this list.
 	alone pods.ServiceList
@@ -159,8 +159,8 @@ func choiceOf(o *event.Service) uint64 {
 	return choice | 1
 }
 
-// succeed makes a newly seen Service the current one with the name k. It moves Endpoints from the previous Service to
-// the new one, and also slices without an owner. The move does not count as a change of addresses.
+// succeed makes a newly seen Service the current one with the name k. It moves Endpoints and slices without an owner
+// from the previous Service to the new one. The move does not count as a change of addresses.
 func (x *Endpoints) succeed(old *service, k key, uid event.UID) *service {
 	s := x.services.adopt(k, uid)
 	if old == nil {
