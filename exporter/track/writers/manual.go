@@ -49,7 +49,8 @@ type Change struct {
 }
 
 // Count updates the number of manually managed addresses, and reports a reset if none are left. It counts Endpoints and
-// slices separately. Thereby it detects Endpoints that are emptied and rewritten before the mirroring controller runs.
+// slices separately. This way, it also detects Endpoints that are emptied and rewritten before the mirroring controller
+// runs.
 func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	written := 0
 	for i := range held {

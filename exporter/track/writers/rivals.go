@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// contestedWithin is the maximum age of an earlier state that a rival restores.
+// contestedWithin limits the age of the earlier addresses that a rival writer restores.
 const contestedWithin = 10 * time.Minute
 
 // write describes a write of an object's addresses.
@@ -32,8 +32,8 @@ type rivals struct {
 	undone int
 }
 
-// compete detects two writers that undo each other's changes to a Service without a selector. A second writer can also
-// correct the first one once. So two writers compete only if each has undone a change of the other.
+// compete detects two writers that undo each other's changes to a Service without a selector. A single undone change
+// can be a correction. So each writer must have undone a change of the other.
 func (x *Writers) compete(s Service, h *Source, e event.Event, w write) {
 	name := rivalOf(w.writer)
 	if name == "" || h.Mirrored || h.Controlled || s.HasSelector() || !s.Exists() {

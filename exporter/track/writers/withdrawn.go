@@ -46,7 +46,7 @@ func countMissing(own map[event.UID]bool, held []event.Address) (count int) {
 	return count
 }
 
-// checkWithdrawn reports when the first address of Endpoints is withdrawn, and when no withdrawn address is left.
+// checkWithdrawn reports when addresses are withdrawn from Endpoints, and when all of them are back.
 func (x *Writers) checkWithdrawn(s Service, t time.Time) {
 	for _, h := range s.Writers().sources {
 		w := h.withdrawn
