@@ -85,8 +85,8 @@ func (r *Reader) subset(all []event.Address, data []byte, number int32) []event.
 // reused.
 const maxPlaces = 1000
 
-// clearPlaces empties the map for the next Endpoints. A new map for each event would need as much memory as the few
-// addresses of a typical Service.
+// clearPlaces empties r.places for the next Endpoints object. A new map for each event would need as much memory as the
+// few addresses of a typical Service.
 func (r *Reader) clearPlaces() {
 	if r.places == nil || len(r.places) > maxPlaces {
 		r.places = map[event.UID]int{}
