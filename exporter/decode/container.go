@@ -16,7 +16,7 @@ const (
 )
 
 // containers reads the containers that the Ready condition depends on: all ordinary containers, and the sidecars among
-// the init containers (pkg/kubelet/status, GenerateContainersReadyCondition).
+// the init containers (see GenerateContainersReadyCondition in pkg/kubelet/status).
 func (r *Reader) containers(spec, status []byte, pod *event.Pod) {
 	number := r.count(spec, specContainers)
 	if number == 0 {
@@ -53,7 +53,7 @@ func (r *Reader) container(spec, status []byte, statuses int32) event.Container 
 }
 
 func (r *Reader) containerStatus(data []byte, container *event.Container) {
-	// This is the default if no state is specified (corev1, ContainerState).
+	// This is the default if no state is specified (see corev1.ContainerState).
 	container.State = "waiting"
 	m := r.message(data)
 	for m.next() {

@@ -16,7 +16,7 @@ const (
 )
 
 // controllerManager reads the settings of a kube-controller-manager from its pod's spec. Kubeadm and similar installers
-// set the pod's label "component" to kube-controller-manager (cmd/kubeadm, ComponentPod).
+// set the pod's label "component" to kube-controller-manager (see ComponentPod in cmd/kubeadm).
 func (r *Reader) controllerManager(spec []byte) *event.ControllerManager {
 	settings := &event.ControllerManager{}
 	var words []string
@@ -37,7 +37,7 @@ func (r *Reader) controllerManager(spec []byte) *event.ControllerManager {
 	return settings
 }
 
-// controllerManagerFlags reads the flags from a command line (cmd/kube-controller-manager, app/options).
+// controllerManagerFlags reads the flags from a command line (see cmd/kube-controller-manager/app/options).
 func controllerManagerFlags(words []string) *event.ControllerManagerFlags {
 	return &event.ControllerManagerFlags{
 		MonitorPeriod:          flagValue(words, "--node-monitor-period", time.ParseDuration),

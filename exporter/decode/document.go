@@ -7,10 +7,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/decode/fromjson"
 )
 
-// protobufPrefix is the start of every protobuf document (apimachinery, runtime/serializer/protobuf).
+// protobufPrefix is the start of every protobuf document (see pkg/runtime/serializer/protobuf in k8s.io/apimachinery).
 var protobufPrefix = []byte("k8s\x00")
 
-// Document is an object or a list that the API server sent, together with its kind (runtime.Unknown).
+// Document is an object or a list that the API server sent, together with its kind. It corresponds to runtime.Unknown.
 type Document struct {
 	// Kind is "Pod", "PodList", "Status" and so on.
 	Kind string
@@ -33,8 +33,7 @@ func (r *Reader) Document(data []byte) (Document, error) {
 	return Document{Kind: r.text(r.field(typeMeta, 2)), Object: object}, r.failed("read a document")
 }
 
-// WatchEvent reads the type and the document of a watch event (metav1.WatchEvent). The document shares the memory of
-// data.
+// WatchEvent reads the type and the document of a metav1.WatchEvent. The document shares the memory of data.
 func (r *Reader) WatchEvent(data []byte) (eventType string, document []byte, err error) {
 	r.err = nil
 	var name, raw []byte
@@ -46,7 +45,7 @@ func (r *Reader) WatchEvent(data []byte) (eventType string, document []byte, err
 type List struct {
 	// Version is the list's resourceVersion.
 	Version string
-	// Continue is the token for the next page, empty on the last page.
+	// Continue is the token for the next page, or empty on the last page.
 	Continue string
 	// Items are the objects as encoded protobuf messages.
 	Items [][]byte

@@ -3,8 +3,8 @@ package decode
 import "github.com/kubeflap/kubeflap/exporter/event"
 
 const (
-	// labelManagedBy is a label that the endpoints controller has set on Endpoints since v1.33
-	// (pkg/controller/endpoint, LabelManagedBy).
+	// labelManagedBy is a label that the endpoints controller has set on Endpoints since v1.33 (see LabelManagedBy in
+	// pkg/controller/endpoint).
 	labelManagedBy = "endpoints.kubernetes.io/managed-by"
 	// overCapacity is corev1.EndpointsOverCapacity.
 	overCapacity = "endpoints.kubernetes.io/over-capacity"
@@ -22,8 +22,8 @@ func (r *Reader) endpoints(data, metaData []byte, meta event.Meta) *event.Endpoi
 	return &event.Endpoints{
 		Meta:      meta,
 		ManagedBy: r.text(r.entry(metaData, metaLabels, labelManagedBy)),
-		// In v1.21, the controller set this annotation to "warning" and wrote all addresses (pkg/controller/endpoint,
-		// setOverCapacityAnnotation).
+		// In v1.21, the controller set this annotation to "warning" and wrote all addresses (see
+		// setOverCapacityAnnotation in pkg/controller/endpoint).
 		Truncated:   string(r.entry(metaData, metaAnnotations, overCapacity)) == "truncated",
 		Writer:      r.text(writer),
 		LastApplied: r.lastApplied(metaData, "subsets"),
@@ -85,8 +85,8 @@ func (r *Reader) subset(all []event.Address, data []byte, number int32) []event.
 // reused.
 const maxPlaces = 1000
 
-// clearPlaces empties the map for the next Endpoints. Most Services have few addresses, so a new map for each event
-// would need as much memory as the addresses.
+// clearPlaces empties r.places for the next Endpoints object. A new map for each event would need as much memory as the
+// few addresses of a typical Service.
 func (r *Reader) clearPlaces() {
 	if r.places == nil || len(r.places) > maxPlaces {
 		r.places = map[event.UID]int{}
@@ -94,7 +94,7 @@ func (r *Reader) clearPlaces() {
 	clear(r.places)
 }
 
-// address converts an address without its readiness. targetRef is nil only if the field is absent.
+// address converts an address, except for its readiness. targetRef is nil only if the field is absent.
 func (r *Reader) address(ip, targetRef, node []byte) event.Address {
 	address := event.Address{IP: r.text(ip), Node: r.text(node), ByHand: targetRef == nil}
 	if uid := r.field(targetRef, 4); len(uid) > 0 {

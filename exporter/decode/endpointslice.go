@@ -2,7 +2,7 @@ package decode
 
 import "github.com/kubeflap/kubeflap/exporter/event"
 
-// Labels of slices (discovery/v1, LabelServiceName and LabelManagedBy).
+// Labels of slices. They are LabelServiceName and LabelManagedBy in discovery/v1.
 const (
 	labelService        = "kubernetes.io/service-name"
 	labelSliceManagedBy = "endpointslice.kubernetes.io/managed-by"
@@ -75,7 +75,7 @@ func (r *Reader) sliceAddress(data []byte) (address event.Address, found bool) {
 		return address, false
 	}
 	address = r.address(ip, targetRef, node)
-	address.Ready = true // this is the default if the condition is not set (discovery/v1, EndpointConditions)
+	address.Ready = true // this is the default if the condition is not set (see discoveryv1.EndpointConditions)
 	m = r.message(conditions)
 	for m.next() {
 		switch m.number {
@@ -89,7 +89,7 @@ func (r *Reader) sliceAddress(data []byte) (address event.Address, found bool) {
 }
 
 // owningService returns the UID of the Service that owns a slice. It returns zero for a mirrored slice, which is owned
-// by an Endpoints object (pkg/controller/endpointslicemirroring, newEndpointSlice).
+// by an Endpoints object (see newEndpointSlice in pkg/controller/endpointslicemirroring).
 func (r *fields) owningService(metaData []byte) event.UID {
 	m := r.message(metaData)
 	for m.next() {

@@ -24,7 +24,8 @@ func (r *fields) lease(data []byte, meta event.Meta) *event.Lease {
 	return lease
 }
 
-// labelHostname is corev1.LabelHostname. API servers set it on their Lease (pkg/controlplane, completedConfig.New).
+// labelHostname is corev1.LabelHostname. API servers set it on their Lease (see completedConfig.New in
+// pkg/controlplane).
 const labelHostname = "kubernetes.io/hostname"
 
 func (r *Reader) controlPlaneLease(data, metaData []byte, meta event.Meta) *event.ControlPlaneLease {

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// readyStatusPath is the path to the status of a pod's Ready condition in managedFields
-// (sigs.k8s.io/structured-merge-diff, fieldpath).
+// readyStatusPath is the path to the status of a pod's Ready condition in managedFields (see fieldpath in
+// sigs.k8s.io/structured-merge-diff).
 var readyStatusPath = []string{`f:status`, `f:conditions`, `k:{\"type\":\"Ready\"}`, `f:status`}
 
 // Subsets and endpoints are atomic lists, so managedFields has one entry for the whole list.
 var subsetsPath, endpointsPath = []string{"f:subsets"}, []string{"f:endpoints"}
 
 // writer returns the manager that last wrote a field, or an empty string if it is unknown. With server-side apply, a
-// field can have several owners, and writer returns the most recent one. The entries of old API servers have no
+// field can have several owners. writer then returns the most recent owner. The entries of old API servers have no
 // subresource, so they match only if `subresource` is empty.
 func (r *fields) writer(meta []byte, subresource string, path []string) string {
 	last, _ := r.writers(meta, subresource, path)
@@ -47,7 +47,7 @@ func (r *fields) writers(meta []byte, subresource string, path []string) (last, 
 	return last, other
 }
 
-// owns reports whether the path is in the fields (FieldsV1).
+// owns reports whether a FieldsV1 contains the path.
 func owns(fields []byte, path []string) bool {
 	for _, key := range path {
 		if fields = member(fields, key); fields == nil {
@@ -57,8 +57,8 @@ func owns(fields []byte, path []string) bool {
 	return true
 }
 
-// member finds a key of a JSON object. It returns the rest of the text, from the value of the key on, or nil if the key
-// is absent. The key must be in its encoded form, with escapes. The result is correct only for JSON from an API server,
+// member finds a key of a JSON object. It returns the text from the key's value to the end, or nil if the key is
+// absent. The key must be in its encoded form, with escapes. The result is correct only for JSON from an API server,
 // but no input makes member panic.
 //
 // member runs for every pod event. A JSON decoder would take most of the CPU time of these events.

@@ -12,8 +12,8 @@ type message struct {
 	reader *fields
 	rest   []byte
 
-	// number is the current field number. Depending on the wire type, bytes or varint holds the value, and the other is
-	// zero.
+	// number is the current field number. Depending on the wire type, bytes or varint holds the value, and the other
+	// field is zero.
 	number protowire.Number
 	bytes  []byte
 	varint uint64
@@ -80,7 +80,7 @@ func (m *message) int32() int32 { return int32(m.varint) }
 func (m *message) seconds() time.Time { return m.reader.seconds(m.bytes) }
 
 // seconds decodes a metav1.Time in UTC. If the field is absent, it returns the zero time. Like the API's decoders, it
-// ignores the fraction.
+// ignores fractions of a second.
 func (r *fields) seconds(data []byte) time.Time {
 	if len(data) == 0 {
 		return time.Time{}

@@ -22,8 +22,7 @@ const (
 	metaManagedFields   = 17
 )
 
-// initialEventsEnd is an annotation (metav1, InitialEventsAnnotationKey). It marks the bookmark that ends a streamed
-// list.
+// initialEventsEnd is metav1.InitialEventsAnnotationKey. This annotation marks the bookmark that ends a streamed list.
 const initialEventsEnd = "k8s.io/initial-events-end"
 
 // meta reads an ObjectMeta. It also reports whether the object is the bookmark that ends a streamed list.

@@ -60,8 +60,8 @@ func (r *fields) text(b []byte) string {
 // Object is a decoded API object.
 type Object struct {
 	Slim event.Object
-	// InitialEventsEnd reports whether the object is the bookmark that ends a streamed list (metav1,
-	// InitialEventsAnnotationKey).
+	// InitialEventsEnd reports whether the object is the bookmark that ends a streamed list (see
+	// metav1.InitialEventsAnnotationKey).
 	InitialEventsEnd bool
 }
 
@@ -101,7 +101,7 @@ func (r *fields) failed(doing string) error {
 	return fmt.Errorf("%s: %w", doing, r.err)
 }
 
-// into is a field number, and the destination of the field's value in fields.take.
+// into is a field number with a destination. fields.take writes the field's value to the destination.
 type into struct {
 	number protowire.Number
 	value  *[]byte

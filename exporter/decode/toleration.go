@@ -2,14 +2,14 @@ package decode
 
 import "github.com/kubeflap/kubeflap/exporter/event"
 
-// The taints of failed nodes (corev1, TaintNodeNotReady and TaintNodeUnreachable).
+// The taints of failed nodes. They are corev1.TaintNodeNotReady and corev1.TaintNodeUnreachable.
 const (
 	taintNotReady    = "node.kubernetes.io/not-ready"
 	taintUnreachable = "node.kubernetes.io/unreachable"
 )
 
-// maxTolerations limits the number of cached toleration periods. Most pods have the default of 300 s
-// (plugin/pkg/admission, DefaultTolerationSeconds).
+// maxTolerations limits the number of cached toleration periods. Most pods have the default of 300 s (see
+// plugin/pkg/admission/defaulttolerationseconds).
 const maxTolerations = 256
 
 // toleration is a corev1.Toleration.
@@ -32,8 +32,8 @@ func (r *Reader) toleration(data []byte) toleration {
 		case 4:
 			t.effect = m.bytes
 		case 5:
-			// The taint eviction controller treats a negative time as 0 (pkg/controller/tainteviction,
-			// getMinTolerationTime).
+			// The taint eviction controller treats a negative time as 0 (see getMinTolerationTime in
+			// pkg/controller/tainteviction).
 			t.period = event.Toleration{Seconds: max(int64(m.varint), 0)}
 		}
 	}
@@ -55,8 +55,8 @@ func (t *toleration) tolerates(taint string) bool {
 	return false
 }
 
-// tolerate reads a toleration. The first toleration that matches a taint applies (component-helpers,
-// GetMatchingTolerations).
+// tolerate reads a toleration. The first toleration that matches a taint applies (see GetMatchingTolerations in
+// k8s.io/component-helpers).
 func (r *Reader) tolerate(data []byte, pod *event.Pod) {
 	if pod.ToleratesNotReady != nil && pod.ToleratesUnreachable != nil {
 		return
@@ -70,7 +70,7 @@ func (r *Reader) tolerate(data []byte, pod *event.Pod) {
 	}
 }
 
-// tolerateNothingElse sets the tolerations that were not found to 0 s. Call it after the last toleration.
+// tolerateNothingElse sets missing tolerations to 0 s. Call it after the last toleration.
 func (r *Reader) tolerateNothingElse(pod *event.Pod) {
 	if pod.ToleratesNotReady == nil {
 		pod.ToleratesNotReady = r.shared(event.Toleration{})

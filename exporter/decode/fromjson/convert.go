@@ -63,8 +63,7 @@ func (t table) convert(to []byte, number protowire.Number, path string, value []
 	return appendBytes(to, number, message), err
 }
 
-// each returns a converter for lists, which applies the given converter to each element. A null element becomes an
-// empty element.
+// each makes a converter for lists from a converter for their elements. A null element becomes an empty element.
 func each(convert converter) converter {
 	return func(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 		var elements []json.RawMessage

@@ -1,6 +1,7 @@
 package fromjson
 
-// The tables list JSON names and protobuf numbers of the converted fields (generated.proto of k8s.io/api).
+// The tables list JSON names and protobuf numbers of the converted fields. The numbers come from the generated.proto
+// files of k8s.io/api.
 
 // documents maps the watched kinds and their lists to tables.
 var documents = map[string]table{

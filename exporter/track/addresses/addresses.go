@@ -27,8 +27,8 @@ const (
 func (s State) Stays() bool { return s == Ready || s == NotReady }
 
 // StateOf returns the state of an address in one slice or Endpoints object. With publishNotReadyAddresses, a
-// terminating address can be ready. Such an address receives traffic until it is removed, so it counts as ready
-// (endpointslice controller, podToEndpoint).
+// terminating address can be ready. Such an address receives traffic until it is removed, so it counts as ready (see
+// podToEndpoint in k8s.io/endpointslice).
 func StateOf(a *event.Address) State {
 	switch {
 	case a.Ready:

@@ -37,7 +37,7 @@ type Consumers struct {
 	watches *watches.Watches
 	pods    podFacts
 	// bounceWindow limits both parts of a bounce. The first part lasts from the removal of an address until the
-	// consumer puts the address back. The second part lasts from then until the next removal.
+	// consumer puts the address back. The second part lasts until the consumer removes the address again.
 	bounceWindow time.Duration
 	namespaces   totals.Totals[counts]
 	// open holds the open batches of each window, sorted by the time at which they close.
@@ -80,9 +80,8 @@ type Applied struct {
 	Window  time.Duration
 }
 
-// Closed holds the mistakes that consumers made. A bounce is an address that a consumer put back and later removed
-// again. A stale re-add is an address that a consumer put back although a container of its pod was about to be
-// replaced, or was already gone.
+// Closed holds the mistakes of consumers. A bounce is an address that a consumer put back and later removed again. A
+// stale re-add is an address that a consumer put back during an in-place update of its pod.
 type Closed struct{ Bounces, StaleReadds []Applied }
 
 // New returns Consumers without Services.
@@ -132,7 +131,7 @@ func (c *Consumers) Close(t time.Time) (closed Closed) {
 }
 
 // nextDue returns the index of the window whose batch is due next, or -1 if no batch is due by t. The oldest batch of a
-// window is due first, because all its batches last equally long.
+// window is due first, because all batches of a window are equally long.
 func (c *Consumers) nextDue(t time.Time) int {
 	next := -1
 	for i := range c.open {
@@ -177,8 +176,8 @@ func (c *Consumers) apply(b batch, window int, closed *Closed) {
 	}
 }
 
-// addressChanged applies the change of one address. The result bounced is set if the consumer removes an address that
-// it put back at `oldest` or later. A longer batching window would have hidden the bounce.
+// addressChanged applies the change of one address. It returns true if the consumer removes an address that it put back
+// at `oldest` or later.
 func (x *consumer) addressChanged(id event.UID, ready bool, now, oldest event.Moment) (bounced bool) {
 	last := x.turns[id]
 	switch {
@@ -197,7 +196,7 @@ func (x *consumer) addressChanged(id event.UID, ready bool, now, oldest event.Mo
 	return bounced
 }
 
-// forget drops the addresses that have not changed since `oldest`. It releases an empty map.
+// forget drops the addresses that have not changed since `oldest`. It frees an empty map.
 func (x *consumer) forget(oldest event.Moment) {
 	maps.DeleteFunc(x.turns, func(_ event.UID, last turns) bool { return max(last.out, last.back) < oldest })
 	if len(x.turns) == 0 {
@@ -205,8 +204,8 @@ func (x *consumer) forget(oldest event.Moment) {
 	}
 }
 
-// Forget drops the addresses that consumers removed too long ago to bounce. It releases the consumers of a Service
-// without recent changes.
+// Forget drops the addresses that consumers removed too long ago for a bounce. It frees the memory of a Service's
+// consumers if they have no recent changes.
 func (c *Consumers) Forget(set *Set, t time.Time) {
 	if set.of == nil {
 		return

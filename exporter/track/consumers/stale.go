@@ -12,17 +12,17 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// A tool for in-place updates may remove pods from the load balancer before it changes their images. The kubelet
+// A tool for in-place updates can remove pods from the load balancer before it changes their images. The kubelet
 // reports such a pod as Ready until the old container is gone. Therefore the addresses become not ready one by one. A
-// client that batches endpoint updates applies the whole list of ready addresses when its window closes. If this
-// happens during the update, the client puts the addresses that are still ready back into the load balancer.
+// client that batches endpoint updates applies the whole list of ready addresses when its window closes. If the window
+// closes during the update, the client puts the addresses that are still ready back into the load balancer.
 //
 // An address is a stale re-add if three conditions hold. An image of its pod was changed in place at most 2 minutes
 // ago. The pod has not been Ready with a new container since then. The address is ready when a window of the Service
 // closes. This window can have opened because another address changed.
 //
-// A stale re-add counts once for each image change and window length. Afterwards, the load balancer already uses the
-// address again. kubeflap does not see the load balancer, so it assumes that the tool had removed the address.
+// A stale re-add counts once for each image change and window length, because the load balancer then uses the address
+// again. kubeflap does not see the load balancer, so it assumes that the tool had removed the address.
 
 // podFacts lists the methods of package pods that this package calls.
 type podFacts interface {
@@ -30,7 +30,7 @@ type podFacts interface {
 	IsBeingUpdated(id event.UID, t time.Time) bool
 }
 
-// staleness holds the stale addresses of one Service.
+// staleness holds the in-place updates and the stale re-adds of one Service.
 type staleness struct {
 	// updating holds the address of each pod that is being updated. The value says, for each window, whether the
 	// consumer has put the address back since the update began.
@@ -87,7 +87,7 @@ type StaleReadds struct {
 	ByWindow [NumWindows]uint64
 }
 
-// StaleReadds appends the Services with stale re-adds, sorted by namespace and name, to the given slice and returns the
+// StaleReadds appends the Services with stale re-adds to the given slice, sorted by namespace and name. It returns the
 // extended slice.
 func (c *Consumers) StaleReadds(into []StaleReadds) []StaleReadds {
 	begin := len(into)

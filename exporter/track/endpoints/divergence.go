@@ -11,8 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/writers"
 )
 
-// divergesAfter is the duration after which a disagreement counts. When a pod changes, the controllers normally update
-// its addresses within moments.
+// divergesAfter is the duration after which a disagreement is reported. The controllers normally update the addresses
+// of a changed pod much faster.
 const divergesAfter = 10 * time.Second
 
 // divergence finds the addresses whose readiness differs between Endpoints, slices and pods.
@@ -30,7 +30,7 @@ type marked struct {
 	at      time.Time
 }
 
-// diverging holds the addresses of one Service on which the objects disagree.
+// diverging holds the disagreements about the addresses of one Service.
 type diverging struct {
 	// marked reports whether the Service awaits a comparison.
 	marked bool
@@ -38,7 +38,7 @@ type diverging struct {
 	since map[event.UID]time.Time
 }
 
-// mark schedules a comparison of a Service in one second. All changes until then share this comparison.
+// mark schedules a comparison of a Service in one second. This comparison covers all changes within that second.
 func (x *divergence) mark(s *service, t time.Time) {
 	if !s.diverging.marked {
 		s.diverging.marked = true
@@ -46,7 +46,6 @@ func (x *divergence) mark(s *service, t time.Time) {
 	}
 }
 
-// compare makes the comparisons that are due.
 func (x *divergence) compare(t time.Time, readFrom event.Kind) {
 	for q := &x.marked; !q.IsEmpty() && t.Sub(q.Front().at) >= time.Second; {
 		m := q.Take()
@@ -57,7 +56,7 @@ func (x *divergence) compare(t time.Time, readFrom event.Kind) {
 	}
 }
 
-// compareSources finds the addresses of a Service on which Endpoints, slices and pods disagree.
+// compareSources finds a Service's addresses whose readiness differs between Endpoints, slices and pods.
 func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind) {
 	var disagree map[event.UID]time.Time
 	note := func(id event.UID) {
@@ -87,9 +86,9 @@ func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind
 	s.diverging.since = disagree
 }
 
-// endpointsOf returns the addresses in the Endpoints object, for the comparison with the slices. The result compare is
-// false if no comparison is possible. The list is valid until the next call. If a Service with a selector has manually
-// managed Endpoints, there is no comparison, because these addresses never appear in slices.
+// endpointsOf returns the addresses in the Endpoints object. The list is valid until the next call. If `compare` is
+// false, the list cannot be compared with the slices. For example, the manually managed addresses of a Service with a
+// selector never appear in slices.
 func (x *divergence) endpointsOf(s *service, readFrom event.Kind) (sorted []addresses.Placed, compare bool) {
 	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || writers.InConflict(s) || s.HasSelector() && s.writers.ManualInEndpoints() > 0 {
 		return nil, false
@@ -114,7 +113,7 @@ func (x *divergence) podAgrees(s *service, id event.UID, ready bool) bool {
 	return ready == (p.IsReady() && p.Leaving() == cause.Unknown)
 }
 
-// asOf returns the number of disagreements that have lasted for longer than divergesAfter.
+// asOf counts the disagreements that are older than divergesAfter at t.
 func (d *diverging) asOf(t time.Time) int {
 	n := 0
 	for _, since := range d.since {

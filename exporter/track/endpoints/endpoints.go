@@ -26,7 +26,7 @@ type podFacts interface {
 	Named(id event.UID) transition.Pod
 	// IsBeingUpdated reports whether an in-place update of the pod is in progress at t.
 	IsBeingUpdated(id event.UID, t time.Time) bool
-	// CountPending returns the number of pods in phase Pending that a Service selects.
+	// CountPending returns the number of pods in phase Pending that the selector matches.
 	CountPending(namespace string, by pods.Selector) int
 }
 
@@ -55,7 +55,8 @@ type Endpoints struct {
 	services registry
 	slices   map[event.UID]*source
 	objects  map[event.UID]*source
-	// pasts holds earlier states of Services. They are compared once EndpointSlices have been listed again.
+	// pasts holds the states of Services before EndpointSlices were listed again. compareWithPast compares them with
+	// the new list.
 	pasts []*past
 	// scratch is memory for sorting.
 	scratch struct{ before, after []addresses.Placed }
@@ -107,7 +108,7 @@ func (x *Endpoints) Pass() {
 	x.divergence.compare(t, x.readFrom)
 }
 
-// CloseBatches applies the batches that are due by t (package consumers).
+// CloseBatches applies the consumers' batches that are due by t.
 func (x *Endpoints) CloseBatches(t time.Time) {
 	closed := x.consumers.Close(t)
 	for _, b := range closed.Bounces {
@@ -125,8 +126,8 @@ func (x *Endpoints) CloseBatches(t time.Time) {
 	x.forgetOld(t)
 }
 
-// forgetOld occasionally removes old data of all Services, even of those without changes. Otherwise data about every
-// address that ever flapped would accumulate.
+// forgetOld occasionally removes old data of all Services. Otherwise, data about every address that ever flapped would
+// accumulate.
 func (x *Endpoints) forgetOld(t time.Time) {
 	if t.Sub(x.forgotten) <= max(x.settings.BounceWindow, time.Minute) {
 		return
@@ -154,8 +155,8 @@ func (x *Endpoints) Sweep(e event.Event) {
 	}
 }
 
-// sweepSources drops the objects that are missing from the newest list. It drops them in the order of their UIDs, to
-// make the order of the transitions reproducible.
+// sweepSources drops the objects that are missing from the newest list. The order of the UIDs makes the order of the
+// transitions reproducible.
 func (x *Endpoints) sweepSources(e event.Event, sources map[event.UID]*source) {
 	for _, id := range sortedIDs(sources) {
 		if sources[id].generation != x.watches.Generation(e.Kind) {
@@ -175,8 +176,8 @@ func (x *Endpoints) CompareAll(t time.Time) {
 func (x *Endpoints) Source() event.Kind { return x.readFrom }
 
 // ChooseSource selects EndpointSlices as the source of address states if they can be watched, and Endpoints otherwise.
-// If EndpointSlices were listed before, it waits until the watch of Endpoints works. Until then, the last known states
-// stay in use.
+// If EndpointSlices have been listed before, it switches to Endpoints only when the watch of Endpoints works. Until
+// then, the last known states stay in use.
 func (x *Endpoints) ChooseSource() {
 	noSlices := x.watches.Missing(event.KindEndpointSlice)
 	slicesSynced := x.watches.IsSynced(event.KindEndpointSlice)

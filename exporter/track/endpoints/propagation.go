@@ -15,9 +15,8 @@ const (
 	// propagationLimit limits the time from a pod's change to the change of its address. Later changes of the address
 	// are not measured.
 	propagationLimit = time.Minute
-	// sideBySide tolerates events in the wrong order. The pod changes first, but kubeflap can see the change of the
-	// address up to 50 ms earlier. The two resources have separate watches, and connections are read in batches
-	// (exporter/watch/batching).
+	// sideBySide is the longest time by which an address change can be seen before the pod change that caused it. The
+	// two resources have separate watches, and connections are read in batches (see exporter/watch/batching).
 	sideBySide = 50 * time.Millisecond
 )
 
@@ -57,8 +56,8 @@ func (x *propagation) notePending(s shift, change transition.AddressFollowedPod)
 	}
 }
 
-// podTurned handles a change of a pod's Ready condition. It reports the address changes that this change caused, but
-// that were seen earlier. Their propagation time is too short to measure.
+// podTurned handles a change of a pod's Ready condition. It reports the pending address changes that belong to this
+// change. Their propagation time is too short to measure.
 func (x *propagation) podTurned(id event.UID, ready bool, t time.Time) {
 	x.forgetPending(t)
 	if !x.watches.Live(event.KindPod, t) {

@@ -23,22 +23,23 @@ type Service struct {
 	Outages                      uint64
 	// OutageTime is the total time without a ready address, including the current outage.
 	OutageTime time.Duration
-	// Lost counts how often an address stopped being ready. Losses counts these losses by cause, once the cause has
-	// been determined. LastLoss is the time of the newest loss in Losses, and LastCause is its cause. LastLoss and
-	// LastCause ignore foreign addresses.
+	// Lost counts how often an address stopped being ready. Losses counts the losses with a determined cause, by cause.
+	// LastLoss is the time of the newest loss in Losses, and LastCause is its cause. Both fields ignore foreign
+	// addresses.
 	Lost      uint64
 	Losses    [cause.Count]uint32
 	LastLoss  time.Time
 	LastCause cause.Cause
 	// Manual reports whether the Service has ever had manually managed addresses. A reset is the removal of all these
 	// addresses. ResetsWithSelector counts the resets while the Service had a selector, and ResetsSelectorless counts
-	// the others. SelectorConflict is the result of writers.InConflict.
+	// the others. SelectorConflict reports whether the Service has manually managed Endpoints and a selector that
+	// matches no pod.
 	Manual                                 bool
 	ResetsWithSelector, ResetsSelectorless uint64
 	SelectorConflict                       bool
 	// ManualAddresses counts the manually managed addresses in Endpoints.
 	ManualAddresses int
-	// Diverging counts the addresses on whose readiness Endpoints, slices and pods have disagreed for more than 10 s.
+	// Diverging counts addresses whose readiness has differed between Endpoints, slices and pods for more than 10 s.
 	Diverging int
 	// PendingPods counts the pods in phase Pending that the Service selects. It is 0 if the Service has a ready
 	// address.
@@ -48,7 +49,7 @@ type Service struct {
 	ForeignAddresses int
 }
 
-// All appends the Services, sorted by namespace and name, to the given slice and returns the extended slice.
+// All appends the Services to the given slice, sorted by namespace and name. It returns the extended slice.
 func (x *Endpoints) All(into []Service) []Service {
 	all := x.services.inOrder()
 	into = slices.Grow(into, len(all))
@@ -69,7 +70,7 @@ func (x *Endpoints) IsDown(namespace, name string) bool {
 	return s != nil && s.exists && s.addresses.Count[addresses.Ready] == 0
 }
 
-// IsFailing reports whether a Service has addresses, but no ready one.
+// IsFailing reports whether a Service has not-ready addresses but no ready address.
 func (x *Endpoints) IsFailing(namespace, name string) bool {
 	return x.IsDown(namespace, name) && x.services.of[key{namespace, name}].addresses.Count[addresses.NotReady] > 0
 }
@@ -80,8 +81,8 @@ func (x *Endpoints) IsOut(namespace, name string, id event.UID) bool {
 	return s != nil && s.exists && s.addresses.StateOf(id) == addresses.NotReady
 }
 
-// IsDiverging reports whether Endpoints, EndpointSlices and pods have disagreed about an address of a Service for more
-// than 10 s.
+// IsDiverging reports whether the readiness of an address has differed between Endpoints, EndpointSlices and pods for
+// more than 10 s.
 func (x *Endpoints) IsDiverging(namespace, name string) bool {
 	s := x.services.of[key{namespace, name}]
 	return s != nil && s.exists && s.diverging.asOf(x.watches.Now()) > 0
@@ -101,13 +102,14 @@ func (s *service) read(t time.Time) Service {
 	}
 }
 
-// StaleReadds appends the Services with stale re-adds (package consumers) to the given slice, sorted by namespace and
-// name. It returns the extended slice.
+// StaleReadds appends the Services with stale re-adds to the given slice, sorted by namespace and name. It returns the
+// extended slice. Package consumers describes stale re-adds.
 func (x *Endpoints) StaleReadds(into []consumers.StaleReadds) []consumers.StaleReadds {
 	return x.consumers.StaleReadds(into)
 }
 
-// Consumers appends the counts of package consumers, by namespace, to the given slice and returns the extended slice.
+// Consumers appends the counts of the modeled consumers to the given slice, by namespace. It returns the extended
+// slice.
 func (x *Endpoints) Consumers(into []consumers.Namespace) []consumers.Namespace {
 	return x.consumers.All(into)
 }

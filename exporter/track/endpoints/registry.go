@@ -31,8 +31,9 @@ func newRegistry() registry {
 	return registry{of: map[key]*service{}, others: map[ownedKey]*service{}}
 }
 
-// owned returns the Service of a slice or an Endpoints object, and adds the Service if necessary. If possible, it uses
-// the owner's UID. A deleted Service and a new one with the same name can both have slices for a while.
+// owned returns the Service of a slice or an Endpoints object, and adds the Service if necessary. It finds the Service
+// by the owner's UID if the object has an owner. A deleted Service and its successor with the same name can both have
+// slices for a while.
 func (r *registry) owned(k key, owner event.UID) *service {
 	s := r.of[k]
 	if owner.IsZero() {

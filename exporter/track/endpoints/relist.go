@@ -19,14 +19,14 @@ type past struct {
 }
 
 // ListingSlices records the start of a list of EndpointSlices. If the previous list was interrupted, the states from
-// before that list are kept.
+// before the interrupted list are kept.
 func (x *Endpoints) ListingSlices() {
 	for _, p := range x.pasts {
 		p.service.remembered = x.watches.Generation(event.KindEndpointSlice)
 	}
 }
 
-// remember stores the state of a Service once per list, before the list changes it.
+// remember stores the state of a Service before a new list changes the state. It stores one state per Service and list.
 func (x *Endpoints) remember(h *source, e event.Event) {
 	s := h.service
 	if s.remembered == x.watches.Generation(e.Kind) {

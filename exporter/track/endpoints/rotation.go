@@ -19,7 +19,8 @@ type shift struct {
 	// version is the resourceVersion of the event's object, or empty.
 	version string
 	// quiet is set if the changes are not counted. This is the case for the first list of a resource, for a move to
-	// another Service, and in switchSource. EndpointSlices that are listed again are compared later (compareWithPast).
+	// another Service, and in switchSource. It is also the case for later lists of EndpointSlices, because
+	// compareWithPast counts their changes.
 	quiet bool
 	// wasTruncated reports whether the Endpoints object omitted addresses before the event. truncated reports whether
 	// the object omits addresses now.
@@ -34,7 +35,6 @@ type shift struct {
 	readyBefore, lossesBefore int
 }
 
-// written converts a shift to the type that package writers uses.
 func (s shift) written() writers.Change {
 	return writers.Change{Service: s.service, At: s.at, Version: s.version, Quiet: s.quiet}
 }
@@ -58,8 +58,8 @@ func (x *Endpoints) shift(s shift, id event.UID, from addresses.Origin, was, is 
 
 // moved counts the change of one address from one state to another.
 func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.State) {
-	// Truncated Endpoints omit addresses. So an address that appears may not be new, and an address that disappears may
-	// still exist.
+	// Truncated Endpoints omit addresses. So an address that appears is not necessarily new, and an address that
+	// disappears can still exist.
 	if s.quiet || from == addresses.None && s.wasTruncated {
 		return
 	}
@@ -106,7 +106,7 @@ func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.Stat
 	}
 }
 
-// reportGain reports a change of an address that was not ready.
+// reportGain reports a change of an address that was not ready before the change.
 func (x *Endpoints) reportGain(s shift, a *addresses.Address, from, to addresses.State) {
 	when, named := at(s.at), named(x.pods, s.service, a)
 	var change transition.Transition
@@ -131,7 +131,7 @@ func (x *Endpoints) leftRotation(s shift, a *addresses.Address) {
 	if s.left == nil {
 		s.left = map[event.UID]departed{}
 	}
-	// After a break of the watch, the address may have left at any time during the break.
+	// After a break of the watch, the address can have stopped being ready at any time during the break.
 	earliest := x.watches.NotBefore(x.readFrom, s.at)
 	s.left[a.UID] = departed{at: earliest, seen: earliest.Equal(s.at)}
 	if s.at.Sub(s.leftSwept) > x.settings.BounceWindow {
@@ -139,7 +139,7 @@ func (x *Endpoints) leftRotation(s shift, a *addresses.Address) {
 	}
 }
 
-// forgetLeft drops the addresses that stopped being ready too long ago to bounce.
+// forgetLeft drops the addresses that stopped being ready too long ago for a bounce.
 func (s *service) forgetLeft(t time.Time, within time.Duration) {
 	s.leftSwept = t
 	maps.DeleteFunc(s.left, func(_ event.UID, d departed) bool { return t.Sub(d.at) > within })
@@ -164,8 +164,8 @@ func (x *Endpoints) backInRotation(s shift, a *addresses.Address) {
 	}
 }
 
-// settle completes an event after all addresses have their new states. It sets the causes that are already certain, and
-// begins or ends an outage.
+// settle completes an event after all addresses have their new states. It resolves the losses whose cause is already
+// certain, and begins or ends an outage.
 func (x *Endpoints) settle(s shift) {
 	ready := s.addresses.Count[addresses.Ready]
 	live := x.watches.Live(x.readFrom, s.at)

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// service is a Service and its addresses. Either can be seen first.
+// service is a Service and its addresses. The addresses can be seen before the Service.
 type service struct {
 	key key
 	// uid is zero if it is unknown. Endpoints contain only the name of their Service.
@@ -29,7 +29,7 @@ type service struct {
 	choice uint64
 
 	addresses addresses.Set
-	// left holds the addresses that left rotation recently.
+	// left holds the addresses that recently stopped being ready.
 	left      map[event.UID]departed
 	leftSwept time.Time
 
@@ -43,9 +43,9 @@ type service struct {
 
 	consumers consumers.Set
 	diverging diverging
-	// remembered is the number of the newest list of EndpointSlices for which an earlier state is stored.
+	// remembered is the number of the EndpointSlice list for which the Service's state was last stored.
 	remembered uint32
-	// alone is the list that contains only this Service. Pods that are in no other Service share it.
+	// alone is the list that contains only this Service. Pods without another Service share this list.
 	alone pods.ServiceList
 }
 
@@ -132,8 +132,8 @@ func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 	x.writers.Check(s, e.Seen)
 }
 
-// noteChoice records that a Service began to select other pods. This change can also explain an address loss that was
-// seen shortly before it.
+// noteChoice records that a Service began to select other pods. This change can also explain address losses that were
+// seen a little earlier.
 func (s *service) noteChoice(e event.Event, o *event.Service) {
 	choice := choiceOf(o)
 	if s.choice == choice {
@@ -159,7 +159,7 @@ func choiceOf(o *event.Service) uint64 {
 	return choice | 1
 }
 
-// succeed makes a newly seen Service the current one with the name k. It moves Endpoints, and slices without an owner,
+// succeed makes a newly seen Service the current one with the name k. It moves Endpoints and slices without an owner
 // from the previous Service to the new one. The move does not count as a change of addresses.
 func (x *Endpoints) succeed(old *service, k key, uid event.UID) *service {
 	s := x.services.adopt(k, uid)

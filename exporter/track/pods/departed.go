@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// departedFor is the time for which a deleted pod can explain the loss of its addresses.
+// departedFor is the time for which the state of a deleted pod is kept.
 const departedFor = 30 * time.Second
 
 // departure is the stored state of a deleted pod. It is kept because the pod watch can be ahead of the other watches.
@@ -23,9 +23,9 @@ type departed struct {
 	at time.Time
 }
 
-// Departed returns why a recently deleted pod lost its addresses. If notReady is set, the address became not ready
-// before the deletion, because the pod was not Ready. Then Departed returns why the pod was not Ready. ok is false if
-// the pod was not deleted recently.
+// Departed returns why an address of a recently deleted pod was lost. Set notReady if the address became not ready
+// before the deletion. In this case, Departed returns why the pod was not Ready. ok is false if the pod was not deleted
+// recently.
 func (x *Pods) Departed(id event.UID, notReady bool) (why cause.Cause, ok bool) {
 	d, ok := x.departed[id]
 	if ok && notReady && d.pod.WasReady() && d.pod.cause != cause.Unknown {
@@ -34,7 +34,6 @@ func (x *Pods) Departed(id event.UID, notReady bool) (why cause.Cause, ok bool) 
 	return d.cause, ok
 }
 
-// depart stores the facts that explain the loss of a deleted pod's addresses.
 func (x *Pods) depart(id event.UID, p *Pod) {
 	why := p.leaving
 	if why == cause.Unknown {

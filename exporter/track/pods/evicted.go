@@ -10,13 +10,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// byTaint is the reason in the condition DisruptionTarget of a pod that was evicted because of a taint
-// (pkg/controller/tainteviction).
+// byTaint is a reason of the condition DisruptionTarget. The taint eviction controller sets it (see
+// pkg/controller/tainteviction).
 const byTaint = "DeletionByTaintManager"
 
-// noteLeaving stores why a pod's addresses are removed permanently. Only the first cause counts, because a deleted pod
-// can still complete, and a completed pod is eventually deleted. noteLeaving also reports a taint eviction from a node
-// that is not Ready.
+// noteLeaving stores why a pod's addresses are removed permanently. It keeps the first cause. For example, a completed
+// pod is usually deleted later. noteLeaving also reports a taint eviction from a node that is not Ready.
 func (x *Pods) noteLeaving(p *Pod, o *event.Pod, t time.Time) {
 	if p.leaving != cause.Unknown {
 		return
@@ -35,10 +34,11 @@ func (x *Pods) noteLeaving(p *Pod, o *event.Pod, t time.Time) {
 	x.found.Add(transition.PodEvicted{At: transition.At{Time: t}, Pod: p.named(), Status: status, After: t.Sub(since), Tolerates: tolerates})
 }
 
-// shortToleration is the longest toleration, in seconds, that counts as short. A reboot of a node takes longer.
+// shortToleration is the longest toleration that counts as short, in seconds. The reboot of a node takes longer than
+// this.
 const shortToleration = 60
 
-// short is the key of the pods that have the same namespace and the same short toleration.
+// short is a map key. It identifies the pods with the same namespace and the same short toleration.
 type short struct {
 	namespace string
 	seconds   uint8
@@ -49,7 +49,7 @@ type short struct {
 type ShortTolerations struct {
 	Namespace string
 	Pods      int
-	// Shortest is the shortest of these tolerations.
+	// Shortest is the shortest toleration of these pods.
 	Shortest time.Duration
 }
 
@@ -79,7 +79,7 @@ func (x *Pods) countShort(p *Pod, by int) {
 	}
 }
 
-// ShortTolerations appends the namespaces with short tolerations, sorted by name, to the given slice and returns the
+// ShortTolerations appends the namespaces with short tolerations to the given slice, sorted by name. It returns the
 // extended slice.
 func (x *Pods) ShortTolerations(into []ShortTolerations) []ShortTolerations {
 	all := map[string]*ShortTolerations{}

@@ -17,14 +17,14 @@ type MisreportKind string
 // Kinds of wrong Ready conditions.
 const (
 	// UnreadyAfterRecovery means that Ready is still False although the node and all containers of the pod are ready.
-	// Nobody has reverted the write of the node controller.
+	// The node controller set Ready to False, and nobody has set it back to True.
 	UnreadyAfterRecovery MisreportKind = "unready_after_recovery"
 	// ReadyOnLostNode means that Ready is True on a node that has sent no heartbeat for longer than the grace period.
 	ReadyOnLostNode MisreportKind = "ready_on_lost_node"
 )
 
 // recoverWithin is the longest time that a kubelet needs to restore the readiness of its pods. The kubelet compares its
-// own status with the API every 10 s (status manager, syncBatch).
+// pod statuses with those of the API server every 10 s (see syncBatch in pkg/kubelet/status).
 const recoverWithin = 10 * time.Second
 
 // Misreported is the number of a namespace's pods with a wrong Ready condition.
@@ -70,8 +70,8 @@ func (x *Pods) Misreported(into []Misreported) []Misreported {
 	return into
 }
 
-// readyOnLost counts the Ready pods on lost nodes. It visits all pods only if another node has been lost since the
-// previous call. The counts of the other nodes are kept up to date by events.
+// readyOnLost counts the Ready pods on lost nodes. It visits all pods if a node has been lost since the previous call.
+// For nodes that were lost earlier, countOnLost keeps the counts up to date.
 func (x *Pods) readyOnLost(counts map[Misreported]int) {
 	lost := x.nodes.Lost(x.watches.Now())
 	maps.DeleteFunc(x.onLost, func(node string, _ map[string]int) bool { return !lost[node] })

@@ -34,8 +34,8 @@ func (s Selector) selects(labels map[string]string) bool {
 }
 
 // pending holds the labels of the pods in phase Pending, by namespace and UID. It excludes pods that are being deleted
-// or evicted. All other pods that belong in a Service have an IP, and therefore an address (endpointslice,
-// podEndpointChanged and ShouldPodBeInEndpoints).
+// or evicted. A Pending pod can lack an IP, and therefore an address (see ShouldPodBeInEndpoints in
+// k8s.io/endpointslice).
 type pending map[string]map[event.UID]map[string]string
 
 func (x pending) note(p *Pod, o *event.Pod) {
@@ -62,7 +62,7 @@ func (x pending) forget(p *Pod, id event.UID) {
 	}
 }
 
-// CountPending returns the number of pods in phase Pending that a Service selects.
+// CountPending returns the number of pods in phase Pending that the selector matches.
 func (x *Pods) CountPending(namespace string, by Selector) int {
 	n := 0
 	for _, labels := range x.pending[namespace] {

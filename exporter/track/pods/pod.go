@@ -15,14 +15,14 @@ type text = unique.Handle[string]
 
 // Pod is the stored state of a pod. Pods are the most numerous objects, so the fields are ordered to avoid padding.
 type Pod struct {
-	// rest is the pod's name. If afterOwner is set, the name begins with the owner's name, and rest is only what
-	// follows.
+	// rest is the pod's name. If afterOwner is set, the name begins with the owner's name, and rest omits the owner's
+	// name.
 	rest      string
 	namespace *totals.Namespace[counts]
 	node      text
 	owner     text
 	// changed is the time at which Ready last changed. updated is the time at which an image last changed in place.
-	// ended is the time at which kubeflap saw an exited container although Ready was True.
+	// ended is the time at which kubeflap saw an exited container while Ready was True.
 	changed, updated, ended event.Moment
 	containers              []container
 	// services lists the Services that are known to contain the pod.
@@ -37,20 +37,20 @@ type Pod struct {
 	// everReady reports whether the pod has been Ready at any time since it was first seen. A pod that was never Ready
 	// is starting.
 	everReady bool
-	// replaced is set if a container was replaced after the last in-place update. updateDone is set if the pod has also
-	// been Ready since then.
+	// replaced is set if a container was replaced after the last in-place update. updateDone is set if the pod has been
+	// Ready with the new container.
 	replaced, updateDone bool
 	// short is the pod's short toleration in seconds, plus one. It is 0 if the pod has no short toleration.
 	short uint8
-	// cause explains why the pod is not Ready. recovered explains why it was not Ready the last time. leaving explains
-	// why its addresses are removed permanently, or is Unknown if they stay.
+	// cause explains why the pod is not Ready. recovered explains why the pod was not Ready before it last became
+	// Ready. leaving explains why its addresses are removed permanently, or is Unknown if they stay.
 	cause, recovered, leaving cause.Cause
 }
 
 // container is the stored state of a container.
 type container struct {
 	runs unique.Handle[image]
-	// id is half of a container ID's hash. The container ID usually changes at a restart.
+	// id is half of a hash of the container ID. A restart usually changes the container ID.
 	id       uint32
 	restarts int32
 }
@@ -72,7 +72,7 @@ func (p *Pod) ReadyChangedAt() event.Moment { return p.changed }
 // Cause returns the reason why the pod is not Ready.
 func (p *Pod) Cause() cause.Cause { return p.cause }
 
-// Recovered returns why the pod was not Ready the last time.
+// Recovered returns why the pod was not Ready before it last became Ready.
 func (p *Pod) Recovered() cause.Cause { return p.recovered }
 
 // Leaving returns why the pod's addresses are removed permanently, or Unknown if they stay.
@@ -92,8 +92,8 @@ func (p *Pod) named() transition.Pod {
 	return transition.Pod{Namespace: p.namespace.Name, Name: p.name(), Node: p.node.Value(), Owner: p.owner.Value()}
 }
 
-// leavingOf returns why the endpoints controllers remove a pod's addresses permanently (endpointslice,
-// ShouldPodBeInEndpoints). It returns Unknown if they keep the addresses.
+// leavingOf returns why the endpoints controllers remove a pod's addresses permanently (see ShouldPodBeInEndpoints in
+// k8s.io/endpointslice). It returns Unknown if they keep the addresses.
 func leavingOf(o *event.Pod) cause.Cause {
 	c := &change{now: o}
 	switch {

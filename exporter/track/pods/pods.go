@@ -34,8 +34,8 @@ type Pods struct {
 	watches *watches.Watches
 	found   *transition.List
 	nodes   nodeFacts
-	// resolved is called when the cause of a readiness loss has been determined. The losses of a pod are resolved in
-	// order.
+	// resolved is called when the cause of a readiness loss has been determined. For each pod, it is called in the
+	// order of the losses.
 	resolved func(*ReadinessLoss)
 
 	pods       map[event.UID]*Pod
@@ -204,7 +204,8 @@ type Namespace struct {
 	UngatedUpdates uint64
 	SilentRestarts uint64
 	// Unready counts how often the Ready condition of a pod changed from True to another status. Transitions counts the
-	// changes with a determined cause, by the new status and by cause.Cause.
+	// changes of the condition by the new status and by cause.Cause. A change counts when its cause has been
+	// determined.
 	Unready     uint64
 	Transitions [3][cause.Count]uint64
 }

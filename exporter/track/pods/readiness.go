@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// nodeWait is the time for which kubeflap waits for an event of the node after a probe of a pod has failed. A
-	// kubelet that is not ready reports its pods and its node in separate, consecutive requests.
+	// nodeWait is the time for which kubeflap waits for an event of the node after a failed probe. When a node becomes
+	// not ready, its kubelet reports the pods and the node in separate requests.
 	nodeWait = 3 * time.Second
-	// evidenceWait limits how long after the pod's event the node's event can arrive. Different watches have no common
-	// order.
+	// evidenceWait is the maximum delay between the pod's event and the node's event. The events of different watches
+	// have no common order.
 	evidenceWait = time.Second
 )
 
@@ -28,25 +28,24 @@ type ReadinessLoss struct {
 	ID  event.UID
 	Pod *Pod
 	At  time.Time
-	// nodeBy is the latest time at which a node failure can explain the loss, or zero if unknown. It is a time of the
-	// kubelet's clock, because a lagging node watch can show the failure late.
+	// nodeBy is the latest time at which a node failure can explain the loss, or zero if unknown. It is based on the
+	// kubelet's timestamps, because the node watch can lag.
 	nodeBy time.Time
-	// ready is the time at which the pod had become Ready, or zero if it was Ready in the first list.
+	// ready is the time at which the pod last became Ready, or zero if it was Ready in the first list.
 	ready time.Time
 	// Cause is set when the loss is resolved.
 	Cause cause.Cause
 	node  string
-	// tentative is the cause so far. ProbeFailed is replaced if the node turns out to be not Ready, or if its kubelet
-	// has restarted. With NodeHeartbeatLost, the node controller set the pod's Ready to False, but kubeflap last saw
-	// the node Ready.
+	// tentative is the most likely cause so far. ProbeFailed can become NodeNotReady or KubeletRestart.
+	// NodeHeartbeatLost means that the node controller set the pod's Ready to False, but kubeflap last saw the node
+	// Ready.
 	tentative cause.Cause
-	// changes holds the changes of Ready that are reported once the cause is certain.
+	// changes holds changes of Ready. They are reported when the loss is resolved.
 	changes []transition.PodReadyChanged
-	// later is the pod's next readiness loss with the same tentative cause, or nil. It is resolved after this one.
+	// later is the pod's next readiness loss with the same tentative cause, or nil. It is resolved after this loss.
 	later *ReadinessLoss
 }
 
-// newest returns the last readiness loss of the same pod.
 func (w *ReadinessLoss) newest() *ReadinessLoss {
 	for w != nil && w.later != nil {
 		w = w.later
@@ -54,16 +53,17 @@ func (w *ReadinessLoss) newest() *ReadinessLoss {
 	return w
 }
 
-// IsOf reports whether the loss of an address at t can follow from this readiness loss, and not from a later one.
+// IsOf reports whether this readiness loss can explain the loss of an address at t. It returns false if t is not before
+// the pod's next readiness loss.
 func (w *ReadinessLoss) IsOf(t time.Time) bool { return w.later == nil || t.Before(w.later.At) }
 
 // readinessLosses holds the readiness changes whose cause is not certain yet.
 type readinessLosses struct {
-	// of holds the oldest loss of each pod. The field on holds the same losses by node.
+	// Both maps hold the oldest loss of each pod.
 	of map[event.UID]*ReadinessLoss
 	on map[string]map[event.UID]*ReadinessLoss
-	// probes holds the losses with the tentative cause ProbeFailed. The field marks holds all other losses. Both are
-	// sorted by time.
+	// Both queues are sorted by time. The losses in probes have the tentative cause ProbeFailed. All others are in
+	// marks.
 	probes, marks queue.Queue[*ReadinessLoss]
 }
 
@@ -71,7 +71,7 @@ func newReadinessLosses() readinessLosses {
 	return readinessLosses{of: map[event.UID]*ReadinessLoss{}, on: map[string]map[event.UID]*ReadinessLoss{}}
 }
 
-// add adds a loss. A pod can lose readiness again while the cause of its previous loss is not certain.
+// A pod can lose readiness again while the cause of its previous loss is not certain.
 func (q *readinessLosses) add(w *ReadinessLoss) {
 	if newest := q.of[w.ID].newest(); newest != nil {
 		newest.later = w
@@ -85,7 +85,6 @@ func (q *readinessLosses) add(w *ReadinessLoss) {
 	}
 }
 
-// await makes a loss the oldest of its pod.
 func (q *readinessLosses) await(w *ReadinessLoss) {
 	q.of[w.ID] = w
 	if q.on[w.node] == nil {
@@ -101,8 +100,8 @@ func (q *readinessLosses) remove(w *ReadinessLoss) {
 	}
 }
 
-// Pending returns the tentative cause of a pod's readiness loss. ok is false if no readiness loss of the pod waits for
-// an event of the node.
+// Pending returns the tentative cause of a pod's readiness loss. ok is false if the pod has no unresolved readiness
+// loss.
 func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
 	if w := x.undecided.of[id].newest(); w != nil {
 		return w.tentative, true
@@ -110,8 +109,8 @@ func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
 	return cause.Unknown, false
 }
 
-// readyChanged handles a change of Ready. It reports no transition when a pod becomes Ready for the first time, because
-// that is the end of its start.
+// readyChanged handles a change of Ready. It does not report when a pod becomes Ready for the first time, because such
+// a pod has just started.
 func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {
@@ -128,7 +127,6 @@ func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 	p.changed, p.ended = x.watches.Moment(e.Seen), 0
 }
 
-// blame determines why a pod lost readiness.
 func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	tentative := p.leaving
 	if tentative == cause.Unknown {
@@ -141,7 +139,7 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	}
 	why, certain := x.causeByNode(w)
 	if older := x.undecided.of[o.UID]; older != nil && (certain || older.tentative != tentative) {
-		x.resolveAllOf(o.UID) // only losses with the same tentative cause wait in order
+		x.resolveAllOf(o.UID) // a pod's unresolved losses must have the same tentative cause
 	}
 	p.cause = tentative
 	x.observeStale(p, e.Seen)
@@ -187,7 +185,8 @@ func (x *Pods) reportNow(p *Pod, change transition.PodReadyChanged) {
 	x.found.Add(change)
 }
 
-// NodeReadyChanged resolves the readiness losses that a change of a node's Ready explains.
+// NodeReadyChanged handles a change of a node's Ready condition. It resolves the pods' readiness losses that now have a
+// certain cause.
 func (x *Pods) NodeReadyChanged(node string) {
 	x.resolveEach(x.undecided.on[node], x.isAnyCertain)
 }
@@ -206,7 +205,6 @@ func (x *Pods) resolveAllOf(id event.UID) {
 	}
 }
 
-// resolveEach resolves the matching readiness losses in order of time.
 func (x *Pods) resolveEach(of map[event.UID]*ReadinessLoss, match func(*ReadinessLoss) bool) {
 	var some []*ReadinessLoss
 	for _, w := range of {
@@ -220,8 +218,8 @@ func (x *Pods) resolveEach(of map[event.UID]*ReadinessLoss, match func(*Readines
 	}
 }
 
-// resolve determines the final cause of a pod's oldest readiness loss. It does nothing for other losses. If the cause of
-// a later loss of the pod is certain, the losses up to this one are resolved, too.
+// resolve determines the final cause of a pod's oldest readiness loss, and does nothing for other losses. Afterwards,
+// it resolves the pod's next loss if the cause of any later loss is certain.
 func (x *Pods) resolve(w *ReadinessLoss) {
 	if w == nil || x.undecided.of[w.ID] != w {
 		return
@@ -243,7 +241,6 @@ func (x *Pods) resolve(w *ReadinessLoss) {
 	}
 }
 
-// isAnyCertain reports whether the cause of a readiness loss, or of a later one of the same pod, is certain.
 func (x *Pods) isAnyCertain(w *ReadinessLoss) bool {
 	for ; w != nil; w = w.later {
 		if _, certain := x.causeByNode(w); certain {
@@ -253,7 +250,7 @@ func (x *Pods) isAnyCertain(w *ReadinessLoss) bool {
 	return false
 }
 
-// attribute replaces the tentative cause of the pod's state by the final one, if this loss led to the state.
+// attribute stores the final cause of a readiness loss in the pod, unless newer losses have replaced this cause.
 func (p *Pod) attribute(w *ReadinessLoss, why cause.Cause) {
 	switch {
 	case p.ready == event.StatusTrue && w.later == nil:
@@ -265,8 +262,8 @@ func (p *Pod) attribute(w *ReadinessLoss, why cause.Cause) {
 	}
 }
 
-// Due returns the earliest time at which a readiness loss stops waiting, and a function that resolves it. The function
-// is nil if this time is later than `by`.
+// Due returns the earliest time at which a readiness loss must be resolved, and a function that resolves it. The
+// function is nil if this time is later than `by`.
 func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
 	var q *queue.Queue[*ReadinessLoss]
 	if !x.undecided.probes.IsEmpty() {
@@ -283,8 +280,8 @@ func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
 	return due, func() { x.resolve(q.Take()) }
 }
 
-// dueOfProbe returns the time until which a failed probe waits for an event of the node. This time is later while the
-// node watch is known to lag.
+// dueOfProbe returns the time at which a loss with the tentative cause ProbeFailed must be resolved. kubeflap waits
+// longer while the node watch is known to lag.
 func (x *Pods) dueOfProbe(w *ReadinessLoss) time.Time {
 	due, limit := w.At.Add(nodeWait), w.At.Add(watches.LagWait)
 	switch until := x.watches.LaggingUntil(event.KindNode); {
@@ -296,8 +293,8 @@ func (x *Pods) dueOfProbe(w *ReadinessLoss) time.Time {
 	return limit
 }
 
-// observeStale reports for how long Ready was wrongly True. During this time, a container had already exited, or was
-// about to be replaced in an in-place update. If the pod has been Ready with the new container, Ready was correct.
+// observeStale reports for how long Ready was wrongly True after a container had exited or its image had been changed.
+// It reports nothing if the pod has been Ready with the new container.
 func (x *Pods) observeStale(p *Pod, t time.Time) {
 	var since time.Time
 	switch {

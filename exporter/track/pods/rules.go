@@ -23,9 +23,9 @@ type rule struct {
 	holds func(*change) bool
 }
 
-// The first rule that holds determines the cause. Permanent causes come before temporary ones. External causes come
-// before the pod's own. For example, a container of a deleted pod can exit normally, and the pod is then also
-// Succeeded.
+// The first rule that holds determines the cause. Permanent causes come before temporary causes. Causes outside the pod
+// come before causes inside the pod. For example, a deleted pod can also be Succeeded, because its containers exited
+// normally.
 var podRules = [...]rule{
 	{cause.PodEvicted, evicted},
 	{cause.PodDeleted, deleted},
@@ -48,21 +48,20 @@ func (c *change) cause() cause.Cause {
 	return cause.Unknown
 }
 
-// completed reports whether all containers ended successfully and will not be restarted (kubelet, pkg/kubelet/status
-// GenerateContainersReadyCondition).
+// completed reports whether all containers ended successfully and will not be restarted (see
+// GenerateContainersReadyCondition in pkg/kubelet/status).
 func completed(c *change) bool {
 	return c.now.Phase == "Succeeded" || c.reason() == "PodCompleted"
 }
 
-// evicted reports whether the pod was evicted. The condition DisruptionTarget shows evictions by the Eviction API,
-// taint eviction, the scheduler and pod GC. status.reason shows evictions by the kubelet (eviction manager, preemption,
-// node shutdown). When the kubelet kills a pod, it sets the condition and the reason only after the containers have
-// ended. Until then, the pod is running, and its Ready condition has the reason PodFailed (status manager,
-// mergePodStatus).
+// evicted reports whether the pod was evicted. The Eviction API, taint eviction, the scheduler and pod GC set the
+// condition DisruptionTarget. The kubelet also sets status.reason in an eviction, a preemption or a node shutdown. It
+// sets the condition and the reason only after the containers have ended. Until then, the pod is Running, and its Ready
+// condition has the reason PodFailed (see mergePodStatus in pkg/kubelet/status).
 func evicted(c *change) bool {
 	switch {
 	case c.now.Disruption != "" && (deleted(c) || c.now.Phase == "Failed" || completed(c)):
-		return true // the condition alone can mean a rejected or a future eviction
+		return true // the condition of a running pod can mean a rejected or a future eviction
 	case c.now.Reason == "Evicted" || c.now.Reason == "Preempting" || c.now.Reason == "Terminated" || c.now.Reason == "NodeShutdown":
 		return true
 	}
@@ -70,39 +69,39 @@ func evicted(c *change) bool {
 }
 
 // deleted reports whether the API server has accepted a deletion of the pod. The endpoints controllers then remove its
-// addresses immediately (endpointslice, ShouldPodBeInEndpoints).
+// addresses immediately (see ShouldPodBeInEndpoints in k8s.io/endpointslice).
 func deleted(c *change) bool { return !c.now.Deletion.IsZero() }
 
-// markedByNodeController reports whether the node controller set Ready to False. It sets no reason and no message, and
-// the containers stay ready (node lifecycle controller, MarkPodsNotReady in controller_utils.go). The field manager
-// does not help, because some distributions run the controllers and the kubelet under one name.
+// markedByNodeController reports whether the node controller set Ready to False. This controller sets no reason and no
+// message, and the containers stay ready (see MarkPodsNotReady in pkg/controller/util/node). The field manager is not
+// checked, because some distributions use one name for the controllers and the kubelet.
 func markedByNodeController(c *change) bool {
 	r := c.now.Ready
 	return r != nil && r.Status == event.StatusFalse && r.Reason == "" && r.Message == "" &&
 		c.now.ContainersReady == event.StatusTrue
 }
 
-// updateWindow is the time for which an image change can explain a readiness loss. The kubelet kills the container,
-// pulls the image and starts the new container in one pass (kuberuntime_manager, SyncPod). A tool for in-place rollouts
-// can change a readiness gate meanwhile.
+// updateWindow is the time for which an image change can explain a readiness loss. In this time, the kubelet kills the
+// container, pulls the image and starts the new container (see SyncPod in pkg/kubelet/kuberuntime). A tool for in-place
+// updates can change a readiness gate during the update.
 const updateWindow = 2 * time.Minute
 
 func updatedInPlace(c *change) bool {
 	if c.before.updateDone && containerEnded(c) {
-		return false // the new container was ready before it ended
+		return false // the update was complete before the container ended
 	}
 	return !c.updated.IsZero() && c.at.Sub(c.updated) <= updateWindow
 }
 
-// gateNotReady reports whether the containers are ready but a gate is not (kubelet, GeneratePodReadyCondition).
+// gateNotReady reports whether the containers are ready but a readiness gate is not (see GeneratePodReadyCondition in
+// pkg/kubelet/status).
 func gateNotReady(c *change) bool { return c.reason() == "ReadinessGatesNotReady" }
 
 // restartSettles is the time for which the restart of a container can explain a readiness loss. It is a little longer
 // than the default period of a probe. It is measured with the kubelet's timestamps.
 const restartSettles = 15 * time.Second
 
-// containerEnded reports whether a container does not run, or has been replaced by another one (kubelet,
-// convertStatusToAPIStatus).
+// containerEnded reports whether a container has ended or was replaced (see convertStatusToAPIStatus in pkg/kubelet).
 func containerEnded(c *change) bool {
 	for i := range c.now.Containers {
 		now := &c.now.Containers[i]
@@ -120,8 +119,9 @@ func containerEnded(c *change) bool {
 	return c.now.Phase == "Failed"
 }
 
-// justRestarted reports whether a restarted container became not ready soon after its start. The kubelet can report a
-// new container as ready until the probe worker runs, which sets it to not ready (prober, worker doProbe).
+// justRestarted reports whether a restarted container became not ready soon after its start. At first, the kubelet can
+// report the restarted container as ready. Its probe worker then sets the container to not ready (see doProbe in
+// pkg/kubelet/prober).
 func (c *change) justRestarted(x *event.Container) bool {
 	if x.Ready || x.Restarts == 0 || x.Started.IsZero() || c.now.Ready == nil {
 		return false
@@ -131,19 +131,19 @@ func (c *change) justRestarted(x *event.Container) bool {
 }
 
 // nodeNotReady reports whether the kubelet reported both the pod's containers and the node as not ready. The reason
-// ContainersNotReady comes from the kubelet. The node controller writes no reason.
+// ContainersNotReady can only come from the kubelet, because the node controller sets no reason.
 func nodeNotReady(c *change) bool {
 	return c.notReadyContainers() && c.nodes.NotReadyAt(c.now.Node, c.at, time.Time{})
 }
 
-// kubeletRestarted reports whether the pod's kubelet restarted. Up to v1.34, a starting kubelet sets probed containers
-// to not ready until their probes succeed again (prober manager).
+// kubeletRestarted reports whether the pod's kubelet restarted. Up to v1.34, a restarted kubelet reports probed
+// containers as not ready until their probes succeed again (see pkg/kubelet/prober).
 func kubeletRestarted(c *change) bool {
 	return c.notReadyContainers() && c.nodes.RestartedBefore(c.now.Node, c.at, time.Time{})
 }
 
-// probeFailed reports whether the kubelet reports a container as not ready (prober, worker doProbe). Earlier rules
-// cover stopped and replaced containers.
+// probeFailed reports whether the kubelet reports a container as not ready (see doProbe in pkg/kubelet/prober). Earlier
+// rules cover stopped and replaced containers.
 func probeFailed(c *change) bool { return c.notReadyContainers() }
 
 func (c *change) reason() string {

@@ -3,7 +3,7 @@ package pods
 // Service is a Service that contains a pod. Package endpoints implements the interface.
 type Service interface{ Exists() bool }
 
-// ServiceList is an immutable list of Services. Pods share it.
+// ServiceList is an immutable list of Services. Several pods can share it.
 type ServiceList struct {
 	Service Service
 	Rest    *ServiceList
@@ -24,8 +24,8 @@ func (l *ServiceList) existing() *ServiceList {
 	return &ServiceList{l.Service, rest}
 }
 
-// JoinService records that a Service contains the pod. alone is a list that contains only this Service. Pods that are
-// in no other Service share it.
+// JoinService records that a Service contains the pod. The parameter alone is a list that contains only this Service.
+// Pods without another Service share this list.
 func (p *Pod) JoinService(alone *ServiceList) {
 	for l := p.services; l != nil; l = l.Rest {
 		if l.Service == alone.Service {

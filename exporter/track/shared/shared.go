@@ -14,7 +14,7 @@ type Labels []label
 
 type label struct{ key, value unique.Handle[string] }
 
-// Of returns the shared labels of a node.
+// Of returns a node's labels that other nodes can share.
 func Of(o *event.Node) (labels Labels) {
 	for _, l := range event.NodeLabels() {
 		if value, ok := o.Labels[l.Key]; ok {

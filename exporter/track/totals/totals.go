@@ -11,7 +11,7 @@ import (
 )
 
 // keepFor is the time for which counts are kept after a namespace has lost its last member, such as a pod. Counters
-// thus continue if a workload is deleted and recreated, or scaled to zero and back.
+// therefore continue when a workload is recreated, or scaled to zero and back.
 const keepFor = time.Hour
 
 // Namespace holds the counts of one namespace.

@@ -7,9 +7,8 @@ import (
 )
 
 // CutOff records that the API server has not been able to read from etcd since `asked`. The watches stay open and can
-// show bookmarks from memory, but they show no objects. So they have been blind since the time of the last object.
-// CutOff returns the resources whose watches worked before. It does nothing if a watch has shown an object since
-// `asked`.
+// deliver bookmarks from memory, but no objects. They count as broken since the time of the last object. CutOff returns
+// the resources whose watches worked before. It does nothing if a watch has delivered an object since `asked`.
 func (w *Watches) CutOff(asked time.Time, reason event.Reason) (hidden []event.Kind) {
 	if w.shown.After(asked) {
 		return nil
@@ -29,13 +28,14 @@ func (w *Watches) CutOff(asked time.Time, reason event.Reason) (hidden []event.K
 	return hidden
 }
 
-// IsCutOff reports whether the watch of a resource is cut off: it is open but shows nothing.
+// IsCutOff reports whether a resource's watch is open but delivers no objects, because the API server cannot read from
+// etcd.
 func (w *Watches) IsCutOff(k event.Kind) bool { return w.state[k].cutOff }
 
 // AnyCutOff reports whether any watch is cut off.
 func (w *Watches) AnyCutOff() bool { return w.cutOff }
 
-// Restored records that a watch shows objects again. It returns an Up event for each watch that was cut off.
+// Restored records that a watch delivers objects again. It returns an Up event for each watch that was cut off.
 func (w *Watches) Restored(t time.Time) (all []event.Event) {
 	w.cutOff = false
 	for _, k := range event.Kinds() {

@@ -9,11 +9,10 @@ import (
 )
 
 const (
-	// lagBucket is the precision of the time at which a resourceVersion was first seen. lagBuckets is the number of
-	// buckets in LagWait.
+	// lagBucket is the precision of the times in lags.seen. lagBuckets is the number of buckets in LagWait.
 	lagBucket  = 50 * time.Millisecond
 	lagBuckets = int(LagWait / lagBucket)
-	// lagNoticed is the smallest lag that counts. Connections are read in batches, so a lag of some hundredths of a
+	// lagNoticed is the longest lag that is ignored. Connections are read in batches, so a lag of some hundredths of a
 	// second is normal.
 	lagNoticed = 300 * time.Millisecond
 	// lagRemembered is the time for which a watch is assumed to lag after a lag was noticed.
@@ -21,14 +20,14 @@ const (
 )
 
 // lags detects watches that lag behind the others. The API server numbers all writes in the order in which etcd
-// accepted them. So a watch lags if it shows a write after another watch has shown a later write.
+// accepted them. So a watch lags if it delivers a write after another watch has delivered a later write.
 //
-// The API does not guarantee that versions of different resources are comparable. If they are not, the search for the
-// cause of a lost address merely takes longer than necessary.
+// The API does not guarantee that versions of different resources are comparable. If they are not comparable, kubeflap
+// can wait longer than necessary for the cause of a lost address.
 type lags struct {
 	// seen holds resourceVersions in increasing order, and the time at which each was first seen.
 	seen []seenVersion
-	// until is the time until which each watch is assumed to lag.
+	// until holds a time for each watch. The watch is assumed to lag until this time.
 	until [event.NumKinds]time.Time
 }
 
@@ -39,7 +38,7 @@ type seenVersion struct {
 
 func newLags() lags { return lags{seen: make([]seenVersion, 0, lagBuckets)} }
 
-// note records the version of an object that a watch showed.
+// note records the version of an object from a watch.
 func (g *lags) note(k event.Kind, text string, t time.Time) {
 	if text == "" {
 		return // older recordings contain no versions
@@ -50,7 +49,7 @@ func (g *lags) note(k event.Kind, text string, t time.Time) {
 	}
 	last := len(g.seen) - 1
 	if last >= 0 && t.Sub(g.seen[last].at) > LagWait {
-		g.seen, last = g.seen[:0], -1 // versions may have gone back, for example after a restore of etcd
+		g.seen, last = g.seen[:0], -1 // after a restore of etcd, versions can be lower than before
 	}
 	switch {
 	case last < 0 || version > g.seen[last].version && t.Sub(g.seen[last].at) >= lagBucket:

@@ -35,8 +35,8 @@ func (w *Watches) All(into []Watch) []Watch {
 	return w.matching(into, func(*state) bool { return true })
 }
 
-// Unwatched returns the watches that do not work, except those of resources that the cluster does not have. The
-// resource of such a watch is forbidden or not listed yet, or the watch is broken.
+// Unwatched returns the watches that do not work, except those of resources that the cluster does not have. Either the
+// resource is forbidden or not listed yet, or the watch is broken.
 func (w *Watches) Unwatched() []Watch {
 	return w.matching(nil, func(s *state) bool {
 		absent := s.missing && s.reason == event.ReasonAbsent
@@ -83,8 +83,8 @@ func (w *Watches) read(k event.Kind) Watch {
 	return v
 }
 
-// blindAsOf returns the total time without a working watch. An ongoing break only counts once it is longer than the
-// tolerance. Otherwise, the total would decrease at the end of a short break.
+// blindAsOf returns the total time without a working watch. An ongoing break that is shorter than `tolerance` does not
+// count. Otherwise, the total would decrease at the end of a short break.
 func (s *state) blindAsOf(t time.Time) time.Duration {
 	if s.downSince.IsZero() || t.Sub(s.downSince) < tolerance {
 		return s.blind

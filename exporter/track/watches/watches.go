@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// tolerance is the length below which a break of a watch is ignored. The API server ends a watch every 5 to
-	// 10 minutes (client-go, Reflector). The watch then continues from the same resource version within milliseconds.
+	// tolerance is the length below which a break of a watch is ignored. The API server ends a watch every 5 to 10
+	// minutes (see Reflector in client-go). The watch then continues from the same resource version within
+	// milliseconds.
 	tolerance = time.Second
 	// catchUp is the longest time that a restored watch needs to deliver the events that it missed.
 	catchUp = 2 * time.Second
@@ -24,7 +25,7 @@ type Watches struct {
 	begin, now time.Time
 	state      [event.NumKinds]state
 	lags       lags
-	// shown is the time at which any watch last showed an object. cutOff is set if any watch is cut off.
+	// shown is the time of the last object from any watch. cutOff is set if any watch is cut off.
 	shown  time.Time
 	cutOff bool
 }
@@ -37,8 +38,8 @@ type state struct {
 	synced       bool
 	synchronised time.Time
 	up           bool
-	// cutOff is set if the watch is open but shows nothing, because the API server cannot read from etcd. up is then
-	// false.
+	// cutOff is set if the watch is open but delivers no objects, because the API server cannot read from etcd. up is
+	// then false.
 	cutOff bool
 	// missing reports whether the resource is absent or forbidden.
 	missing bool
@@ -137,7 +138,7 @@ func (w *Watches) Broke(e event.Event) bool {
 func (w *Watches) Works(e event.Event) (blind time.Duration) {
 	s := &w.state[e.Kind]
 	if s.up || s.cutOff && e.Type == event.Up {
-		return 0 // without etcd, a reopened watch shows nothing either
+		return 0 // without etcd, a reopened watch delivers no objects
 	}
 	s.up, s.cutOff, s.reason = true, false, ""
 	if s.downSince.IsZero() {
@@ -155,7 +156,8 @@ func (w *Watches) Works(e event.Event) (blind time.Duration) {
 }
 
 // lastSign returns the time at which a broken watch last showed a sign of life. client-go notices a dead connection
-// only after tens of seconds: it pings after 30 s and waits 15 s. The watch was blind during that time.
+// only after tens of seconds: it sends a ping after 30 s and waits 15 s for the answer. The watch was blind during that
+// time.
 func (s *state) lastSign(e event.Event) time.Time {
 	switch {
 	case e.Reason == event.ReasonSilent:

@@ -15,11 +15,11 @@ import (
 type keeper uint8
 
 const (
-	// unproven is a Kubernetes controller or an unidentified writer.
+	// unproven means a Kubernetes controller or an unidentified writer.
 	unproven keeper = iota
-	// knownManager is a manager that the user configured, or that event.IsSliceManager recognizes.
+	// knownManager means a manager that the user configured, or that event.IsSliceManager recognizes.
 	knownManager
-	// foreigner is any other writer.
+	// foreigner means any other writer.
 	foreigner
 )
 
@@ -28,7 +28,7 @@ const (
 type foreign struct {
 	addresses []event.UID
 	ready     int
-	// object is the name of the object that contains the addresses, with its manager or writer. version is its
+	// object is the name of the object that contains the addresses, with its manager or writer. version is the object's
 	// resourceVersion when the addresses appeared.
 	object, version string
 	// reported is set if the addresses were reported as foreign.
@@ -55,11 +55,10 @@ func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 	}
 }
 
-// inEndpoints records who writes an Endpoints object, and its foreign addresses. A known manager writes no foreign
+// inEndpoints records the writer and the foreign addresses of an Endpoints object. A known manager writes no foreign
 // addresses. If an unknown writer changes the object of another writer, the addresses that it adds or makes ready are
-// foreign. Otherwise the addresses without a targetRef are foreign. The name of the first writer proves nothing,
-// because a distribution may have renamed the controller. The parameter before contains the object's previous
-// addresses.
+// foreign. Otherwise, the addresses without a targetRef are foreign. The first writer's name is not checked, because a
+// distribution can rename the controller. The parameter before contains the object's previous addresses.
 func (x *Writers) inEndpoints(h *Source, o *event.Endpoints, before []addresses.Entry) {
 	was := h.keeper
 	h.keeper = unproven
@@ -85,7 +84,6 @@ func (x *Writers) inEndpoints(h *Source, o *event.Endpoints, before []addresses.
 	h.noteWithdrawn(o)
 }
 
-// nameOf describes Endpoints and their writer.
 func nameOf(o *event.Endpoints) string { return "Endpoints " + o.Name + keptBy("", o.Writer) }
 
 // keepOwn stores the addresses that were in the object before a foreign writer changed it. It omits foreign addresses.
@@ -146,7 +144,7 @@ func (h *Source) noteForeign(held []event.Address, isForeign func(*event.Address
 	}
 }
 
-// keptBy describes who manages an object. This is the manager in the object's label, or else the field manager that
+// keptBy describes the manager in the object's label. If the label is missing, it describes the field manager that
 // wrote the object.
 func keptBy(manager, writer string) string {
 	switch {
@@ -183,7 +181,7 @@ func (x *Writers) checkForeign(s Service, t time.Time) {
 	}
 }
 
-// emptied reports whether Endpoints are empty although somebody had applied addresses to them.
+// emptied reports whether Endpoints are empty although a user or an unknown client has written addresses to them.
 func (x *Writers) emptied(o *event.Endpoints) bool {
 	other := o.OtherWriter != "" && !x.known[o.OtherWriter] && !event.IsControllerManager(o.OtherWriter)
 	return len(o.Addresses) == 0 && (o.LastApplied || other)

@@ -14,7 +14,7 @@ type manual struct {
 	// controllers. others counts the addresses in other slices.
 	endpoints, slices, others int
 	// ever reports whether the Service has had manually managed addresses. cleared is set when all of them are removed
-	// while the Service has a selector. A pod that matches the selector resets cleared. conflict is set while a
+	// while the Service has a selector. cleared is unset when a pod matches the selector. conflict is set while a
 	// conflict is reported.
 	ever, cleared, conflict bool
 	// A reset is the removal of all manually managed addresses. resetsWithSelector counts the resets while the Service
@@ -43,13 +43,14 @@ type Change struct {
 	At      time.Time
 	// Version is the resourceVersion of the event's object, or empty.
 	Version string
-	// Quiet is set if the changes of the event are not counted. This is the case for the first list of a resource.
-	// EndpointSlices that are listed again are compared later (CompareSlices).
+	// Quiet is set if the changes of the event are not counted. This is the case for the first list of a resource. It
+	// is also the case for later lists of EndpointSlices, because CompareSlices compares the whole list.
 	Quiet bool
 }
 
 // Count updates the number of manually managed addresses, and reports a reset if none are left. It counts Endpoints and
-// slices separately. So it also detects Endpoints that are emptied and rewritten before the mirroring controller runs.
+// slices separately. This way, it also detects Endpoints that are emptied and rewritten before the mirroring controller
+// runs.
 func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	written := 0
 	for i := range held {
@@ -78,8 +79,8 @@ func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	x.Check(c.Service, c.At)
 }
 
-// CompareSlices detects a reset when EndpointSlices have been listed again. It compares with the tally from before the
-// list. Addresses in slices that mirror Endpoints are counted in the Endpoints object instead.
+// CompareSlices detects a reset when EndpointSlices have been listed again. The parameter before is the tally from
+// before this list. Addresses in slices that mirror Endpoints are counted in the Endpoints object instead.
 func (x *Writers) CompareSlices(c Change, before Tally) {
 	if c.Service.Exists() {
 		x.compare(c, before, c.Service.Writers().tallyOf(event.KindEndpointSlice, c.Service.HasSelector()), false)
@@ -100,8 +101,8 @@ func (s *Set) tallyOf(k event.Kind, selector bool) Tally {
 	return Tally{s.manual.in(k, selector), s.managed}
 }
 
-// compare reports a reset, or the return of removed addresses. If the selector matches pods, or matched pods before the
-// event, the removal is not a reset. The manually managed addresses were then foreign.
+// compare reports a reset, or the return of addresses after a reset. If the selector matches pods now, or matched pods
+// before the event, there is no reset. The removed addresses were then foreign addresses.
 func (x *Writers) compare(c Change, before, now Tally, inEndpoints bool) {
 	s, selector := c.Service.Writers(), c.Service.HasSelector()
 	switch {
@@ -122,8 +123,8 @@ func (x *Writers) compare(c Change, before, now Tally, inEndpoints bool) {
 	}
 }
 
-// in returns the number of manually managed addresses in a resource. For a Service with a selector, it excludes slices
-// that no Kubernetes controller manages. No Kubernetes controller removes their addresses.
+// in counts the manually managed addresses in a resource. For a Service with a selector, it excludes slices that no
+// Kubernetes controller manages, because no controller removes their addresses.
 func (m *manual) in(k event.Kind, selector bool) int {
 	switch {
 	case k == event.KindEndpoints:
@@ -134,7 +135,6 @@ func (m *manual) in(k event.Kind, selector bool) int {
 	return m.slices + m.others
 }
 
-// of returns the counter for a source's addresses.
 func (m *manual) of(h *Source) *int {
 	switch {
 	case h.Kind == event.KindEndpoints:
@@ -146,8 +146,9 @@ func (m *manual) of(h *Source) *int {
 }
 
 // InConflict reports whether a Service has manually managed Endpoints and a selector that matches no pod. The endpoints
-// controller has cleared these Endpoints, or will clear them at the next sync (endpoints controller, syncService). It
-// does not change manually managed slices. If pods match the selector, manually managed addresses are foreign instead.
+// controller has cleared these Endpoints, or will clear them at its next sync (see syncService in
+// pkg/controller/endpoint). This controller does not change manually managed slices. If pods match the selector,
+// manually managed addresses are foreign instead.
 func InConflict(s Service) bool {
 	w := s.Writers()
 	return s.HasSelector() && (w.manual.endpoints > 0 && w.managed == 0 || w.manual.cleared)
@@ -179,7 +180,7 @@ func (x *Writers) Check(s Service, t time.Time) {
 }
 
 // wasOverwritten reports whether the Service's Endpoints were overwritten before they were first seen, and the selector
-// matches no pod. It returns true only once.
+// matches no pod. It returns true at most once.
 func wasOverwritten(s Service) (overwritten bool) {
 	if !s.Exists() {
 		return false

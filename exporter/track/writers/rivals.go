@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// contestedWithin is the time within which two writers must undo each other's changes to count as rivals.
+// contestedWithin limits the age of the earlier addresses that a rival writer restores.
 const contestedWithin = 10 * time.Minute
 
 // write describes a write of an object's addresses.
@@ -32,9 +32,8 @@ type rivals struct {
 	undone int
 }
 
-// compete detects two writers that undo each other's changes to a Service without a selector. Such a Service normally
-// has one writer, or a second writer that corrects the first. Two writers compete only if each has undone a change of
-// the other.
+// compete detects two writers that undo each other's changes to a Service without a selector. A single undone change
+// can be a correction. So each writer must have undone a change of the other.
 func (x *Writers) compete(s Service, h *Source, e event.Event, w write) {
 	name := rivalOf(w.writer)
 	if name == "" || h.Mirrored || h.Controlled || s.HasSelector() || !s.Exists() {
@@ -66,8 +65,8 @@ func (x *Writers) compete(s Service, h *Source, e event.Event, w write) {
 	}
 }
 
-// rivalOf returns the name under which a field manager competes. All kubectl subcommands count as one writer, because
-// one person uses several of them.
+// rivalOf returns the writer's name for comparisons. All kubectl subcommands count as one writer, because one person
+// uses several of them.
 func rivalOf(manager string) string {
 	if strings.HasPrefix(manager, "kubectl") {
 		return "kubectl"

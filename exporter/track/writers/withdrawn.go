@@ -15,9 +15,9 @@ type withdrawn struct {
 	reported        bool
 }
 
-// noteWithdrawn counts the addresses that the controller wrote as ready, but that are not ready now. The controller
-// restores them only when a pod or the Service changes (endpoints controller, syncService). Truncated Endpoints are
-// ignored, because they omit addresses.
+// noteWithdrawn counts the addresses that the controller wrote as ready and that are not ready now. The controller
+// restores them only when a pod or the Service changes (see syncService in pkg/controller/endpoint). Truncated
+// Endpoints are ignored, because they omit addresses.
 func (h *Source) noteWithdrawn(o *event.Endpoints) {
 	count := 0
 	if h.own != nil && !o.Truncated {
@@ -31,7 +31,6 @@ func (h *Source) noteWithdrawn(o *event.Endpoints) {
 	}
 }
 
-// countMissing counts the addresses that were ready and are not ready now.
 func countMissing(own map[event.UID]bool, held []event.Address) (count int) {
 	isReady := map[event.UID]bool{}
 	for i := range held {
@@ -47,7 +46,7 @@ func countMissing(own map[event.UID]bool, held []event.Address) (count int) {
 	return count
 }
 
-// checkWithdrawn reports when Endpoints begin to have withdrawn addresses, and when they have none left.
+// checkWithdrawn reports when addresses are withdrawn from Endpoints, and when all of them are back.
 func (x *Writers) checkWithdrawn(s Service, t time.Time) {
 	for _, h := range s.Writers().sources {
 		w := h.withdrawn

@@ -114,9 +114,8 @@ func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.End
 	h.overwritten = h.overwritten && x.emptied(o)
 }
 
-// noteWriter records the writer of an object. A new writer means that somebody has edited a controller's object, unless
-// the writer is the controller under its usual name. An edit matters only if address states are read from this kind of
-// object. A placeholder slice has no addresses and no writer.
+// noteWriter records the writer of an object. If the writer changes to a name other than managerName, somebody has
+// edited a controller's object. An edit is recorded only if address states are read from this kind of object.
 func noteWriter(s Service, h *Source, e event.Event, writer string, read event.Kind) {
 	h.newest = 0
 	if writer == "" {
@@ -132,8 +131,8 @@ func noteWriter(s Service, h *Source, e event.Event, writer string, read event.K
 	}
 }
 
-// Leaves records that a source is about to leave its Service. This matters only if the object was deleted, and address
-// states are read from this kind of object.
+// Leaves records that a source is about to leave its Service. A deletion of the object is recorded if address states
+// are read from this kind of object.
 func Leaves(s Service, h *Source, e event.Event, read event.Kind) {
 	h.keepForeign()
 	switch {
