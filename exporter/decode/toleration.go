@@ -56,7 +56,7 @@ func (t *toleration) tolerates(taint string) bool {
 }
 
 // tolerate reads a toleration. The first toleration that matches a taint applies (see GetMatchingTolerations in
-// k8s.io/component-helpers).
+// pkg/apis/core/v1/helper).
 func (r *Reader) tolerate(data []byte, pod *event.Pod) {
 	if pod.ToleratesNotReady != nil && pod.ToleratesUnreachable != nil {
 		return
