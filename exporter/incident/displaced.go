@@ -5,8 +5,8 @@ import "time"
 // Displaced counts the incidents that were dropped from all lists to make room for newer ones.
 type Displaced struct {
 	Count int `json:"count"`
-	// Until is the latest time at which one of the displaced incidents was ongoing. The lists are complete after this
-	// time.
+	// Until is the latest time at which one of the displaced incidents was ongoing. The lists contain all incidents
+	// that began later.
 	Until time.Time `json:"until"`
 }
 
@@ -18,8 +18,8 @@ func (d *Displaced) Add(other Displaced) {
 	}
 }
 
-// Drop counts a displaced incident. For an incident without an end, seen is the last time at which it was known to be
-// ongoing.
+// Drop counts the displaced incident x. The parameter seen is the last time at which x was known to be ongoing. Drop
+// uses it if x has no end.
 func (d *Displaced) Drop(x *Incident, seen time.Time) {
 	until := x.End
 	if until.IsZero() {

@@ -1,4 +1,4 @@
-// Package incident defines an incident as kubeflap's pages and log show it.
+// Package incident defines the incidents that kubeflap shows on its pages and in its log.
 package incident
 
 import (
@@ -17,7 +17,7 @@ type Scope string
 
 // The scopes.
 const (
-	// ScopeControlPlane covers incidents of many nodes at once, and settings of the control plane.
+	// ScopeControlPlane is for problems that affect many nodes at once, and for wrong settings of the control plane.
 	ScopeControlPlane Scope = "control_plane"
 	ScopeNode         Scope = "node"
 	ScopeWorkload     Scope = "workload"
@@ -31,11 +31,11 @@ type State string
 const (
 	// StateRunning means that a node, an address or a Service has not recovered.
 	StateRunning State = "running"
-	// StatePending means that nothing is lost yet, but a loss is expected.
+	// StatePending means that no address is missing, but the endpoints controller will probably remove some.
 	StatePending State = "pending"
-	// StateRecovered means that everything recovered recently, but may flap again.
+	// StateRecovered means that everything has recovered, but the incident has not ended yet.
 	StateRecovered State = "recovered"
-	// StateEnded means that everything has stayed recovered.
+	// StateEnded means that the incident has ended, because nothing has failed again.
 	StateEnded State = "ended"
 )
 
@@ -53,14 +53,14 @@ type Incident struct {
 	// Subject is the name of the node, workload, Service or control-plane component. Namespace is empty if the subject
 	// has none.
 	Namespace, Subject string
-	// Nodes and Services list the affected nodes and Services. Both lists are limited. NodesLeftOut and ServicesLeftOut
-	// count the rest.
+	// Nodes and Services list the affected nodes and Services. Both lists have a maximum length. NodesLeftOut and
+	// ServicesLeftOut count the omitted items.
 	Nodes           []string
 	NodesLeftOut    int
 	Services        []Service
 	ServicesLeftOut int
-	// Lost counts how often a Service lost a ready address. Bounces counts how often such an address came back. Outages
-	// counts the outages, and OutageTime is their total duration.
+	// Lost counts how often a Service lost a ready address. Bounces counts how often a lost address became ready again.
+	// Outages counts the outages, and OutageTime is their total duration.
 	Lost, Bounces, Outages int
 	OutageTime             time.Duration
 	// Turned is the number of times that a node's Ready condition became False or Unknown.
@@ -68,10 +68,10 @@ type Incident struct {
 	// Evicted is the number of pods that were evicted from nodes that were not Ready.
 	Evicted int
 	Numbers Numbers
-	// Decision holds the verdict and the hypotheses behind it.
+	// Decision holds the verdict and the hypotheses that were considered.
 	verdict.Decision
-	// Evidence is sorted by time. Evidence and Timeline have limited lengths. EvidenceLeftOut and SpansLeftOut count
-	// the items that these lists omit.
+	// Evidence is sorted by time. Evidence and Timeline have a maximum length. EvidenceLeftOut and SpansLeftOut count
+	// the omitted items.
 	Evidence        []Evidence
 	EvidenceLeftOut int
 	Timeline        []Span
@@ -79,7 +79,8 @@ type Incident struct {
 	// Open holds the objects that have not recovered. It is nil if everything has recovered.
 	Open            *Open `json:",omitempty"`
 	Summary, Remedy string
-	// Happened is the start of Summary, without the losses of Services. It is empty if the incident was withdrawn.
+	// Happened is the first part of Summary. It does not mention the effect on Services. It is empty if the incident
+	// was withdrawn.
 	Happened string
 	// Withdrawn is the reason why the incident was withdrawn, or empty if it was not.
 	Withdrawn string
@@ -101,7 +102,8 @@ func (s State) rank() int {
 	return 2
 }
 
-// Lasted returns the duration of the incident, up to the time asOf if the incident is ongoing.
+// Lasted returns the duration of the incident. If the incident has no end, Lasted returns the time from its start to
+// asOf.
 func (x *Incident) Lasted(asOf time.Time) time.Duration {
 	end := x.End
 	if end.IsZero() {
@@ -110,9 +112,8 @@ func (x *Incident) Lasted(asOf time.Time) time.Duration {
 	return max(end.Sub(x.Start), 0)
 }
 
-// Standing holds the fields of an incident that metrics need.
+// Standing holds the fields of an incident that are needed for the metrics.
 type Standing struct {
-	// The following fields have the same meaning as in Incident.
 	ID                 string
 	Start, End         time.Time
 	Cause              cause.Cause
@@ -132,7 +133,7 @@ type Resolution struct {
 	Verdict verdict.Verdict
 }
 
-// Silences counts a node's silences with the same verdict and reason.
+// Silences counts the silences of one node that have the given verdict and reason.
 type Silences struct {
 	Node    string
 	Verdict verdict.Verdict
@@ -142,15 +143,15 @@ type Silences struct {
 	Last time.Time
 }
 
-// Numbers holds the measurements from this cluster on which the remedy is based. Irrelevant numbers are 0.
+// Numbers holds measurements for the remedy. A number that the remedy does not need is 0.
 type Numbers struct {
 	GracePeriod time.Duration
-	// LongestInterval is the longest time between two heartbeats. LongestAtLeast is set if LongestInterval is only a
-	// lower limit, because kubeflap's watch was broken when the heartbeats resumed.
+	// LongestInterval is the longest time between two heartbeats. LongestAtLeast is set if the actual time may be
+	// longer. This is the case if kubeflap's watch was broken when the heartbeats resumed.
 	LongestInterval        time.Duration
 	LongestAtLeast         bool
 	RecommendedGracePeriod time.Duration
-	// Windows counts the mistakes of simulated clients that batch updates, by the length of their batching window.
+	// Windows counts the mistakes of simulated clients. Each of these clients uses a different batching window.
 	Windows []advice.Window
 }
 
@@ -166,7 +167,7 @@ type Service struct {
 	Down bool
 }
 
-// Evidence is an observation. kubeflap made it Count times between Time and Until.
+// Evidence describes an observation. kubeflap made this observation Count times between Time and Until.
 type Evidence struct {
 	Time, Until time.Time
 	Count       int
@@ -216,15 +217,15 @@ type NoticeKind uint8
 const (
 	// Started means that an incident has started.
 	Started NoticeKind = iota + 1
-	// Changed means that the expected losses of a pending incident have happened.
+	// Changed means that a pending incident is now running.
 	Changed
 	// Ended means that the incident has ended, because everything has stayed recovered.
 	Ended
-	// Merged means that the incident was merged into another one. Later reports only contain the other incident.
+	// Merged means that the incident is now part of another one. Later reports contain the other one instead.
 	Merged
-	// Dropped means that newer incidents displaced an ongoing one. Its end will not be reported.
+	// Dropped means that newer incidents displaced this one while it was ongoing. Its end will not be reported.
 	Dropped
-	// Ongoing means that the incident has not ended, but no more transitions will arrive.
+	// Ongoing means that the incident was still ongoing after the last transition.
 	Ongoing
 	// Continued means that the incident was ongoing before kubeflap restarted, and still is.
 	Continued

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// The maximum lengths of an incident's lists of nodes and Services.
+// MaxNodes and MaxServices limit an incident's lists of nodes and Services.
 const (
 	MaxNodes    = 100
 	MaxServices = 50
@@ -23,7 +23,7 @@ func SortServices(all []Service) {
 	})
 }
 
-// Sentence returns the summary: what happened, the effect on Services, and the evicted pods.
+// Sentence returns the summary. It joins Happened, the given effect on Services, and the number of evicted pods.
 func (x *Incident) Sentence(effect string) string {
 	s := x.Happened + "; " + effect
 	if x.Evicted > 0 {
@@ -32,8 +32,8 @@ func (x *Incident) Sentence(effect string) string {
 	return s + "."
 }
 
-// LossText describes the losses of the Services as a clause of the summary. It only mentions the longest outage, which
-// must be the first in Services (SortServices). The text is empty if no Service lost a ready address.
+// LossText describes the effect on Services as a clause of the summary. SortServices must have sorted the Services,
+// because the clause mentions the longest outage. The clause is empty if no Service lost a ready address.
 func (x *Incident) LossText() string {
 	if x.Lost == 0 && x.Outages == 0 || len(x.Services) == 0 {
 		return ""

@@ -9,18 +9,18 @@ import (
 // MaxOpen limits the number of addresses and the number of outages in Open.
 const MaxOpen = 1000
 
-// Open lists the objects of an incident that have not recovered. After a restart, kubeflap compares them with the
-// cluster.
+// Open lists the objects of an incident that have not recovered. After a restart, kubeflap checks whether these objects
+// have recovered.
 type Open struct {
 	Nodes []string
-	// Renewed holds the last renewTime of each node's Lease, by the node's name. It has no entry if the time is unknown.
+	// Renewed maps the name of a node to the last renewTime of its Lease. It has no entry if the time is unknown.
 	Renewed   map[string]time.Time
 	Addresses []OpenAddress
 	Outages   []OpenOutage
-	// Withdrawn reports whether pod addresses that somebody removed from Endpoints are still missing.
+	// Withdrawn is set while pod addresses are missing from Endpoints because somebody removed them.
 	Withdrawn bool
-	// Displaced reports whether newer incidents displaced this one while it was ongoing. It is then not listed any more,
-	// not even after a restart.
+	// Displaced reports whether newer incidents displaced this one while it was ongoing. kubeflap no longer lists such
+	// an incident, not even after a restart.
 	Displaced bool
 }
 

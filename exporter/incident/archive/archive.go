@@ -14,21 +14,21 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// settleTime is the time that Ended waits after the initial lists for signs that an incident is still ongoing. It
-// exceeds 15 s, because kubeflap may take 15 s to assign an address that became unready to an incident.
+// settleTime is how long Ended waits after kubeflap has listed the cluster. During this time, an incident may turn out
+// to be ongoing. For example, kubeflap may need 15 s to assign an unready address to an incident.
 const settleTime = time.Minute
 
-// Saved is the state of an incident and the time of that state.
+// Saved is the state of an incident at a given time.
 type Saved struct {
 	Time     time.Time
 	Incident incident.Incident
 }
 
 // Archive holds the past incidents. An incident that was ongoing when kubeflap stopped may continue as one or several
-// current incidents. If it does not, Archive determines when it ended. Archive is safe for concurrent use.
+// current incidents. Otherwise, Archive determines when it ended. Archive is safe for concurrent use.
 type Archive struct {
 	mu sync.Mutex
-	// stopped is the last time at which the previous process is known to have watched the cluster.
+	// stopped is the time until which the previous process is known to have watched the cluster.
 	stopped time.Time
 	past    []*past
 	// interrupted holds the ongoing incidents as they were when kubeflap stopped.
@@ -38,29 +38,29 @@ type Archive struct {
 // past is an incident from before the restart.
 type past struct {
 	incident.Incident
-	// stopped is the last time at which kubeflap is known to have watched the incident before the restart.
+	// stopped is the time until which kubeflap is known to have watched the incident before the restart.
 	stopped time.Time
-	// watching is the time at which the current process had listed the objects of the incident. It is zero until then.
-	// looked is set once Look has compared the incident with the cluster.
+	// watching is the time at which the current process finished listing the objects of the incident. It is zero before
+	// that. looked is set after Look has compared the incident with the cluster.
 	watching time.Time
 	looked   bool
-	// ongoing is set if the incident was ongoing when kubeflap stopped. open is then set until the incident has ended,
-	// or until a current incident continues it.
+	// ongoing is set if the incident was ongoing when kubeflap stopped. open starts with the same value. It becomes
+	// false when the incident ends, or when a current incident continues it.
 	ongoing, open bool
-	// The field by holds the IDs of the current incidents that continue this incident. joined is the most recent result
-	// of merging them, or nil.
+	// The field by holds the IDs of the current incidents that continue this incident. joined is the newest result of
+	// merging them with this incident, or nil.
 	by     []string
 	joined *incident.Incident
 	// held holds the objects that had not recovered when kubeflap stopped.
 	held []*held
-	// silentSince is the last heartbeat of a node that was still silent when kubeflap stopped. It is zero if no node
-	// was silent.
+	// silentSince is the start of the longest silence that was ongoing when kubeflap stopped. It is zero if no node was
+	// silent.
 	silentSince time.Time
 	// unseen is set if everything recovered while kubeflap was not watching.
 	unseen bool
 }
 
-// New returns an archive of the saved incidents. The parameter stopped is the time at which the process that saved them
+// New returns an archive of the saved incidents. The parameter stopped is the time at which the previous process
 // stopped watching the cluster. If it is zero, New uses the time at which that process last saved an ongoing incident.
 func New(saved []Saved, stopped time.Time) *Archive {
 	a := &Archive{stopped: stopped}
@@ -84,12 +84,13 @@ func New(saved []Saved, stopped time.Time) *Archive {
 	return a
 }
 
-// Stopped returns the last time at which the previous process is known to have watched the cluster, or zero if unknown.
+// Stopped returns the time until which the previous process is known to have watched the cluster. It returns zero if
+// this time is unknown.
 func (a *Archive) Stopped() time.Time { return a.stopped }
 
-// interrupt records that kubeflap stopped watching while the incident was ongoing. The parameter stopped is the last
-// time at which the previous process is known to have watched the cluster. The parameter saved is the time at which the
-// incident was saved.
+// interrupt records that kubeflap stopped watching while the incident was ongoing. The parameter saved is the time at
+// which the incident was saved. The parameter stopped is the time until which the previous process is known to have
+// watched the cluster.
 func (p *past) interrupt(saved, stopped time.Time) {
 	i := p.openBlind()
 	if p.stopped = stopped; i >= 0 {
@@ -112,13 +113,12 @@ func (p *past) interrupt(saved, stopped time.Time) {
 	p.Timeline = append(p.Timeline, incident.Span{Track: incident.TrackBlind, Start: stopped})
 }
 
-// note adds an evidence entry.
 func (p *past) note(t time.Time, text string) {
 	p.Evidence = append(slices.Clone(p.Evidence), incident.Evidence{Time: t, Until: t, Count: 1, Text: text})
 }
 
-// lastHeartbeat returns the last heartbeat of the node that had been silent for the longest time. It returns zero if no
-// node was silent when the incident was saved.
+// lastHeartbeat returns the start of the longest silence that was ongoing when the incident was saved. It returns zero
+// if no node was silent.
 func (p *past) lastHeartbeat() (last time.Time) {
 	for _, s := range p.Timeline {
 		if s.Track == incident.TrackHeartbeat && s.End.IsZero() && (last.IsZero() || s.Start.Before(last)) {
@@ -128,8 +128,8 @@ func (p *past) lastHeartbeat() (last time.Time) {
 	return last
 }
 
-// lengthen extends the longest heartbeat interval, and the texts that mention it, if a node was still silent at t. If
-// atLeast is set, these texts say "at least".
+// lengthen extends the longest heartbeat interval if a node was still silent at t. It also updates the texts that
+// mention this interval. If atLeast is set, the texts say "at least".
 func (p *past) lengthen(x *incident.Incident, t time.Time, atLeast bool) {
 	n := &x.Numbers
 	lasted := t.Sub(p.silentSince)
@@ -204,7 +204,7 @@ func (s Sight) shows(p *past) bool {
 	return (s.Nodes || !of(true)) && (s.Services || !of(false))
 }
 
-// Watching records at t which objects the current process has listed and watches.
+// Watching records the objects that the current process has listed and watches at t.
 func (a *Archive) Watching(t time.Time, sight Sight) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -268,7 +268,7 @@ func (p *past) recoverUnseen() {
 	p.note(p.watching, "everything had recovered when kubeflap resumed watching. The incident ended "+between(p.stopped, p.watching))
 }
 
-// endedUnseen adds a sentence to the summary if the incident ended while kubeflap was not watching. The incident then
+// endedUnseen adds a sentence to the summary if the incident ended while kubeflap was not watching. Such an incident
 // ends at the same time as a TrackBlind span.
 func (p *past) endedUnseen(x *incident.Incident) {
 	for _, s := range x.Timeline {
@@ -304,8 +304,8 @@ func (a *Archive) Find(t time.Time, id string) (x incident.Incident, current []s
 	return incident.Incident{}, nil, false
 }
 
-// alone returns the incident as of t, without the current incidents that continue it. If newer incidents have displaced
-// these, alone returns the last merged state instead. The result shown is then false unless everything had recovered.
+// alone returns the incident as of t without the current incidents. If it was merged with current incidents that are
+// now displaced, alone returns the last merged state instead. If this state has no end, the result shown is false.
 func (p *past) alone(t time.Time) (x incident.Incident, shown bool) {
 	if p.joined == nil || p.stands() {
 		return p.asOf(t), true

@@ -11,43 +11,44 @@ import (
 
 // Cluster tells which objects have not recovered. Its functions return false for objects that do not exist.
 type Cluster struct {
-	// Lost reports whether a node's Ready condition is not True, or its Lease still has the given renewTime. The result
-	// beat is true if the renewTime has changed.
+	// Lost reports whether a node has not recovered. This is the case if its Ready condition is not True, or if its
+	// Lease still has the given renewTime. The result beat reports whether the renewTime has changed.
 	Lost func(node string, renewed time.Time) (lost, beat bool)
 	// Down reports whether a Service has no ready address. Failing reports whether a Service has addresses, but none of
 	// them is ready.
 	Down, Failing func(ServiceName) bool
 	// Out reports whether a Service lists the given address as not ready.
 	Out func(ServiceName, event.UID) bool
-	// Diverging reports whether a Service's Endpoints have disagreed with its EndpointSlices or pods for more than 10 s.
+	// Diverging reports whether a Service's Endpoints have disagreed with its EndpointSlices or pods for more than 10
+	// s.
 	Diverging func(ServiceName) bool
 }
 
-// divergingAfter is the time after the initial lists at which Cluster.Diverging becomes reliable.
+// divergingAfter is the time from the initial lists until Cluster.Diverging becomes reliable.
 const divergingAfter = 15 * time.Second
 
 // ServiceName identifies a Service.
 type ServiceName struct{ Namespace, Name string }
 
-// held is a node, an address or an outage that had not recovered when kubeflap stopped. The current process does not
-// detect an incident for it, because it has not seen the object ready.
+// held is a node, an address or an outage that had not recovered when kubeflap stopped. The current process starts no
+// incident for such an object, because it has never seen the object ready.
 type held struct {
 	// node is the name of a node. renewed is the last renewTime of the node's Lease, or zero if unknown. For an address
 	// or an outage, node is empty and service is set.
 	node    string
 	renewed time.Time
 	service ServiceName
-	// address is the UID of an address. It is zero for an outage, and if withdrawn is set.
+	// address is the UID of an address. It is zero if the object is an outage, or if withdrawn is set.
 	address event.UID
 	// withdrawn is set if somebody removed pod addresses from the Service's Endpoints.
 	withdrawn bool
 	// beat is set if the node has sent a heartbeat since kubeflap stopped.
 	beat bool
-	// began is the time from which the current process counts the duration of an outage. inGap is set if the outage
-	// began while kubeflap was not watching.
+	// began is the time from which the current process measures an outage. inGap is set if the outage began while
+	// kubeflap was not watching.
 	began time.Time
 	inGap bool
-	// seen is set if the current process has seen the object before it recovered.
+	// seen is set if Look has found that the object had not recovered.
 	seen bool
 	// over is set if the object has recovered. recovered is the time at which the current process noticed the recovery.
 	over      bool
@@ -57,7 +58,7 @@ type held struct {
 func (h *held) isOutage() bool { return h.node == "" && h.address.IsZero() && !h.withdrawn }
 
 // look compares the object with the cluster's state at t. The parameter watching is the time at which the current
-// process had received all lists.
+// process finished listing the objects.
 func (h *held) look(t, watching time.Time, c *Cluster) {
 	if h.lasts(t, watching, c) {
 		h.seen = true
@@ -94,7 +95,7 @@ func (p *past) hold() {
 	for _, x := range open.Outages {
 		p.held = append(p.held, &held{service: ServiceName{x.Namespace, x.Service}, began: p.stopped})
 	}
-	if open.Withdrawn && len(p.Services) > 0 { // the incident belongs to one Service
+	if open.Withdrawn && len(p.Services) > 0 { // such an incident belongs to one Service
 		p.held = append(p.held, &held{service: ServiceName{p.Services[0].Namespace, p.Services[0].Name}, withdrawn: true})
 	}
 }
@@ -127,8 +128,8 @@ func (p *past) runOutages(d time.Duration) {
 	}
 }
 
-// addOutage adds a duration to the outage time of an incident. It does the same for the Service if the incident lists
-// it.
+// addOutage adds a duration to the outage time of the incident x. It also adds it to the outage time of the Service if
+// x lists the Service.
 func (p *past) addOutage(x *incident.Incident, service ServiceName, d time.Duration) {
 	x.OutageTime += d
 	if s := serviceOf(x, service); s != nil {
@@ -149,18 +150,17 @@ func (p *past) holdsNode(name string) bool {
 	return slices.ContainsFunc(p.held, func(h *held) bool { return h.node == name && !h.over })
 }
 
-// Stands reports whether Look must be called. This is necessary until Look has compared each incident, and all objects
-// have recovered.
+// Stands reports whether Look still has to compare an incident with the cluster. This is the case until Look has found
+// that all objects of the incident have recovered.
 func (a *Archive) Stands() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.ContainsFunc(a.past, func(p *past) bool { return !p.watching.IsZero() && (!p.looked || p.stands()) })
 }
 
-// Look compares the past incidents with the cluster at t. The result changed holds the IDs of the incidents that have
-// recovered since the last call, or that Look compared for the first time. The result ongoing holds the IDs of the
-// incidents that Look compared for the first time and that have not recovered. It omits incidents that a current
-// incident continues.
+// Look compares the past incidents with the cluster at t. The result changed holds the IDs of incidents that Look
+// compared for the first time, and of incidents that have recovered since the last call. The result ongoing holds the
+// IDs of those incidents in changed that have not recovered. It omits incidents that a current incident continues.
 func (a *Archive) Look(t time.Time, c *Cluster) (ongoing, changed []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -206,10 +206,10 @@ func (p *past) look(t time.Time, c *Cluster) (recovered bool) {
 	return false
 }
 
-// beginOutages finds Services that lost their last ready address while kubeflap was not watching. It adds the outage to
-// an incident that had already affected the Service. It prefers an incident in which an address of the Service is still
-// not ready, and otherwise takes the newest incident. A Service without addresses does not count, because it may have
-// been scaled to zero.
+// beginOutages finds Services that lost their last ready address while kubeflap was not watching. It adds each outage
+// to an incident that had already affected the Service. It prefers an incident in which an address of the Service is
+// still not ready. Otherwise, it takes the newest incident. A Service without addresses does not count, because it may
+// have been scaled to zero.
 func (a *Archive) beginOutages(t time.Time, c *Cluster) {
 	isNew := func(p *past) bool { return p.ongoing && !p.watching.IsZero() && !p.looked }
 	if !slices.ContainsFunc(a.past, isNew) {
@@ -245,8 +245,8 @@ func (p *past) hasOut(name ServiceName, c *Cluster) bool {
 	})
 }
 
-// Ongoing returns the past incidents that the current process has seen ongoing, unless a current incident continues
-// them.
+// Ongoing returns the past incidents that were still ongoing after the restart. It omits incidents that a current
+// incident continues.
 func (a *Archive) Ongoing(t time.Time) (all []incident.Incident) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -287,7 +287,7 @@ func (p *past) recoveredAt() time.Time {
 	return p.lastRecovery()
 }
 
-// asOf returns the incident as of t. An outage that the current process has not seen ends at p.stopped.
+// asOf returns the incident as of t. It ends an outage at p.stopped if the current process has not seen this outage.
 func (p *past) asOf(t time.Time) incident.Incident {
 	x := p.Incident
 	x.Open = nil
@@ -313,8 +313,8 @@ func (p *past) asOf(t time.Time) incident.Incident {
 	return x
 }
 
-// silentUntil returns t if a node of the incident has not recovered. Otherwise, it returns the time at which the last
-// node recovered. If the current process has not seen a lost node, it returns p.stopped.
+// silentUntil returns t if a node of the incident is still lost. Otherwise, it returns the time at which the last node
+// recovered. If Look has seen no lost node, it returns p.stopped.
 func (p *past) silentUntil(t time.Time) time.Time {
 	until := p.stopped
 	for _, h := range p.held {
@@ -329,8 +329,8 @@ func (p *past) silentUntil(t time.Time) time.Time {
 	return until
 }
 
-// endOutages ends the outage of a Service if the newer incident x has another outage of the same Service. The Service
-// was ready between the two outages, but too briefly for Look to notice.
+// endOutages ends an outage if the newer incident x contains a later outage of the same Service. The Service was ready
+// between these outages, but too briefly for Look to notice.
 func (p *past) endOutages(x *incident.Incident, t time.Time) {
 	for _, h := range p.held {
 		if !h.isOutage() || h.over || p.watching.IsZero() || !x.Start.After(p.watching) {
@@ -368,7 +368,7 @@ func (p *past) countOutage(x *incident.Incident, h *held, t time.Time) {
 	p.addOutage(x, h.service, max(until.Sub(h.began), 0))
 }
 
-// stillOpen returns the objects that have not recovered, for the comparison after the next restart.
+// stillOpen returns the objects that have not recovered. They are saved for the next restart.
 func (p *past) stillOpen() *incident.Open {
 	if !p.stands() {
 		return nil
@@ -404,8 +404,8 @@ func summarise(x *incident.Incident) {
 	}
 }
 
-// soonAfter reports whether t is at most record.Quiet after the incident's recovery. If kubeflap was not watching at
-// the recovery, soonAfter counts from p.stopped.
+// soonAfter reports whether the incident recovered at most record.Quiet before t. If kubeflap did not see the recovery,
+// soonAfter uses p.stopped instead.
 func (p *past) soonAfter(t time.Time) bool {
 	switch at := p.recoveredAt(); {
 	case at.IsZero():
@@ -417,7 +417,7 @@ func (p *past) soonAfter(t time.Time) bool {
 }
 
 // quietFor returns the time from the incident's recovery to t. If the clock was set back after the recovery, quietFor
-// counts from p.watching.
+// uses p.watching as the time of the recovery.
 func (p *past) quietFor(t time.Time) time.Duration {
 	at := p.recoveredAt()
 	if at.After(p.watching) && at.After(t) && !p.watching.IsZero() {

@@ -13,13 +13,14 @@ import (
 )
 
 // join returns the past incident p as of t, merged with the current incident x that continues it. The verdict of x
-// replaces an undecided verdict of p. A decided verdict usually stays, because kubeflap cannot see its evidence again.
+// replaces an undecided verdict of p. A decided verdict of p usually stays, because the current process did not see the
+// evidence for it.
 func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 	p.endOutages(x, t)
 	before := p.asOf(t)
 	all := before
 	if x.Withdrawn != "" && p.Withdrawn == "" && len(p.held) == 0 {
-		// Everything had recovered before the restart, so the withdrawal of x does not concern the silences of p.
+		// Everything in p had recovered before the restart. So p remains valid although x was withdrawn.
 		all.State, all.Also = x.State, append(slices.Clone(all.Also), x.ID)
 		return all
 	}
@@ -51,9 +52,9 @@ func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 // isDetailed reports whether x contains all fields. Overviews have neither a summary nor evidence.
 func isDetailed(x *incident.Incident) bool { return x.Summary != "" || x.Evidence != nil }
 
-// isRevisedBy reports whether the verdict of the current incident x replaces the verdict of p. It does if the nodes
-// have become part of a control-plane incident. It also does if p blames the node or a shared path, and kubeflap has
-// since seen a reboot, a departure or the deletion of all nodes.
+// isRevisedBy reports whether the verdict of the current incident x replaces the verdict of p. It does if the nodes are
+// now part of a control-plane incident. It also does if p blames the node or a shared path, but kubeflap now has a
+// better explanation. The better explanation is a reboot, a departure or the deletion of all nodes.
 func (p *past) isRevisedBy(x *incident.Incident) bool {
 	if rank(x.Scope) > rank(p.Scope) {
 		return true
@@ -68,8 +69,8 @@ func (p *past) isRevisedBy(x *incident.Incident) bool {
 	return explained && (p.Verdict == verdict.Node || p.Verdict == verdict.SharedPath)
 }
 
-// describe updates the summary. It takes the text Happened from x if the merged incident has only one node, and x
-// contains the node's longest silence.
+// describe updates the summary. It copies Happened from x if the merged incident has only one node, and if x contains
+// the longest silence of this node.
 func (p *past) describe(all, x *incident.Incident) {
 	if x.Withdrawn != "" {
 		all.Happened, all.Summary, all.Remedy = "", x.Summary, x.Remedy
@@ -85,8 +86,8 @@ func (p *past) describe(all, x *incident.Incident) {
 	summarise(all)
 }
 
-// merged combines several current incidents into one. The texts come from the first incident in the order of
-// incident.Compare.
+// merged combines several current incidents into one. The texts come from the incident that incident.Compare sorts
+// first.
 func merged(current []*incident.Incident) incident.Incident {
 	if len(current) == 1 {
 		return *current[0]
@@ -147,8 +148,8 @@ func addServices(all, more []incident.Service) []incident.Service {
 	return all
 }
 
-// limited shortens a list to the given size, and returns the number of omitted items. The given total may include items
-// that were omitted before.
+// limited shortens a list to the given size, and returns the number of omitted items. The parameter total includes
+// items that were omitted earlier.
 func limited[T any](all []T, size, total int) ([]T, int) {
 	if len(all) <= size && len(all) >= total {
 		return all, 0
@@ -157,7 +158,7 @@ func limited[T any](all []T, size, total int) ([]T, int) {
 	return kept, max(total, min(len(all), size)) - len(kept)
 }
 
-// union returns the objects that have not recovered according to a or b.
+// union combines the objects of a and b.
 func union(a, b *incident.Open) *incident.Open {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
@@ -187,10 +188,10 @@ func allOf(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// maxAlso limits the number of former IDs of an incident. Each restart may add one.
+// maxAlso limits the list Also of an incident. Each restart may add an ID to it.
 const maxAlso = 100
 
-// without removes one ID and all duplicates from a list. It keeps at most the newest maxAlso IDs.
+// without returns a list that contains neither the given ID nor duplicates. It keeps the newest maxAlso IDs.
 func without(ids []string, id string) []string {
 	var kept []string
 	for _, x := range slices.Backward(ids) {

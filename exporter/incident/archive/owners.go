@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
-// group is a set of current incidents, together with the past incidents that they continue. One past incident may
-// continue as several current incidents, or several past incidents as one current incident.
+// group is a set of current incidents, together with the past incidents that they continue. Several current incidents
+// may continue one past incident. One current incident may continue several past incidents.
 type group struct {
 	owners  []*past
 	current []*incident.Incident
@@ -49,7 +49,7 @@ func (a *Archive) split(t time.Time, current []incident.Incident, size int) (sho
 		if continued[p] {
 			continue
 		}
-		// If several past incidents were merged into one, alone returns the same incident for each of them.
+		// For past incidents that were merged into one, alone returns the same incident.
 		if x, ok := p.alone(t); ok && !listed[x.ID] {
 			listed[x.ID] = true
 			all = append(all, x)
@@ -61,8 +61,8 @@ func (a *Archive) split(t time.Time, current []incident.Incident, size int) (sho
 }
 
 // One returns a current incident as of t, merged with the past incidents that it continues. The result continued is
-// false if there are none. The result others holds the other current incidents that continue the same past incidents.
-// The parameter find returns a current incident by its ID.
+// false if there are no such past incidents. The result others holds further current incidents that continue the same
+// past incidents. The parameter find returns a current incident by its ID.
 func (a *Archive) One(t time.Time, current incident.Incident, find func(id string) (incident.Incident, bool)) (x incident.Incident, others []incident.Incident, continued bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,8 +105,8 @@ func (a *Archive) groups(current []incident.Incident) (all []*group) {
 	return all
 }
 
-// without returns a copy of a current incident. The copy omits the nodes of ongoing past incidents that are not in
-// owners.
+// without removes nodes from a copy of the current incident x. It removes the nodes of ongoing past incidents that are
+// not in owners.
 func (a *Archive) without(x *incident.Incident, owners []*past) *incident.Incident {
 	var others []*past
 	for _, p := range a.past {
@@ -141,7 +141,7 @@ func (g *group) joined(t time.Time) incident.Incident {
 		}
 		also = append(also, p.ID)
 	}
-	all.Start = start // the start that the current process found may differ slightly
+	all.Start = start // the current incident may contain a slightly different start
 	all.ID = g.id()
 	all.Also = without(append(also, all.Also...), all.ID)
 	if detailed {
@@ -152,8 +152,8 @@ func (g *group) joined(t time.Time) incident.Incident {
 	return all
 }
 
-// id returns the ID that the incident would have without a restart. This is usually the ID of the first past incident.
-// If a node incident has become part of a control-plane incident, it is the ID of the control-plane incident.
+// id returns the ID that the incident would have had without the restart. This is usually the ID of the first past
+// incident. If a node incident has become part of a control-plane incident, it is the ID of the control-plane incident.
 func (g *group) id() string {
 	first := slices.MinFunc(g.owners, func(p, q *past) int {
 		return cmp.Or(-cmp.Compare(rank(p.Scope), rank(q.Scope)), p.Start.Compare(q.Start), cmp.Compare(p.ID, q.ID))
@@ -166,7 +166,7 @@ func (g *group) id() string {
 	return first.ID
 }
 
-// rank is higher for control-plane incidents, because the incident of a single node can become part of one.
+// rank is higher for a control-plane incident, because the incident of a single node can be merged into it.
 func rank(s incident.Scope) int {
 	if s == incident.ScopeControlPlane {
 		return 1
@@ -174,8 +174,8 @@ func rank(s incident.Scope) int {
 	return 0
 }
 
-// ownersOf returns the past incidents that a current incident continues. If several control-plane incidents match,
-// ownersOf returns only the one that has the most nodes in common with x.
+// ownersOf returns the past incidents that x continues. If several control-plane incidents match, it chooses the one
+// that shares the most nodes with x.
 func (a *Archive) ownersOf(x *incident.Incident) (owners []*past) {
 	var several *past
 	for _, p := range a.past {
@@ -219,7 +219,7 @@ func (a *Archive) Owner(current string) string {
 	return ""
 }
 
-// common returns the number of nodes of x that belong to p and have not recovered.
+// common returns the number of nodes that p and x share. It ignores nodes of p that have recovered.
 func (p *past) common(x *incident.Incident) (n int) {
 	for _, name := range x.Nodes {
 		if p.holdsNode(name) {
@@ -230,8 +230,8 @@ func (p *past) common(x *incident.Incident) (n int) {
 }
 
 // continuesAs reports whether the incident x continues the incident p. It does not if p had ended when x began.
-// Otherwise, two incidents with the same ID match. Incidents of nodes match if they share a node or the subject. All
-// others match if they share the subject and the cause.
+// Otherwise, it does if both have the same ID. Incidents of nodes also match if they share a node or the subject. Other
+// incidents match if they share the subject and the cause.
 func (p *past) continuesAs(x *incident.Incident) bool {
 	switch {
 	case p.endedBefore(x.Start):
@@ -243,18 +243,18 @@ func (p *past) continuesAs(x *incident.Incident) bool {
 	case ofNodes(p.Scope) && p.common(x) > 0:
 		return true
 	case p.Scope == incident.ScopeControlPlane && len(x.Nodes) > 0 && !p.isApartFrom(x):
-		return true // p includes later failures of its nodes
+		return true // new failures of p's nodes also belong to p
 	}
 	same := p.Scope == x.Scope && p.Namespace == x.Namespace && p.Subject == x.Subject
 	if p.Scope == incident.ScopeControlPlane {
-		// Other nodes that fall silent later form their own incident.
+		// Nodes that p does not contain form a separate incident.
 		return same && (p.Subject != record.ControlPlane().Name || len(p.Nodes)+len(x.Nodes) == 0)
 	}
 	return same && (p.Scope == incident.ScopeNode || p.Cause == x.Cause)
 }
 
 // isApartFrom reports whether x is separate from p, an incident of nodes that fell silent together. It is separate if
-// it has nodes that p lacks, and all nodes that both share had recovered.
+// it has nodes that p lacks, but no node of p that is still lost.
 func (p *past) isApartFrom(x *incident.Incident) bool {
 	others := slices.ContainsFunc(x.Nodes, func(name string) bool { return !slices.Contains(p.Nodes, name) })
 	return p.Scope == incident.ScopeControlPlane && p.Subject == record.ControlPlane().Name && others && p.common(x) == 0

@@ -22,20 +22,20 @@ type addresses struct {
 	lately  map[record.AddressKey]*address
 }
 
-// address is an address that was lost recently or has stale re-adds. A stale re-add means that a client that batches
-// updates would have put the address back while its container was being replaced.
+// address is an address that was lost recently or has stale re-adds. A stale re-add is a mistake of simulated clients
+// that batch updates. Such a client puts the address back while its container is being replaced.
 type address struct {
 	record *record.Record
-	// isOut is set while the Service lists the lost address as not ready. away is set while the Service no longer lists
-	// the lost address, but may list it again.
+	// isOut is set while the Service lists the lost address as not ready. away is set while the lost address is missing
+	// from the Service, but may return.
 	isOut, away bool
-	// losses counts how often the incident (record) contains a loss of this address.
+	// losses is the number of times that this address was lost during the incident.
 	losses int32
 	// changed is the time of the last recorded change of the address.
 	changed time.Time
 	span    *evidence.Span
-	// readds counts the stale re-adds until the address is lost, because the loss determines the incident. readded is
-	// the time of the first of them.
+	// readds counts the stale re-adds until the address is lost. Then they are added to the incident of this loss.
+	// readded is the time of the first stale re-add.
 	readds  windows.ByWindow
 	readded time.Time
 }
@@ -84,8 +84,8 @@ func (l *addresses) lost(x transition.AddressLost) {
 	l.records.Touch(r, x.Time)
 }
 
-// takeOut records whether the incident must wait until the address is ready again. It waits for an address that the
-// Service still lists. It does not wait for a removed address, which may never come back.
+// takeOut records whether the incident waits until the address is ready again. It waits for an address that the Service
+// still lists. It does not wait for a removed address, which may never come back.
 func (l *addresses) takeOut(r *record.Record, a *address, x transition.AddressLost) {
 	a.span = a.span.End(x.Time)
 	switch {
@@ -133,8 +133,9 @@ func (l *addresses) returned(key record.AddressKey, t time.Time) {
 	l.records.Touch(r, t)
 }
 
-// gone handles the end of an address that was not ready. Either it left the Service (evidence.AddressRemoved), or
-// truncated Endpoints no longer list it (evidence.AddressLeftOut). Incidents stop waiting for the address.
+// gone handles an unready address that is no longer listed. Either the address left the Service
+// (evidence.AddressRemoved), or truncated Endpoints omit it (evidence.AddressLeftOut). Incidents stop waiting for the
+// address.
 func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
 	a := l.lately[keyOf(x)]
 	if a == nil || !a.isOut {
@@ -151,14 +152,15 @@ func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
 	l.records.Touch(r, t)
 }
 
-// consumerBounced counts a bounce of a simulated client if the address was lost in an in-place update.
+// consumerBounced counts an address that a simulated client put back and removed again. The address must have been lost
+// in an in-place update.
 func (l *addresses) consumerBounced(x transition.ConsumerBounced) {
 	if a := l.lately[keyOf(x.Address)]; a != nil && a.record != nil && a.record.Root().Cause == cause.InPlaceUpdate {
 		a.record.Root().ConsumerBounces.Count(x.Window)
 	}
 }
 
-// consumerReadded keeps a stale re-add until the address is lost. The loss then determines the incident.
+// consumerReadded counts a stale re-add of an address. moveReadds later adds it to an incident.
 func (l *addresses) consumerReadded(x transition.ConsumerReaddedStale) {
 	key := keyOf(x.Address)
 	a := l.lately[key]
@@ -176,7 +178,7 @@ func (l *addresses) consumerReadded(x transition.ConsumerReaddedStale) {
 }
 
 // moveReadds moves the stale re-adds of a lost address to the incident if an in-place update caused the loss. If a
-// client that batches updates would have put the address back, the incident is also shown (record.Store.Show).
+// client that batches updates made this mistake, kubeflap also reports the incident.
 func (l *addresses) moveReadds(r *record.Record, a *address, x transition.AddressLost) {
 	if a.readded.IsZero() {
 		return
@@ -215,8 +217,8 @@ func (l *addresses) sweep(t time.Time) {
 	}
 }
 
-// recordOf returns the incident of a lost address: the incident of the node, the workload or the Service, depending on
-// the cause.
+// recordOf returns the incident of a lost address. Depending on the cause, this is an incident of the node, the
+// workload or the Service.
 func (l *addresses) recordOf(x transition.AddressLost) *record.Record {
 	s := record.Subject{Kind: record.KindWorkload, Namespace: x.Namespace, Name: workloadOf(x.Address), Cause: x.Cause}
 	switch {

@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
-// beatBefore handles a heartbeat that the tracker may not have reported, because the interval before it was unknown.
-// Such a heartbeat can end a silence.
+// beatBefore handles a heartbeat that the tracker may not have reported. The tracker did not know the interval before
+// this heartbeat. Such a heartbeat can end a silence.
 func (l *nodes) beatBefore(n *node, t time.Time) {
 	switch s := n.silence; {
 	case !n.missed || !t.After(n.gapFrom):
@@ -20,15 +20,15 @@ func (l *nodes) beatBefore(n *node, t time.Time) {
 	}
 }
 
-// sawWhole records that kubeflap measured the interval between two heartbeats. A silence within this interval did not
-// end while the watch was broken.
+// sawWhole records that kubeflap measured a heartbeat interval. The parameter from is the start of the interval. A
+// silence within the interval did not end while the watch was broken.
 func (n *node) sawWhole(from time.Time) {
 	if s := n.silence; s != nil && s.Ended.IsZero() && !from.After(s.Began) {
 		s.EndedBlind = false
 	}
 }
 
-// beat handles a heartbeat. interval is the time since the previous heartbeat, or 0 if unknown.
+// beat handles a heartbeat. The parameter interval is the time since the previous heartbeat, or 0 if unknown.
 func (l *nodes) beat(n *node, t time.Time, interval time.Duration) {
 	n.endSilence(t)
 	if l.records.IsLate(interval) {

@@ -8,9 +8,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// watchBroke records that kubeflap no longer sees heartbeats. A silence is only proven if it was longer than the grace
-// period when the watch broke, or if a direct read of Leases confirmed it. Otherwise the node may have sent heartbeats
-// that kubeflap missed.
+// watchBroke records that kubeflap no longer sees heartbeats. A node may send heartbeats that kubeflap misses. A
+// silence is nevertheless proven if it was already longer than the grace period, or if a direct read of Leases
+// confirmed it.
 func (l *nodes) watchBroke(x transition.WatchBroke) {
 	for _, n := range l.troubled {
 		s := n.silence
@@ -19,7 +19,7 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 		}
 		s.EndedBlind = true
 		if r := n.current(x.Time); n.missed && r != nil {
-			r.Longest = max(r.Longest, x.Since.Sub(n.gapFrom)) // kubeflap may miss the end of the gap
+			r.Longest = max(r.Longest, x.Since.Sub(n.gapFrom)) // the silence may end while the watch is broken
 		}
 		if !s.Read && x.Since.Sub(s.Began) <= l.records.LostTogether() {
 			s.Blind = true
@@ -27,9 +27,9 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 	}
 }
 
-// relisted returns the time of a silent node's last heartbeat. This time is the parameter listed if last is zero.
-// Otherwise the silence began while the watch was broken, and the first list after that showed last as the renewTime.
-// The node sent no heartbeat after last, so its silence is proven.
+// relisted returns the time of a silent node's last heartbeat. If last is zero, this is the parameter listed.
+// Otherwise, the silence began while the watch was broken, and last is the renewTime in the first list after that. This
+// list proves the silence.
 func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	if last.IsZero() {
 		return listed
@@ -43,9 +43,9 @@ func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	return last
 }
 
-// wereInTime withdraws a silence that did not happen: the heartbeats were on time, but the watch delivered them late.
+// wereInTime withdraws a silence that did not happen. The heartbeats were on time, but the watch delivered them late.
 // An incident without other silences is withdrawn, too. If the node controller has set the node to Unknown, the silence
-// stays, but is not proven any more.
+// stays, but is no longer proven.
 func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 	n := l.troubled[x.Node]
 	if n == nil || n.silence == nil {
@@ -70,8 +70,8 @@ func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 	l.records.WithdrawIfEmpty(r, x.Time)
 }
 
-// clockSetBack records that a node's clock was set back. The step explains the node's ongoing or next silence. Neither
-// the kubelet nor the network is then at fault.
+// clockSetBack records that a node's clock was set back. The clock change explains the node's current or next silence.
+// Then neither the kubelet nor the network is at fault.
 func (l *nodes) clockSetBack(x transition.ClockSetBack) {
 	n := l.hear(x.Node, x.Time)
 	n.setBack, n.setBackBy = x.Time, x.By

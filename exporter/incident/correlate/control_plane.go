@@ -35,12 +35,12 @@ func leaseStopped(name string, since time.Time) evidence.Entry {
 	return evidence.Entry{Kind: evidence.APIServerStopped, Time: since, Name: name}
 }
 
-// lookBack limits the time between the last renewal of a control-plane Lease and the start of a later silence. Within
-// this time, both may have the same cause.
+// lookBack is the maximum time from a control-plane Lease's last renewal to the start of a silence. If more time has
+// passed, kubeflap assumes different causes.
 const lookBack = 15 * time.Second
 
-// addStopped adds evidence of control-plane Leases that were no longer renewed. Their renewals stopped after the
-// silence began, or at most lookBack earlier.
+// addStopped adds evidence of control-plane Leases that were no longer renewed. Their last renewal was after the start
+// of the silence, or at most lookBack earlier.
 func (l *nodes) addStopped(r *record.Record, began time.Time) {
 	for name, since := range l.records.ControlPlane.StoppedSince(began.Add(-lookBack)) {
 		r.Evidence.Add(leaseStopped(name, since))

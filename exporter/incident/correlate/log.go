@@ -1,7 +1,7 @@
 // Package correlate decides which transitions belong to the same incident.
 //
-// Like the tracker, the package reads no clock. Each transition and each query contains a time. A query only advances
-// the current time. So the same transitions produce the same incidents at any speed.
+// Like the tracker, the package reads no clock. Each transition and each query contains a time. Therefore, a replay
+// produces the same incidents at any speed.
 package correlate
 
 import (
@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// delay is how late timers run. Some transitions arrive late, because they wait until the cause of a loss is known.
-	// This usually takes a second, but up to 15 s if a watch lags.
+	// delay is the time by which timers run late. Some transitions arrive late, because the tracker waits for the cause
+	// of a loss. It usually waits for a second, but up to 15 s if a watch lags.
 	delay = time.Second
-	// sweepEvery is the interval between runs of sweep.
+	// sweepEvery is the interval between two sweeps.
 	sweepEvery = time.Minute
 )
 
@@ -182,11 +182,11 @@ func (l *Log) observeService(x transition.Transition) {
 	}
 }
 
-// advance runs all timers that are due at t, in order of time. The result therefore does not depend on the number of
+// advance runs all timers that are due at t, in order of time. Therefore, the incidents do not depend on the number of
 // queries.
 func (l *Log) advance(t time.Time) {
 	if now := l.records.Now(); now.After(t) {
-		t = now // transitions that waited for the cause of a loss have earlier times
+		t = now // t is before now if the tracker waited for a cause
 	}
 	limit := t.Add(-delay)
 	l.records.Timers.Run(limit, func(due time.Time) { l.records.Advance(due.Add(delay)) })
@@ -213,8 +213,8 @@ func (l *Log) Incidents(t time.Time) []incident.Incident { return ask(l, t, l.re
 // and Remedy.
 func (l *Log) Overview(t time.Time) []incident.Incident { return ask(l, t, l.records.Overview) }
 
-// Changed is like Overview, but returns only the incidents that have changed since an earlier call, in no particular
-// order. Pass the second result of that call as since, or 0 for all incidents.
+// Changed is like Overview, but returns only the incidents that have changed since an earlier call. Their order is
+// undefined. Pass the result until of that call as since, or 0 to get all incidents.
 func (l *Log) Changed(t time.Time, since uint64) (all []incident.Incident, until uint64) {
 	all = ask(l, t, func() []incident.Incident {
 		all, until = l.records.Changed(since)
@@ -223,7 +223,7 @@ func (l *Log) Changed(t time.Time, since uint64) (all []incident.Incident, until
 	return all, until
 }
 
-// Incident returns a copy of the incident with the given ID as of t. ok reports whether it exists.
+// Incident returns a copy of the incident with the given ID as of t. The result ok reports whether the incident exists.
 func (l *Log) Incident(t time.Time, id string) (x incident.Incident, ok bool) {
 	x = ask(l, t, func() incident.Incident {
 		x, ok = l.records.Incident(id)
@@ -232,7 +232,7 @@ func (l *Log) Incident(t time.Time, id string) (x incident.Incident, ok bool) {
 	return x, ok
 }
 
-// Displaced returns the number of incidents that were dropped to make room for newer ones, as of t.
+// Displaced counts the incidents that were dropped by t to make room for newer ones.
 func (l *Log) Displaced(t time.Time) incident.Displaced { return ask(l, t, l.records.Displaced) }
 
 // Standings returns the ongoing and the recently resolved incidents as of t. It also counts the incidents that have
@@ -258,12 +258,12 @@ func (l *Log) Silences(t time.Time) []incident.Silences {
 	return l.records.Silences()
 }
 
-// Past returns the silences that have ended by t, for Restore after a restart.
+// Past returns the silences that have ended by t. After a restart, pass them to Restore.
 func (l *Log) Past(t time.Time) verdict.Past {
 	return ask(l, t, func() verdict.Past { return l.records.History.Past(t) })
 }
 
-// Restore adds the silences that an earlier process observed. Verdicts about later incidents take them into account.
+// Restore adds the silences that an earlier process observed. Verdicts about later incidents consider these silences.
 // Call Restore before the first transition.
 func (l *Log) Restore(p verdict.Past) {
 	l.mu.Lock()
@@ -271,17 +271,18 @@ func (l *Log) Restore(p verdict.Past) {
 	l.records.History.Restore(p)
 }
 
-// Reserve prevents the IDs of earlier processes' incidents from being used again.
+// Reserve reserves the IDs of incidents from earlier processes. New incidents do not get these IDs.
 func (l *Log) Reserve(ids ...string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.records.Reserve(ids...)
 }
 
-// Notices returns the changes of incidents since the last call, as of t.
+// Notices returns the changes of incidents between the last call and t.
 func (l *Log) Notices(t time.Time) []incident.Notice { return ask(l, t, l.records.Notices) }
 
-// LastNotices returns the incidents whose end was not reported, as of t. Call it after the last transition.
+// LastNotices returns a notice for each incident whose end has not been reported by t. Call it after the last
+// transition.
 func (l *Log) LastNotices(t time.Time) []incident.Notice { return ask(l, t, l.records.LastNotices) }
 
 // ask answers a query about the incidents as of t.

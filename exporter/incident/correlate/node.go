@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// markDelay is how long after a silence the node controller may still set the node to Unknown because of it. The
-	// controller sees the next heartbeat up to one monitor period (5 s) late, and its write may be delayed.
+	// markDelay is the maximum time from the end of a silence until the node controller sets the node to Unknown. The
+	// controller sees a heartbeat up to one monitor period (5 s) late, and its write may be delayed.
 	markDelay = 15 * time.Second
 	// nodeMemory is the minimum time for which a node is remembered after its last transition.
 	nodeMemory = 10 * time.Minute
@@ -24,8 +24,8 @@ const (
 // nodes assigns lost and unready nodes to incidents.
 type nodes struct {
 	records *record.Store
-	// heard maps each node in the cluster to the time of its last transition. The time is zero if kubeflap has only
-	// seen pods of the node.
+	// heard maps each node in the cluster to the time of its last transition. The time is zero if kubeflap has seen
+	// pods of the node, but no transition.
 	heard map[string]time.Time
 	// known is the number of Nodes, or 0 if kubeflap cannot see Nodes.
 	known int
@@ -48,20 +48,21 @@ type node struct {
 	// missed is set while the node is silent. gapFrom is the time of the last heartbeat before the silence.
 	missed  bool
 	gapFrom time.Time
-	// trigger is the value of transition.NodeLoss.Trigger when the node was last lost. renewed is the node's last
-	// renewTime before that.
+	// trigger is the value of transition.NodeLoss.Trigger when the node was last lost. renewed is the last renewTime
+	// before the node was lost.
 	trigger uint64
 	renewed time.Time
-	// listed is set if the node fell silent while the watch was broken. It is the time at which the watch was restored.
+	// listed is the time at which a broken watch was restored. It is set if the node fell silent while the watch was
+	// broken.
 	listed time.Time
 	// setBack is the time at which the node's clock was last set back, or zero. setBackBy is the size of that clock
 	// step.
 	setBack   time.Time
 	setBackBy time.Duration
-	// notReady is set while a node that used to be Ready is not Ready.
+	// notReady is set while the node is not Ready, unless it has never been Ready.
 	notReady bool
 	record   *record.Record
-	// silence is the current or last silence, or nil.
+	// silence is the newest silence, or nil. It may be ongoing.
 	silence *verdict.Silence
 	// gap and unready are the node's ongoing timeline spans in its incident.
 	gap, unready *evidence.Span
@@ -70,8 +71,7 @@ type node struct {
 	timer  timer.Timer
 }
 
-// count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, count returns the number of nodes in
-// the map heard.
+// count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, count uses the map heard instead.
 func (l *nodes) count() int {
 	if l.known > 0 {
 		return l.known
@@ -79,7 +79,7 @@ func (l *nodes) count() int {
 	return len(l.heard)
 }
 
-// oneBeatLost returns the longest interval between two received heartbeats if at most one heartbeat is lost.
+// oneBeatLost returns the interval between two received heartbeats if one heartbeat between them gets lost.
 func (l *nodes) oneBeatLost() time.Duration { return 2 * l.records.HeartbeatInterval() }
 
 // named returns the node with the given name, and adds it if it is new.
@@ -120,7 +120,7 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	case x.Unwatched:
 		n.foundSince(before)
 	case n.missed && !before.After(n.listed):
-		x.Interval = x.Time.Sub(n.gapFrom) // a list showed the previous heartbeat, whose time is gapFrom
+		x.Interval = x.Time.Sub(n.gapFrom) // the previous heartbeat, at gapFrom, came from a list
 	default:
 		n.sawWhole(before)
 		l.beatBefore(n, before)
@@ -128,8 +128,8 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	l.beat(n, x.Time, x.Interval)
 }
 
-// heartbeatsResumed handles the first heartbeat after a silence if the tracker could not measure the interval before
-// it. The length of the silence is known nevertheless if it began after the watch was restored.
+// heartbeatsResumed handles the first heartbeat after a silence. The tracker could not measure the interval before this
+// heartbeat, but beatBefore may know it.
 func (l *nodes) heartbeatsResumed(x transition.HeartbeatsResumed) {
 	l.beatBefore(l.hear(x.Node, x.Time), x.Time)
 }
@@ -160,7 +160,7 @@ func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatMissed, Time: x.Time, Name: n.name, Duration: x.Silence})
 }
 
-// openGap records in an incident that a node has stopped sending heartbeats.
+// openGap adds a node's silence to an incident.
 func (l *nodes) openGap(r *record.Record, n *node, t time.Time) {
 	r.HeartbeatLost = true
 	r.Open.Nodes[n.name] = n.renewed
@@ -251,7 +251,7 @@ func (l *nodes) readyMissed(x transition.NodeReadyMissed) {
 	l.records.Touch(r, x.Time)
 }
 
-// beginSilence returns a node's ongoing silence. If there is none, a new silence begins at the given heartbeat.
+// beginSilence returns a node's ongoing silence. If there is none, it starts a new silence at the given heartbeat.
 func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
 	n.endSilence(heartbeat)
 	if n.silence == nil || !n.silence.Ended.IsZero() {
@@ -280,8 +280,8 @@ func (l *nodes) close(r *record.Record, n *node, t time.Time) {
 	}
 }
 
-// sweep forgets nodes without recent transitions. If a node still sends heartbeats, sweep only forgets its other
-// transitions.
+// sweep forgets nodes without recent transitions. If a node still sends heartbeats, sweep keeps only its entry in the
+// map heard.
 func (l *nodes) sweep(t time.Time) {
 	l.records.Sweep(t)
 	l.forgetGone(t)

@@ -29,8 +29,8 @@ func (n *node) current(t time.Time) *record.Record {
 	return n.record
 }
 
-// lose records that a node was lost after the given time without heartbeats. It returns the incident to which the node
-// belongs according to the evidence so far.
+// lose records that a node was lost. The parameter gap is the time without heartbeats. The result is the incident to
+// which the node belongs according to the evidence so far.
 func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *record.Record {
 	if !x.Renewed.IsZero() {
 		n.renewed = x.Renewed
@@ -65,7 +65,7 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 		if _, open := r.Open.Nodes[n.name]; open || !short || gap == 0 || x.InTime() || r.Kind == record.KindGracePeriod {
 			return r
 		}
-		// The node had recovered. Its heartbeat only counts as late because the grace period is too short.
+		// The node had recovered. Its new loss belongs to a grace-period incident (record.KindGracePeriod).
 		n.record, n.gap, n.unready = nil, nil, nil
 	}
 	s := record.Subject{Kind: record.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}
@@ -90,8 +90,8 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 }
 
 // controlPlaneOf returns the subject of the control-plane incident to which a lost node belongs. The node must have
-// fallen silent at about the same time as the incident's nodes. If that time is unknown, it is sufficient that any node
-// was lost recently.
+// fallen silent together with nodes of this incident. If the start of the silence is unknown, a recent loss of any node
+// is sufficient.
 func (l *nodes) controlPlaneOf(n *node, t time.Time) (s record.Subject, ok bool) {
 	if n.silence != nil && n.silence.Ended.IsZero() {
 		return l.records.ControlPlaneNear(n.silence.Began, t, l.records.LostTogether())
@@ -99,7 +99,7 @@ func (l *nodes) controlPlaneOf(n *node, t time.Time) (s record.Subject, ok bool)
 	return record.ControlPlane(), l.records.Find(record.ControlPlane(), t) != nil && l.lostLately(t)
 }
 
-// followPod returns the incident of a node for a pod that was lost because of this node.
+// followPod returns the incident of a node whose failure affected the pod x.
 func (l *nodes) followPod(x transition.Pod, t time.Time, why cause.Cause, trigger uint64) *record.Record {
 	gap := time.Duration(0)
 	if why != cause.NodeHeartbeatLost {
@@ -110,12 +110,12 @@ func (l *nodes) followPod(x transition.Pod, t time.Time, why cause.Cause, trigge
 	return r
 }
 
-// graceTooShort reports whether even a punctual kubelet misses the grace period.
+// graceTooShort reports whether the grace period is too short even for punctual heartbeats.
 func (l *nodes) graceTooShort() bool {
 	return l.records.GracePeriod > 0 && l.records.GracePeriod <= l.records.Undisturbed()
 }
 
-// lostLately reports whether a node was lost so recently that a loss at t may have the same cause.
+// lostLately reports whether a node was lost shortly before t. A loss at t may then have the same cause.
 func (l *nodes) lostLately(t time.Time) bool {
 	n := len(l.losses)
 	return n > 0 && t.Sub(l.losses[n-1].at) <= max(l.records.LostTogether(), record.Quiet)
@@ -133,8 +133,8 @@ func (l *nodes) noteLoss(n *node, t time.Time) {
 	}
 }
 
-// mergeIfShared merges incidents of single nodes into a control-plane incident if their silences share a cause, such as
-// etcd, the API server or the network. The parameter near is the start of one of these silences.
+// mergeIfShared merges incidents of single nodes whose silences have a common cause, such as etcd or the network. The
+// result is a control-plane incident. The parameter near is the start of one of these silences.
 func (l *nodes) mergeIfShared(t, near time.Time) {
 	within := l.records.LostTogether() + record.Quiet
 	recent := l.records.History.After(near.Add(-within))
@@ -152,7 +152,8 @@ func (l *nodes) mergeClocks(t time.Time) {
 	l.merge(l.records.History.SetBackTogether(t.Add(-l.records.LostTogether()-record.Quiet), l.records.Undisturbed()), record.Clocks(), t)
 }
 
-// merge merges the incidents of single nodes whose silences have a common cause into one incident.
+// merge merges incidents of single nodes into one. The parameter shared holds their silences, which have a common
+// cause.
 func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Time) {
 	var some []*record.Record
 	var renewed time.Time
@@ -179,9 +180,9 @@ func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Tim
 // triggerPrecision is the precision to which sharedTrigger truncates a renewTime.
 const triggerPrecision = 10 * time.Minute
 
-// sharedTrigger returns the trigger of an incident of several nodes, from the renewTime of one node. The trigger must
-// not depend on this node, because replicas of kubeflap may see the losses in different orders. Truncation removes the
-// small differences between the nodes' renewTimes.
+// sharedTrigger returns the trigger of an incident of several nodes, computed from the renewTime of any of them.
+// Replicas of kubeflap may use different nodes, but must get the same trigger. Truncation removes the small differences
+// between the renewTimes.
 func sharedTrigger(renewed time.Time) uint64 {
 	if renewed.IsZero() {
 		return 0

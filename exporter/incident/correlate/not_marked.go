@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// notMarked records that a silent node is still Ready after the grace period. All such nodes with the verdict
+// notMarked records that a silent node is still Ready after the grace period. All nodes with the verdict
 // ControllerManager form one incident.
 func (l *nodes) notMarked(x transition.NodeNotMarked) {
 	n := l.hear(x.Node, x.Time)

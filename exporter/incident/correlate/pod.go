@@ -16,8 +16,8 @@ const (
 	maxNotes  = 6
 )
 
-// pods keeps recent observations about pods. An observation belongs to no incident until a Service loses the pod's
-// address.
+// pods keeps recent observations about pods. When a Service loses the address of a pod, the pod's observations are
+// added to the incident.
 type pods struct {
 	records *record.Store
 	nodes   *nodes
@@ -58,7 +58,7 @@ func (l *pods) note(x transition.Pod, e evidence.Entry) {
 	}
 }
 
-// readyChanged handles a change of pod readiness. A change that is caused by the node belongs to the node's incident.
+// readyChanged handles a change of pod readiness. A change that the node caused belongs to the node's incident.
 func (l *pods) readyChanged(x transition.PodReadyChanged) {
 	key := podKey{x.Namespace, x.Name}
 	if x.To == event.StatusTrue {
@@ -88,8 +88,7 @@ func (l *pods) readyChanged(x transition.PodReadyChanged) {
 	}
 }
 
-// evicted counts an evicted pod in the incident of its node. A node that was lost before kubeflap started may have no
-// incident.
+// evicted counts an evicted pod in the incident of its node. It ignores the pod if the node has no incident.
 func (l *pods) evicted(x transition.PodEvicted) {
 	n := l.nodes.troubled[x.Node]
 	if n == nil {
@@ -113,8 +112,8 @@ func (l *pods) evicted(x transition.PodEvicted) {
 	l.records.Touch(r, x.Time)
 }
 
-// moveNotes adds the observations about a lost address's pod to the incident. The parameter again is set if this
-// incident has already counted a loss of the address.
+// moveNotes adds the observations about the pod of a lost address to the incident. The parameter again is set if this
+// incident already contains a loss of the address.
 func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool) {
 	key := podKey{x.Namespace, x.Pod.Name}
 	p := l.lately[key]
@@ -122,7 +121,7 @@ func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool)
 		return
 	}
 	for _, note := range p.notes {
-		// If the address was lost again, the stale period may have begun before its first loss.
+		// The stale period may have begun before the first loss.
 		if note.Kind != evidence.PodWasStale || !again {
 			r.Evidence.Add(note)
 		}
@@ -133,7 +132,7 @@ func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool)
 	}
 }
 
-// gone ends the span of a pod that left its Service. A later pod may have the same name, as in a StatefulSet.
+// gone ends the span of a pod that left its Service. A new pod of a StatefulSet may get the same name.
 func (l *pods) gone(key podKey, t time.Time) {
 	if p := l.lately[key]; p != nil {
 		p.span = p.span.End(t)

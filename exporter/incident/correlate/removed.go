@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// removedFor is how long a silent node is remembered after its deletion. The Node may be created again.
+// removedFor is the time for which a silent node is remembered after its deletion. The Node may be created again.
 const removedFor = time.Hour
 
 // removedNode is a silent node that was deleted.
@@ -59,7 +59,7 @@ func (l *nodes) returned(x transition.NodeReturned) {
 		kind = evidence.NodeReplaced
 	}
 	if !s.Ended.IsZero() {
-		l.records.Silent(s) // the silence belongs to the same machine
+		l.records.Silent(s) // the machine is the same, so its silence counts
 	}
 	s.Again = x.Machine
 	r := g.record.Root()
@@ -67,7 +67,7 @@ func (l *nodes) returned(x transition.NodeReturned) {
 	l.records.Explain(r, x.Time)
 }
 
-// forgetGone forgets deleted nodes that were not created again.
+// forgetGone forgets Nodes that were deleted long ago.
 func (l *nodes) forgetGone(t time.Time) {
 	for name, g := range l.gone {
 		if t.Sub(g.at) > removedFor {

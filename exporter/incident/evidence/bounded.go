@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// An incident keeps this many of its first and last evidence entries and timeline spans.
+// These constants limit the entries and spans of an incident. The first and the last ones are kept.
 const (
 	firstEntries, lastEntries = 12, 24
 	firstSpans, lastSpans     = 24, 72
@@ -63,7 +63,7 @@ func (b *bounded[T]) add(x T) {
 
 func (b *bounded[T]) all() []T { return slices.Concat(b.first, b.last) }
 
-// newest returns up to n of the newest items, newest first. It omits items from before a dropped one.
+// newest returns up to n of the newest items, newest first. If items were dropped, it omits the items before them.
 func (b *bounded[T]) newest(n int) []T {
 	all := b.last
 	if b.dropped == 0 {

@@ -1,4 +1,5 @@
-// Package evidence keeps an incident's evidence: entries with their sentences, and the spans of a timeline.
+// Package evidence keeps the evidence entries and the timeline of an incident. It also describes each entry in a
+// sentence.
 package evidence
 
 import (
@@ -16,13 +17,13 @@ type Kind uint8
 // The kinds. Entries with the same time are sorted in this order, so that causes come before effects.
 const (
 	LastHeartbeat Kind = iota + 1
-	// HeartbeatBefore is the last heartbeat of a node that was lost before kubeflap watched. UnknownBefore means that
-	// the node controller set Ready to Unknown before kubeflap watched. FoundLost means that kubeflap's first list
+	// HeartbeatBefore is the last heartbeat of a node that was lost before kubeflap started. UnknownBefore means that
+	// the node controller set Ready to Unknown before kubeflap started. FoundLost means that kubeflap's first list
 	// showed the node as lost.
 	HeartbeatBefore
 	UnknownBefore
 	FoundLost
-	// ClockSetBack means that heartbeats do not count because the node's clock was set back.
+	// ClockSetBack means that the node controller ignores heartbeats, because the node's clock was set back.
 	ClockSetBack
 	HeartbeatLate
 	HeartbeatMissed
@@ -52,8 +53,7 @@ const (
 	AddressesWithdrawn
 	EndpointsReset
 	AddressLost
-	// StaleReadd means that a client that batches updates would have put back an address while its container was being
-	// replaced.
+	// StaleReadd means that a simulated client put an address back too early. Its container was still being replaced.
 	StaleReadd
 	OutageStarted
 	HeartbeatSeen
@@ -86,7 +86,7 @@ const (
 	LeasesRead
 	WatchBroke
 	WatchWorks
-	// VerdictRevised means that the verdict changed. The entry's Name is a text with the change and the reason for it.
+	// VerdictRevised means that the verdict changed. The entry's field Name describes the change and its reason.
 	VerdictRevised
 )
 
@@ -96,10 +96,10 @@ type Entry struct {
 	Time time.Time
 	// Service is set if the entry is about a Service.
 	Service transition.Service
-	// Name is the first observed node, pod, address or resource.
+	// Name is the observed node, pod, address or resource, or the first of several.
 	Name string
-	// Number and Duration appear in the entry's sentence. If the entry combines several observations, they are maximum
-	// values.
+	// Number and Duration appear in the entry's sentence. If the entry combines several observations, they are the
+	// maximum values.
 	Number   int
 	Duration time.Duration
 	// Inexact reports whether Duration is approximate, because a watch was broken at its start or end.
@@ -120,8 +120,8 @@ func NewEntries() Entries {
 }
 
 const (
-	// batchWithin is the maximum time between two entries of the same kind that are combined. maxLookBack is the number
-	// of newest entries with which a new entry can be combined.
+	// batchWithin is the maximum time between two entries that are combined. A new entry can be combined only with the
+	// newest maxLookBack entries.
 	batchWithin = 15 * time.Second
 	maxLookBack = 8
 )
@@ -148,8 +148,8 @@ func (l *Entries) Add(e Entry) {
 	l.entries.add(&e)
 }
 
-// has reports whether the list already contains e. It only checks entries about the last Lease renewals of
-// control-plane components, because each lost node adds the same ones again.
+// has reports whether the list already contains e. It checks only entries about late Leases of control-plane
+// components, because each lost node adds these entries again.
 func (l *Entries) has(e *Entry) bool {
 	if e.Kind != APIServerStopped && e.Kind != LeaderLate {
 		return false
@@ -160,8 +160,8 @@ func (l *Entries) has(e *Entry) bool {
 	})
 }
 
-// opposites maps each kind to the kind that separates its entries. For example, losses before and after AddressReturned
-// are not combined.
+// opposites maps some kinds to their opposites. Two entries of a kind are not combined if an entry of the opposite kind
+// is between them.
 var opposites = [VerdictRevised + 1]Kind{
 	AddressLost: AddressReturned, AddressReturned: AddressLost, OutageStarted: OutageEnded, OutageEnded: OutageStarted,
 	EndpointsReset: EndpointsRewritten, EndpointsRewritten: EndpointsReset,
@@ -179,8 +179,7 @@ func (e *Entry) take(more Entry) {
 	e.Duration, e.Inexact = max(e.Duration, more.Duration), e.Inexact || more.Inexact
 }
 
-// maxNames limits the names in one entry. If an entry has this many names, each further observation is counted, even if
-// its name was counted before.
+// maxNames limits the names in one entry. A full entry counts all further observations, even those of known names.
 const maxNames = 200
 
 func (e *Entry) countIn(more Entry) {

@@ -79,7 +79,7 @@ func (e *Entry) nodeSentence() string {
 	return ""
 }
 
-// before describes the state of nodes before kubeflap started.
+// before returns the sentence for an observation from before kubeflap's start.
 func (e *Entry) before() string {
 	switch e.Kind {
 	case HeartbeatBefore:

@@ -48,7 +48,8 @@ func (l *Timeline) Take(from *Timeline) {
 // LeftOut returns the number of dropped spans.
 func (l *Timeline) LeftOut() int { return l.spans.dropped }
 
-// Lasting returns the age at t of a track's oldest ongoing span, or 0 if there is none.
+// Lasting returns how long the oldest ongoing span of a track has lasted at t. It returns 0 if there is no ongoing
+// span.
 func (l *Timeline) Lasting(track incident.Track, t time.Time) (longest time.Duration) {
 	for _, s := range l.spans.all() {
 		if s.track == track && s.end.IsZero() {
@@ -58,8 +59,7 @@ func (l *Timeline) Lasting(track incident.Track, t time.Time) (longest time.Dura
 	return longest
 }
 
-// Spans returns the spans, sorted by track and start. It truncates them at the given end of the incident, unless this
-// is zero.
+// Spans returns the spans, sorted by track and start. If end is not zero, it truncates spans that end later.
 func (l *Timeline) Spans(end time.Time) []incident.Span {
 	kept, tracks := l.spans.all(), incident.Tracks()
 	slices.SortStableFunc(kept, func(a, b *Span) int {

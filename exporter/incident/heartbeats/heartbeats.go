@@ -1,6 +1,5 @@
-// Package heartbeats keeps the facts that determine the recommended grace period. These are the heartbeat interval, and
-// late heartbeats that a longer grace period might have tolerated. The package also counts the silences of each
-// existing node by verdict.
+// Package heartbeats keeps the heartbeat interval and the late heartbeats, which determine the recommended grace
+// period. It also counts the silences of each existing node by verdict.
 package heartbeats
 
 import (
@@ -19,8 +18,8 @@ type Heartbeats struct {
 	// defaultGrace is the default grace period of the Kubernetes version. interval is the heartbeat interval. Both are
 	// 0 if unknown.
 	defaultGrace, interval time.Duration
-	// late holds an interval for each late heartbeat of the last day. count is the number of nodes in the cluster when
-	// the last of these heartbeats arrived. nodes holds the nodes with silences or late heartbeats.
+	// late holds the late heartbeats of the last day. count is the number of nodes in the cluster when the newest of
+	// them arrived. nodes holds the nodes with silences or late heartbeats.
 	late  []*silence
 	count int
 	nodes map[string]*node
@@ -40,5 +39,5 @@ func (h *Heartbeats) Facts() advice.GracePeriod {
 // HeartbeatInterval returns the interval at which nodes send heartbeats.
 func (h *Heartbeats) HeartbeatInterval() time.Duration { return h.Facts().Shortest() / 2 }
 
-// Undisturbed returns the longest interval between two heartbeats of a node if nothing delays the heartbeats.
+// Undisturbed returns the longest possible interval between two punctual heartbeats of a node.
 func (h *Heartbeats) Undisturbed() time.Duration { return h.Facts().Undisturbed() }

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// lateFor is the time for which a late heartbeat affects the recommended grace period. lateRemembered applies
-	// instead if the heartbeat exceeded the grace period, or if its node had several late heartbeats. The constant
-	// often is the number that counts as several. maxLate limits the number of late heartbeats in memory.
+	// lateFor is the time for which a late heartbeat affects the recommended grace period. This time is lateRemembered
+	// if the heartbeat exceeded the grace period, or if the node had several late heartbeats. The constant often is the
+	// minimum number for "several". maxLate limits the number of late heartbeats in memory.
 	lateFor        = 10 * time.Minute
 	lateRemembered = 24 * time.Hour
 	often          = 3
@@ -43,8 +43,8 @@ func (h *Heartbeats) Returned(name string, t time.Time, interval time.Duration, 
 	h.late = slices.Delete(h.late, 0, max(keep, len(h.late)-maxLate))
 }
 
-// LongestToBridge returns the longest interval before a late heartbeat that the grace period should bridge. It ignores
-// intervals above advice.LongestGrace, and intervals that the node itself did not cause.
+// LongestToBridge returns the longest heartbeat interval that the grace period should tolerate. It ignores intervals
+// above advice.LongestGrace, and intervals that the node itself did not cause.
 func (h *Heartbeats) LongestToBridge(now time.Time) time.Duration {
 	sorted := slices.Clone(h.late)
 	slices.SortStableFunc(sorted, func(a, b *silence) int { return cmp.Compare(b.length(), a.length()) })

@@ -13,23 +13,21 @@ import (
 const (
 	// revisedFor is the time for which a verdict can be revised after the silence has ended.
 	revisedFor = time.Hour
-	// maxRevised limits the silences per node whose verdicts can still be revised.
+	// maxRevised is the maximum number of silences per node whose verdicts can still be revised.
 	maxRevised = 10
-	// rebootShown is the maximum time from the first heartbeat after a reboot to the report of the new bootID.
-	// upgradeShown is the maximum time from the first heartbeat after a kubelet upgrade to the report of the new
-	// version. A kubelet reports its status when it starts.
+	// A rebooted node may report its new bootID up to rebootShown after its first heartbeat. An upgraded kubelet may
+	// report its version up to upgradeShown after its first heartbeat. A kubelet reports its status when it starts.
 	rebootShown  = 5 * time.Minute
 	upgradeShown = time.Minute
 )
 
 // node holds the silences of a node, and facts that may explain its next silence.
 type node struct {
-	// revised holds the silences whose verdict can still be revised, sorted by time. older holds the counts of all older
-	// silences.
+	// revised holds the silences whose verdict can still be revised, sorted by time. older counts all older silences.
 	revised []*silence
 	older   map[kind]total
-	// becameLate is the last time at which a heartbeat became late. announced describes the announcement of the node's
-	// departure before that time, or is empty.
+	// becameLate is the last time at which a heartbeat became late. announced describes the announced departure of the
+	// node at that time, or is empty.
 	becameLate time.Time
 	announced  string
 	// rebooted is the last time at which the node reported a new bootID. upgraded is the last time at which it reported
@@ -87,7 +85,8 @@ func (n *node) newest() *silence {
 	return n.revised[len(n.revised)-1]
 }
 
-// BecameLate records that a heartbeat is late. announced describes the node's departure announcement, or is empty.
+// BecameLate records that a heartbeat is late. The parameter announced describes the announced departure of the node,
+// or is empty.
 func (h *Heartbeats) BecameLate(name string, t time.Time, announced string) {
 	n := h.named(name)
 	n.becameLate, n.announced = t, announced
@@ -119,7 +118,8 @@ func (h *Heartbeats) Rebooted(name string, t time.Time) *verdict.Silence {
 	return x
 }
 
-// Upgraded records that a kubelet reported a different version. It returns the silence that the upgrade explains, or nil.
+// Upgraded records that a kubelet reported a different version. It returns the silence that the upgrade explains, or
+// nil.
 func (h *Heartbeats) Upgraded(name string, t time.Time) *verdict.Silence {
 	n := h.named(name)
 	n.upgraded = t
@@ -136,9 +136,9 @@ func (h *Heartbeats) SetBack(name string, t time.Time, by time.Duration) {
 	n.setBack, n.by = t, by
 }
 
-// endedBy returns the node's newest silence if it is ongoing or ended shortly before t. The parameter shown is the
-// maximum time from the end of the silence to t. If another heartbeat has become late since, endedBy returns nil. A
-// reboot or upgrade at t then explains the newer delay.
+// endedBy returns the silence that a reboot or upgrade at t explains. This is the newest silence if it is ongoing or
+// ended at most shown before t. If a heartbeat became late after the silence, endedBy returns nil. The reboot or
+// upgrade then explains the later delay.
 func (n *node) endedBy(t time.Time, shown time.Duration) *verdict.Silence {
 	x := n.newest()
 	switch {
@@ -167,8 +167,8 @@ func (h *Heartbeats) add(n *node, x *silence) {
 	}
 }
 
-// fold adds the oldest silences to the counts, and removes them from n.revised. The parameter some is their number.
-// Their verdicts are final.
+// fold removes the oldest silences from n.revised and adds them to the counts. The parameter some is the number of
+// these silences. Their verdicts are final.
 func (h *Heartbeats) fold(n *node, some int) {
 	for _, x := range n.revised[:some] {
 		if x.Judgement == nil {
@@ -183,7 +183,7 @@ func (h *Heartbeats) fold(n *node, some int) {
 	n.revised = slices.Delete(n.revised, 0, some)
 }
 
-// Sweep replaces the silences that have final verdicts by counts.
+// Sweep replaces silences with final verdicts by counts.
 func (h *Heartbeats) Sweep(t time.Time) {
 	for _, n := range h.nodes {
 		some := slices.IndexFunc(n.revised, func(x *silence) bool { return x.Ended.IsZero() || t.Sub(x.Ended) <= revisedFor })

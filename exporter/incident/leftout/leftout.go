@@ -27,8 +27,7 @@ func (n *Names) add(hash uint64) {
 	}
 }
 
-// Take adds the names that another list omits. It skips the names in the parameter listed, because this list contains
-// them.
+// Take adds the names in the parameter from, except the names in the parameter listed.
 func (n *Names) Take(from Names, listed []string) {
 	hashes := make(map[uint64]bool, len(listed))
 	for _, name := range listed {

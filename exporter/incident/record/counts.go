@@ -14,7 +14,7 @@ import (
 
 const maxSilences = 200
 
-// counts holds the nodes and Services that an incident affected, and counts of events.
+// counts holds the nodes and Services that an incident affected, and the numbers of events.
 type counts struct {
 	// KnownNodes is the number of nodes in the cluster.
 	KnownNodes int
@@ -38,25 +38,25 @@ type counts struct {
 	Evicted int
 	// NotMarked counts how often the node controller left a silent node Ready.
 	NotMarked int
-	// Longest is the longest heartbeat interval that has ended. If kubeflap's Lease watch broke during an interval, the
+	// Longest is the longest heartbeat interval that has ended. If the Lease watch broke during an interval, only the
 	// part before the break counts.
 	Longest time.Duration
-	// HeartbeatLost is set if a node lost its heartbeat. This cause explains all other losses of the node.
+	// HeartbeatLost is set if a node stopped sending heartbeats. This explains all other failures of the node.
 	HeartbeatLost bool
-	// ByCause counts the lost addresses for each cause. If a cause made pods unready, but no address was lost, its
-	// count is 0.
+	// ByCause counts the lost addresses for each cause. The count is 0 if the cause made pods unready, but no address
+	// was lost.
 	ByCause map[cause.Cause]int
-	// ConsumerBounces counts the addresses that clients would have put back and then removed again. StaleReadds counts
-	// the addresses that clients would have put back although the container was being replaced.
+	// ConsumerBounces counts the addresses that simulated clients put back and then removed again. StaleReadds counts
+	// the addresses that these clients put back while the container was being replaced.
 	ConsumerBounces, StaleReadds windows.ByWindow
 
 	Outages    int
 	OutageTime time.Duration
-	// Resets counts the times that manually managed addresses were removed.
+	// Resets counts how often manually managed addresses were removed.
 	Resets int
 
-	// Silences holds the silences of the incident's nodes, but at most the newest maxSilences. judgement is the verdict
-	// about all of them.
+	// Silences holds the newest silences of the incident's nodes, at most maxSilences. judgement is the verdict about
+	// all of them.
 	Silences  []*verdict.Silence
 	judgement *verdict.Judgement
 
@@ -135,7 +135,8 @@ func (c *counts) Bounce(x transition.Service) {
 // nodeCount returns the number of affected nodes.
 func (c *counts) nodeCount() int { return len(c.nodes) + len(c.nodesLeftOut) }
 
-// EffectOn returns the incident's effect on a Service. If the list of Services is full, changes to the result are lost.
+// EffectOn returns the incident's effect on a Service. If the list of Services is full, the effect on a new Service is
+// not kept.
 func (c *counts) EffectOn(x transition.Service) *Effect {
 	for _, e := range c.services {
 		if e.service == x {
@@ -183,7 +184,7 @@ func (c *counts) take(from *counts) {
 	c.takeLeftOut(from)
 }
 
-// takeLeftOut adds the names that another incident omits. It skips the names that this incident lists.
+// takeLeftOut adds the names that another incident left out of its lists. It skips the names that this incident lists.
 func (c *counts) takeLeftOut(from *counts) {
 	c.nodesLeftOut.Take(from.nodesLeftOut, c.nodes)
 	services := make([]string, 0, len(c.services))

@@ -17,8 +17,8 @@ func (s *Store) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeLo
 	}
 }
 
-// decide returns the current decision about an incident. Once the incident has ended for good, only revisit and Explain
-// change the decision.
+// decide returns the current decision about an incident. After the incident has ended for good, only revisit and
+// Explain change this decision.
 func (s *Store) decide(r *Record) verdict.Decision {
 	switch {
 	case r.withdrawn:
@@ -31,7 +31,7 @@ func (s *Store) decide(r *Record) verdict.Decision {
 	return s.weigh(r)
 }
 
-// judge updates the verdict about the silences of each node incident that has no final decision.
+// judge updates the verdicts about silences. It skips node incidents with a final decision.
 func (s *Store) judge() {
 	for _, r := range s.shown {
 		if r.OfNodes() && r.final == nil {
@@ -43,7 +43,7 @@ func (s *Store) judge() {
 // weigh weighs the hypotheses about a node incident with the current facts.
 func (s *Store) weigh(r *Record) verdict.Decision { return r.weigh(s.NodeLoss(nil, r.KnownNodes)) }
 
-// weigh weighs the hypotheses about an incident. f holds the facts that are common to all incidents.
+// weigh weighs the hypotheses about an incident. The parameter f holds facts about the cluster.
 func (r *Record) weigh(f *verdict.NodeLoss) verdict.Decision {
 	f.Silences = r.Silences
 	return verdict.OfNodes(f)
@@ -73,7 +73,7 @@ const (
 	reviewAfter = time.Second
 	reviewEvery = 5 * time.Second
 	reviewFor   = 15 * time.Second
-	// maxReviewed limits the incidents per review. If there are more incidents, they soon merge into one.
+	// maxReviewed limits the incidents per review. A larger number of incidents soon merges into one.
 	maxReviewed = 50
 )
 
@@ -118,8 +118,8 @@ func (s *Store) reviewLater(t time.Time) {
 	s.Timers.Wake(&s.reviews, due)
 }
 
-// revisit reconsiders final decisions, because later silences of other nodes may provide more evidence. It only
-// reconsiders decisions that are undecided or blame a single node.
+// revisit reconsiders final decisions, because later silences of other nodes may provide more evidence. It skips
+// decisions that blame anything other than a single node.
 func (s *Store) revisit(f *verdict.NodeLoss, t time.Time) {
 	inTurn, revisited := verdict.InTurn(f) != nil, 0
 	for _, r := range slices.Backward(s.shown) {
@@ -151,7 +151,7 @@ func (s *Store) Explain(r *Record, t time.Time) {
 }
 
 // revise records the verdict, and adds an evidence entry if the verdict has changed. The entry contains the time of the
-// revision, although the reason for the revision may be older.
+// revision, which may be later than the reason for it.
 func (s *Store) revise(r *Record, d verdict.Decision) {
 	if r.isNamed && r.named != d.Verdict {
 		e := evidence.Entry{Kind: evidence.VerdictRevised, Time: s.now, Name: "from " + r.named.String() + " to " + d.Verdict.String()}

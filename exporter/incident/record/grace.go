@@ -18,8 +18,7 @@ func (s *Store) gracePeriod() advice.GracePeriod {
 	return g
 }
 
-// graceFor returns the facts that determine the recommended grace period. It returns the zero value if r is not a node
-// incident.
+// graceFor is like gracePeriod, but returns the zero value if r is not a node incident.
 func (s *Store) graceFor(r *Record) advice.GracePeriod {
 	if !r.OfNodes() {
 		return advice.GracePeriod{}

@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// longest returns the longest time between two heartbeats so far, or 0 if kubeflap could not measure it. It also
-// considers silences, because the interval at the end of a silence may be unknown.
+// longest returns the longest time between two heartbeats so far. It returns 0 if kubeflap could not measure this time.
+// It also considers silences, because the tracker may not know the interval at the end of a silence.
 func (r *Record) longest(now time.Time, gracePeriod time.Duration) time.Duration {
 	known, unknown := max(r.Longest, r.Timeline.Lasting(incident.TrackHeartbeat, now)), time.Duration(0)
 	for _, s := range r.Silences {
@@ -29,8 +29,8 @@ func (r *Record) longest(now time.Time, gracePeriod time.Duration) time.Duration
 // measured reports whether kubeflap saw the start and the end of a silence.
 func measured(s *verdict.Silence) bool { return !s.Blind && !s.Unseen && !s.EndedBlind }
 
-// atLeast returns "at least " if a silence may be longer than the longest interval, because kubeflap did not see its
-// end.
+// atLeast returns "at least " if an interval may be longer than the longest measured one, because kubeflap did not see
+// its end.
 func (r *Record) atLeast(longest time.Duration) string {
 	if slices.ContainsFunc(r.Silences, func(s *verdict.Silence) bool {
 		return s.EndedBlind && !s.Ended.IsZero() && s.Ended.Sub(s.Began) > longest
@@ -40,8 +40,8 @@ func (r *Record) atLeast(longest time.Duration) string {
 	return ""
 }
 
-// unexplained returns the longest silence that no reboot, announcement, upgrade or clock change explains. If no silence
-// has such an explanation, it returns its argument.
+// unexplained returns the length of the longest silence without an explanation, such as a reboot. If no silence has an
+// explanation, it returns the parameter longest.
 func (r *Record) unexplained(longest time.Duration, now time.Time) time.Duration {
 	if !slices.ContainsFunc(r.Silences, (*verdict.Silence).Explained) {
 		return longest

@@ -6,18 +6,20 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// notifier tracks the changes of incidents that have not been reported yet. The Store queries it after each transition.
+// notifier tracks changes of incidents until they are reported. Store.Notices queries it.
 type notifier struct {
 	// changed is the first incident that has changed since the last query, or nil.
 	changed *Record
-	// changes counts the changes of all incidents. Record.change is this count after the last change of one incident.
+	// changes counts the changes of all incidents. Record.change is the value of changes after the last change of that
+	// incident.
 	changes uint64
-	// The field all is set if the next query must check all incidents, because several have changed or one was settled.
+	// The field all is set if the next query must check all incidents, because several have changed or one has ended
+	// for good.
 	all bool
-	// end is the earliest time at which a recovered incident ends unless it changes again. It is zero if there is no
+	// end is the earliest time at which a recovered incident will end if nothing changes. It is zero if there is no
 	// recovered incident.
 	end time.Time
-	// departed holds the notices of incidents that are no longer shown.
+	// departed holds the final notices of incidents that were merged or dropped.
 	departed []incident.Notice
 }
 
@@ -45,7 +47,7 @@ func (n *notifier) mark(r *Record) {
 	r.change = n.changes
 }
 
-// due returns the incidents in shown that may have unreported changes at t.
+// due returns the incidents that may have unreported changes at t. It selects them from the list shown.
 func (n *notifier) due(t time.Time, shown []*Record) []*Record {
 	var due []*Record
 	switch {
@@ -76,7 +78,7 @@ func (n *notifier) report(r *Record, t time.Time) incident.NoticeKind {
 	return 0
 }
 
-// lookAgain makes a later query check an incident whose state may change without a transition.
+// lookAgain schedules another check of an incident whose state may change without a transition.
 func (n *notifier) lookAgain(r *Record) {
 	switch end := r.recovered.Add(Quiet); {
 	case r.reported.ended:
@@ -116,15 +118,14 @@ func (s *Store) LastNotices() []incident.Notice {
 	return all
 }
 
-// takeDeparted returns and clears the notices of incidents that are no longer shown.
 func (n *notifier) takeDeparted() []incident.Notice {
 	all := n.departed
 	n.departed = nil
 	return all
 }
 
-// depart keeps a last notice for an incident that is no longer shown, but whose start was reported. The parameter into
-// is the incident into which r was merged, or nil.
+// depart adds a final notice for an incident that was merged or dropped. It adds none if the start was never reported,
+// or if the end already was. The parameter into is the incident into which r was merged, or nil.
 func (s *Store) depart(r *Record, kind incident.NoticeKind, into *Record) {
 	if !r.reported.started || r.reported.ended {
 		return

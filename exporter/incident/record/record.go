@@ -22,8 +22,8 @@ import (
 // belongs to the same incident.
 const Quiet = 2 * time.Minute
 
-// stuckAfter is the time after which a lost address that is still not ready makes an incident harmful. This ensures
-// that the incident is reported within 2 minutes of its first loss.
+// stuckAfter is the time after which an incident becomes harmful if a lost address is still not ready. The incident is
+// then reported within 2 minutes of the first loss.
 const stuckAfter = 100 * time.Second
 
 // Record is an incident that can still change. Package correlate and its subpackages write the exported fields.
@@ -56,11 +56,11 @@ type Record struct {
 	// The field into is the incident into which this one was merged.
 	into     *Record
 	reported reported
-	// undecided is the time until which the incident of a single node can be merged into an incident of several nodes.
-	// After that, it is zero.
+	// undecided is the time until which the incident of a single node may still be merged into a larger one. It is zero
+	// after this time.
 	undecided time.Time
 	timer     timer.Timer
-	// withdrawn is set if the incident only seemed to happen, because the watch lagged.
+	// withdrawn is set if the incident did not really happen. The watch had delivered heartbeats late.
 	withdrawn bool
 	// touched is the time of the last change. change is the value of notifier.changes after that change.
 	touched time.Time
@@ -99,7 +99,7 @@ func newOpen() Open {
 
 func newRecord(s Subject, t time.Time, trigger uint64) *Record {
 	of := s
-	of.Nth = 0 // replicas may have seen different incidents before
+	of.Nth = 0 // replicas may number their incidents differently
 	r := &Record{
 		Subject: s, id: idOf(of.key(), t, trigger), start: t, Open: newOpen(),
 		counts: counts{ByCause: map[cause.Cause]int{}, judgement: &verdict.Judgement{}}, Evidence: evidence.NewEntries(), Timeline: evidence.NewTimeline(),
@@ -113,8 +113,7 @@ func newRecord(s Subject, t time.Time, trigger uint64) *Record {
 }
 
 // idOf returns an ID that needs no escaping in a URL. It hashes the subject and the API write that started the
-// incident, so that all replicas of kubeflap compute the same ID. If the write is unknown, as in older recordings, it
-// hashes the time instead.
+// incident, so that all replicas of kubeflap compute the same ID. If this write is unknown, it hashes the time instead.
 func idOf(key string, t time.Time, trigger uint64) string {
 	if trigger == 0 {
 		trigger = uint64(t.UnixMilli())
@@ -135,7 +134,7 @@ func (r *Record) Root() *Record {
 // Start returns the time at which the incident began.
 func (r *Record) Start() time.Time { return r.start }
 
-// BeganBy moves the start back to t, because the incident began before it was detected.
+// BeganBy records that the incident had already begun at t.
 func (r *Record) BeganBy(t time.Time) {
 	if t.Before(r.start) {
 		r.start = t
@@ -159,10 +158,10 @@ func (r *Record) Ongoing() bool {
 }
 
 // lacksAddresses reports whether addresses that the endpoints controller removed are still missing. It returns false
-// after the conflict has ended, for example because pods match the selector.
+// after the selector conflict has ended.
 func (r *Record) lacksAddresses() bool { return r.Removed && r.Open.Conflict }
 
-// affected returns the facts from which the texts about a workload or Service are made.
+// affected returns the facts for the texts about a workload or Service.
 func (r *Record) affected() advice.Affected {
 	a := advice.Affected{Cause: r.Cause, Namespace: r.Namespace, Name: r.fullName(), Contested: r.Contested, Withdrawn: r.Withdrawn, Pending: r.Resets == 0 && r.Lost == 0}
 	a.Gone = a.Pending && r.Foreign && !r.Withdrawn && len(r.Open.Foreign) == 0
@@ -191,9 +190,9 @@ func (r *Record) state(t time.Time) incident.State {
 	return incident.StateRecovered
 }
 
-// harmfulAt returns the time at which the incident becomes harmful if a lost address is still not ready. The result is
-// false if there is no such time. There is none for changed Services, because Outages.judge considers their new
-// addresses. There is none for manual writes either, because a steady writer may remove addresses on purpose.
+// harmfulAt returns the time at which the incident becomes harmful because a lost address is still not ready. The
+// result is false if there is no such time. Changed Services have none, because Outages.judge considers their new
+// addresses. Manual writes have none, because a writer may remove addresses on purpose.
 func (r *Record) harmfulAt() (time.Time, bool) {
 	if !r.harmless || r.settled || r.Cause == cause.ServiceChanged || r.Cause == cause.ManualWrite {
 		return time.Time{}, false

@@ -12,8 +12,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// Incidents returns copies of the shown incidents as of now. Running incidents come first, then pending ones, then all
-// others. Within each group, the newest come first.
+// Incidents returns copies of the reported incidents as of now. Running incidents come first, then pending ones, then
+// all others. Within each group, the newest come first.
 func (s *Store) Incidents() []incident.Incident {
 	g := s.gracePeriod()
 	return s.copies(func(r *Record) incident.Incident { return s.snapshot(r, g) })
@@ -23,8 +23,8 @@ func (s *Store) Incidents() []incident.Incident {
 // and Remedy.
 func (s *Store) Overview() []incident.Incident { return s.copies(s.outline) }
 
-// Changed is like Overview, but returns only the incidents that have changed since an earlier call, in no particular
-// order. The parameter since is the result until of that call, or 0 for all incidents.
+// Changed is like Overview, but returns only the incidents that have changed since an earlier call. Their order is
+// undefined. Pass the result until of that call as since, or 0 to get all incidents.
 func (s *Store) Changed(since uint64) (all []incident.Incident, until uint64) {
 	for _, r := range s.shown {
 		if r.change > since {
@@ -34,7 +34,8 @@ func (s *Store) Changed(since uint64) (all []incident.Incident, until uint64) {
 	return all, s.notifier.changes
 }
 
-// Incident returns a copy of the shown incident with the given ID. ok reports whether it exists.
+// Incident returns a copy of the reported incident with the given ID. The result ok reports whether the incident
+// exists.
 func (s *Store) Incident(id string) (x incident.Incident, ok bool) {
 	i := slices.IndexFunc(s.shown, func(r *Record) bool { return r.id == id })
 	if i < 0 {
@@ -55,7 +56,8 @@ func (s *Store) copies(of func(*Record) incident.Incident) []incident.Incident {
 	return all
 }
 
-// snapshot returns a copy of an incident as of now. g holds the facts that determine the recommended grace period.
+// snapshot returns a copy of an incident as of now. The parameter g holds the facts that determine the recommended
+// grace period.
 func (s *Store) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 	x := s.outline(r)
 	x.Evidence, x.EvidenceLeftOut = r.Evidence.Evidence(), r.Evidence.LeftOut()
@@ -118,8 +120,8 @@ func (r *Record) servicesAsOf(t time.Time) (all []incident.Service) {
 	return all
 }
 
-// mainCause returns the cause that explains the other causes of a node incident. This is a lost heartbeat. Without one,
-// it is the cause with the most lost addresses.
+// mainCause returns the main cause of an incident. For a node incident, this is a lost heartbeat if there was one.
+// Otherwise, it is the cause with the most lost addresses.
 func (r *Record) mainCause() cause.Cause {
 	if !r.OfNodes() || r.HeartbeatLost {
 		return r.Cause
@@ -133,7 +135,7 @@ func (r *Record) mainCause() cause.Cause {
 	return main
 }
 
-// numbers returns the measurements that the remedy depends on. v is the incident's verdict.
+// numbers returns the measurements that the remedy depends on. The parameter v is the incident's verdict.
 func (s *Store) numbers(r *Record, v verdict.Verdict, g advice.GracePeriod) (n incident.Numbers) {
 	if r.OfNodes() {
 		n.GracePeriod = s.GracePeriod

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// standsFor is the time after the recovery of an incident for which the metrics still show its verdict.
+// standsFor is how long the metrics show the verdict of an incident after its recovery.
 const standsFor = 10 * time.Minute
 
 // Standings returns the ongoing and the recently resolved incidents as of now.
@@ -41,7 +41,7 @@ func (s *Store) Standings() (all []incident.Standing) {
 func (s *Store) Resolved() map[incident.Resolution]uint64 { return maps.Clone(s.resolved) }
 
 // countResolved counts an incident that has ended for good. It does not count incidents that were merged, dropped,
-// withdrawn or never shown.
+// withdrawn or never reported.
 func (s *Store) countResolved(r *Record) {
 	if !r.shown || r.settled || r.withdrawn || r.into != nil || r.isOpen() {
 		return

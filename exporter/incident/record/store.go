@@ -17,7 +17,7 @@ import (
 
 const (
 	maxAliases = 20
-	// maxHarmless limits the number of harmless incidents, such as rollouts. They may still turn out to be harmful.
+	// maxHarmless limits the number of harmless incidents, such as rollouts. Such an incident may still become harmful.
 	maxHarmless = 10_000
 )
 
@@ -48,7 +48,7 @@ type Store struct {
 	resolved map[incident.Resolution]uint64
 	// reserved holds the IDs of incidents from earlier processes. New incidents must not get these IDs.
 	reserved map[string]bool
-	// displaced counts the shown incidents that were dropped to make room.
+	// displaced counts the reported incidents that were dropped to make room for newer ones.
 	displaced incident.Displaced
 }
 
@@ -62,7 +62,7 @@ func NewStore(size int) *Store {
 // Now returns the time of the newest transition or query.
 func (s *Store) Now() time.Time { return s.now }
 
-// Displaced returns the number of shown incidents that were dropped to make room for newer ones.
+// Displaced returns the number of reported incidents that were dropped to make room for newer ones.
 func (s *Store) Displaced() incident.Displaced { return s.displaced }
 
 // Advance moves the current time forward to t. It never moves it back.
@@ -72,8 +72,8 @@ func (s *Store) Advance(t time.Time) {
 	}
 }
 
-// LostTogether returns the maximum time between the losses of two nodes that count as lost together. This is the grace
-// period, because heartbeats of different nodes are spread over a shorter time.
+// LostTogether returns the maximum time between two node losses that may have a common cause. This is the grace period,
+// because heartbeats of different nodes are spread over a shorter time.
 func (s *Store) LostTogether() time.Duration {
 	if s.GracePeriod == 0 {
 		return advice.DefaultGracePeriod
@@ -121,8 +121,8 @@ func (s *Store) Reserve(ids ...string) {
 	}
 }
 
-// unique appends a number to an ID if the ID is reserved or another incident has it. Two incidents can have the same ID
-// if the same write started both.
+// unique appends a number to an ID if the ID is reserved or another incident has it. This keeps the IDs different if
+// the same write started two incidents.
 func unique(id string, among []*Record, reserved map[string]bool) string {
 	taken := func(id string) bool {
 		return reserved[id] || slices.ContainsFunc(among, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
@@ -134,7 +134,7 @@ func unique(id string, among []*Record, reserved map[string]bool) string {
 	return is
 }
 
-// boundHarmless settles the oldest tenth of the harmless incidents if there are too many.
+// boundHarmless ends the oldest 10% of the harmless incidents if there are too many.
 func (s *Store) boundHarmless() {
 	if s.harmless <= maxHarmless {
 		return
@@ -151,7 +151,7 @@ func (s *Store) boundHarmless() {
 	}
 }
 
-// Show adds an incident to the reported ones.
+// Show makes kubeflap report the incident. The incident no longer counts as harmless.
 func (s *Store) Show(r *Record) {
 	if r.harmless && !r.settled {
 		s.harmless--
@@ -167,8 +167,8 @@ func (s *Store) Show(r *Record) {
 }
 
 // makeRoom drops incidents if there are too many. It drops the oldest ended incidents first, and ongoing ones last. It
-// ignores node incidents that can still be merged (Record.undecided). If many nodes of a large cluster stall, their
-// incidents soon merge into one, and must not displace others.
+// ignores node incidents that can still be merged (Record.undecided). If many nodes fail, their incidents soon merge
+// into one and must not displace others.
 func (s *Store) makeRoom() {
 	if len(s.shown) <= s.size {
 		return
@@ -256,8 +256,8 @@ func (s *Store) AddToNodes(e evidence.Entry) {
 	}
 }
 
-// OpenAddress records that an address has not been ready since t. The incident becomes harmful if the address does not
-// become ready again.
+// OpenAddress records that an address has not been ready since t. The incident becomes harmful if the address is still
+// not ready after stuckAfter.
 func (s *Store) OpenAddress(r *Record, key AddressKey, t time.Time) {
 	r.Open.Addresses[key] = t
 	if r.harmless {
@@ -265,7 +265,7 @@ func (s *Store) OpenAddress(r *Record, key AddressKey, t time.Time) {
 	}
 }
 
-// look makes the changes to an incident that are due at t.
+// look applies the changes of an incident that are due at t.
 func (s *Store) look(r *Record, t time.Time) {
 	if !r.undecided.IsZero() && !r.undecided.After(t) {
 		r.undecided = time.Time{}

@@ -54,8 +54,8 @@ func Service(x transition.Service, why cause.Cause) Subject {
 // OfNodes reports whether the subject is a node, or something that nodes share.
 func (s Subject) OfNodes() bool { return s.Kind != KindWorkload && s.Kind != KindService }
 
-// key returns the key of an active incident. All losses of a node form one incident, because their causes are related.
-// For a workload or a Service, each cause forms its own incident, because it has its own remedy.
+// key returns the key of an active incident. All failures of a node have one key, because their causes are related. For
+// a workload or a Service, each cause has its own key, because it has its own remedy.
 func (s Subject) key() string {
 	switch s.Kind {
 	case KindNode:

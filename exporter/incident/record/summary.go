@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// happened describes what happened, without the losses of Services.
+// happened returns the text for Incident.Happened.
 func (r *Record) happened(x *incident.Incident) string {
 	switch {
 	case !r.OfNodes():
@@ -67,7 +67,7 @@ func (r *Record) happenedByControllerManager(x *incident.Incident) string {
 	return s
 }
 
-// each reports whether there is at least one silence, and all silences match.
+// each returns true if all silences match. It returns false if there are no silences.
 func (r *Record) each(match func(*verdict.Silence) bool) bool {
 	return len(r.Silences) > 0 && !slices.ContainsFunc(r.Silences, func(s *verdict.Silence) bool { return !match(s) })
 }
@@ -113,7 +113,7 @@ func (r *Record) turnedText(x *incident.Incident) string {
 	return ", which the node controller did not notice"
 }
 
-// happenedToService describes a Service's loss of addresses while its nodes are healthy.
+// happenedToService returns the text for an incident of a workload or Service.
 func (r *Record) happenedToService() string {
 	s := r.affected().Happened()
 	switch {
@@ -125,7 +125,7 @@ func (r *Record) happenedToService() string {
 	return s
 }
 
-// effectText describes the losses of the Services.
+// effectText describes the effect of the incident on Services.
 func (r *Record) effectText(x *incident.Incident) string {
 	return cmp.Or(x.LossText(), r.noLossText(x))
 }

@@ -1,5 +1,4 @@
-// Package timer provides timers for changes of incidents that depend on the time. The timers use the time of events and
-// queries, not the system clock.
+// Package timer provides timers that use the time of events and queries instead of the system clock.
 package timer
 
 import (

@@ -1,4 +1,4 @@
-// Package windows counts addresses that clients would have put back by mistake. It has one count for each window in
+// Package windows counts the addresses that simulated clients put back by mistake. It has one count for each window in
 // which clients may batch endpoint updates.
 package windows
 
@@ -12,7 +12,7 @@ import (
 // ByWindow contains one count for each batching window in consumers.Windows.
 type ByWindow [consumers.NumWindows]int
 
-// Count counts an address that a client with the given batching window would have put back by mistake.
+// Count counts an address that a client with the given batching window put back by mistake.
 func (c *ByWindow) Count(window time.Duration) {
 	windows := consumers.Windows()
 	if i := slices.Index(windows[:], window); i >= 0 {
@@ -27,7 +27,7 @@ func (c *ByWindow) Take(from ByWindow) {
 	}
 }
 
-// Batched returns the sum of the counts of clients that batch updates.
+// Batched returns the total for all clients that batch updates.
 func (c *ByWindow) Batched() (sum int) {
 	for _, n := range c[1:] {
 		sum += n

@@ -17,8 +17,8 @@ import (
 const (
 	// claimWithin is how long kubeflap waits for a lost address that explains an outage.
 	claimWithin = 3 * time.Second
-	// replacedWithin is how long a Service with a changed selector may take to replace its lost ready addresses.
-	// Otherwise the change counts as harmful.
+	// replacedWithin is the time within which a Service must replace lost ready addresses after a selector change.
+	// Otherwise, the change counts as harmful.
 	replacedWithin = 10 * time.Second
 )
 
@@ -52,7 +52,7 @@ type service struct {
 	// gain.
 	gained   int
 	gainedAt time.Time
-	// changed is the incident that a selector change would start. judge decides later whether the change was harmful.
+	// changed is the incident of a selector change, or nil. The function judge decides whether the change was harmful.
 	changed *record.Record
 	timer   timer.Timer
 }
@@ -64,7 +64,7 @@ type serviceLoss struct {
 	record *record.Record
 }
 
-// noteLoss records a loss. Losses can arrive out of order, because some wait until their cause is known.
+// noteLoss records a loss. Losses can arrive out of order, because the tracker may wait for the cause of a loss.
 func (s *service) noteLoss(x serviceLoss) {
 	if x.at.After(s.lossAt) {
 		s.lossAt = x.at
@@ -75,7 +75,8 @@ func (s *service) noteLoss(x serviceLoss) {
 	s.losses = append(s.losses, x)
 }
 
-// recordOf returns the incident of the addresses whose loss started an outage at t. It returns nil if none is known.
+// recordOf returns an incident in which the Service lost addresses at t. It prefers losses with the given cause. It
+// returns nil if no address was lost at t.
 func (s *service) recordOf(t time.Time, why cause.Cause) *record.Record {
 	var last *record.Record
 	for _, x := range s.losses {
@@ -102,7 +103,7 @@ func (l *Outages) named(x transition.Service) *service {
 	return s
 }
 
-// LostAddress records the loss of an address. If the loss started an outage, the outage belongs to the same incident.
+// LostAddress records the loss of an address. If an outage started at the same time, it belongs to the incident r.
 func (l *Outages) LostAddress(r *record.Record, x transition.AddressLost) {
 	s := l.named(x.Service)
 	s.noteLoss(serviceLoss{x.Time, x.Cause, r})
@@ -111,8 +112,8 @@ func (l *Outages) LostAddress(r *record.Record, x transition.AddressLost) {
 	}
 }
 
-// LostForeign records the removal of a foreign address, or of an address that a known manager removed itself. If such a
-// removal starts an outage, the outage belongs to the incident in which the Service just lost its own addresses.
+// LostForeign records that a foreign address was removed, or that a known manager removed its own address. If this
+// starts an outage, the outage belongs to the newest incident in which the Service lost addresses.
 func (l *Outages) LostForeign(x transition.AddressLost) {
 	s := l.named(x.Service)
 	if n := len(s.losses); n > 0 && !s.losses[n-1].record.Root().Settled() {
@@ -175,8 +176,8 @@ func (l *Outages) Ended(x transition.OutageEnded) {
 	l.endOutage(x.Service, s, x.Time, evidence.OutageEnded, x.Complete)
 }
 
-// endOutage ends an outage. Its duration is only exact if kubeflap has seen both the start and the end as they
-// happened.
+// endOutage ends an outage. The parameter seen is set if kubeflap saw both the start and the end. Otherwise, the
+// duration is inexact.
 func (l *Outages) endOutage(x transition.Service, s *service, t time.Time, how evidence.Kind, seen bool) {
 	r := s.record.Root()
 	lasted := max(t.Sub(s.outage), 0)
@@ -209,8 +210,8 @@ func (l *Outages) JudgeLater(x transition.Service, r *record.Record) {
 	l.records.Timers.Wake(&s.timer, r.Start().Add(replacedWithin))
 }
 
-// look runs when a timer of the Service is due. It judges a selector change, and creates an incident for an outage that
-// no lost address has explained.
+// look runs when the Service's timer is due. It judges a selector change, and creates an incident for an outage that no
+// lost address explains.
 func (l *Outages) look(x transition.Service, s *service, t time.Time) {
 	if s.changed != nil {
 		if due := s.changed.Start().Add(replacedWithin); due.After(t) {

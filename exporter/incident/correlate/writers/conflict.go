@@ -1,4 +1,4 @@
-// Package writers detects incidents in which a Service's addresses have unexpected writers. It covers selector
+// Package writers handles incidents in which unexpected clients write the addresses of a Service. It covers selector
 // conflicts, resets, foreign and withdrawn addresses, and writers that undo each other's changes.
 package writers
 
@@ -12,14 +12,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Writers detects incidents in which a Service's addresses have unexpected writers.
+// Writers handles incidents in which unexpected clients write the addresses of a Service.
 type Writers struct{ records *record.Store }
 
 // New returns Writers that keep their incidents in the given store.
 func New(records *record.Store) Writers { return Writers{records} }
 
-// ServiceRemoved records that a Service was deleted. The Service's incidents no longer wait until lost addresses are
-// back and foreign addresses are removed.
+// ServiceRemoved records that a Service was deleted. Its incidents stop waiting for changes of its addresses.
 func (l Writers) ServiceRemoved(x transition.ServiceRemoved) {
 	for _, s := range []record.Subject{foreignWriter(x.Service), selectorConflict(x.Service)} {
 		r := l.records.Find(s, x.Time)
@@ -48,7 +47,8 @@ func selectorConflict(x transition.Service) record.Subject {
 	return record.Service(x, cause.EndpointsReset)
 }
 
-// Conflict records that the Service has, or had, both a selector and manually managed addresses.
+// Conflict records that the Service has both a selector and manually managed addresses. These addresses may already
+// have been removed.
 func (l Writers) Conflict(x transition.SelectorConflict) {
 	r := l.begin(selectorConflict(x.Service), x.Time, x.Trigger)
 	r.Open.Conflict, r.Conflicted = true, true
@@ -78,8 +78,7 @@ func (l Writers) ConflictEnded(x transition.Service, t time.Time) {
 	l.records.Touch(r, t)
 }
 
-// endConflict records that the conflict has ended. The incident then no longer waits for the removed addresses, even if
-// they are still missing.
+// endConflict records that the conflict has ended. The incident stops waiting for the removed addresses.
 func endConflict(r *record.Record, t time.Time) {
 	r.Open.Conflict = false
 	r.ConflictSpan, r.RemovedSpan = r.ConflictSpan.End(t), r.RemovedSpan.End(t)

@@ -17,7 +17,7 @@ func foreignWriter(x transition.Service) record.Subject {
 }
 
 // ForeignAddresses records that an EndpointSlice or Endpoints object contains foreign addresses of a Service with a
-// selector. The incident is shown even if no address was lost, because ready foreign addresses receive traffic.
+// selector. kubeflap reports the incident even if no address was lost, because ready foreign addresses receive traffic.
 func (l Writers) ForeignAddresses(x transition.ForeignAddresses) {
 	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
@@ -51,7 +51,7 @@ func (l Writers) ForeignEnded(x transition.Service, object string, t time.Time) 
 }
 
 // Withdrawn records that a writer removed ready pod addresses from Endpoints. kubeflap reports this even if it reads
-// EndpointSlices, because clients that read Endpoints have lost the addresses.
+// EndpointSlices, because clients may still read Endpoints.
 func (l Writers) Withdrawn(x transition.AddressesWithdrawn) {
 	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
