@@ -22,8 +22,8 @@ type Options struct {
 	Kubeflap string
 	Sizes    []Size
 	Runs     int
-	// Grow is the final size of a growing cluster, in which kubeflap is measured. The objects of each kind are added in
-	// Steps steps. If Grow has no nodes, this measurement is omitted.
+	// Grow is the final size of a cluster that grows during the measurement of kubeflap. Steps is the number of steps
+	// for each kind of object. If Grow has no nodes, this measurement is omitted.
 	Grow  Size
 	Steps int
 	// Churn is the duration of a measurement in which pods and Services are created and deleted. ChurnSize is the size
@@ -255,8 +255,6 @@ func withLoad(ctx context.Context, log *slog.Logger, size Size, data string, do 
 	return l.during(ctx, func(ctx context.Context) error { return do(ctx, c, l) })
 }
 
-// during first renews each Lease once. Then it calls the function do, and keeps renewing the Leases until that function
-// returns.
 func (l *load) during(ctx context.Context, do func(context.Context) error) error {
 	if err := l.renewAll(ctx); err != nil {
 		return err

@@ -41,8 +41,8 @@ type fixtures struct {
 	uids []types.UID
 }
 
-// first returns the number of objects that are created through the API server. They are one Service, its pods and their
-// nodes.
+// One Service, its pods and their nodes are created through the API server. The method first returns the number of
+// these objects.
 func (s Size) first() Size {
 	return Size{Nodes: min(s.perService(), s.Nodes), Pods: s.perService(), Services: 1}
 }
@@ -70,7 +70,7 @@ type stored interface {
 	metav1.Object
 }
 
-// all yields the objects that are not created through the API server, each with its key in etcd.
+// all returns an iterator over the objects that are not created through the API server, with their keys in etcd.
 func (t *fixtures) all() iter.Seq2[string, runtime.Object] {
 	return func(yield func(string, runtime.Object) bool) {
 		first, going := t.size.first(), true

@@ -183,7 +183,7 @@ func paced(ctx context.Context, perSecond float64, do func(ctx context.Context, 
 	}
 	// Do not cancel a request that has been sent. Otherwise, the local copy of its object could be outdated.
 	writing := context.WithoutCancel(ctx)
-	// After a delay, send at most the requests of a tenth of a second at once.
+	// Limit a burst of late requests to those of a tenth of a second.
 	limiter := rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10)))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(loaders)

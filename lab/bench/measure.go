@@ -70,7 +70,7 @@ func (o Options) measure(ctx context.Context, c *cluster.Cluster, l *load, p pro
 		steps = append(steps, m.latency)
 	}
 	if p.metrics {
-		// Measure scrapes last, because the program needs some minutes to release memory from its start.
+		// Measure scrapes at the end, because the program releases memory from its start only after some minutes.
 		steps = append(steps, m.scrapes)
 	}
 	steps = append(steps, m.peak)

@@ -29,7 +29,7 @@ func writePart(path, part, text string) error {
 	return nil
 }
 
-// around returns the text of the page before a part and after it, including the markers of the part.
+// around splits the page. It returns the text before a part and the text after it, including the markers of the part.
 func around(path, part string) (before, after string, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

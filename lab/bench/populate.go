@@ -209,7 +209,6 @@ func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	return dir, nil
 }
 
-// keep moves the data of a cluster into the cache. Before that, it removes all older data for this size.
 func (o Options) keep(data, dir string, size Size) error {
 	before, err := filepath.Glob(filepath.Join(o.Cache, "filled-"+size.Name+"-*"))
 	if err != nil {

@@ -169,7 +169,6 @@ func (r *recorders) phase(ctx context.Context, d time.Duration, p *RecorderPhase
 	return err
 }
 
-// starts measures how long kubeflap takes to start, alternately without --data.dir and with a full directory.
 func (r *recorders) starts(ctx context.Context, recorded *Recorded) error {
 	for range r.options.Runs {
 		for _, side := range []struct {
@@ -206,8 +205,8 @@ func recordedBytes(dir string) (total float64, err error) {
 	return total, nil
 }
 
-// fill copies the recordings in the directory until it has its maximum size or contains recordings of the maximum age.
-// The times in the names of the copies are two hours apart. The result is the size of all recordings.
+// fill copies the recordings in the directory until the directory has its maximum size or contains recordings of the
+// maximum age. The times in the names of the copies are two hours apart. The result is the size of all recordings.
 func fill(dir string) (total float64, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, recordings))
 	if err != nil {

@@ -80,8 +80,8 @@ func runs(n int) string {
 // bound is the maximum value of a figure of kubeflap.
 type bound struct {
 	Figure
-	// If of is set, it names a program, and the limit is relative to that program's figure. If than is set, the limit
-	// is relative to that figure of kubeflap. If neither is set, the limit is absolute.
+	// If the field "of" is set, it names a program, and the limit is relative to that program's figure. If the field
+	// "than" is set, the limit is relative to that figure of kubeflap. If neither is set, the limit is absolute.
 	of    string
 	than  Figure
 	limit float64

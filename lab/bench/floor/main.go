@@ -1,5 +1,5 @@
 // Command floor is a minimal API client. It watches the same six resources as kubeflap with client-go, and only decodes
-// the objects. kubeflap's own code causes the CPU time and memory that kubeflap uses in addition.
+// the objects. kubeflap needs more CPU time and memory than floor because of its own code.
 package main
 
 import (
