@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// growthSteps is the number of steps in which each kind of object grows.
+	// growthSteps is the number of steps in which the objects of each kind are added.
 	growthSteps = 4
 	// settle is the pause before a measurement.
 	settle = time.Second
-	// scrapes is the number of scrapes of each kind. probes is the number of probes at each delay after an event. At
-	// least 100 probes are necessary to measure a share of 99 %.
+	// scrapes is the number of scrapes for each encoding. probes is the number of latency measurements for each delay.
+	// At least 100 of them are necessary to measure a share of 99 %.
 	scrapes, probes = 20, 100
 )
 

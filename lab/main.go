@@ -129,7 +129,7 @@ func buildAll(ctx context.Context, log *slog.Logger) error {
 	return err
 }
 
-// stand keeps a cluster running until the context ends.
+// stand starts a cluster, and keeps it running until the context ends.
 func stand(ctx context.Context, options cluster.Options, out io.Writer) error {
 	c, err := cluster.Start(ctx, options)
 	if err != nil {
@@ -141,7 +141,7 @@ func stand(ctx context.Context, options cluster.Options, out io.Writer) error {
 	return nil
 }
 
-// show says what to print and write after a scenario. If keep is set, the cluster keeps running.
+// show holds the output options. If keep is set, the cluster keeps running after the scenario.
 type show struct {
 	out  io.Writer
 	dump string
@@ -191,7 +191,7 @@ func verdict(s *session.Session) string {
 	return "kubeflap agrees with the recorder; " + s.Apart.String()
 }
 
-// result prints the counts that are not 0. If dump is set, it also writes one line per counted event to that file.
+// result prints the counts that are not 0. If dump is set, it also writes one line per counted event to the file dump.
 func (s show) result(recorder *truth.Recorder, failed error) error {
 	counts, err := recorder.Counts()
 	if failed == nil {

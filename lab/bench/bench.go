@@ -22,27 +22,27 @@ type Options struct {
 	Kubeflap string
 	Sizes    []Size
 	Runs     int
-	// Grow is the final size of a cluster that grows while kubeflap is measured. Each kind of object grows in Steps
-	// steps. If Grow has no nodes, growth is not measured.
+	// Grow is the final size of a cluster that grows during the measurement of kubeflap. Steps is the number of steps
+	// for each kind of object. If Grow has no nodes, this measurement is omitted.
 	Grow  Size
 	Steps int
 	// Churn is the duration of a measurement in which pods and Services are created and deleted. ChurnSize is the size
-	// of the cluster.
+	// of the cluster for this measurement.
 	Churn     time.Duration
 	ChurnSize Size
 	// Recorder is the duration of the comparison of kubeflap with and without --data.dir. RecorderSize is the size of
-	// the cluster.
+	// the cluster for this comparison.
 	Recorder     time.Duration
 	RecorderSize Size
 	// Programs lists the names of the programs to compare.
 	Programs []string
 	Pace     Pace
-	// Cache is the directory for the saved data of filled clusters.
+	// Cache is the directory for the etcd data of clusters that the benchmark has filled with objects.
 	Cache string
 	// Page is the path of the document with the result tables.
 	Page string
 	// Profiles is a directory for profiles of kubeflap. If it is set, the benchmark profiles kubeflap at each of the
-	// Sizes, instead of measuring it. It builds the profiled binary from the directory Source.
+	// Sizes, instead of comparing the programs. Source is the directory of the source code for the profiled binary.
 	Profiles, Source string
 	Log              *slog.Logger
 
@@ -50,7 +50,8 @@ type Options struct {
 	scraper *scraper
 }
 
-// Result holds the figures of all programs at one size. Runs maps the name of a program to the figures of each run.
+// Result holds the measured figures of all programs at one size. Runs contains, by program name, the figures of each
+// run.
 type Result struct {
 	Size Size
 	Runs map[string][]Figures
@@ -66,7 +67,7 @@ type Measured struct {
 	Recorded Recorded
 }
 
-// Run runs all requested measurements. It updates a part of the page as soon as it has the results for it.
+// Run runs all requested measurements. It writes the results of each measurement to the page immediately.
 func Run(ctx context.Context, o Options) (m Measured, err error) {
 	if err := o.checkPage(); err != nil {
 		return m, err
@@ -107,8 +108,8 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 	return m, errors.Join(failures...)
 }
 
-// measureSize measures all programs at one size. If a program fails, it still reports the figures of the other
-// programs.
+// measureSize measures all programs at one size. If one program fails, the figures of the others are still written to
+// the page.
 func (o Options) measureSize(ctx context.Context, size Size, m *Measured) error {
 	if o.Profiles != "" {
 		return o.profile(ctx, size)
@@ -233,7 +234,7 @@ func (o Options) build(ctx context.Context, dir string) (b binaries, err error) 
 	return b, err
 }
 
-// withLoad starts a cluster, and calls do while its Leases are being renewed.
+// withLoad starts a cluster. It calls the function do while the Leases of the nodes are being renewed.
 func withLoad(ctx context.Context, log *slog.Logger, size Size, data string, do func(context.Context, *cluster.Cluster, *load) error) error {
 	c, err := cluster.Start(ctx, clusterOptions(log, data))
 	if err != nil {
@@ -254,7 +255,6 @@ func withLoad(ctx context.Context, log *slog.Logger, size Size, data string, do 
 	return l.during(ctx, func(ctx context.Context) error { return do(ctx, c, l) })
 }
 
-// during renews each Lease once. Then it calls do, and keeps renewing the Leases until do returns.
 func (l *load) during(ctx context.Context, do func(context.Context) error) error {
 	if err := l.renewAll(ctx); err != nil {
 		return err

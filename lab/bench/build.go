@@ -2,7 +2,7 @@ package bench
 
 import (
 	"context"
-	_ "embed" // the module files are embedded, so that the lab builds from any directory
+	_ "embed" // embeds the module files, so that the lab works in any directory
 	"fmt"
 	"log/slog"
 	"os"
@@ -15,7 +15,7 @@ import (
 // PeerVersion is the version of kube-state-metrics in kube-state-metrics.mod.
 const PeerVersion = "v2.18.0"
 
-// The compiler sets these variables.
+// These variables hold embedded files.
 var (
 	//go:embed kube-state-metrics.mod
 	peerMod string
@@ -23,8 +23,8 @@ var (
 	peerSum string
 )
 
-// buildPeer returns the path of kube-state-metrics. The first call builds it, which takes minutes. It is kept in the
-// user's cache.
+// buildPeer returns the path of the kube-state-metrics binary. The first build takes minutes. Later calls use the
+// binary in the user's cache.
 func buildPeer(ctx context.Context, log *slog.Logger) (string, error) {
 	const name = "kube-state-metrics"
 	built, err := cluster.BuildModules(ctx, log, name, []cluster.Module{{

@@ -18,22 +18,20 @@ import (
 )
 
 const (
-	// churnStanding is the number of Services that exist at any time during the churn, in addition to those of the
-	// filled cluster.
+	// churnStanding is the number of temporary Services that exist at the same time.
 	churnStanding = 60
-	// churnPods is the number of pods of each Service that is created and deleted.
+	// churnPods is the number of pods of each temporary Service.
 	churnPods = 3
-	// churnNamespaces is the number of namespaces for these Services.
+	// churnNamespaces is the number of namespaces that contain the temporary Services.
 	churnNamespaces = 10
-	// churnFirst is the number of the first Service that the churn creates. It is higher than the number of any Service
-	// in the filled cluster.
+	// churnFirst is the number of the first temporary Service. It is higher than the number of any other Service.
 	churnFirst = 100_000
 	// churnEvents is the number of events per second from flapping pods during the churn.
 	churnEvents = 30
-	// churnPeriod is the interval at which one Service is created and one is deleted.
+	// churnPeriod is the interval at which a new temporary Service replaces the oldest one.
 	churnPeriod = time.Second
-	// churnSample is the interval between samples. It is shorter in a short run, so that there are churnSamples
-	// samples.
+	// churnSample is the interval between samples. A short run uses a shorter interval, so that it still has
+	// churnSamples samples.
 	churnSample  = 30 * time.Second
 	churnSamples = 20
 )
@@ -55,7 +53,8 @@ type Sample struct {
 	Memory, Heap, CPUPerMinute, Series, Goroutines float64
 }
 
-// churn measures kubeflap while it creates and deletes pods and Services, each with a new name.
+// churn measures kubeflap while temporary Services and their pods are created and deleted. Each of these objects has a
+// new name.
 func (o Options) churn(ctx context.Context, size Size, d time.Duration) (Churned, error) {
 	churned := Churned{Size: size, Duration: d}
 	data, err := o.populated(ctx, size)
@@ -124,14 +123,14 @@ func (r *running) sample(ctx context.Context, period time.Duration) (samples []S
 	return samples, nil
 }
 
-// tide creates and deletes Services with their pods.
+// tide creates and deletes temporary Services with their pods.
 type tide struct {
 	size   Size
 	client kubernetes.Interface
 	gone   atomic.Int64
 }
 
-// begin creates the namespaces and the first churnStanding Services.
+// begin creates the namespaces and the first churnStanding temporary Services.
 func (t *tide) begin(ctx context.Context) error {
 	for i := range churnNamespaces {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: churnNamespace(i)}}
@@ -149,7 +148,7 @@ func (t *tide) begin(ctx context.Context) error {
 
 func churnNamespace(i int) string { return fmt.Sprintf("churn-%d", i%churnNamespaces) }
 
-// turn creates a Service and deletes the oldest one.
+// turn creates a temporary Service and deletes the oldest one.
 func (t *tide) turn(ctx context.Context, i int) error {
 	if err := t.come(ctx, churnStanding+i); err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// write plots the samples. It writes their means and their changes per hour to the page.
 func (c Churned) write(page string) error {
 	const name = "performance-churn.svg"
 	var b strings.Builder
@@ -48,7 +47,6 @@ func (c Churned) write(page string) error {
 	return writePart(page, partChurn, b.String())
 }
 
-// every returns the text for an interval, such as "every second" or "every 20 s".
 func every(d time.Duration) string {
 	if d == time.Second {
 		return "every second"
@@ -56,8 +54,8 @@ func every(d time.Duration) string {
 	return "every " + spelled(d)
 }
 
-// settled returns the samples after the first sixth of the run or the first 10 minutes, whichever is shorter. Before
-// that, kubeflap's history is still filling up.
+// settled returns the samples except those from the start of the run, when kubeflap's history is still growing. The
+// start is the first sixth of the run, but at most 10 minutes.
 func (c Churned) settled() (samples []Sample) {
 	for _, s := range c.Samples {
 		if s.After > min(c.Duration/6, 10*time.Minute) {

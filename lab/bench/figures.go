@@ -39,7 +39,6 @@ const (
 	PeakMemory   Figure = "Peak memory overall"
 )
 
-// unit formats a figure for readers.
 type unit func(float64) string
 
 func seconds(v float64) string {
@@ -62,8 +61,8 @@ func bytesize(v float64) string {
 	return fmt.Sprintf("%.1f MB", v/1e6)
 }
 
-// spelled formats a duration for a sentence, such as "20 s", "10 minutes" or "1 hour". If a duration needs several
-// units, it uses Go's format, such as "1h30m0s".
+// spelled formats a duration in words, such as "20 s", "10 minutes" or "1 hour". Durations that need several units have
+// Go's format, such as "1h30m0s".
 func spelled(d time.Duration) string {
 	switch {
 	case d >= time.Hour && d%time.Hour == 0:
@@ -98,7 +97,6 @@ type row struct {
 	ratio bool
 }
 
-// rows returns the rows of the table, in order.
 func rows() []row {
 	return []row{
 		{SyncedWall, seconds, true},
@@ -147,8 +145,8 @@ func medians(runs []Figures) Figures {
 
 func median(values []float64) float64 { return quantile(0.5, values) }
 
-// quantile returns one of the given values, even if the quantile lies between two of them. Only the median of an even
-// number of values is a mean of two values.
+// quantile returns a quantile of the values. It does not interpolate, except for the median of an even number of
+// values.
 func quantile(q float64, values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	if n := len(sorted); q == 0.5 && n%2 == 0 {

@@ -25,12 +25,11 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// fixtures creates objects as the API server would store them in etcd. Writing a large cluster through the API server
-// would take most of an hour and 15 GiB of memory.
+// fixtures creates objects as the API server would store them in etcd. Creating all objects of a large cluster through
+// the API server would need most of an hour and 15 GiB of memory.
 type fixtures struct {
 	size Size
-	// These objects are the first of each kind. They were created through the API server, and show which fields it
-	// sets.
+	// These objects were created through the API server, one of each kind. They show which fields the API server sets.
 	node      *corev1.Node
 	lease     *coordinationv1.Lease
 	pod       *corev1.Pod
@@ -42,13 +41,13 @@ type fixtures struct {
 	uids []types.UID
 }
 
-// first returns the size of the part of the cluster that is created through the API server. It consists of one Service,
-// its pods and their nodes.
+// One Service, its pods and their nodes are created through the API server. The method first returns the number of
+// these objects.
 func (s Size) first() Size {
 	return Size{Nodes: min(s.perService(), s.Nodes), Pods: s.perService(), Services: 1}
 }
 
-// newFixtures reads the first object of each kind from the API server.
+// newFixtures reads one object of each kind from the API server.
 func newFixtures(ctx context.Context, f *filling) (*fixtures, error) {
 	size, client := f.size, f.client
 	t, errs := &fixtures{size: size, uids: f.uids}, make([]error, 7)
@@ -71,8 +70,7 @@ type stored interface {
 	metav1.Object
 }
 
-// all returns all objects except those that were created through the API server. Each object comes with its key in
-// etcd.
+// all returns an iterator over the objects that are not created through the API server, with their keys in etcd.
 func (t *fixtures) all() iter.Seq2[string, runtime.Object] {
 	return func(yield func(string, runtime.Object) bool) {
 		first, going := t.size.first(), true
@@ -99,8 +97,9 @@ func (t *fixtures) all() iter.Seq2[string, runtime.Object] {
 	}
 }
 
-// system sets the metadata that the API server would set. It copies the managed fields of the first object of this
-// kind. The parameter thereHere contains pairs of a string in these fields and its replacement.
+// system sets the metadata that the API server would set. It copies the managed fields of the parameter first, which
+// was created through the API server. The parameter thereHere contains pairs of a string in these fields and its
+// replacement.
 func system(object, first metav1.Object, thereHere ...string) {
 	object.SetUID(uuid.NewUUID())
 	object.SetCreationTimestamp(first.GetCreationTimestamp())
@@ -166,8 +165,8 @@ func (t *fixtures) sliceFixture(service *corev1.Service, members []member) *disc
 // batch is the number of objects that are written in one transaction.
 const batch = 1_000
 
-// write adds all objects to the database file of an etcd that is not running. A running etcd would also write them to
-// its log. It reads this log at each start and keeps it in memory.
+// write adds all objects to the database file of a stopped etcd. A running etcd would also write them to its log. etcd
+// reads this log at each start and keeps it in memory.
 func (t *fixtures) write(data string) error {
 	db, err := bbolt.Open(filepath.Join(data, "member", "snap", "db"), 0o600, &bbolt.Options{NoSync: true, FreelistType: bbolt.FreelistMapType})
 	if err != nil {

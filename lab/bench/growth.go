@@ -13,19 +13,19 @@ import (
 // Grown holds kubeflap's figures in a growing cluster.
 type Grown struct {
 	Size Size
-	// ByKind contains one line for each kind of object. Only the number of objects of this kind grows along the line.
+	// ByKind contains one Line for each kind of object.
 	ByKind []Line
 }
 
-// Line holds kubeflap's figures for a growing number of objects of one kind. Beside says which other objects the
-// cluster contains.
+// Line holds kubeflap's figures for a growing number of objects of one kind. The number of all other objects stays the
+// same. Beside describes these other objects.
 type Line struct {
 	Kind   string
 	Beside string
 	Points []Point
 }
 
-// Point holds kubeflap's figures for one number of objects.
+// Point holds kubeflap's figures at a certain number of objects.
 type Point struct {
 	Objects int
 	Figures Figures

@@ -20,7 +20,6 @@ func growthFigures() []row {
 	}
 }
 
-// write plots the figures, and writes the slopes of the fitted lines to the page.
 func (g Grown) write(page string) error {
 	const name = "performance-growth.svg"
 	var b strings.Builder

@@ -11,15 +11,14 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// offsets returns how long after an update the scrapes start.
+// offsets returns the delays between an update and the first scrape after it.
 func offsets() []time.Duration {
 	const ms = time.Millisecond
 	return []time.Duration{0, 2 * ms, 5 * ms, 10 * ms, 20 * ms, 30 * ms, 40 * ms, 50 * ms}
 }
 
-// latency measures how soon an event is on /metrics under load. It changes the readiness of an address. When the API
-// server has answered, it waits for one of the offsets and scrapes. It does not scrape continuously, because each
-// scrape costs CPU time.
+// latency measures how soon /metrics shows an event under load. It changes the readiness of an address, waits for one
+// of the offsets, and scrapes. It does not scrape continuously, because each scrape costs CPU time.
 func (m *measurement) latency(ctx context.Context) error {
 	var shares []float64
 	var answered []time.Duration
@@ -51,8 +50,8 @@ func (m *measurement) latency(ctx context.Context) error {
 	return nil
 }
 
-// earliest returns the smallest offset in seconds with which at least 99 % of the scrapes showed the event. All larger
-// offsets must also reach 99 %.
+// earliest returns an offset in seconds. At this offset and all larger ones, at least 99 % of the scrapes showed the
+// event.
 func earliest(shares []float64) float64 {
 	result := math.Inf(1)
 	for i := len(shares) - 1; i >= 0 && shares[i] >= 0.99; i-- {
@@ -96,7 +95,7 @@ func (m *measurement) probe(ctx context.Context, offset time.Duration) (probed, 
 	return probed{}, fmt.Errorf("an update of EndpointSlice %s/%s was not on /metrics after 10 s", a.slice.Namespace, a.slice.Name)
 }
 
-// probeFlips scrapes how many address flips kubeflap has counted for the probed Service.
+// probeFlips reads from /metrics how many address flips kubeflap has counted for the probed Service.
 func (m *measurement) probeFlips(ctx context.Context) (flips float64, err error) {
 	a := m.load.probe
 	service := fmt.Appendf(nil, "namespace=%q,service=%q", a.endpoints.Namespace, a.endpoints.Name)

@@ -20,7 +20,7 @@ const (
 	// leasePeriod and statusPeriod are the kubelet's defaults.
 	leasePeriod  = 10 * time.Second
 	statusPeriod = 5 * time.Minute
-	// loaders is the maximum number of concurrent requests of each kind.
+	// loaders is the maximum number of concurrent requests of one kind, such as Lease renewals.
 	loaders = 8
 	// flappers is the maximum number of Services that flap. The bench keeps these Services in memory.
 	flappers = 300
@@ -32,18 +32,18 @@ const (
 type load struct {
 	size   Size
 	client kubernetes.Interface
-	// leases and nodes hold the objects as last written. A lock is held while its object is written.
+	// leases and nodes hold the latest versions of the objects. Each object has a lock, which is held during writes.
 	leases                []*coordinationv1.Lease
 	nodes                 []*corev1.Node
 	leaseLocks, nodeLocks []sync.Mutex
 	apps                  []*app
-	// probe is a Service whose addresses only change while latency is measured.
+	// probe is the Service whose readiness the latency measurement changes. Nothing else changes this Service.
 	probe *app
 	// renewed is the number of Lease renewals so far. flapped is the number of events from flapping pods so far.
 	renewed, flapped atomic.Int64
 }
 
-// newLoad reads the nodes and Leases that it will update.
+// newLoad reads the cluster's nodes and Leases.
 func newLoad(ctx context.Context, size Size, client kubernetes.Interface) (*load, error) {
 	l := &load{size: size, client: client}
 	leases, err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).List(ctx, metav1.ListOptions{})
@@ -64,7 +64,7 @@ func newLoad(ctx context.Context, size Size, client kubernetes.Interface) (*load
 	return l, nil
 }
 
-// readApps reads the Services that it will make flap, and their pods.
+// readApps reads the pods, Endpoints and EndpointSlices that the benchmark changes.
 func (l *load) readApps(ctx context.Context) error {
 	l.apps = make([]*app, min(flappers, l.size.Services-1))
 	group, ctx := errgroup.WithContext(ctx)
@@ -128,7 +128,8 @@ func (l *load) beat(ctx context.Context) error {
 	return group.Wait()
 }
 
-// renew renews a Lease. Like a kubelet, it does not begin while the previous renewal of the Lease is running.
+// renew renews a Lease. It does nothing if the previous renewal is still running. A kubelet does not overlap renewals
+// either.
 func (l *load) renew(ctx context.Context, i int) error {
 	if !l.leaseLocks[i].TryLock() {
 		return nil
@@ -145,7 +146,7 @@ func (l *load) renew(ctx context.Context, i int) error {
 	return nil
 }
 
-// report updates the status of a node, unless the previous update is running.
+// report updates the status of the i-th node, unless the previous update is still running.
 func (l *load) report(ctx context.Context, i int) error {
 	if !l.nodeLocks[i].TryLock() {
 		return nil
@@ -174,16 +175,15 @@ func (l *load) flap(ctx context.Context, eventsPerSecond float64) error {
 	})
 }
 
-// paced calls do until the context ends or do returns an error. It calls do perSecond times a second, or less often if
-// the calls take too long.
+// paced calls the function do until the context ends or the function returns an error. The rate is perSecond calls per
+// second, or lower if the calls take too long.
 func paced(ctx context.Context, perSecond float64, do func(ctx context.Context, i int) error) error {
 	if perSecond <= 0 {
 		return nil
 	}
-	// Do not cancel a request that has been sent. After that, it would be unknown whether the local copy of the object
-	// is current.
+	// Do not cancel a request that has been sent. Otherwise, the local copy of its object could be outdated.
 	writing := context.WithoutCancel(ctx)
-	// If requests are late, send up to a tenth of a second of them at once.
+	// Limit a burst of late requests to those of a tenth of a second.
 	limiter := rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10)))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(loaders)
@@ -193,7 +193,7 @@ func paced(ctx context.Context, perSecond float64, do func(ctx context.Context, 
 	return group.Wait()
 }
 
-// app is a Service with its pods. Its objects are as the bench last wrote them.
+// app holds the latest versions of a Service's pods, Endpoints and EndpointSlice.
 type app struct {
 	client    kubernetes.Interface
 	mu        sync.Mutex

@@ -22,17 +22,17 @@ type Pace struct {
 	Rest, Load time.Duration
 	// Events is the number of events per second under load.
 	Events float64
-	// Settle is the pause after a disturbance and between scrapes. The program can collect garbage in this time, as
-	// between two scrapes of Prometheus.
+	// Settle is the pause after the start, after load, and between scrapes. The program can collect garbage in this
+	// time.
 	Settle time.Duration
-	// Scrapes is the number of scrapes of each kind. Probes is the number of probes at each offset.
+	// Scrapes is the number of scrapes for each encoding. Probes is the number of latency measurements at each offset.
 	Scrapes, Probes int
 }
 
 const (
-	// samplePeriod is the interval at which memory is read. The figure is the median.
+	// samplePeriod is the interval at which memory is read. The result is the median of these values.
 	samplePeriod = 250 * time.Millisecond
-	// busyPause is the pause between scrapes under load. It allows enough scrapes for a 99th percentile.
+	// busyPause is the pause between scrapes under load. It is short, because a 99th percentile needs many scrapes.
 	busyPause = 100 * time.Millisecond
 	// flapTimeout limits the wait for the first flap under load.
 	flapTimeout = time.Minute
@@ -49,7 +49,7 @@ type measurement struct {
 	scraper *scraper
 	// before is the number of events that the load had written when the program was synced.
 	before int64
-	// leaseCPU is the CPU time per renewed Lease in seconds. It includes everything else that the program does at rest.
+	// leaseCPU is the CPU time per renewed Lease in seconds. It includes the CPU time for all other work at rest.
 	leaseCPU float64
 	figures  Figures
 }
@@ -70,7 +70,7 @@ func (o Options) measure(ctx context.Context, c *cluster.Cluster, l *load, p pro
 		steps = append(steps, m.latency)
 	}
 	if p.metrics {
-		// Measure scrapes last, because memory that the start needed is only released after some minutes.
+		// Measure scrapes at the end, because the program releases memory from its start only after some minutes.
 		steps = append(steps, m.scrapes)
 	}
 	steps = append(steps, m.peak)
@@ -111,7 +111,7 @@ func (m *measurement) rest(ctx context.Context) error {
 	return nil
 }
 
-// observed holds the usage of a program over some seconds.
+// observed holds a program's resource usage during some seconds.
 type observed struct {
 	// took and cpu are in seconds. memory is the median in bytes.
 	took, cpu, memory float64
@@ -144,8 +144,8 @@ func (m *measurement) observe(ctx context.Context, d time.Duration) (observed, e
 	}
 }
 
-// observeFlaps observes the program under load. It repeats the observation if no pod has flapped, because a slow disk
-// can stop etcd for longer than a short observation. It returns an error after flapTimeout.
+// observeFlaps observes the program under load. It repeats an observation in which no pod flapped, because a slow disk
+// can stop etcd for that long. It returns an error after flapTimeout.
 func (m *measurement) observeFlaps(ctx context.Context) (observed, error) {
 	for begin := time.Now(); ; {
 		seen, err := m.observe(ctx, m.pace.Load)
@@ -158,7 +158,7 @@ func (m *measurement) observeFlaps(ctx context.Context) (observed, error) {
 	}
 }
 
-// events measures the CPU time of flap events. It subtracts the CPU time for the Leases that are renewed meanwhile.
+// events measures the CPU time per flap event. It subtracts the CPU time for Lease renewals during the measurement.
 func (m *measurement) events(ctx context.Context) error {
 	var seen observed
 	_, err := m.underLoad(ctx, func(ctx context.Context) (err error) {
@@ -173,7 +173,7 @@ func (m *measurement) events(ctx context.Context) error {
 	return poll.Sleep(ctx, m.pace.Settle)
 }
 
-// underLoad calls do while pods flap, and returns the number of events per second.
+// underLoad calls the function do while pods flap. It returns the number of events per second.
 func (m *measurement) underLoad(ctx context.Context, do func(context.Context) error) (eventRate float64, err error) {
 	loading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -219,7 +219,6 @@ func (m *measurement) scrapes(ctx context.Context) error {
 	return nil
 }
 
-// busy measures scrapes under load.
 func (m *measurement) busy(ctx context.Context) error {
 	var took []time.Duration
 	rate, err := m.underLoad(ctx, func(ctx context.Context) error {
@@ -249,8 +248,8 @@ func (m *measurement) peak(context.Context) error {
 	return err
 }
 
-// sawEvents waits until the floor has seen the events that were written. It returns an error if the floor does not see
-// them, because its figures would then be meaningless.
+// sawEvents waits until the minimal API client has received at least 99 % of the written events. If it does not receive
+// them, its figures are meaningless.
 func (r *running) sawEvents(ctx context.Context, written int64) error {
 	return poll.Until(ctx, eventsTimeout, "the events", func(context.Context) error {
 		if err := r.process.Signal(syscall.SIGUSR1); err != nil {
@@ -265,7 +264,7 @@ func (r *running) sawEvents(ctx context.Context, written int64) error {
 		if err != nil {
 			return fmt.Errorf("%s has not printed how many events it has seen: %w", r.name, err)
 		}
-		// A reflector that lists again misses events.
+		// A reflector misses events when it lists the objects again.
 		if float64(events) < 0.99*float64(written) {
 			return fmt.Errorf("%s saw only %d of %d events", r.name, events, written)
 		}

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// imagesPerNode is the maximum that a kubelet reports (--node-status-max-images).
+// imagesPerNode is the kubelet's default for --node-status-max-images.
 const imagesPerNode = 50
 
 func (s Size) nodeObject(node int) *corev1.Node {

@@ -24,12 +24,13 @@ const (
 // leaseSeconds is the kubelet's default duration of a Lease.
 const leaseSeconds int32 = 40
 
-// hash returns a string that looks random, for strings that are random in a real cluster. It only depends on the parts.
+// hash returns a string that looks random. The same parts always give the same string.
 func hash(parts ...any) string {
 	return digest(parts...)[:16]
 }
 
-// digest returns a string that looks like an image digest or a container ID. It only depends on the parts.
+// digest returns a string that looks like an image digest or a container ID. The same parts always give the same
+// string.
 func digest(parts ...any) string {
 	sum := sha256.Sum256([]byte(fmt.Sprint(parts...)))
 	return hex.EncodeToString(sum[:])
@@ -43,7 +44,6 @@ func (s Size) service(service int) string { return fmt.Sprintf("app-%05d", servi
 
 func (s Size) node(node int) string { return fmt.Sprintf("node-%05d.example.internal", node) }
 
-// of returns the index of the Service to which a pod belongs.
 func (s Size) of(pod int) int { return min(pod/s.perService(), max(0, s.Services-1)) }
 
 // nodeOf returns the number of the node on which a pod runs.
@@ -54,8 +54,8 @@ func (s Size) pod(pod int) string {
 	return app + "-" + hash("template", app)[:10] + "-" + suffix(pod)
 }
 
-// suffix returns the end of a pod's name. It looks like the random suffix that a ReplicaSet generates, but each pod has
-// a different one.
+// suffix returns the end of a pod's name. It looks like the random suffix that a ReplicaSet generates, but is different
+// for each pod.
 func suffix(pod int) string {
 	const (
 		letters = "bcdfghjklmnpqrstvwxz2456789"
@@ -80,8 +80,8 @@ func clusterIP(service int) string { return fmt.Sprintf("10.0.%d.%d", 64+service
 
 func podIP(pod int) string { return fmt.Sprintf("10.%d.%d.%d", 128+pod>>16, pod>>8&255, pod&255) }
 
-// started returns the time at which all long-running objects started. It is constant, because it is part of the key of
-// a filled cluster.
+// started returns the time at which all long-running objects started. It is constant, because the cache key of a
+// cluster's data depends on it.
 func started() metav1.Time { return metav1.Date(2026, 3, 1, 9, 12, 44, 0, time.UTC) }
 
 func appLabels(app string) map[string]string {
@@ -91,8 +91,8 @@ func appLabels(app string) map[string]string {
 	}
 }
 
-// standingService returns a Service of the filled cluster. It sets the cluster IP, because the API server would choose
-// a random one.
+// standingService returns a Service that exists during the whole benchmark. Its cluster IP is fixed, because the API
+// server would choose a random one.
 func (s Size) standingService(service int) *corev1.Service {
 	object := s.serviceObject(service)
 	object.Spec.ClusterIP = clusterIP(service)
@@ -122,7 +122,7 @@ func (s Size) serviceObject(service int) *corev1.Service {
 	}
 }
 
-// member holds the data of a pod that is also in its Service's Endpoints and EndpointSlices.
+// member holds the data that a Service's Endpoints and EndpointSlices contain about a pod.
 type member struct {
 	name, ip, node, zone string
 	uid                  types.UID

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// These are the names of parts of the page. The names of all other parts are those of the sizes.
+// These are the names of parts of the page. The page also has a part for each Size, with the name of that Size.
 const (
 	partGrowth   = "growth"
 	partChurn    = "churn"
@@ -29,7 +29,7 @@ func writePart(path, part, text string) error {
 	return nil
 }
 
-// around returns the text before and after a part of the page. Both texts include the part's marker.
+// around splits the page. It returns the text before a part and the text after it, including the markers of the part.
 func around(path, part string) (before, after string, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

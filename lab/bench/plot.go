@@ -18,7 +18,7 @@ import (
 type panel struct {
 	title, x string
 	xs, ys   []float64
-	// line is the line that is fitted to the points.
+	// line is the result of a linear regression.
 	line fit
 }
 

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// podObject returns a pod of a Deployment: an application with a sidecar.
+// podObject returns a pod of a Deployment. It contains an application and a sidecar.
 func (s Size) podObject(pod int) *corev1.Pod {
 	app := s.service(s.of(pod))
 	template := hash("template", app)[:10]

@@ -33,16 +33,15 @@ func clusterOptions(log *slog.Logger, data string) cluster.Options {
 		NoControllerManager: true, Data: data, Log: log,
 		// The control plane must not take CPU time from the measured program. In production, it runs on other machines.
 		Nice: 10,
-		// Without this flag, new nodes get a taint. No node controller runs that could remove it.
+		// Without this flag, new nodes get a taint. There is no node controller to remove it.
 		APIServerFlags: []string{"--disable-admission-plugins=TaintNodesByCondition"},
-		// The API server keeps two copies of all pods, which take 9.6 GB with 150,000 pods. Without a limit, it would
-		// use twice as much before it collects garbage. A machine with 24 GiB would then have no memory for anything
-		// else.
+		// The API server keeps two copies of all pods, which take 9.6 GB with 150,000 pods. Without a limit, its memory
+		// would double before it collects garbage. A machine with 24 GiB would then have no memory left.
 		APIServerMemory: "11GiB",
 	}
 }
 
-// filling is a cluster that is being filled in one or more steps.
+// filling creates the objects of a cluster in one or more steps.
 type filling struct {
 	size   Size
 	client kubernetes.Interface
@@ -82,7 +81,6 @@ func protobufClient(config *rest.Config) (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// to creates objects until the cluster has the given size.
 func (f *filling) to(ctx context.Context, part Size) error {
 	steps := []struct {
 		what     string
@@ -164,8 +162,8 @@ func writeService(ctx context.Context, client kubernetes.Interface, object *core
 	return err
 }
 
-// populated returns a directory with the data of a filled cluster, for cluster.Options.Data. If the cache has none with
-// the same key, it fills a new cluster.
+// populated returns a directory for cluster.Options.Data. It contains the data of a cluster with all objects of the
+// given size. If the cache does not contain this data, populated creates it.
 func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	key, err := size.key()
 	if err != nil {
@@ -211,7 +209,6 @@ func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	return dir, nil
 }
 
-// keep moves the data of a filled cluster into the cache. It first removes older data of the same size.
 func (o Options) keep(data, dir string, size Size) error {
 	before, err := filepath.Glob(filepath.Join(o.Cache, "filled-"+size.Name+"-*"))
 	if err != nil {
@@ -225,12 +222,13 @@ func (o Options) keep(data, dir string, size Size) error {
 	return os.Rename(data, dir)
 }
 
-// fixturesSource is the source code that creates objects. The key of a filled cluster depends on it.
+// fixturesSource is the source code that creates the objects. If it changes, cached data is no longer used.
 //
 //go:embed fixtures.go
 var fixturesSource string
 
-// key returns a hash of some objects of a filled cluster, and of the code that writes the objects.
+// key returns the cache key of a cluster's data. It is a hash of the code that creates the objects, and of some
+// objects.
 func (s Size) key() (string, error) {
 	service := s.standingService(0)
 	node := s.nodeObject(0)

@@ -14,8 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// profiler is added to kubeflap's main package to profile its start. It records from the start of the process until the
-// first request for /first. The pprof endpoints of kubeflap (--web.enable-pprof) can only record after a request.
+// profiler is a source file that is added to kubeflap's main package. It records a CPU profile from the start of the
+// process until a request for /first. kubeflap's own pprof endpoints (--web.enable-pprof) only record after a request.
 const profiler = `package main
 
 import (
@@ -43,7 +43,7 @@ func init() {
 }
 `
 
-// buildProfiled builds kubeflap with the profiler from the directory source.
+// buildProfiled builds kubeflap with the profiler. The parameter source is the directory of kubeflap's source code.
 func buildProfiled(ctx context.Context, source, dir string) (string, error) {
 	source, err := filepath.Abs(source)
 	if err != nil {
@@ -115,7 +115,7 @@ func (o Options) profile(ctx context.Context, size Size) error {
 	})
 }
 
-// whileScraped calls do. Until do returns, it scrapes the program without pauses.
+// whileScraped scrapes the program without pauses while the function do runs.
 func (m *measurement) whileScraped(ctx context.Context, do func(context.Context) error) error {
 	scraping, stop := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)

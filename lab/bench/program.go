@@ -31,7 +31,7 @@ func Programs() []string {
 	return []string{Kubeflap, PeerWhole, PeerAllowed, FloorTyped, FloorTransformer}
 }
 
-// allowed lists the metrics of kube-state-metrics that are about readiness. With only these, the comparison is fairest.
+// allowed lists the readiness metrics of kube-state-metrics. The comparison is fairest with only these metrics.
 const allowed = "kube_node_status_condition,kube_lease_renew_time,kube_endpoint_address,kube_pod_status_ready,kube_pod_status_ready_time," +
 	"kube_endpointslice_endpoints,kube_service_info"
 
@@ -43,8 +43,8 @@ type program struct {
 	args func(kubeconfig, address, telemetry string) []string
 	// synced returns nil if the program reports that it has seen all objects.
 	synced func(ctx context.Context, r *running) error
-	// rests is set for programs that report this too early. They count as synced when they are idle and the function
-	// confirmed returns nil.
+	// rests is true if synced can return nil before the program has seen all objects. Such a program counts as synced
+	// when it is idle and confirmed returns nil.
 	rests     bool
 	confirmed func(ctx context.Context, r *running, size Size) error
 	// metrics is set if the program serves metrics. profiled is set if the binary contains the profiler.
@@ -93,7 +93,8 @@ func peerArgs(kubeconfig, address, telemetry string) []string {
 	}
 }
 
-// peerListed returns nil if kube-state-metrics has listed all six resources. It may not have created the metrics yet.
+// peerListed returns nil if kube-state-metrics has listed all six resources. The metrics for these objects may not
+// exist yet.
 func peerListed(ctx context.Context, r *running) error {
 	const resources = 6
 	listed := 0
@@ -202,8 +203,8 @@ const (
 	// syncTimeout is enough for the largest size on a small machine.
 	syncTimeout = 15 * time.Minute
 	syncPoll    = 20 * time.Millisecond
-	// A program is idle if, for restWindow, it uses less CPU time than restShare of one CPU. An idle program still
-	// handles the events of a cluster at rest.
+	// A program is idle if it uses less than restShare of one CPU during restWindow. restShare is not 0, because an
+	// idle program still handles Lease renewals.
 	restWindow = 500 * time.Millisecond
 	restShare  = 0.3
 )
@@ -231,7 +232,7 @@ func (r *running) untilSynced(ctx context.Context, size Size) (usage, error) {
 }
 
 // rested waits until the program is idle. It returns the program's resource usage at the start of the idle time. Only
-// the peak of the memory is read at the end, because it can come later.
+// the peak of the memory is read at the end of that time.
 func (r *running) rested(ctx context.Context, begin usage, size Size) (usage, error) {
 	for {
 		if err := poll.Sleep(ctx, restWindow); err != nil {

@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// recordingName is the name of the kubeflap that runs with --data.dir.
+	// recordingName is the name of the kubeflap instance that runs with --data.dir.
 	recordingName = Kubeflap + ", recording"
 	// recorderFull is the default of --data.size in bytes. recorderAge is the default of --data.age in days.
 	recorderFull = 256 << 20
 	recorderAge  = 14
-	// recorderFlush is longer than the interval between two writes of the flight recorder to the disk.
+	// recorderFlush is a pause in which the flight recorder writes to the disk at least once.
 	recorderFlush = 3 * time.Second
-	// rolloutEvents is a number of events per second. It assumes that each of 30,000 pods is replaced once per day,
-	// with ten events each.
+	// rolloutEvents is the number of events per second if 30,000 pods are each replaced once per day. Each replacement
+	// causes ten events.
 	rolloutEvents = 3.5
-	// generations is how often per day the flight recorder writes lists of all objects.
+	// generations is the number of times per day that the flight recorder writes lists of all objects.
 	generations = 12
 	// recordings matches the files of the flight recorder. The name of each file begins with a time in the format
 	// recordingStamp.
@@ -39,11 +39,11 @@ const (
 type Recorded struct {
 	Size     Size
 	Duration time.Duration
-	// List is the size in bytes of the recorded initial lists.
+	// List is the size of the recorded initial lists in bytes.
 	List   float64
 	Phases []RecorderPhase
-	// Without and With are the times in seconds until kubeflap is synced, without --data.dir and with it. In the second
-	// case, the directory contains Full bytes of recordings.
+	// Without and With are kubeflap's startup times in seconds, without and with --data.dir. Full is the size of the
+	// recordings in that directory in bytes.
 	Without, With []float64
 	Full          float64
 }
@@ -64,9 +64,9 @@ type recorders struct {
 	without, with *running
 }
 
-// record compares kubeflap with and without --data.dir under three kinds of load. First the cluster is at rest, then it
-// has the events of a usual day, and then many pods flap. Each load takes a third of the duration. At the end, record
-// compares how long kubeflap takes to start.
+// record compares kubeflap with and without --data.dir under three kinds of load. There are first no events, then the
+// events of a usual day, and then many flapping pods. Each load takes a third of the duration d. At the end, record
+// compares the startup times.
 func (o Options) record(ctx context.Context, size Size, d time.Duration) (recorded Recorded, err error) {
 	recorded.Size, recorded.Duration = size, d
 	data, err := o.populated(ctx, size)
@@ -169,7 +169,6 @@ func (r *recorders) phase(ctx context.Context, d time.Duration, p *RecorderPhase
 	return err
 }
 
-// starts measures how long kubeflap takes to start. It alternates between no --data.dir and a full one.
 func (r *recorders) starts(ctx context.Context, recorded *Recorded) error {
 	for range r.options.Runs {
 		for _, side := range []struct {
@@ -206,9 +205,8 @@ func recordedBytes(dir string) (total float64, err error) {
 	return total, nil
 }
 
-// fill fills the directory with copies of its recordings. It names each copy as if it had been recorded two hours
-// earlier than the one before. It stops when the directory has its maximum size, or the copies their maximum age. It
-// returns the size of all recordings.
+// fill copies the recordings in the directory until the directory has its maximum size or contains recordings of the
+// maximum age. The times in the names of the copies are two hours apart. The result is the size of all recordings.
 func fill(dir string) (total float64, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, recordings))
 	if err != nil {

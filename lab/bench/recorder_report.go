@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// write writes the costs of the flight recorder to the page.
 func (r Recorded) write(page string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. Two kubeflap instances watched the same cluster for %s, one of them with `--data.dir`. Recording the initial lists takes up %s.\n\n",
@@ -32,7 +31,7 @@ func (r Recorded) write(page string) error {
 	return writePart(page, partRecorder, b.String())
 }
 
-// perNodeAndDay returns how many bytes kubeflap would record per node if this load lasted a day. It includes the lists.
+// perNodeAndDay returns how many bytes kubeflap would record per node and day under this load, including the lists.
 func (r Recorded) perNodeAndDay(p RecorderPhase) float64 {
 	return (generations*r.List + p.Bytes*float64(24*time.Hour)/float64(r.Duration/time.Duration(len(r.Phases)))) / float64(r.Size.Nodes)
 }

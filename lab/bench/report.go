@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// write writes the figures of one size to the page. It also says which targets were reached.
+// write adds the figures of one size to the page. It also says which targets were reached.
 func (r Result) write(o Options) error {
 	machine, err := machine()
 	if err != nil {
@@ -80,13 +80,13 @@ func runs(n int) string {
 // bound is the maximum value of a figure of kubeflap.
 type bound struct {
 	Figure
-	// If "of" is the name of a program, limit is relative to the same figure of that program. If "than" is set, limit
-	// is relative to that figure of kubeflap. Otherwise, limit is absolute.
+	// If the field "of" is set, it names a program, and the limit is relative to that program's figure. If the field
+	// "than" is set, the limit is relative to that figure of kubeflap. If neither is set, the limit is absolute.
 	of    string
 	than  Figure
 	limit float64
 	unit  unit
-	// from is the minimum number of nodes. In smaller clusters, there is no target.
+	// from is the minimum number of nodes. The target does not apply to smaller clusters.
 	from int
 }
 
@@ -111,8 +111,8 @@ func bounds() []bound {
 	)
 }
 
-// write writes a row for the target if it was measured and applies at this size. The row contains the median, the value
-// of each run and the outcome.
+// write adds a row for the target if the figure was measured and the target applies to this size. The row contains the
+// median, the value of each run and the outcome.
 func (b bound) write(text *strings.Builder, r Result) {
 	var values []float64
 	// broken is true if a figure is negative. Figures that are differences, such as EventCPU, can be negative if the
@@ -157,7 +157,7 @@ func (b bound) write(text *strings.Builder, r Result) {
 	writeRow(text, []string{what, unit(b.limit), fmt.Sprintf("%s (%s)", unit(median(values)), strings.Join(each, ", ")), verdict})
 }
 
-// machine describes the machine, and the versions of the programs.
+// machine returns a description of this computer and of the program versions.
 func machine() (string, error) {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// reader fetches metrics. To measure the duration of a scrape, use the scraper.
+// reader is an HTTP client for metrics. To measure the duration of a scrape, use the scraper instead.
 var reader = &http.Client{}
 
 func get(ctx context.Context, url string) (io.ReadCloser, error) {
@@ -62,7 +62,7 @@ func startScraper(ctx context.Context, dir string) (*scraper, error) {
 
 func (s *scraper) stop() {
 	_ = s.ask.Close()    // the scraper exits when its input ends
-	_ = s.process.Wait() // scrape has already returned its errors
+	_ = s.process.Wait() // the method scrape has already returned any error
 }
 
 // scrape reads all metrics of a program. It returns how long this took, and the size of the response.
@@ -76,7 +76,7 @@ func (s *scraper) scrape(r *running, encoding string) (took time.Duration, bytes
 	return took, bytes, nil
 }
 
-// eachLine calls do with each line of the response from url.
+// eachLine calls the function do with each line of the response from url.
 func (r *running) eachLine(ctx context.Context, url string, do func(line []byte)) error {
 	body, err := get(ctx, url)
 	if err != nil {
@@ -93,7 +93,6 @@ func (r *running) eachLine(ctx context.Context, url string, do func(line []byte)
 	return nil
 }
 
-// series counts the series of a scrape.
 func (r *running) series(ctx context.Context) (n int, err error) {
 	err = r.eachLine(ctx, r.url+"/metrics", func(line []byte) {
 		if len(line) > 0 && line[0] != '#' {

@@ -14,7 +14,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
-// numbered returns the name of the i-th instance, counted from 0. For example, it returns "name", "name-2" and
+// numbered returns the name of the i-th instance, counted from 0. The first three names are "name", "name-2" and
 // "name-3".
 func numbered(name string, i int) string {
 	if i == 0 {
@@ -90,8 +90,8 @@ func (c *Cluster) startAPIServer(i int, etcd string) error {
 // certificate returns the path of the certificate that the i-th API server generates for itself.
 func (c *Cluster) certificate(i int) string { return c.path(numbered("apiserver", i), "apiserver.crt") }
 
-// writeKubeconfigs waits for the certificate of the i-th API server. Then it writes a kubeconfig for this server for
-// each user.
+// writeKubeconfigs waits for the certificate of the i-th API server. Then it writes one kubeconfig per user for this
+// server.
 func (c *Cluster) writeKubeconfigs(ctx context.Context, i int, tokens map[string]string) error {
 	certificate := c.certificate(i)
 	err := c.until(ctx, "the API server's certificate", func(context.Context) error {
@@ -119,8 +119,8 @@ func (c *Cluster) KubeconfigAt(i int, from string) (to string, err error) {
 	return to, leadKubeconfig(from, to, c.addresses[i], c.certificate(i))
 }
 
-// proxyControllerManager starts a proxy in front of the API server, and a link to this proxy. It returns a kubeconfig
-// for the controller manager that uses them.
+// proxyControllerManager starts a proxy in front of the API server, and a link in front of this proxy. It returns the
+// path of a kubeconfig that connects the controller manager through both.
 func (c *Cluster) proxyControllerManager() (kubeconfig string, err error) {
 	if c.ControllerManagerProxy, err = proxy.Start(c.Config, "127.0.0.1:0"); err != nil {
 		return "", err
@@ -137,7 +137,7 @@ func (c *Cluster) proxyControllerManager() (kubeconfig string, err error) {
 }
 
 // leadKubeconfig writes a copy of a kubeconfig with another server address. If certificate is not empty, it is the path
-// of the certificate of that server.
+// of the new server's certificate.
 func leadKubeconfig(from, to, address, certificate string) error {
 	config, err := clientcmd.LoadFromFile(from)
 	if err != nil {

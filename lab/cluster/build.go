@@ -2,7 +2,7 @@ package cluster
 
 import (
 	"context"
-	_ "embed" // the module files are embedded, so that the lab builds from any directory
+	_ "embed" // embeds the module files, so that the lab works in any directory
 	"fmt"
 	"log/slog"
 	"strings"
@@ -18,7 +18,7 @@ const (
 	Oldest Release = "v1.31.0"
 )
 
-// Releases returns the releases that the lab can run, the newest first.
+// Releases returns the releases that the lab can run, newest first.
 func Releases() []Release { return []Release{Newest, Oldest} }
 
 // DefaultGrace returns the default --node-monitor-grace-period of the node controller.
@@ -29,7 +29,7 @@ func (r Release) DefaultGrace() time.Duration {
 	return 50 * time.Second
 }
 
-// The compiler sets these variables.
+// These variables hold embedded files.
 var (
 	//go:embed kubernetes-v1.37.mod
 	newestMod string
@@ -73,8 +73,8 @@ func (r Release) module() Module {
 	return m
 }
 
-// Build returns the components of a release. The first call builds them, which takes minutes. They are kept in the
-// user's cache.
+// Build returns the programs of a release. The first build takes minutes. Later calls use the programs in the user's
+// cache.
 func Build(ctx context.Context, log *slog.Logger, release Release) (Binaries, error) {
 	etcd := Module{
 		Mod: etcdMod, Sum: etcdSum, LDFlags: "-s -w",

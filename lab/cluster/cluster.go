@@ -1,5 +1,5 @@
-// Package cluster runs a real Kubernetes control plane with hollow kubelets on loopback, and removes everything when it
-// stops.
+// Package cluster runs a real Kubernetes control plane with hollow kubelets on loopback. Cluster.Stop removes
+// everything.
 package cluster
 
 import (
@@ -31,16 +31,16 @@ type Options struct {
 	Nodes int
 	// ControllerManagerFlags are additional flags of the controller manager.
 	ControllerManagerFlags []string
-	// ControllerManagerPod creates a pod whose arguments are the controller manager's flags, like kubeadm's static pod.
-	// The controller manager itself does not run in this pod.
+	// ControllerManagerPod creates a pod with the controller manager's flags, as in a kubeadm cluster. The controller
+	// manager itself does not run in this pod.
 	ControllerManagerPod bool
-	// NoControllerManager omits the controller manager and the kubelets. No component then changes objects.
+	// NoControllerManager omits the controller manager and the kubelets. Then no component changes objects.
 	NoControllerManager bool
 	// APIServerFlags are additional flags of the API servers.
 	APIServerFlags []string
-	// APIServers is the number of API servers, and 0 means 1. If there are several, each has its own host name, and
-	// they share one etcd. The kubelets are distributed over the first KubeletServers API servers. All other clients
-	// use the first one.
+	// APIServers is the number of API servers. The default is 1. If there are several, they share one etcd, and each
+	// has its own host name. The kubelets are distributed over the first KubeletServers API servers. All other clients
+	// use the first API server.
 	APIServers, KubeletServers int
 	// ControllerManagerProxied connects the controller manager to the API server through a link and a proxy.
 	ControllerManagerProxied bool
@@ -50,7 +50,7 @@ type Options struct {
 	KubeletsLinked bool
 	// APIServerMemory is the GOMEMLIMIT of the API server. Empty means no limit.
 	APIServerMemory string
-	// Nice is the niceness of etcd and the API servers, relative to the lab.
+	// Nice is the niceness of etcd and the API servers, relative to the lab's own niceness.
 	Nice int
 	// Data is a directory that SaveData has written. The cluster starts with a copy of it. If Data is empty, the
 	// cluster starts empty.
@@ -63,14 +63,14 @@ type Options struct {
 type Cluster struct {
 	// Kubeconfig is the path of a kubeconfig for kubectl and kubeflap, with all permissions.
 	Kubeconfig string
-	// Config and Client use this kubeconfig.
+	// Config and Client use Kubeconfig.
 	Config *rest.Config
 	Client kubernetes.Interface
 
 	Etcd, APIServer, ControllerManager *Process
-	// APIServers lists all API servers. APIServer is the first.
+	// APIServers lists all API servers. APIServer is the first of them.
 	APIServers []*Process
-	// EtcdLinks holds the link of each API server to etcd, if Options.EtcdLinked is set.
+	// EtcdLinks holds one link to etcd per API server. It is empty unless Options.EtcdLinked is set.
 	EtcdLinks []*proxy.Link
 	// ControllerManagerLink connects the controller manager to ControllerManagerProxy. This proxy connects to the API
 	// server. Both are nil unless Options.ControllerManagerProxied is set.
@@ -196,7 +196,6 @@ func (c *Cluster) ReadyAPIServer(ctx context.Context) error {
 	return nil
 }
 
-// until calls check repeatedly until it returns nil. It gives up if a process of the cluster has exited.
 func (c *Cluster) until(ctx context.Context, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -221,8 +220,8 @@ func (c *Cluster) Alive() error {
 	return errors.Join(errs...)
 }
 
-// SaveData stops the cluster's processes, and copies etcd's data to a new directory. Options.Data can name this
-// directory.
+// SaveData stops the cluster's processes, and copies etcd's data to a new directory. To start another cluster from this
+// data, set Options.Data to the directory.
 func (c *Cluster) SaveData(ctx context.Context, dir string) error {
 	for _, p := range c.processes() {
 		if p != c.Etcd {

@@ -101,8 +101,8 @@ func (c *Cluster) controllerManagerPod(flags []string) *corev1.Pod {
 	}
 }
 
-// GracePeriod returns the grace period of the node controller. The result shown says whether clients can find out this
-// period. Clients know the default, and can read a flag if there is a pod of the controller manager.
+// GracePeriod returns the grace period of the node controller. The second result says whether clients can find out this
+// period. Clients know the default, and can read another value from the flags of the controller manager's pod.
 func (c *Cluster) GracePeriod() (period time.Duration, shown bool) {
 	for _, flag := range c.options.ControllerManagerFlags {
 		if value, ok := strings.CutPrefix(flag, "--node-monitor-grace-period="); ok {
@@ -172,7 +172,7 @@ func (c *Cluster) startKubelet(i int) error {
 	return err
 }
 
-// boot writes a new boot ID for a node. The node's kubelet reads it when it starts.
+// boot writes a new boot ID for a node. The kubelet reads the boot ID when it starts.
 func (c *Cluster) boot(node string) error {
 	if err := os.WriteFile(c.path(node+".boot-id"), []byte(rand.Text()), 0o600); err != nil {
 		return fmt.Errorf("write the boot ID: %w", err)

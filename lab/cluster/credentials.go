@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// These are the users of the cluster. All are in the group system:masters. Their names show in the API server's log
-// which client sent a request.
+// These are the users of the cluster. All are in the group system:masters. Their names identify the clients in the API
+// server's log.
 const (
 	userAdmin             = "admin"
 	userControllerManager = "system:kube-controller-manager"
@@ -48,7 +48,7 @@ func (c *Cluster) writeCredentials() (map[string]string, error) {
 	return tokens, nil
 }
 
-// tokenLasts is the lifetime of tokens. A user may keep a cluster running for days.
+// tokenLasts is the lifetime of tokens. It is long, because some users keep a cluster running for days.
 const tokenLasts = 7 * 24 * time.Hour
 
 // AccountKubeconfig writes a kubeconfig with the permissions of a ServiceAccount, and returns its path.

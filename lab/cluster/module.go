@@ -20,10 +20,11 @@ type Module struct {
 	Mod, Sum, LDFlags, Tags string
 	// Sources holds source files of the lab's own programs, by file name.
 	Sources map[string]string
-	// Programs maps the name of a binary to its package or its source files.
+	// Programs contains the programs to build. The key is the name of a binary. The value is its package or its source
+	// files.
 	Programs map[string][]string
-	// Completes is the path of a module that embeds files which its published version does not contain. Files holds
-	// these files, by their path in that module.
+	// Completes is the path of a module whose published version lacks files that it embeds. Files holds the missing
+	// files, by their path in the module.
 	Completes string
 	Files     map[string]string
 }
@@ -34,8 +35,8 @@ type Binaries string
 // Path returns a program's path.
 func (b Binaries) Path(name string) string { return filepath.Join(string(b), name) }
 
-// BuildModules returns the programs of the given modules. They are built only once, and kept in the user's cache. The
-// name of their directory is the given name and a hash of all inputs.
+// BuildModules returns the programs of the given modules. The programs are built only once and kept in the user's
+// cache. The name of the cache directory contains a hash of all inputs.
 func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []Module) (Binaries, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -46,7 +47,7 @@ func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []
 		return "", fmt.Errorf("create the cache: %w", err)
 	}
 	dir := filepath.Join(root, name+"-"+cacheKey(modules))
-	// Check before locking, so that this lab does not wait for the build of another lab.
+	// Check the cache before locking, because another lab may hold the lock for minutes.
 	if _, err := os.Stat(dir); err == nil {
 		return Binaries(dir), nil
 	}
@@ -69,7 +70,7 @@ func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []
 			return "", err
 		}
 	}
-	// The directory gets its final name when it is complete. So an interrupted build is never used.
+	// The directory only gets its final name when it is complete. So an interrupted build is never used.
 	if err := os.Rename(unfinished, dir); err != nil {
 		return "", fmt.Errorf("keep the built programs: %w", err)
 	}
@@ -102,7 +103,7 @@ func (m Module) build(ctx context.Context, out string) error {
 	return nil
 }
 
-// complete copies a module, adds the missing files to the copy, and replaces the module with it. A module in Go's
+// complete copies a module, adds the missing files to the copy, and replaces the module with the copy. A module in Go's
 // module cache cannot be changed, not even with an overlay.
 func (m Module) complete(ctx context.Context, dir string) error {
 	answer, err := goCommand(ctx, dir, "mod", "download", "-json", m.Completes)

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// The lab's servers use ports below 32768, where the kernel's range for clients starts. So no client takes a port
-// before the server listens on it.
+// The kernel gives clients ports from 32768 on. The lab's servers use lower ports, so no client can take the port of a
+// server.
 const (
 	firstPort = 20000
 	ports     = 12000

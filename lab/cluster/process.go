@@ -37,7 +37,7 @@ type Command struct {
 	// Path locates the program. Args are its arguments, without the program name.
 	Path string
 	Args []string
-	// Env is added to the lab's environment.
+	// Env holds environment variables in addition to those of the lab.
 	Env []string
 	// Host is the host name that the program sees. Empty means the name of this machine.
 	Host string
@@ -106,7 +106,8 @@ func (p *Process) PID() int {
 	return p.pid
 }
 
-// Renice sets the niceness of the process and its group. The parameter by is the difference to the lab's own niceness.
+// Renice sets the niceness of the process and its group. The parameter by is the difference from the lab's own
+// niceness.
 func (p *Process) Renice(by int) error {
 	// The system call returns 20 minus the niceness, so that the result is never negative.
 	own, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
@@ -164,7 +165,7 @@ func (p *Process) Exited() <-chan struct{} {
 	return p.exited
 }
 
-// Alive returns nil if the process is running. Otherwise, the error includes the end of its log.
+// Alive returns nil if the process is running. Otherwise, the error includes the end of the process's log.
 func (p *Process) Alive() error {
 	select {
 	case <-p.Exited():
@@ -174,7 +175,8 @@ func (p *Process) Alive() error {
 	}
 }
 
-// Until calls check repeatedly until it returns nil. It gives up after the timeout, or if the process has exited.
+// Until calls the function check repeatedly until check returns nil. It gives up after the timeout, or if the process
+// has exited.
 func (p *Process) Until(ctx context.Context, timeout time.Duration, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The functions in this file read objects once. To wait for a state, call them in poll.Until.
+// The functions in this file read objects only once, and do not wait. To wait for a state, call them in poll.Until.
 
 // NodeReady returns nil if the Ready condition of a node has the given status.
 func (c *Cluster) NodeReady(ctx context.Context, name string, status corev1.ConditionStatus) error {

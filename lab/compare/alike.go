@@ -7,9 +7,9 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Unlike compares two kubeflap instances that received the same events, but in a different order. It returns the
-// counters that differ, and the Services whose last lost address has a different cause. The field Truth of a Difference
-// is the value of the first instance.
+// Unlike returns the differences between two kubeflap instances that received the same events in a different order. It
+// compares the counters, and the causes of each Service's last lost address. In each Difference, Truth is the value of
+// the first instance.
 func Unlike(first, second truth.Counts) []Difference {
 	first, second = orderless(first), orderless(second)
 	series := map[string]bool{}
@@ -28,7 +28,7 @@ func Unlike(first, second truth.Counts) []Difference {
 	return all
 }
 
-// same is stricter than agree. If a series has the value 0 in one instance, it must also exist in the other instance.
+// same compares the two values more strictly than agree. A series with the value 0 must exist in both instances.
 func (d Difference) same() bool {
 	if name := truth.Name(d.Series); name != lastLoss && isTime(name) {
 		return d.agree()
@@ -36,19 +36,19 @@ func (d Difference) same() bool {
 	return d.Truth == d.Reported
 }
 
-// orderless keeps the series that must not depend on the order of events from different watches.
+// orderless returns the series whose values must not depend on the order of events from different watches.
 func orderless(reported truth.Counts) truth.Counts {
 	kept := truth.Counts{}
 	for series, value := range reported {
 		switch name := truth.Name(series); {
 		case !strings.HasPrefix(name, "kubeflap_"), strings.HasPrefix(name, "kubeflap_watch_"),
 			strings.HasPrefix(name, "kubeflap_endpoints_propagation_seconds"), name == "kubeflap_service_stale_readds_total":
-			// Drop metrics of the process and of the watches. Also drop metrics that relate events of two watches.
+			// Drop metrics of the process and of the watches. Also drop metrics that combine events of two watches.
 		case strings.HasPrefix(name, "kubeflap_consumer_") && !strings.Contains(series, `window="0s"`):
-			// Drop batching windows. A kubelet makes a pod ready again after about 5 s, so it is random whether a
-			// window of 5 s is still open.
+			// Drop metrics of batching windows. A kubelet makes a pod ready again after about 5 s. At that time, a
+			// window of 5 s can be open or closed.
 		case name == lastLoss:
-			// Keep which causes exist. The time depends on when each instance received the event.
+			// Only compare whether the series exists. Its value depends on when the instance received the event.
 			kept[series] = 1
 		case strings.HasSuffix(name, "_total"), strings.HasSuffix(name, "_count"):
 			kept[series] = value

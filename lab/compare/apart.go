@@ -9,10 +9,10 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Apart holds the largest differences in seconds between times of kubeflap and of the recorder.
+// Apart holds the largest differences between kubeflap's times and the recorder's times, in seconds.
 type Apart struct {
-	// Age is the difference in the age of a heartbeat. Longest is the difference in a node's longest interval. Sum is
-	// the difference in the sum of all intervals.
+	// Age is the difference in the age of a heartbeat. Longest is the difference in a node's longest heartbeat
+	// interval. Sum is the difference in the sum of all heartbeat intervals.
 	Age, Longest, Sum float64
 	// Scrapes is the number of scrapes that were compared.
 	Scrapes int
@@ -30,8 +30,8 @@ func (a Apart) String() string {
 		a.Scrapes, ms(a.Age), ms(a.Longest), ms(a.Sum))
 }
 
-// Measure scrapes once per period until the context ends. It ignores scrapes that fail, because the final comparison
-// would report them. The result wentBack is the first error of WentBack.
+// Measure scrapes kubeflap once per period until the context ends. It ignores failed scrapes, because the final
+// comparison reports such errors. The result wentBack is the first error from the function WentBack.
 func (c Comparison) Measure(ctx context.Context, period time.Duration) (apart Apart, wentBack error) {
 	var last truth.Counts
 	tick := time.NewTicker(period)
@@ -54,8 +54,8 @@ func (c Comparison) Measure(ctx context.Context, period time.Duration) (apart Ap
 	}
 }
 
-// apart returns the differences of one scrape. kubeflap may have read the clock at any time during the scrape. So the
-// differences may be too large by the duration of the scrape, but never too small.
+// apart returns the differences in one scrape. They are never too small, but can be too large by the duration of the
+// scrape. The exact time at which kubeflap reads the clock is unknown.
 func (m moment) apart() Apart {
 	a := Apart{Scrapes: 1}
 	for series := range m.reported {
@@ -73,9 +73,8 @@ func (m moment) apart() Apart {
 	return a
 }
 
-// still reports whether kubeflap and the recorder had the same count during the whole scrape. Otherwise, the two times
-// may belong to different heartbeats.
 func (m moment) still(series string) bool {
+	// If the counts are not equal, the two times may belong to different heartbeats.
 	return m.before[series] == m.reported[series] && m.reported[series] == m.after[series]
 }
 

@@ -21,7 +21,7 @@ type Comparison struct {
 }
 
 // Base holds the counts of the recorder and of kubeflap at a time without changes. With a Base, only the increases
-// after that time must be equal. It is necessary if kubeflap's watches were broken before.
+// after that time must be equal. A Base is necessary if kubeflap's watches were broken before that time.
 type Base struct {
 	Truth, Reported truth.Counts
 }
@@ -56,8 +56,8 @@ func isCounter(name string) bool {
 	return strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_count") || strings.HasSuffix(name, "_sum")
 }
 
-// moment holds the counts of one scrape. before and after are the counts that kubeflap should have had just before and
-// just after the scrape.
+// moment holds the counts that kubeflap reported in one scrape. before and after are the expected counts just before
+// and just after the scrape.
 type moment struct {
 	before, reported, after truth.Counts
 }
@@ -75,7 +75,7 @@ func (c Comparison) look(ctx context.Context) (moment, error) {
 	return moment{c.Base.expected(before), reported, c.Base.expected(after)}, err
 }
 
-// Take returns the current counts as a Base. Nothing may change during the call.
+// Take returns the current counts as a Base. The cluster must not change during the call.
 func (c Comparison) Take(ctx context.Context) (Base, error) {
 	reported, err := Scrape(ctx, c.URL)
 	if err != nil {
@@ -85,14 +85,14 @@ func (c Comparison) Take(ctx context.Context) (Base, error) {
 	return Base{Truth: now, Reported: reported}, err
 }
 
-// Agree scrapes until kubeflap's counts equal those of the recorder, but not longer than patience. Either may receive
-// an event first.
+// Agree scrapes kubeflap until its counts equal those of the recorder, but at most for the time patience. kubeflap and
+// the recorder do not receive an event at exactly the same time.
 func (c Comparison) Agree(ctx context.Context, patience time.Duration) error {
 	return poll.Until(ctx, patience, "kubeflap and the truth to agree", c.Once)
 }
 
-// Seen scrapes until kubeflap has received the same events as the recorder. Unlike Agree, it ignores metrics of lost
-// addresses by cause, because kubeflap can take up to 15 s to decide a cause.
+// Seen scrapes kubeflap until it has received the same events as the recorder. Unlike Agree, Seen ignores the causes of
+// lost addresses. kubeflap can take up to 15 s to decide a cause.
 func (c Comparison) Seen(ctx context.Context, patience time.Duration) error {
 	return poll.Until(ctx, patience, "kubeflap to see the same events as the recorder", func(ctx context.Context) error {
 		return c.once(ctx, func(d Difference) bool { return d.ofLossByCause() })
@@ -104,14 +104,13 @@ func (c Comparison) Once(ctx context.Context) error {
 	return c.once(ctx, func(Difference) bool { return false })
 }
 
-// once compares one scrape with the recorder. It skips the differences for which ignore returns true.
 func (c Comparison) once(ctx context.Context, ignore func(Difference) bool) error {
 	m, err := c.look(ctx)
 	if err != nil {
 		return err
 	}
-	// The recorder may count events during the scrape. So the scrape must equal the recorder's counts before or after
-	// it.
+	// The recorder may count events during the scrape. So kubeflap's counts must equal the recorder's counts from
+	// before or after the scrape.
 	differences := slices.DeleteFunc(Differences(m.after, m.reported), ignore)
 	if len(differences) > 0 && len(slices.DeleteFunc(Differences(m.before, m.reported), ignore)) > 0 {
 		return fmt.Errorf("%d series differ:\n%s", len(differences), Table(differences))

@@ -21,7 +21,8 @@ const (
 	intervalSum   = "kubeflap_node_heartbeat_interval_seconds_sum"
 )
 
-// metrics lists the metrics that the recorder also counts. kubeflap must have exactly the same series of these metrics.
+// metrics lists the metrics that the recorder also counts. kubeflap and the recorder must have the same series of these
+// metrics.
 func metrics() []string {
 	return []string{
 		"kubeflap_node_ready_transitions_total",
@@ -46,7 +47,7 @@ func metrics() []string {
 	}
 }
 
-// Difference is a series that has two different values. NaN means that the series is missing.
+// Difference is a series whose two values differ. The value of a missing series is NaN.
 type Difference struct {
 	Series          string
 	Truth, Reported float64
@@ -94,8 +95,8 @@ func (d Difference) agree() bool {
 	case name == truth.LastLossSeries: // this value is a number of series, not a time
 		return d.Truth == d.Reported
 	case name == intervalSum:
-		// The sum only depends on the first and the last heartbeat of each node. The times of the others cancel out,
-		// because each interval starts where the previous one ended.
+		// The sum only depends on the first and the last heartbeat of each node. Each interval starts where the
+		// previous interval ended, so the times of all heartbeats in between cancel out.
 		return math.Abs(d.Truth-d.Reported) <= 3*Tolerance
 	case isTime(name):
 		return math.Abs(d.Truth-d.Reported) <= Tolerance
@@ -107,7 +108,7 @@ func (d Difference) agree() bool {
 // Table formats differences between the recorder and kubeflap as a table.
 func Table(differences []Difference) string { return TableOf("truth", "kubeflap", differences) }
 
-// TableOf formats differences as a table. first and second are the heads of the two columns.
+// TableOf formats differences as a table. first and second are the headers of the two columns.
 func TableOf(first, second string, differences []Difference) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%12s %12s  series\n", first, second)

@@ -22,7 +22,7 @@ type Incident struct {
 	Considered []Considered `json:"considered"`
 }
 
-// Considered is a hypothesis about an incident. Because is the fact that decides whether it holds.
+// Considered is a hypothesis about an incident. Because is the fact that decides whether the hypothesis holds.
 type Considered struct {
 	Verdict string `json:"verdict"`
 	Holds   string `json:"holds"`

@@ -14,7 +14,7 @@ const (
 	lastLoss      = "kubeflap_service_last_loss_timestamp_seconds"
 )
 
-// addLosses adds, to kubeflap's counts, the aggregations over all causes that the recorder counts.
+// addLosses adds aggregations over all causes to kubeflap's counts. The recorder only has these aggregations.
 func addLosses(reported truth.Counts) {
 	for series, value := range reported {
 		labels := withoutCause(series)
@@ -28,7 +28,8 @@ func addLosses(reported truth.Counts) {
 	}
 }
 
-// withoutCause returns the labels of a series except the label cause. No label value may contain a comma.
+// withoutCause returns the labels of a series except the label cause. It does not support label values that contain a
+// comma.
 func withoutCause(series string) string {
 	labels := strings.Trim(series[len(truth.Name(series)):], "{}")
 	pairs := slices.DeleteFunc(strings.Split(labels, ","), func(pair string) bool { return strings.HasPrefix(pair, "cause=") })
@@ -44,7 +45,7 @@ func (d Difference) ofLossByCause() bool {
 	return false
 }
 
-// plain returns the metric name inside an aggregation such as sum(name).
+// plain removes an aggregation such as sum() from a metric name.
 func plain(name string) string {
 	if _, inner, ok := strings.Cut(name, "("); ok {
 		return strings.TrimSuffix(inner, ")")
@@ -52,8 +53,8 @@ func plain(name string) string {
 	return name
 }
 
-// WentBack returns an error if the time of a Service's last lost address is earlier in the second scrape. Services that
-// were deleted and recreated between the scrapes cause no error.
+// WentBack compares two scrapes. It returns an error if the later scrape has an earlier time for a Service's last lost
+// address. Services that were deleted and recreated between the scrapes cause no error.
 func WentBack(earlier, later truth.Counts) error {
 	var lines []string
 	for series, was := range earlier {

@@ -15,7 +15,7 @@ import (
 // settle is the time within which two watchers receive the same event, even on a slow machine.
 const settle = time.Second
 
-// patience is the maximum time until nothing changes after a scenario.
+// patience is the maximum wait until the cluster no longer changes after a scenario.
 const patience = 2 * time.Minute
 
 // Span holds the counts just before and just after a recording ended.
@@ -30,7 +30,7 @@ type Span struct {
 // answers holds the counts of the recorder and of the live kubeflap.
 type answers struct{ truth, live truth.Counts }
 
-// Around calls end, which must end the recording. It returns the counts before and after the call.
+// Around calls the function end, which must end the recording. It returns the counts before and after this call.
 func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err error) {
 	s.blind = c.Base.Reported != nil
 	var began time.Time
@@ -48,8 +48,8 @@ func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err e
 	return s, err
 }
 
-// quiet waits until there has been no transition for the duration settle, so that the recorder and kubeflap have
-// received the same events. It returns the counts of both, and their time.
+// quiet waits until there has been no transition for the duration settle. The recorder and kubeflap have then received
+// the same events. quiet returns both counts and the time at which they were read.
 func (c Comparison) quiet(ctx context.Context) (before answers, began time.Time, err error) {
 	err = poll.Until(ctx, patience, "no more changes", func(ctx context.Context) (err error) {
 		transitions := c.Truth.Transitions()
@@ -77,7 +77,7 @@ func (c Comparison) both(ctx context.Context) (answers, error) {
 	return answers{c.Base.expected(now), live}, err
 }
 
-// Replayed compares the metrics at the end of the replay with the recorder.
+// Replayed compares the metrics at the end of the replay with the recorder's counts.
 func (s Span) Replayed(reported truth.Counts) error {
 	return failed("the replay of the recording", s.outside(s.before.truth, s.after.truth, reported, func(name string) bool {
 		return slices.Contains(metrics(), name) && s.replayable(name)
@@ -85,15 +85,15 @@ func (s Span) Replayed(reported truth.Counts) error {
 }
 
 // Rest compares the replay with the live kubeflap. It only compares metrics that the recorder does not count. Some of
-// them depend on the order of events from different watches, and this order may differ.
+// these metrics depend on the order of events from different watches, so they can differ.
 func (s Span) Rest(reported truth.Counts) []Difference {
 	return s.outside(s.before.live, s.after.live, reported, func(name string) bool {
 		return !slices.Contains(metrics(), name) && s.replayable(name)
 	})
 }
 
-// Paces compares two replays of the same recording at different speeds. All metrics must be equal, except those of the
-// process.
+// Paces compares two replays of the same recording at different speeds. All metrics must be equal, except those of
+// kubeflap's process.
 func Paces(atOnce, paced truth.Counts) error {
 	return failed("the replay at another speed", Span{}.outside(atOnce, atOnce, paced, func(name string) bool {
 		return strings.HasPrefix(name, "kubeflap_") && !ofProcess(name)
@@ -121,9 +121,9 @@ func failed(who string, differences []Difference) error {
 	return fmt.Errorf("%s differs in %d series:\n%s", who, len(differences), Table(differences))
 }
 
-// replayable reports whether a metric must be the same in the replay. The age of a heartbeat depends on the time of the
-// scrape. After a break of the watches, heartbeats can differ. The recording has its own watches, and can miss other
-// heartbeats than the live kubeflap.
+// replayable reports whether a metric must have the same value in the replay as in the original run. The age of a
+// heartbeat depends on the time of the scrape. If the watches were broken, the number of heartbeats can differ, because
+// the recording has its own watches.
 func (s Span) replayable(name string) bool {
 	name = plain(name)
 	switch {
@@ -134,7 +134,8 @@ func (s Span) replayable(name string) bool {
 	return !s.blind || !strings.HasPrefix(name, "kubeflap_node_heartbeat")
 }
 
-// outside lists the series whose value in the replay is not in the range from before to after, plus the tolerance.
+// outside lists the series whose value in the replay is not between the values before and after. It allows the usual
+// tolerance.
 func (s Span) outside(before, after, reported truth.Counts, of func(name string) bool) []Difference {
 	series := map[string]bool{}
 	for _, counts := range []truth.Counts{before, after, reported} {

@@ -15,7 +15,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// accept requests protobuf, because only protobuf includes native histograms.
+// accept is an Accept header. It requests protobuf, because only protobuf includes native histograms.
 const accept = `application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited`
 
 // Families reads all metrics at a URL.
@@ -69,7 +69,7 @@ func Ready(ctx context.Context, url string) error {
 	return nil
 }
 
-// Scrape reads all series at a URL. Of a histogram, it only returns the series _count and _sum.
+// Scrape reads all series at a URL. For histograms, it only returns the series _count and _sum.
 func Scrape(ctx context.Context, url string) (truth.Counts, error) {
 	families, err := Families(ctx, url)
 	if err != nil {

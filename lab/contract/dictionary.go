@@ -12,13 +12,13 @@ import (
 // Root is the path of the repository, relative to this package.
 const Root = "../.."
 
-// Metric is the type and the labels of a metric name in PromQL. A histogram has several such names.
+// Metric holds the type and the labels of a metric name in PromQL. A histogram has several metric names.
 type Metric struct {
 	Type   string
 	Labels []string
 }
 
-// ReadDictionary returns every metric name that kubeflap exposes. It reads them from docs/metrics.md, which is
+// ReadDictionary returns every metric name that kubeflap exposes. It reads the names from docs/metrics.md, which is
 // generated from the code.
 func ReadDictionary() (map[string]Metric, error) {
 	f, err := os.Open(filepath.Join(Root, "docs/metrics.md"))

@@ -15,14 +15,14 @@ import (
 // RuleFiles lists the shipped rule files, in the order of the documentation.
 var RuleFiles = []string{"nodes.yaml", "services.yaml", "pods.yaml", "kubeflap.yaml", "fleet.yaml"}
 
-// Rule is a rule with the labels of its series.
+// Rule is an alerting or recording rule, with the labels of its results.
 type Rule struct {
 	rulefmt.Rule
 	File, Group string
 	Labels      []string
 }
 
-// Name returns the alert's or recording rule's name.
+// Name returns the name of the alert or of the recorded metric.
 func (r *Rule) Name() string { return r.Alert + r.Record }
 
 // RulePath returns the path to a file in rules/.
@@ -50,8 +50,8 @@ func ReadRules() ([]*Rule, error) {
 	return all, nil
 }
 
-// derive determines the labels of the series of the rule. If the rule is a recording rule, it stores the labels in
-// recorded, for later rules.
+// derive sets the labels of the rule's results. It also adds the labels of recording rules to the map recorded, for
+// later rules.
 func (r *Rule) derive(recorded map[string][]string) error {
 	expr, err := ParseExpr(r.Expr)
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *Rule) derive(recorded map[string][]string) error {
 		return err
 	}
 	if r.Record != "" {
-		// A recording rule may read its own previous value. That operand adds no labels.
+		// A recording rule can read its own previous value, which adds no labels.
 		delete(set, anyLabel)
 		recorded[r.Record] = slices.Sorted(maps.Keys(set))
 		if set, err = labelsOf(expr, recorded); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// Query returns the label sets of the results of an instant query.
+// Query runs an instant query. It returns the labels of each result.
 func (p *Paging) Query(ctx context.Context, query string) ([]map[string]string, error) {
 	var answer struct {
 		Data struct {
@@ -30,8 +30,8 @@ func (p *Paging) Query(ctx context.Context, query string) ([]map[string]string, 
 	return series, nil
 }
 
-// Held returns the alerts in Alertmanager. sent contains the alerts that it has sent or will send, and inhibited the
-// alerts that another alert inhibits.
+// Held returns the alerts in Alertmanager. The alerts in sent have been sent or will be sent. The alerts in inhibited
+// are inhibited by other alerts.
 func (p *Paging) Held(ctx context.Context) (sent, inhibited []Page, err error) {
 	for state, into := range map[string]*[]Page{"active=true&inhibited=false": &sent, "active=false&inhibited=true": &inhibited} {
 		var alerts []alert
@@ -45,8 +45,7 @@ func (p *Paging) Held(ctx context.Context) (sent, inhibited []Page, err error) {
 	return sent, inhibited, nil
 }
 
-// Scraped first waits until Prometheus has scraped the addresses of a Service. Then it waits for a later scrape of
-// kubeflap.
+// Scraped waits until Prometheus has scraped the addresses of a Service. Then it waits for a later scrape of kubeflap.
 func (p *Paging) Scraped(ctx context.Context, namespace, service string) error {
 	if err := p.some(ctx, fmt.Sprintf("up{namespace=%q,service=%q}", namespace, service)); err != nil {
 		return err
@@ -54,7 +53,6 @@ func (p *Paging) Scraped(ctx context.Context, namespace, service string) error {
 	return p.some(ctx, fmt.Sprintf(`timestamp(up{job="kubeflap"}) > %.3f`, float64(time.Now().UnixMilli())/1000))
 }
 
-// some waits until a query returns a result.
 func (p *Paging) some(ctx context.Context, query string) error {
 	return poll.Until(ctx, startTimeout, query, func(ctx context.Context) error {
 		series, err := p.Query(ctx, query)

@@ -2,13 +2,13 @@ package paging
 
 import (
 	"context"
-	_ "embed" // the module files are embedded, so that the lab builds from any directory
+	_ "embed" // embeds the module files, so that the lab works in any directory
 	"log/slog"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// The compiler sets these variables.
+// These variables hold embedded files.
 var (
 	//go:embed prometheus.mod
 	prometheusMod string
@@ -20,7 +20,7 @@ var (
 	alertmanagerSum string
 )
 
-// noPage replaces Alertmanager's web page. Alertmanager embeds that page, but its published module does not contain it.
+// noPage replaces Alertmanager's web page, which Alertmanager's published Go module does not contain.
 const noPage = `<!doctype html><title>Alertmanager</title>
 <p>This Alertmanager is built from its Go module, which has no pages: <a href="api/v2/alerts/groups">see the alerts in its API</a>.
 `
@@ -29,7 +29,7 @@ const noPage = `<!doctype html><title>Alertmanager</title>
 func Build(ctx context.Context, log *slog.Logger) (prometheus, alertmanager string, err error) {
 	binaries, err := cluster.BuildModules(ctx, log, "prometheus", []cluster.Module{{
 		Mod: prometheusMod, Sum: prometheusSum, LDFlags: "-s -w",
-		// Omit service discovery for clouds. Building it would take longer than building everything else.
+		// Omit service discovery for clouds. It would take longer to build than everything else.
 		Tags:     "remove_all_sd,enable_kubernetes_sd",
 		Programs: map[string][]string{"prometheus": {"github.com/prometheus/prometheus/cmd/prometheus"}},
 	}})

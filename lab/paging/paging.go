@@ -1,4 +1,4 @@
-// Package paging runs a real Prometheus, a real Alertmanager and a receiver for its pages. Prometheus evaluates the
+// Package paging runs a real Prometheus and a real Alertmanager, and receives the pages. Prometheus evaluates the
 // shipped rules for a running kubeflap. Alertmanager uses the shipped example configuration.
 package paging
 
@@ -82,9 +82,9 @@ func (p *Paging) start(ctx context.Context) (err error) {
 	}
 	p.Prometheus, err = p.run(ctx, "prometheus", prometheus, "--config.file="+config,
 		"--storage.tsdb.path="+filepath.Join(p.dir, "prometheus"),
-		// Alertmanager sends a page after group_wait, with the texts that Prometheus sent last. The texts of the first
-		// evaluation lack details about a node that is still silent. The default resend delay of 1m would keep these
-		// texts.
+		// Alertmanager sends a page after group_wait, with the latest annotations from Prometheus. The annotations of
+		// the first evaluation lack details about a silent node. With the default resend delay of 1m, the page would
+		// contain these annotations.
 		"--rules.alert.resend-delay=5s")
 	if err != nil {
 		return err

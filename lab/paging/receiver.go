@@ -1,7 +1,7 @@
 package paging
 
 import (
-	_ "embed" // embeds the page
+	_ "embed" // embeds receiver.html
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -16,16 +16,16 @@ import (
 
 // Page is an alert that arrived in a message.
 type Page struct {
-	// Arrived is the time of the message.
+	// Arrived is the time at which the message arrived.
 	Arrived time.Time
 	// Alert is the name of the alert.
 	Alert    string
 	Resolved bool
-	// Text is the text for the person on call. Link leads to kubeflap's page.
+	// Text is the text for the person on call. Link is the URL of kubeflap's page.
 	Text, Link string
 }
 
-// Receiver receives Alertmanager's messages. It keeps all of them, and shows them on a page.
+// Receiver receives Alertmanager's messages. It keeps all messages, and shows them on a web page.
 type Receiver struct {
 	URL string
 
@@ -68,7 +68,7 @@ func (a alert) page() Page {
 }
 
 var (
-	// chatAlert matches the first line of each alert in a chat message of the shipped template.
+	// chatAlert matches the first line of each alert in a chat message from the shipped template.
 	chatAlert = regexp.MustCompile(`(?m)^(Kubeflap\w+) \(\w+(, resolved)?\) since `)
 	chatLink  = regexp.MustCompile(`(?m)^Incidents: (\S+)$`)
 )

@@ -10,7 +10,8 @@ import (
 // interval is short enough to see a state that lasts a second.
 const interval = 50 * time.Millisecond
 
-// Until calls check until it returns nil. After the timeout, it returns the last error of check.
+// Until calls the function check repeatedly until check returns nil. After the timeout, Until returns the last error of
+// check.
 func Until(ctx context.Context, timeout time.Duration, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// lasts is the lifetime of the certificate. A user may keep a cluster running for days.
+// lasts is the lifetime of the certificate. It is long, because some users keep a cluster running for days.
 const lasts = 7 * 24 * time.Hour
 
 // certificate is the proxy's self-signed certificate.
 type certificate struct {
 	pair tls.Certificate
-	// pem is the certificate in PEM format, which clients must trust.
+	// pem is the certificate in PEM format. Clients must trust it.
 	pem []byte
 }
 

@@ -12,7 +12,7 @@ type Extent int
 const (
 	// OpenWatches freezes watches that are open. Watches that are opened later still work.
 	OpenWatches Extent = iota
-	// AllWatches freezes open watches, and watches that are opened later. Lists and gets still work.
+	// AllWatches freezes open watches, and watches that are opened later. List and get requests still work.
 	AllWatches
 	// AllRequests freezes all requests.
 	AllRequests
@@ -25,16 +25,17 @@ type faults struct {
 	frozen map[string]freeze
 	// status is the HTTP status with which the proxy answers all requests. If it is 0, the proxy forwards requests.
 	status int
-	// ending means that each new watch ends immediately.
+	// ending is true if each new watch must end immediately.
 	ending bool
-	// opened is the number of watches that have been opened. Watches are numbered from 1, and those up to the number
-	// ended must end.
+	// opened is the number of watches that have been opened. Watches are numbered from 1. All watches with a number up
+	// to ended must end.
 	opened, ended int
 	// changed is closed when one of the fields above changes.
 	changed chan struct{}
 }
 
-// freeze is a freeze of a resource. The extent OpenWatches only affects watches up to the number upTo.
+// freeze describes how a resource is frozen. With the extent OpenWatches, only the watches with a number up to upTo are
+// frozen.
 type freeze struct {
 	extent Extent
 	upTo   int
@@ -52,14 +53,12 @@ func (f *faults) change(do func(*faults)) {
 	f.changed = make(chan struct{})
 }
 
-// answer returns the HTTP status with which the proxy answers all requests, or 0 if it forwards them.
 func (f *faults) answer() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.status
 }
 
-// until waits until holds returns true, or the context ends.
 func (f *faults) until(ctx context.Context, holds func() bool) error {
 	for {
 		f.mu.Lock()
@@ -76,7 +75,7 @@ func (f *faults) until(ctx context.Context, holds func() bool) error {
 	}
 }
 
-// admit blocks a request while it is frozen, or until the context ends.
+// admit waits while the request is frozen. It returns an error if the context ends.
 func (f *faults) admit(ctx context.Context, resource string, watch bool) error {
 	return f.until(ctx, func() bool {
 		freeze, frozen := f.frozen[resource]
@@ -102,7 +101,7 @@ type opened struct {
 // over reports whether the watch must end. The caller must hold the lock.
 func (w *opened) over() bool { return w.ending || w.number <= w.ended }
 
-// pass waits until the data that arrived at the given time may go to the client. The result over says that the watch
+// pass waits until data with the given arrival time can be sent to the client. If the result over is true, the watch
 // must end instead.
 func (w *opened) pass(ctx context.Context, arrived time.Time) (over bool, err error) {
 	w.mu.Lock()
@@ -111,7 +110,7 @@ func (w *opened) pass(ctx context.Context, arrived time.Time) (over bool, err er
 	if late > 0 {
 		pause, cancel := context.WithTimeout(ctx, late)
 		defer cancel()
-		// The watch may have to end during the delay.
+		// A fault can end the watch during the delay.
 		if err := w.until(pause, w.over); ctx.Err() != nil {
 			return false, err
 		}

@@ -19,7 +19,7 @@ type Link struct {
 	stop     context.CancelFunc
 
 	mu sync.Mutex
-	// whole is closed if the link is not cut.
+	// whole is a channel that is closed while the link is not cut.
 	whole chan struct{}
 }
 
@@ -48,7 +48,7 @@ func (l *Link) Cut() {
 	}
 }
 
-// Mend restores all traffic. Data that was sent during the cut arrives immediately.
+// Mend restores all traffic. Data that was sent during the cut is then delivered.
 func (l *Link) Mend() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +85,7 @@ func (l *Link) serve(client net.Conn) {
 	}
 	server, err := new(net.Dialer).DialContext(ctx, "tcp", l.target)
 	if err != nil {
-		return // this also closes the client's connection
+		return // the deferred call closes the client's connection
 	}
 	defer server.Close()
 	var ways sync.WaitGroup
@@ -115,7 +115,7 @@ func (l *Link) copy(ctx context.Context, to io.Writer, from io.Reader) {
 	}
 }
 
-// pass waits until the link is not cut, or the context ends.
+// pass waits while the link is cut. It returns an error if the context ends.
 func (l *Link) pass(ctx context.Context) error {
 	l.mu.Lock()
 	whole := l.whole

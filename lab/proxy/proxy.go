@@ -1,5 +1,5 @@
-// Package proxy implements a proxy in front of the API server that injects faults. It can delay, freeze and end
-// watches, and answer requests with an error.
+// Package proxy implements a proxy that injects faults into the connection to the API server. It can delay, freeze and
+// end watches, and answer requests with an error.
 package proxy
 
 import (
@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Proxy is an HTTPS server in front of the API server that injects faults.
+// Proxy is an HTTPS server in front of the API server. It injects faults.
 type Proxy struct {
 	// URL is the URL on which the proxy listens.
 	URL string
@@ -69,7 +69,7 @@ func Start(config *rest.Config, address string) (*Proxy, error) {
 // Stop closes all connections.
 func (p *Proxy) Stop() { _ = p.server.Close() }
 
-// Kubeconfig writes a copy of a kubeconfig that uses the proxy with the same credentials.
+// Kubeconfig writes a copy of a kubeconfig. The copy has the same credentials, but uses the proxy.
 func (p *Proxy) Kubeconfig(from, to string) error {
 	config, err := clientcmd.LoadFromFile(from)
 	if err != nil {
@@ -134,7 +134,8 @@ func (p *Proxy) Delay(by time.Duration, resources ...string) {
 	})
 }
 
-// Freeze freezes requests for the given resources until Thaw. The parameter extent says which requests.
+// Freeze freezes requests for the given resources until Thaw is called. The parameter extent says which requests are
+// frozen.
 func (p *Proxy) Freeze(extent Extent, resources ...string) {
 	p.faults.change(func(f *faults) {
 		for _, r := range resources {
@@ -143,7 +144,7 @@ func (p *Proxy) Freeze(extent Extent, resources ...string) {
 	})
 }
 
-// Thaw ends all freezes. Data that the API server sent during a freeze arrives immediately.
+// Thaw ends all freezes. Data that the API server sent during a freeze is then delivered.
 func (p *Proxy) Thaw() { p.faults.change(func(f *faults) { clear(f.frozen) }) }
 
 // Answer ends all watches, and answers each request with the given status. If status is 0, the proxy forwards requests
@@ -155,7 +156,8 @@ func (p *Proxy) Answer(status int) {
 	})
 }
 
-// EndWatches ends all watches. If ending is true, new watches end immediately, until a call with false.
+// EndWatches ends all watches. If ending is true, new watches also end immediately. A later call with false allows new
+// watches again.
 func (p *Proxy) EndWatches(ending bool) {
 	p.faults.change(func(f *faults) {
 		f.ending = ending

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// evidenceWithin is longer than kubeflap waits until it decides why an address was lost. It is enough unless a
-	// watch lags.
+	// evidenceWithin is longer than the time that kubeflap needs to decide the cause of a lost address. It can be too
+	// short if a watch lags.
 	evidenceWithin = 1500 * time.Millisecond
-	// lagPeriod is the interval between two scrapes of the function lag.
+	// lagPeriod is the interval between two scrapes in the method lag.
 	lagPeriod = 100 * time.Millisecond
 
 	lossesMetric   = "kubeflap_service_address_losses_total"
@@ -27,10 +27,10 @@ const (
 	flipsMetric    = "kubeflap_service_address_flips_total"
 )
 
-// reportsCauses waits until each Service has lost enough addresses with the expected cause. No address may have been
-// lost by another cause.
+// reportsCauses waits until each Service has lost enough addresses with the expected cause. Other causes must not
+// occur.
 func (s *Session) reportsCauses(ctx context.Context) error {
-	// Wait until kubeflap has decided the cause of each lost address. The check must see wrong causes, too.
+	// Wait until kubeflap has decided the cause of each lost address. Otherwise, the check could miss a wrong cause.
 	if err := poll.Sleep(ctx, evidenceWithin); err != nil {
 		return err
 	}
@@ -67,8 +67,7 @@ func reportsLastLosses(counts truth.Counts, want map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// causesIn returns the causes of lost addresses of a Service, separated by commas. It takes them from the series of the
-// given metric.
+// causesIn returns the causes in a Service's series of the given metric, separated by commas.
 func causesIn(counts truth.Counts, metric, service string) string {
 	causes := map[string]bool{}
 	for series, n := range counts {
@@ -92,7 +91,7 @@ func lossesIn(counts truth.Counts) truth.Counts {
 	return losses
 }
 
-// lag scrapes /metrics until the returned function is called. It measures for how long /metrics shows a lost address
+// lag scrapes /metrics until the returned function is called. It measures how long /metrics shows a lost address
 // without its cause. The longest time is stored in s.Lag.
 func (s *Session) lag(ctx context.Context) (stop func()) {
 	if s.URL == "" || s.scenario.Causes == nil {
@@ -122,15 +121,15 @@ func (s *Session) lag(ctx context.Context) (stop func()) {
 		result <- longest
 	}()
 	return func() {
-		// Wait for the causes of the addresses that were lost last.
+		// Wait until the addresses that were lost at the end also have causes.
 		_ = poll.Sleep(ctx, evidenceWithin)
 		cancel()
 		s.Lag = <-result
 	}
 }
 
-// lost returns how many addresses a Service has lost by any cause. It assumes that removed addresses were ready. This
-// holds in all scenarios with expected causes.
+// The result of lost is the number of addresses that a Service has lost, by any cause. It assumes that removed
+// addresses were ready, as in all scenarios with expected causes.
 func lost(counts truth.Counts, service string) float64 {
 	return counts.Sum(churnMetric, "service", service, "change", "removed") + counts.Sum(flipsMetric, "service", service, "to", "not_ready")
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// calmFor is longer than kubeflap waits for replacements of lost addresses before it opens an incident.
+	// Before kubeflap opens an incident, it waits for replacements of lost addresses. calmFor is longer than this wait.
 	calmFor = 12 * time.Second
 )
 
@@ -46,7 +46,7 @@ func (s *Session) reportsWhy(ctx context.Context) error {
 	return advises(ctx, s.options.Kubeflap, s.URL, s.scenario.Advice)
 }
 
-// reportsIncident waits until kubeflap reports the scenario's incident, and until every lost address has a cause.
+// reportsIncident waits until kubeflap reports the scenario's incident, and a cause for every lost address.
 func (s *Session) reportsIncident(ctx context.Context) error {
 	return poll.Until(ctx, patience, "the expected incident", func(ctx context.Context) error {
 		if err := s.lossesHaveCauses(ctx); err != nil {
@@ -61,8 +61,8 @@ func (s *Session) reportsIncident(ctx context.Context) error {
 	})
 }
 
-// incident returns the incident that the scenario expects. It returns an error if kubeflap does not report this
-// incident.
+// incident returns the reported incident that the scenario expects. If kubeflap does not report it, the result is an
+// error.
 func (s *Session) incident(ctx context.Context) (compare.Incident, error) {
 	want := s.scenario.Incident
 	reported, err := compare.Incidents(ctx, s.URL)

@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/compare"
 )
 
-// startKubeflap starts the kubeflap under test and, if requested, more instances and a recording. It waits until all of
-// them have seen all objects.
+// startKubeflap starts the kubeflap under test and, if requested, additional instances and a recording. It waits until
+// all of them have seen all objects.
 func (s *Session) startKubeflap(ctx context.Context) (err error) {
 	through := s.account
 	if s.scenario.Proxied {

@@ -16,14 +16,13 @@ import (
 	"github.com/kubeflap/kubeflap/lab/scenario"
 )
 
-// Paged holds the delay between an incident and its page, and the maximum delay. The delay starts when kubeflap first
-// reports the incident.
+// Paged holds the delay of a page, and the maximum delay. The delay starts when kubeflap first reports the incident.
 type Paged struct {
 	Alert         string
 	After, Within time.Duration
 }
 
-// startPaging starts Prometheus and Alertmanager if there are rules. kubeflap must already run.
+// startPaging starts Prometheus and Alertmanager if there are rules. kubeflap must already be running.
 func (s *Session) startPaging(ctx context.Context) (err error) {
 	if s.options.Rules == "" {
 		return nil
@@ -52,7 +51,8 @@ func (s *Session) paged(ctx context.Context, alert string) error {
 	})
 }
 
-// watchForIncident records when kubeflap first reports the scenario's incident, until the returned function is called.
+// watchForIncident records the time at which kubeflap first reports the scenario's incident. The returned function ends
+// the search.
 func (s *Session) watchForIncident(ctx context.Context) (stop func()) {
 	if s.Paging == nil || s.scenario.Incident == (scenario.Incident{}) {
 		return func() {}
@@ -79,13 +79,13 @@ func (s *Session) watchForIncident(ctx context.Context) (stop func()) {
 	}
 }
 
-// pageWithin returns the time within which a page must arrive: a scrape, an evaluation, Alertmanager's group_wait, and
-// 5 s.
+// pageWithin returns the time within which a page must arrive. It is the sum of a scrape interval, an evaluation
+// interval, Alertmanager's group_wait, and 5 s.
 func (s *Session) pageWithin() time.Duration {
 	return 2*paging.Interval + s.Paging.GroupWait + 5*time.Second
 }
 
-// pages checks the pages that arrive at the receiver: all pages that the scenario expects, and no others.
+// pages checks that the receiver gets all pages that the scenario expects, and no other pages.
 func (s *Session) pages(ctx context.Context) error {
 	if s.Paging == nil || !s.scenario.Pageable() {
 		return nil
@@ -106,7 +106,7 @@ func (s *Session) pages(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.Paging.Alive())
 	}
-	// Alertmanager may send further notifications of a group later, so also check the alerts that it holds.
+	// Alertmanager can notify about further alerts of a group later, so also check the alerts that it holds.
 	for _, page := range append(s.Paging.Receiver.Pages(), reported...) {
 		if !slices.ContainsFunc(s.scenario.Pages, func(want scenario.Page) bool { return fits(page, want) }) {
 			return fmt.Errorf("unexpected page %+v", page)
@@ -161,7 +161,8 @@ func (s *Session) page(ctx context.Context, want scenario.Page) error {
 		return err
 	}
 	visible := s.visible
-	// The incident was visible before Prometheus started, or a warning was sent before the incident was visible.
+	// Measure the delay from the start of Prometheus if the incident was already visible then, or if the page arrived
+	// before the incident was visible.
 	if visible.Before(s.Paging.Since) || got.Arrived.Before(visible) {
 		visible = s.Paging.Since
 	}

@@ -19,7 +19,7 @@ import (
 // resources is the number of resources that a recording lists at its beginning.
 const resources = 6
 
-// speed is the speed of the second replay, as a multiple of the recorded speed.
+// speed is the speed factor of the second replay.
 const speed = "30"
 
 // startRecording starts a recording, and waits until it contains all lists.
@@ -56,7 +56,7 @@ func readRecording(path string) ([]byte, error) {
 }
 
 // replay ends the recording and replays it at two speeds. The metrics of the first replay must agree with the recorder.
-// Those of the second replay must equal those of the first.
+// The metrics of the second replay must equal those of the first replay.
 func (s *Session) replay(ctx context.Context) error {
 	if s.record == nil {
 		return nil
@@ -76,8 +76,8 @@ func (s *Session) replay(ctx context.Context) error {
 	return errors.Join(span.Replayed(reported), s.replayPaced(ctx, reported))
 }
 
-// replayOnce returns the metrics at the end of the replay. The recording must contain kubeflap's grace period, so no
-// flag sets it.
+// replayOnce returns the metrics at the end of the replay. No flag sets the grace period, because the recording must
+// contain it.
 func replayOnce(ctx context.Context, o Options) (truth.Counts, error) {
 	var out, errOut bytes.Buffer
 	cmd := exec.CommandContext(ctx, o.Kubeflap, "replay", o.Save, "--once")

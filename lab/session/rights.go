@@ -58,7 +58,7 @@ func (s *Session) grantRights(ctx context.Context) error {
 	return hasRights(ctx, s.account)
 }
 
-// hasRights waits until the API server knows all of the permissions. Its authorizer reads them from caches.
+// hasRights waits until the account has its permissions. The API server's authorizer reads permissions from a cache.
 func hasRights(ctx context.Context, account string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", account)
 	if err != nil {

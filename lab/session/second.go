@@ -20,7 +20,7 @@ import (
 // Delays maps a resource to the delay of its watch events.
 type Delays map[string]time.Duration
 
-// ParseDelays parses the format of String.
+// ParseDelays parses delays in the format of the method String.
 func ParseDelays(text string) (Delays, error) {
 	delays := Delays{}
 	for _, one := range strings.Split(text, ",") {
@@ -43,9 +43,8 @@ func (d Delays) String() string {
 	return strings.Join(all, ",")
 }
 
-// liveAfter is longer than 2 s. For 2 s after a watch starts, kubeflap treats events as possibly old, and measures no
-// interval from them. After this pause, all instances measure the same intervals, although they started one after
-// another.
+// liveAfter is a pause after the start of the watches. For the first 2 s, kubeflap treats events as possibly old, and
+// measures no interval from them. After the pause, all instances measure the same intervals.
 const liveAfter = 3 * time.Second
 
 // second is an additional kubeflap instance whose watches are delayed.
@@ -55,8 +54,8 @@ type second struct {
 }
 
 // lateBeforeStart returns the metrics of each kubeflap before the scenario, by URL. They may contain late heartbeats,
-// because the kubelets are paused until all instances have started. Instances that start earlier can count more late
-// heartbeats, so scrape subtracts these counts.
+// because the kubelets are paused until all instances have started. An instance that starts earlier than another can
+// count more late heartbeats. So the method scrape subtracts these counts.
 func (s *Session) lateBeforeStart(ctx context.Context) (map[string]truth.Counts, error) {
 	late := map[string]truth.Counts{}
 	if s.seconds == nil {
@@ -91,7 +90,7 @@ func (s *Session) scrape(ctx context.Context, url string) (truth.Counts, error) 
 	return reported, err
 }
 
-// startProxy starts a proxy for a kubeflap. It writes a kubeconfig with kubeflap's permissions that uses this proxy.
+// startProxy starts a proxy for a kubeflap. It writes a kubeconfig that uses this proxy with kubeflap's permissions.
 func (s *Session) startProxy(name string) (p *proxy.Proxy, kubeconfig string, err error) {
 	address, err := cluster.FreePort()
 	if err != nil {

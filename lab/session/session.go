@@ -1,4 +1,5 @@
-// Package session runs a scenario with a cluster and the recorder. If there is a kubeflap to test, it also runs that.
+// Package session runs a scenario with a cluster and the recorder. If there is a kubeflap binary to test, it also runs
+// this binary.
 package session
 
 import (
@@ -32,13 +33,13 @@ type Options struct {
 	Kubeflap string
 	// Manifest is the path of the manifest with kubeflap's ServiceAccount and permissions.
 	Manifest string
-	// Save is the path of a recording that kubeflap writes. If it is not empty, a replay of the recording must also
+	// Save is the path to which kubeflap writes a recording. If it is not empty, a replay of the recording must also
 	// agree with the recorder.
 	Save string
 	// Rules is the directory of the alert rules. If it is not empty, Prometheus and Alertmanager also run.
 	Rules string
-	// Seconds starts one additional kubeflap for each element, with these delays of its watches. At the end, all
-	// instances must report the same.
+	// Seconds starts one additional kubeflap for each element. The element holds the delays of that kubeflap's watches.
+	// At the end, all instances must report the same.
 	Seconds []Delays
 	// Seed is the seed of the random scenario.
 	Seed uint64
@@ -55,7 +56,7 @@ type Session struct {
 	Truth *truth.Recorder
 	// URL is kubeflap's URL. It is empty if kubeflap is not running.
 	URL string
-	// Apart holds the largest differences between times of kubeflap and of the recorder.
+	// Apart holds the largest differences between kubeflap's times and the recorder's times.
 	Apart compare.Apart
 	// Paging runs Prometheus and Alertmanager. Paged holds the delays of pages. Both are nil without alert rules.
 	Paging *paging.Paging
@@ -160,12 +161,12 @@ func (s *Session) play(ctx context.Context) error {
 	}
 	s.over = time.Now()
 	s.options.Log.Info("scenario has ended", "scenario", s.scenario.Name)
-	// Call stop after judge, because kubeflap may still report lost addresses during judge. Their times must not go
-	// back either.
+	// Call stop after the method judge, because kubeflap can still report lost addresses until then. stop also checks
+	// the times of these addresses.
 	return errors.Join(s.judge(ctx), stop())
 }
 
-// judge compares kubeflap's metrics with the recorder, and its conclusions with those that the scenario expects.
+// judge compares kubeflap's metrics with the recorder, and kubeflap's reports with those that the scenario expects.
 func (s *Session) judge(ctx context.Context) error {
 	if err := s.compare(ctx); err != nil {
 		return err
@@ -177,7 +178,7 @@ func (s *Session) judge(ctx context.Context) error {
 }
 
 // playAfterBlindness breaks kubeflap's watches and then runs the scenario again. It uses a new recorder, because the
-// first one may have missed events.
+// first recorder may have missed events.
 func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
 	if err := s.scenario.Blind(ctx, s.lab); err != nil {
 		return fmt.Errorf("break the watches in scenario %s: %w", s.scenario.Name, err)

@@ -17,12 +17,12 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// stillFor is how long nothing must have been written. A request that a component sent before its pause arrives within
-// this time.
+// stillFor is the required time without writes. A request that a component sent before its pause arrives within this
+// time.
 const stillFor = 500 * time.Millisecond
 
-// whileNothingMoves calls do while the kubelets and the controller manager are paused. A running controller manager
-// would mark the nodes Unknown, because no kubelet sends heartbeats.
+// whileNothingMoves calls the function do while the kubelets and the controller manager are paused. A running
+// controller manager would mark the nodes Unknown, because the paused kubelets send no heartbeats.
 func (s *Session) whileNothingMoves(ctx context.Context, do func() error) (err error) {
 	writers := []*cluster.Process{s.Cluster.ControllerManager}
 	for _, kubelet := range s.Cluster.Kubelets {
@@ -40,7 +40,7 @@ func (s *Session) whileNothingMoves(ctx context.Context, do func() error) (err e
 	return do()
 }
 
-// standsStill waits until nothing has been written for the duration stillFor.
+// standsStill waits until no object has changed for the duration stillFor.
 func standsStill(ctx context.Context, config *rest.Config) error {
 	client, err := metadata.NewForConfig(config)
 	if err != nil {

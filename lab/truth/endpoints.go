@@ -28,9 +28,9 @@ func (s *state) applyEndpoints(object *corev1.Endpoints, gone bool, seen time.Ti
 	}
 }
 
-// besidePods updates the number of addresses that refer to pods. It reports whether the Service has a selector and
-// addresses of pods, now or before this change. In such a Service, an address without a pod is foreign. Its removal is
-// a repair, and does not count as a reset.
+// besidePods updates the number of addresses that refer to pods. It returns true if the Service has a selector, and has
+// such addresses or had them before this change. In such a Service, the removal of an address without a pod is a
+// repair, and does not count as a reset.
 func (s *state) besidePods(key types.NamespacedName) bool {
 	svc := s.services[key]
 	before := svc.derived
@@ -39,7 +39,7 @@ func (s *state) besidePods(key types.NamespacedName) bool {
 }
 
 // foreign returns the addresses in slices that the endpointslice controller does not manage. If the Service has no
-// selector, no address is foreign.
+// selector, the result is empty.
 func (s *state) foreign(key types.NamespacedName, svc *service) map[string]bool {
 	all := map[string]bool{}
 	for _, slice := range s.slices {
@@ -77,7 +77,7 @@ func (s *state) derived(key types.NamespacedName, uid types.UID) int {
 
 const sliceController = "endpointslice-controller.k8s.io"
 
-// removable returns how many addresses in manually managed slices a controller may remove. If the Service has a
+// removable returns how many manually managed addresses a controller could remove from slices. If the Service has a
 // selector, the endpointslice controller only changes its own slices.
 func (svc *service) removable() int {
 	if svc.selector {
@@ -86,8 +86,8 @@ func (svc *service) removable() int {
 	return svc.handMade
 }
 
-// handMade counts the addresses without a pod in all slices except mirrored ones, because mirrored slices only repeat
-// the Endpoints. It also returns how many of these addresses are in slices of the endpointslice controller.
+// handMade counts the addresses without a pod. It omits mirrored slices, because they only repeat the Endpoints. The
+// result own is the number of these addresses in slices of the endpointslice controller.
 func (s *state) handMade(key types.NamespacedName, uid types.UID) (n, own int) {
 	for _, slice := range s.slices {
 		if serviceOf(slice) != key || ownedByAnother(slice, uid) ||
@@ -106,8 +106,7 @@ func (s *state) handMade(key types.NamespacedName, uid types.UID) (n, own int) {
 	return n, own
 }
 
-// noticeHandWritten makes the counter of resets exist, with the value 0, as soon as there is an address that could be
-// reset.
+// noticeHandWritten creates the counter of resets, with the value 0, when the Service has a manually managed address.
 func (s *state) noticeHandWritten(key types.NamespacedName) {
 	if svc := s.services[key]; svc != nil && handWritten(s.endpoints[key])+svc.handMade > 0 {
 		svc.resets[svc.selector] += 0

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// intervalWindow is the period over which the longest interval is computed.
+// intervalWindow is the period over which the longest heartbeat interval is computed.
 const intervalWindow = 10 * time.Minute
 
 // heartbeatLine is the prefix of each line about a heartbeat. A heartbeat is not a transition.
@@ -23,15 +23,15 @@ type node struct {
 	ready corev1.ConditionStatus
 	// present is true if the node has a Ready condition.
 	present bool
-	// reported is the last lastHeartbeatTime that the kubelet has written.
+	// reported is the latest lastHeartbeatTime that the kubelet has written.
 	reported metav1.Time
 	// savedLease is the Lease that the node controller has saved. A Lease with a later renewTime counts as a heartbeat.
 	savedLease *coordinationv1.Lease
 
 	transitions map[corev1.ConditionStatus]int
 	heartbeats  int
-	// last is the time of the last heartbeat. Before the first heartbeat, it is the time from which the heartbeat's age
-	// is measured.
+	// last is the time from which the heartbeat's age is measured. It is the time of the latest heartbeat, if the
+	// recorder has seen one.
 	last     time.Time
 	finished []interval
 
@@ -62,8 +62,8 @@ func (s *state) applyNode(object *corev1.Node, gone bool, seen time.Time) {
 	}
 	ready, reported := readyCondition(object)
 	present := hasReady(object)
-	// The node controller saves the current Lease when it sets the condition to Unknown, and when the condition appears
-	// or disappears (tryUpdateNodeHealth).
+	// In tryUpdateNodeHealth, the node controller saves the current Lease in two cases. It has set the condition to
+	// Unknown, or the condition has appeared or disappeared.
 	if present != old.present || ready != old.ready && ready == corev1.ConditionUnknown {
 		old.savedLease = s.leases[object.Name]
 	}
@@ -74,7 +74,7 @@ func (s *state) applyNode(object *corev1.Node, gone bool, seen time.Time) {
 	}
 	if !reported.IsZero() && !reported.Equal(&old.reported) {
 		old.reported = reported
-		// After such a report, the node controller saves the current Lease in its next check.
+		// After a heartbeat in the Node status, the node controller saves the current Lease at its next check.
 		old.savedLease = s.leases[object.Name]
 		s.beat(old, object.Name, seen)
 	}
@@ -96,7 +96,7 @@ func (s *state) firstSight(object *corev1.Node, seen time.Time) *node {
 }
 
 // lastBeforeBaseline returns the time of the last heartbeat before the recorder started, according to the node's clock.
-// If the node's clock is ahead, it returns the time seen, because the age must not be negative.
+// If that clock is ahead, the result is the time seen, because the age must not be negative.
 func lastBeforeBaseline(n *node, seen time.Time) time.Time {
 	last := n.reported.Time
 	if n.savedLease != nil && renewed(n.savedLease).After(last) {

@@ -1,7 +1,8 @@
 // Package truth counts what happens in a cluster, independently of kubeflap.
 //
 // It counts the documented metrics, and shares no code with the exporter. After each event of a Service, it computes
-// all addresses of the Service again and compares them with the previous ones. It is simple, so that it can be trusted.
+// all addresses of the Service again and compares them with the previous ones. It is simple, so that its results can be
+// trusted.
 package truth
 
 import (
@@ -29,7 +30,7 @@ type Recorder struct {
 
 // state holds the recorder's state. Only one goroutine changes it.
 type state struct {
-	// quiet is true while the first lists arrive. Their objects are stored, but nothing is counted.
+	// quiet is true until all initial lists have been read. The objects in these lists are stored, but not counted.
 	quiet bool
 	lines []line
 

@@ -8,12 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// bounceWindow is the maximum time without readiness for a bounce. An address bounces if it is ready again within this
-// time.
+// bounceWindow is the time within which a lost address must be ready again to count as a bounce.
 const bounceWindow = 2 * time.Minute
 
 // standing is the state of an address in its Service. If an address has different states in several slices, the highest
-// one counts.
+// of these values counts.
 type standing int
 
 const (
@@ -35,7 +34,7 @@ type service struct {
 	selector bool
 
 	addresses map[string]standing
-	// left holds the addresses that were ready and are not, with the time of the change.
+	// left is a map of addresses that were ready and no longer are. The value is the time of this change.
 	left map[string]time.Time
 	// handMade is the number of addresses without a pod, except in mirrored slices. ownMade is how many of these are in
 	// slices of the endpointslice controller. derived is the number of addresses that refer to pods.
@@ -46,12 +45,12 @@ type service struct {
 
 	flips                            map[standing]int
 	added, removed, outages, bounces int
-	// lost counts how often a ready address became not ready or disappeared. lastLost is the last time at which this
-	// happened. It ignores the removal of a foreign address if the Service still had ready addresses.
+	// lost is the number of times that a ready address became not ready or disappeared. lastLost is the time of the
+	// latest such change. It ignores the removal of a foreign address if the Service still had ready addresses.
 	lost     int
 	lastLost time.Time
-	// resets counts the resets with and without a selector. A key exists as soon as the Service has had a manually
-	// managed address.
+	// resets counts the resets of manually managed addresses. The key is true if the Service had a selector. A key
+	// exists from the first manually managed address on.
 	resets map[bool]int
 }
 

@@ -1,5 +1,5 @@
-// Floor is a minimal program that watches the six resources with client-go: it decodes every object and drops it.
-// kubeflap's own code accounts for the CPU time and memory that kubeflap uses beyond this floor.
+// Command floor is a minimal API client. It watches the same six resources as kubeflap with client-go, and only decodes
+// the objects. kubeflap needs more CPU time and memory than floor because of its own code.
 package main
 
 import (
@@ -38,8 +38,8 @@ func main() {
 	}
 }
 
-// run watches all resources until the context ends. It prints "synced" once all are listed, and the number of events
-// when it receives SIGUSR1.
+// run watches all resources until the context ends. It prints "synced" when all resources are listed. On SIGUSR1, it
+// prints the number of events.
 func run(ctx context.Context, kubeconfig string, transform bool) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -88,7 +88,7 @@ func run(ctx context.Context, kubeconfig string, transform bool) error {
 	return nil
 }
 
-// clientFor returns a client that uses protobuf. To save memory, it only knows the types of one group.
+// clientFor returns a client that uses protobuf. To save memory, the client only knows the types of one API group.
 func clientFor(config *rest.Config, group schema.GroupVersion, add func(*runtime.Scheme) error) (rest.Interface, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})

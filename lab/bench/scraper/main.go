@@ -1,8 +1,8 @@
 // Command scraper scrapes metrics as Prometheus does, over one connection and without decompressing responses.
 //
-// It is a separate process, so that the load of the bench does not delay it. Each line of its input is a URL, a space
-// and an encoding, which is gzip or empty. For each line, it prints the time from the request to the last byte in
-// nanoseconds, and the number of bytes.
+// It is a separate process, so that the benchmark does not delay the scrapes. Each line of the input is a URL, a space
+// and an encoding. The encoding is gzip or empty. For each line, the scraper prints the number of nanoseconds from the
+// request to the last byte, and the number of bytes.
 package main
 
 import (
