@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// asOf runs a query as of the given time, or as of the newest event if that is later.
+// asOf moves the time forward to `at` and runs a query. The time never moves back.
 func asOf[T any](t *Tracker, at time.Time, answer func() T) T {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -30,9 +30,9 @@ func (t *Tracker) Services(at time.Time, into []endpoints.Service) []endpoints.S
 	return asOf(t, at, func() []endpoints.Service { return t.endpoints.All(into) })
 }
 
-// IsLost reports whether a Node is not Ready, or its Lease still has the renewTime `renewed`. It returns false if the
-// Node does not exist. beat reports whether the Lease has a different renewTime. If `renewed` is zero, IsLost ignores
-// the Lease.
+// IsLost reports two facts about a Node. `lost` is true if the Node is not Ready, or its Lease still has the renewTime
+// `renewed`. `beat` is true if its Lease has another renewTime. If `renewed` is zero, IsLost ignores the Lease. Both
+// are false if the Node does not exist.
 func (t *Tracker) IsLost(node string, renewed time.Time) (lost, beat bool) {
 	lost = asOf(t, time.Time{}, func() (lost bool) {
 		lost, beat = t.nodes.IsLost(node, renewed)
@@ -56,8 +56,8 @@ func (t *Tracker) IsOut(namespace, name string, id event.UID) bool {
 	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsOut(namespace, name, id) })
 }
 
-// IsDiverging reports whether Endpoints, EndpointSlices and pods have disagreed for more than 10 s on the readiness of
-// an address of a Service.
+// IsDiverging reports whether Endpoints, EndpointSlices and pods have disagreed on the readiness of one of the
+// Service's addresses for more than 10 s.
 func (t *Tracker) IsDiverging(namespace, name string) bool {
 	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsDiverging(namespace, name) })
 }
@@ -68,22 +68,22 @@ func (t *Tracker) Namespaces(at time.Time, into []pods.Namespace) []pods.Namespa
 	return asOf(t, at, func() []pods.Namespace { return t.pods.Namespaces(into) })
 }
 
-// Misreported appends the namespaces of pods with a wrong Ready condition to the given slice and returns the extended
-// slice.
+// Misreported appends the namespaces that have pods with a wrong Ready condition to the given slice and returns the
+// extended slice.
 func (t *Tracker) Misreported(at time.Time, into []pods.Misreported) []pods.Misreported {
 	return asOf(t, at, func() []pods.Misreported { return t.pods.Misreported(into) })
 }
 
-// Consumers appends one element per namespace to the given slice and returns the extended slice. An element counts the
-// address updates that clients such as load balancer controllers would have applied. The result includes each namespace
-// that has Services, or had Services in the last hour.
+// Consumers appends one element per namespace to the given slice and returns the extended slice. Each element counts
+// the address updates by modeled clients, such as load balancer controllers. The result includes each namespace that
+// has Services, or had Services in the last hour.
 func (t *Tracker) Consumers(at time.Time, into []consumers.Namespace) []consumers.Namespace {
 	return asOf(t, at, func() []consumers.Namespace { return t.endpoints.Consumers(into) })
 }
 
 // StaleReadds appends the Services with stale re-adds, sorted by namespace and name, to the given slice and returns the
-// extended slice. A stale re-add is an address that a client would have put back into its load balancer during an
-// in-place update of the pod.
+// extended slice. In a stale re-add, a client puts the address of a pod back into its load balancer during an in-place
+// update of the pod.
 func (t *Tracker) StaleReadds(at time.Time, into []consumers.StaleReadds) []consumers.StaleReadds {
 	return asOf(t, at, func() []consumers.StaleReadds { return t.endpoints.StaleReadds(into) })
 }
@@ -93,17 +93,17 @@ func (t *Tracker) Watches(at time.Time, into []watches.Watch) []watches.Watch {
 	return asOf(t, at, func() []watches.Watch { return t.watches.All(into) })
 }
 
-// Unwatched returns the watches that do not work, except those of resources that the cluster does not have.
+// Unwatched returns the watches that do not work. It excludes resources that the cluster does not have.
 func (t *Tracker) Unwatched(at time.Time) []watches.Watch { return asOf(t, at, t.watches.Unwatched) }
 
 // Unready returns the watches that prevent kubeflap from being ready.
 func (t *Tracker) Unready(at time.Time) []watches.Watch { return asOf(t, at, t.watches.Unready) }
 
-// LeasesToRead returns the nodes whose Leases kubeflap should read directly, without the watch.
+// LeasesToRead returns the names of nodes whose Leases kubeflap should read directly, without the watch.
 func (t *Tracker) LeasesToRead(at time.Time) []string { return asOf(t, at, t.nodes.LeasesToRead) }
 
-// LeasesBehind reports whether the Lease watch must be reopened because it lags. In this case, a direct read has shown
-// a renewal that the watch has not shown in time.
+// LeasesBehind reports whether the Lease watch must be reopened because it lags. The watch lags if a direct read has
+// shown a renewal that the watch has not shown in time.
 func (t *Tracker) LeasesBehind(at time.Time) bool { return asOf(t, at, t.nodes.LeasesBehind) }
 
 // Synced reports whether every resource that can be watched has been listed.
@@ -115,7 +115,7 @@ func (t *Tracker) AddressSource() event.Kind { return asOf(t, time.Time{}, t.end
 // GracePeriod returns the current node monitor grace period and its source. The period is 0 if unknown.
 func (t *Tracker) GracePeriod() grace.Setting { return asOf(t, time.Time{}, t.nodes.GracePeriod) }
 
-// Heartbeats returns the nodes' heartbeat interval, and whether a cloud provider runs the control plane.
+// Heartbeats returns the nodes' longest heartbeat interval, and whether a cloud provider runs the control plane.
 func (t *Tracker) Heartbeats() nodes.Heartbeats { return asOf(t, time.Time{}, t.nodes.Heartbeats) }
 
 // ManagerFlags appends the flags that are set in kube-controller-manager pods to the given slice and returns the
@@ -124,7 +124,8 @@ func (t *Tracker) ManagerFlags(into []grace.Flag) []grace.Flag {
 	return asOf(t, time.Time{}, func() []grace.Flag { return t.nodes.ManagerFlags(into) })
 }
 
-// ShortTolerations appends the namespaces with short tolerations to the given slice and returns the extended slice.
+// ShortTolerations appends the namespaces that have pods with short tolerations to the given slice and returns the
+// extended slice.
 func (t *Tracker) ShortTolerations(at time.Time, into []pods.ShortTolerations) []pods.ShortTolerations {
 	return asOf(t, at, func() []pods.ShortTolerations { return t.pods.ShortTolerations(into) })
 }

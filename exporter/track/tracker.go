@@ -1,8 +1,8 @@
-// Package track maintains the state of a cluster from its events. It detects when nodes, pods and Service addresses
-// lose readiness. It determines how often, for how long and why this happens.
+// Package track computes the state of a cluster from its events. It detects when nodes, pods and Service addresses lose
+// readiness, and determines the causes.
 //
-// The tracker reads no clock: events and queries supply the time. So the same events produce the same answers, live or
-// replayed, at any speed.
+// The tracker reads no clock. Events and queries supply the time, so a replay of recorded events gives the same results
+// as the live events.
 package track
 
 import (
@@ -24,22 +24,22 @@ import (
 type Settings struct {
 	// GracePeriod is the node monitor grace period. If it is 0, the tracker determines the grace period.
 	GracePeriod time.Duration
-	// BounceWindow is the maximum duration of a bounce. An address bounces if it stops being ready and becomes ready
-	// again within this time.
+	// BounceWindow is the maximum duration of a bounce. In a bounce, an address stops being ready and becomes ready
+	// again.
 	BounceWindow time.Duration
-	// AddressSource is the resource from which address states are read, KindEndpointSlice or KindEndpoints. 0 means
-	// EndpointSlices if the cluster has them, and Endpoints otherwise.
+	// AddressSource is the resource from which the tracker reads address states, KindEndpointSlice or KindEndpoints. 0
+	// means EndpointSlices, or Endpoints if the cluster has no EndpointSlices.
 	AddressSource event.Kind
-	// KnownManagers names controllers that are allowed to add addresses to a Service with a selector.
-	// event.IsSliceManager names the controllers that are always allowed to do so.
+	// KnownManagers names additional controllers that are allowed to add addresses to a Service with a selector.
+	// Controllers for which event.IsSliceManager returns true are always allowed.
 	KnownManagers []string
 }
 
 // Tracker tracks the readiness of a cluster's objects. It is safe for concurrent use.
 type Tracker struct {
 	mu sync.Mutex
-	// found holds the transitions that the next call of Apply, Advance or Settle returns. Queries add transitions too,
-	// but do not return them.
+	// `found` is the list of transitions that the next call of Apply, Advance or Settle returns. Queries can also add
+	// transitions to it.
 	found transition.List
 
 	watches      *watches.Watches
@@ -50,7 +50,7 @@ type Tracker struct {
 	endpoints    *endpoints.Endpoints
 }
 
-// New returns a Tracker without events.
+// New returns a Tracker that has not processed any event.
 func New(settings Settings) *Tracker {
 	t := &Tracker{watches: watches.New()}
 	t.controlPlane = controlplane.New(t.watches, &t.found)
@@ -131,7 +131,7 @@ func (t *Tracker) deletePod(id event.UID, last *event.Pod) {
 	}
 }
 
-// applyWatch processes an event without an object, such as the end of a list or a break of the watch.
+// applyWatch processes an event that contains no object, such as the end of a list or a break of the watch.
 func (t *Tracker) applyWatch(e event.Event) {
 	switch e.Type {
 	case event.Listing:
@@ -172,7 +172,7 @@ func (t *Tracker) applyWatch(e event.Event) {
 	}
 }
 
-// noteOptionalWatch processes an event without an object from the watch of control-plane Leases. This watch is
+// noteOptionalWatch processes an event of the control-plane Lease watch. The event contains no object. This watch is
 // optional, so its breaks cause no transitions.
 func (t *Tracker) noteOptionalWatch(e event.Event) {
 	switch e.Type {
@@ -214,8 +214,7 @@ func (t *Tracker) watchWorks(e event.Event) {
 	t.found.Add(transition.WatchWorks{At: transition.At{Time: e.Seen}, Resource: e.Kind, Blind: blind})
 }
 
-// findCutOff checks whether a failed direct read shows that the watches are cut off. Such watches are open, but deliver
-// no events.
+// findCutOff uses failed direct reads to detect watches that are cut off. Such watches are open, but deliver no events.
 func (t *Tracker) findCutOff(e event.Event) {
 	failed := t.nodes.ReadFailed()
 	if failed.IsZero() || !reads.HidesEtcd(e) {
@@ -226,15 +225,15 @@ func (t *Tracker) findCutOff(e event.Event) {
 	}
 }
 
-// watchesRestored records that a watch delivers events again after it was cut off. Then all watches work again, and
-// will deliver the delayed events.
+// watchesRestored records that one of the cut-off watches delivers events again. All watches then work again and
+// deliver the delayed events.
 func (t *Tracker) watchesRestored(seen time.Time) {
 	for _, e := range t.watches.Restored(seen) {
 		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.Works(e)})
 	}
 }
 
-// sweep drops a resource's objects that are missing from the newest list.
+// sweep drops objects that are missing from the newest list of their resource.
 func (t *Tracker) sweep(e event.Event) {
 	switch e.Kind {
 	case event.KindNode:
@@ -250,8 +249,8 @@ func (t *Tracker) sweep(e event.Event) {
 	}
 }
 
-// Advance moves the time forward without an event. This can make heartbeats late. It can also end the wait for evidence
-// about why a pod or an address lost readiness. Like Apply, Advance returns the new transitions in order.
+// Advance moves the time forward without an event. Heartbeats can then become late, and waits for evidence can end.
+// Like Apply, Advance returns the new transitions in order.
 func (t *Tracker) Advance(to time.Time) []transition.Transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -270,9 +269,8 @@ func (t *Tracker) advance(to time.Time) {
 	t.endpoints.Pass()
 }
 
-// settleDue determines why pods and addresses lost readiness, if the wait for evidence ends by `to`. It handles pods,
-// addresses, late heartbeats and batches of address changes in order of time. Otherwise, the results would depend on
-// the times of queries.
+// settleDue determines why pods and addresses lost readiness if the wait for evidence ends by `to`. It works in
+// chronological order, so the times of queries do not affect the results.
 func (t *Tracker) settleDue(to time.Time) {
 	for {
 		due, settle := t.pods.Due(to)

@@ -1,6 +1,6 @@
-// Package controlplane tracks the control-plane Leases: the Lease that the leader of the kube-controller-managers
-// holds, and one Lease for each API server. The Leases are optional evidence. If kubeflap has no permission to watch
-// them, the state of the control plane is unknown.
+// Package controlplane tracks the Leases of the control plane. The leader of the kube-controller-managers holds one
+// Lease, and each API server holds one. The Leases are optional evidence. If kubeflap has no permission to watch them,
+// the state of the control plane is unknown.
 package controlplane
 
 import (
@@ -32,7 +32,7 @@ type ControlPlane struct {
 	watches *watches.Watches
 	found   *transition.List
 	leases  map[string]*lease
-	// shown is the time at which the watch last showed a renewal.
+	// `shown` is the time at which the watch last showed a renewal.
 	shown time.Time
 }
 
@@ -41,16 +41,16 @@ type lease struct {
 	name, host string
 	generation uint32
 	holder     string
-	// held is the time at which kubeflap first saw the current holder hold the Lease.
+	// `held` is the time at which kubeflap first saw the current holder of the Lease.
 	held time.Time
-	// renewed is the Lease's renewTime. seen is the time at which the watch showed that renewTime. live is set if the
-	// last renewal came as a change, and not in a list, which also contains stale Leases. late is set while the Lease
-	// is late.
+	// `renewed` is the Lease's renewTime. `seen` is the time at which the watch showed it. `live` is set if the last
+	// renewal arrived as a change. A renewal in a list does not count, because a list also contains stale Leases.
+	// `late` is set while the Lease is late.
 	renewed, seen time.Time
 	live, late    bool
-	// made is the time at which the holder made the last renewal, by kubeflap's clock. It is earlier than `seen` if the
-	// watch showed the renewal late, or if etcd accepted a delayed write. lateSince is the time of the last renewal
-	// before the Lease became late. gap is the longest interval between two renewals since lateSince.
+	// `made` is the estimated time of the last renewal by kubeflap's clock. It is earlier than `seen` if the watch or
+	// etcd delayed the renewal. lateSince is the time of the last renewal before the Lease became late. gap is the
+	// longest interval between two renewals since lateSince.
 	made, lateSince time.Time
 	gap             time.Duration
 	// delays holds the most recent delays from a renewTime to the renewal's arrival. Each delay includes the difference
@@ -59,8 +59,8 @@ type lease struct {
 }
 
 const (
-	// maxDelays is the maximum number of delays, which covers half a minute of a leader's renewals. minDelays is the
-	// number of delays that LeaderDelay requires.
+	// maxDelays is the maximum number of stored delays. They cover half a minute of a leader's renewals. minDelays is
+	// the number of delays that LeaderDelay requires.
 	maxDelays = 16
 	minDelays = 8
 )
@@ -103,7 +103,7 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 	l.renewed, l.live = o.Renew, e.Type == event.Modified
 }
 
-// noteRenewal handles a renewal. A late Lease stays late until the watch shows a renewal without delay.
+// noteRenewal handles a renewal. A late Lease stays late until a renewal arrives without delay.
 func (x *ControlPlane) noteRenewal(l *lease, seen, renewed time.Time) {
 	if !l.late {
 		l.made = seen
@@ -131,8 +131,8 @@ func (l *lease) limit() time.Duration {
 	return 0
 }
 
-// findLate reports the Leases that have become late. It runs when the watch shows a Lease, because this proves that the
-// watch works.
+// findLate reports the Leases that have become late. Call it when the watch shows a Lease, which proves that the watch
+// works.
 func (x *ControlPlane) findLate(t time.Time) {
 	var late []*lease
 	for _, l := range x.leases {
@@ -156,7 +156,7 @@ func (x *ControlPlane) Sweep() {
 	}
 }
 
-// LeadsSince returns the time since which the current leader of the kube-controller-managers is known to lead. known is
+// LeadsSince returns the time at which kubeflap first saw the current leader of the kube-controller-managers. known is
 // false if kubeflap may have missed a leader change. A new leader starts a new grace period for each node (node
 // lifecycle controller, tryUpdateNodeHealth, nodeHealth == nil).
 func (x *ControlPlane) LeadsSince(t time.Time) (since time.Time, known bool) {
@@ -167,9 +167,8 @@ func (x *ControlPlane) LeadsSince(t time.Time) (since time.Time, known bool) {
 	return l.held, true
 }
 
-// LeaderDelay returns the shortest recent delay of a renewal by the leader of the kube-controller-managers. A delay
-// lasts from the renewTime, by the leader's clock, to the arrival of the renewal. known is false if there were too few
-// renewals.
+// LeaderDelay returns the shortest recent delay of a renewal by the leader of the kube-controller-managers. A delay is
+// the time from the renewTime to the arrival of the renewal. known is false if there were too few renewals.
 func (x *ControlPlane) LeaderDelay(t time.Time) (least time.Duration, known bool) {
 	l := x.leases[event.LeaseControllerManager]
 	if l == nil || len(l.delays) < minDelays || !x.watches.Live(event.KindControlPlaneLease, t) {

@@ -28,13 +28,13 @@ const (
 	troubleBefore = time.Hour
 )
 
-// Departure holds the announcements of one node's departure. The zero value is a node without announcements.
+// Departure holds the announcements of one node's departure. The zero value has no announcements.
 type Departure struct {
-	// `now` is the current announcement, except for a cordon. `before` is the previous announcement. Announcements that
-	// followed each other without a gap count as one, with the reason and the start of the first one.
+	// `now` is the current announcement, except for a cordon. `before` is the previous announcement. Consecutive
+	// announcements without a gap are merged into `before`, which keeps the reason and the start of the first one.
 	now, before announcement
 	// cordoned is the time at which the node became unschedulable, or zero. sound is set if the node was Ready at that
-	// time, and had been healthy for longer than troubleBefore.
+	// time and had been healthy for longer than troubleBefore.
 	cordoned time.Time
 	sound    bool
 	// pods counts the running pods, except DaemonSet pods and static pods. left is set if the node has run at least one
@@ -43,15 +43,15 @@ type Departure struct {
 	left bool
 }
 
-// announcement is an announcement by a taint, a deletion or a condition. reason and name are empty if there was none.
-// since is the time at which the announcement was first seen. until is its end, or zero for the current announcement.
+// announcement is an announcement by a taint, a deletion or a condition. reason and name are empty if there is none.
+// `since` is the time at which kubeflap first saw the announcement. `until` is its end, or zero for the current
+// announcement.
 type announcement struct {
 	reason       Reason
 	name         string
 	since, until time.Time
 }
 
-// in reports whether the announcement was in force at t.
 func (a *announcement) in(t time.Time) bool {
 	return a.reason != "" && !a.since.After(t) && (a.until.IsZero() || t.Before(a.until))
 }
@@ -106,7 +106,8 @@ func announcementOf(o *event.Node) (Reason, string) {
 	return "", ""
 }
 
-// At returns the announcement that was in force at t, or empty strings. name identifies the taint or the condition.
+// At returns the announcement that was in effect at t, or empty strings if there was none. name identifies the taint or
+// the condition.
 func (d *Departure) At(t time.Time) (reason Reason, name string) {
 	switch {
 	case d.now.in(t):
@@ -119,16 +120,15 @@ func (d *Departure) At(t time.Time) (reason Reason, name string) {
 	return "", ""
 }
 
-// emptied reports whether all pods except DaemonSet pods and static pods have left since the cordon. It returns false
-// if kubeflap saw no such pod on the node. kubeflap may watch only some namespaces, and then it does not see all pods.
+// emptied reports whether all pods have left the node since the cordon. It ignores DaemonSet pods and static pods. It
+// returns false if kubeflap saw no pod on the node, because kubeflap may watch only some namespaces.
 func (d *Departure) emptied() bool { return d.left && d.pods == 0 }
 
-// Announced returns a description of the announcement that was in force at t, or an empty string.
+// Announced returns a description of the announcement that was in effect at t, or an empty string.
 func (d *Departure) Announced(t time.Time) string { return textOf(d.At(t)) }
 
-// Present returns a description of the current announcement regardless of its age, or an empty string. It also accepts
-// the cordon of a node that was unhealthy. Use Present for the first list, which does not show the age of
-// announcements.
+// Present returns a description of the current announcement, or an empty string. It accepts announcements of any age,
+// and cordons of unhealthy nodes. Use it for the first list, which does not show the age of announcements.
 func (d *Departure) Present() string {
 	if d.now.reason == "" && !d.cordoned.IsZero() {
 		return textOf(Cordon, "")

@@ -3,8 +3,8 @@ package earlier
 
 import "time"
 
-// returnedWithin limits the time from the end of a lost node's grace period until another node becomes Ready. A node
-// that becomes Ready later counts as unrelated, because a growing cluster gets new nodes all the time.
+// returnedWithin is the longest time from the end of a lost node's grace period until another node becomes Ready. A
+// node that becomes Ready later counts as unrelated, because a growing cluster gets new nodes all the time.
 const returnedWithin = 10 * time.Minute
 
 // longest is the maximum credible time since a node was lost. A longer time indicates a wrong clock.
@@ -14,8 +14,8 @@ const longest = 365 * 24 * time.Hour
 func IsCredible(t, now time.Time) bool { return !t.IsZero() && now.Sub(t) <= longest }
 
 // Convert converts the time of a heartbeat from the node's clock to kubeflap's clock. It assumes that the clocks agree,
-// and returns `now` if t is later. The result contains a monotonic reading, so setting kubeflap's clock does not shift
-// it. Convert returns zero if t is zero.
+// and returns `now` if t is later. The result has a monotonic reading, so a later change of kubeflap's clock does not
+// affect it. If t is zero, Convert returns zero.
 func Convert(t, now time.Time) time.Time {
 	switch {
 	case t.IsZero():
@@ -36,10 +36,10 @@ func Interval(last, seen, toldLast, toldSeen time.Time) time.Duration {
 	return toldSeen.Sub(toldLast)
 }
 
-// Returns holds the times at which nodes of the first list had become Ready.
+// Returns holds the times at which nodes in the first list had become Ready.
 type Returns []time.Time
 
-// Note records the time at which a node of the first list had become Ready.
+// Note records the time at which a node in the first list had become Ready.
 func (r *Returns) Note(ready time.Time) {
 	if !ready.IsZero() {
 		*r = append(*r, ready)

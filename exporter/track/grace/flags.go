@@ -46,7 +46,8 @@ func number(n *int32) *float64 {
 }
 
 // Flags appends the flags that are set in kube-controller-manager pods to the given slice and returns the extended
-// slice. If the pods differ, it uses the smallest value, because any of them can become the leader.
+// slice. If the pods set a flag to different values, Flags uses the smallest value, because any pod can become the
+// leader.
 func (g *Finder) Flags(into []Flag) []Flag {
 	for _, flag := range flags {
 		var least *float64

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Source is the origin of the grace period, and the value of the label `source`.
+// Source says where the grace period comes from. It is the value of the label `source`.
 type Source string
 
 // Sources of the grace period.
@@ -28,8 +28,8 @@ type Setting struct {
 	Source Source
 }
 
-// Defaults of --node-monitor-grace-period (kube-controller-manager, pkg/controller/nodelifecycle/config/v1alpha1): 40 s
-// up to v1.31, 50 s from v1.32.
+// The default of --node-monitor-grace-period is 40 s up to v1.31, and 50 s from v1.32 (kube-controller-manager,
+// pkg/controller/nodelifecycle/config/v1alpha1).
 const (
 	defaultGrace    = 50 * time.Second
 	oldDefaultGrace = 40 * time.Second
@@ -37,8 +37,8 @@ const (
 )
 
 // MonitorSlack is the longest time from the end of the grace period until the node controller sets a node to Unknown.
-// The controller can see a heartbeat one --node-monitor-period (5 s) late, and can act another monitor period later. It
-// also needs time to process all nodes (node lifecycle controller, monitorNodeHealth).
+// The controller checks nodes every --node-monitor-period (5 s). So it can see a heartbeat 5 s late, and act another 5
+// s later. It also needs time to process all nodes (node lifecycle controller, monitorNodeHealth).
 const MonitorSlack = 15 * time.Second
 
 // Finder determines the grace period.
@@ -62,10 +62,10 @@ type episode struct {
 
 const (
 	// believedAfter is the number of episodes that must agree on a grace period other than the default. A slow or
-	// restarted controller manager causes isolated outliers.
+	// restarted controller manager causes single wrong samples.
 	believedAfter = 3
-	// rememberedEpisodes is the maximum number of stored episodes. It is larger than believedAfter, so that a single
-	// outlier has no effect.
+	// rememberedEpisodes is the maximum number of stored episodes. It is larger than believedAfter, so a single wrong
+	// sample has no effect.
 	rememberedEpisodes = 5
 )
 
@@ -95,9 +95,8 @@ func (g *Finder) Current() Setting {
 // longestGrace is longer than any sensible grace period.
 const longestGrace = 5 * time.Minute
 
-// LongestUnseen returns the longest silence during which the node controller can leave a node Ready for reasons that
-// kubeflap cannot see. For example, a leader change starts a new grace period for each node, or the cluster's grace
-// period is longer than the default.
+// LongestUnseen returns the longest silence during which a healthy node controller can leave a node Ready. kubeflap may
+// not see the reason, such as a leader change that starts a new grace period for each node.
 func (g *Finder) LongestUnseen(period time.Duration) time.Duration {
 	longest := 2*period + MonitorSlack
 	if !g.IsCertain() {
@@ -106,8 +105,8 @@ func (g *Finder) LongestUnseen(period time.Duration) time.Duration {
 	return longest
 }
 
-// IsCertain reports whether there is better evidence for the grace period than a default. Either kubeflap can read the
-// setting, or the node controller has set a node to Unknown after a silence that matches the default.
+// IsCertain reports whether evidence confirms the grace period. A default is confirmed once the node controller has set
+// a node to Unknown after a silence of about this length.
 func (g *Finder) IsCertain() bool {
 	is := g.Current()
 	return is.Source != SourceDefault || slices.ContainsFunc(g.episodes, func(x episode) bool {
@@ -181,8 +180,7 @@ func (g *Finder) observed() (shortest time.Duration, agreed bool) {
 }
 
 // Sample adds the time from a node's last heartbeat until the node controller set the node to Unknown. It ignores a
-// time shorter than `interval`, the node's heartbeat interval. A grace period cannot be that short, so the controller
-// manager has a fault.
+// time shorter than the node's heartbeat interval, because no working controller manager has such a short grace period.
 func (g *Finder) Sample(d time.Duration, t time.Time, interval time.Duration) {
 	if d < interval*95/100 {
 		return
@@ -197,8 +195,8 @@ func (g *Finder) Sample(d time.Duration, t time.Time, interval time.Duration) {
 	g.episodes = append(g.episodes, episode{t, d})
 }
 
-// Outlived records that a node stayed Ready during a silence of length d. It drops the episodes that show a clearly
-// shorter grace period, and reports whether there were any.
+// Outlived records that a node stayed Ready during a silence of length d. It drops the episodes with a clearly shorter
+// grace period, and returns true if there were any.
 func (g *Finder) Outlived(d time.Duration) bool {
 	before := len(g.episodes)
 	g.episodes = slices.DeleteFunc(g.episodes, func(x episode) bool { return d > x.shortest+MonitorSlack })
@@ -235,8 +233,8 @@ func (g *Finder) VersionIs(version string) { g.version = version }
 func (g *Finder) IsAKS() { g.aks = true }
 
 // ApplyControllerManager reads the grace period from a kube-controller-manager pod, and reports whether the grace
-// period may have changed. It ignores such pods outside of kube-system, because they may belong to another cluster or
-// be intended to mislead.
+// period may have changed. It ignores pods outside kube-system, because they may belong to another cluster or be
+// forged.
 func (g *Finder) ApplyControllerManager(o *event.Pod) bool {
 	if o.ControllerManager == nil || o.Namespace != "kube-system" || o.Phase != "Running" || g.managers[o.UID] == *o.ControllerManager {
 		return false

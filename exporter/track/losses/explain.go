@@ -9,10 +9,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// changeWindow is the time for which a change of a Service can explain the loss of an address.
+// changeWindow is the maximum time between a change of a Service and the loss of an address that the change explains.
 const changeWindow = 30 * time.Second
 
-// explanation is the cause of a loss, based on the evidence so far.
+// explanation is the most likely cause of a loss, given the evidence so far.
 type explanation struct {
 	cause cause.Cause
 	// certain is set if no later evidence can change the cause.
@@ -21,7 +21,7 @@ type explanation struct {
 	behind bool
 }
 
-// explain determines the cause of a lost address.
+// explain determines why an address stopped being ready.
 func (q *Losses) explain(l *Loss) explanation {
 	if l.Manual {
 		why := q.explainManual(l)
@@ -40,7 +40,7 @@ func (q *Losses) explain(l *Loss) explanation {
 	case notReady && pending:
 		return explanation{cause: tentative, behind: true}
 	case notReady && p.WasReady() && p.Cause() != cause.Unknown:
-		// The address is still listed. So this case precedes the permanent removal of the pod's addresses.
+		// The address is still listed. So the pod's readiness explains the loss better than the pod's departure.
 		return q.explainByPod(l, p)
 	case p.Leaving() != cause.Unknown:
 		return explanation{cause: p.Leaving(), certain: true}
@@ -53,15 +53,15 @@ func (q *Losses) explain(l *Loss) explanation {
 	return q.explainAgainstPod(l, p, notReady)
 }
 
-// explainAgainstPod explains a loss if kubeflap last saw the pod as ready. Either the pod is not the cause, or the pod
-// watch lags.
+// explainAgainstPod explains a loss that the last known state of the pod does not explain. The pod is not the cause, or
+// the pod watch lags.
 func (q *Losses) explainAgainstPod(l *Loss, p *pods.Pod, notReady bool) explanation {
 	why := q.explainByService(l)
 	if !p.IsReady() || why != cause.Unknown && why != cause.PodDeleted || q.watches.Missing(event.KindPod) {
 		return explanation{cause: why}
 	}
 	if since := l.Change.Time.Sub(q.watches.Time(p.ReadyChangedAt())); why == cause.Unknown && notReady && since >= 0 && since <= watches.LagWait {
-		// The slice watch may lag, and show a state from which the pod has already recovered.
+		// The slice watch may lag and show an old state. The pod has already recovered from this state.
 		why = p.Recovered()
 	}
 	return explanation{cause: why, behind: true}
@@ -91,13 +91,13 @@ func (q *Losses) explainManual(l *Loss) cause.Cause {
 		return cause.EndpointsReset
 	}
 	if l.Known {
-		return cause.Unknown // the cluster does not show the reason of the known manager
+		return cause.Unknown // kubeflap cannot see the reasons of a known manager
 	}
 	return cause.ManualWrite
 }
 
-// explainByService explains a loss without a change of the pod. Either the Service selects other pods, or somebody
-// edited an object that a controller manages, or the pod watch lags.
+// explainByService explains a loss without a change of the pod. Possible causes are a change of the Service's selector
+// and an edit of an object that a controller manages. Otherwise, the pod watch may lag.
 func (q *Losses) explainByService(l *Loss) cause.Cause {
 	s, t := l.Service.Ledger(), l.Change.Time
 	lagging := q.watches.Lagging(event.KindService, q.watches.Now())
@@ -109,14 +109,14 @@ func (q *Losses) explainByService(l *Loss) cause.Cause {
 	case l.Foreign, !s.Edited.IsZero() && t.Sub(s.Edited).Abs() <= evidenceWait:
 		return cause.ManualWrite
 	case t.Equal(s.SliceDeleted) && l.Service.IsReady(l.Change.ID):
-		// If the EndpointSlice controller had deleted the slice, it would not have added the address again immediately.
+		// The EndpointSlice controller would not delete a slice and add its address again immediately.
 		return cause.ManualWrite
 	}
 	return cause.Unknown
 }
 
-// changedAround reports whether the Service began to select other addresses at t or shortly before. A change shortly
-// after t also counts, because different watches have no common order.
+// changedAround reports whether the Service's selection of pods changed at t or shortly before. A change shortly after
+// t also counts, because events of different watches can arrive in any order.
 func (g *Ledger) changedAround(t time.Time) bool {
 	return !g.Changed.IsZero() && t.Sub(g.Changed) <= changeWindow && g.Changed.Sub(t) <= evidenceWait
 }

@@ -17,10 +17,10 @@ type Service interface {
 	Exists() bool
 	Named() transition.Service
 	IsReady(address event.UID) bool
-	// HasSteadyWriter reports whether the Service has no selector, and the first writer of its addresses also made the
-	// latest write.
+	// HasSteadyWriter reports whether the latest writer of a Service's addresses was also their first writer. It
+	// returns false if the Service has a selector.
 	HasSteadyWriter() bool
-	// WasCleared reports whether the Service has a selector, and its Endpoints contain no manually managed addresses.
+	// WasCleared reports whether the Service has a selector, and its Endpoints have no manually managed addresses.
 	WasCleared() bool
 	Ledger() *Ledger
 }
@@ -30,8 +30,8 @@ type podFacts interface {
 	Find(id event.UID) *pods.Pod
 	// Named returns the name of a pod, even if the pod was deleted recently.
 	Named(id event.UID) transition.Pod
-	// Departed returns why a deleted pod lost its addresses. Pending returns why a pod is not ready, if this cause is
-	// still tentative.
+	// Departed returns why a deleted pod lost its addresses. Pending returns the tentative reason why a pod is not
+	// ready.
 	Departed(id event.UID, notReady bool) (why cause.Cause, ok bool)
 	Pending(id event.UID) (why cause.Cause, ok bool)
 }
@@ -39,27 +39,27 @@ type podFacts interface {
 // nodeFacts lists the methods of package nodes that this package calls.
 type nodeFacts interface {
 	Trigger(node string, why cause.Cause) (trigger uint64, ok bool)
-	// Announced describes what announced the departure of the node at t, such as a taint or a cordon. It returns an
-	// empty string if nothing did.
+	// Announced describes the departure announcement that was in effect at t, such as a taint or a cordon. It returns
+	// an empty string if there was none.
 	Announced(node string, t time.Time) string
 }
 
-// Loss is the loss of a ready address. It is kept until its cause is known and the loss has been reported.
+// Loss records that an address stopped being ready. It is kept until it has been reported with its cause.
 type Loss struct {
 	Service Service
 	Change  transition.AddressLost
-	// Foreign is set if the address was in an object of an unknown writer, and the Service has a selector. Known is set
-	// if the address was in an object of a known manager.
+	// Foreign is set if an unknown writer manages the object with the address, and the Service has a selector. Known is
+	// set if a known manager manages that object.
 	Foreign, Known bool
 	// Manual is set if the address had no targetRef. InEndpoints is set if the address was in Endpoints, or in a slice
 	// that mirrors Endpoints. Terminating is set if the address's pod is being deleted.
 	Manual, InEndpoints, Terminating bool
 
-	// outage is set if this loss began an outage of the Service. ended is the end of the outage, or nil if it
+	// outage is set if this loss began an outage of the Service. `ended` is the end of that outage, or nil while it
 	// continues.
 	outage bool
 	ended  *transition.OutageEnded
-	// after holds later changes of the address. They are reported after the loss.
+	// `after` holds later changes of the address. They are reported after the loss.
 	after []transition.Transition
 	// settled reports whether the cause has been determined.
 	settled bool
@@ -67,17 +67,17 @@ type Loss struct {
 	older *Loss
 }
 
-// Losses holds the losses that wait for their cause.
+// Losses holds the losses that have not been reported.
 type Losses struct {
 	watches *watches.Watches
 	found   *transition.List
 	pods    podFacts
 	nodes   nodeFacts
 
-	// fresh holds the losses that are younger than evidenceWait, sorted by time. The field behind holds older losses
-	// whose evidence comes from a lagging watch. A settled loss stays in its queue until its waiting time has passed.
+	// fresh holds the losses that are younger than evidenceWait, sorted by time. `behind` holds older losses that wait
+	// for evidence from a lagging watch. A settled loss stays in its queue until its waiting time has passed.
 	fresh, behind queue.Queue[*Loss]
-	// of holds the newest unreported loss of each address.
+	// `of` maps each address to its newest unreported loss.
 	of map[event.UID]*Loss
 }
 
@@ -88,18 +88,18 @@ func New(watches *watches.Watches, found *transition.List, pods podFacts, nodes 
 
 // Ledger holds the losses of one Service, and the facts that explain them.
 type Ledger struct {
-	// Changed is the time at which the Service last began to select other addresses. Edited is the time at which
-	// somebody last wrote or deleted an object that a controller manages. SliceDeleted is the time at which a slice of
-	// the EndpointSlice controller was last deleted.
+	// Changed is the time at which the Service's selection of pods last changed. Edited is the time at which somebody
+	// last wrote or deleted an object that a controller manages. SliceDeleted is the time at which a slice of the
+	// EndpointSlice controller was last deleted.
 	Changed, Edited, SliceDeleted time.Time
 
 	// Lost counts how often an address stopped being ready. ByCause counts the settled losses by cause. Last and
-	// LastCause are the time and the cause of the newest settled loss. They ignore foreign addresses.
+	// LastCause are the time and the cause of the newest settled loss. Both ignore foreign addresses.
 	Lost      uint64
 	ByCause   [cause.Count]uint32
 	Last      time.Time
 	LastCause cause.Cause
-	// ownLost is the time at which the Service last lost a ready address that was not foreign.
+	// ownLost is the time at which the Service last lost a ready address that is not foreign.
 	ownLost time.Time
 
 	// unreported holds the unreported losses sorted by time.
@@ -124,7 +124,8 @@ func (q *Losses) Add(l *Loss) {
 	ledger.unreported.Push(l)
 }
 
-// Position returns the current end of the queue of losses. Losses that are added later follow this position.
+// Position returns the current end of the queue of losses. SettleCertainFrom and OutageBegan use it to find the losses
+// that were added afterwards.
 func (q *Losses) Position() int { return q.fresh.End() }
 
 // forget removes a reported loss.
@@ -147,13 +148,13 @@ func (q *Losses) forget(l *Loss) {
 	}
 }
 
-// goneWithin applies to a Service that has lost its own addresses. If its foreign addresses are removed within this
-// time, their removal is not the cause of the outage (transition.AddressLost, Foreign).
+// goneWithin is the maximum time between the loss of a Service's own addresses and the removal of its foreign
+// addresses. Within this time, the removal does not count as the cause of the outage (transition.AddressLost, Foreign).
 const goneWithin = 2 * time.Minute
 
-// OutageBegan makes the last loss of an event the start of an outage. This loss and the outage have the same cause. The
-// parameter position is the value of Position before the event. If only foreign addresses remained for longer than
-// goneWithin, their removal is reported like any other loss.
+// OutageBegan records that the last loss of an event began an outage. The outage has the same cause as this loss.
+// `position` is the value of Position before the event. If foreign addresses remained alone for longer than goneWithin,
+// they no longer count as foreign.
 func (q *Losses) OutageBegan(s Service, position int) {
 	ledger := s.Ledger()
 	ledger.outageCause = cause.Unknown
@@ -180,8 +181,8 @@ func (q *Losses) OutageEnded(s Service, change transition.OutageEnded) {
 	q.Report(s, change)
 }
 
-// settle sets the cause of a loss. The losses of a Service are reported in the order of their times, so a settled loss
-// waits for older ones. Thus all instances of kubeflap report the same order.
+// settle sets the cause of a loss. It then reports the Service's settled losses in order of time. A settled loss waits
+// for older losses, so all instances of kubeflap report the same order.
 func (q *Losses) settle(l *Loss, why cause.Cause) {
 	ledger := l.Service.Ledger()
 	l.settled = true
@@ -213,7 +214,8 @@ func (q *Losses) reportLoss(s Service, l *Loss) {
 	l.Change.Waited = q.watches.Now().Sub(l.Change.Time)
 	q.Report(s, l.Change)
 	if l.outage {
-		// The outage is not reported when it begins. If the Service turns out to be deleted, there was no outage.
+		// An outage is reported only after its cause is known. If the Service was deleted in the meantime, there was no
+		// outage.
 		q.Report(s, transition.OutageStarted{At: l.Change.At, Service: s.Named(), Cause: l.Change.Cause, Trigger: l.Change.Trigger})
 	}
 	for _, change := range l.after {
@@ -234,8 +236,8 @@ func (q *Losses) reportLoss(s Service, l *Loss) {
 	q.Report(s, *l.ended)
 }
 
-// ReportOf reports a change of an address. If a loss of the address has not been reported yet, the change is reported
-// after it. Otherwise the address would seem to become ready before it was lost.
+// ReportOf reports a change of an address. If a loss of the address has not been reported yet, the change waits for
+// this report. Otherwise the address would seem to become ready before it was lost.
 func (q *Losses) ReportOf(s Service, address event.UID, change transition.Transition) {
 	for l := q.of[address]; l != nil; l = l.older {
 		if l.Service == s {
@@ -254,7 +256,7 @@ func (q *Losses) Report(s Service, change transition.Transition) {
 }
 
 // noteLast stores the time and cause of the newest loss. It compares the times, because losses can be settled in any
-// order. If losses have the same time, the result does not depend on the order of the calls.
+// order. For losses at the same time, the order of the calls does not affect the result.
 func (g *Ledger) noteLast(t time.Time, why cause.Cause) {
 	switch {
 	case t.Before(g.Last):

@@ -11,12 +11,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// evidenceWait is the time for which a loss waits for evidence of its cause. Different watches have no common order, so
-// the evidence can arrive after the loss. If the watch that shows the evidence lags, the loss waits for
-// watches.LagWait.
+// evidenceWait is the time for which a loss waits for evidence of its cause. Events of different watches can arrive in
+// any order. If the watch with the evidence lags, the loss waits for watches.LagWait instead.
 const evidenceWait = time.Second
 
-// SettleCertainOf settles those losses of an address whose cause is certain, oldest first. Call it after an event of
+// SettleCertainOf settles the losses of an address that have a certain cause, oldest first. Call it after an event of
 // the address's pod.
 func (q *Losses) SettleCertainOf(id event.UID) { q.settleOldestFirst(q.of[id]) }
 
@@ -43,8 +42,8 @@ func (q *Losses) settleIfCertain(l *Loss) {
 	}
 }
 
-// Due returns the earliest time at which a loss stops waiting, and a function that settles this loss. The function is
-// nil if this time is later than `by`.
+// Due returns the time at which the next loss stops waiting, and a function that settles this loss. The function is nil
+// if no loss stops waiting by the time `by`.
 func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
 	if !q.fresh.IsEmpty() {
 		if at := q.fresh.Front().Change.Time.Add(evidenceWait); !at.After(by) {
@@ -97,7 +96,7 @@ func (q *Losses) PodResolved(w *pods.ReadinessLoss) {
 	q.settleOverdueOf(w.ID)
 }
 
-// settleFollowing settles the losses that a pod's readiness change caused. Meanwhile, the pod can be Ready again or
+// settleFollowing settles the losses that a pod's readiness change caused. By now, the pod may be Ready again or
 // deleted.
 func (q *Losses) settleFollowing(w *pods.ReadinessLoss) {
 	for l := q.of[w.ID]; l != nil; l = l.older {
@@ -107,7 +106,7 @@ func (q *Losses) settleFollowing(w *pods.ReadinessLoss) {
 	}
 }
 
-// followed reports whether a readiness change caused a loss.
+// followed reports whether a pod's readiness change caused a loss.
 func (q *Losses) followed(w *pods.ReadinessLoss, l *Loss) bool {
 	if !w.IsOf(l.Change.Time) {
 		return false
@@ -116,13 +115,13 @@ func (q *Losses) followed(w *pods.ReadinessLoss, l *Loss) bool {
 	if after <= evidenceWait {
 		return after >= -watches.LagWait
 	}
-	// The slice watch lags. If the loss was seen after the pod became Ready again, it has another cause.
+	// The slice watch lags. A loss that was seen after the pod became Ready again has another cause.
 	again := w.Pod.IsReady() && l.Change.Time.After(q.watches.Time(w.Pod.ReadyChangedAt()))
 	return !again && !l.Service.Ledger().changedAround(l.Change.Time)
 }
 
-// settleOverdueOf settles the losses of a pod's address that have already waited for evidenceWait. They were only
-// waiting for the cause of the pod's readiness change.
+// settleOverdueOf settles a pod's losses that are older than evidenceWait. They waited for the cause of the pod's
+// readiness change.
 func (q *Losses) settleOverdueOf(id event.UID) {
 	var waiting []*Loss
 	for l := q.of[id]; l != nil; l = l.older {

@@ -14,8 +14,8 @@ import (
 type Identity struct {
 	// boot and provider are hashes of bootID and providerID, or 0 if they were never reported.
 	boot, provider uint64
-	// since is the time at which the Node was first seen. `again` is set for a recreated Node until its machine has
-	// been compared with the machine of the deleted Node.
+	// `since` is the time at which kubeflap first saw the Node. `again` is set for a recreated Node until its machine
+	// has been compared with the machine of the deleted Node.
 	since time.Time
 	again bool
 	// byName is set if the providerID ends with the Node's name, as on GCE. Another machine with that name then has the
@@ -23,7 +23,7 @@ type Identity struct {
 	byName bool
 }
 
-// Note records a Node's identity. It reports whether the machine was rebooted, which changes the bootID.
+// Note records a Node's identity. It reports whether the bootID changed, which means that the machine was rebooted.
 func (i *Identity) Note(o *event.Node) (rebooted bool) {
 	if o.ProviderID != "" {
 		i.provider, i.byName = event.Hash(o.ProviderID), strings.HasSuffix(o.ProviderID, "/"+o.Name)
@@ -37,10 +37,11 @@ func (i *Identity) Note(o *event.Node) (rebooted bool) {
 }
 
 const (
-	// remembered is the time for which a deleted Node is remembered. maxRemembered limits the number of such Nodes.
+	// remembered is the time for which Former keeps a deleted Node. maxRemembered is the maximum number of Nodes that
+	// it keeps.
 	remembered    = time.Hour
 	maxRemembered = 1000
-	// initialised is the time within which the cloud controller manager sets the providerID of a new Node.
+	// initialised is the longest time that the cloud controller manager needs to set the providerID of a new Node.
 	initialised = 5 * time.Minute
 )
 
@@ -70,7 +71,7 @@ func (f *Former) newest(name string) int {
 }
 
 // Again compares a Node's machine with the machine of the deleted Node of the same name. The comparison may have to
-// wait for fields that the Node does not have at first. ok is set once, when the comparison is possible.
+// wait for fields that the new Node lacks at first. ok is true when the comparison has been made.
 func (f *Former) Again(name string, is *Identity, t time.Time) (m transition.Machine, ok bool) {
 	i := -1
 	switch {

@@ -15,31 +15,31 @@ func (x *Nodes) Known(name string) bool { return x.nodes[name] != nil }
 // that fails later has another cause.
 const notReadyWindow = 5 * time.Minute
 
-// NotReadyAt reports whether the node's own kubelet reported Ready=False shortly before t (kubelet, nodestatus
-// ReadyCondition). If `by` is set, the report must not be later than `by` on the kubelet's own clock.
+// NotReadyAt reports whether the node's kubelet reported Ready=False shortly before t (kubelet, nodestatus
+// ReadyCondition). If `by` is set, the lastTransitionTime of the report must not be later than `by`.
 func (x *Nodes) NotReadyAt(name string, t, by time.Time) bool {
 	n := x.nodes[name]
 	return n != nil && n.exists && n.ready == event.StatusFalse && t.Sub(n.since) <= notReadyWindow &&
 		(by.IsZero() || n.falseSince.IsZero() || !n.falseSince.After(by))
 }
 
-// RestartedBefore reports whether the node's kubelet started shortly before t and thereby made its pods not ready. Only
-// some kubelet versions do so. If `by` is set, the start must not be later than `by` on the kubelet's own clock.
+// RestartedBefore reports whether the node's kubelet started shortly before t, and its pods became not ready for this
+// reason. If `by` is set, the kubelet must not have started after `by` by its own clock.
 func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 	n := x.nodes[name]
 	return n != nil && n.kubelet.MadePodsFlap(t, n.returned, by)
 }
 
-// CauseOfMark returns the reason why the node controller set the Ready condition of a pod on the node to False. This
-// write is called a mark. kubeflap saw it at t. podReady is the time since which the pod had been Ready, or zero if
-// unknown.
+// CauseOfMark returns the reason why the node controller set the Ready condition of a pod to False. kubeflap saw this
+// write at t. podReady is the time since which the pod had been Ready, or zero if unknown.
 //
-// The controller marks all pods of a node that it sets to Unknown (node lifecycle controller, monitorNodeHealth). While
-// a node is not Ready, the controller also marks pods that change or are bound to the node (processPod).
+// The controller writes to all pods of a node that it sets to Unknown (node lifecycle controller, monitorNodeHealth).
+// While a node is not Ready, the controller also writes to pods that change or are bound to the node (node lifecycle
+// controller, processPod).
 //
-// If the pod watch lags, the node may already be Ready again. So a recent Unknown status also explains the mark, if the
-// pod had been Ready before that status ended. If kubeflap has not seen the node become not Ready, the node watch lags.
-// Then the cause is only certain if the node has been silent for longer than the grace period.
+// The pod watch can lag, so a status that the node had shortly before t also explains the write. The node watch can
+// lag, too, and not show the status yet. The cause is then certain only if the node has been silent for longer than the
+// grace period.
 func (x *Nodes) CauseOfMark(name string, t, podReady time.Time) (why cause.Cause, certain bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists || x.watches.Missing(event.KindNode) {
@@ -92,8 +92,8 @@ func (x *Nodes) Lost(t time.Time) map[string]bool {
 	return lost
 }
 
-// Announced describes how the node's departure was announced, for example by a taint. It returns an empty string if no
-// announcement was in force at t.
+// Announced describes the departure announcement that was in effect at t, such as a taint. It returns an empty string
+// if there was none.
 func (x *Nodes) Announced(name string, t time.Time) string {
 	n := x.nodes[name]
 	if n == nil || !n.exists {
@@ -102,8 +102,8 @@ func (x *Nodes) Announced(name string, t time.Time) string {
 	return n.departure.Announced(t)
 }
 
-// Trigger returns a value that identifies the node's failure with the given cause. ok is false if the Node does not
-// exist.
+// Trigger returns a value that identifies the node's failure. `why` is the cause of the failure. ok is false if the
+// Node does not exist.
 func (x *Nodes) Trigger(name string, why cause.Cause) (trigger uint64, ok bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists {

@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Listed handles the end of a list. After the first lists of Nodes and Leases, Listed reports the nodes that the node
-// controller had already set to Unknown. Counters do not include these nodes, because kubeflap did not see the change.
+// Listed handles the end of a list. After the first lists of Nodes and Leases, it reports the nodes that are already
+// Unknown. Counters exclude these nodes, because kubeflap did not see the change.
 func (x *Nodes) Listed(t time.Time) {
 	if len(x.intervals) > 0 {
 		x.tell() // the number of nodes may have changed
@@ -33,7 +33,7 @@ func (x *Nodes) Listed(t time.Time) {
 	}
 }
 
-// foundLost describes a node that was already lost when kubeflap started to watch it.
+// foundLost returns the transition of a node that was already lost when kubeflap started to watch it.
 func (x *heartbeats) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 	h := &n.heartbeat
 	lost := transition.NodeFoundLost{At: at(t), Node: n.name, Loss: x.loss(n)}
@@ -57,15 +57,13 @@ func (x *heartbeats) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 	return lost
 }
 
-// watchedSince returns the time since which kubeflap has watched the node's heartbeats.
 func (x *heartbeats) watchedSince(n *node) time.Time {
 	return latest(n.heartbeat.since, x.watches.Synchronised(event.KindLease))
 }
 
-// missedFrom returns the time from which an interval that starts at `base` counts as missed. `before` reports whether
-// the grace period ended before kubeflap watched the node. In this case, the start of the interval comes from the
-// node's own clock, which may be slow. So missedFrom allows one more heartbeat interval, unless the node controller has
-// set the node to Unknown.
+// missedFrom returns the time from which an interval that starts at `base` counts as missed. `before` is true if the
+// grace period ended before kubeflap watched the node. `base` is then a time by the node's clock, which may be slow. So
+// missedFrom allows one more heartbeat interval, unless the node controller has set the node to Unknown.
 func (x *heartbeats) missedFrom(n *node, base time.Time) (at time.Time, before bool) {
 	at, since := base.Add(x.period), x.watchedSince(n)
 	switch {
@@ -77,15 +75,15 @@ func (x *heartbeats) missedFrom(n *node, base time.Time) (at time.Time, before b
 	return since.Add(n.heartbeat.rhythm.Undisturbed()), true
 }
 
-// doubts reports whether the node may have sent its last heartbeat later than its clock says. This is possible if only
-// that clock shows that the node was lost before kubeflap watched it.
+// doubts reports whether the time of the last heartbeat is doubtful. By the node's clock, the node was lost before
+// kubeflap watched it. But this clock may be slow.
 func (x *heartbeats) doubts(n *node, t time.Time) bool {
 	at, before := x.missedFrom(n, x.intervalStart(n))
 	return before && !n.heartbeat.missed && n.ready == event.StatusTrue && !t.After(at)
 }
 
-// lastRenewal returns the time of the last Lease renewal, if the watch broke and kubeflap has seen no heartbeat since.
-// Otherwise lastRenewal returns zero. If the node renewed its Lease during the break, the time is by the node's clock.
+// lastRenewal returns the time of the last Lease renewal if kubeflap has seen no heartbeat since the watch broke.
+// Otherwise lastRenewal returns zero. The time of a renewal during the break is an estimate from its renewTime.
 func (x *heartbeats) lastRenewal(n *node) time.Time {
 	h := &n.heartbeat
 	if x.blind() || h.last.After(x.resumed) || x.source() != event.KindLease || n.leaseGeneration != x.watches.Generation(event.KindLease) {

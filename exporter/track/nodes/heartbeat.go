@@ -24,21 +24,20 @@ type heartbeats struct {
 	// isManaged reports whether a cloud provider runs the control plane.
 	isManaged func() bool
 	labelled  shared.Counts
-	// resumed is the time at which the heartbeat watch resumed after its last break. Heartbeat intervals start at that
-	// time or later. kubeflap could not see heartbeats during the break, so such heartbeats never count as late.
+	// resumed is the end of the last break of the watch that shows heartbeats. Heartbeat intervals start at that time
+	// or later, so heartbeats during the break never count as late.
 	resumed time.Time
-	// measured is the time from which heartbeats arrive without delay. A resumed watch first delivers all missed events
-	// at once.
+	// measured is the time from which heartbeats arrive without delay. Until then, a resumed watch delivers the events
+	// that it missed.
 	measured time.Time
-	// marks holds the next check of each node. The check is due when the node's next heartbeat becomes late or missed,
-	// or earlier. To save work, a new heartbeat does not reschedule the check. Instead, the check finds out whether a
-	// heartbeat has arrived.
+	// marks is a queue with the next check of each node. A check finds out whether the node's heartbeat is late or
+	// missed. To save work, a new heartbeat does not reschedule the check, so a check can be too early.
 	marks looks.Queue[*node]
 	// reads holds the results of direct reads of Leases.
 	reads   reads.Reads
 	overdue overdue
-	// compared is set after kubeflap has searched the first lists for lost nodes. returns holds, for each Ready node of
-	// the first list, the time at which the node became Ready.
+	// compared is set after kubeflap has searched the first lists for lost nodes. `returns` holds the times at which
+	// the Ready nodes of the first list had become Ready.
 	compared bool
 	returns  earlier.Returns
 }
@@ -47,45 +46,44 @@ func (x *heartbeats) resume(t time.Time) {
 	x.resumed, x.measured = t, watches.LiveFrom(t)
 }
 
-// heartbeat holds one node's heartbeats. It only includes heartbeats that the node controller counts (node lifecycle
-// controller, tryUpdateNodeHealth).
+// heartbeat holds the state of one node's heartbeats. Heartbeats that the node controller ignores do not count (node
+// lifecycle controller, tryUpdateNodeHealth).
 type heartbeat struct {
-	// last is the time of the last heartbeat, or zero. guessed is set if this time was not observed but estimated,
-	// usually from the node's clock.
+	// `last` is the time of the last heartbeat, or zero. guessed is set if this time is an estimate, usually from the
+	// node's clock.
 	last    time.Time
 	guessed bool
-	// byClock is the time on the node's clock from which `last` was estimated, or zero. believed is set if the node
-	// controller confirms byClock by setting the node to Unknown.
+	// byClock is the time by the node's clock from which `last` was estimated, or zero. believed is set after the node
+	// controller has confirmed byClock by setting the node to Unknown.
 	byClock  time.Time
 	believed bool
-	// told is the time of the last heartbeat by the node's own clock, or zero if unknown. timed is set if that
-	// heartbeat arrived without delay, so that `last` is exact.
+	// `told` is a timestamp by the node's clock: the time of the last heartbeat, or zero if unknown. timed is set if
+	// the heartbeat arrived without delay. Then `last` is exact.
 	told  time.Time
 	timed bool
-	// earlier holds the times of the heartbeats before the last one, newest first. Unknown times are zero. The times
-	// cover one minute, because the API server can delay a write of the node controller by up to one minute.
+	// `earlier` holds the times of the previous heartbeats, newest first. Unknown times are zero. The times cover one
+	// minute, because the API server can delay a write of the node controller for so long.
 	earlier [7]time.Time
-	// since is the time at which kubeflap began to watch the node. Heartbeats that became late before that time are not
-	// counted.
+	// `since` is the time at which kubeflap began to watch the node. Heartbeats that became late before that time are
+	// not counted.
 	since time.Time
-	// saved is the renewTime that the node controller has saved. shown is the newest renewTime in the API. The two
-	// differ after the node's clock has been set back.
+	// `saved` is the node controller's copy of the renewTime. `shown` is the current renewTime in the API. The two
+	// differ after the node's clock was set back.
 	saved, shown time.Time
-	// reported is Ready's lastHeartbeatTime.
+	// `reported` is the lastHeartbeatTime of the Ready condition.
 	reported time.Time
-	// renewed is the time of the last Lease renewal by the node's clock. renewalSeen is the same time by kubeflap's
-	// clock.
+	// `renewed` is the renewTime of the last renewal. renewalSeen is the time of this renewal by kubeflap's clock.
 	renewed, renewalSeen time.Time
 	// rhythm measures the node's heartbeat intervals. `every` is the measured interval, or 0 while the node does not
 	// exist.
 	rhythm rhythm.Kubelet
 	every  time.Duration
-	// late is set if the current interval has been counted as late. missed is set if it has been counted as missed.
+	// `late` is set if the current interval has been counted as late. `missed` is set if it has been counted as missed.
 	late, missed bool
 	// setBack is set if the node's clock was set back since the last heartbeat.
 	setBack bool
-	// catchUp checks, after a missed heartbeat, whether the watch was late and not the node. It is nil if no such check
-	// is in progress.
+	// catchUp checks whether a missed heartbeat was delayed by the watch, and not by the node. It is nil if no check is
+	// in progress.
 	catchUp *reads.CatchUp
 	// pending holds the heartbeats that do not count yet, because the reason for their delay is unknown.
 	pending reads.Pending
@@ -93,17 +91,17 @@ type heartbeat struct {
 	steady rhythm.Steady
 	// overdue is set if the node controller should have set Ready to Unknown, but has not done so.
 	overdue bool
-	// look is the time of the node's next check, or zero if the current interval needs no more checks.
+	// `look` is the time of the node's next check, or zero if the current interval needs no more checks.
 	look                 time.Time
 	total, lates, misses uint64
 	intervals            window.Window
-	// leads holds measurements of how far the node's clock was ahead of kubeflap's. Each value is too small by the
-	// delivery time of a renewal.
+	// leads measures how far the node's clock is ahead of kubeflap's. Each measured value is too small by the delivery
+	// time of a renewal.
 	leads window.Window
 }
 
-// beat counts a heartbeat and closes the interval before it. The node sent the heartbeat at t, and kubeflap could first
-// count it at `seen`. byNode is the time of the heartbeat by the node's clock, or zero if unknown.
+// beat counts a heartbeat and ends the interval before it. The node sent the heartbeat at t, and kubeflap counts it at
+// `seen`. byNode is the time of the heartbeat by the node's clock, or zero if unknown.
 func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 	if x.provesSilence(n) {
 		x.found.AddInOrder(x.lateOf(nil, n, t, seen))
@@ -142,9 +140,8 @@ func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 	x.await(n)
 }
 
-// sentAt returns the time at which the node sent a heartbeat that kubeflap saw at t. A list can show a heartbeat long
-// after the node sent it. So sentAt uses byNode, the time of the heartbeat by the node's clock, unless that clock was
-// set.
+// sentAt returns the time at which the node sent a heartbeat that kubeflap saw at t. After a break of the watch, t can
+// be much later. So sentAt uses byNode, the time by the node's clock, if byNode is plausible.
 func (h *heartbeat) sentAt(t, byNode time.Time) time.Time {
 	if h.guessed || h.told.IsZero() || byNode.IsZero() {
 		return t
@@ -155,7 +152,7 @@ func (h *heartbeat) sentAt(t, byNode time.Time) time.Time {
 	return t
 }
 
-// guess estimates the time of the last heartbeat from byClock, a time on the node's clock. It does nothing if kubeflap
+// guess estimates the time of the last heartbeat from byClock, a time by the node's clock. It does nothing if kubeflap
 // knows a later heartbeat.
 func (h *heartbeat) guess(byClock, seen time.Time) {
 	if t := earlier.Convert(byClock, seen); t.After(h.last) {
@@ -163,8 +160,8 @@ func (h *heartbeat) guess(byClock, seen time.Time) {
 	}
 }
 
-// ApplyLease handles a Lease event. The event is a heartbeat if its renewTime is strictly later than the renewTime that
-// the node controller has saved. So renewals do not count for a while after the node's clock was set back.
+// ApplyLease handles a Lease event. A renewal counts as a heartbeat if its renewTime is later than the renewTime that
+// the node controller has saved.
 func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	if e.Type == event.Read {
 		x.leaseRead(x.nodes[l.Name], e, l)
@@ -210,15 +207,15 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 			h.leads.Add(e.Seen, l.Renew.Sub(e.Seen))
 		}
 	default:
-		// This Lease has no Node. Either a deleted node left it behind, or the node has not been seen yet. In both
-		// cases the start of the first interval is a guess.
+		// This Lease has no Node. The Node was deleted, or kubeflap has not seen it yet. So the start of the first
+		// interval is an estimate.
 		h.guessed = true
 	}
 }
 
 // statusHeartbeat handles the lastHeartbeatTime of the Ready condition. Any change of that time is a heartbeat, even a
-// step back. After a change, the node controller discards its saved copy of the node's Lease. It saves the current
-// Lease in its next pass (tryUpdateNodeHealth).
+// change to an earlier time. The node controller then replaces its copy of the Lease with the current Lease (node
+// lifecycle controller, tryUpdateNodeHealth).
 func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	if ready == nil || ready.Reason == reasonNeverUpdated || n.heartbeat.reported.Equal(ready.Heartbeat) {
 		return
@@ -235,7 +232,7 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 		x.overdue.answers.Note(e.Seen)
 		x.CountLate(e.Seen)
 	case x.reads.Doubtful() && !n.heartbeat.last.IsZero():
-		// The Lease watch will show whether there were earlier heartbeats.
+		// The delayed Lease watch may still show earlier heartbeats.
 		x.hold(n, reads.Held{Made: e.Seen, Seen: e.Seen, Report: true})
 		return
 	}
@@ -243,8 +240,8 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 	n.kubelet.Note()
 }
 
-// noteRenewal records a renewal, and detects an early renewal, which indicates a restart of the kubelet. A renewal in a
-// list is never early, because the list does not show the renewals before it.
+// noteRenewal records a renewal. An early renewal indicates a restart of the kubelet. A renewal in a list never counts
+// as early, because kubeflap may have missed the renewal before it.
 func (n *node) noteRenewal(e event.Event, made, renewed time.Time) {
 	h := &n.heartbeat
 	if e.Type == event.Modified && !h.renewed.IsZero() {
@@ -264,7 +261,8 @@ func (n *node) noteRenewal(e event.Event, made, renewed time.Time) {
 }
 
 // firstHeartbeat starts a node's first interval. If kubeflap has just started, the interval begins at the last known
-// heartbeat. If the node is new, the interval begins now (tryUpdateNodeHealth, nodeHealth == nil).
+// heartbeat. If the node is new, the interval begins now. The node controller does the same (node lifecycle controller,
+// tryUpdateNodeHealth).
 func (x *heartbeats) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	h := &n.heartbeat
 	h.saved = h.shown
@@ -276,29 +274,29 @@ func (x *heartbeats) firstHeartbeat(n *node, e event.Event, ready *event.Conditi
 	case x.watches.First(e) && ready != nil:
 		h.guess(ready.Heartbeat, e.Seen)
 	case !x.watches.First(e) && (h.last.IsZero() || h.guessed):
-		// The node's Lease may have been seen before the node.
+		// kubeflap may have seen the Lease before the Node.
 		h.guess(e.Seen, e.Seen)
 		h.byClock = time.Time{}
 	}
 	x.await(n)
 }
 
-// blind reports whether kubeflap currently cannot see heartbeats. A watch that is only cut off (Watches.IsCutOff) is
-// not blind, because it will show all heartbeats later.
+// blind reports whether kubeflap currently cannot see heartbeats. It returns false for a watch that is cut off
+// (Watches.IsCutOff), because this watch will show all heartbeats later.
 func (x *heartbeats) blind() bool {
 	return !x.watches.Up(x.source()) && !x.watches.IsCutOff(x.source())
 }
 
 func (x *Nodes) forgetLease(name string) {
 	if n := x.nodes[name]; n != nil {
-		// The node controller keeps its saved copy of the Lease.
+		// The node controller keeps its copy of the Lease, so `saved` does not change.
 		n.hasLease, n.heartbeat.shown = false, time.Time{}
 		x.forgetIfGone(n)
 	}
 }
 
-// LeaseWatchBroke records that the Lease watch broke. It drops the evidence of a lag, because every resumed watch lags
-// at first.
+// LeaseWatchBroke records that the Lease watch broke. It discards evidence that the watch lags, because every resumed
+// watch lags at first.
 func (x *heartbeats) LeaseWatchBroke() { x.reads.WatchBroke() }
 
 // WatchWorks records that a watch works again after a break.

@@ -8,9 +8,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// made returns the time at which a node renewed its Lease, by kubeflap's clock. Normally, this is the time at which the
-// watch showed the renewal. If the watch may be late, made uses the node's clock to measure the time since the previous
-// renewal.
+// made estimates the time of a renewal by kubeflap's clock. Normally, this is the time at which the watch showed the
+// renewal. If the watch may be late, the estimate is the time of the previous renewal plus the difference between the
+// two renewTimes.
 func (x *heartbeats) made(n *node, seen, renewed time.Time) time.Time {
 	made := renewed
 	switch {
@@ -43,7 +43,7 @@ func (x *Nodes) renew(n *node, made, seen, renewed time.Time) {
 	x.hold(n, reads.Held{Made: made, Seen: seen, Follows: follows})
 }
 
-// hold keeps a heartbeat pending. The next interval begins at this heartbeat.
+// hold adds a heartbeat to the pending heartbeats. The next interval begins at this heartbeat.
 func (x *heartbeats) hold(n *node, p reads.Held) {
 	h := &n.heartbeat
 	p.Late, p.Missed = h.late, h.missed
@@ -52,9 +52,9 @@ func (x *heartbeats) hold(n *node, p reads.Held) {
 	x.await(n)
 }
 
-// endPending counts the pending heartbeats and closes the intervals before them. If the watch delivered the heartbeats
-// from a backlog, they count at the times when the node sent them. Otherwise, they count at the times when kubeflap saw
-// them. A status report from a backlog closes no interval, because its position among the renewals is unknown.
+// endPending counts the pending heartbeats. If the watch delivered them late as a backlog, they count at the times when
+// the node sent them. Otherwise, they count at the times when kubeflap saw them. A status report in a backlog ends no
+// interval, because its position among the renewals is unknown.
 func (x *Nodes) endPending(n *node, backlog bool, t time.Time) {
 	h := &n.heartbeat
 	pending, late, missed := h.pending, h.late, h.missed
@@ -76,7 +76,7 @@ func (x *Nodes) endPending(n *node, backlog bool, t time.Time) {
 	h.late, h.missed = late, missed // these values belong to the current interval
 }
 
-// lastSeen returns the time at which the last heartbeat was seen, including pending ones.
+// lastSeen returns the time at which kubeflap saw the last heartbeat. This heartbeat can be pending.
 func (h *heartbeat) lastSeen() time.Time {
 	if n := len(h.pending); n > 0 {
 		return h.pending[n-1].Seen
@@ -84,7 +84,7 @@ func (h *heartbeat) lastSeen() time.Time {
 	return h.last
 }
 
-// mayCatchUp starts to track the renewals after a missed heartbeat, because they can show that the watch was late.
+// mayCatchUp starts to track renewals if a heartbeat is missed. Later renewals can show that the watch was late.
 func (h *heartbeat) mayCatchUp() {
 	if h.missed && h.catchUp == nil && !h.renewalSeen.IsZero() {
 		h.catchUp = &reads.CatchUp{Renewed: h.renewed, Seen: h.renewalSeen, Intervals: h.intervals.Clone()}
@@ -100,8 +100,7 @@ func (x *heartbeats) noteLateRenewal(n *node, e event.Event, renewed time.Time) 
 	return h.catchUp
 }
 
-// caughtUp checks whether the node sent heartbeats in time during its apparent silence. If so, the watch was late, and
-// caughtUp adds a transition.
+// caughtUp adds a transition if the renewals show that the watch was late, and not the node.
 func (x *heartbeats) caughtUp(n *node, t, renewed time.Time) {
 	h := &n.heartbeat
 	if h.catchUp == nil || !h.catchUp.Covers(t, renewed, x.period/2) {

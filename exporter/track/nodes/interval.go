@@ -8,8 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// noteInterval updates the number of nodes for each heartbeat interval, if the node's interval has changed. Nodes that
-// do not exist are not counted.
+// noteInterval updates the number of nodes per heartbeat interval. Nodes that do not exist are not counted.
 func (x *Nodes) noteInterval(n *node) {
 	every := time.Duration(0)
 	if n.exists {
@@ -25,18 +24,18 @@ func (x *Nodes) noteInterval(n *node) {
 
 // Heartbeats describes the control plane and the heartbeat interval of the nodes.
 type Heartbeats struct {
-	// Interval is the longest of the nodes' normal heartbeat intervals, or 0 without nodes.
+	// Interval is the longest of the nodes' normal heartbeat intervals, or 0 if there are no nodes.
 	Interval time.Duration
 	// Managed reports whether a cloud provider runs the control plane. If so, users cannot set its flags.
 	Managed bool
 }
 
-// Heartbeats returns the heartbeat interval of the nodes and whether the control plane is managed.
+// Heartbeats returns the nodes' longest heartbeat interval, and whether the control plane is managed.
 func (x *Nodes) Heartbeats() Heartbeats {
 	return Heartbeats{Interval: x.intervals.Longest(), Managed: x.grace.IsManaged()}
 }
 
-// tell reports the settings that determine the grace period, if they have changed.
+// tell adds a transition if the facts about the grace period have changed.
 func (x *Nodes) tell() {
 	h := x.Heartbeats()
 	now := transition.GracePeriodKnown{
@@ -44,7 +43,7 @@ func (x *Nodes) tell() {
 		Assumed: x.grace.Current().Source == grace.SourceDefault,
 	}
 	if x.watches.IsSynced(event.KindNode) {
-		now.Nodes = x.intervals.Nodes() // during the first list, each node changes the number
+		now.Nodes = x.intervals.Nodes() // the number is incomplete before the end of the first list
 	}
 	if grace.IsNews(x.settings, now) {
 		x.settings = now

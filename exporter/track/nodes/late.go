@@ -26,7 +26,7 @@ func (x *heartbeats) awaitAll(nodes map[string]*node, period time.Duration) {
 	}
 }
 
-// CountLate counts the heartbeats that have become late by t.
+// CountLate counts the heartbeats that have become late or missed by t.
 func (x *heartbeats) CountLate(t time.Time) {
 	if x.blind() {
 		return
@@ -42,7 +42,7 @@ func (x *heartbeats) CountLate(t time.Time) {
 			m.Drop()
 			continue
 		case at.IsZero() || at.After(look):
-			// The node has sent a heartbeat since, or kubeflap expects none.
+			// A newer heartbeat has arrived, or kubeflap expects none.
 		case !ok || proven.After(t):
 			x.found.AddInOrder(late)
 			return // the silence is not proven yet
@@ -60,8 +60,8 @@ func (x *heartbeats) CountLate(t time.Time) {
 	x.found.AddInOrder(late)
 }
 
-// due returns the time at which a node's current interval next becomes late or missed, or zero if nothing more can be
-// counted.
+// due returns the time of a node's next check. At that time, the current interval becomes late or missed. due returns
+// zero if no check is needed.
 func (x *heartbeats) due(n *node) time.Time {
 	base := x.intervalStart(n)
 	switch {
@@ -74,8 +74,8 @@ func (x *heartbeats) due(n *node) time.Time {
 	return base.Add(x.period / 2)
 }
 
-// intervalStart returns the start of the current interval: the last heartbeat, or the end of the watch's last break if
-// that is later.
+// intervalStart returns the start of the current interval. It is the last heartbeat or the end of the watch's last
+// break, whichever is later.
 func (x *heartbeats) intervalStart(n *node) time.Time {
 	if last := n.heartbeat.lastSeen(); last.IsZero() || last.After(x.resumed) {
 		return last
@@ -83,8 +83,8 @@ func (x *heartbeats) intervalStart(n *node) time.Time {
 	return x.resumed
 }
 
-// lateOf counts the node's current interval if the interval has become late or missed by t. For each count, lateOf
-// appends a transition with the exact time of the change. `proven` is the time at which the silence was proven.
+// lateOf counts the node's current interval if it has become late or missed by t. It appends a transition for each
+// count. `proven` is the time at which the silence was proven.
 func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
 	base := x.intervalStart(n)
 	if !n.exists || base.IsZero() || x.period == 0 || x.blind() || !x.notices(n) {

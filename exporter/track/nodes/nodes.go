@@ -1,4 +1,4 @@
-// Package nodes tracks a cluster's nodes: their heartbeats, the grace period, and their Ready conditions.
+// Package nodes tracks the heartbeats and Ready conditions of a cluster's nodes, and the node monitor grace period.
 package nodes
 
 import (
@@ -24,40 +24,40 @@ type Nodes struct {
 	heartbeats
 	grace grace.Finder
 	nodes map[string]*node
-	// former holds the machines of deleted Nodes.
+	// former identifies the machines of deleted Nodes.
 	former machine.Former
 	// pods counts the running pods of each node, without DaemonSet pods and static pods.
 	pods map[string]int
 	// sorted holds the nodes, sorted by name. It is nil after a node has been added or removed.
 	sorted []*node
-	// intervals counts the nodes by heartbeat interval. settings holds the grace period settings that were last
-	// reported.
+	// intervals counts the nodes by heartbeat interval. settings holds the facts about the grace period that kubeflap
+	// reported last.
 	intervals grace.Intervals
 	settings  transition.GracePeriodKnown
 }
 
-// node is a Node and its Lease, which can arrive in either order.
+// node combines a Node and its Lease. Either of them can arrive first.
 type node struct {
 	name string
 	uid  event.UID
-	// exists reports whether the Node was seen. A Lease can exist without its Node.
+	// exists reports whether kubeflap has seen the Node. A Lease can exist without its Node.
 	exists, hasLease            bool
 	generation, leaseGeneration uint32
 	created                     time.Time
 	heartbeat                   heartbeat
 
 	machine machine.Identity
-	// version is a hash of the kubelet's version, or 0. troubled is the last time at which the node's heartbeat became
-	// late or the node became not Ready.
+	// version is a hash of the kubelet's version, or 0. troubled is the last time at which a heartbeat became late or
+	// the node became not Ready.
 	version   uint64
 	troubled  time.Time
 	departure departure.Departure
 	labels    shared.Labels
-	// markedInTime counts how often the node controller set the node to Unknown although the node's newest heartbeat
-	// was younger than the grace period.
+	// markedInTime counts how often the node controller set the node to Unknown too early. The newest heartbeat was
+	// then younger than the grace period.
 	markedInTime uint64
 	kubelet      restart.Kubelet
-	// returned is the time at which Ready last changed from Unknown to True.
+	// returned is the time of the last change of Ready from Unknown to True.
 	returned time.Time
 	condition
 }
@@ -83,7 +83,7 @@ func (x *Nodes) named(name string) *node {
 	return n
 }
 
-// Apply handles a Node event. It reports whether the status of Ready changed.
+// Apply handles a Node event. `turned` is true if the status of the Ready condition changed.
 func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	if e.Type == event.Deleted {
 		if n := x.nodes[o.Name]; n != nil && n.uid == o.UID {
@@ -135,8 +135,7 @@ func (x *Nodes) noteLabels(n *node, o *event.Node) {
 	n.labels = x.labelled.Replace(n.labels, shared.Of(o))
 }
 
-// CountPods changes the number of pods on a node by the given number. The caller excludes DaemonSet pods and static
-// pods.
+// CountPods adds `by` to the number of pods on a node. The caller excludes DaemonSet pods and static pods.
 func (x *Nodes) CountPods(name string, by int) {
 	if x.pods[name] += by; x.pods[name] == 0 {
 		delete(x.pods, name)
@@ -156,7 +155,7 @@ func changed(hash *uint64, reported string) bool {
 	return was != 0 && was != *hash
 }
 
-// forget drops a Node and all of its counts. If the node has a Lease, the Lease stays.
+// forget drops a Node and its counts, but keeps the Lease.
 func (x *Nodes) forget(n *node) {
 	now := x.watches.Now()
 	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: x.watches.NotBefore(event.KindNode, now)})

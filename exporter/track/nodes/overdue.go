@@ -14,9 +14,10 @@ import (
 // lookEvery is the shortest time between two searches for overdue nodes.
 const lookEvery = time.Second
 
-// overdue finds nodes that the node controller should have set to Unknown. These nodes are still Ready although their
-// silence exceeds the grace period plus the controller's own delay. The API server accepted writes during that time.
-// Either the node controller is stuck, or it waits because its copy of the Leases lags behind the API server (v1.37,
+// overdue finds nodes that the node controller should have set to Unknown. They are still Ready although their silence
+// exceeds the grace period plus the controller's own delay. The API server accepted writes during that time.
+//
+// The node controller can be stuck. It can also wait because its copy of the Leases lags behind the API server (v1.37,
 // NodeControllerLeaseCircuitBreaker).
 type overdue struct {
 	// controlPlane knows how long the current kube-controller-manager has been the leader.
@@ -51,8 +52,8 @@ func (o *overdue) names() (names []string) {
 	return names
 }
 
-// ShowOverdue reports nodes that are overdue at t. Call it after an event of the node watch. The event proves that the
-// watch would also have shown a change of Ready.
+// ShowOverdue reports nodes that are overdue at t. Call it after an event of the node watch, which proves that the
+// watch works.
 func (x *Nodes) ShowOverdue(t time.Time) {
 	o := &x.overdue
 	if len(o.candidates) == 0 || t.Sub(o.looked) < lookEvery || !x.watches.Live(event.KindNode, t) {

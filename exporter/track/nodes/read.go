@@ -17,25 +17,25 @@ type Node struct {
 	// HeartbeatKnown is set if the last heartbeat is known. HeartbeatAge is the time since that heartbeat.
 	HeartbeatKnown bool
 	HeartbeatAge   time.Duration
-	// LongestInterval is the longest interval between heartbeats in the last ten minutes, including the current one.
+	// LongestInterval is the longest interval between heartbeats in the last ten minutes, including the current
+	// interval.
 	LongestInterval                              time.Duration
 	Heartbeats, LateHeartbeats, MissedHeartbeats uint64
 	Ready                                        event.Status
 	TurnedReady, TurnedNotReady, TurnedUnknown   uint64
 	// Unready is the total time during which the node was not Ready.
 	Unready time.Duration
-	// ClockOffset is the minimum time from a renewTime to the arrival of the renewal, over the last ten minutes. It is
-	// only valid if ClockKnown is set.
+	// ClockOffset is the shortest delay from a renewTime to the renewal's arrival, over the last ten minutes.
+	// ClockKnown is set if ClockOffset is known.
 	ClockOffset time.Duration
 	ClockKnown  bool
-	// Departing is the kind of announcement that the node will be removed, drained or rebooted. It is empty if there
-	// is none.
+	// Departing says how the node's removal, drain or reboot was announced. It is empty if there is no announcement.
 	Departing departure.Reason
-	// Overdue reports whether the node is still Ready after a silence of more than the grace period plus 15 s, while
-	// the API server answers.
+	// Overdue reports whether the node is still Ready although its silence exceeds the grace period by more than 15 s.
+	// The API server answers in the meantime.
 	Overdue bool
-	// MarkedInTime counts how often the node controller set Ready to Unknown although the newest heartbeat was younger
-	// than the grace period.
+	// MarkedInTime counts how often the node controller set Ready to Unknown too early. The newest heartbeat was then
+	// younger than the grace period.
 	MarkedInTime uint64
 }
 
@@ -51,9 +51,9 @@ func (x *Nodes) All(into []Node) []Node {
 	return into
 }
 
-// IsLost reports whether a Node is not Ready, or its Lease still has the renewTime `renewed`. It returns false if the
-// Node does not exist. beat reports whether the Lease has a different renewTime. If `renewed` is zero, IsLost ignores
-// the Lease.
+// IsLost reports two facts about a Node. `lost` is true if the Node is not Ready, or its Lease still has the renewTime
+// `renewed`. `beat` is true if its Lease has another renewTime. If `renewed` is zero, IsLost ignores the Lease. Both
+// are false if the Node does not exist.
 func (x *Nodes) IsLost(name string, renewed time.Time) (lost, beat bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists {
@@ -81,7 +81,7 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 	v.Departing, _ = n.departure.At(t)
 	v.MarkedInTime, v.Overdue = n.markedInTime, h.overdue
 	lead, ok := h.leads.Max(t)
-	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // the negated minimum duration would overflow
+	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // -math.MinInt64 would overflow
 	return v
 }
 

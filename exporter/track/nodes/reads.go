@@ -11,8 +11,8 @@ import (
 // askAtOnce is the maximum number of Leases per direct read.
 const askAtOnce = 3
 
-// showsLag reports whether a Lease event proves that the watch lagged. Such an event arrives late although the renewal
-// was in time by the node's own clock. The heartbeat then does not count as late.
+// showsLag reports whether a Lease event proves that the watch lagged. The event arrives late, but the renewal was in
+// time by the node's clock. So this heartbeat does not count as late.
 func (x *heartbeats) showsLag(n *node, e event.Event, l *event.Lease) bool {
 	if !x.reads.Ahead() || x.reads.Doubtful() || n == nil || e.Type != event.Modified || n.heartbeat.renewed.IsZero() || n.heartbeat.last.IsZero() {
 		return false
@@ -24,8 +24,9 @@ func (x *heartbeats) showsLag(n *node, e event.Event, l *event.Lease) bool {
 	return l.Renew.Sub(n.heartbeat.renewed) <= mark && e.Seen.Sub(x.intervalStart(n)) > mark
 }
 
-// provenAt returns when kubeflap can first be sure that a node was silent until `mark`, if no more events arrive.
-// Without a Lease watch, there are no direct reads. Then status reports of other nodes must prove that the watch works.
+// provenAt returns the time from which it is certain that a node was silent until `mark`. It assumes that no more
+// events arrive. Without a Lease watch, there are no direct reads. Then status reports of other nodes must prove that
+// the watch works.
 func (x *heartbeats) provenAt(mark time.Time) (at time.Time, ok bool) {
 	if x.source() == event.KindNode {
 		return x.reads.ShownAfter(mark)
@@ -33,7 +34,6 @@ func (x *heartbeats) provenAt(mark time.Time) (at time.Time, ok bool) {
 	return x.reads.ProvenAt(mark)
 }
 
-// leaseRead handles a Lease that was read directly.
 func (x *heartbeats) leaseRead(n *node, e event.Event, l *event.Lease) {
 	if n != nil && n.hasLease && l.Renew.After(n.heartbeat.shown) {
 		x.reads.NewerRenewal(e.Seen, l)
@@ -52,12 +52,12 @@ func (x *heartbeats) ApplyRead(e event.Event) {
 	x.found.Add(transition.LeasesRead{At: at(e.Seen), Answered: e.Type == event.Answered, Reason: e.Reason})
 }
 
-// ReadFailed returns the start of the last direct read, if that read failed and the watch has shown nothing since.
+// ReadFailed returns the start of the last direct read if that read failed and the watch has not caught up since.
 // Otherwise ReadFailed returns zero.
 func (x *heartbeats) ReadFailed() time.Time { return x.reads.Failed() }
 
-// askAfter is the time for which the Lease watch must stay silent after a late heartbeat before kubeflap reads some
-// Leases directly. In a large cluster, a working watch shows an event every few milliseconds.
+// askAfter is the time from a late heartbeat to a direct read of Leases. In a large cluster, a working watch shows
+// another heartbeat within milliseconds, so no read is necessary.
 const askAfter = 500 * time.Millisecond
 
 // LeasesToRead returns the nodes whose Leases kubeflap should read directly, without the watch. If a heartbeat is late,
@@ -84,6 +84,6 @@ func (x *heartbeats) longestSilent() (names []string) {
 	return names
 }
 
-// LeasesBehind reports whether the Lease watch must be reopened because it lags. In this case, a direct read has shown
-// a renewal that the watch has not shown in time.
+// LeasesBehind reports whether the Lease watch must be reopened because it lags. The watch lags if a direct read has
+// shown a renewal that the watch has not shown in time.
 func (x *heartbeats) LeasesBehind() bool { return !x.blind() && x.reads.Behind(x.watches.Now()) }

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Reasons that the node lifecycle controller writes with Ready=Unknown (tryUpdateNodeHealth).
+// The node lifecycle controller writes these reasons together with Ready=Unknown (tryUpdateNodeHealth).
 const (
 	reasonUnknown      = "NodeStatusUnknown"
 	reasonNeverUpdated = "NodeStatusNeverUpdated"
@@ -17,24 +17,23 @@ const (
 
 // condition is the state of a node's Ready condition.
 type condition struct {
-	// posted is set if the node has a Ready condition. everReady is set if Ready has been True at any time since the
-	// node was first seen.
+	// posted is set if the node has a Ready condition. everReady is set if kubeflap has ever seen the node as Ready.
 	posted, everReady bool
 	ready             event.Status
-	// foundUnknown reports whether the node controller had set Ready to Unknown before kubeflap started watching.
+	// foundUnknown is set if the node controller had set Ready to Unknown before kubeflap first saw the node.
 	foundUnknown bool
-	// transition is Ready's lastTransitionTime. falseSince is the lastTransitionTime of the last Ready=False. If Ready
-	// has never been False, falseSince is the lastTransitionTime that was seen first.
+	// transition is the lastTransitionTime of Ready. falseSince is the lastTransitionTime of the last Ready=False. If
+	// Ready was never False, falseSince is the first lastTransitionTime that kubeflap saw.
 	transition, falseSince time.Time
-	// since is the time since which Ready is known to have its current status. sinceSeen reports whether kubeflap saw
-	// the change to that status.
+	// `since` is the time since which Ready is known to have its current status. sinceSeen is set if kubeflap saw the
+	// change to that status.
 	since     time.Time
 	sinceSeen bool
-	// lastFalse is the time at which Ready last changed from False. lastUnknown is the time at which Ready last changed
-	// from Unknown.
+	// lastFalse is the time of the last change of Ready from False. lastUnknown is the time of the last change from
+	// Unknown.
 	lastFalse, lastUnknown time.Time
 	transitions            [3]uint64
-	// unready is the total time for which the node was not Ready, excluding the current period.
+	// unready is the total time for which the node was not Ready. It excludes the time since the last change of Ready.
 	unready time.Duration
 }
 
@@ -56,7 +55,8 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 		c = *ready
 	}
 	if posted := ready != nil; posted != n.posted {
-		// The node controller resets its data about the node, including its copy of the Lease (tryUpdateNodeHealth).
+		// The node controller resets its data about the node, including its copy of the Lease (node lifecycle
+		// controller, tryUpdateNodeHealth).
 		n.posted = posted
 		n.heartbeat.saved = n.heartbeat.shown
 	}
@@ -87,7 +87,7 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 }
 
 // turn counts a change of Ready. `live` reports whether kubeflap saw the change without delay. markedAge becomes
-// MarkedAge in transition.NodeLoss. A new node's time before its first Ready=True does not count as an unready episode.
+// MarkedAge in transition.NodeLoss. The time before a new node's first Ready=True does not count as an unready episode.
 func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge time.Duration) {
 	change := transition.NodeReadyChanged{
 		At: at(t), Node: n.name, From: n.ready, To: to,
@@ -124,10 +124,10 @@ func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge
 	x.found.Add(change)
 }
 
-// turnedUnseen counts changes of Ready during a break of the node watch. A list proves such changes if the status is
-// the same but lastTransitionTime differs. The proof is reliable for nodes, because the kubelet and the node controller
-// only set lastTransitionTime when the status changes. The status in between is unknown. turnedUnseen assumes Unknown
-// if the current status is True, and True otherwise.
+// turnedUnseen counts two changes of Ready that happened during a break of the node watch. A list proves them if
+// lastTransitionTime has changed but the status has not. The kubelet and the node controller set lastTransitionTime
+// only when the status changes. The status in between is assumed to be Unknown if the current status is True, and True
+// otherwise.
 func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 	between := event.StatusTrue
 	if n.ready == event.StatusTrue {
@@ -145,9 +145,9 @@ func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 	}
 }
 
-// markedUnknown handles a change to Ready=Unknown by the node controller. With this write, the controller also saves a
-// copy of the newest Lease (tryUpdateNodeHealth). The time since the last heartbeat is the grace period plus the
-// controller's delay, so it serves as a sample of the grace period.
+// markedUnknown handles a change to Ready=Unknown by the node controller. The controller then also saves a copy of the
+// current Lease (node lifecycle controller, tryUpdateNodeHealth). The time since the last heartbeat is the grace period
+// plus the controller's delay. It serves as a sample of the grace period.
 func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	h := &n.heartbeat
 	h.saved = h.shown
@@ -164,8 +164,7 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 }
 
 // markedAge returns the age of the newest heartbeat that the node controller had certainly seen when it set Ready to
-// Unknown. It returns 0 if the age is unknown. This is the case if the clocks differ, the write was delayed, or
-// kubeflap could not see heartbeats.
+// Unknown. It returns 0 if the age is unknown, for example because the write was delayed.
 func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duration {
 	h := &n.heartbeat
 	if !x.notices(n) || !x.watches.Live(x.source(), seen) {
@@ -179,7 +178,7 @@ func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duratio
 	return m.Age(append([]time.Time{h.last}, h.earlier[:]...), x.measured)
 }
 
-// loss describes the failure of a silent node. The silence began when the first missing heartbeat was due.
+// loss describes the failure of a silent node. Its silence began when the first missing heartbeat was due.
 func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	unseen, began := !x.notices(n), n.heartbeat.last.Add(n.heartbeat.rhythm.Interval())
 	if unseen {
@@ -193,9 +192,8 @@ func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	}
 }
 
-// trigger returns a value that identifies the node and its last sign of life. A silent node's last sign of life is its
-// last renewTime, or its lastHeartbeatTime if the node has no Lease. If the kubelet reported Ready=False, the sign is
-// the lastTransitionTime of that report.
+// trigger returns a hash that identifies a failure of the node. For a silent node, it depends on renewTime, or on
+// lastHeartbeatTime if there is no Lease. For Ready=False, it depends on lastTransitionTime.
 func (n *node) trigger(why cause.Cause) uint64 {
 	sign := n.heartbeat.reported
 	switch {

@@ -6,14 +6,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// clocksAgree limits the difference between an interval on the node's clock and the same interval on kubeflap's clock.
-// A larger difference means that the watch delayed a heartbeat.
+// clocksAgree is the maximum difference between an interval by the node's clock and the same interval by kubeflap's
+// clock. A larger difference means that the watch delayed a heartbeat.
 const clocksAgree = 5 * time.Second
 
-// spansBreak reports whether the watch broke after the last heartbeat, but kubeflap missed no heartbeat before the one
-// at t. A watch that works again shows the missed writes, or a list with the newest state, before any later write. So
-// kubeflap would already know a heartbeat from the break. told is the time of the heartbeat at t by the node's clock.
-// spansBreak compares the two times to make sure that the watch did not show the heartbeat late.
+// spansBreak reports whether the watch broke before the heartbeat at t, but missed no earlier heartbeat. A restored
+// watch shows earlier heartbeats first, so kubeflap would already know them. `told` is the time of the heartbeat at t
+// by the node's clock. If the two clocks disagree on the interval before the heartbeat, the watch delayed it. Then
+// spansBreak returns false.
 func (x *heartbeats) spansBreak(n *node, t, told time.Time) bool {
 	h := &n.heartbeat
 	switch {

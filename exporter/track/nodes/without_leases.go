@@ -14,14 +14,13 @@ func (x *heartbeats) source() event.Kind {
 	return event.KindLease
 }
 
-// notices reports whether kubeflap would notice missed heartbeats of the node. This requires a Lease watch or regular
+// notices reports whether kubeflap would notice missed heartbeats of the node. This requires a Lease watch, or regular
 // status reports of the node.
 func (x *heartbeats) notices(n *node) bool {
 	return x.source() == event.KindLease || n.heartbeat.steady.Is()
 }
 
-// provesSilence reports whether missing heartbeats prove that the node is silent, even before the node controller sets
-// the node to Unknown.
+// provesSilence reports whether missing heartbeats prove a silence before the node controller sets the node to Unknown.
 func (x *heartbeats) provesSilence(n *node) bool {
 	return x.notices(n) && (x.source() == event.KindLease || x.watches.Absent(event.KindLease))
 }

@@ -1,10 +1,10 @@
 // Package queue implements a first-in, first-out queue.
 package queue
 
-// Queue is a first-in, first-out queue. Adding and taking an item have constant cost.
+// Queue is a first-in, first-out queue. Adding or taking an item takes constant time.
 type Queue[T any] struct {
 	items []T
-	// head is the index of the oldest item. taken is the number of items taken so far.
+	// head is the index of the oldest item. `taken` is the number of items that Take has removed.
 	head, taken int
 }
 

@@ -6,11 +6,11 @@ import "time"
 // every 10 s, and direct reads are at least 10 s apart.
 const answersWithin = 15 * time.Second
 
-// Answers records signs that the API server accepts writes. Last is the time of the last sign. Since is the time since
-// which no gap between two signs was longer than answersWithin.
+// Answers records signs that the API server accepts writes. Last is the time of the newest sign. Since is the end of
+// the last gap longer than answersWithin.
 type Answers struct{ Since, Last time.Time }
 
-// Note records a sign.
+// Note records a sign at t that the API server accepts writes.
 func (a *Answers) Note(t time.Time) {
 	if t.Sub(a.Last) > answersWithin {
 		a.Since = t

@@ -7,27 +7,27 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/window"
 )
 
-// CatchUp tracks the renewals after a missed heartbeat. By the node's clock, these renewals may show that the node was
-// never silent. Then the watch was late, not the node.
+// CatchUp tracks the renewals after a missed heartbeat. Their renewTimes may show that the watch was late, and the node
+// was not silent.
 //
-// A stall of etcd looks different. The kubelet retries its renewal in the meantime, but etcd accepts only one of these
-// requests, since the others contain an old resourceVersion. The node's next renewal follows much later.
+// A stall of etcd leaves a gap in the renewTimes. The kubelet retries its renewal in the meantime, but etcd accepts
+// only one of these requests. The other requests contain an old resourceVersion.
 type CatchUp struct {
-	// Renewed is the time of the last renewal before the silence, measured by the node's clock. Seen is the same
-	// time, measured by kubeflap's clock.
+	// Renewed is the renewTime of the last renewal before the silence. Seen is the time of that renewal by kubeflap's
+	// clock.
 	Renewed, Seen time.Time
 	// Intervals holds the heartbeat intervals measured before the silence.
 	Intervals window.Window
 }
 
-// Covers reports whether the renewals account for the whole silence, except for at most the duration `mark`. A
-// heartbeat is not late until `mark` has passed. The newest renewal has the renewTime `renewed`, and was seen at t.
+// Covers reports whether the renewTimes cover the whole silence. `renewed` is the newest renewTime, and kubeflap saw it
+// at t. Up to `mark` may remain uncovered, because a heartbeat is not late before `mark` has passed.
 func (c *CatchUp) Covers(t, renewed time.Time, mark time.Duration) bool {
 	return renewed.Sub(c.Renewed) >= t.Sub(c.Seen)-mark
 }
 
-// Pending holds heartbeats that were seen late, while the reason for the delay is unknown. Either the API server
-// delayed the write until etcd was back, or the watch was late. The node's next renewal shows which of the two is true.
+// Pending holds late heartbeats while the reason for their delay is unknown. Either the API server delayed the write
+// until etcd was back, or the watch was late. The node's next renewal shows which of the two is true.
 type Pending []Held
 
 // Held is a pending heartbeat.
@@ -53,10 +53,10 @@ func (p Pending) Renewal() *Held {
 	return nil
 }
 
-// promptly is the time within which an undisturbed watch shows a renewal.
+// promptly is the longest time that an undisturbed watch needs to show a renewal.
 const promptly = 2 * time.Second
 
-// IsLate reports whether a renewal was delayed. The node sent it at `made`, and kubeflap saw it at `seen`.
+// IsLate reports whether a renewal arrived late. The node sent it at `made`, and kubeflap saw it at `seen`.
 func IsLate(made, seen time.Time) bool { return seen.Sub(made) > promptly }
 
 // WasBacklog reports whether the watch, not the API server, delayed a renewal. The API server delays at most one

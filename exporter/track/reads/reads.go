@@ -1,6 +1,5 @@
-// Package reads evaluates direct reads of Leases. They distinguish a silent watch from silent nodes. Bookmarks cannot
-// do so: they continue while etcd stalls, since the API server sends them from memory (apiserver, storage/cacher,
-// dispatchEvents).
+// Package reads evaluates direct reads of Leases, which distinguish a silent watch from silent nodes. Bookmarks cannot
+// do so. The API server sends them from memory, even while etcd stalls (apiserver, storage/cacher, dispatchEvents).
 package reads
 
 import (
@@ -12,31 +11,33 @@ import (
 const (
 	// AskEvery is the shortest time between two direct reads.
 	AskEvery = 10 * time.Second
-	// unaskedWait is the time after which kubeflap counts a late heartbeat if it does not read Leases directly. Older
-	// recordings contain no direct reads.
+	// unaskedWait is the time after which a late heartbeat counts without a direct read. Older recordings contain no
+	// direct reads.
 	unaskedWait = time.Second
-	// catchUpWithin is the time within which the watch must show a renewal that a read has shown. The API does not
-	// order reads and watch events.
+	// catchUpWithin is the time within which the watch must show a renewal that a read has shown. Reads and watch
+	// events can arrive in any order.
 	catchUpWithin = 2 * time.Second
-	// upToDateWithin is the longest time for which a watch that works again shows old renewals. If renewals still look
-	// old after that time, a clock was set.
+	// upToDateWithin is the longest time for which a restored watch shows old renewals. If renewals look old after that
+	// time, a clock was set.
 	upToDateWithin = 15 * time.Second
 )
 
 // Reads holds the results of direct reads of Leases, and the newest heartbeat that the watch showed. The zero value is
 // empty.
 type Reads struct {
-	// shown is the time of the newest heartbeat that the watch has shown.
+	// `shown` is the time of the newest heartbeat that the watch has shown.
 	shown time.Time
-	// asked is the start of the last read. asking is set while its answer is outstanding. `proven` is the start of the
-	// last read that found nothing newer than the watch had shown. `answered` is the time of the answer to that read.
+	// `asked` is the start of the last read. `asking` is set until the answer to this read arrives. `proven` is the
+	// start of the last read that found no newer renewal than the watch had shown. `answered` is the time of the answer
+	// to that read.
 	asked, proven, answered time.Time
 	asking                  bool
-	// failed is the start of the last read if that read proved nothing. It is zero once the watch or another read has
-	// shown the state of etcd. `resumed` is the time at which the watch showed its first renewal after the failed read.
+	// `failed` is the start of the last read if that read proved nothing. `failed` is reset when the watch has caught
+	// up, or when another read succeeds. `resumed` is the time at which the watch showed its first renewal after the
+	// failed read.
 	failed, resumed time.Time
-	// ahead holds the renewTimes that a read has shown and the watch has not, by Lease name. aheadSince is the time of
-	// the first of these reads.
+	// `ahead` holds, by Lease name, the renewTimes that a read has shown and the watch has not. aheadSince is the time
+	// of the first of these reads.
 	ahead      map[string]time.Time
 	aheadSince time.Time
 }
@@ -59,22 +60,23 @@ func (r *Reads) WatchShowed(made, seen time.Time, l *event.Lease) {
 // as heartbeats.
 func (r *Reads) WatchShowedReport(t time.Time) { r.shown = t }
 
-// WatchBroke records that the watch broke. It drops the evidence of a lag, because every resumed watch lags at first.
+// WatchBroke records that the watch broke. It discards evidence that the watch lags, because every resumed watch lags
+// at first.
 func (r *Reads) WatchBroke() { r.ahead, r.failed = nil, time.Time{} }
 
 // Asked returns the start of the last read.
 func (r *Reads) Asked() time.Time { return r.asked }
 
-// Failed returns the start of the last read, if that read failed and the watch has shown nothing since. Otherwise
-// Failed returns zero.
+// Failed returns the start of the last read if that read failed and the watch has not caught up since. Otherwise Failed
+// returns zero.
 func (r *Reads) Failed() time.Time { return r.failed }
 
-// Doubtful reports whether the last read failed and the watch has shown nothing since. Either the nodes are silent,
-// or the watch is late.
+// Doubtful reports whether the last read failed and the watch has not caught up since. Either the nodes are silent, or
+// the watch is late.
 func (r *Reads) Doubtful() bool { return !r.failed.IsZero() }
 
-// noteResumed handles a renewal that the watch shows after a failed read. The watch is up to date again once it shows a
-// renewal that is newer than the read.
+// noteResumed handles a renewal that the watch shows after a failed read. The watch has caught up once it promptly
+// shows a renewal that is newer than the read.
 func (r *Reads) noteResumed(made, seen time.Time) {
 	if r.resumed.IsZero() {
 		r.resumed = seen
@@ -87,10 +89,10 @@ func (r *Reads) noteResumed(made, seen time.Time) {
 // Ahead reports whether a read has shown a renewal that the watch has not shown.
 func (r *Reads) Ahead() bool { return len(r.ahead) > 0 }
 
-// Behind reports whether the watch has failed to show, within catchUpWithin, a renewal that a read has shown.
+// Behind reports whether a read has shown a renewal that the watch did not show within catchUpWithin.
 func (r *Reads) Behind(t time.Time) bool { return r.Ahead() && t.Sub(r.aheadSince) > catchUpWithin }
 
-// ProvenAfter reports whether a read that began at `mark` or later found nothing newer than the watch had shown.
+// ProvenAfter reports whether a read at `mark` or later found no newer renewal than the watch had shown.
 func (r *Reads) ProvenAfter(mark time.Time) bool { return !r.proven.Before(mark) }
 
 // ShownAfter returns the time of the newest heartbeat that the watch has shown. ok is false if that time is before
@@ -99,10 +101,10 @@ func (r *Reads) ShownAfter(mark time.Time) (at time.Time, ok bool) {
 	return r.shown, !r.shown.Before(mark)
 }
 
-// ProvenAt returns when kubeflap can first be sure that a node was silent until `mark`, if no more events arrive. The
-// proof is a later heartbeat of another node on the watch, or a later read that shows no newer renewal. A read also
-// proves the silence if the API server cannot read from etcd, because no node can have renewed its Lease. ok is false
-// while the watch lags behind a read.
+// ProvenAt returns the time from which it is certain that a node was silent until `mark`. It assumes that no more
+// events arrive. The proof is a later heartbeat of another node, or a later read that finds no newer renewal. A read
+// also proves the silence if the API server cannot read from etcd, because no node can have renewed its Lease. ok is
+// false while the watch lags.
 func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
 	at = mark.Add(unaskedWait)
 	switch {
@@ -120,7 +122,7 @@ func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
 	return at, true
 }
 
-// NewerRenewal records that a read has shown a newer renewal than the watch has shown.
+// NewerRenewal records that a read has shown a renewal that the watch has not shown yet.
 func (r *Reads) NewerRenewal(t time.Time, l *event.Lease) {
 	if r.ahead == nil {
 		r.ahead = map[string]time.Time{}
@@ -148,11 +150,11 @@ func (r *Reads) Apply(e event.Event, servers int) {
 }
 
 // saysOfNodes reports whether an answer proves something about the nodes. An answer with all Leases does so. An error
-// also does so if the only API server cannot read from etcd, because no node can have renewed its Lease. With several
-// API servers, the others may still reach etcd.
+// of etcd also does so if there is only one API server, because no node can have renewed its Lease. With several API
+// servers, the others may still reach etcd.
 //
-// An answer from a proxy, or from an API server that throttles kubeflap, proves nothing. If kubeflap has no permission
-// to read Leases, the answer counts, so that kubeflap behaves as without direct reads.
+// An answer from a proxy, or from an API server that throttles kubeflap, proves nothing. The answer Forbidden counts as
+// proof, because kubeflap must also work without permission for direct reads.
 func saysOfNodes(reason event.Reason, servers int) bool {
 	switch reason {
 	case "", event.ReasonForbidden:
@@ -164,7 +166,7 @@ func saysOfNodes(reason event.Reason, servers int) bool {
 }
 
 // HidesEtcd reports whether a read got no answer, or an error from an API server that cannot read from etcd. In both
-// cases the watches show nothing either. Throttling does not count, because the API server may still serve its watches.
+// cases, the watches show nothing. Throttling does not count, because the API server may still serve its watches.
 func HidesEtcd(e event.Event) bool {
 	return e.Type == event.Unanswered || e.Reason != "" && saysOfNodes(e.Reason, 0) && e.Reason != event.ReasonForbidden
 }

@@ -3,10 +3,10 @@ package rhythm
 import "time"
 
 const (
-	// renewInterval is the default interval of a kubelet's Lease renewals: a quarter of nodeLeaseDurationSeconds, 40 s
-	// (kubelet, nodeLeaseRenewIntervalFraction).
+	// renewInterval is the default interval of a kubelet's Lease renewals. It is a quarter of nodeLeaseDurationSeconds,
+	// which is 40 s by default (kubelet, nodeLeaseRenewIntervalFraction).
 	renewInterval = 10 * time.Second
-	// longestInterval is the upper limit of the interval that a Lease can set. Shortest is the lower limit.
+	// longestInterval is the longest interval that a Lease can set. Shortest is the lower limit.
 	longestInterval = time.Minute
 )
 
@@ -18,8 +18,8 @@ type Kubelet struct {
 	Renewals, Reports Rhythm
 }
 
-// Interval returns the heartbeat interval of a kubelet that nothing delays. This is a quarter of its Lease's
-// duration, or less if renewals or status reports have a shorter regular interval (nodeStatusUpdateFrequency).
+// Interval returns the normal heartbeat interval of a kubelet. It is a quarter of the Lease's duration. If renewals or
+// status reports have a shorter regular interval, Interval returns that interval (nodeStatusUpdateFrequency).
 func (k *Kubelet) Interval() time.Duration {
 	every := renewInterval
 	if k.Duration > 0 {
@@ -33,6 +33,6 @@ func (k *Kubelet) Interval() time.Duration {
 	return every
 }
 
-// Undisturbed returns the longest time between two heartbeats of a kubelet that nothing delays. The kubelet adds up to
-// 4 % jitter to the interval (lease controller, Run), and the request takes time.
+// Undisturbed returns the longest normal time between two heartbeats of a kubelet. The kubelet adds up to 4 % jitter to
+// the interval (lease controller, Run), and the request takes time.
 func (k *Kubelet) Undisturbed() time.Duration { return k.Interval()*104/100 + 1100*time.Millisecond }

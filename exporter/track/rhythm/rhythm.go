@@ -7,9 +7,9 @@ import "time"
 const Shortest = time.Second
 
 const (
-	// A count rises with each interval that agrees with the previous ones, and falls with each other interval. A rhythm
-	// is regular if the count is at least regularAfter. The count can reach regularMost, so that a few irregular
-	// intervals do not end a rhythm.
+	// A count rises with each interval that agrees with the previous intervals, and falls with every different
+	// interval. A rhythm is regular if the count is at least regularAfter. The count can reach regularMost. Then a few
+	// irregular intervals do not end the rhythm.
 	regularAfter = 4
 	regularMost  = 8
 )
@@ -20,8 +20,9 @@ type Rhythm struct {
 	agreed uint8
 }
 
-// Learn adds an interval, and reports whether the result of Known changed. Intervals agree if they differ by at most
-// one second or 10 %, whichever is larger, because lastHeartbeatTime is in whole seconds.
+// Learn adds an interval, and reports whether the result of Known changed. Two intervals agree if they differ by at
+// most one second or 10 %, whichever is larger. The tolerance is necessary because lastHeartbeatTime is in whole
+// seconds.
 func (r *Rhythm) Learn(d time.Duration) bool {
 	was := r.Known()
 	switch diff := d - r.every; {

@@ -7,16 +7,16 @@ import "time"
 //
 // In a cluster with Leases, a kubelet reports a changed status every 10 s, and an unchanged status every 5 min
 // (kubelet, nodeStatusUpdateFrequency and nodeStatusReportFrequency). In a cluster without Leases, it reports any
-// status every 10 s. So a silence only counts if the node's reports were steady before.
+// status every 10 s. So a silence counts only if the node's previous reports were steady.
 //
-// If kubeflap has no permission to watch existing Leases, a silent node may simply have an unchanged status. Then the
-// silence only counts after the node controller has set the node to Unknown.
+// Without permission to watch existing Leases, kubeflap cannot distinguish a silent node from a node with an unchanged
+// status. A silence then counts only after the node controller has set the node to Unknown.
 const (
 	// steadyWithin is the longest interval between steady reports. It allows for the same delays as
 	// Kubelet.Undisturbed.
 	steadyWithin = 11500 * time.Millisecond
-	// steadyFrom is the number of steady reports required. The count stops at steadyMost. A node with that count stays
-	// steady after one late report.
+	// steadyFrom is the number of steady reports after which a node counts as steady. The count stops at steadyMost. A
+	// node with that count stays steady after one late report.
 	steadyFrom = 18
 	steadyMost = 24
 )
@@ -33,5 +33,5 @@ func (s *Steady) Learn(interval time.Duration) {
 	*s = max(*s-(steadyMost-steadyFrom), 0)
 }
 
-// Is reports whether the reports are steady.
+// Is returns true if the node's reports are steady.
 func (s Steady) Is() bool { return s >= steadyFrom }

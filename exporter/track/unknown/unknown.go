@@ -5,8 +5,8 @@ package unknown
 import "time"
 
 const (
-	// seenByController is the time within which the node controller has certainly seen a heartbeat: one monitor period
-	// (5 s) plus the delivery time.
+	// seenByController is the longest time until the node controller sees a heartbeat. It is one monitor period (5 s)
+	// plus the delivery time.
 	seenByController = 7 * time.Second
 	// delivery is the longest time from lastTransitionTime to the arrival of the change of Ready, if the clocks agree.
 	// lastTransitionTime is in whole seconds.
@@ -15,18 +15,18 @@ const (
 
 // Mark is a change of Ready to Unknown by the node controller.
 type Mark struct {
-	// Seen is the arrival time. Transition is lastTransitionTime by the controller's clock, in whole seconds.
+	// Seen is the time at which kubeflap saw the change. Transition is lastTransitionTime by the controller's clock, in
+	// whole seconds.
 	Seen, Transition time.Time
-	// Delay is the shortest known time from a timestamp of the controller to the arrival of the write. It includes the
-	// difference between the clocks.
+	// Delay is the shortest known delay between a timestamp of the controller and the arrival of the write. It includes
+	// the difference between the clocks.
 	Delay time.Duration
 	// DelayKnown reports whether Delay was measured.
 	DelayKnown bool
 }
 
-// between returns the earliest and the latest possible time of the mark, by kubeflap's clock. The write can hang while
-// heartbeats arrive, so the mark can arrive long after the controller made it. known is false if the clocks differ too
-// much to determine the two times.
+// between returns the earliest and the latest time at which the controller can have set Ready to Unknown, by kubeflap's
+// clock. A delayed write can arrive much later. known is false if the clocks differ too much.
 func (m Mark) between() (earliest, latest time.Time, known bool) {
 	if !m.DelayKnown {
 		return m.Seen, m.Seen, m.Seen.Sub(m.Transition).Abs() <= delivery
@@ -40,8 +40,8 @@ func (m Mark) between() (earliest, latest time.Time, known bool) {
 }
 
 // Age returns the age of the newest heartbeat that the node controller had certainly seen at the time of the mark. The
-// slice heartbeats starts with the newest heartbeat. Age returns 0 if the age is unknown. This is the case if the
-// clocks differ, the write was delayed, or the heartbeat was before `since`.
+// heartbeats are sorted, newest first. Age returns 0 if the age is unknown, for example because the heartbeat was
+// before `since`.
 func (m Mark) Age(heartbeats []time.Time, since time.Time) time.Duration {
 	earliest, latest, known := m.between()
 	if !known {
