@@ -147,8 +147,9 @@ func (r *restarted) must(errs ...error) {
 	}
 }
 
-// silence pauses the kubelets of nodes, and waits until the nodes are Unknown and the witness reports their outages. The
-// pod of each node has an address in two Services, which the endpointslice controller does not update at the same time.
+// silence pauses the kubelets of nodes, and waits until the nodes are Unknown and the witness reports their outages.
+// The pod of each node has an address in two Services, which the endpointslice controller does not update at the same
+// time.
 func (r *restarted) silence(nodes ...string) {
 	r.t.Helper()
 	for _, node := range nodes {

@@ -121,7 +121,7 @@ func readRecording(ctx context.Context, file string, settingsOfTracker track.Set
 	if err != nil {
 		return nil, err
 	}
-	r := newReplay(recordings, 0, settings{tracker: settingsOfTracker, incidents: keptIncidents}, silent)
+	r := newReplay(recordings, 0, settings{tracker: settingsOfTracker, incidents: keptIncidents}, newSilentReporter)
 	if err := r.play(ctx); err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func readRecording(ctx context.Context, file string, settingsOfTracker track.Set
 
 // observe watches a live cluster for the duration in --for, and returns the cluster's metrics.
 func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
-	pipeline := newPipeline(settings{tracker: a.tracker.settings(), incidents: keptIncidents}, time.Now, silent(""))
+	pipeline := newPipeline(settings{tracker: a.tracker.settings(), incidents: keptIncidents}, time.Now, newSilentReporter(""))
 	watcher, err := newWatcher(p.logger, a.cluster, pipeline.apply)
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func wait(ctx context.Context, d time.Duration) {
 // gather returns the metrics that the advice depends on.
 func gather(p *pipeline) ([]*dto.MetricFamily, error) {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(p.collector.Only(observed.Metrics()))
+	registry.MustRegister(p.collector.Select(observed.Metrics()))
 	families, err := registry.Gather()
 	if err != nil {
 		return nil, fmt.Errorf("gather the metrics: %w", err)

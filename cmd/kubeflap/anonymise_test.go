@@ -65,7 +65,7 @@ func fillNames(v reflect.Value, name string) {
 func namedEvents(t *testing.T, now time.Time) (all []event.Event) {
 	t.Helper()
 	for _, kind := range append(event.Kinds(), event.KindCluster, event.KindControlPlaneLease) {
-		for typ := event.Added; typ <= event.Unanswered; typ++ {
+		for typ := event.Added; typ <= event.DirectReadUnanswered; typ++ {
 			if kind == event.KindCluster && typ != event.Added && typ != event.Modified {
 				continue
 			}

@@ -63,7 +63,7 @@ func (f *flapping) pod(i int) *event.Pod {
 	m.Namespace = f.meta("service", i/podsPerService).Namespace
 	return &event.Pod{
 		Meta: m, Node: fmt.Sprintf("node-%d", i%100), Phase: "Running", Owner: "ReplicaSet/web",
-		Ready: &event.Condition{Status: ready, Reason: "ContainersNotReady", Transition: f.now, Writer: "kubelet"}, ContainersReady: ready,
+		Ready: &event.Condition{Status: ready, Reason: "ContainersNotReady", LastTransitionTime: f.now, Writer: "kubelet"}, ContainersReady: ready,
 		Containers: []event.Container{{Name: "web", Image: "web:1", ID: "c", Ready: f.ready[i], State: "running", Started: f.now.Add(-time.Hour)}},
 	}
 }
@@ -189,7 +189,7 @@ func BenchmarkSaving(b *testing.B) {
 			if saving {
 				p.history = openHistory(b.TempDir(), 500, coverage.State{}, p.incidents, promslog.New(&promslog.Config{Writer: io.Discard}))
 				ctx, stop := context.WithCancel(b.Context())
-				go func() { _ = p.history.run(ctx, p.last) }()
+				go func() { _ = p.history.run(ctx, p.finalSaveJob) }()
 				b.Cleanup(func() {
 					stop()
 					<-p.history.ended
@@ -207,7 +207,7 @@ func BenchmarkSaving(b *testing.B) {
 						t := p.advance()
 						p.mu.Lock()
 						p.report(t, p.incidents.Notices(t))
-						p.look(t)
+						p.updateHistory(t)
 						p.mu.Unlock()
 					}
 					second++

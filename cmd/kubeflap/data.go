@@ -40,9 +40,9 @@ func (f *dataFlags) validate() error {
 	return nil
 }
 
-// keep makes the pipeline save its events and incidents in --data.dir. It also creates the predictor that reads the
-// saved events. The caller must run the flight recorder, the history and the predictor.
-func (f *dataFlags) keep(logger *slog.Logger, p *pipeline, watcher *watch.Watcher, settings settings) (*flightrecorder.Recorder, error) {
+// enablePersistence makes the pipeline save its events and incidents in --data.dir. It also creates the predictor that
+// reads the saved events. The caller must run the flight recorder, the history and the predictor.
+func (f *dataFlags) enablePersistence(logger *slog.Logger, p *pipeline, watcher *watch.Watcher, settings settings) (*flightrecorder.Recorder, error) {
 	if f.age == 0 {
 		return nil, errors.New("--data.age: must be more than 0s")
 	}
@@ -52,7 +52,7 @@ func (f *dataFlags) keep(logger *slog.Logger, p *pipeline, watcher *watch.Watche
 	if err != nil {
 		return nil, err
 	}
-	p.record, p.pace, p.recorder = recorder.Record, recorder.Pace, recorder.Status
+	p.record, p.waitForDisk, p.recorderStatus = recorder.Record, recorder.Pace, recorder.Status
 	p.whatIf = background.New(*f.dir, settings.tracker.GracePeriod)
 	earlier := readState[coverage.State](*f.dir, coverageFile, logger)
 	p.history = openHistory(*f.dir, settings.incidents, earlier, p.incidents, logger)

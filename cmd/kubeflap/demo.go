@@ -63,15 +63,15 @@ type demo struct {
 	program string
 }
 
-func newDemo(recordings []openRecording, speed float64, settings settings, site, program string, out io.Writer) demo {
+func newDemo(recordings []clusterRecording, speed float64, settings settings, site, program string, out io.Writer) demo {
 	d := demo{out: &lockedWriter{out: out}, site: site, program: program}
 	d.replay = newReplay(recordings, speed, settings, func(cluster string) reporter {
 		return &terminal{out: d.out, page: d.site + "/flaps?" + url.Values{"cluster": {cluster}}.Encode()}
 	})
-	d.before = func(rec openRecording) {
+	d.beforeRecording = func(rec clusterRecording) {
 		fmt.Fprintf(d.out, "\n== %s, recorded on %s (UTC): %s\n", rec.cluster, rec.Header().Recorded.UTC().Format(time.DateOnly), printable.Line(rec.Header().Title))
 	}
-	d.after = func(*slog.Logger) { d.conclude() }
+	d.afterReplay = func(*slog.Logger) { d.conclude() }
 	return d
 }
 
@@ -149,12 +149,12 @@ func (h onlyWarnings) Enabled(ctx context.Context, level slog.Level) bool {
 }
 
 // openIncidents opens the embedded recordings, sorted by name.
-func openIncidents() ([]openRecording, error) {
+func openIncidents() ([]clusterRecording, error) {
 	files, err := incidents.Files.ReadDir(".")
 	if err != nil {
 		return nil, fmt.Errorf("list the recorded incidents: %w", err)
 	}
-	var all []openRecording
+	var all []clusterRecording
 	for _, entry := range files {
 		file, err := incidents.Files.Open(entry.Name())
 		if err != nil {
@@ -164,7 +164,7 @@ func openIncidents() ([]openRecording, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, openRecording{reader, strings.TrimSuffix(path.Base(entry.Name()), ".jsonl.gz")})
+		all = append(all, clusterRecording{reader, strings.TrimSuffix(path.Base(entry.Name()), ".jsonl.gz")})
 	}
 	return all, nil
 }

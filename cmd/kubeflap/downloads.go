@@ -31,13 +31,14 @@ func addDownloads(cmd *kingpin.CmdClause, dir *string, listen *toolkit.FlagConfi
 		if !*enabled {
 			return nil, nil
 		}
-		return downloads(*dir, listen, logger)
+		return newDownloadHandler(*dir, listen, logger)
 	}
 }
 
-// downloads returns the handler for recordings in a directory. It returns an error if the web server does not require
-// authentication. The handler repeats this check for each request, because the web server can reload its configuration.
-func downloads(dir string, listen *toolkit.FlagConfig, logger *slog.Logger) (http.Handler, error) {
+// newDownloadHandler returns the handler for recordings in a directory. It returns an error if the web server does not
+// require authentication. The handler repeats this check for each request, because the web server can reload its
+// configuration.
+func newDownloadHandler(dir string, listen *toolkit.FlagConfig, logger *slog.Logger) (http.Handler, error) {
 	if dir == "" {
 		return nil, errors.New("--" + enableRecordings + " needs --data.dir")
 	}

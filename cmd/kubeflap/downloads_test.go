@@ -177,8 +177,8 @@ func TestDownloadOfARecording(t *testing.T) {
 	}
 }
 
-// checkHeader checks that a recording of a period that begins before the first event has the time of this event, and the
-// version of the API server.
+// checkHeader checks that a recording of a period that begins before the first event has the time of this event, and
+// the version of the API server.
 func checkHeader(t *testing.T, file string) {
 	t.Helper()
 	reader, err := recording.Open(file)
@@ -269,7 +269,7 @@ func startDownloadsOf(t *testing.T, dir, config string, pipelines ...*pipeline) 
 	p, found := listening()
 	systemd := false
 	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
-	handler, err := downloads(dir, flags, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	handler, err := newDownloadHandler(dir, flags, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

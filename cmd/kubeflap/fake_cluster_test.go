@@ -102,8 +102,8 @@ func (s *fakeCluster) at(second float64, do func()) *fakeCluster {
 	return s
 }
 
-// in schedules an action after a delay.
-func (s *fakeCluster) in(d time.Duration, do func()) { s.at(s.second()+d.Seconds(), do) }
+// after schedules an action after a delay.
+func (s *fakeCluster) after(d time.Duration, do func()) { s.at(s.second()+d.Seconds(), do) }
 
 func (s *fakeCluster) second() float64 { return s.now.Sub(storyBegin).Seconds() }
 
@@ -138,10 +138,10 @@ type fakeWatch struct {
 	lacking event.Reason
 }
 
-// tell sends a copy of an object to its resource's watch. Nothing modifies the copy.
-func (s *fakeCluster) tell(typ event.Type, o event.Object) {
+// sendToWatch sends a copy of an object to its resource's watch. Nothing modifies the copy.
+func (s *fakeCluster) sendToWatch(typ event.Type, o event.Object) {
 	s.serial++
-	o.Metadata().Version = strconv.Itoa(s.serial)
+	o.Metadata().ResourceVersion = strconv.Itoa(s.serial)
 	w := &s.watches[o.Kind()]
 	e := event.Event{Seen: s.now, Kind: o.Kind(), Type: typ, Object: copyObject(o)}
 	switch {
@@ -289,7 +289,7 @@ func (s *fakeCluster) start() {
 	for _, n := range s.nodes {
 		s.join(n)
 	}
-	s.in(seconds(2.3), s.monitor)
+	s.after(seconds(2.3), s.monitor)
 	s.manager.run(s)
 	if s.from == 0 {
 		s.watch()
@@ -319,24 +319,24 @@ func (s *fakeCluster) runUntil(second float64) {
 
 // readLeases reads Leases directly. It returns etcd's state, or fails while etcd is stalled or cut off.
 func (s *fakeCluster) readLeases(names []string) {
-	s.note(event.KindLease, event.Asking, "")
+	s.note(event.KindLease, event.DirectReadStarted, "")
 	if s.noReads != "" {
-		s.in(50*time.Millisecond, func() { s.note(event.KindLease, event.Answered, s.noReads) })
+		s.after(50*time.Millisecond, func() { s.note(event.KindLease, event.DirectReadAnswered, s.noReads) })
 		return
 	}
 	if s.stalled() > 0 || hasAny(s.cut, s.second()) {
-		s.in(3*time.Second, func() { s.note(event.KindLease, event.Answered, event.ReasonEtcdNotReady) })
+		s.after(3*time.Second, func() { s.note(event.KindLease, event.DirectReadAnswered, event.ReasonEtcdNotReady) })
 		return
 	}
-	s.in(50*time.Millisecond, func() {
+	s.after(50*time.Millisecond, func() {
 		for _, n := range s.nodes {
 			for _, name := range names {
 				if n.Name == name && !n.gone {
-					s.sink(event.Event{Seen: s.now, Kind: event.KindLease, Type: event.Read, Object: copyObject(&n.lease)})
+					s.sink(event.Event{Seen: s.now, Kind: event.KindLease, Type: event.DirectReadLease, Object: copyObject(&n.lease)})
 				}
 			}
 		}
-		s.note(event.KindLease, event.Answered, "")
+		s.note(event.KindLease, event.DirectReadAnswered, "")
 	})
 }
 

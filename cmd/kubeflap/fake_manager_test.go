@@ -33,12 +33,12 @@ func (s *fakeCluster) showsControlPlane(servers int) *fakeCluster {
 	m := &s.manager
 	m.lost = map[int]float64{}
 	m.leases = []event.ControlPlaneLease{{
-		Meta: metaOf("lease", "kube-system", event.LeaseControllerManager), Renew: s.now, DurationSeconds: 15, Holder: "master-1_1",
+		Meta: metaOf("lease", "kube-system", event.LeaseControllerManager), RenewTime: s.now, DurationSeconds: 15, Holder: "master-1_1",
 	}}
 	for i := range servers {
 		name := event.LeaseAPIServerPrefix + string(rune('a'+i))
 		m.leases = append(m.leases, event.ControlPlaneLease{
-			Meta: metaOf("lease", "kube-system", name), Renew: s.now, DurationSeconds: 3600, Holder: name, Host: "master-" + string(rune('1'+i)),
+			Meta: metaOf("lease", "kube-system", name), RenewTime: s.now, DurationSeconds: 3600, Holder: name, Host: "master-" + string(rune('1'+i)),
 		})
 	}
 	return s
@@ -58,18 +58,18 @@ func (m *fakeManager) run(s *fakeCluster) {
 				stopped = true
 			}
 			if !stopped && s.stalled() == 0 {
-				m.leases[i].Renew = s.now
-				s.tell(event.Modified, &m.leases[i])
+				m.leases[i].RenewTime = s.now
+				s.sendToWatch(event.Modified, &m.leases[i])
 			}
-			s.in(every, renew)
+			s.after(every, renew)
 		}
-		s.in(every, renew)
+		s.after(every, renew)
 	}
 }
 
 // monitor runs the node controller every 5 s (node lifecycle controller, monitorNodeHealth).
 func (s *fakeCluster) monitor() {
-	s.in(5*time.Second, s.monitor)
+	s.after(5*time.Second, s.monitor)
 	if hasAny(s.manager.stopped, s.second()) || s.stalled() > 0 {
 		return
 	}
@@ -83,13 +83,13 @@ func (s *fakeCluster) pass(live bool) {
 			continue
 		}
 		if live {
-			n.view = n.lease.Renew
+			n.view = n.lease.RenewTime
 		}
 		if n.renewal.Before(n.view) && s.leases {
 			n.renewal, n.probed = n.view, s.now
 		}
-		if !n.report.Equal(n.Ready.Heartbeat) {
-			n.report, n.probed, n.renewal = n.Ready.Heartbeat, s.now, time.Time{}
+		if !n.report.Equal(n.Ready.LastHeartbeatTime) {
+			n.report, n.probed, n.renewal = n.Ready.LastHeartbeatTime, s.now, time.Time{}
 		}
 		if s.now.Sub(n.probed) > s.grace && n.Ready.Status != event.StatusUnknown && !hasAny(s.manager.holdsBack, s.second()) {
 			s.mark(n)
@@ -100,16 +100,16 @@ func (s *fakeCluster) pass(live bool) {
 // mark sets a node's Ready condition to Unknown and its pods to not ready.
 func (s *fakeCluster) mark(n *fakeNode) {
 	wasReady := n.Ready.Status == event.StatusTrue
-	n.renewal = n.lease.Renew
+	n.renewal = n.lease.RenewTime
 	n.Taints = append(n.Taints, event.Taint{Key: "node.kubernetes.io/unreachable", Effect: "NoExecute", Added: s.now.Truncate(time.Second)})
 	s.setReady(n, event.StatusUnknown, "NodeStatusUnknown")
 	if wasReady {
 		for i, p := range s.podsOn(n) {
-			s.in(time.Duration(i+1)*20*time.Millisecond, func() { p.mark(s) })
+			s.after(time.Duration(i+1)*20*time.Millisecond, func() { p.mark(s) })
 		}
 	}
 	if n.silentUntil(s.second()) == 0 { // the kubelet notices the mark at its next report
-		s.in(s.between(1, 9), func() { s.returns(n) })
+		s.after(s.between(1, 9), func() { s.returns(n) })
 	}
 }
 
@@ -117,7 +117,7 @@ func (s *fakeCluster) mark(n *fakeNode) {
 // pause.
 func (s *fakeCluster) stops(from, to float64) *fakeCluster {
 	s.manager.stopped = append(s.manager.stopped, span{from, to})
-	return s.at(to, func() { s.pass(false); s.in(200*time.Millisecond, func() { s.pass(true) }) })
+	return s.at(to, func() { s.pass(false); s.after(200*time.Millisecond, func() { s.pass(true) }) })
 }
 
 // lags makes the controller manager's Lease watch deliver nothing for a period.

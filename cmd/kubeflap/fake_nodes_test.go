@@ -34,23 +34,23 @@ func (s *fakeCluster) addNode() *fakeNode {
 	i := len(s.nodes)
 	n := &fakeNode{Node: event.Node{
 		Meta: metaOf("node", "", nodeNamed(i+1)), KubeletVersion: s.version, BootID: "boot-1",
-		Ready:  &event.Condition{Status: event.StatusTrue, Reason: "KubeletReady", Transition: s.now.Add(-time.Hour), Heartbeat: s.now.Add(-time.Minute)},
+		Ready:  &event.Condition{Status: event.StatusTrue, Reason: "KubeletReady", LastTransitionTime: s.now.Add(-time.Hour), LastHeartbeatTime: s.now.Add(-time.Minute)},
 		Labels: map[string]string{"topology.kubernetes.io/zone": string(rune('a' + i%3)), "node.kubernetes.io/instance-type": "m5.large"},
 	}}
-	n.lease = event.Lease{Meta: metaOf("lease", "kube-node-lease", n.Name), Renew: s.now.Add(-seconds(float64(i%10) + 0.5)), DurationSeconds: int32(s.interval.Seconds() * 4)}
+	n.lease = event.Lease{Meta: metaOf("lease", "kube-node-lease", n.Name), RenewTime: s.now.Add(-seconds(float64(i%10) + 0.5)), DurationSeconds: int32(s.interval.Seconds() * 4)}
 	s.nodes = append(s.nodes, n)
 	return n
 }
 
 // join starts a kubelet.
 func (s *fakeCluster) join(n *fakeNode) {
-	n.renewed = n.lease.Renew
+	n.renewed = n.lease.RenewTime
 	n.lease.DurationSeconds = int32(s.interval.Seconds() * 4)
 	n.KubeletVersion = s.version
-	n.probed, n.renewal, n.view, n.report = s.now, n.lease.Renew, n.lease.Renew, n.Ready.Heartbeat
-	s.in(n.lease.Renew.Add(s.interval).Sub(s.now)%s.interval+50*time.Millisecond, func() { s.beat(n) })
+	n.probed, n.renewal, n.view, n.report = s.now, n.lease.RenewTime, n.lease.RenewTime, n.Ready.LastHeartbeatTime
+	s.after(n.lease.RenewTime.Add(s.interval).Sub(s.now)%s.interval+50*time.Millisecond, func() { s.beat(n) })
 	if s.leases {
-		s.in(s.between(10, 300), func() { s.reportStatus(n) })
+		s.after(s.between(10, 300), func() { s.reportStatus(n) })
 	}
 }
 
@@ -71,20 +71,20 @@ func (s *fakeCluster) beat(n *fakeNode) {
 	}
 	if back := max(n.silentUntil(s.second()), s.stalled()); back > 0 {
 		if back < forever {
-			s.in(seconds(back-s.second())+s.between(0, 1.5), func() { s.beat(n) })
+			s.after(seconds(back-s.second())+s.between(0, 1.5), func() { s.beat(n) })
 		}
 		return
 	}
 	n.renewed = s.now
 	if s.leases {
-		n.lease.Renew = s.now.Add(n.clock)
-		s.tell(event.Modified, &n.lease)
+		n.lease.RenewTime = s.now.Add(n.clock)
+		s.sendToWatch(event.Modified, &n.lease)
 	} else {
-		n.Ready.Heartbeat = s.now.Add(n.clock).Truncate(time.Second)
-		s.tell(event.Modified, &n.Node)
+		n.Ready.LastHeartbeatTime = s.now.Add(n.clock).Truncate(time.Second)
+		s.sendToWatch(event.Modified, &n.Node)
 	}
 	if n.Ready.Status == event.StatusUnknown {
-		s.in(s.between(0.1, 2), func() { s.returns(n) })
+		s.after(s.between(0.1, 2), func() { s.returns(n) })
 	}
 	next := s.interval + s.between(0, 0.04*s.interval.Seconds())
 	for i, l := range n.late {
@@ -95,7 +95,7 @@ func (s *fakeCluster) beat(n *fakeNode) {
 			break
 		}
 	}
-	s.in(next, func() { s.beat(n) })
+	s.after(next, func() { s.beat(n) })
 }
 
 // reportStatus reports a node's status every five minutes, even if it is unchanged.
@@ -104,20 +104,20 @@ func (s *fakeCluster) reportStatus(n *fakeNode) {
 		return
 	}
 	if n.silentUntil(s.second()) == 0 && s.stalled() == 0 {
-		n.Ready.Heartbeat = s.now.Add(n.clock).Truncate(time.Second)
-		s.tell(event.Modified, &n.Node)
+		n.Ready.LastHeartbeatTime = s.now.Add(n.clock).Truncate(time.Second)
+		s.sendToWatch(event.Modified, &n.Node)
 	}
-	s.in(5*time.Minute, func() { s.reportStatus(n) })
+	s.after(5*time.Minute, func() { s.reportStatus(n) })
 }
 
 // setReady writes a node's Ready condition.
 func (s *fakeCluster) setReady(n *fakeNode, to event.Status, reason string) {
 	n.Ready.Status, n.Ready.Reason = to, reason
-	n.Ready.Transition = s.now.Truncate(time.Second)
+	n.Ready.LastTransitionTime = s.now.Truncate(time.Second)
 	if to != event.StatusUnknown {
-		n.Ready.Heartbeat = s.now.Add(n.clock).Truncate(time.Second)
+		n.Ready.LastHeartbeatTime = s.now.Add(n.clock).Truncate(time.Second)
 	}
-	s.tell(event.Modified, &n.Node)
+	s.sendToWatch(event.Modified, &n.Node)
 }
 
 // returns makes a node Ready after it was Unknown. Some seconds later, the kubelet corrects its pods.
@@ -127,11 +127,11 @@ func (s *fakeCluster) returns(n *fakeNode) {
 	}
 	n.Taints = slices.DeleteFunc(n.Taints, func(t event.Taint) bool { return t.Key == "node.kubernetes.io/unreachable" })
 	s.setReady(n, event.StatusTrue, "KubeletReady")
-	s.in(s.between(1, 8), func() {
+	s.after(s.between(1, 8), func() {
 		for _, p := range s.podsOn(n) {
-			if p.Ready.Status == event.StatusFalse && p.Ready.Reason == "" && p.Deletion.IsZero() {
-				p.Ready.Status, p.Ready.Transition, p.Ready.Writer = event.StatusTrue, p.started, "kubelet"
-				s.tell(event.Modified, &p.Pod)
+			if p.Ready.Status == event.StatusFalse && p.Ready.Reason == "" && p.DeletionTimestamp.IsZero() {
+				p.Ready.Status, p.Ready.LastTransitionTime, p.Ready.Writer = event.StatusTrue, p.started, "kubelet"
+				s.sendToWatch(event.Modified, &p.Pod)
 				s.syncSoon(p.service)
 			}
 		}
@@ -160,7 +160,7 @@ func (s *fakeCluster) change(second float64, node int, how func(*event.Node)) *f
 		n := s.nodes[node-1]
 		how(&n.Node)
 		if !n.gone {
-			s.tell(event.Modified, &n.Node)
+			s.sendToWatch(event.Modified, &n.Node)
 		}
 	})
 }
@@ -182,7 +182,7 @@ func (s *fakeCluster) uncordon(second float64, node int) *fakeCluster {
 
 func (s *fakeCluster) condition(second float64, node int, typ event.LifecycleType) *fakeCluster {
 	return s.change(second, node, func(o *event.Node) {
-		o.Lifecycle = append(o.Lifecycle, event.LifecycleCondition{Type: typ, Status: event.StatusTrue, Transition: s.now.Truncate(time.Second)})
+		o.Lifecycle = append(o.Lifecycle, event.LifecycleCondition{Type: typ, Status: event.StatusTrue, LastTransitionTime: s.now.Truncate(time.Second)})
 	})
 }
 
@@ -191,10 +191,10 @@ func (s *fakeCluster) deletes(second float64, node int) *fakeCluster {
 	return s.at(second, func() {
 		n := s.nodes[node-1]
 		n.gone = true
-		s.tell(event.Deleted, &n.Node)
-		s.tell(event.Deleted, &n.lease)
+		s.sendToWatch(event.Deleted, &n.Node)
+		s.sendToWatch(event.Deleted, &n.lease)
 		for _, p := range s.podsOn(n) {
-			s.in(s.between(20, 40), func() { p.remove(s) })
+			s.after(s.between(20, 40), func() { p.remove(s) })
 		}
 	})
 }
@@ -204,11 +204,11 @@ func (s *fakeCluster) recreates(second float64, node int, change func(*event.Nod
 	return s.at(second, func() {
 		n := s.nodes[node-1]
 		n.gone, n.UID, n.Taints = false, event.ParseUID(string(n.Name)+"/again"), nil
-		n.Ready = &event.Condition{Status: event.StatusTrue, Reason: "KubeletReady", Transition: s.now.Truncate(time.Second), Heartbeat: s.now.Truncate(time.Second)}
+		n.Ready = &event.Condition{Status: event.StatusTrue, Reason: "KubeletReady", LastTransitionTime: s.now.Truncate(time.Second), LastHeartbeatTime: s.now.Truncate(time.Second)}
 		change(&n.Node)
-		s.tell(event.Added, &n.Node)
-		n.lease.UID, n.lease.Renew = event.ParseUID("lease/"+n.Name+"/again"), s.now
-		s.tell(event.Added, &n.lease)
+		s.sendToWatch(event.Added, &n.Node)
+		n.lease.UID, n.lease.RenewTime = event.ParseUID("lease/"+n.Name+"/again"), s.now
+		s.sendToWatch(event.Added, &n.lease)
 		s.join(n)
 	})
 }
@@ -217,7 +217,7 @@ func (s *fakeCluster) recreates(second float64, node int, change func(*event.Nod
 func (s *fakeCluster) drains(second float64, node int) *fakeCluster {
 	return s.at(second, func() {
 		for i, p := range s.podsOn(s.nodes[node-1]) {
-			s.in(time.Duration(i)*5*time.Second, func() { p.stop(s, "EvictionByEvictionAPI"); p.service.replace(s, p) })
+			s.after(time.Duration(i)*5*time.Second, func() { p.stop(s, "EvictionByEvictionAPI"); p.service.replace(s, p) })
 		}
 	})
 }
@@ -236,7 +236,7 @@ func (s *fakeCluster) reboots(from, to float64, nodes ...int) *fakeCluster {
 			n.Taints = slices.DeleteFunc(n.Taints, func(t event.Taint) bool { return t.Key == "node.kubernetes.io/unreachable" })
 			s.setReady(n, event.StatusFalse, "KubeletNotReady")
 			for _, p := range s.podsOn(n) {
-				s.in(s.between(1, 4), func() { p.restart(s) })
+				s.after(s.between(1, 4), func() { p.restart(s) })
 			}
 		})
 		s.at(to+5, func() {
@@ -256,7 +256,7 @@ func (s *fakeCluster) upgrades(from, to float64, nodes ...int) *fakeCluster {
 		s.at(0, func() { n.KubeletVersion = "v1.31.4" })
 		s.at(to, func() {
 			n.KubeletVersion = "v1.31.5"
-			s.tell(event.Modified, &n.Node)
+			s.sendToWatch(event.Modified, &n.Node)
 		})
 	}
 	return s

@@ -53,7 +53,7 @@ func (v *fakeService) fill() {
 		if p.ip == "" || p.Phase == "Failed" {
 			continue
 		}
-		leaves := !p.Deletion.IsZero()
+		leaves := !p.DeletionTimestamp.IsZero()
 		a := event.Address{UID: p.UID, IP: p.ip, Node: p.Node, Ready: p.Ready.Status == event.StatusTrue && !leaves, Terminating: leaves}
 		v.slice.Addresses = append(v.slice.Addresses, a)
 		if !leaves {
@@ -67,10 +67,10 @@ func (s *fakeCluster) syncSoon(v *fakeService) {
 	if v.byHand {
 		return
 	}
-	s.in(30*time.Millisecond, func() {
+	s.after(30*time.Millisecond, func() {
 		v.fill()
-		s.tell(event.Modified, &v.endpoints)
-		s.tell(event.Modified, &v.slice)
+		s.sendToWatch(event.Modified, &v.endpoints)
+		s.sendToWatch(event.Modified, &v.slice)
 	})
 }
 
@@ -91,7 +91,7 @@ func (v *fakeService) start(s *fakeCluster, n *fakeNode) *fakePod {
 	name := fmt.Sprintf("%s-5d4f7c8b9-%05d", v.Name, s.serial)
 	p := &fakePod{service: v, started: s.now, ip: fmt.Sprintf("10.1.%d.%d", s.serial>>8, s.serial&255), Pod: event.Pod{
 		Meta: metaOf("pod", "shop", name), Node: n.Name, Phase: "Running", Owner: "ReplicaSet/" + v.Name + "-5d4f7c8b9", Labels: map[string]string{"app": v.Name},
-		Ready:      &event.Condition{Status: event.StatusFalse, Reason: "ContainersNotReady", Transition: s.now, Writer: "kubelet"},
+		Ready:      &event.Condition{Status: event.StatusFalse, Reason: "ContainersNotReady", LastTransitionTime: s.now, Writer: "kubelet"},
 		Containers: []event.Container{{Name: "app", Image: "app:1", ID: name + "/0", State: "running", Started: s.now}}, ContainersReady: event.StatusFalse,
 	}}
 	p.ToleratesUnreachable = &event.Toleration{Seconds: 300}
@@ -107,37 +107,37 @@ func (p *fakePod) serve() {
 
 // setReady writes the Ready condition like the kubelet.
 func (p *fakePod) setReady(s *fakeCluster, to bool, reason string) {
-	p.Ready.Status, p.Ready.Reason, p.Ready.Writer, p.Ready.Transition = event.StatusFalse, reason, "kubelet", s.now.Truncate(time.Second)
+	p.Ready.Status, p.Ready.Reason, p.Ready.Writer, p.Ready.LastTransitionTime = event.StatusFalse, reason, "kubelet", s.now.Truncate(time.Second)
 	if to {
 		p.serve()
-		p.started = p.Ready.Transition
+		p.started = p.Ready.LastTransitionTime
 	} else if reason == "ContainersNotReady" {
 		p.ContainersReady, p.Containers[0].Ready = event.StatusFalse, false
 	}
-	s.tell(event.Modified, &p.Pod)
+	s.sendToWatch(event.Modified, &p.Pod)
 	s.syncSoon(p.service)
 }
 
 // mark makes a pod not ready like the node controller, which only changes Ready.
 func (p *fakePod) mark(s *fakeCluster) {
-	if p.Ready.Status != event.StatusTrue || !p.Deletion.IsZero() {
+	if p.Ready.Status != event.StatusTrue || !p.DeletionTimestamp.IsZero() {
 		return
 	}
-	p.Ready.Status, p.Ready.Writer, p.Ready.Transition = event.StatusFalse, "kube-controller-manager", s.now.Truncate(time.Second)
-	s.tell(event.Modified, &p.Pod)
+	p.Ready.Status, p.Ready.Writer, p.Ready.LastTransitionTime = event.StatusFalse, "kube-controller-manager", s.now.Truncate(time.Second)
+	s.sendToWatch(event.Modified, &p.Pod)
 	s.syncSoon(p.service)
 }
 
 // restart restarts a container that stopped with its machine.
 func (p *fakePod) restart(s *fakeCluster) {
-	if !slices.Contains(p.service.pods, p) || !p.Deletion.IsZero() {
+	if !slices.Contains(p.service.pods, p) || !p.DeletionTimestamp.IsZero() {
 		return
 	}
 	c := &p.Containers[0]
 	c.Restarts, c.ID, c.Started = c.Restarts+1, c.ID+"+", s.now
 	p.setReady(s, false, "ContainersNotReady")
-	s.in(s.between(3, 8), func() {
-		if p.Deletion.IsZero() {
+	s.after(s.between(3, 8), func() {
+		if p.DeletionTimestamp.IsZero() {
 			p.setReady(s, true, "")
 		}
 	})
@@ -145,13 +145,13 @@ func (p *fakePod) restart(s *fakeCluster) {
 
 // stop deletes a pod, by an eviction if disruption is set. The pod disappears some seconds later.
 func (p *fakePod) stop(s *fakeCluster, disruption string) {
-	if !p.Deletion.IsZero() {
+	if !p.DeletionTimestamp.IsZero() {
 		return
 	}
-	p.Deletion, p.Disruption = s.now.Add(30*time.Second), disruption
-	s.tell(event.Modified, &p.Pod)
+	p.DeletionTimestamp, p.Disruption = s.now.Add(30*time.Second), disruption
+	s.sendToWatch(event.Modified, &p.Pod)
 	s.syncSoon(p.service)
-	s.in(s.between(2, 6), func() { p.remove(s) })
+	s.after(s.between(2, 6), func() { p.remove(s) })
 }
 
 func (p *fakePod) remove(s *fakeCluster) {
@@ -159,7 +159,7 @@ func (p *fakePod) remove(s *fakeCluster) {
 		return
 	}
 	p.service.pods = slices.DeleteFunc(p.service.pods, func(x *fakePod) bool { return x == p })
-	s.tell(event.Deleted, &p.Pod)
+	s.sendToWatch(event.Deleted, &p.Pod)
 	s.syncSoon(p.service)
 }
 
@@ -172,8 +172,8 @@ func (v *fakeService) replace(s *fakeCluster, p *fakePod) {
 			continue
 		}
 		x := v.start(s, n)
-		s.tell(event.Added, &x.Pod)
-		s.in(s.between(4, 9), func() { x.setReady(s, true, "") })
+		s.sendToWatch(event.Added, &x.Pod)
+		s.after(s.between(4, 9), func() { x.setReady(s, true, "") })
 		return
 	}
 }
@@ -184,12 +184,12 @@ func (s *fakeCluster) updates(second float64, v *fakeService, pods []*fakePod, k
 	return s.at(second, func() {
 		for i, p := range pods {
 			p.Containers[0].Image = "app:2"
-			s.tell(event.Modified, &p.Pod)
-			s.in(seconds(kills(i)), func() {
+			s.sendToWatch(event.Modified, &p.Pod)
+			s.after(seconds(kills(i)), func() {
 				c := &p.Containers[0]
 				c.Restarts, c.ID, c.Started = c.Restarts+1, c.ID+"+", s.now
 				p.setReady(s, false, "ContainersNotReady")
-				s.in(seconds(away), func() { p.setReady(s, true, "") })
+				s.after(seconds(away), func() { p.setReady(s, true, "") })
 			})
 		}
 	})
@@ -201,7 +201,7 @@ func (s *fakeCluster) write(second float64, v *fakeService, ips ...string) *fake
 		v.endpoints.Addresses = byHand(ips...)
 		v.endpoints.Writer, v.endpoints.LastApplied = "kubectl-client-side-apply", true
 		v.endpoints.OtherWriter = v.endpoints.Writer
-		s.tell(event.Modified, &v.endpoints)
+		s.sendToWatch(event.Modified, &v.endpoints)
 	})
 }
 
@@ -210,7 +210,7 @@ func (s *fakeCluster) write(second float64, v *fakeService, ips ...string) *fake
 func (s *fakeCluster) overwrite(second float64, v *fakeService) *fakeCluster {
 	return s.at(second, func() {
 		v.endpoints.Addresses = nil
-		s.tell(event.Modified, &v.endpoints)
+		s.sendToWatch(event.Modified, &v.endpoints)
 	})
 }
 

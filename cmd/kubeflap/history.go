@@ -26,10 +26,10 @@ const (
 	coverageFile  = "coverage.json"
 	silencesFile  = "silences.json"
 	// kubeflap saves the start and the end of an incident immediately. saveEvery is the interval at which kubeflap
-	// saves other important changes, such as a new verdict. saveSame is the interval at which kubeflap saves changed
-	// counts, and the file coverage.json.
-	saveEvery = time.Second
-	saveSame  = 30 * time.Second
+	// saves other important changes, such as a new verdict. saveCountsEvery is the interval at which kubeflap saves
+	// changed counts, and the file coverage.json.
+	saveEvery       = time.Second
+	saveCountsEvery = 30 * time.Second
 	// compareEvery is the interval at which kubeflap checks whether incidents from before a restart have ended. Each
 	// check copies the tracker's state.
 	compareEvery = time.Second
@@ -49,22 +49,22 @@ type history struct {
 	ended chan struct{}
 	// current holds the incidents of this process.
 	current *correlate.Log
-	// counted holds the last saved state of each ongoing incident, by ID. looked is the time of the last check for
-	// changes. saved is the time of the last check that included changes of counts.
-	counted       map[string]changes
-	looked, saved time.Time
-	// seen is the argument for the next call of correlate.Log.Changed.
-	seen uint64
+	// lastSaved holds the last saved state of each ongoing incident, by ID. lastCheck is the time of the last check for
+	// changes. lastFullCheck is the time of the last check that included changes of counts.
+	lastSaved                map[string]snapshot
+	lastCheck, lastFullCheck time.Time
+	// changeCursor is the argument for the next call of correlate.Log.Changed.
+	changeCursor uint64
 	// compared is the time of the last call of the method compare.
 	compared time.Time
 	// reported holds the IDs of earlier processes' incidents that have been reported as continued.
 	reported map[string]bool
 	// reportedMerged holds the IDs of earlier processes' incidents that have been reported as merged.
 	reportedMerged map[string]bool
-	// late holds, by ID, the incidents that could not be saved because the disk hung.
-	late map[string]incident.Incident
-	// owed holds the IDs of earlier processes' incidents whose ends must still be reported.
-	owed map[string]bool
+	// unsaved holds, by ID, the incidents that could not be saved because the disk hung.
+	unsaved map[string]incident.Incident
+	// pendingEnds holds the IDs of earlier processes' incidents whose ends must still be reported.
+	pendingEnds map[string]bool
 	// interrupted is set when the ongoing incidents of the previous process have been saved as interrupted.
 	interrupted bool
 	// unread is zero if incidents.jsonl could be read. Otherwise, it is the time before which incidents are missing.
@@ -87,11 +87,11 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 	}
 	h := &history{
 		Archive: archive.New(saved, stoppedAt(earlier.AsOf, journal.LastSave(path), flightrecorder.LastWrite(dir))), journal: file, size: size, logger: logger,
-		jobs: make(chan saveJob, 64), ended: make(chan struct{}), current: current, counted: map[string]changes{}, reported: map[string]bool{},
-		reportedMerged: map[string]bool{}, late: map[string]incident.Incident{}, owed: map[string]bool{},
+		jobs: make(chan saveJob, 64), ended: make(chan struct{}), current: current, lastSaved: map[string]snapshot{}, reported: map[string]bool{},
+		reportedMerged: map[string]bool{}, unsaved: map[string]incident.Incident{}, pendingEnds: map[string]bool{},
 	}
 	current.Reserve(h.IDs()...)
-	h.lose(err, path, !earlier.Since.IsZero())
+	h.checkForLoss(err, path, !earlier.Since.IsZero())
 	current.Restore(readState[verdict.Past](dir, silencesFile, logger))
 	return h
 }
@@ -102,7 +102,7 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 func stoppedAt(asOf time.Time, writes ...time.Time) time.Time {
 	stopped := asOf
 	for _, t := range writes {
-		if t.After(stopped) && t.Before(asOf.Add(2*saveSame)) {
+		if t.After(stopped) && t.Before(asOf.Add(2*saveCountsEvery)) {
 			stopped = t
 		}
 	}
@@ -128,17 +128,17 @@ func readState[T any](dir, name string, logger *slog.Logger) (saved T) {
 	return saved
 }
 
-// keep saves the incidents of the notices and returns the notices to report. A new incident may continue one from
-// before the restart. keep() then merges the two, and reports their continuation and their end only once.
-func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notice {
+// saveAndFilter saves the incidents of the notices and returns the notices to report. A new incident may continue one
+// from before the restart. saveAndFilter then merges the two, and reports their continuation and their end only once.
+func (h *history) saveAndFilter(at time.Time, notices []incident.Notice) []incident.Notice {
 	var changed []incident.Incident
 	var kept []incident.Notice
 	for _, n := range notices {
 		raw := n.Incident.ID
 		if n.Kind != incident.Merged {
-			h.counted[raw] = changesOf(&n.Incident) // the incident is saved below
+			h.lastSaved[raw] = snapshotOf(&n.Incident) // the incident is saved below
 		}
-		joined, others, continued := h.one(at, n.Incident)
+		joined, others, continued := h.joinEarlier(at, n.Incident)
 		n.Incident = joined
 		switch n.Kind {
 		case incident.Merged:
@@ -149,7 +149,7 @@ func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notic
 		default:
 			changed = append(changed, n.Incident)
 		}
-		if continued && !h.continues(at, &n, raw, others) {
+		if continued && !h.adaptContinued(at, &n, raw, others) {
 			continue
 		}
 		kept = append(kept, n)
@@ -160,9 +160,9 @@ func (h *history) keep(at time.Time, notices []incident.Notice) []incident.Notic
 	return kept
 }
 
-// continues is for a new incident that continues one from before the restart. It adapts the notice n, and returns false
+// adaptContinued adapts the notice n about a new incident that continues one from before the restart. It returns false
 // if n must not be reported. raw is the new incident's own ID.
-func (h *history) continues(at time.Time, n *incident.Notice, raw string, others []incident.Incident) bool {
+func (h *history) adaptContinued(at time.Time, n *incident.Notice, raw string, others []incident.Incident) bool {
 	id := n.Incident.ID
 	switch n.Kind {
 	case incident.Started:
@@ -173,24 +173,24 @@ func (h *history) continues(at time.Time, n *incident.Notice, raw string, others
 		h.reported[id] = true
 		return !known
 	case incident.Merged:
-		return h.merged(at, n, raw)
+		return h.adaptMerged(at, n, raw)
 	case incident.Ended:
 		over := n.Incident.State == incident.StateEnded &&
 			!slices.ContainsFunc(others, func(x incident.Incident) bool { return x.State != incident.StateEnded })
 		if !over {
-			h.owed[id] = true
+			h.pendingEnds[id] = true
 		} else {
-			delete(h.owed, id)
+			delete(h.pendingEnds, id)
 		}
 		return over
 	}
 	return true
 }
 
-// merged is for an incident that has become part of another one. It adapts the notice n, and returns false if n must
-// not be reported. For example, both incidents may continue the same incident from before the restart.
-func (h *history) merged(at time.Time, n *incident.Notice, raw string) bool {
-	earlier, _, found := h.Find(at, h.Owner(raw))
+// adaptMerged adapts the notice n about an incident that has become part of another one. It returns false if n must not
+// be reported. For example, both incidents may continue the same incident from before the restart.
+func (h *history) adaptMerged(at time.Time, n *incident.Notice, raw string) bool {
+	earlier, _, found := h.Find(at, h.PastIDOf(raw))
 	into, ok := h.incident(at, n.Into)
 	if !ok || !found || earlier.ID == into.ID || h.reportedMerged[earlier.ID] {
 		return false
@@ -201,13 +201,13 @@ func (h *history) merged(at time.Time, n *incident.Notice, raw string) bool {
 	return true
 }
 
-func (h *history) one(at time.Time, x incident.Incident) (joined incident.Incident, others []incident.Incident, continued bool) {
+func (h *history) joinEarlier(at time.Time, x incident.Incident) (joined incident.Incident, others []incident.Incident, continued bool) {
 	return h.One(at, x, func(id string) (incident.Incident, bool) { return h.currentOne(at, id) })
 }
 
-// look compares the incidents from before the restart with the tracker's state. It returns a notice when it finds that
-// an incident is still ongoing, and another notice when the incident has ended.
-func (h *history) look(at time.Time, tracker *track.Tracker) (notices []incident.Notice) {
+// checkEarlierIncidents compares the incidents from before the restart with the tracker's state. It returns a notice
+// when it finds that an incident is still ongoing, and another notice when the incident has ended.
+func (h *history) checkEarlierIncidents(at time.Time, tracker *track.Tracker) (notices []incident.Notice) {
 	if at.Sub(h.compared).Abs() < compareEvery {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (h *history) look(at time.Time, tracker *track.Tracker) (notices []incident
 	for _, x := range ongoing {
 		notices = append(notices, incident.Notice{Kind: incident.Continued, Incident: x})
 	}
-	for _, x := range append(h.Ended(at), h.owedEnds(at)...) {
+	for _, x := range append(h.Ended(at), h.takePendingEnds(at)...) {
 		h.current.Reserve(append(x.Also, x.ID)...)
 		notices = append(notices, incident.Notice{Kind: incident.Ended, Incident: x})
 		changed = append(changed, x)
@@ -235,10 +235,10 @@ func (h *history) look(at time.Time, tracker *track.Tracker) (notices []incident
 // that have not been reported yet, and the incidents that must be saved. An incident must be saved after its first
 // check, and when it has recovered.
 func (h *history) compare(at time.Time, tracker *track.Tracker) (ongoing, changed []incident.Incident) {
-	if !h.Stands() {
+	if !h.NeedsCheck() {
 		return nil, nil
 	}
-	still, others := h.Look(at, clusterOf(tracker))
+	still, others := h.Check(at, clusterOf(tracker))
 	for _, id := range still {
 		if x, ok := h.incident(at, id); ok && !h.reported[x.ID] {
 			h.reported[x.ID] = true
@@ -253,14 +253,14 @@ func (h *history) compare(at time.Time, tracker *track.Tracker) (ongoing, change
 	return ongoing, changed
 }
 
-// owedEnds returns the incidents in owed that have ended. It removes them from owed.
-func (h *history) owedEnds(at time.Time) (ended []incident.Incident) {
-	for id := range h.owed {
+// takePendingEnds returns the incidents in pendingEnds that have ended. It removes them from pendingEnds.
+func (h *history) takePendingEnds(at time.Time) (ended []incident.Incident) {
+	for id := range h.pendingEnds {
 		x, ok := h.incident(at, id)
 		if ok && x.State != incident.StateEnded {
 			continue
 		}
-		delete(h.owed, id)
+		delete(h.pendingEnds, id)
 		if ok {
 			ended = append(ended, x)
 		}
@@ -283,13 +283,13 @@ func clusterOf(tracker *track.Tracker) *archive.Cluster {
 func (h *history) incident(t time.Time, id string) (incident.Incident, bool) {
 	x, ok := h.current.Incident(t, id)
 	if ok {
-		x, _, _ = h.one(t, x)
+		x, _, _ = h.joinEarlier(t, x)
 		return x, true
 	}
 	past, continuedBy, ok := h.Find(t, id)
 	for _, by := range continuedBy {
 		if x, found := h.currentOne(t, by); found {
-			x, _, _ = h.one(t, x)
+			x, _, _ = h.joinEarlier(t, x)
 			return x, true
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// TestRestartsKeepIncidentsApart compares kubeflap with one that was not restarted, in clusters with several incidents. At
-// all times, both must show the same incidents with the same numbers, and report the end of each incident once.
+// TestRestartsKeepIncidentsApart compares kubeflap with one that was not restarted, in clusters with several incidents.
+// At all times, both must show the same incidents with the same numbers, and report the end of each incident once.
 func TestRestartsKeepIncidentsApart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -46,7 +46,7 @@ func TestRestartsKeepIncidentsApart(t *testing.T) {
 			c.notReady(pods[0], 360, 1500)
 			c.at(395, func() {
 				x := pods[0].service.start(c, c.nodes[6])
-				c.tell(event.Added, &x.Pod)
+				c.sendToWatch(event.Added, &x.Pod)
 				c.syncSoon(pods[0].service)
 				c.at(425, func() { x.setReady(c, true, "") })
 			})
@@ -130,8 +130,8 @@ func sameIncidents(t *testing.T, at float64, want, got []incident.Incident) {
 	}
 }
 
-// TestForbiddenNodesEndNoIncident restarts kubeflap when it is no longer allowed to see nodes. Nobody knows then whether
-// the node is still silent.
+// TestForbiddenNodesEndNoIncident restarts kubeflap when it is no longer allowed to see nodes. Nobody knows then
+// whether the node is still silent.
 func TestForbiddenNodesEndNoIncident(t *testing.T) {
 	c := newFakeCluster(9).silence(300, 3000, 5)
 	r := newRestarted(t, c)

@@ -36,7 +36,7 @@ func TestTheSecondBlindStretch(t *testing.T) {
 			c := newFakeCluster(3)
 			v := c.manual("kube-scheduler", true)
 			c.write(60, v, "192.168.10.1", "192.168.10.2")
-			return c.at(4205, func() { v.Selector = nil; c.tell(event.Modified, &v.Service) })
+			return c.at(4205, func() { v.Selector = nil; c.sendToWatch(event.Modified, &v.Service) })
 		},
 		"silent node":        func() *fakeCluster { return newFakeCluster(9).silence(300, 4202, 5) },
 		"three silent nodes": func() *fakeCluster { return newFakeCluster(9).silence(300, 4202, 1, 4, 7) },

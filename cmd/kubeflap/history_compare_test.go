@@ -132,8 +132,8 @@ func compareIncidents(t *testing.T, at float64, want, got incident.Incident, awa
 	}
 }
 
-// TestWhatKubeflapCannotKnowAfterARestart restarts kubeflap while a node turns Unknown. The losses of its Services are not
-// seen, so the summary must not deny them.
+// TestWhatKubeflapCannotKnowAfterARestart restarts kubeflap while a node turns Unknown. The losses of its Services are
+// not seen, so the summary must not deny them.
 func TestWhatKubeflapCannotKnowAfterARestart(t *testing.T) {
 	r := newRestarted(t, newFakeCluster(9).silence(300, 900, 5).single(5))
 	r.runUntil(340)

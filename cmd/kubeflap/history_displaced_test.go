@@ -59,8 +59,8 @@ func (r *restarted) slowly(second float64, k event.Kind, later float64) {
 	c.at(later, func() { c.watches[k].down = false; c.list(k) })
 }
 
-// TestAListArrivesLate restarts kubeflap during an incident. The node returns before the last list is complete, and fails
-// again hours later.
+// TestAListArrivesLate restarts kubeflap during an incident. The node returns before the last list is complete, and
+// fails again hours later.
 func TestAListArrivesLate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long with the race detector")

@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// TestRestartsBeforeTheStoryGoesOn restarts kubeflap during an incident that changes after the restart: other nodes fail,
-// or the reason of the failure becomes visible.
+// TestRestartsBeforeTheStoryGoesOn restarts kubeflap during an incident that changes after the restart: other nodes
+// fail, or the reason of the failure becomes visible.
 func TestRestartsBeforeTheStoryGoesOn(t *testing.T) {
 	for name, c := range map[string]restartStory{
 		"a recovered node fails again with others": {cluster: func() *fakeCluster {
@@ -60,7 +60,7 @@ func TestRestartsBeforeTheStoryGoesOn(t *testing.T) {
 			return c.at(730, func() {
 				c.services = append(c.services, v)
 				v.UID = event.ParseUID("again")
-				c.tell(event.Added, &v.Service)
+				c.sendToWatch(event.Added, &v.Service)
 				c.syncSoon(v)
 			})
 		}, restarts: [][2]float64{{500, 510}}, looks: []float64{499, 512, 690, 720, 1000, 1900, 2300}},
@@ -68,7 +68,7 @@ func TestRestartsBeforeTheStoryGoesOn(t *testing.T) {
 			c, pods := solo(2)
 			p := pods[0]
 			c.notReady(p, 360, 900)
-			c.at(600, func() { c.tell(event.Deleted, &p.Pod); c.tell(event.Added, &p.Pod) })
+			c.at(600, func() { c.sendToWatch(event.Deleted, &p.Pod); c.sendToWatch(event.Added, &p.Pod) })
 			return c
 		}, restarts: [][2]float64{{500, 510}}, looks: []float64{499, 512, 700, 1300}},
 		"reboots after the restart": {cluster: func() *fakeCluster {

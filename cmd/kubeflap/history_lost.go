@@ -2,10 +2,10 @@ package main
 
 import "time"
 
-// lose checks whether the file with the incidents of earlier processes was damaged or unreadable. If so, it records
-// that incidents may be missing. earlierWatched is set if an earlier process has watched the cluster. Such a process
-// has created the file.
-func (h *history) lose(unreadable error, path string, earlierWatched bool) {
+// checkForLoss checks whether the file with the incidents of earlier processes was damaged or unreadable. If so, it
+// records that incidents may be missing. earlierWatched is set if an earlier process has watched the cluster. Such a
+// process has created the file.
+func (h *history) checkForLoss(unreadable error, path string, earlierWatched bool) {
 	if unreadable != nil {
 		h.unread = h.Stopped()
 		return
@@ -13,7 +13,7 @@ func (h *history) lose(unreadable error, path string, earlierWatched bool) {
 	if damage := h.journal.Damage(earlierWatched); damage != "" {
 		h.logger.Error("incidents of earlier processes may be missing. To see what was recorded, run kubeflap report --recording on the directory",
 			"file", path, "damage", damage, "until", h.Stopped())
-		h.journal.Lose(h.Stopped())
+		h.journal.MarkLostUntil(h.Stopped())
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestLostIncidentsAreNotTakenForNoIncidents damages the file with the incidents between two processes. The next process
-// must say so once, and later ones must still know it.
+// TestLostIncidentsAreNotTakenForNoIncidents damages the file with the incidents between two processes. The next
+// process must say so once, and later ones must still know it.
 func TestLostIncidentsAreNotTakenForNoIncidents(t *testing.T) {
 	for name, test := range map[string]struct {
 		damage func(path string) error

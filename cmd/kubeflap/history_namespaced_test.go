@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// TestRestartsWithoutPermissions restarts a kubeflap that may not watch one resource, such as nodes with --namespace. The
-// incident of a workload must end nevertheless.
+// TestRestartsWithoutPermissions restarts a kubeflap that may not watch one resource, such as nodes with --namespace.
+// The incident of a workload must end nevertheless.
 func TestRestartsWithoutPermissions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long with the race detector")
@@ -51,12 +51,12 @@ func TestPublishNotReadyAddressesIsSetDuringTheRestart(t *testing.T) {
 	c.at(402, func() {
 		v := pods[0].service
 		v.PublishNotReady = true
-		c.tell(event.Modified, &v.Service)
+		c.sendToWatch(event.Modified, &v.Service)
 		v.fill()
 		for i := range v.slice.Addresses {
 			v.slice.Addresses[i].Ready = true
 		}
-		c.tell(event.Modified, &v.slice)
+		c.sendToWatch(event.Modified, &v.slice)
 	})
 	r := newRestarted(t, c)
 	r.runUntil(400)
@@ -68,7 +68,8 @@ func TestPublishNotReadyAddressesIsSetDuringTheRestart(t *testing.T) {
 	}
 }
 
-// TestKubeflapIsKilledEverySecond kills kubeflap again and again, before and after it knows whether its incident is ongoing.
+// TestKubeflapIsKilledEverySecond kills kubeflap again and again, before and after it knows whether its incident is
+// ongoing.
 func TestKubeflapIsKilledEverySecond(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long with the race detector")

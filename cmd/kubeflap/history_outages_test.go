@@ -32,8 +32,8 @@ func (r *restarted) only() incident.Incident {
 	return all[0]
 }
 
-// TestAnOutageLastsThroughRestarts restarts kubeflap twice while a Service has no ready address. The new processes never
-// saw a ready address, but the outage must continue to count until it ends.
+// TestAnOutageLastsThroughRestarts restarts kubeflap twice while a Service has no ready address. The new processes
+// never saw a ready address, but the outage must continue to count until it ends.
 func TestAnOutageLastsThroughRestarts(t *testing.T) {
 	r := newRestarted(t, newFakeCluster(9).silence(300, 4000, 5).single(5))
 	r.runUntil(3300)
@@ -91,8 +91,8 @@ func TestAnOutageThatOutlastsItsNode(t *testing.T) {
 	}
 }
 
-// TestPodsThatAreStillNotReadyAfterARestart restarts kubeflap while the only pod of a Service is not ready. No list shows
-// that it ever was.
+// TestPodsThatAreStillNotReadyAfterARestart restarts kubeflap while the only pod of a Service is not ready. No list
+// shows that it ever was.
 func TestPodsThatAreStillNotReadyAfterARestart(t *testing.T) {
 	for _, pods := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d pods", pods), func(t *testing.T) {
@@ -145,7 +145,8 @@ func TestALaterIncidentDoesNotContinueARecoveredOne(t *testing.T) {
 	}
 }
 
-// TestTheRemedyFollowsALongSilence restarts kubeflap while a node is down. The remedy must fit the length of the silence.
+// TestTheRemedyFollowsALongSilence restarts kubeflap while a node is down. The remedy must fit the length of the
+// silence.
 func TestTheRemedyFollowsALongSilence(t *testing.T) {
 	r := newRestarted(t, newFakeCluster(9).silence(300, 4000, 5))
 	r.runUntil(3300)
@@ -189,8 +190,8 @@ func TestTheLastSecondsBeforeARestartAreKept(t *testing.T) {
 	}
 }
 
-// TestAnIncidentThatIsSeenAsSeveralStaysOne restarts kubeflap while some of the nodes of one incident return. The others
-// are too few to be one incident again.
+// TestAnIncidentThatIsSeenAsSeveralStaysOne restarts kubeflap while some of the nodes of one incident return. The
+// others are too few to be one incident again.
 func TestAnIncidentThatIsSeenAsSeveralStaysOne(t *testing.T) {
 	for name, c := range map[string]*fakeCluster{
 		"two of three": newFakeCluster(12).silence(300, 2000, 4, 5).silence(300, 450, 6),

@@ -65,8 +65,8 @@ func randomCluster(seed uint64) (*fakeCluster, []float64, string) {
 	return c, busy, text
 }
 
-// TestRandomRestartsWhileNothingHappens restarts kubeflap at random moments around which nothing happens in the cluster.
-// It must show the same as a kubeflap that was not restarted.
+// TestRandomRestartsWhileNothingHappens restarts kubeflap at random moments around which nothing happens in the
+// cluster. It must show the same as a kubeflap that was not restarted.
 func TestRandomRestartsWhileNothingHappens(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long with the race detector")

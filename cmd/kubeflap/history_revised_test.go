@@ -27,8 +27,8 @@ func TestVerdictsAreRevisedAfterTheRestart(t *testing.T) {
 	}
 }
 
-// TestARealSilenceIsNotWithdrawn restarts kubeflap soon after a node has returned. Then the Lease watch stops delivering
-// events, so that the node seems to be silent again. Only this second silence is withdrawn.
+// TestARealSilenceIsNotWithdrawn restarts kubeflap soon after a node has returned. Then the Lease watch stops
+// delivering events, so that the node seems to be silent again. Only this second silence is withdrawn.
 func TestARealSilenceIsNotWithdrawn(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 9} {

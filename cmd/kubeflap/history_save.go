@@ -28,9 +28,9 @@ type savedState struct {
 	silences verdict.Past
 }
 
-// changes holds the parts of an incident that are compared with its last save. The fields of the struct important are
+// snapshot holds the parts of an incident that are compared with its last save. The fields of the struct important are
 // compared more often than the others.
-type changes struct {
+type snapshot struct {
 	important struct {
 		state                          incident.State
 		verdict                        verdict.Verdict
@@ -41,7 +41,7 @@ type changes struct {
 	happened string
 }
 
-func changesOf(x *incident.Incident) (c changes) {
+func snapshotOf(x *incident.Incident) (c snapshot) {
 	c.important.state, c.important.verdict, c.important.outages = x.State, x.Verdict, x.Outages
 	c.important.nodes, c.important.services = len(x.Nodes)+x.NodesLeftOut, len(x.Services)+x.ServicesLeftOut
 	for _, s := range x.Services {
@@ -110,14 +110,14 @@ func (h *history) saveState(name string, state any) error {
 // save saves incidents. It waits at most saveWithin for the disk.
 func (h *history) save(at time.Time, incidents []incident.Incident, state *savedState) {
 	for _, x := range incidents {
-		h.late[x.ID] = x
+		h.unsaved[x.ID] = x
 	}
-	job := saveJob{at, slices.Collect(maps.Values(h.late)), state, make(chan struct{})}
+	job := saveJob{at, slices.Collect(maps.Values(h.unsaved)), state, make(chan struct{})}
 	timer := time.NewTimer(saveWithin)
 	defer timer.Stop()
 	select {
 	case h.jobs <- job:
-		clear(h.late)
+		clear(h.unsaved)
 	case <-h.ended:
 		return
 	default: // the disk hangs. The next call tries again.
@@ -130,15 +130,15 @@ func (h *history) save(at time.Time, incidents []incident.Incident, state *saved
 	}
 }
 
-// saveOngoing saves the ongoing incidents that have changed. At the interval saveSame, it also saves coverage.json and
-// silences.json.
+// saveOngoing saves the ongoing incidents that have changed. At the interval saveCountsEvery, it also saves
+// coverage.json and silences.json.
 func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
-	if at.Sub(h.looked).Abs() < saveEvery {
+	if at.Sub(h.lastCheck).Abs() < saveEvery {
 		return
 	}
-	h.looked = at
-	all := at.Sub(h.saved).Abs() >= saveSame
-	if job := h.changed(at, covered, all); all || len(job.incidents) > 0 || len(h.late) > 0 {
+	h.lastCheck = at
+	all := at.Sub(h.lastFullCheck).Abs() >= saveCountsEvery
+	if job := h.newSaveJob(at, covered, all); all || len(job.incidents) > 0 || len(h.unsaved) > 0 {
 		h.save(at, job.incidents, job.state) // includes the incidents that could not be saved before
 		return
 	}
@@ -147,62 +147,62 @@ func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 	}
 }
 
-// changed returns a job with the ongoing incidents that must be saved. If all is false, these are the incidents with
+// newSaveJob returns a job with the ongoing incidents that must be saved. If all is false, these are the incidents with
 // important changes. If all is true, the job also contains incidents with changed counts, and the state.
-func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob {
+func (h *history) newSaveJob(at time.Time, covered *coverage.Log, all bool) saveJob {
 	job := saveJob{at: at, done: make(chan struct{})}
 	var outlines []incident.Incident
-	outlines, h.seen = h.current.Changed(at, h.seen)
+	outlines, h.changeCursor = h.current.Changed(at, h.changeCursor)
 	if all {
 		outlines = h.current.Overview(at)
-		h.forget(outlines)
+		h.pruneLastSaved(outlines)
 	}
 	for i := range outlines {
-		if x, ok := h.changedOne(at, &outlines[i], all); ok {
+		if x, ok := h.incidentToSave(at, &outlines[i], all); ok {
 			job.incidents = append(job.incidents, x)
 		}
 	}
 	if all {
-		job.incidents = slices.AppendSeq(append(job.incidents, h.Ongoing(at)...), maps.Values(h.late))
+		job.incidents = slices.AppendSeq(append(job.incidents, h.Ongoing(at)...), maps.Values(h.unsaved))
 	}
 	if h.journal.Removed() {
 		job.incidents = h.Join(at, h.current.Incidents(at), h.size)
 	}
 	if all {
-		h.saved = at
+		h.lastFullCheck = at
 		job.state = &savedState{covered.Now(), h.current.Past(at)}
 	}
 	return job
 }
 
-// changedOne returns the complete incident if it must be saved. outline is the same incident from an overview, without
-// some of its fields.
-func (h *history) changedOne(at time.Time, outline *incident.Incident, all bool) (incident.Incident, bool) {
-	old, known := h.counted[outline.ID]
+// incidentToSave returns the complete incident if it must be saved. outline is the same incident from an overview,
+// without some of its fields.
+func (h *history) incidentToSave(at time.Time, outline *incident.Incident, all bool) (incident.Incident, bool) {
+	old, known := h.lastSaved[outline.ID]
 	ended := outline.State == incident.StateEnded
-	if now := changesOf(outline); known && (!all || ended) && now.important == old.important {
+	if now := snapshotOf(outline); known && (!all || ended) && now.important == old.important {
 		return incident.Incident{}, false
 	}
 	x, ok := h.current.Incident(at, outline.ID)
 	if !ok {
 		return incident.Incident{}, false
 	}
-	now := changesOf(&x)
-	h.counted[x.ID] = now
+	now := snapshotOf(&x)
+	h.lastSaved[x.ID] = now
 	if now == old {
 		return incident.Incident{}, false
 	}
-	x, _, _ = h.one(at, x)
+	x, _, _ = h.joinEarlier(at, x)
 	return x, true
 }
 
-// forget shrinks counted to the incidents of the overview.
-func (h *history) forget(overview []incident.Incident) {
-	was := h.counted
-	h.counted = make(map[string]changes, len(overview))
+// pruneLastSaved shrinks lastSaved to the incidents of the overview.
+func (h *history) pruneLastSaved(overview []incident.Incident) {
+	was := h.lastSaved
+	h.lastSaved = make(map[string]snapshot, len(overview))
 	for i := range overview {
 		if c, ok := was[overview[i].ID]; ok {
-			h.counted[overview[i].ID] = c
+			h.lastSaved[overview[i].ID] = c
 		}
 	}
 }

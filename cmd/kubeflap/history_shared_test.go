@@ -28,7 +28,7 @@ func TestASecondProcessReportsOnceThatItCannotSave(t *testing.T) {
 	for c.second() < 600 {
 		first.runUntil(c.second() + 0.5)
 		second.runUntil(c.second())
-		second.pipeline.look(second.pipeline.advance())
+		second.pipeline.updateHistory(second.pipeline.advance())
 	}
 	if text := log.String(); strings.Count(text, "cannot save incidents") != 1 || strings.Contains(text, "saved again") {
 		t.Errorf("the second process logged %s", text)

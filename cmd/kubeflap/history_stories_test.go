@@ -47,7 +47,7 @@ func TestRestartsAgainstTheTruth(t *testing.T) {
 			v := c.manual("kube-scheduler", true)
 			c.write(60, v, "192.168.10.1", "192.168.10.2")
 			c.overwrite(480, v)
-			c.at(3000, func() { v.Selector = nil; c.tell(event.Modified, &v.Service) })
+			c.at(3000, func() { v.Selector = nil; c.sendToWatch(event.Modified, &v.Service) })
 			return c.write(3030, v, "192.168.10.1", "192.168.10.2")
 		}, restarts: [][2]float64{{600, 610}}, looks: []float64{599, 612, 800, 2900, 3500}},
 		"conflict through a restart": {cluster: func() *fakeCluster {

@@ -62,7 +62,7 @@ func (r *restarted) begin() {
 	go func() {
 		ended <- h.run(ctx, func() saveJob {
 			if r.stops {
-				return r.pipeline.last()
+				return r.pipeline.finalSaveJob()
 			}
 			return saveJob{done: make(chan struct{})}
 		})
@@ -82,13 +82,13 @@ func (r *restarted) begin() {
 	})
 }
 
-// tick looks after the incidents like pipeline.tick.
+// tick looks after the incidents like one tick of pipeline.runTicker.
 func (r *restarted) tick() {
 	t := r.pipeline.advance()
 	r.pipeline.mu.Lock()
 	defer r.pipeline.mu.Unlock()
 	r.pipeline.report(t, r.pipeline.incidents.Notices(t))
-	r.pipeline.look(t)
+	r.pipeline.updateHistory(t)
 }
 
 // runUntil runs the cluster up to the given second, and ticks twice per second.

@@ -76,8 +76,8 @@ func sameAsTruth(t *testing.T, at float64, away time.Duration, want, got []incid
 	}
 }
 
-// differences returns what differs between two incidents. Durations and the time of the end differ only if they are more
-// than the parameter most apart.
+// differences returns what differs between two incidents. Durations and the time of the end differ only if they are
+// more than the parameter most apart.
 func differences(x, y incident.Incident, most time.Duration) (all []string) {
 	down := func(x incident.Incident) (names []string) {
 		for _, s := range x.Services {

@@ -60,8 +60,8 @@ func TestTheGracePeriodIsTooShort(t *testing.T) {
 	}.run(t)
 }
 
-// TestNodeAfterNodeSlowly restarts kubeflap between the silences of nodes that fall silent one after another. Each incident
-// ends before the next one.
+// TestNodeAfterNodeSlowly restarts kubeflap between the silences of nodes that fall silent one after another. Each
+// incident ends before the next one.
 func TestNodeAfterNodeSlowly(t *testing.T) {
 	cluster := func() *fakeCluster {
 		c := newFakeCluster(20)

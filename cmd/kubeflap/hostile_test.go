@@ -23,7 +23,7 @@ const hostileDir = "testdata/hostile/"
 var hostile = `"'><script>document.title='ran'</script><img src=x onerror="document.title='ran'">javascript:document.title='ran'//` +
 	"{{.}}${x}<%=x%>%0a&amp;\\\n\r\t>>> INCIDENT feigned\x1b[31m\x1b]0;title\a\u009b2J\u202eleft\u2028\x00\x7f" + strings.Repeat("long", 2500)
 
-var names = regexp.MustCompile(`("(?:name|node|namespace|service|writer|reason|message|image|title)":"[^"\\]+)`)
+var nameFields = regexp.MustCompile(`("(?:name|node|namespace|service|writer|reason|message|image|title)":"[^"\\]+)`)
 
 // makeHostile checks the recordings with hostile names, which end with invalid UTF-8. With -update it writes the
 // recordings.
@@ -35,7 +35,7 @@ func makeHostile(t *testing.T) {
 	}
 	behind := append(bytes.Trim(quoted, `"`), 0xff, 0xc3)
 	for _, name := range []string{"1-heartbeat-loss.jsonl.gz", "2-endpoints-reset.jsonl.gz"} {
-		text := names.ReplaceAllFunc(unzip(t, incidentsDir+name), func(field []byte) []byte { return append(bytes.Clone(field), behind...) })
+		text := nameFields.ReplaceAllFunc(unzip(t, incidentsDir+name), func(field []byte) []byte { return append(bytes.Clone(field), behind...) })
 		var out bytes.Buffer
 		zipped, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 		if err != nil {

@@ -28,17 +28,17 @@ func registerIncidents(app *kingpin.Application) (string, command) {
 	cmd.Flag("output", "Output format: table, wide, json or yaml. wide adds the cause and a summary.").
 		Short('o').Default("table").SetValue(named{choice{&a.output, []string{"table", "wide", "json", "yaml"}}, "output"})
 	cmd.Validate(func(*kingpin.CmdClause) error { return a.validate() })
-	return cmd.FullCommand(), a.tell
+	return cmd.FullCommand(), a.printIncidents
 }
 
-func (a *incidentLister) tell(p program) error {
+func (a *incidentLister) printIncidents(p program) error {
 	text, answer, err := a.readIncidents(p, url.Values{})
 	if err != nil {
 		return err
 	}
 	a.warn(p, answer)
 	if a.id != "" {
-		return a.tellOne(p, text, answer)
+		return a.printIncident(p, text, answer)
 	}
 	warnOfDropped(p, answer)
 	switch {
@@ -47,7 +47,7 @@ func (a *incidentLister) tell(p program) error {
 	case a.output == "yaml":
 		return listing.YAML(p.out, text, "")
 	case len(answer.Incidents) == 0:
-		fmt.Fprintln(p.log, "No incidents"+a.filtered()+". Read from "+printable.Line(a.asked)+".")
+		fmt.Fprintln(p.log, "No incidents"+a.filtered()+". Read from "+printable.Line(a.sourceName)+".")
 		return nil
 	case a.output == "wide":
 		return listing.WideTable(p.out, answer)
@@ -55,10 +55,10 @@ func (a *incidentLister) tell(p program) error {
 	return listing.Table(p.out, answer)
 }
 
-func (a *incidentLister) tellOne(p program, text []byte, answer *api.Answer) error {
+func (a *incidentLister) printIncident(p program, text []byte, answer *api.Answer) error {
 	x, err := listing.Find(answer, a.id)
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.asked, err)
+		return fmt.Errorf("%s: %w", a.sourceName, err)
 	}
 	switch a.output {
 	case "json":

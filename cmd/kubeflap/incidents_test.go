@@ -28,7 +28,7 @@ func serveIncidents(t *testing.T, files ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReplay(recordings, 0, trackerSettings(), silent)
+	r := newReplay(recordings, 0, trackerSettings(), newSilentReporter)
 	if err := r.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,8 @@ type instance struct {
 	// service is kubeflap's Service. serviceFlag is the name of the flag for this Service.
 	service, serviceFlag string
 	remote               remote
-	// asked describes the kubeflap instance of the last request.
-	asked string
+	// sourceName describes the kubeflap instance of the last request.
+	sourceName string
 }
 
 func (i *instance) addFlags(cmd *kingpin.CmdClause, serviceFlag, namespaceHelp, clusterHelp string) {
@@ -71,7 +71,7 @@ func (i *instance) read(p program, path, accept string, query url.Values) (text 
 	if i.remote.url == "" {
 		return i.readThroughAPIServer(p, path, query)
 	}
-	i.asked = redacted(i.remote.url)
+	i.sourceName = redacted(i.remote.url)
 	address := i.remote.address(path)
 	if len(query) > 0 {
 		address += "?" + query.Encode()
@@ -115,13 +115,13 @@ func (i *instance) proxied(p program, config apiclient.Config, path string, quer
 	if err != nil {
 		return nil, err
 	}
-	i.asked = "context " + config.Context + ", Service " + service.String()
+	i.sourceName = "context " + config.Context + ", Service " + service.String()
 	return client.Get(p.ctx, service, path, query)
 }
 
-func (i *instance) where() string {
+func (i *instance) sourceDescription() string {
 	if i.remote.url != "" {
-		return i.asked
+		return i.sourceName
 	}
-	return i.asked + " (if the Service has several replicas, the incidents and the metrics may come from different replicas)"
+	return i.sourceName + " (if the Service has several replicas, the incidents and the metrics may come from different replicas)"
 }

@@ -26,7 +26,7 @@ func throughQueue(logging *promslog.Config) *logQueue {
 // logReporter logs transitions and incidents.
 type logReporter struct{ logger *slog.Logger }
 
-func silent(string) reporter { return logReporter{slog.New(slog.DiscardHandler)} }
+func newSilentReporter(string) reporter { return logReporter{slog.New(slog.DiscardHandler)} }
 
 // transition logs every transition except normal heartbeats.
 func (l logReporter) transition(x transition.Transition) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// mistakeIn parses a command of the docs, with the values of its flags and the checks of their combination, but does not
-// run it.
+// mistakeIn parses a command of the docs, with the values of its flags and the checks of their combination, but does
+// not run it.
 func mistakeIn(program, args string) error {
 	line := newCommandLine(calledAs(strings.ReplaceAll(program, " ", "-")), io.Discard, io.Discard)
 	_, err := line.parse(strings.Fields(args))
@@ -28,8 +28,8 @@ func TestMistakesInCommandsAreFound(t *testing.T) {
 	}
 }
 
-// TestCommandsInThePages checks that kubeflap accepts every command in the docs, and that the Makefile defines every make
-// target in them. The lab and other tests run the commands.
+// TestCommandsInThePages checks that kubeflap accepts every command in the docs, and that the Makefile defines every
+// make target in them. The lab and other tests run the commands.
 func TestCommandsInThePages(t *testing.T) {
 	shell := regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```")
 	command := regexp.MustCompile(`(?m)^ *(?:bin/)?(kubeflap|kubectl[ -]flap)((?: [^#\n|>]*)?)`)

@@ -30,15 +30,15 @@ type pipeline struct {
 
 	// record receives each event before the tracker receives it. record is nil if nothing is recorded.
 	record func(event.Event)
-	// pace waits if a list of resources arrives faster than the disk can store it. The pipeline does not hold mu during
-	// the call, so other events do not wait. pace is nil if nothing is recorded.
-	pace func(event.Event)
+	// waitForDisk waits if a list of resources arrives faster than the disk can store it. The pipeline does not hold mu
+	// during the call, so other events do not wait. waitForDisk is nil if nothing is recorded.
+	waitForDisk func(event.Event)
 	// coverage records when resources were not watched.
 	coverage *coverage.Log
 	// history keeps the incidents of earlier processes. It is nil if no incidents are kept.
 	history *history
-	// recorder returns the state of the flight recorder. It is nil if nothing is recorded.
-	recorder func() flightrecorder.Status
+	// recorderStatus returns the state of the flight recorder. It is nil if nothing is recorded.
+	recorderStatus func() flightrecorder.Status
 	// whatIf predicts the effects of other settings. It reads the recordings, and is nil if nothing is recorded.
 	whatIf *background.Predictor
 	now    func() time.Time
@@ -77,8 +77,8 @@ func newPipeline(settings settings, now func() time.Time, to reporter) *pipeline
 // apply passes an event to the tracker and distributes the resulting transitions.
 func (p *pipeline) apply(e event.Event) {
 	p.handle(e)
-	if p.pace != nil {
-		p.pace(e)
+	if p.waitForDisk != nil {
+		p.waitForDisk(e)
 	}
 }
 
@@ -91,7 +91,7 @@ func (p *pipeline) handle(e event.Event) {
 	p.distribute(p.tracker.Apply(e))
 	if changesWatch(e.Type) || !p.began {
 		p.began = true
-		p.cover(e.Seen)
+		p.updateCoverage(e.Seen)
 	}
 }
 
@@ -108,12 +108,12 @@ func (p *pipeline) advance() time.Time {
 	defer p.mu.Unlock()
 	t := p.now()
 	p.distribute(p.tracker.Advance(t))
-	p.cover(t)
+	p.updateCoverage(t)
 	return t
 }
 
-// cover updates the coverage. Before a replay starts, t is zero.
-func (p *pipeline) cover(t time.Time) {
+// updateCoverage updates the coverage. Before a replay starts, t is zero.
+func (p *pipeline) updateCoverage(t time.Time) {
 	if !t.IsZero() {
 		p.coverage.Update(t, p.tracker.Unwatched(t))
 	}
@@ -127,23 +127,23 @@ func (p *pipeline) distribute(found []transition.Transition) {
 		p.reporter.transition(x)
 		// Most transitions are heartbeats, and no heartbeat starts an incident.
 		if _, ok := x.(transition.HeartbeatSeen); !ok {
-			p.report(x.Found(), p.incidents.Notices(x.When()))
+			p.report(x.FoundAt(), p.incidents.Notices(x.When()))
 		}
 	}
 }
 
 func (p *pipeline) report(at time.Time, notices []incident.Notice) {
 	if p.history != nil && len(notices) > 0 {
-		notices = p.history.keep(at, notices)
+		notices = p.history.saveAndFilter(at, notices)
 	}
 	for _, n := range notices {
 		p.reporter.incident(at, n)
 	}
 }
 
-// tick advances the time at a short interval until ctx is canceled. No event announces a late heartbeat or the end of
-// an incident.
-func (p *pipeline) tick(ctx context.Context) error {
+// runTicker advances the time at a short interval until ctx is canceled. No event announces a late heartbeat or the end
+// of an incident.
+func (p *pipeline) runTicker(ctx context.Context) error {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -154,41 +154,41 @@ func (p *pipeline) tick(ctx context.Context) error {
 			t := p.advance()
 			p.mu.Lock()
 			p.report(t, p.incidents.Notices(t))
-			p.look(t)
+			p.updateHistory(t)
 			p.mu.Unlock()
 		}
 	}
 }
 
-// look updates and saves the history, and reports incidents from before the restart.
-func (p *pipeline) look(t time.Time) {
+// updateHistory updates and saves the history, and reports incidents from before the restart.
+func (p *pipeline) updateHistory(t time.Time) {
 	if p.history == nil {
 		return
 	}
-	p.history.Watching(t, p.sight(t))
-	for _, n := range p.history.look(t, p.tracker) {
+	p.history.Watching(t, p.visibility(t))
+	for _, n := range p.history.checkEarlierIncidents(t, p.tracker) {
 		p.reporter.incident(t, n)
 	}
 	p.history.saveOngoing(t, p.coverage)
 }
 
-// sight reports whether nodes and Services are watched. It returns false for both while /-/ready fails.
-func (p *pipeline) sight(t time.Time) archive.Sight {
+// visibility reports whether nodes and Services are watched. It returns false for both while /-/ready fails.
+func (p *pipeline) visibility(t time.Time) archive.WatchedKinds {
 	if len(p.tracker.Unready(t)) > 0 {
-		return archive.Sight{}
+		return archive.WatchedKinds{}
 	}
 	unwatched := p.tracker.Unwatched(t)
 	watched := func(k event.Kind) bool {
 		return !slices.ContainsFunc(unwatched, func(w watches.Watch) bool { return w.Resource == k })
 	}
-	return archive.Sight{Nodes: watched(event.KindNode), Services: watched(event.KindService) && watched(p.tracker.AddressSource())}
+	return archive.WatchedKinds{Nodes: watched(event.KindNode), Services: watched(event.KindService) && watched(p.tracker.AddressSource())}
 }
 
-// last returns the job that saves the incidents and the coverage when kubeflap stops.
-func (p *pipeline) last() saveJob {
+// finalSaveJob returns the job that saves the incidents and the coverage when kubeflap stops.
+func (p *pipeline) finalSaveJob() saveJob {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.history.changed(p.now(), p.coverage, true)
+	return p.history.newSaveJob(p.now(), p.coverage, true)
 }
 
 // finish reports pending transitions and ongoing incidents. Do not call apply afterwards.
@@ -197,7 +197,7 @@ func (p *pipeline) finish() {
 	defer p.mu.Unlock()
 	p.distribute(p.tracker.Settle())
 	t := p.now()
-	p.cover(t)
+	p.updateCoverage(t)
 	p.report(t, p.incidents.LastNotices(t))
 	p.finished = true
 }
@@ -212,9 +212,9 @@ func (p *pipeline) isFinished() bool {
 // cluster returns the pipeline's data for the pages.
 func (p *pipeline) cluster(name string) web.Cluster {
 	c := web.Cluster{
-		Name: name, Unwatched: p.unwatched, Coverage: p.coverage.Now, Finished: p.isFinished, Recorder: p.recorder, Displaced: p.displaced,
-		Incidents: func() ([]incident.Incident, time.Time) { return p.read(p.incidents.Incidents) },
-		Overview:  func() ([]incident.Incident, time.Time) { return p.read(p.incidents.Overview) },
+		Name: name, Unwatched: p.unwatched, Coverage: p.coverage.Now, Finished: p.isFinished, Recorder: p.recorderStatus, Displaced: p.displaced,
+		Incidents: func() ([]incident.Incident, time.Time) { return p.allIncidents(p.incidents.Incidents) },
+		Overview:  func() ([]incident.Incident, time.Time) { return p.allIncidents(p.incidents.Overview) },
 		Incident: func(id string) (incident.Incident, bool) {
 			t := p.advance()
 			if p.history != nil {
@@ -234,9 +234,9 @@ func (p *pipeline) cluster(name string) web.Cluster {
 	return c
 }
 
-// read returns the current incidents and those of earlier processes. New incidents are reported and saved before read
-// returns them.
-func (p *pipeline) read(incidents func(t time.Time) []incident.Incident) ([]incident.Incident, time.Time) {
+// allIncidents returns the current incidents and those of earlier processes. New incidents are reported and saved
+// before read returns them.
+func (p *pipeline) allIncidents(incidents func(t time.Time) []incident.Incident) ([]incident.Incident, time.Time) {
 	t := p.advance()
 	if p.history == nil {
 		return incidents(t), t

@@ -12,7 +12,7 @@ import (
 func TestAPipelineWithoutEventsWatchesNothing(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	now := start
-	p := newPipeline(trackerSettings(), func() time.Time { return now }, silent(""))
+	p := newPipeline(trackerSettings(), func() time.Time { return now }, newSilentReporter(""))
 	now = start.Add(time.Minute)
 	all := p.cluster("").Unwatched()
 	if len(all) != len(event.Kinds()) || !all[0].Since.Equal(start) {
@@ -31,7 +31,7 @@ func TestAPipelineWithoutEventsWatchesNothing(t *testing.T) {
 func TestAFreshStartHasNoGap(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	now := start
-	p := newPipeline(trackerSettings(), func() time.Time { return now }, silent(""))
+	p := newPipeline(trackerSettings(), func() time.Time { return now }, newSilentReporter(""))
 	now = start.Add(30 * time.Millisecond)
 	for _, what := range []event.Type{event.Listing, event.Synced} {
 		for _, kind := range event.Kinds() {
@@ -52,7 +52,7 @@ func TestAReplayReportsTheWatchesOfItsRecording(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReplay(recordings[:2], 0, trackerSettings(), silent)
+	r := newReplay(recordings[:2], 0, trackerSettings(), newSilentReporter)
 	if got := r.pipelines[0].cluster("").Unwatched(); len(got) != 0 {
 		t.Errorf("before it begins: %v", got)
 	}
@@ -76,9 +76,9 @@ func TestAReplayReportsTheWatchesOfItsRecording(t *testing.T) {
 // TestAListThatWaitsDoesNotBlockOthers checks that events of watches and scrapes do not wait while a list waits for the
 // disk.
 func TestAListThatWaitsDoesNotBlockOthers(t *testing.T) {
-	p := newPipeline(trackerSettings(), time.Now, silent(""))
+	p := newPipeline(trackerSettings(), time.Now, newSilentReporter(""))
 	room, waits := make(chan struct{}), make(chan struct{})
-	p.pace = func(e event.Event) {
+	p.waitForDisk = func(e event.Event) {
 		if e.Type == event.Listed {
 			close(waits)
 			<-room

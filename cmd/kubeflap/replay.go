@@ -55,20 +55,20 @@ func registerReplay(app *kingpin.Application) (string, command) {
 	}
 }
 
-// openRecording is a recording and the value of the label "cluster" for its metrics.
-type openRecording struct {
+// clusterRecording is a recording and the value of the label "cluster" for its metrics.
+type clusterRecording struct {
 	*recording.Reader
 	cluster string
 }
 
 // openRecordings opens all recordings before any is replayed, so that a mistyped name fails immediately.
-func openRecordings(files []string) ([]openRecording, error) {
+func openRecordings(files []string) ([]clusterRecording, error) {
 	return openRecordingsOf(files, period{})
 }
 
 // openRecordingsOf is like openRecordings, but reads only the given period from a --data.dir directory.
-func openRecordingsOf(files []string, between period) ([]openRecording, error) {
-	var all []openRecording
+func openRecordingsOf(files []string, between period) ([]clusterRecording, error) {
+	var all []clusterRecording
 	for _, file := range files {
 		reader, err := between.open(file)
 		if err != nil {
@@ -82,28 +82,27 @@ func openRecordingsOf(files []string, between period) ([]openRecording, error) {
 		if len(files) > 1 && name == "" {
 			return nil, fmt.Errorf("recording %s: the file name without the extension is empty, so there is no value for the label %s", file, metrics.ClusterLabel)
 		}
-		if slices.ContainsFunc(all, func(r openRecording) bool { return len(files) > 1 && r.cluster == name }) {
+		if slices.ContainsFunc(all, func(r clusterRecording) bool { return len(files) > 1 && r.cluster == name }) {
 			return nil, fmt.Errorf("two recordings are named %s: both would have the same value of the label cluster", name)
 		}
-		all = append(all, openRecording{reader, name})
+		all = append(all, clusterRecording{reader, name})
 	}
 	return all, nil
 }
 
 // replay replays recordings in sequence. Each recording has its own pipeline.
 type replay struct {
-	recordings []openRecording
+	recordings []clusterRecording
 	clocks     []*recording.Clock
 	pipelines  []*pipeline
-	// The function before is called at the start of each recording. The function after is called when all recordings
-	// are complete.
-	before func(openRecording)
-	after  func(*slog.Logger)
+	// beforeRecording is called at the start of each recording. afterReplay is called when all recordings are complete.
+	beforeRecording func(clusterRecording)
+	afterReplay     func(*slog.Logger)
 }
 
 // newReplay returns a replay. It calls report once per recording to get a reporter.
-func newReplay(recordings []openRecording, speed float64, settings settings, report func(cluster string) reporter) *replay {
-	r := &replay{recordings: recordings, before: func(openRecording) {}, after: func(logger *slog.Logger) {
+func newReplay(recordings []clusterRecording, speed float64, settings settings, report func(cluster string) reporter) *replay {
+	r := &replay{recordings: recordings, beforeRecording: func(clusterRecording) {}, afterReplay: func(logger *slog.Logger) {
 		logger.Info("replay complete; serving the final state until interrupted")
 	}}
 	for _, opened := range recordings {
@@ -118,7 +117,7 @@ func newReplay(recordings []openRecording, speed float64, settings settings, rep
 func (r *replay) play(ctx context.Context) error {
 	var failures []error
 	for i, opened := range r.recordings {
-		r.before(opened)
+		r.beforeRecording(opened)
 		err := recording.Play(ctx, opened.Events(), r.clocks[i], r.pipelines[i].apply)
 		if ctx.Err() != nil {
 			break
@@ -177,7 +176,7 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 		if failure = r.play(ctx); failure != nil {
 			p.logger.Error("a recording could not be replayed completely", "err", failure)
 		} else if ctx.Err() == nil {
-			r.after(p.logger)
+			r.afterReplay(p.logger)
 		}
 		return nil
 	})
@@ -187,7 +186,7 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 		cluster := r.pipelines[i].cluster(r.recordings[i].cluster)
 		cluster.Recorded = true
 		clusters = append(clusters, cluster)
-		group.Go(func() error { return r.pipelines[i].tick(ctx) })
+		group.Go(func() error { return r.pipelines[i].runTicker(ctx) })
 	}
 	group.Go(func() error {
 		return serve(ctx, p, listen, web.Pages{Metrics: r.page(registry), Registry: registry, Clusters: clusters, Unready: r.unready})

@@ -36,7 +36,7 @@ func TestTheFinalMetricsAreNotGatheredBeforeTheyAreWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReplay(recordings, 0, trackerSettings(), silent)
+	r := newReplay(recordings, 0, trackerSettings(), newSilentReporter)
 	if err := r.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestTheCoverageOfAFastReplayFollowsItsEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReplay(recordings, 0, trackerSettings(), silent)
+	r := newReplay(recordings, 0, trackerSettings(), newSilentReporter)
 	if err := r.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}

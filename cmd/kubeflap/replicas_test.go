@@ -72,7 +72,7 @@ func TestReplicasServeTheSameIncidents(t *testing.T) {
 		c.at(at+8, func() { cart.pods[0].setReady(c, true, "") })
 	}
 	first := newRestarted(t, c)
-	second := newPipeline(trackerSettings(), func() time.Time { return c.now }, silent(""))
+	second := newPipeline(trackerSettings(), func() time.Time { return c.now }, newSilentReporter(""))
 	both := func() {
 		one := first.pipeline.apply
 		c.sink = func(e event.Event) { one(e); second.apply(e) }
@@ -138,7 +138,7 @@ func TestARestartedReplicaConsidersEarlierSilences(t *testing.T) {
 	}
 	const restart = 1840 // the silences are saved every 30 s
 	first := newRestarted(t, c)
-	second := newPipeline(trackerSettings(), func() time.Time { return c.now }, silent(""))
+	second := newPipeline(trackerSettings(), func() time.Time { return c.now }, newSilentReporter(""))
 	c.sink = second.apply
 	c.watch()
 	both := func() {

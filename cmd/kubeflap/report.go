@@ -146,7 +146,7 @@ func (r *reportWriter) save(out io.Writer, text []byte) error {
 // period returns the times of --from and --to. If a flag is not set, period returns begin or now instead. For a
 // recording, now is the end of the recording.
 func (r *reportWriter) period(begin, now time.Time) (from, to time.Time, err error) {
-	from, to = r.from.at(now, begin), r.to.at(now, now)
+	from, to = r.from.resolve(now, begin), r.to.resolve(now, now)
 	if to.Before(from) && r.to.given() {
 		return from, to, fmt.Errorf("--to: %s is before the start of the period, %s", inUTC(to), inUTC(from))
 	}
@@ -202,9 +202,9 @@ func (m *timeOrAgo) String() string { return m.text }
 
 func (m *timeOrAgo) given() bool { return m.text != "" }
 
-// at returns the flag's time. A duration, such as 2h, is subtracted from now. If the flag is not set, at returns its
-// second argument.
-func (m *timeOrAgo) at(now, otherwise time.Time) time.Time {
+// resolve returns the flag's time. A duration, such as 2h, is subtracted from now. If the flag is not set, resolve
+// returns its second argument.
+func (m *timeOrAgo) resolve(now, otherwise time.Time) time.Time {
 	switch {
 	case !m.given():
 		return otherwise

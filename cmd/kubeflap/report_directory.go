@@ -30,7 +30,7 @@ func (r *reportWriter) readDirectory(p program, in *postmortem.Input) (damage, e
 	if err != nil {
 		return nil, err
 	}
-	if err := outside(from, to, begin, end); err != nil {
+	if err := checkOverlap(from, to, begin, end); err != nil {
 		return nil, err
 	}
 	first, last := from.Add(-background.Margin), to.Add(background.Margin)
@@ -55,7 +55,7 @@ func (r *reportWriter) readDirectory(p program, in *postmortem.Input) (damage, e
 	}
 	in.Source.Recording = &postmortem.Recording{File: filepath.Base(r.recording), Directory: true, Anonymised: played.header.Anonymised}
 	in.From, in.To = from, to
-	return played.damage, r.conclude(played, in)
+	return played.damage, r.fillReport(played, in)
 }
 
 // openAround opens the recordings in a directory. It includes a margin before and after the period. If object names
@@ -79,8 +79,8 @@ func openAround(ctx context.Context, dir string, from, to, first, last time.Time
 	return openDirectory(ctx, dir, first, last)
 }
 
-// outside returns an error if a period and a recording do not overlap.
-func outside(from, to, begin, end time.Time) error {
+// checkOverlap returns an error if a period and a recording do not overlap.
+func checkOverlap(from, to, begin, end time.Time) error {
 	switch {
 	case from.After(end):
 		return fmt.Errorf("--from: %s is after the end of the recording, %s", inUTC(from), inUTC(end))
@@ -116,7 +116,7 @@ func (r *reportWriter) predictRemote(p program, in *postmortem.Input) {
 		return
 	}
 	defer stop()
-	study := whatif.NewUsual(setGrace(in.Advice))
+	study := whatif.NewUsual(configuredGracePeriod(in.Advice))
 	for ev, err := range reader.Events() {
 		if err != nil {
 			in.NoWhatIf = "the recordings could not be read: " + err.Error()
@@ -127,8 +127,9 @@ func (r *reportWriter) predictRemote(p program, in *postmortem.Input) {
 	predictIn(in, study)
 }
 
-// setGrace returns the value of --node-monitor-grace-period of the running kubeflap, or 0 if it is not set.
-func setGrace(of *report.Report) time.Duration {
+// configuredGracePeriod returns the value of --node-monitor-grace-period of the running kubeflap, or 0 if it is not
+// set.
+func configuredGracePeriod(of *report.Report) time.Duration {
 	if of == nil || of.Heartbeats.GraceSource != string(grace.SourceFlag) {
 		return 0
 	}

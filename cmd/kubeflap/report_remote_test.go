@@ -28,7 +28,7 @@ func TestAReportOfAKubeflapWithRecordings(t *testing.T) {
 	}
 	defer reader.Close()
 	clock := recording.NewClock(0)
-	p := newPipeline(trackerSettings(), clock.Now, silent(""))
+	p := newPipeline(trackerSettings(), clock.Now, newSilentReporter(""))
 	if err := recording.Play(t.Context(), reader.Events(), clock, p.apply); err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +54,8 @@ func TestAReportOfAKubeflapWithRecordings(t *testing.T) {
 	}
 }
 
-// TestAReportUsesTheGracePeriodOfTheRunningKubeflap checks that the report predicts with the grace period that is set on
-// the running kubeflap, as its page does. The recording has no pod that shows the grace period, as with a managed
+// TestAReportUsesTheGracePeriodOfTheRunningKubeflap checks that the report predicts with the grace period that is set
+// on the running kubeflap, as its page does. The recording has no pod that shows the grace period, as with a managed
 // control plane.
 func TestAReportUsesTheGracePeriodOfTheRunningKubeflap(t *testing.T) {
 	managed := withoutControllerManager(t, lostNode)
@@ -66,7 +66,7 @@ func TestAReportUsesTheGracePeriodOfTheRunningKubeflap(t *testing.T) {
 	defer reader.Close()
 	clock, settings := recording.NewClock(0), trackerSettings()
 	settings.tracker.GracePeriod = 24 * time.Second
-	p := newPipeline(settings, clock.Now, silent(""))
+	p := newPipeline(settings, clock.Now, newSilentReporter(""))
 	if err := recording.Play(t.Context(), reader.Events(), clock, p.apply); err != nil {
 		t.Fatal(err)
 	}

@@ -60,11 +60,11 @@ func (r *reportWriter) readRecording(p program, in *postmortem.Input) (damage, e
 	if err := r.setPeriod(played.seen, in); err != nil {
 		return nil, err
 	}
-	return played.damage, r.conclude(played, in)
+	return played.damage, r.fillReport(played, in)
 }
 
-// played is the state at the end of a recording.
-type played struct {
+// replayResult is the state at the end of a recording.
+type replayResult struct {
 	header   recording.Header
 	pipeline *pipeline
 	seen     *postmortem.Observer
@@ -75,12 +75,12 @@ type played struct {
 
 // play opens a recording and replays it without waiting. It returns no error for a damaged recording, but stores the
 // damage in the result.
-func (r *reportWriter) play(ctx context.Context, open func() (*recording.Reader, error)) (*played, error) {
+func (r *reportWriter) play(ctx context.Context, open func() (*recording.Reader, error)) (*replayResult, error) {
 	reader, err := open()
 	if err != nil {
 		return nil, fmt.Errorf("--recording: %w", err)
 	}
-	x := &played{header: reader.Header(), seen: postmortem.NewObserver(), study: whatif.NewUsual(time.Duration(r.tracker.gracePeriod))}
+	x := &replayResult{header: reader.Header(), seen: postmortem.NewObserver(), study: whatif.NewUsual(time.Duration(r.tracker.gracePeriod))}
 	x.pipeline, x.damage = replayInto(ctx, reader, settings{r.tracker.settings(), reportedIncidents}, x.seen, x.study)
 	if ctx.Err() != nil {
 		return nil, errors.New("interrupted before the recording was read")
@@ -88,9 +88,9 @@ func (r *reportWriter) play(ctx context.Context, open func() (*recording.Reader,
 	return x, nil
 }
 
-// conclude adds the incidents, the advice and the predictions from a recording to a report. Call it after the recording
-// and the period of the report are set.
-func (r *reportWriter) conclude(x *played, in *postmortem.Input) error {
+// fillReport adds the incidents, the advice and the predictions from a recording to a report. Call it after the
+// recording and the period of the report are set.
+func (r *reportWriter) fillReport(x *replayResult, in *postmortem.Input) error {
 	in.Source.Kubernetes = x.seen.Kubernetes()
 	in.Start = x.seen.Start()
 	if x.damage != nil {
@@ -115,7 +115,7 @@ func (n *countingWriter) Write(p []byte) (int, error) {
 // replayInto replays a recording without waiting and returns the final state, even if the recording is damaged.
 func replayInto(ctx context.Context, reader *recording.Reader, settings settings, seen *postmortem.Observer, study *whatif.Study) (*pipeline, error) {
 	clock := recording.NewClock(0)
-	pipeline := newPipeline(settings, clock.Now, silent(""))
+	pipeline := newPipeline(settings, clock.Now, newSilentReporter(""))
 	err := recording.Play(ctx, reader.Events(), clock, func(e event.Event) {
 		seen.Event(e)
 		study.Apply(e)
@@ -141,7 +141,7 @@ func (r *reportWriter) setPeriod(seen *postmortem.Observer, in *postmortem.Input
 	if in.From, in.To, err = r.period(begin, end); err != nil {
 		return err
 	}
-	return outside(in.From, in.To, begin, end)
+	return checkOverlap(in.From, in.To, begin, end)
 }
 
 // readPipeline reads the state at the end of a recording.
@@ -202,7 +202,7 @@ func (r *reportWriter) readRunning(p program, in *postmortem.Input) (damage, err
 	if names := clustersOf(answer); len(names) > 1 {
 		return nil, fmt.Errorf("--url.cluster: the kubeflap instance serves several clusters: choose one of %s", strings.Join(names, ", "))
 	}
-	in.Answer, in.Source.URL = *answer, r.where()
+	in.Answer, in.Source.URL = *answer, r.sourceDescription()
 	if err := r.readMetrics(p, in); err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (r *reportWriter) readMetrics(p program, in *postmortem.Input) error {
 		return nil
 	}
 	var found bool
-	in.Source.Server, found = postmortem.Running(families, in.Filter)
+	in.Source.Server, found = postmortem.VersionFromMetrics(families, in.Filter)
 	switch f := in.Filter; {
 	case len(in.Answer.Incidents) > 0 || found:
 	case f.Service != "":

@@ -25,12 +25,12 @@ func registerRun(app *kingpin.Application) (string, command) {
 		"It is for the kubelet, which cannot present the certificate or password that --web.config.file may require.").String()
 	profiles := cmd.Flag("web.enable-pprof", "Serve Go runtime profiles under /debug/pprof/. They reveal memory contents, so "+
 		"enable them only temporarily or behind a password.").Bool()
-	downloads := addDownloads(cmd, data.dir, listen)
+	newHandler := addDownloads(cmd, data.dir, listen)
 	return cmd.FullCommand(), func(p program) error {
 		if err := checkWeb(listen); err != nil {
 			return err
 		}
-		recordings, err := downloads(p.logger)
+		recordings, err := newHandler(p.logger)
 		if err != nil {
 			return err
 		}
@@ -45,19 +45,19 @@ func registerRun(app *kingpin.Application) (string, command) {
 			return err
 		}
 		if *data.dir != "" {
-			recorder, err := data.keep(p.logger, pipeline, watcher, flags.settings())
+			recorder, err := data.enablePersistence(p.logger, pipeline, watcher, flags.settings())
 			if err != nil {
 				return err
 			}
 			registry.MustRegister(metrics.NewFlightRecorder(recorder.Status))
 			group.Go(func() error { return pipeline.whatIf.Run(ctx) })
 			group.Go(func() error { return recorder.Run(ctx) })
-			group.Go(func() error { return pipeline.history.run(ctx, pipeline.last) })
+			group.Go(func() error { return pipeline.history.run(ctx, pipeline.finalSaveJob) })
 		}
 		page := metrics.NewPage(registry)
 		page.Add(pipeline.collector, "")
 		group.Go(func() error { return watcher.Run(ctx) })
-		group.Go(func() error { return pipeline.tick(ctx) })
+		group.Go(func() error { return pipeline.runTicker(ctx) })
 		group.Go(func() error { return checkLeases(ctx, pipeline.tracker, watcher) })
 		pages := web.Pages{Metrics: page, Registry: registry, Unready: pipeline.unready, Profiles: *profiles, Recordings: recordings}
 		pages.Clusters = []web.Cluster{pipeline.cluster("")}

@@ -60,7 +60,7 @@ func startWith(t *testing.T, config string, profiles bool) string {
 	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
 	served := web.Pages{
 		Metrics: metrics.NewPage(registry), Registry: registry, Unready: allWatched, Profiles: profiles,
-		Clusters: []web.Cluster{newPipeline(trackerSettings(), time.Now, silent("")).cluster("")},
+		Clusters: []web.Cluster{newPipeline(trackerSettings(), time.Now, newSilentReporter("")).cluster("")},
 	}
 	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, flags, served) })
 	return <-found

@@ -75,7 +75,7 @@ func (s *source) openDirectory(ctx context.Context) (*recording.Reader, func(), 
 	if err != nil {
 		return nil, nil, fmt.Errorf("directory %s: %w", s.path, err)
 	}
-	from, to := s.from.at(end, begin), s.to.at(end, end)
+	from, to := s.from.resolve(end, begin), s.to.resolve(end, end)
 	if !s.to.given() && from.After(end) {
 		return nil, nil, fmt.Errorf("--from: %s is after the end of the recordings, %s", inUTC(from), inUTC(end))
 	}
@@ -90,7 +90,7 @@ func (s *source) openDirectory(ctx context.Context) (*recording.Reader, func(), 
 // download may take longer.
 func (s *source) openURL(ctx context.Context) (*recording.Reader, func(), error) {
 	now := time.Now()
-	from, to := s.from.at(now, time.Unix(0, 0)), s.to.at(now, now)
+	from, to := s.from.resolve(now, time.Unix(0, 0)), s.to.resolve(now, now)
 	if !s.to.given() && from.After(now) {
 		return nil, nil, inFuture(from, now)
 	}

@@ -39,9 +39,9 @@ func storiesOfRecreatedNodes() (stories []scenario) {
 					c.nodes[0].ProviderID = x.provider
 					return c
 				},
-				harm:  345,
-				asked: []asked{{350, "node 1"}, {430, "undecided 1"}, {at + 10, x.want + " 1"}, {at + 600, x.want + " 1"}},
-				never: never + x.never, open: "until the node is back, the machine may be gone", decided: at + 6,
+				harm:     345,
+				expected: []expectation{{350, "node 1"}, {430, "undecided 1"}, {at + 10, x.want + " 1"}, {at + 600, x.want + " 1"}},
+				never:    never + x.never, open: "until the node is back, the machine may be gone", decided: at + 6,
 				evidence: []string{x.evidence}, over: true,
 			}
 			if x.want == "undecided" {
@@ -59,13 +59,13 @@ func storiesOfRecreatedNodes() (stories []scenario) {
 		cluster: func() *fakeCluster {
 			return newFakeCluster(9).deletes(420, 1).recreates(425, 1, back("boot-1", ""))
 		},
-		asked: []asked{{430, ""}, {900, ""}}, never: never + "undecided node_rebooted node",
+		expected: []expectation{{430, ""}, {900, ""}}, never: never + "undecided node_rebooted node",
 	}, scenario{
 		name: "a healthy machine is replaced by another one of its name",
 		cluster: func() *fakeCluster {
 			return newFakeCluster(9).deletes(420, 1).recreates(480, 1, back("boot-2", otherAWS))
 		},
-		asked: []asked{{500, ""}, {900, ""}}, never: never + "undecided node_rebooted node",
+		expected: []expectation{{500, ""}, {900, ""}}, never: never + "undecided node_rebooted node",
 	}, scenario{
 		name: "a silent node is rebooted, deleted and created again while kubeflap's watch of nodes is broken",
 		cluster: func() *fakeCluster {
@@ -73,8 +73,8 @@ func storiesOfRecreatedNodes() (stories []scenario) {
 			c.nodes[0].ProviderID = aws
 			return c
 		},
-		harm:  345,
-		asked: []asked{{350, "node 1"}, {400, "node 1"}, {500, "node_rebooted 1"}, {900, "node_rebooted 1"}}, never: never, over: true,
+		harm:     345,
+		expected: []expectation{{350, "node 1"}, {400, "node 1"}, {500, "node_rebooted 1"}, {900, "node_rebooted 1"}}, never: never, over: true,
 		open: "no node is seen", decided: 496, advice: "nodes_rebooted 1",
 	}, scenario{
 		name: "a host takes three nodes down, which are deleted, reboot and register again",
@@ -87,9 +87,9 @@ func storiesOfRecreatedNodes() (stories []scenario) {
 			}
 			return c
 		},
-		harm:  345,
-		asked: []asked{{350, "shared_path 1,2,3"}, {430, "undecided 1,2,3"}, {490, "node_rebooted 1,2,3"}, {900, "node_rebooted 1,2,3"}},
-		never: "node planned controller_manager grace_period", open: "two nodes can be chance, and machines that are gone may have been removed, until they register again", decided: 485,
+		harm:     345,
+		expected: []expectation{{350, "shared_path 1,2,3"}, {430, "undecided 1,2,3"}, {490, "node_rebooted 1,2,3"}, {900, "node_rebooted 1,2,3"}},
+		never:    "node planned controller_manager grace_period", open: "two nodes can be chance, and machines that are gone may have been removed, until they register again", decided: 485,
 		advice: "nodes_rebooted 1,2,3",
 	}, scenario{
 		name: "an autoscaler replaces a machine by another one of its name",
@@ -98,6 +98,6 @@ func storiesOfRecreatedNodes() (stories []scenario) {
 			c.nodes[0].ProviderID = aws
 			return c
 		},
-		harm: 385, asked: []asked{{390, "planned 1"}, {490, "planned 1"}, {900, "planned 1"}}, never: "node shared_path node_rebooted undecided", over: true,
+		harm: 385, expected: []expectation{{390, "planned 1"}, {490, "planned 1"}, {900, "planned 1"}}, never: "node shared_path node_rebooted undecided", over: true,
 	})
 }

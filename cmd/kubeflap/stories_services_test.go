@@ -22,9 +22,9 @@ func storiesOfServices() []scenario {
 				}
 				return c
 			},
-			harm:  303,
-			asked: []asked{{310, "workload shop/Deployment/web"}, {600, "workload shop/Deployment/web"}},
-			never: noNode + "service_spec foreign_writer update_in_place endpoints_controller",
+			harm:     303,
+			expected: []expectation{{310, "workload shop/Deployment/web"}, {600, "workload shop/Deployment/web"}},
+			never:    noNode + "service_spec foreign_writer update_in_place endpoints_controller",
 		},
 		{
 			name: "a container exits again and again",
@@ -35,9 +35,9 @@ func storiesOfServices() []scenario {
 				}
 				return c
 			},
-			harm:  300,
-			asked: []asked{{310, "workload shop/Deployment/web"}, {600, "workload shop/Deployment/web"}},
-			never: noNode + "service_spec foreign_writer update_in_place endpoints_controller",
+			harm:     300,
+			expected: []expectation{{310, "workload shop/Deployment/web"}, {600, "workload shop/Deployment/web"}},
+			never:    noNode + "service_spec foreign_writer update_in_place endpoints_controller",
 		},
 		{
 			name: "a Deployment is rolled out",
@@ -49,8 +49,8 @@ func storiesOfServices() []scenario {
 				}
 				return c
 			},
-			asked: []asked{{350, ""}, {600, ""}},
-			never: noNode,
+			expected: []expectation{{350, ""}, {600, ""}},
+			never:    noNode,
 		},
 		{
 			name: "somebody changes the selector of a Service",
@@ -59,14 +59,14 @@ func storiesOfServices() []scenario {
 				v := c.web()
 				return c.at(300, func() {
 					v.Selector = map[string]string{"app": "wbe"}
-					c.tell(event.Modified, &v.Service)
+					c.sendToWatch(event.Modified, &v.Service)
 					v.slice.Addresses, v.endpoints.Addresses = nil, nil
-					c.in(30*time.Millisecond, func() { c.tell(event.Modified, &v.endpoints); c.tell(event.Modified, &v.slice) })
+					c.after(30*time.Millisecond, func() { c.sendToWatch(event.Modified, &v.endpoints); c.sendToWatch(event.Modified, &v.slice) })
 				})
 			},
-			harm:  300,
-			asked: []asked{{330, "service_spec shop/web"}, {600, "service_spec shop/web"}},
-			never: noNode + "workload foreign_writer update_in_place endpoints_controller",
+			harm:     300,
+			expected: []expectation{{330, "service_spec shop/web"}, {600, "service_spec shop/web"}},
+			never:    noNode + "workload foreign_writer update_in_place endpoints_controller",
 		},
 		{
 			name: "the second post: manual Endpoints of a Service with a selector are overwritten after each apply",
@@ -76,7 +76,7 @@ func storiesOfServices() []scenario {
 				return c.write(60, v, "192.168.10.1", "192.168.10.2", "192.168.10.3").overwrite(60+7*60, v).write(900, v, "192.168.10.1", "192.168.10.2", "192.168.10.3").overwrite(900+9*60, v)
 			},
 			harm:     480,
-			asked:    []asked{{70, "endpoints_controller shop/kube-scheduler"}, {490, "endpoints_controller shop/kube-scheduler"}, {1500, "endpoints_controller shop/kube-scheduler"}},
+			expected: []expectation{{70, "endpoints_controller shop/kube-scheduler"}, {490, "endpoints_controller shop/kube-scheduler"}, {1500, "endpoints_controller shop/kube-scheduler"}},
 			never:    noNode + "workload foreign_writer service_spec update_in_place",
 			evidence: []string{"Remove the selector of Service shop/kube-scheduler"},
 			advice:   "selector_conflict kube-scheduler",
@@ -90,7 +90,7 @@ func storiesOfServices() []scenario {
 				return c
 			},
 			harm:     1,
-			asked:    []asked{{30, "endpoints_controller shop/kube-scheduler"}, {300, "endpoints_controller shop/kube-scheduler"}},
+			expected: []expectation{{30, "endpoints_controller shop/kube-scheduler"}, {300, "endpoints_controller shop/kube-scheduler"}},
 			never:    noNode + "workload foreign_writer service_spec update_in_place",
 			evidence: []string{"they were overwritten before kubeflap saw them"},
 			advice:   "selector_conflict kube-scheduler",
@@ -104,10 +104,10 @@ func storiesOfServices() []scenario {
 				v.endpoints.Writer, v.endpoints.OtherWriter = "backup.sh", "backup.sh"
 				return c.write(300, v).write(330, v, "192.168.10.1", "192.168.10.2")
 			},
-			harm:   300,
-			asked:  []asked{{310, "foreign_writer shop/db"}, {600, "foreign_writer shop/db"}},
-			never:  noNode + "workload endpoints_controller service_spec update_in_place",
-			advice: "endpoints_emptied db",
+			harm:     300,
+			expected: []expectation{{310, "foreign_writer shop/db"}, {600, "foreign_writer shop/db"}},
+			never:    noNode + "workload endpoints_controller service_spec update_in_place",
+			advice:   "endpoints_emptied db",
 		},
 		{
 			name: "a writer keeps a slice beside the selector and takes its address away",
@@ -118,11 +118,11 @@ func storiesOfServices() []scenario {
 					Addresses: []event.Address{{UID: c.web().pods[0].UID, IP: c.web().pods[0].ip, Ready: true}, {UID: event.AddressUID("10.9.9.9"), IP: "10.9.9.9", ByHand: true, Ready: true}},
 				}
 				c.others = append(c.others, slice)
-				return c.at(300, func() { slice.Addresses = slice.Addresses[:1]; c.tell(event.Modified, slice) })
+				return c.at(300, func() { slice.Addresses = slice.Addresses[:1]; c.sendToWatch(event.Modified, slice) })
 			},
-			harm:  300,
-			asked: []asked{{310, "foreign_writer shop/web"}, {600, "foreign_writer shop/web"}},
-			never: noNode + "workload endpoints_controller service_spec update_in_place",
+			harm:     300,
+			expected: []expectation{{310, "foreign_writer shop/web"}, {600, "foreign_writer shop/web"}},
+			never:    noNode + "workload endpoints_controller service_spec update_in_place",
 			// The Service keeps its other address.
 			advice: "foreign_addresses web",
 		},
@@ -133,7 +133,7 @@ func storiesOfServices() []scenario {
 				return c.updates(307, c.web(), c.web().pods[:6], func(i int) float64 { return 1.5 + float64(i)*1.1 }, 12)
 			},
 			harm:     310,
-			asked:    []asked{{330, "update_in_place shop/Deployment/web"}, {600, "update_in_place shop/Deployment/web"}},
+			expected: []expectation{{330, "update_in_place shop/Deployment/web"}, {600, "update_in_place shop/Deployment/web"}},
 			never:    noNode + "workload endpoints_controller service_spec foreign_writer",
 			evidence: []string{"2s"},
 			advice:   "inplace_updates web",
@@ -149,9 +149,9 @@ func storiesOfServices() []scenario {
 					p.setReady(c, false, "ReadinessGatesNotReady")
 				})
 			},
-			harm:  300,
-			asked: []asked{{425, "workload shop/Deployment/web"}},
-			never: noNode + "service_spec foreign_writer update_in_place endpoints_controller",
+			harm:     300,
+			expected: []expectation{{425, "workload shop/Deployment/web"}},
+			never:    noNode + "service_spec foreign_writer update_in_place endpoints_controller",
 		},
 		{
 			name: "somebody keeps a slice with dead addresses beside the selector",
@@ -161,12 +161,12 @@ func storiesOfServices() []scenario {
 					Meta: metaOf("slice", "shop", "web-extra"), Service: "web", ManagedBy: "someone.example.com", Writer: "someone",
 					Addresses: []event.Address{{UID: event.AddressUID("10.9.9.9"), IP: "10.9.9.9", ByHand: true, Ready: true}},
 				}
-				return c.at(300, func() { c.others = append(c.others, slice); c.tell(event.Added, slice) })
+				return c.at(300, func() { c.others = append(c.others, slice); c.sendToWatch(event.Added, slice) })
 			},
-			harm:   300,
-			asked:  []asked{{330, "foreign_writer shop/web"}, {600, "foreign_writer shop/web"}},
-			never:  noNode + "workload endpoints_controller service_spec update_in_place",
-			advice: "foreign_addresses web",
+			harm:     300,
+			expected: []expectation{{330, "foreign_writer shop/web"}, {600, "foreign_writer shop/web"}},
+			never:    noNode + "workload endpoints_controller service_spec update_in_place",
+			advice:   "foreign_addresses web",
 		},
 		{
 			name: "Cilium Cluster Mesh adds addresses of another cluster",
@@ -176,10 +176,10 @@ func storiesOfServices() []scenario {
 					Meta: metaOf("slice", "shop", "web-mesh"), Service: "web", ManagedBy: "endpointslice-mesh-controller.cilium.io", Writer: "clustermesh",
 					Addresses: []event.Address{{UID: event.AddressUID("10.9.9.9"), IP: "10.9.9.9", ByHand: true, Ready: true}},
 				}
-				return c.at(300, func() { c.others = append(c.others, slice); c.tell(event.Added, slice) })
+				return c.at(300, func() { c.others = append(c.others, slice); c.sendToWatch(event.Added, slice) })
 			},
-			asked: []asked{{330, ""}, {600, ""}},
-			never: noNode + "foreign_writer",
+			expected: []expectation{{330, ""}, {600, ""}},
+			never:    noNode + "foreign_writer",
 		},
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// starts returns kubeflap's start times in seconds. The outages begin at second 300. The times fall before the first node
-// is late, after nodes exceed the grace period, when some or all nodes are Unknown, and many minutes later.
+// starts returns kubeflap's start times in seconds. The outages begin at second 300. The times fall before the first
+// node is late, after nodes exceed the grace period, when some or all nodes are Unknown, and many minutes later.
 func starts() []float64 { return []float64{301, 330, 337, 342, 345, 350, 420, 610, 900, 4200} }
 
 // startedLater returns a copy of a story for each of kubeflap's start times.
@@ -19,7 +19,7 @@ func startedLater(all []float64, x scenario, soon, last string, within float64) 
 		y.name = fmt.Sprintf("%s; kubeflap starts at %g", x.name, from)
 		y.cluster = func() *fakeCluster { return cluster().watchedFrom(from) }
 		y.harm = max(from, 345)
-		y.asked = []asked{{max(from, 345) + within, soon}, {max(from, 345) + 300, last}}
+		y.expected = []expectation{{max(from, 345) + within, soon}, {max(from, 345) + 300, last}}
 		if x.open != "" && x.decided == 0 && soon == last {
 			y.decided = 0
 		} else if x.open != "" {
@@ -72,7 +72,7 @@ func storiesOfStartsAndReturns() []scenario {
 			name:     fmt.Sprintf("a node is silent for five minutes; kubeflap starts at %g", from),
 			cluster:  func() *fakeCluster { return newFakeCluster(9).silence(300, 600, 5).watchedFrom(from) },
 			harm:     max(from, 345),
-			asked:    []asked{{max(from, 345) + 15, "node 5"}, {650, "node 5"}},
+			expected: []expectation{{max(from, 345) + 15, "node 5"}, {650, "node 5"}},
 			never:    "shared_path controller_manager grace_period planned node_rebooted undecided",
 			evidence: []string{"Node node-5 sent no heartbeat for 5m09s", "node-5: heartbeats resumed after 5m09s", "the other 8 nodes"},
 			advice:   "nodes_silent 5",
@@ -84,7 +84,7 @@ func storiesOfStartsAndReturns() []scenario {
 			name:     "etcd takes no write for five minutes; kubeflap starts meanwhile",
 			cluster:  func() *fakeCluster { return newFakeCluster(9).stall(300, 600).watchedFrom(345) },
 			harm:     345,
-			asked:    []asked{{365, "shared_path " + all9}, {650, "shared_path " + all9}},
+			expected: []expectation{{365, "shared_path " + all9}, {650, "shared_path " + all9}},
 			never:    "node controller_manager grace_period planned node_rebooted",
 			open:     untilAThird,
 			decided:  365,
@@ -92,30 +92,30 @@ func storiesOfStartsAndReturns() []scenario {
 			advice:   "control_plane_late " + all9,
 		},
 		{
-			name:    "two of twenty fell silent together and return together; kubeflap starts meanwhile",
-			cluster: func() *fakeCluster { return newFakeCluster(20).silence(300, 600, 3, 9).watchedFrom(420) },
-			harm:    420,
-			asked:   []asked{{425, "undecided 3; undecided 9"}, {620, "shared_path 3,9"}, {800, "shared_path 3,9"}},
-			never:   "node controller_manager grace_period planned", open: "two nodes that are silent at the same time can be chance, until they return", decided: 615,
+			name:     "two of twenty fell silent together and return together; kubeflap starts meanwhile",
+			cluster:  func() *fakeCluster { return newFakeCluster(20).silence(300, 600, 3, 9).watchedFrom(420) },
+			harm:     420,
+			expected: []expectation{{425, "undecided 3; undecided 9"}, {620, "shared_path 3,9"}, {800, "shared_path 3,9"}},
+			never:    "node controller_manager grace_period planned", open: "two nodes that are silent at the same time can be chance, until they return", decided: 615,
 			evidence: []string{"the verdict was revised from undecided to shared_path"},
 			advice:   "control_plane_late 3,9",
 		},
 		{
-			name:    "an outage of five minutes is over when kubeflap starts",
-			cluster: func() *fakeCluster { return newFakeCluster(9).silence(300, 600, 1, 4, 7).watchedFrom(620) },
-			asked:   []asked{{640, ""}, {900, ""}},
+			name:     "an outage of five minutes is over when kubeflap starts",
+			cluster:  func() *fakeCluster { return newFakeCluster(9).silence(300, 600, 1, 4, 7).watchedFrom(620) },
+			expected: []expectation{{640, ""}, {900, ""}},
 		},
 		{
-			name:    "etcd takes writes again when kubeflap lists, and no node has renewed yet",
-			cluster: func() *fakeCluster { return newFakeCluster(9).stall(300, 600).watchedFrom(600.01) },
-			asked:   []asked{{620, ""}, {900, ""}},
+			name:     "etcd takes writes again when kubeflap lists, and no node has renewed yet",
+			cluster:  func() *fakeCluster { return newFakeCluster(9).stall(300, 600).watchedFrom(600.01) },
+			expected: []expectation{{620, ""}, {900, ""}},
 		},
 		{
 			name: "a node's clock is three minutes behind when kubeflap starts",
 			cluster: func() *fakeCluster {
 				return newFakeCluster(9).sets(5, 3, -3*time.Minute).watchedFrom(420)
 			},
-			asked: []asked{{421, ""}, {440, ""}, {700, ""}},
+			expected: []expectation{{421, ""}, {440, ""}, {700, ""}},
 		},
 		{
 			name: "a node whose clock is three minutes behind is silent when kubeflap starts",
@@ -123,7 +123,7 @@ func storiesOfStartsAndReturns() []scenario {
 				return newFakeCluster(9).sets(5, 3, -3*time.Minute).silence(300, 600, 3).watchedFrom(420)
 			},
 			harm:     420,
-			asked:    []asked{{425, "node 3"}, {700, "node 3"}},
+			expected: []expectation{{425, "node 3"}, {700, "node 3"}},
 			never:    "shared_path controller_manager grace_period planned node_rebooted undecided",
 			evidence: []string{"node-3: heartbeats resumed after 5m"},
 			advice:   "nodes_silent 3",
@@ -134,7 +134,7 @@ func storiesOfStartsAndReturns() []scenario {
 				return newFakeCluster(9).silence(300, 400, 1, 4).silence(300, forever, 7).watchedFrom(420)
 			},
 			harm:     420,
-			asked:    []asked{{425, "undecided 7"}, {900, "undecided 7"}},
+			expected: []expectation{{425, "undecided 7"}, {900, "undecided 7"}},
 			never:    "node shared_path controller_manager grace_period planned",
 			open:     "what happened to the others is not known, as kubeflap started later",
 			evidence: []string{"2 other nodes turned Ready after node-7 fell silent"},
@@ -145,31 +145,31 @@ func storiesOfStartsAndReturns() []scenario {
 			cluster: func() *fakeCluster {
 				return newFakeCluster(9).silence(300, forever, 2).silence(3900, forever, 6).watchedFrom(7200)
 			},
-			harm:   7200,
-			asked:  []asked{{7205, "node 2; node 6"}, {7500, "node 2; node 6"}},
-			never:  "shared_path controller_manager grace_period planned undecided",
-			advice: "nodes_silent 2,6",
+			harm:     7200,
+			expected: []expectation{{7205, "node 2; node 6"}, {7500, "node 2; node 6"}},
+			never:    "shared_path controller_manager grace_period planned undecided",
+			advice:   "nodes_silent 2,6",
 		},
 		{
 			name: "a zone went down, and another node by itself, before kubeflap starts",
 			cluster: func() *fakeCluster {
 				return newFakeCluster(9).silence(300, forever, 1, 4, 7).silence(900, forever, 8).watchedFrom(1200)
 			},
-			harm:   1200,
-			asked:  []asked{{1205, "node 8; shared_path 1,4,7"}, {1500, "node 8; shared_path 1,4,7"}},
-			never:  "controller_manager grace_period planned undecided",
-			advice: "control_plane_late 1,4,7; nodes_silent 8",
+			harm:     1200,
+			expected: []expectation{{1205, "node 8; shared_path 1,4,7"}, {1500, "node 8; shared_path 1,4,7"}},
+			never:    "controller_manager grace_period planned undecided",
+			advice:   "control_plane_late 1,4,7; nodes_silent 8",
 		},
 		{
 			name: "the controller manager stands still for 60 s and goes on; kubeflap starts when all nodes are Unknown",
 			cluster: func() *fakeCluster {
 				return newFakeCluster(9).stops(300, 360).watchedFrom(360.9)
 			},
-			harm:   361,
-			asked:  []asked{{361, "undecided 1; undecided 2; undecided 3; undecided 4; undecided 5; undecided 6; undecided 7; undecided 8; undecided 9"}},
-			never:  "node shared_path grace_period planned",
-			open:   "the marks were before kubeflap started, and heartbeats arrive",
-			advice: "undecided " + all9,
+			harm:     361,
+			expected: []expectation{{361, "undecided 1; undecided 2; undecided 3; undecided 4; undecided 5; undecided 6; undecided 7; undecided 8; undecided 9"}},
+			never:    "node shared_path grace_period planned",
+			open:     "the marks were before kubeflap started, and heartbeats arrive",
+			advice:   "undecided " + all9,
 		},
 		{
 			name: "a node is cordoned and silent when kubeflap starts",
@@ -177,7 +177,7 @@ func storiesOfStartsAndReturns() []scenario {
 				return newFakeCluster(9).cordon(290, 5).silence(300, forever, 5).watchedFrom(420)
 			},
 			harm:     420,
-			asked:    []asked{{425, "undecided 5"}, {900, "undecided 5"}},
+			expected: []expectation{{425, "undecided 5"}, {900, "undecided 5"}},
 			never:    "node shared_path controller_manager grace_period",
 			open:     "whether it was cordoned before the silence is not known, as kubeflap started later",
 			evidence: []string{"a cordon when kubeflap started"},
@@ -192,32 +192,32 @@ func storiesOfStartsAndReturns() []scenario {
 				}
 				return c.watchedFrom(420)
 			},
-			harm:  420,
-			asked: []asked{{425, "undecided 1; undecided 2; undecided 3; undecided 4"}, {700, "undecided 1; undecided 2; undecided 3; undecided 4"}},
-			never: "node shared_path controller_manager grace_period",
-			open:  "whether they were tainted before the silence is not known, as kubeflap started later",
+			harm:     420,
+			expected: []expectation{{425, "undecided 1; undecided 2; undecided 3; undecided 4"}, {700, "undecided 1; undecided 2; undecided 3; undecided 4"}},
+			never:    "node shared_path controller_manager grace_period",
+			open:     "whether they were tainted before the silence is not known, as kubeflap started later",
 		},
 		{
 			name: "without Leases, a node is Unknown when kubeflap starts",
 			cluster: func() *fakeCluster {
 				return newFakeCluster(9).withoutLeases(10*time.Second).silence(300, 600, 5).watchedFrom(420)
 			},
-			harm:   420,
-			asked:  []asked{{425, "undecided 5"}, {700, "undecided 5"}},
-			never:  "shared_path controller_manager grace_period planned node",
-			open:   "kubeflap has not seen how regular the status reports were",
-			advice: "undecided 5",
+			harm:     420,
+			expected: []expectation{{425, "undecided 5"}, {700, "undecided 5"}},
+			never:    "shared_path controller_manager grace_period planned node",
+			open:     "kubeflap has not seen how regular the status reports were",
+			advice:   "undecided 5",
 		},
 		{
 			name: "kubeflap may not see Leases, and a node is Unknown when it starts",
 			cluster: func() *fakeCluster {
 				return newFakeCluster(9).lacks(event.KindLease, event.ReasonForbidden).silence(300, 600, 5).watchedFrom(420)
 			},
-			harm:   420,
-			asked:  []asked{{425, "undecided 5"}, {700, "undecided 5"}},
-			never:  "shared_path controller_manager grace_period planned node",
-			open:   "reports that are 5 minutes apart do not show when the heartbeats ended",
-			advice: "undecided 5",
+			harm:     420,
+			expected: []expectation{{425, "undecided 5"}, {700, "undecided 5"}},
+			never:    "shared_path controller_manager grace_period planned node",
+			open:     "reports that are 5 minutes apart do not show when the heartbeats ended",
+			advice:   "undecided 5",
 		},
 		{
 			name: "the node controller leaves a silent node Ready, and kubeflap starts meanwhile",
@@ -226,20 +226,20 @@ func storiesOfStartsAndReturns() []scenario {
 				c.manager.holdsBack = []span{{0, forever}}
 				return c
 			},
-			harm:   420,
-			asked:  []asked{{440, "node 5"}, {600, "controller_manager 5"}},
-			never:  "shared_path grace_period planned node_rebooted undecided",
-			advice: "controller_manager_slow 5",
+			harm:     420,
+			expected: []expectation{{440, "node 5"}, {600, "controller_manager 5"}},
+			never:    "shared_path grace_period planned node_rebooted undecided",
+			advice:   "controller_manager_slow 5",
 		},
 		{
 			name: "a machine restarts, and kubeflap starts meanwhile",
 			cluster: func() *fakeCluster {
 				return newFakeCluster(9).reboots(300, 480, 5).watchedFrom(420)
 			},
-			harm:   420,
-			asked:  []asked{{425, "node 5"}, {700, "node_rebooted 5"}},
-			never:  "shared_path controller_manager grace_period planned undecided",
-			advice: "nodes_rebooted 5",
+			harm:     420,
+			expected: []expectation{{425, "node 5"}, {700, "node_rebooted 5"}},
+			never:    "shared_path controller_manager grace_period planned undecided",
+			advice:   "nodes_rebooted 5",
 		},
 	}
 }

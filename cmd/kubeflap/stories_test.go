@@ -33,8 +33,8 @@ type scenario struct {
 	cluster func() *fakeCluster
 	// harm is the second of the first harm, which the page must show within 2 minutes. It is 0 if there is no harm.
 	harm float64
-	// asked lists the page's expected content at several times. The story ends with the last one.
-	asked []asked
+	// expected lists the page's expected content at several times. The story ends with the last one.
+	expected []expectation
 	// never lists verdicts that must never appear, separated by spaces.
 	never string
 	// open is the reason why the verdict cannot be decided before the second decided, or never if decided is 0. If open
@@ -49,9 +49,9 @@ type scenario struct {
 	advice string
 }
 
-// asked is the page's expected content at a second. For each incident, want contains the verdict and the nodes, or the
-// subject if the incident is not about nodes.
-type asked struct {
+// expectation is the page's expected content at a second. For each incident, want contains the verdict and the nodes,
+// or the subject if the incident is not about nodes.
+type expectation struct {
 	at   float64
 	want string
 }
@@ -83,7 +83,7 @@ type storyWatcher struct {
 
 func newStoryWatcher(t *testing.T, c *fakeCluster) *storyWatcher {
 	w := &storyWatcher{t: t, cluster: c, file: filepath.Join(t.TempDir(), "story.jsonl")}
-	w.pipeline = newPipeline(trackerSettings(), func() time.Time { return c.now }, silent(""))
+	w.pipeline = newPipeline(trackerSettings(), func() time.Time { return c.now }, newSilentReporter(""))
 	registry := prometheus.NewRegistry()
 	page := metrics.NewPage(registry)
 	page.Add(w.pipeline.collector, "")
@@ -138,7 +138,7 @@ func (w *storyWatcher) incidents() []pageIncident {
 	return answer.Incidents
 }
 
-// String formats the incident as in asked.want.
+// String formats the incident as in expectation.want.
 func (x *pageIncident) String() string {
 	if x.Withdrawn != "" {
 		return "withdrawn"
@@ -161,7 +161,7 @@ func textOf(all []pageIncident) string {
 // verdictMetrics returns the verdicts in the metrics, and the page's verdicts for the same nodes and Services.
 func (w *storyWatcher) verdictMetrics(all []pageIncident) (got, want string) {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(w.pipeline.collector.Only([]string{"kubeflap_node_verdict", "kubeflap_service_verdict"}))
+	registry.MustRegister(w.pipeline.collector.Select([]string{"kubeflap_node_verdict", "kubeflap_service_verdict"}))
 	families, err := registry.Gather()
 	if err != nil {
 		w.t.Fatal(err)
@@ -207,10 +207,10 @@ func (x *scenario) check(t *testing.T, all *tally) {
 	w := newStoryWatcher(t, x.cluster())
 	next, onPage := 0, false
 	seen := revisions{verdicts: map[string]shownVerdict{}, entries: map[pageEvidence]bool{}}
-	for second := 5.0; next < len(x.asked); second += 5 {
-		for ; next < len(x.asked) && x.asked[next].at <= second; next++ {
-			w.runUntil(x.asked[next].at)
-			x.ask(w, x.asked[next], all)
+	for second := 5.0; next < len(x.expected); second += 5 {
+		for ; next < len(x.expected) && x.expected[next].at <= second; next++ {
+			w.runUntil(x.expected[next].at)
+			x.ask(w, x.expected[next], all)
 		}
 		w.runUntil(second)
 		incidents := w.incidents()
@@ -229,7 +229,7 @@ func (x *scenario) check(t *testing.T, all *tally) {
 	x.checkEnd(w, all)
 }
 
-func (x *scenario) ask(w *storyWatcher, a asked, all *tally) {
+func (x *scenario) ask(w *storyWatcher, a expectation, all *tally) {
 	incidents := w.incidents()
 	got := textOf(incidents)
 	all.count("page", got == a.want)
@@ -327,8 +327,8 @@ func TestStories(t *testing.T) {
 	stories := slices.Concat(storiesOfHeartbeats(), storiesOfTheControlPlane(), storiesOfWatches(), storiesOfStarts(), storiesOfBreaks(), storiesOfDepartures(), storiesOfRecreatedNodes(), storiesOfMachinesGone(), storiesOfServices(), storiesOfWriters(), storiesOfConflicts(), storiesOfAdvice())
 	tellStories(t, stories)
 	for _, v := range verdict.All() {
-		comesOut := func(a asked) bool { return strings.Contains(a.want, v.String()+" ") }
-		if !slices.ContainsFunc(stories, func(x scenario) bool { return slices.ContainsFunc(x.asked, comesOut) }) {
+		comesOut := func(a expectation) bool { return strings.Contains(a.want, v.String()+" ") }
+		if !slices.ContainsFunc(stories, func(x scenario) bool { return slices.ContainsFunc(x.expected, comesOut) }) {
 			t.Errorf("no story ends in the verdict %s", v)
 		}
 	}

@@ -12,13 +12,13 @@ func (s *fakeCluster) extra(second float64) *event.EndpointSlice {
 	slice := &event.EndpointSlice{
 		Meta: metaOf("slice", "shop", "web-extra"), Service: "web", ManagedBy: "someone.example.com", Writer: "someone", Addresses: byHand("10.9.9.9"),
 	}
-	s.at(second, func() { s.others = append(s.others, slice); s.tell(event.Added, slice) })
+	s.at(second, func() { s.others = append(s.others, slice); s.sendToWatch(event.Added, slice) })
 	return slice
 }
 
 // remove deletes the slice at the given second.
 func (s *fakeCluster) remove(second float64, slice *event.EndpointSlice) *fakeCluster {
-	return s.at(second, func() { s.others = nil; s.tell(event.Deleted, slice) })
+	return s.at(second, func() { s.others = nil; s.sendToWatch(event.Deleted, slice) })
 }
 
 // edit changes the Endpoints of the Service shop/web at the given second, as another writer.
@@ -27,7 +27,7 @@ func (s *fakeCluster) edit(second float64, writer string, change func([]event.Ad
 		v := s.web()
 		v.fill()
 		v.endpoints.Addresses, v.endpoints.Writer = change(v.endpoints.Addresses), writer
-		s.tell(event.Modified, &v.endpoints)
+		s.sendToWatch(event.Modified, &v.endpoints)
 	})
 }
 
@@ -46,10 +46,10 @@ func asItWas(all []event.Address) []event.Address { return all }
 func (s *fakeCluster) deletesService(second float64, v *fakeService) *fakeCluster {
 	return s.at(second, func() {
 		s.services = slices.DeleteFunc(s.services, func(x *fakeService) bool { return x == v })
-		s.tell(event.Deleted, &v.Service)
-		s.in(time.Second, func() {
+		s.sendToWatch(event.Deleted, &v.Service)
+		s.after(time.Second, func() {
 			for _, o := range v.objects() {
-				s.tell(event.Deleted, o)
+				s.sendToWatch(event.Deleted, o)
 			}
 		})
 	})
@@ -84,26 +84,26 @@ func storiesOfConflicts() (stories []scenario) {
 		},
 		{
 			"the operator removes the selector", func(c *fakeCluster, v *fakeService) {
-				c.overwrite(480, v).at(600, func() { v.Selector = nil; c.tell(event.Modified, &v.Service) })
+				c.overwrite(480, v).at(600, func() { v.Selector = nil; c.sendToWatch(event.Modified, &v.Service) })
 			},
 			[]string{had + "they are not back.", "the selector conflict is resolved"},
 			[]string{"they are back"},
 		},
 		{
 			"the operator removes the selector in time", func(c *fakeCluster, v *fakeService) {
-				c.at(600, func() { v.Selector = nil; c.tell(event.Modified, &v.Service) })
+				c.at(600, func() { v.Selector = nil; c.sendToWatch(event.Modified, &v.Service) })
 			},
 			[]string{"Service shop/kube-scheduler had manually managed addresses, and a selector that matched no pod; no Service lost a ready address."},
 			[]string{"will remove", "back"},
 		},
 		{
 			"the operator removes the selector and writes the Endpoints", func(c *fakeCluster, v *fakeService) {
-				c.overwrite(480, v).at(600, func() { v.Selector = nil; c.tell(event.Modified, &v.Service) }).write(630, v, "192.168.10.1", "192.168.10.2")
+				c.overwrite(480, v).at(600, func() { v.Selector = nil; c.sendToWatch(event.Modified, &v.Service) }).write(630, v, "192.168.10.1", "192.168.10.2")
 				mirror := event.EndpointSlice{
 					Meta: metaOf("slice", "shop", "kube-scheduler-mirror"), Service: "kube-scheduler", ManagedBy: "endpointslicemirroring-controller.k8s.io",
 					Writer: "kube-controller-manager", Addresses: byHand("192.168.10.1", "192.168.10.2"),
 				}
-				c.at(631, func() { c.others = append(c.others, &mirror); c.tell(event.Added, &mirror) })
+				c.at(631, func() { c.others = append(c.others, &mirror); c.sendToWatch(event.Added, &mirror) })
 			},
 			[]string{had + "they are back."},
 			[]string{"they are not back"},
@@ -112,7 +112,7 @@ func storiesOfConflicts() (stories []scenario) {
 		stories = append(stories, scenario{
 			name:    "manual Endpoints beside a selector: " + x.name,
 			cluster: func() *fakeCluster { c := newFakeCluster(3); x.then(c, conflict(c)); return c },
-			harm:    60, asked: []asked{{70, verdict}, {490, verdict}, {610, verdict}, {800, verdict}},
+			harm:    60, expected: []expectation{{70, verdict}, {490, verdict}, {610, verdict}, {800, verdict}},
 			never: never, evidence: x.evidence, lacks: x.lacks, over: true,
 		})
 	}
@@ -122,7 +122,7 @@ func storiesOfConflicts() (stories []scenario) {
 			c := newFakeCluster(3)
 			return c.remove(602, c.extra(300)).deletesService(600, c.web())
 		},
-		harm: 300, asked: []asked{{330, "foreign_writer shop/web"}, {750, "foreign_writer shop/web"}}, never: "node undecided workload",
+		harm: 300, expected: []expectation{{330, "foreign_writer shop/web"}, {750, "foreign_writer shop/web"}}, never: "node undecided workload",
 		evidence: []string{"addresses from an unexpected writer; the Service was deleted.", "No action is needed."}, lacks: []string{"lost"}, over: true,
 	})
 }
@@ -134,16 +134,16 @@ func storiesOfWriters() []scenario {
 		had    = "Service shop/web had a selector, and addresses from an unexpected writer; it has no such addresses now."
 	)
 	harmed := []string{"lost", "Someone edited", "without clearing them", "manually managed"}
-	foreign := []asked{{330, "foreign_writer shop/web"}, {410, "foreign_writer shop/web"}, {530, "foreign_writer shop/web"}}
+	foreign := []expectation{{330, "foreign_writer shop/web"}, {410, "foreign_writer shop/web"}, {530, "foreign_writer shop/web"}}
 	stories := []scenario{{
 		name: "a known manager removes its own addresses",
 		cluster: func() *fakeCluster {
 			c := newFakeCluster(3)
 			slice := &event.EndpointSlice{Meta: metaOf("slice", "shop", "web-mesh"), Service: "web", ManagedBy: "endpointslice-mesh-controller.cilium.io", Writer: "clustermesh", Addresses: byHand("10.9.9.9", "10.9.9.8")}
-			c.at(300, func() { c.others = append(c.others, slice); c.tell(event.Added, slice) })
+			c.at(300, func() { c.others = append(c.others, slice); c.sendToWatch(event.Added, slice) })
 			return c.remove(500, slice)
 		},
-		asked: []asked{{330, ""}, {510, ""}, {900, ""}}, never: "undecided foreign_writer workload",
+		expected: []expectation{{330, ""}, {510, ""}, {900, ""}}, never: "undecided foreign_writer workload",
 	}}
 	for _, source := range []event.Kind{event.KindEndpointSlice, event.KindEndpoints} {
 		cluster := func() *fakeCluster {
@@ -157,7 +157,7 @@ func storiesOfWriters() []scenario {
 			stories = append(stories, scenario{
 				name:    "somebody adds a dead address to the Endpoints of a Service with pods, " + mended + " removes it, read from " + source.String(),
 				cluster: func() *fakeCluster { return cluster().edit(300, "kubectl-edit", addDead).edit(400, mended, asItWas) },
-				harm:    300, asked: foreign, never: noNode + "workload", evidence: []string{had}, lacks: harmed, over: true,
+				harm:    300, expected: foreign, never: noNode + "workload", evidence: []string{had}, lacks: harmed, over: true,
 			})
 		}
 		took, lost := "Someone removed ready pod addresses from the Endpoints of Service shop/web; ", "clients that read Endpoints lost them."
@@ -170,7 +170,7 @@ func storiesOfWriters() []scenario {
 				cluster: func() *fakeCluster {
 					return cluster().edit(300, "kubectl-edit", edit).edit(400, "kube-controller-manager", asItWas)
 				},
-				harm: 300, asked: foreign, never: noNode + "workload", over: true,
+				harm: 300, expected: foreign, never: noNode + "workload", over: true,
 				evidence: []string{took + lost, "shop/web: 1 ready pod address was removed from Endpoints web (written by kubectl-edit), but not by a controller"},
 				lacks:    []string{"beside", "has a selector, and"},
 			})
@@ -182,14 +182,14 @@ func storiesOfWriters() []scenario {
 			c := newFakeCluster(3)
 			return c.remove(400, c.extra(300))
 		},
-		harm: 300, asked: foreign, never: noNode + "workload", evidence: []string{had, "No action is needed"}, lacks: harmed, over: true,
+		harm: 300, expected: foreign, never: noNode + "workload", evidence: []string{had, "No action is needed"}, lacks: harmed, over: true,
 	}, scenario{
 		name: "the same, while kubeflap's watch of slices is broken",
 		cluster: func() *fakeCluster {
 			c := newFakeCluster(3)
 			return c.remove(400, c.extra(300)).breaks(event.KindEndpointSlice, 395, 405, event.ReasonTimeout)
 		},
-		harm: 300, asked: foreign, never: noNode + "workload", evidence: []string{had}, lacks: harmed, over: true,
+		harm: 300, expected: foreign, never: noNode + "workload", evidence: []string{had}, lacks: harmed, over: true,
 	}, scenario{
 		name: "a writer removes its slice while all pods are replaced at once",
 		cluster: func() *fakeCluster {
@@ -203,14 +203,14 @@ func storiesOfWriters() []scenario {
 			c.at(420, func() {
 				for _, n := range c.nodes {
 					p := v.start(c, n)
-					c.tell(event.Added, &p.Pod)
-					c.in(seconds(5), func() { p.setReady(c, true, "") })
+					c.sendToWatch(event.Added, &p.Pod)
+					c.after(seconds(5), func() { p.setReady(c, true, "") })
 				}
 			})
 			return c.remove(400, c.extra(300))
 		},
 		harm: 300,
-		asked: []asked{
+		expected: []expectation{
 			{330, "foreign_writer shop/web"}, {410, "foreign_writer shop/web; workload shop/Deployment/web"}, {560, "foreign_writer shop/web; workload shop/Deployment/web"},
 		},
 		never: noNode, evidence: []string{had, "Pods of Deployment shop/web were deleted; shop/web lost 3 ready addresses and had none for 25s."},
@@ -224,9 +224,9 @@ func storiesOfWriters() []scenario {
 			}
 			return c.remove(400, c.extra(30))
 		},
-		harm:  30,
-		asked: []asked{{330, "foreign_writer shop/web"}, {410, "foreign_writer shop/web"}, {600, "foreign_writer shop/web"}},
-		never: noNode + "workload", evidence: []string{"Someone edited or removed the addresses of Service shop/web; shop/web lost 1 ready address and has had none"},
+		harm:     30,
+		expected: []expectation{{330, "foreign_writer shop/web"}, {410, "foreign_writer shop/web"}, {600, "foreign_writer shop/web"}},
+		never:    noNode + "workload", evidence: []string{"Someone edited or removed the addresses of Service shop/web; shop/web lost 1 ready address and has had none"},
 		lacks: []string{"manually managed"},
 	})
 }

@@ -33,10 +33,10 @@ type terminal struct {
 	// dated makes the terminal print the date before the first line of each day. day is the last printed date.
 	dated bool
 	day   string
-	// greets is set until the method greet is called. waiting holds the newest transition about the grace period, until
-	// greet prints it.
-	greets  bool
-	waiting *transition.GracePeriodKnown
+	// awaitsInitialState is set until the method printInitialState is called. waiting holds the newest transition about
+	// the grace period, until printInitialState prints it.
+	awaitsInitialState bool
+	waiting            *transition.GracePeriodKnown
 	// last is the time of the last line.
 	last time.Time
 	// grace is the last printed line about the grace period. The terminal does not print the same line again.
@@ -60,13 +60,13 @@ func (t *terminal) transition(x transition.Transition) {
 		if x.Interval == 0 || text == t.grace { // there are no nodes yet, or the line would be the same
 			return
 		}
-		if t.greets { // the number of nodes must be printed first
+		if t.awaitsInitialState { // the number of nodes must be printed first
 			t.waiting = &x
 			return
 		}
 		t.grace = text
 	}
-	t.line(x.Found(), x.When(), x.String())
+	t.line(x.FoundAt(), x.When(), x.String())
 }
 
 // incident prints a notice about an incident. If this is the last notice about the incident, it also prints the remedy.
@@ -79,14 +79,14 @@ func (t *terminal) incident(at time.Time, n incident.Notice) {
 }
 
 // If a change is detected at least this long after it happened, the terminal also prints when it happened.
-const earlier = time.Second
+const minDetectionDelay = time.Second
 
 // line prints text with the time of detection. If the change was detected late, line() adds the time of the change.
 func (t *terminal) line(found, when time.Time, text string) {
 	if found.After(t.last) {
 		t.last = found
 	}
-	if t.last.Sub(when) >= earlier {
+	if t.last.Sub(when) >= minDetectionDelay {
 		text += " [happened at " + clockTime(when) + "]"
 	}
 	t.date(t.last)

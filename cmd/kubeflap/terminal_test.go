@@ -15,7 +15,7 @@ import (
 // before the cluster is listed.
 func TestWatchBeginsWithTheDateAndTheSizeOfTheCluster(t *testing.T) {
 	var out strings.Builder
-	x := &terminal{out: &out, dated: true, greets: true}
+	x := &terminal{out: &out, dated: true, awaitsInitialState: true}
 	start := time.Date(2026, 3, 1, 23, 59, 50, 0, time.UTC)
 	at := func(seconds float64) transition.At {
 		return transition.At{Time: start.Add(time.Duration(seconds * float64(time.Second)))}
@@ -28,7 +28,7 @@ func TestWatchBeginsWithTheDateAndTheSizeOfTheCluster(t *testing.T) {
 	if out.Len() > 0 {
 		t.Errorf("printed before the size of the cluster: %s", out.String())
 	}
-	x.greet(start.Add(time.Second), []nodes.Node{{Name: "node-1", Ready: event.StatusTrue}, {Name: "node-2"}}, []endpoints.Service{{Namespace: "shop", Name: "web", NotReady: 1}})
+	x.printInitialState(start.Add(time.Second), []nodes.Node{{Name: "node-1", Ready: event.StatusTrue}, {Name: "node-2"}}, []endpoints.Service{{Namespace: "shop", Name: "web", NotReady: 1}})
 	x.transition(known) // known already
 	x.transition(turned(5, "node-1"))
 	x.transition(turned(11, "node-2"))

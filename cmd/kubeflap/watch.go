@@ -27,7 +27,7 @@ func registerWatch(app *kingpin.Application) (string, command) {
 			fmt.Fprintf(p.out, "%s left out: the terminal did not keep up\n", phrase.Count(dropped, "line", "lines"))
 		})
 		defer out.close()
-		terminal := &terminal{out: out, dated: true, greets: true}
+		terminal := &terminal{out: out, dated: true, awaitsInitialState: true}
 		pipeline := newPipeline(settings{tracker: flags.settings(), incidents: keptIncidents}, time.Now, terminal)
 		watcher, err := newWatcher(p.logger, cluster, pipeline.apply)
 		if err != nil {
@@ -35,18 +35,18 @@ func registerWatch(app *kingpin.Application) (string, command) {
 		}
 		group, ctx := errgroup.WithContext(p.ctx)
 		group.Go(func() error { return watcher.Run(ctx) })
-		group.Go(func() error { return pipeline.tick(ctx) })
+		group.Go(func() error { return pipeline.runTicker(ctx) })
 		group.Go(func() error { return checkLeases(ctx, pipeline.tracker, watcher) })
-		group.Go(func() error { return greet(ctx, pipeline, terminal) })
+		group.Go(func() error { return printInitialStateWhenSynced(ctx, pipeline, terminal) })
 		err = group.Wait()
 		pipeline.finish()
 		return err
 	}
 }
 
-// greet waits until the cluster is listed. It then prints the cluster's size and everything that is not ready.
-// Afterwards, only changes are printed.
-func greet(ctx context.Context, p *pipeline, t *terminal) error {
+// printInitialStateWhenSynced waits until the cluster is listed. It then prints the cluster's size and everything that
+// is not ready. Afterwards, only changes are printed.
+func printInitialStateWhenSynced(ctx context.Context, p *pipeline, t *terminal) error {
 	for !p.tracker.Synced() {
 		if wait(ctx, 100*time.Millisecond); ctx.Err() != nil {
 			return nil
@@ -55,12 +55,13 @@ func greet(ctx context.Context, p *pipeline, t *terminal) error {
 	p.mu.Lock() // prevents the pipeline from printing
 	defer p.mu.Unlock()
 	now := p.now()
-	t.greet(now, p.tracker.Nodes(now, nil), p.tracker.Services(now, nil))
+	t.printInitialState(now, p.tracker.Nodes(now, nil), p.tracker.Services(now, nil))
 	return nil
 }
 
-// greet prints the size of the cluster and everything that is not ready. Then it prints the grace period, if known.
-func (t *terminal) greet(now time.Time, nodes []nodes.Node, services []endpoints.Service) {
+// printInitialState prints the size of the cluster and everything that is not ready. Then it prints the grace period,
+// if known.
+func (t *terminal) printInitialState(now time.Time, nodes []nodes.Node, services []endpoints.Service) {
 	t.date(now)
 	fmt.Fprintf(t.out, "Watching %s and %s. Times are UTC. Press Ctrl-C to stop.\n",
 		phrase.Count(len(nodes), "node", "nodes"), phrase.Count(len(services), "Service", "Services"))
@@ -75,9 +76,9 @@ func (t *terminal) greet(now time.Time, nodes []nodes.Node, services []endpoints
 			down = append(down, s.Namespace+"/"+s.Name)
 		}
 	}
-	name(t.out, "Not Ready now:", unready)
-	name(t.out, "Without a ready address now:", down)
-	t.greets = false
+	printNames(t.out, "Not Ready now:", unready)
+	printNames(t.out, "Without a ready address now:", down)
+	t.awaitsInitialState = false
 	if x := t.waiting; x != nil {
 		t.waiting = nil
 		t.transition(*x)
@@ -87,7 +88,7 @@ func (t *terminal) greet(now time.Time, nodes []nodes.Node, services []endpoints
 // maxNamed is the maximum number of names per line.
 const maxNamed = 10
 
-func name(out io.Writer, what string, names []string) {
+func printNames(out io.Writer, what string, names []string) {
 	if len(names) == 0 {
 		return
 	}

@@ -23,10 +23,10 @@ const maxSettings = 100
 
 // whatIf holds the flags of the whatif command.
 type whatIf struct {
-	source                          source
-	output                          string
-	recorded                        positiveDuration
-	grace, monitor, window, evicted durations
+	source                              source
+	output                              string
+	recorded                            positiveDuration
+	grace, monitor, window, tolerations durations
 }
 
 func registerWhatIf(app *kingpin.Application) (string, command) {
@@ -41,7 +41,7 @@ func registerWhatIf(app *kingpin.Application) (string, command) {
 	list("node-monitor-period", "Node monitor periods to compare, separated by commas. By default, only the recorded period.", &w.monitor)
 	addFlag(cmd, "batching-window", "Client batching windows to compare, separated by commas. Allowed values are 0s, 2s, 5s and 10s.", "0s", &w.window)
 	cmd.Flag("toleration", "Values of tolerationSeconds to compare, separated by commas, such as 30s,300s. They replace the recorded values of all pods, "+
-		"except pods that tolerate an unreachable node forever. By default, each pod keeps its recorded value.").PlaceHolder("DURATIONS").SetValue(&w.evicted)
+		"except pods that tolerate an unreachable node forever. By default, each pod keeps its recorded value.").PlaceHolder("DURATIONS").SetValue(&w.tolerations)
 	addFlag(cmd, "recorded-grace-period", "The grace period during the recording. With 0s, it is read from the recording.", "0s", &w.recorded)
 	addFlag(cmd, "output", "Output format: text or json.", "text", choice{&w.output, []string{"text", "json"}})
 	cmd.Validate(func(*kingpin.CmdClause) error { return w.validate() })
@@ -69,7 +69,7 @@ func (w *whatIf) validate() error {
 	if graces == 0 {
 		graces = len(whatif.UsualGracePeriods(whatif.Settings{}))
 	}
-	if n := graces * max(len(w.monitor), 1) * max(len(w.evicted), 1) * len(w.window); n > maxSettings {
+	if n := graces * max(len(w.monitor), 1) * max(len(w.tolerations), 1) * len(w.window); n > maxSettings {
 		return fmt.Errorf("the flags result in %d combinations of settings, but at most %d can be compared", n, maxSettings)
 	}
 	return nil
@@ -87,7 +87,7 @@ func (w *whatIf) study() *whatif.Study {
 // settings returns all combinations of the flags' values in ascending order. If a flag is not set, settings derives its
 // values from the recorded settings.
 func (w *whatIf) settings(recorded whatif.Settings) []whatif.Settings {
-	graces, monitors, tolerations := w.grace, w.monitor, w.evicted
+	graces, monitors, tolerations := w.grace, w.monitor, w.tolerations
 	if len(graces) == 0 {
 		graces = whatif.UsualGracePeriods(recorded)
 	}

@@ -27,7 +27,7 @@ func servePredictions(t *testing.T, file, dir string) string {
 	}
 	defer reader.Close()
 	clock := recording.NewClock(0)
-	p := newPipeline(trackerSettings(), clock.Now, silent(""))
+	p := newPipeline(trackerSettings(), clock.Now, newSilentReporter(""))
 	p.whatIf = background.New(dir, 0)
 	untilTheEnd(t, p.whatIf.Run)
 	if err := recording.Play(t.Context(), reader.Events(), clock, p.apply); err != nil {

@@ -96,11 +96,12 @@ type Affected struct {
 	// Resolved reports whether the selector conflict is resolved: the selector was removed, or it matches pods now.
 	// ServiceGone reports whether the Service was deleted.
 	Resolved, ServiceGone bool
-	// Withdrawn reports whether someone other than the endpoints controller removed pod addresses from Endpoints that
-	// this controller manages.
-	Withdrawn bool
-	// Gone reports whether an unexpected writer's addresses were removed from a Service with a selector.
-	Gone bool
+	// PodAddressesRemoved reports whether someone other than the endpoints controller removed pod addresses from
+	// Endpoints that this controller manages.
+	PodAddressesRemoved bool
+	// ForeignAddressesGone reports whether an unexpected writer's addresses were removed from a Service with a
+	// selector.
+	ForeignAddressesGone bool
 	// Contested reports whether two writers keep undoing each other's changes to a Service without a selector.
 	Contested bool
 	// DeletedNodes names the Nodes that were deleted without notice. It is empty unless all lost addresses were on such
@@ -117,13 +118,13 @@ func (a Affected) Happened() string {
 	if a.Contested {
 		return a.fill("two writers undo each other's changes to the addresses of Service {name}")
 	}
-	if a.Withdrawn {
+	if a.PodAddressesRemoved {
 		return a.fill("Someone removed ready pod addresses from the Endpoints of Service {name}")
 	}
 	if a.DeletedNodes != "" {
 		return a.fill("{name} lost its pods after the deletion of " + a.deletedNodes())
 	}
-	if a.Gone {
+	if a.ForeignAddressesGone {
 		return a.fill("Service {name} had a selector, and addresses from an unexpected writer")
 	}
 	switch {
@@ -149,10 +150,10 @@ func (a Affected) Remedy() string {
 		return a.fill("Find out who deleted " + a.deletedNodes() + ": the cloud, the autoscaler or an administrator. If machines are removed on purpose, drain them first. In any case, {name} needs replicas on several nodes.")
 	case a.Contested:
 		return a.fill("Let only one of the two writers manage the addresses of Service {name}, and stop the other: the evidence names both.")
-	case a.Withdrawn:
+	case a.PodAddressesRemoved:
 		return a.fill("Find out who edits the Endpoints of Service {name}: the evidence names the field manager, and the audit log names the user. The endpoints controller writes them again when a pod or " +
 			"the Service changes, or if you delete them. To take a pod out of rotation, change its labels or set one of its readiness gates to False.")
-	case a.Gone:
+	case a.ForeignAddressesGone:
 		return "No action is needed, unless the addresses come back. In that case, find out who writes them: the evidence of the incident names the object and its manager. " + knownManager
 	case a.Pending && text.pendingRemedy != "":
 		return a.fill(text.pendingRemedy)

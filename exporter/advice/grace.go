@@ -37,12 +37,13 @@ func (g GracePeriod) interval() time.Duration {
 	return g.Interval
 }
 
-// OnTime returns the longest interval between two heartbeats that are on time. A kubelet renews its Lease with a jitter
-// of up to 4 % (Run in k8s.io/component-helpers/apimachinery/lease).
-func (g GracePeriod) OnTime() time.Duration { return g.interval() * 104 / 100 }
+// LongestOnTime returns the longest interval between two heartbeats that are on time. A kubelet renews its Lease with a
+// jitter of up to 4 % (Run in k8s.io/component-helpers/apimachinery/lease).
+func (g GracePeriod) LongestOnTime() time.Duration { return g.interval() * 104 / 100 }
 
-// Undisturbed returns the longest heartbeat interval of a node without delays: OnTime plus the duration of the request.
-func (g GracePeriod) Undisturbed() time.Duration { return g.OnTime() + 1100*time.Millisecond }
+// Undisturbed returns the longest heartbeat interval of a node without delays: LongestOnTime plus the duration of the
+// request.
+func (g GracePeriod) Undisturbed() time.Duration { return g.LongestOnTime() + 1100*time.Millisecond }
 
 // Shortest returns the shortest safe grace period: twice the heartbeat interval. Below it, a single lost heartbeat
 // makes a node Unknown.
@@ -51,8 +52,9 @@ func (g GracePeriod) Shortest() time.Duration { return 2 * g.interval() }
 // Unsafe reports whether the grace period is shorter than Shortest and thus unsafe for all nodes.
 func (g GracePeriod) Unsafe() bool { return g.Period > 0 && g.Period < g.Shortest() }
 
-// Late returns the interval above which a heartbeat is late. It is half the grace period, but at least Undisturbed.
-func (g GracePeriod) Late() time.Duration {
+// LateThreshold returns the interval above which a heartbeat is late. It is half the grace period, but at least
+// Undisturbed.
+func (g GracePeriod) LateThreshold() time.Duration {
 	period := g.Period
 	if period == 0 {
 		period = DefaultGracePeriod
@@ -71,7 +73,7 @@ func (g GracePeriod) Recommended() time.Duration {
 	case g.Managed || g.Period == 0:
 		return 0
 	case g.Unsafe(), g.Period > LongestGrace:
-	case 2*max(g.Longest, g.OnTime()) <= g.Period:
+	case 2*max(g.Longest, g.LongestOnTime()) <= g.Period:
 		return 0
 	}
 	to := g.right()

@@ -13,14 +13,15 @@ import (
 type LostNodes struct {
 	Verdict verdict.Verdict
 	Cause   cause.Cause
-	// Names contains the nodes' names. Count is their number, and Known is the number of nodes in the cluster.
-	Names        string
-	Count, Known int
+	// Names contains the nodes' names. Count is their number, and KnownNodes is the number of nodes in the cluster.
+	Names             string
+	Count, KnownNodes int
 	// NotMarked is set if the node controller did not set the nodes to Unknown. ClockSetBack is set if the nodes'
 	// clocks were set back. Upgraded is set if the nodes' kubelets were upgraded during the silence.
 	NotMarked, ClockSetBack, Upgraded bool
-	// Away is set if some nodes have not recovered. EndUnseen is set if kubeflap did not see the end of the silence.
-	Away, EndUnseen bool
+	// NotRecovered is set if some nodes have not recovered. EndUnseen is set if kubeflap did not see the end of the
+	// silence.
+	NotRecovered, EndUnseen bool
 	// Etcd reports whether all API servers stopped renewing their own Leases.
 	Etcd bool
 	// Longest is the longest heartbeat interval that no reboot, announcement, upgrade or clock change explains. It is 0
@@ -50,7 +51,7 @@ func (n LostNodes) byVerdict() (text string, saysGrace bool) {
 	case n.Verdict == verdict.GracePeriod:
 		return ShortGracePeriodRemedy(n.Grace), true
 	case n.Verdict == verdict.SharedPath:
-		return ControlPlaneRemedy(n.Grace, n.Known-n.Count, n.Etcd), !n.Grace.Managed
+		return ControlPlaneRemedy(n.Grace, n.KnownNodes-n.Count, n.Etcd), !n.Grace.Managed
 	case n.Verdict == verdict.ControllerManager && n.NotMarked:
 		return NotMarkedRemedy(n.Names, n.Grace.Managed), false
 	case n.Verdict != verdict.Node:
@@ -73,10 +74,10 @@ func (n LostNodes) ofKubelet() (text string, saysGrace bool) {
 		return "Find out why the kubelet of " + n.Names + " restarted. Before v1.35, pods are not Ready while their kubelet restarts, so restart kubelets one node at a time.", false
 	}
 	few := ""
-	if n.Known < FewestToCompare {
-		few = fmt.Sprintf(" With only %s, a slow etcd looks the same, so check etcd, too.", phrase.Count(n.Known, "node", "nodes"))
+	if n.KnownNodes < FewestToCompare {
+		few = fmt.Sprintf(" With only %s, a slow etcd looks the same, so check etcd, too.", phrase.Count(n.KnownNodes, "node", "nodes"))
 	}
-	if n.Away && n.Longest > LongestGrace {
+	if n.NotRecovered && n.Longest > LongestGrace {
 		return "The node or its kubelet is down: check the machine, its network and the kubelet on " + n.Names +
 			". A longer grace period would only have delayed the detection." + few, false
 	}
@@ -98,7 +99,7 @@ func (n LostNodes) gracePeriod() (text string, saysGrace bool) {
 		return n.set(to), true
 	case g.Period == 0:
 		return "", false
-	case n.Away:
+	case n.NotRecovered:
 		return fmt.Sprintf(" When the node is back, kubeflap will report whether a grace period longer than %s would have helped.", phrase.Duration(g.Period)), false
 	case n.EndUnseen:
 		return fmt.Sprintf(" It is unknown whether a grace period longer than %s would have helped, because kubeflap did not see the heartbeats resume.", phrase.Duration(g.Period)), false

@@ -74,9 +74,9 @@ type gap struct {
 	reason event.Reason
 }
 
-// unsaved limits the time between the last saved state and the end of a process. Processes save the state more often. A
-// longer time means that somebody copied the files after the process stopped.
-const unsaved = time.Minute
+// maxUnsavedTime limits the time between the last saved state and the end of a process. Processes save the state more
+// often. A longer time means that somebody copied the files after the process stopped.
+const maxUnsavedTime = time.Minute
 
 // New returns a Log for a process with the given start time. earlier is the saved state of the previous process, or
 // empty. stopped is the time at which the previous process stopped watching. If the clock was set back after that, New
@@ -87,7 +87,7 @@ func New(started time.Time, earlier State, stopped time.Time) *Log {
 	if earlier.Since.IsZero() || earlier.Since.After(started) {
 		return l
 	}
-	if stopped.Before(earlier.AsOf) || stopped.Sub(earlier.AsOf) > unsaved {
+	if stopped.Before(earlier.AsOf) || stopped.Sub(earlier.AsOf) > maxUnsavedTime {
 		stopped = earlier.AsOf
 	}
 	if stopped.After(started) {
@@ -161,11 +161,11 @@ func (l *Log) Update(t time.Time, unwatched []watches.Watch) {
 			l.end(k, t)
 			continue
 		}
-		l.unwatched(t, &unwatched[i])
+		l.recordUnwatched(t, &unwatched[i])
 	}
 }
 
-func (l *Log) unwatched(t time.Time, w *watches.Watch) {
+func (l *Log) recordUnwatched(t time.Time, w *watches.Watch) {
 	now := &l.open[w.Resource]
 	reason := w.Reason
 	if reason == "" {
@@ -199,16 +199,16 @@ func (l *Log) end(k event.Kind, t time.Time) {
 		}
 		return
 	}
-	l.Gaps = together(l.Gaps, Gap{[]string{k.String()}, g.from, t, g.reason})
+	l.Gaps = mergeGap(l.Gaps, Gap{[]string{k.String()}, g.from, t, g.reason})
 	if n := len(l.Gaps) - maxGaps; n > 0 {
 		l.LeftOut += n
 		l.Gaps = slices.Delete(l.Gaps, 0, n)
 	}
 }
 
-// together adds a gap to a list. If a recent gap of other resources has the same reason, and nearly the same start and
-// end, together merges the two gaps.
-func together(all []Gap, g Gap) []Gap {
+// mergeGap adds a gap to a list. If a recent gap of other resources has the same reason, and nearly the same start and
+// end, mergeGap merges the two gaps.
+func mergeGap(all []Gap, g Gap) []Gap {
 	for i := len(all) - 1; i >= max(len(all)-len(event.Kinds()), 0); i-- {
 		x := &all[i]
 		if x.Reason != g.Reason || x.To.IsZero() != g.To.IsZero() || x.From.Sub(g.From).Abs() > sameGap || x.To.Sub(g.To).Abs() > sameGap ||
@@ -235,7 +235,7 @@ func (l *Log) Now() State {
 	s.Gaps = slices.Clone(l.Gaps)
 	for _, k := range event.Kinds() {
 		if g := l.open[k]; !g.from.IsZero() {
-			s.Gaps = together(s.Gaps, Gap{Resources: []string{k.String()}, From: g.from, Reason: g.reason})
+			s.Gaps = mergeGap(s.Gaps, Gap{Resources: []string{k.String()}, From: g.from, Reason: g.reason})
 		}
 	}
 	return s

@@ -75,8 +75,8 @@ func TestTheCoverageBeginsWithTheFirstLists(t *testing.T) {
 	check(t, l, "since 9")
 }
 
-// TestNoGapBeforeTheFirstLists checks that the time between the start of the process and its first event does not matter:
-// before the first list of a resource, watches.Watch has the time of the first event.
+// TestNoGapBeforeTheFirstLists checks that the time between the start of the process and its first event does not
+// matter: before the first list of a resource, watches.Watch has the time of the first event.
 func TestNoGapBeforeTheFirstLists(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, second float64 // the resources are listed at these times
@@ -148,7 +148,8 @@ func TestARestartIsAGap(t *testing.T) {
 	}
 }
 
-// TestAClockThatIsBehindKeepsTheHistory restarts a process whose history has a gap from 100 s to 200 s and was saved at 500 s.
+// TestAClockThatIsBehindKeepsTheHistory restarts a process whose history has a gap from 100 s to 200 s and was saved at
+// 500 s.
 func TestAClockThatIsBehindKeepsTheHistory(t *testing.T) {
 	earlier := State{Since: clock(1), AsOf: clock(500), Gaps: []Gap{
 		{Resources: []string{"pods"}, From: clock(100), To: clock(200), Reason: event.ReasonTimeout},

@@ -40,7 +40,7 @@ func (r *Reader) containers(spec, status []byte, pod *event.Pod) {
 // container reads a container from the spec, and its status from the status list with the given field number.
 func (r *Reader) container(spec, status []byte, statuses int32) event.Container {
 	var name, image []byte
-	r.take(spec, into{containerName, &name}, into{containerImage, &image})
+	r.readFields(spec, fieldTarget{containerName, &name}, fieldTarget{containerImage, &image})
 	container := event.Container{Name: r.text(name), Image: r.text(image)}
 	m := r.message(status)
 	for m.next() {
@@ -76,12 +76,12 @@ func (r *Reader) containerStatus(data []byte, container *event.Container) {
 
 // containerState reads the state. The API allows only one state. If several are set, the running state takes precedence
 // over the terminated and waiting states.
-func (r *fields) containerState(data []byte, container *event.Container) {
+func (r *fieldReader) containerState(data []byte, container *event.Container) {
 	var running, terminated []byte
-	r.take(data, into{2, &running}, into{3, &terminated})
+	r.readFields(data, fieldTarget{2, &running}, fieldTarget{3, &terminated})
 	switch {
 	case running != nil:
-		container.State, container.Started = "running", r.seconds(r.field(running, 1))
+		container.State, container.Started = "running", r.metaTime(r.field(running, 1))
 	case terminated != nil:
 		container.State = "terminated"
 		container.ExitCode, container.Started = r.terminated(terminated)
@@ -89,14 +89,14 @@ func (r *fields) containerState(data []byte, container *event.Container) {
 }
 
 // terminated reads a ContainerStateTerminated.
-func (r *fields) terminated(data []byte) (exitCode int32, started time.Time) {
+func (r *fieldReader) terminated(data []byte) (exitCode int32, started time.Time) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
 		case 1:
 			exitCode = m.int32()
 		case 5:
-			started = m.seconds()
+			started = m.metaTime()
 		}
 	}
 	return exitCode, started

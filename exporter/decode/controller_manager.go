@@ -41,15 +41,15 @@ func (r *Reader) controllerManager(spec []byte) *event.ControllerManager {
 func controllerManagerFlags(words []string) *event.ControllerManagerFlags {
 	return &event.ControllerManagerFlags{
 		MonitorPeriod:          flagValue(words, "--node-monitor-period", time.ParseDuration),
-		QPS:                    flagValue(words, "--kube-api-qps", number),
-		Burst:                  flagValue(words, "--kube-api-burst", number32),
-		EndpointSyncs:          flagValue(words, "--concurrent-endpoint-syncs", number32),
-		EndpointSliceSyncs:     flagValue(words, "--concurrent-service-endpoint-syncs", number32),
+		QPS:                    flagValue(words, "--kube-api-qps", parseFloat),
+		Burst:                  flagValue(words, "--kube-api-burst", parseInt32),
+		EndpointSyncs:          flagValue(words, "--concurrent-endpoint-syncs", parseInt32),
+		EndpointSliceSyncs:     flagValue(words, "--concurrent-service-endpoint-syncs", parseInt32),
 		EndpointBatch:          flagValue(words, "--endpoint-updates-batch-period", time.ParseDuration),
 		EndpointSliceBatch:     flagValue(words, "--endpointslice-updates-batch-period", time.ParseDuration),
-		EvictionRate:           flagValue(words, "--node-eviction-rate", number),
-		SecondaryEvictionRate:  flagValue(words, "--secondary-node-eviction-rate", number),
-		UnhealthyZoneThreshold: flagValue(words, "--unhealthy-zone-threshold", number),
+		EvictionRate:           flagValue(words, "--node-eviction-rate", parseFloat),
+		SecondaryEvictionRate:  flagValue(words, "--secondary-node-eviction-rate", parseFloat),
+		UnhealthyZoneThreshold: flagValue(words, "--unhealthy-zone-threshold", parseFloat),
 	}
 }
 
@@ -58,7 +58,7 @@ func controllerManagerFlags(words []string) *event.ControllerManagerFlags {
 const endOfCommand = ""
 
 // commandLine returns the words of a container's command and arguments.
-func (r *fields) commandLine(container []byte) []string {
+func (r *fieldReader) commandLine(container []byte) []string {
 	var words []string
 	for _, number := range [...]int32{containerCommand, containerArgs} {
 		m := r.message(container)
@@ -103,7 +103,7 @@ func positiveDuration(text string) (time.Duration, error) {
 	return d, err //nolint:wrapcheck // the caller drops the error
 }
 
-func number(text string) (float64, error) {
+func parseFloat(text string) (float64, error) {
 	n, err := strconv.ParseFloat(text, 64)
 	if err == nil && (math.IsNaN(n) || math.IsInf(n, 0)) {
 		err = errNotValid // JSON cannot represent this number, so a recording cannot contain it
@@ -111,7 +111,7 @@ func number(text string) (float64, error) {
 	return n, err //nolint:wrapcheck // the caller drops the error
 }
 
-func number32(text string) (int32, error) {
+func parseInt32(text string) (int32, error) {
 	n, err := strconv.ParseInt(text, 0, 32) // base 0 accepts 0x and 0b, as pflag does
 	return int32(n), err                    //nolint:wrapcheck // the caller drops the error
 }

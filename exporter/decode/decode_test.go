@@ -92,7 +92,7 @@ func TestNode(t *testing.T) {
 			Taints: []event.Taint{{Key: "node.kubernetes.io/not-ready", Effect: "NoExecute"}},
 			Ready: &event.Condition{
 				Status: event.StatusFalse, Reason: "KubeletNotReady", Message: "PLEG",
-				Heartbeat: noon.Add(9 * time.Second), Transition: noon.Add(5 * time.Second),
+				LastHeartbeatTime: noon.Add(9 * time.Second), LastTransitionTime: noon.Add(5 * time.Second),
 			},
 		}},
 		{"of the labels only those that are listed", corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{
@@ -113,13 +113,13 @@ func TestNode(t *testing.T) {
 				{Type: "GracefulNodeShutdownInProgress", Status: "True"},
 			}},
 		}, event.Node{
-			ProviderID: "aws:///eu-1a/i-0123", Deletion: noon.Add(30 * time.Second),
+			ProviderID: "aws:///eu-1a/i-0123", DeletionTimestamp: noon.Add(30 * time.Second),
 			Taints: []event.Taint{
 				{Key: "ToBeDeletedByClusterAutoscaler", Value: "1782907200", Effect: "NoSchedule"},
 				{Key: "node.kubernetes.io/unreachable", Effect: "NoExecute", Added: noon.Add(20 * time.Second)},
 			},
 			Lifecycle: []event.LifecycleCondition{
-				{Type: event.DrainInProgress, Status: event.StatusFalse, Reason: "Done", Transition: noon.Add(5 * time.Second)},
+				{Type: event.DrainInProgress, Status: event.StatusFalse, Reason: "Done", LastTransitionTime: noon.Add(5 * time.Second)},
 				{Type: event.Drained, Status: event.StatusTrue, Reason: "Done"},
 				{Type: event.MaintenancePlanned},
 				{Type: event.MaintenanceInProgress, Status: event.StatusTrue},
@@ -143,8 +143,8 @@ func TestLease(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-node-lease", Name: "a"},
 			Spec:       coordinationv1.LeaseSpec{RenewTime: &renew, LeaseDurationSeconds: &duration},
 		}, event.Lease{
-			Meta:  event.Meta{Namespace: "kube-node-lease", Name: "a"},
-			Renew: noon.Add(1500 * time.Microsecond), DurationSeconds: 40,
+			Meta:      event.Meta{Namespace: "kube-node-lease", Name: "a"},
+			RenewTime: noon.Add(1500 * time.Microsecond), DurationSeconds: 40,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindLease, &c.lease), &c.want) })
@@ -164,7 +164,7 @@ func TestControlPlaneLease(t *testing.T) {
 			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &duration, RenewTime: &renew, LeaseTransitions: &transitions},
 		}, event.ControlPlaneLease{
 			Meta: event.Meta{Namespace: "kube-system", Name: "kube-controller-manager"}, Holder: "master-1_5a2c0c0e",
-			Renew: noon.Add(1500 * time.Microsecond), DurationSeconds: 15, Transitions: 7,
+			RenewTime: noon.Add(1500 * time.Microsecond), DurationSeconds: 15, Transitions: 7,
 		}},
 		{"that of an API server names its host", coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 			Name: "apiserver-abc", Labels: map[string]string{"kubernetes.io/hostname": "master-1", "apiserver.kubernetes.io/identity": "kube-apiserver"},

@@ -29,16 +29,16 @@ func (r *Reader) Document(data []byte) (Document, error) {
 	}
 	r.err = nil
 	var typeMeta, object []byte
-	r.take(data[len(protobufPrefix):], into{1, &typeMeta}, into{2, &object})
-	return Document{Kind: r.text(r.field(typeMeta, 2)), Object: object}, r.failed("read a document")
+	r.readFields(data[len(protobufPrefix):], fieldTarget{1, &typeMeta}, fieldTarget{2, &object})
+	return Document{Kind: r.text(r.field(typeMeta, 2)), Object: object}, r.wrapErr("read a document")
 }
 
 // WatchEvent reads the type and the document of a metav1.WatchEvent. The document shares the memory of data.
 func (r *Reader) WatchEvent(data []byte) (eventType string, document []byte, err error) {
 	r.err = nil
 	var name, raw []byte
-	r.take(data, into{1, &name}, into{2, &raw})
-	return r.text(name), r.field(raw, 1), r.failed("read a watch event")
+	r.readFields(data, fieldTarget{1, &name}, fieldTarget{2, &raw})
+	return r.text(name), r.field(raw, 1), r.wrapErr("read a watch event")
 }
 
 // List is one page of a list.
@@ -65,5 +65,5 @@ func (r *Reader) List(data []byte) (List, error) {
 			list.Items = append(list.Items, m.bytes)
 		}
 	}
-	return list, r.failed("read a list")
+	return list, r.wrapErr("read a list")
 }

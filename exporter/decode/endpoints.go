@@ -66,7 +66,7 @@ func (r *Reader) subset(all []event.Address, data []byte, number int32) []event.
 			continue
 		}
 		var ip, targetRef, node []byte
-		r.take(m.bytes, into{1, &ip}, into{2, &targetRef}, into{4, &node})
+		r.readFields(m.bytes, fieldTarget{1, &ip}, fieldTarget{2, &targetRef}, fieldTarget{4, &node})
 		address := r.address(ip, targetRef, node)
 		place, found := r.places[address.UID]
 		if !found {

@@ -90,7 +90,7 @@ func (r *Reader) sliceAddress(data []byte) (address event.Address, found bool) {
 
 // owningService returns the UID of the Service that owns a slice. It returns zero for a mirrored slice, which is owned
 // by an Endpoints object (see newEndpointSlice in pkg/controller/endpointslicemirroring).
-func (r *fields) owningService(metaData []byte) event.UID {
+func (r *fieldReader) owningService(metaData []byte) event.UID {
 	m := r.message(metaData)
 	for m.next() {
 		if m.number == metaOwners {

@@ -178,8 +178,8 @@ func TestWhatJSONMayHave(t *testing.T) {
 		{"what is set to nothing is set", `{"kind":"EndpointSlice","endpoints":[{"addresses":["a"],"conditions":{"ready":false}}]}`, &event.EndpointSlice{
 			Addresses: []event.Address{{UID: event.AddressUID("a"), IP: "a", ByHand: true}},
 		}},
-		{"a time of another zone, to the microsecond", `{"kind":"Lease","spec":{"renewTime":"2026-07-01T14:00:00.001500+02:00"}}`, &event.Lease{Renew: noon.Add(1500000)}},
-		{"a fraction is no part of other times", `{"kind":"Pod","metadata":{"deletionTimestamp":"2026-07-01T12:00:00.9Z"}}`, &event.Pod{Deletion: noon}},
+		{"a time of another zone, to the microsecond", `{"kind":"Lease","spec":{"renewTime":"2026-07-01T14:00:00.001500+02:00"}}`, &event.Lease{RenewTime: noon.Add(1500000)}},
+		{"a fraction is no part of other times", `{"kind":"Pod","metadata":{"deletionTimestamp":"2026-07-01T12:00:00.9Z"}}`, &event.Pod{DeletionTimestamp: noon}},
 		{"a number of 64 bits", `{"kind":"Pod","spec":{"tolerations":[{"operator":"Exists","tolerationSeconds":9007199254740993}]}}`, &event.Pod{
 			ToleratesNotReady: &event.Toleration{Seconds: 9007199254740993}, ToleratesUnreachable: &event.Toleration{Seconds: 9007199254740993},
 		}},

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// maxRecentLabels is the number of cached label sets. Sets larger than maxLabels bytes are not cached.
-	maxRecentLabels = 512
-	maxLabels       = 2048
+	// maxRecentLabels is the number of cached label sets. Sets larger than maxCachedLabelBytes are not cached.
+	maxRecentLabels     = 512
+	maxCachedLabelBytes = 2048
 )
 
 // labelSet is a cached label set.
@@ -28,7 +28,7 @@ func (r *Reader) labels(metaData []byte) map[string]string {
 			r.rawLabels = append(binary.AppendUvarint(r.rawLabels, uint64(len(m.bytes))), m.bytes...)
 		}
 	}
-	if len(r.rawLabels) > maxLabels {
+	if len(r.rawLabels) > maxCachedLabelBytes {
 		r.rawLabels = nil // release the memory of large sets
 		return r.readLabels(metaData)
 	}

@@ -10,7 +10,7 @@ const (
 	leaseTransitions = 5
 )
 
-func (r *fields) lease(data []byte, meta event.Meta) *event.Lease {
+func (r *fieldReader) lease(data []byte, meta event.Meta) *event.Lease {
 	lease := &event.Lease{Meta: meta}
 	m := r.message(r.field(data, objectSpec))
 	for m.next() {
@@ -18,7 +18,7 @@ func (r *fields) lease(data []byte, meta event.Meta) *event.Lease {
 		case leaseDuration:
 			lease.DurationSeconds = m.int32()
 		case leaseRenew:
-			lease.Renew = r.micros(m.bytes)
+			lease.RenewTime = r.metaMicroTime(m.bytes)
 		}
 	}
 	return lease
@@ -38,7 +38,7 @@ func (r *Reader) controlPlaneLease(data, metaData []byte, meta event.Meta) *even
 		case leaseDuration:
 			lease.DurationSeconds = m.int32()
 		case leaseRenew:
-			lease.Renew = r.micros(m.bytes)
+			lease.RenewTime = r.metaMicroTime(m.bytes)
 		case leaseTransitions:
 			lease.Transitions = m.int32()
 		}

@@ -15,13 +15,13 @@ var subsetsPath, endpointsPath = []string{"f:subsets"}, []string{"f:endpoints"}
 // writer returns the manager that last wrote a field, or an empty string if it is unknown. With server-side apply, a
 // field can have several owners. writer then returns the most recent owner. The entries of old API servers have no
 // subresource, so they match only if `subresource` is empty.
-func (r *fields) writer(meta []byte, subresource string, path []string) string {
+func (r *fieldReader) writer(meta []byte, subresource string, path []string) string {
 	last, _ := r.writers(meta, subresource, path)
 	return r.text(last)
 }
 
 // writers returns the last writer of a field, and the last writer that is not the kube-controller-manager.
-func (r *fields) writers(meta []byte, subresource string, path []string) (last, other []byte) {
+func (r *fieldReader) writers(meta []byte, subresource string, path []string) (last, other []byte) {
 	var lastTime, otherTime time.Time
 	found := false
 	m := r.message(meta)
@@ -31,11 +31,11 @@ func (r *fields) writers(meta []byte, subresource string, path []string) (last, 
 		}
 		// These are fields of a metav1.ManagedFieldsEntry.
 		var manager, at, fields, sub []byte
-		r.take(m.bytes, into{1, &manager}, into{4, &at}, into{7, &fields}, into{8, &sub})
+		r.readFields(m.bytes, fieldTarget{1, &manager}, fieldTarget{4, &at}, fieldTarget{7, &fields}, fieldTarget{8, &sub})
 		if subresource != "" && string(sub) != subresource || !owns(r.field(fields, 1), path) {
 			continue
 		}
-		t := r.seconds(at)
+		t := r.metaTime(at)
 		if !found || !t.Before(lastTime) {
 			last, lastTime, found = manager, t, true
 		}

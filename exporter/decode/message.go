@@ -9,7 +9,7 @@ import (
 
 // message iterates over the fields of a protobuf message.
 type message struct {
-	reader *fields
+	reader *fieldReader
 	rest   []byte
 
 	// number is the current field number. Depending on the wire type, bytes or varint holds the value, and the other
@@ -77,11 +77,11 @@ func (m *message) bool() bool { return m.varint != 0 }
 
 func (m *message) int32() int32 { return int32(m.varint) }
 
-func (m *message) seconds() time.Time { return m.reader.seconds(m.bytes) }
+func (m *message) metaTime() time.Time { return m.reader.metaTime(m.bytes) }
 
-// seconds decodes a metav1.Time in UTC. If the field is absent, it returns the zero time. Like the API's decoders, it
+// metaTime decodes a metav1.Time in UTC. If the field is absent, it returns the zero time. Like the API's decoders, it
 // ignores fractions of a second.
-func (r *fields) seconds(data []byte) time.Time {
+func (r *fieldReader) metaTime(data []byte) time.Time {
 	if len(data) == 0 {
 		return time.Time{}
 	}
@@ -89,9 +89,9 @@ func (r *fields) seconds(data []byte) time.Time {
 	return time.Unix(seconds, 0).UTC()
 }
 
-// micros decodes a metav1.MicroTime in UTC. If the field is absent, it returns the zero time. Like the API's decoders,
-// it truncates to microseconds.
-func (r *fields) micros(data []byte) time.Time {
+// metaMicroTime decodes a metav1.MicroTime in UTC. If the field is absent, it returns the zero time. Like the API's
+// decoders, it truncates to microseconds.
+func (r *fieldReader) metaMicroTime(data []byte) time.Time {
 	if len(data) == 0 {
 		return time.Time{}
 	}
@@ -99,7 +99,7 @@ func (r *fields) micros(data []byte) time.Time {
 	return time.Unix(seconds, int64(nanos.Truncate(time.Microsecond))).UTC()
 }
 
-func (r *fields) timestamp(data []byte) (seconds int64, nanos time.Duration) {
+func (r *fieldReader) timestamp(data []byte) (seconds int64, nanos time.Duration) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {

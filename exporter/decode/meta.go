@@ -26,7 +26,7 @@ const (
 const initialEventsEnd = "k8s.io/initial-events-end"
 
 // meta reads an ObjectMeta. It also reports whether the object is the bookmark that ends a streamed list.
-func (r *fields) meta(data []byte) (meta event.Meta, endsList bool) {
+func (r *fieldReader) meta(data []byte) (meta event.Meta, endsList bool) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
@@ -37,7 +37,7 @@ func (r *fields) meta(data []byte) (meta event.Meta, endsList bool) {
 		case metaUID:
 			meta.UID = event.ParseUID(m.bytes)
 		case metaResourceVersion:
-			meta.Version = string(m.bytes)
+			meta.ResourceVersion = string(m.bytes)
 		case metaAnnotations:
 			if key, value := r.pair(m.bytes); string(key) == initialEventsEnd {
 				endsList = string(value) == "true"
@@ -53,9 +53,9 @@ type owner struct {
 	controller                  bool
 }
 
-func (r *fields) owner(data []byte) owner {
+func (r *fieldReader) owner(data []byte) owner {
 	var o owner
-	r.take(data, into{1, &o.kind}, into{3, &o.name}, into{4, &o.uid}, into{5, &o.apiVersion})
+	r.readFields(data, fieldTarget{1, &o.kind}, fieldTarget{3, &o.name}, fieldTarget{4, &o.uid}, fieldTarget{5, &o.apiVersion})
 	m := r.message(data)
 	for m.next() {
 		if m.number == 6 {

@@ -40,7 +40,7 @@ func (r *Reader) nodeMeta(data []byte, node *event.Node) {
 	for m.next() {
 		switch m.number {
 		case metaDeletion:
-			node.Deletion = m.seconds()
+			node.DeletionTimestamp = m.metaTime()
 		case metaLabels:
 			key, value := r.pair(m.bytes)
 			if slices.ContainsFunc(known, func(l event.NodeLabel) bool { return l.Key == string(key) }) {
@@ -66,8 +66,8 @@ func (r *Reader) nodeSpec(data []byte, node *event.Node) {
 
 func (r *Reader) taint(data []byte) event.Taint {
 	var key, value, effect, added []byte
-	r.take(data, into{1, &key}, into{2, &value}, into{3, &effect}, into{4, &added})
-	return event.Taint{Key: r.text(key), Value: r.text(value), Effect: r.text(effect), Added: r.seconds(added)}
+	r.readFields(data, fieldTarget{1, &key}, fieldTarget{2, &value}, fieldTarget{3, &effect}, fieldTarget{4, &added})
+	return event.Taint{Key: r.text(key), Value: r.text(value), Effect: r.text(effect), Added: r.metaTime(added)}
 }
 
 func (r *Reader) nodeStatus(data []byte, node *event.Node) {
@@ -90,16 +90,16 @@ func (r *Reader) nodeCondition(data []byte, node *event.Node) {
 		return
 	}
 	var status, heartbeat, transition, reason, message []byte
-	r.take(data, into{2, &status}, into{3, &heartbeat}, into{4, &transition}, into{5, &reason}, into{6, &message})
+	r.readFields(data, fieldTarget{2, &status}, fieldTarget{3, &heartbeat}, fieldTarget{4, &transition}, fieldTarget{5, &reason}, fieldTarget{6, &message})
 	c := event.Condition{
 		Status: event.ParseStatus(string(status)), Reason: r.text(reason), Message: r.text(message),
-		Heartbeat: r.seconds(heartbeat), Transition: r.seconds(transition),
+		LastHeartbeatTime: r.metaTime(heartbeat), LastTransitionTime: r.metaTime(transition),
 	}
 	if isReady {
 		node.Ready = &c
 		return
 	}
 	node.Lifecycle = append(node.Lifecycle, event.LifecycleCondition{
-		Type: lifecycle, Status: c.Status, Reason: c.Reason, Transition: c.Transition,
+		Type: lifecycle, Status: c.Status, Reason: c.Reason, LastTransitionTime: c.LastTransitionTime,
 	})
 }

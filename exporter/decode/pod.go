@@ -39,7 +39,7 @@ func (r *Reader) podMeta(metaData []byte, pod *event.Pod) {
 	for m.next() {
 		switch m.number {
 		case metaDeletion:
-			pod.Deletion = m.seconds()
+			pod.DeletionTimestamp = m.metaTime()
 		case metaOwners:
 			if o := r.owner(m.bytes); o.controller && pod.Owner == "" {
 				pod.Owner = string(o.kind) + "/" + string(o.name)
@@ -67,7 +67,7 @@ func (r *Reader) podStatus(data []byte, pod *event.Pod) {
 }
 
 func (r *Reader) podCondition(data []byte) (c podCondition) {
-	r.take(data, into{1, &c.kind}, into{2, &c.status}, into{4, &c.transition}, into{5, &c.reason}, into{6, &c.message})
+	r.readFields(data, fieldTarget{1, &c.kind}, fieldTarget{2, &c.status}, fieldTarget{4, &c.transition}, fieldTarget{5, &c.reason}, fieldTarget{6, &c.message})
 	return c
 }
 
@@ -78,7 +78,7 @@ func (r *Reader) podConditions(metaData []byte, pod *event.Pod) {
 		case "Ready":
 			pod.Ready = &event.Condition{
 				Status: event.ParseStatus(string(c.status)), Reason: r.text(c.reason), Message: r.text(c.message),
-				Transition: r.seconds(c.transition), Writer: r.writer(metaData, "status", readyStatusPath),
+				LastTransitionTime: r.metaTime(c.transition), Writer: r.writer(metaData, "status", readyStatusPath),
 			}
 		case "ContainersReady":
 			pod.ContainersReady = event.ParseStatus(string(c.status))

@@ -39,9 +39,9 @@ func TestPod(t *testing.T) {
 		}, event.Pod{
 			Meta: event.Meta{UID: event.ParseUID(uid), Namespace: "shop", Name: "web-1"}, Owner: "ReplicaSet/web",
 			Node: "a", Phase: "Running", Reason: "NodeLost",
-			Deletion:        noon.Add(30 * time.Second),
-			Ready:           &event.Condition{Status: event.StatusFalse, Transition: noon.Add(5 * time.Second), Writer: "kube-controller-manager"},
-			ContainersReady: event.StatusTrue, Disruption: "DeletionByTaintManager",
+			DeletionTimestamp: noon.Add(30 * time.Second),
+			Ready:             &event.Condition{Status: event.StatusFalse, LastTransitionTime: noon.Add(5 * time.Second), Writer: "kube-controller-manager"},
+			ContainersReady:   event.StatusTrue, Disruption: "DeletionByTaintManager",
 		}},
 		{"a disruption that was called off", corev1.Pod{Status: corev1.PodStatus{
 			Conditions: []corev1.PodCondition{{Type: "DisruptionTarget", Status: "False", Reason: "x"}},
@@ -196,7 +196,7 @@ func TestLabelsAreSharedIfEqual(t *testing.T) {
 		return o.Slim.(*event.Pod).Labels
 	}
 	same := func(a, b map[string]string) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
-	long := map[string]string{"a": strings.Repeat("x", maxLabels)}
+	long := map[string]string{"a": strings.Repeat("x", maxCachedLabelBytes)}
 	for _, labels := range []map[string]string{{}, {"app": "web", "team": "shop"}, {"app": "web"}, {"app": "we", "b": ""}, long} {
 		first := read(labels)
 		if !maps.Equal(first, labels) || first == nil {

@@ -11,7 +11,7 @@ import (
 
 // Reader decodes API objects. The zero value is ready to use. A Reader is not safe for concurrent use.
 type Reader struct {
-	fields
+	fieldReader
 	// conditions holds the conditions of the current pod. The memory is reused.
 	conditions []podCondition
 	// recentLabels caches label sets. rawLabels holds the encoded labels of the current object. The memory is reused.
@@ -23,8 +23,8 @@ type Reader struct {
 	places map[event.UID]int
 }
 
-// fields reads single fields of messages.
-type fields struct {
+// fieldReader reads single fields of messages.
+type fieldReader struct {
 	// recent caches strings. The names of nodes, namespaces and images repeat, and so do reasons. Each event of a pod
 	// also repeats all strings of the pod.
 	recent []string
@@ -40,10 +40,10 @@ const (
 
 var seed = maphash.MakeSeed()
 
-func (r *fields) message(data []byte) message { return message{reader: r, rest: data} }
+func (r *fieldReader) message(data []byte) message { return message{reader: r, rest: data} }
 
 // text returns b as a string. It returns a cached string if possible.
-func (r *fields) text(b []byte) string {
+func (r *fieldReader) text(b []byte) string {
 	if len(b) == 0 || len(b) > maxLength {
 		return string(b)
 	}
@@ -90,26 +90,26 @@ func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
 	default:
 		return Object{}, fmt.Errorf("read %s: this kind is not watched", kind)
 	}
-	return Object{Slim: slim, InitialEventsEnd: endsList}, r.failed("read " + kind.String())
+	return Object{Slim: slim, InitialEventsEnd: endsList}, r.wrapErr("read " + kind.String())
 }
 
-// failed returns the error of the current object, or nil. It prefixes the error with the text `doing`.
-func (r *fields) failed(doing string) error {
+// wrapErr returns the error of the current object, or nil. It prefixes the error with the text `doing`.
+func (r *fieldReader) wrapErr(doing string) error {
 	if r.err == nil {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", doing, r.err)
 }
 
-// into is a field number with a destination. fields.take writes the field's value to the destination.
-type into struct {
+// fieldTarget is a field number with a destination. fieldReader.readFields writes the field's value to the destination.
+type fieldTarget struct {
 	number protowire.Number
 	value  *[]byte
 }
 
-// take reads several fields of a message. The destinations of absent fields stay unchanged. If a field is repeated, the
-// last value wins.
-func (r *fields) take(data []byte, targets ...into) {
+// readFields reads several fields of a message. The destinations of absent fields stay unchanged. If a field is
+// repeated, the last value wins.
+func (r *fieldReader) readFields(data []byte, targets ...fieldTarget) {
 	m := r.message(data)
 	for m.next() {
 		for i := range targets {
@@ -122,7 +122,7 @@ func (r *fields) take(data []byte, targets ...into) {
 }
 
 // field returns the last value of a field, or nil if the field is absent.
-func (r *fields) field(data []byte, number protowire.Number) []byte {
+func (r *fieldReader) field(data []byte, number protowire.Number) []byte {
 	var value []byte
 	m := r.message(data)
 	for m.next() {
@@ -134,7 +134,7 @@ func (r *fields) field(data []byte, number protowire.Number) []byte {
 }
 
 // count returns the number of times that a field occurs.
-func (r *fields) count(data []byte, number protowire.Number) int {
+func (r *fieldReader) count(data []byte, number protowire.Number) int {
 	n := 0
 	m := r.message(data)
 	for m.next() {
@@ -146,7 +146,7 @@ func (r *fields) count(data []byte, number protowire.Number) int {
 }
 
 // entry returns the value of a key in a field that is a map of strings, or nil if the key is absent.
-func (r *fields) entry(data []byte, number protowire.Number, key string) []byte {
+func (r *fieldReader) entry(data []byte, number protowire.Number, key string) []byte {
 	m := r.message(data)
 	for m.next() {
 		if m.number == number {
@@ -159,7 +159,7 @@ func (r *fields) entry(data []byte, number protowire.Number, key string) []byte 
 }
 
 // pair reads one entry of a map of strings.
-func (r *fields) pair(data []byte) (key, value []byte) {
+func (r *fieldReader) pair(data []byte) (key, value []byte) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {

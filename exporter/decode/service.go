@@ -2,7 +2,7 @@ package decode
 
 import "github.com/kubeflap/kubeflap/exporter/event"
 
-func (r *fields) service(data []byte, meta event.Meta) *event.Service {
+func (r *fieldReader) service(data []byte, meta event.Meta) *event.Service {
 	service := &event.Service{Meta: meta}
 	m := r.message(r.field(data, objectSpec))
 	for m.next() {

@@ -28,7 +28,7 @@ func slimNode(node *corev1.Node) *event.Node {
 		ProviderID:     node.Spec.ProviderID,
 	}
 	if node.DeletionTimestamp != nil {
-		slim.Deletion = utc(*node.DeletionTimestamp)
+		slim.DeletionTimestamp = utc(*node.DeletionTimestamp)
 	}
 	for _, label := range event.NodeLabels() {
 		if value, found := node.Labels[label.Key]; found {
@@ -53,12 +53,12 @@ func slimNodeConditions(node *corev1.Node, slim *event.Node) {
 			if slim.Ready == nil {
 				slim.Ready = &event.Condition{
 					Status: typedStatus(c.Status), Reason: c.Reason, Message: c.Message,
-					Heartbeat: utc(c.LastHeartbeatTime), Transition: utc(c.LastTransitionTime),
+					LastHeartbeatTime: utc(c.LastHeartbeatTime), LastTransitionTime: utc(c.LastTransitionTime),
 				}
 			}
 		case "DrainInProgress", "Drained", "MaintenancePlanned", "MaintenanceInProgress", "GracefulNodeShutdownInProgress":
 			slim.Lifecycle = append(slim.Lifecycle, event.LifecycleCondition{
-				Type: event.LifecycleType(c.Type), Status: typedStatus(c.Status), Reason: c.Reason, Transition: utc(c.LastTransitionTime),
+				Type: event.LifecycleType(c.Type), Status: typedStatus(c.Status), Reason: c.Reason, LastTransitionTime: utc(c.LastTransitionTime),
 			})
 		}
 	}
@@ -67,7 +67,7 @@ func slimNodeConditions(node *corev1.Node, slim *event.Node) {
 func slimControlPlaneLease(lease *coordinationv1.Lease) *event.ControlPlaneLease {
 	node := slimLease(lease)
 	return &event.ControlPlaneLease{
-		Meta: node.Meta, Renew: node.Renew, DurationSeconds: node.DurationSeconds, Holder: or(lease.Spec.HolderIdentity, ""),
+		Meta: node.Meta, RenewTime: node.RenewTime, DurationSeconds: node.DurationSeconds, Holder: or(lease.Spec.HolderIdentity, ""),
 		Transitions: or(lease.Spec.LeaseTransitions, 0), Host: lease.Labels[corev1.LabelHostname],
 	}
 }
@@ -75,7 +75,7 @@ func slimControlPlaneLease(lease *coordinationv1.Lease) *event.ControlPlaneLease
 func slimLease(lease *coordinationv1.Lease) *event.Lease {
 	slim := &event.Lease{Meta: slimMeta(&lease.ObjectMeta)}
 	if renew := lease.Spec.RenewTime; renew != nil {
-		slim.Renew = renew.Time.UTC()
+		slim.RenewTime = renew.Time.UTC()
 	}
 	if seconds := lease.Spec.LeaseDurationSeconds; seconds != nil {
 		slim.DurationSeconds = *seconds
@@ -108,7 +108,7 @@ func slimPod(pod *corev1.Pod) *event.Pod {
 	}
 	maps.Copy(slim.Labels, pod.Labels)
 	if pod.DeletionTimestamp != nil {
-		slim.Deletion = utc(*pod.DeletionTimestamp)
+		slim.DeletionTimestamp = utc(*pod.DeletionTimestamp)
 	}
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		slim.Owner = owner.Kind + "/" + owner.Name
@@ -137,7 +137,7 @@ func slimConditions(pod *corev1.Pod, slim *event.Pod) {
 		case corev1.PodReady:
 			slim.Ready = &event.Condition{
 				Status: typedStatus(c.Status), Reason: c.Reason, Message: c.Message,
-				Transition: utc(c.LastTransitionTime), Writer: readyWriter(pod.ManagedFields),
+				LastTransitionTime: utc(c.LastTransitionTime), Writer: readyWriter(pod.ManagedFields),
 			}
 		case corev1.ContainersReady:
 			slim.ContainersReady = typedStatus(c.Status)
@@ -364,7 +364,7 @@ func typedWords(container *corev1.Container) []string {
 }
 
 func slimMeta(object *metav1.ObjectMeta) event.Meta {
-	return event.Meta{UID: event.ParseUID(string(object.UID)), Namespace: object.Namespace, Name: object.Name, Version: object.ResourceVersion}
+	return event.Meta{UID: event.ParseUID(string(object.UID)), Namespace: object.Namespace, Name: object.Name, ResourceVersion: object.ResourceVersion}
 }
 
 // utc converts a time to UTC. The API's decoders return local times, which are not comparable.

@@ -5,7 +5,7 @@ package event
 
 import "time"
 
-// Event is an event of a watch, or a step in which kubeflap reads Leases directly (see Asking).
+// Event is an event of a watch, or a step in which kubeflap reads Leases directly (see DirectReadStarted).
 type Event struct {
 	// Seen is the time at which kubeflap received the event, by its own clock.
 	Seen time.Time
@@ -67,16 +67,18 @@ const (
 	Down
 	// Unavailable means that the resource cannot be watched, because it is absent or forbidden.
 	Unavailable
-	// Asking means that kubeflap starts to read some Leases directly, because the watch has delivered no heartbeat for
-	// a long time.
-	Asking
-	// Read carries a Lease from a direct read. The API server answers a direct read from etcd, not from its watch
-	// cache.
-	Read
-	// Answered means that the API server answered a direct read. Reason is the error, or empty if all Leases were read.
-	Answered
-	// Unanswered means that the API server answered neither the Lease requests nor /readyz. Reason is the error.
-	Unanswered
+	// DirectReadStarted means that kubeflap starts to read some Leases directly, because the watch has delivered no
+	// heartbeat for a long time.
+	DirectReadStarted
+	// DirectReadLease carries a Lease from a direct read. The API server answers a direct read from etcd, not from its
+	// watch cache.
+	DirectReadLease
+	// DirectReadAnswered means that the API server answered a direct read. Reason is the error, or empty if all Leases
+	// were read.
+	DirectReadAnswered
+	// DirectReadUnanswered means that the API server answered neither the Lease requests nor /readyz. Reason is the
+	// error.
+	DirectReadUnanswered
 )
 
 // String returns the type's name in the label `type` and in recordings.
@@ -84,7 +86,7 @@ func (t Type) String() string { return textOf(typeTexts[:], t) }
 
 // HasObject reports whether events of this type carry an object.
 func (t Type) HasObject() bool {
-	return t == Added || t == Modified || t == Deleted || t == Listed || t == Read
+	return t == Added || t == Modified || t == Deleted || t == Listed || t == DirectReadLease
 }
 
 // Object is a slim object: *Node, *Lease, *Pod, *Service, *EndpointSlice, *Endpoints, *Cluster or *ControlPlaneLease.

@@ -19,8 +19,8 @@ type Node struct {
 	Labels map[string]string `json:"labels,omitzero"`
 	// ProviderID is the cloud provider's ID of the machine, such as "aws:///eu-west-1a/i-0123".
 	ProviderID string `json:"providerID,omitempty"`
-	// Deletion is deletionTimestamp, the time at which a client deleted the node. Its resolution is 1 s.
-	Deletion time.Time `json:"deletion,omitzero"`
+	// DeletionTimestamp is deletionTimestamp, the time at which a client deleted the node. Its resolution is 1 s.
+	DeletionTimestamp time.Time `json:"deletion,omitzero"`
 	// Lifecycle holds the node's lifecycle conditions.
 	Lifecycle []LifecycleCondition `json:"lifecycle,omitempty"`
 }
@@ -43,8 +43,9 @@ type LifecycleCondition struct {
 	Type   LifecycleType `json:"type"`
 	Status Status        `json:"status,omitzero"`
 	Reason string        `json:"reason,omitempty"`
-	// Transition is lastTransitionTime, by the clock of the client that wrote the condition. Its resolution is 1 s.
-	Transition time.Time `json:"transition,omitzero"`
+	// LastTransitionTime is lastTransitionTime, by the clock of the client that wrote the condition. Its resolution is
+	// 1 s.
+	LastTransitionTime time.Time `json:"transition,omitzero"`
 }
 
 // LifecycleType is the type of a node lifecycle condition. Recordings of later kubeflap versions may contain other
@@ -72,8 +73,8 @@ func (t LifecycleType) Known() bool {
 // Lease is a Lease in the namespace kube-node-lease. It holds a node's heartbeat and has the node's name.
 type Lease struct {
 	Meta
-	// Renew is renewTime, by the node's clock. Its resolution is 1 µs. It is zero if renewTime is not set.
-	Renew time.Time `json:"renew,omitzero"`
+	// RenewTime is renewTime, by the node's clock. Its resolution is 1 µs. It is zero if renewTime is not set.
+	RenewTime time.Time `json:"renew,omitzero"`
 	// DurationSeconds is leaseDurationSeconds. The kubelet renews its Lease after a quarter of this time (pkg/kubelet,
 	// nodeLeaseRenewIntervalFraction).
 	DurationSeconds int32 `json:"durationSeconds,omitempty"`
@@ -86,10 +87,10 @@ func (*Lease) Kind() Kind { return KindLease }
 // kube-scheduler, or to an API server.
 type ControlPlaneLease struct {
 	Meta
-	// Renew is renewTime, by the holder's clock. Its resolution is 1 µs. It is zero if renewTime is not set. By
+	// RenewTime is renewTime, by the holder's clock. Its resolution is 1 µs. It is zero if renewTime is not set. By
 	// default, a leader renews its Lease every 2 s (client-go, tools/leaderelection). An API server renews its Lease
 	// every 10 s (pkg/controlplane, IdentityLeaseRenewIntervalPeriod).
-	Renew time.Time `json:"renew,omitzero"`
+	RenewTime time.Time `json:"renew,omitzero"`
 	// DurationSeconds is leaseDurationSeconds.
 	DurationSeconds int32 `json:"durationSeconds,omitempty"`
 	// Holder is holderIdentity. For a leader, it consists of the host and a UUID, such as "master-1_5a2c0c0e-...".

@@ -7,8 +7,9 @@ type Meta struct {
 	UID       UID    `json:"uid,omitzero"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Version is the resourceVersion. It changes with each write of the object, and is the same for all clients.
-	Version string `json:"resourceVersion,omitempty"`
+	// ResourceVersion is the resourceVersion. It changes with each write of the object, and is the same for all
+	// clients.
+	ResourceVersion string `json:"resourceVersion,omitempty"`
 }
 
 // Metadata returns the object's identity.
@@ -44,10 +45,12 @@ type Condition struct {
 	Status  Status `json:"status,omitzero"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Heartbeat is lastHeartbeatTime, by the node's clock. Its resolution is 1 s. Only conditions of nodes have it.
-	Heartbeat time.Time `json:"heartbeat,omitzero"`
-	// Transition is lastTransitionTime, by the clock of the client that wrote the condition. Its resolution is 1 s.
-	Transition time.Time `json:"transition,omitzero"`
+	// LastHeartbeatTime is lastHeartbeatTime, by the node's clock. Its resolution is 1 s. Only conditions of nodes have
+	// it.
+	LastHeartbeatTime time.Time `json:"heartbeat,omitzero"`
+	// LastTransitionTime is lastTransitionTime, by the clock of the client that wrote the condition. Its resolution is
+	// 1 s.
+	LastTransitionTime time.Time `json:"transition,omitzero"`
 	// Writer is the field manager that last wrote the status, according to managedFields. It is empty for nodes.
 	Writer string `json:"writer,omitempty"`
 }

@@ -9,10 +9,10 @@ type Pod struct {
 	// Phase is status.phase. Reason is status.reason, such as Evicted or NodeLost.
 	Phase  string `json:"phase,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Deletion is deletionTimestamp, the time at which the grace period for the deletion ends.
-	Deletion        time.Time  `json:"deletion,omitzero"`
-	Ready           *Condition `json:"ready,omitempty"`
-	ContainersReady Status     `json:"containersReady,omitzero"`
+	// DeletionTimestamp is deletionTimestamp, the time at which the grace period for the deletion ends.
+	DeletionTimestamp time.Time  `json:"deletion,omitzero"`
+	Ready             *Condition `json:"ready,omitempty"`
+	ContainersReady   Status     `json:"containersReady,omitzero"`
 	// Disruption is the reason of the condition DisruptionTarget. It is empty if the condition is not True.
 	Disruption string `json:"disruption,omitempty"`
 	// GatesNotReady lists the readiness gates whose condition is not True.

@@ -28,8 +28,8 @@ const (
 	ReasonOther       Reason = "error"
 )
 
-// The reasons of an Answered event if a check of /readyz failed. The API server defines the names of the checks
-// (apiserver, server/healthz).
+// The reasons of a DirectReadAnswered event if a check of /readyz failed. The API server defines the names of the
+// checks (apiserver, server/healthz).
 const (
 	ReasonEtcdNotReady          = Reason("etcd" + notReady)
 	ReasonEtcdReadinessNotReady = Reason("etcd-readiness" + notReady)

@@ -12,7 +12,7 @@ var typeTexts = [...]string{
 	Added: "added", Modified: "modified", Deleted: "deleted", Bookmark: "bookmark",
 	Listing: "listing", Listed: "listed", Synced: "synced",
 	Up: "up", Down: "down", Unavailable: "unavailable",
-	Asking: "asking", Read: "read", Answered: "answered", Unanswered: "unanswered",
+	DirectReadStarted: "asking", DirectReadLease: "read", DirectReadAnswered: "answered", DirectReadUnanswered: "unanswered",
 }
 
 var traitTexts = [...]string{

@@ -63,8 +63,8 @@ func (r *recorded) begins(t *testing.T, file string) time.Duration {
 // hole is a period without events, as durations since the start.
 type hole struct{ from, to time.Duration }
 
-// holes checks that events are those that were sent, except in holes, and that the state is listed again after each hole.
-// It returns the holes. The last one has no end if no list follows.
+// holes checks that events are those that were sent, except in holes, and that the state is listed again after each
+// hole. It returns the holes. The last one has no end if no list follows.
 func (r *recorded) holes(t *testing.T, got []event.Event) (all []hole) {
 	t.Helper()
 	sent := r.sent
@@ -134,8 +134,8 @@ func flipped(text []byte) []byte {
 	return text
 }
 
-// TestADamagedFileIsAGap checks that the rest of a directory stays readable, and that what is lost is shown like a period
-// without a recorder: from within the damaged file to the next base.
+// TestADamagedFileIsAGap checks that the rest of a directory stays readable, and that what is lost is shown like a
+// period without a recorder: from within the damaged file to the next base.
 func TestADamagedFileIsAGap(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs in virtual time, one goroutine after the other, and takes long with the race detector")

@@ -41,13 +41,13 @@ func (d *day) meta(kind event.Kind, n int) event.Meta {
 	d.version++
 	return event.Meta{
 		UID: event.UID{byte(kind), byte(n >> 8), byte(n), 7, byte(n * 31), byte(n * 17)}, Namespace: "shop", Name: fmt.Sprintf("%s-%d", kind, n),
-		Version: fmt.Sprint(d.version),
+		ResourceVersion: fmt.Sprint(d.version),
 	}
 }
 
 func (d *day) heartbeat(at time.Time, what event.Type, n int) {
 	renew := at.Add(-time.Duration(d.rand.IntN(20000)) * time.Microsecond).Truncate(time.Microsecond) // the API has microsecond precision
-	d.write(at, what, &event.Lease{Meta: d.meta(event.KindLease, n), Renew: renew, DurationSeconds: 40})
+	d.write(at, what, &event.Lease{Meta: d.meta(event.KindLease, n), RenewTime: renew, DurationSeconds: 40})
 }
 
 func (d *day) pod(at time.Time, what event.Type, n int) {

@@ -46,10 +46,10 @@ func (c *cluster) send(kind event.Kind, what event.Type, object event.Object, re
 
 func (c *cluster) write(kind event.Kind, uid event.UID) event.Object {
 	c.version++
-	meta := event.Meta{UID: uid, Namespace: "shop", Name: fmt.Sprintf("%v-%x", kind, uid[15]), Version: fmt.Sprint(c.version)}
+	meta := event.Meta{UID: uid, Namespace: "shop", Name: fmt.Sprintf("%v-%x", kind, uid[15]), ResourceVersion: fmt.Sprint(c.version)}
 	switch kind {
 	case event.KindLease:
-		return &event.Lease{Meta: meta, Renew: now().Add(-time.Duration(c.IntN(5000)) * time.Microsecond), DurationSeconds: 40}
+		return &event.Lease{Meta: meta, RenewTime: now().Add(-time.Duration(c.IntN(5000)) * time.Microsecond), DurationSeconds: 40}
 	case event.KindNode:
 		return &event.Node{Meta: meta, Unschedulable: c.IntN(2) == 0, BootID: fmt.Sprint(c.Uint64())}
 	}
@@ -283,8 +283,8 @@ func TestOldGenerationsAreDeleted(t *testing.T) {
 	})
 }
 
-// TestAWrongClockAtTheStartDeletesNothing starts a recorder whose clock may be ahead: all recordings look too old. They must
-// be kept for an hour.
+// TestAWrongClockAtTheStartDeletesNothing starts a recorder whose clock may be ahead: all recordings look too old. They
+// must be kept for an hour.
 func TestAWrongClockAtTheStartDeletesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t)
@@ -460,15 +460,15 @@ func stale(object event.Object) event.Object {
 	switch o := object.(type) {
 	case *event.Node:
 		old := *o
-		old.Version, old.BootID = "1", "old"
+		old.ResourceVersion, old.BootID = "1", "old"
 		return &old
 	case *event.Pod:
 		old := *o
-		old.Version, old.Phase = "1", "Pending"
+		old.ResourceVersion, old.Phase = "1", "Pending"
 		return &old
 	case *event.Lease:
 		old := *o
-		old.Version, old.DurationSeconds = "1", 1
+		old.ResourceVersion, old.DurationSeconds = "1", 1
 		return &old
 	}
 	return object

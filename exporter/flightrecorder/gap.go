@@ -47,8 +47,8 @@ func (w *watches) note(ev event.Event) (tornList bool) {
 	return tornList
 }
 
-// lose marks each list in progress as torn, because events were lost.
-func (w *watches) lose() {
+// markTorn marks each list in progress as torn, because events were lost.
+func (w *watches) markTorn() {
 	for kind, listing := range w.listing {
 		w.torn[kind] = w.torn[kind] || listing
 	}
@@ -60,34 +60,35 @@ func (w *watches) mustBeListed(kind int) bool { return w.listed[kind] && !w.list
 
 // lists tracks the resources that the recorder lists after a gap.
 type lists struct {
-	// waiting is set while the list of a resource is incomplete. held contains the events that arrived for such
+	// waiting is set while the list of a resource is incomplete. buffered contains the events that arrived for such
 	// resources.
-	waiting [event.NumKinds]bool
-	held    []event.Event
+	waiting  [event.NumKinds]bool
+	buffered []event.Event
 	// watches is the state of the watches when the lists began.
 	watches watches
 }
 
 func (l *lists) pending() bool { return slices.Contains(l.waiting[:], true) }
 
-// hold stores an event if the list of its resource is incomplete. It returns false if the event can be written now.
-func (l *lists) hold(ev event.Event) (bool, error) {
+// bufferEvent stores an event if the list of its resource is incomplete. It returns false if the event can be written
+// now.
+func (l *lists) bufferEvent(ev event.Event) (bool, error) {
 	if !l.waiting[ev.Kind] {
 		return false, nil
 	}
-	if len(l.held) >= queueSize {
+	if len(l.buffered) >= queueSize {
 		return false, errTooMany
 	}
-	l.held = append(l.held, ev)
+	l.buffered = append(l.buffered, ev)
 	return true, nil
 }
 
-// release ends the list of a resource. It returns the held events of the resource that are newer than the list.
+// release ends the list of a resource. It returns the buffered events of the resource that are newer than the list.
 func (l *lists) release(kind event.Kind, version string) (after []event.Event) {
 	l.waiting[kind] = false
 	var others []event.Event
 	listed := false // set if the watch itself has listed the resource again
-	for _, ev := range l.held {
+	for _, ev := range l.buffered {
 		listed = listed || ev.Kind == kind && ev.Type == event.Listing
 		switch {
 		case ev.Kind != kind:
@@ -96,14 +97,14 @@ func (l *lists) release(kind event.Kind, version string) (after []event.Event) {
 			after = append(after, ev)
 		}
 	}
-	l.held = others
+	l.buffered = others
 	return after
 }
 
 // newer reports whether an object was written after the list with the given resourceVersion. It also returns true if
 // one of the versions is not a number.
 func newer(object event.Object, list string) bool {
-	written, err := strconv.ParseUint(object.Metadata().Version, 10, 64)
+	written, err := strconv.ParseUint(object.Metadata().ResourceVersion, 10, 64)
 	listed, listErr := strconv.ParseUint(list, 10, 64)
 	return err != nil || listErr != nil || written > listed
 }
@@ -141,7 +142,7 @@ func (w *writer) restart(ctx context.Context, watches watches) error {
 			}
 		}
 	}
-	w.background.Go(func() { w.of.list(ctx, watches, w.found) })
+	w.background.Go(func() { w.recorder.list(ctx, watches, w.listParts) })
 	return nil
 }
 

@@ -64,8 +64,8 @@ func TestPseudonymsSurviveARestart(t *testing.T) {
 	})
 }
 
-// TestOtherNamesAreNotJoined checks that a reading ends with an error if the same object has another name before and after
-// a restart, and that both parts can be read.
+// TestOtherNamesAreNotJoined checks that a reading ends with an error if the same object has another name before and
+// after a restart, and that both parts can be read.
 func TestOtherNamesAreNotJoined(t *testing.T) {
 	damaged := func(change func([]byte) []byte) func(*testing.T, *flightrecorder.Settings) {
 		return func(t *testing.T, s *flightrecorder.Settings) {

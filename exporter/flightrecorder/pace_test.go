@@ -16,9 +16,9 @@ const manyPods = 100_000
 func largePod(n int) *event.Pod {
 	name := fmt.Sprintf("web-7d4b9c6f5-%05d", n)
 	return &event.Pod{
-		Meta: event.Meta{UID: event.UID{1, byte(n >> 16), byte(n >> 8), byte(n)}, Namespace: fmt.Sprintf("team-%d", n%500), Name: name, Version: fmt.Sprint(1_000_000 + n)},
+		Meta: event.Meta{UID: event.UID{1, byte(n >> 16), byte(n >> 8), byte(n)}, Namespace: fmt.Sprintf("team-%d", n%500), Name: name, ResourceVersion: fmt.Sprint(1_000_000 + n)},
 		Node: fmt.Sprintf("node-%d", n%5000), Phase: "Running", Owner: "ReplicaSet/web-7d4b9c6f5", ContainersReady: event.StatusTrue,
-		Ready:      &event.Condition{Status: event.StatusTrue, Transition: time.Unix(1_800_000_000, 0)},
+		Ready:      &event.Condition{Status: event.StatusTrue, LastTransitionTime: time.Unix(1_800_000_000, 0)},
 		Containers: []event.Container{{Name: "app", Image: "registry.example/app:1", ID: "containerd://" + name, Ready: true, State: "running"}},
 		Labels:     map[string]string{"app": "web", "pod-template-hash": "7d4b9c6f5", "tier": "front", "team": fmt.Sprint(n % 500)},
 	}
@@ -65,7 +65,8 @@ func TestAListDoesNotWaitForADiskThatHangs(t *testing.T) {
 	}
 	began := time.Now()
 	listPods(r, 40_000)
-	// The first object waits for 5 s. On a slow machine, all else may take seconds, but far less than a second wait of many.
+	// The first object waits for 5 s. On a slow machine, all else may take seconds, but far less than a second wait of
+	// many.
 	if took := time.Since(began); took > time.Minute || took < time.Second {
 		t.Errorf("it took %s, want about 5 s", took)
 	}

@@ -83,7 +83,7 @@ type player struct {
 func (p *player) play(i int) bool {
 	f := p.parts[i]
 	p.place = i << partBits
-	if (f.role == roleStart || f.apart) && !p.interrupt() {
+	if (f.role == roleStart || f.discontinuous) && !p.beginHole() {
 		return false
 	}
 	if p.hole != f.isBase() {
@@ -96,9 +96,9 @@ func (p *player) play(i int) bool {
 			return true // the process that wrote the file was killed, or is still writing
 		case err != nil:
 			p.lost[i] = err
-			return p.interrupt()
-		case !f.until.IsZero() && ev.Seen.After(f.until.Add(clockSlack)):
-			return p.interrupt() // the clock was set back, and the next generation covers this time
+			return p.beginHole()
+		case !f.nextStart.IsZero() && ev.Seen.After(f.nextStart.Add(clockSlack)):
+			return p.beginHole() // the clock was set back, and the next generation covers this time
 		case !p.send(ev):
 			return false
 		}
@@ -122,8 +122,8 @@ func (p *player) send(ev event.Event) bool {
 	return p.yield(placed{ev, p.place}, nil)
 }
 
-// interrupt sets hole. It yields a Down event for each watch that was working.
-func (p *player) interrupt() bool {
+// beginHole sets hole. It yields a Down event for each watch that was working.
+func (p *player) beginHole() bool {
 	p.hole = true
 	for kind, works := range p.working {
 		if works && !p.send(event.Event{Seen: p.seen, Kind: event.Kind(kind), Type: event.Down, Reason: event.ReasonNotRecorded}) {
@@ -134,7 +134,7 @@ func (p *player) interrupt() bool {
 }
 
 // eventsIn returns the events of a file. If the file cannot be read completely, the last item is an error.
-func eventsIn(path string) events {
+func eventsIn(path string) eventSeq {
 	return func(yield func(event.Event, error) bool) {
 		r, err := recording.Open(path)
 		if err != nil {

@@ -17,7 +17,7 @@ var ErrNothing = errors.New("nothing was recorded in this period")
 // anonymised is true if all names are pseudonyms. If the names change within the period, Read returns a RenamedError.
 //
 // Read can be called while a Recorder writes into the directory and deletes old files.
-func Read(ctx context.Context, dir string, from, to time.Time) (recorded events, anonymised bool, err error) {
+func Read(ctx context.Context, dir string, from, to time.Time) (recorded eventSeq, anonymised bool, err error) {
 	all, err := filesOf(dir)
 	if err != nil {
 		return nil, false, err
@@ -25,7 +25,7 @@ func Read(ctx context.Context, dir string, from, to time.Time) (recorded events,
 	if len(all) == 0 {
 		return nil, false, fmt.Errorf("%w: the directory has no recordings", ErrNothing)
 	}
-	for parts := timeline(all, from, to); len(parts) > 0; parts = timeline(all, from, to) {
+	for parts := partsForPeriod(all, from, to); len(parts) > 0; parts = partsForPeriod(all, from, to) {
 		recorded, anonymised, err = readParts(ctx, parts, from, to)
 		if !errors.Is(err, ErrNothing) {
 			return recorded, anonymised, err
@@ -39,7 +39,7 @@ func Read(ctx context.Context, dir string, from, to time.Time) (recorded events,
 	return nil, false, fmt.Errorf("%w: from %s to %s", ErrNothing, from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339))
 }
 
-func readParts(ctx context.Context, parts []part, from, to time.Time) (recorded events, anonymised bool, err error) {
+func readParts(ctx context.Context, parts []part, from, to time.Time) (recorded eventSeq, anonymised bool, err error) {
 	named, err := namesIn(parts)
 	if err != nil {
 		return nil, false, err

@@ -64,14 +64,14 @@ type Settings struct {
 
 // Recorder records events. Disk failures do not affect its callers.
 type Recorder struct {
-	settings Settings
-	log      *slog.Logger
-	queue    chan event.Event
-	filling  chan struct{} // filling receives a value when the queue exceeds writeAbove
-	pace     pace
-	began    time.Time
-	// steady decides whether recordings can be deleted by age. Only the goroutine that writes events uses it.
-	steady steady
+	settings       Settings
+	log            *slog.Logger
+	queue          chan event.Event
+	flushRequested chan struct{} // flushRequested receives a value when the queue exceeds writeAbove
+	pace           pace
+	began          time.Time
+	// clock decides whether recordings can be deleted by age. Only the goroutine that writes events uses it.
+	clock clockMonitor
 
 	mu     sync.Mutex
 	status Status
@@ -100,7 +100,7 @@ func New(s Settings, logger *slog.Logger) (*Recorder, error) {
 	if info, err := os.Stat(s.Dir); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("--data.dir=%s is not a directory", s.Dir)
 	}
-	return &Recorder{settings: s, log: logger, queue: make(chan event.Event, queueSize), filling: make(chan struct{}, 1), began: time.Now()}, nil
+	return &Recorder{settings: s, log: logger, queue: make(chan event.Event, queueSize), flushRequested: make(chan struct{}, 1), began: time.Now()}, nil
 }
 
 // Record queues an event. It never blocks. If the queue is full, the event is lost and counted.
@@ -113,33 +113,33 @@ func (r *Recorder) Record(ev event.Event) {
 	select {
 	case r.queue <- ev:
 	default:
-		r.lose(1)
+		r.countLost(1)
 	}
 	if len(r.queue) > writeAbove {
 		select {
-		case r.filling <- struct{}{}:
+		case r.flushRequested <- struct{}{}:
 		default:
 		}
 	}
 }
 
-func (r *Recorder) lose(n uint64) {
+func (r *Recorder) countLost(n uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.Lost += n
 	if n > 0 {
-		r.interrupt(r.status.Recording)
+		r.beginGap(r.status.Recording)
 	}
 }
 
-// interrupt makes the recorder list all resources again, because events may have been lost. It does not count a gap if
+// beginGap makes the recorder list all resources again, because events may have been lost. It does not count a gap if
 // nothing was recorded before.
-func (r *Recorder) interrupt(recorded bool) {
+func (r *Recorder) beginGap(recorded bool) {
 	if recorded && !r.gap {
 		r.status.Gaps++
 	}
 	r.gap = true
-	r.watches.lose()
+	r.watches.markTorn()
 }
 
 // Status returns the state of the recorder.
@@ -177,7 +177,7 @@ func (r *Recorder) failed(err error) {
 	if r.status.Recording || r.status.Err == nil || !sameCause(r.status.Err, err) {
 		r.log.Error("not recording, trying again", "err", err)
 	}
-	r.interrupt(r.status.Recording || r.status.Err == nil)
+	r.beginGap(r.status.Recording || r.status.Err == nil)
 	if r.status.Recording || r.status.Since.IsZero() {
 		r.status.Since = time.Now()
 	}
@@ -194,7 +194,7 @@ func sameCause(a, b error) bool {
 	return a.Error() == b.Error()
 }
 
-func (r *Recorder) works() {
+func (r *Recorder) markRecording() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.status.Err != nil {
@@ -214,7 +214,7 @@ func (r *Recorder) discard(ctx context.Context, wait time.Duration) {
 		case <-timer.C:
 			return
 		case <-r.queue:
-			r.lose(1)
+			r.countLost(1)
 		}
 	}
 }
@@ -261,9 +261,9 @@ func (r *Recorder) write(ctx context.Context, w *writer) error {
 			return r.writeQueued(w)
 		case <-due.C:
 			err = r.writeQueued(w)
-		case <-r.filling:
+		case <-r.flushRequested:
 			err = r.writeQueued(w)
-		case found := <-w.found:
+		case found := <-w.listParts:
 			err = w.list(found)
 		case <-upkeep.C:
 			err = w.upkeep()
@@ -287,7 +287,7 @@ func (r *Recorder) takeGap() (watches, bool) {
 func (r *Recorder) writeQueued(w *writer) error {
 	for range len(r.queue) {
 		if err := w.write(<-r.queue); err != nil {
-			r.lose(1)
+			r.countLost(1)
 			return err
 		}
 	}

@@ -47,7 +47,7 @@ func (w *writer) confirm() {
 		return
 	}
 	w.recovery = recovery{}
-	w.of.works()
+	w.recorder.markRecording()
 }
 
 // end ends a session after a failure, or normally if failure is nil. It returns the failure. If failure is nil, it
@@ -60,10 +60,10 @@ func (w *writer) end(failure error) error {
 		return nil
 	}
 	if !w.recovery.active {
-		w.of.lose(uint64(len(w.lists.held)))
+		w.recorder.countLost(uint64(len(w.lists.buffered)))
 		return failure
 	}
-	w.of.lose(w.recovery.events)
+	w.recorder.countLost(w.recovery.events)
 	for _, path := range w.recovery.files {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return errors.Join(failure, err)
@@ -76,7 +76,7 @@ func (w *writer) end(failure error) error {
 func (r *Recorder) relist() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.interrupt(r.status.Recording)
+	r.beginGap(r.status.Recording)
 }
 
 func removed(path string) bool {

@@ -15,8 +15,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// TestADirectoryWhoseNameIsAPattern checks that the name is used literally: only unfinished recordings of this directory
-// are deleted.
+// TestADirectoryWhoseNameIsAPattern checks that the name is used literally: only unfinished recordings of this
+// directory are deleted.
 func TestADirectoryWhoseNameIsAPattern(t *testing.T) {
 	for _, name := range []string{"[x", "[ab]", "a?", "*", `\a`} {
 		t.Run(name, func(t *testing.T) {

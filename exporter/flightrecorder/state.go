@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// events is a sequence of events that can be iterated more than once.
-type events = iter.Seq2[event.Event, error]
+// eventSeq is a sequence of events that can be iterated more than once.
+type eventSeq = iter.Seq2[event.Event, error]
 
 // key identifies an object.
 type key struct {
@@ -68,7 +68,7 @@ func summarise(r *reading, until time.Time) (*summary, error) {
 func (s *summary) note(ev placed) {
 	w := &s.kinds[ev.Kind]
 	switch ev.Type {
-	case event.Added, event.Modified, event.Listed, event.Read:
+	case event.Added, event.Modified, event.Listed, event.DirectReadLease:
 		s.newest[keyOf(ev.Object)] = ev.place
 	case event.Deleted:
 		delete(s.newest, keyOf(ev.Object))
@@ -98,7 +98,7 @@ var afterAll = time.Date(2200, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // stateAt returns the state of all objects at the end of a reading, in the form of lists. The parameter at becomes the
 // time of the events in these lists. stateAt reads all events twice, and needs about 40 bytes of memory per object.
-func stateAt(r *reading, at time.Time) (events, error) {
+func stateAt(r *reading, at time.Time) (eventSeq, error) {
 	s, err := summarise(r, afterAll)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func stateAt(r *reading, at time.Time) (events, error) {
 
 // replay returns lists with the summarized state, and then the later events. The parameter from becomes the time of the
 // events in the lists. The parameter to is the end of the later events. If to is zero, replay only returns the lists.
-func (s *summary) replay(r *reading, from, to time.Time) events {
+func (s *summary) replay(r *reading, from, to time.Time) eventSeq {
 	return func(yield func(event.Event, error) bool) {
 		if !s.yieldBegin(from, yield) {
 			return

@@ -9,7 +9,7 @@ import (
 // within the last hour. Each step has the minutes since the start and the minutes by which the clock is ahead.
 func TestAStepOfTheClockDeletesNothing(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	var s steady
+	var s clockMonitor
 	for _, c := range []struct {
 		running, ahead float64
 		want           bool
@@ -28,7 +28,7 @@ func TestAStepOfTheClockDeletesNothing(t *testing.T) {
 		{210, 20 * 24 * 60, true},
 	} {
 		minutes := func(n float64) time.Duration { return time.Duration(n * float64(time.Minute)) }
-		if got := s.lasts(noon.Add(minutes(c.running+c.ahead)), minutes(c.running)); got != c.want {
+		if got := s.isStable(noon.Add(minutes(c.running+c.ahead)), minutes(c.running)); got != c.want {
 			t.Errorf("after %g minutes, %g minutes ahead: steady %t, want %t", c.running, c.ahead, got, c.want)
 		}
 	}

@@ -46,39 +46,39 @@ func (g generation) endsAfter(t time.Time, next generation) bool {
 // part is a file to read.
 type part struct {
 	file
-	// until is the start of the generation to read after this one. It is zero if there is none.
-	until time.Time
-	// apart is set for a base that does not continue the previous part.
-	apart bool
+	// nextStart is the start of the generation to read after this one. It is zero if there is none.
+	nextStart time.Time
+	// discontinuous is set for a base that does not continue the previous part.
+	discontinuous bool
 	// last is set for the last file of a session. The last line of this file may be incomplete.
 	last bool
 }
 
-// timeline returns the files to read for a period, sorted by the times of their events. This is usually the order of
-// their creation. If the clock was set back, several generations may cover the same time. timeline then uses the newest
-// of them.
-func timeline(all []file, from, to time.Time) (parts []part) {
+// partsForPeriod returns the files to read for a period, sorted by the times of their events. This is usually the order
+// of their creation. If the clock was set back, several generations may cover the same time. partsForPeriod then uses
+// the newest of them.
+func partsForPeriod(all []file, from, to time.Time) (parts []part) {
 	generations := generationsOf(all)
 	if len(generations) > 0 && !generations[0][0].isBase() {
 		generations = generations[1:]
 	}
-	apart := true
+	discontinuous := true
 	for at := firstOf(generations, from); at >= 0 && !generations[at].begins().After(to); {
-		var until time.Time
+		var nextStart time.Time
 		next := nextOf(generations, at)
 		if next >= 0 {
-			until = generations[next].begins()
+			nextStart = generations[next].begins()
 		}
 		left := false
 		for i, f := range generations[at] {
-			if f.begins.After(to) || next >= 0 && f.begins.After(until) {
+			if f.begins.After(to) || next >= 0 && f.begins.After(nextStart) {
 				left = true
 				break
 			}
 			last := i == len(generations[at])-1 && (at == len(generations)-1 || generations[at+1][0].role == roleStart)
-			parts = append(parts, part{file: f, until: until, apart: apart && i == 0, last: last})
+			parts = append(parts, part{file: f, nextStart: nextStart, discontinuous: discontinuous && i == 0, last: last})
 		}
-		apart = left || next != at+1
+		discontinuous = left || next != at+1
 		at = next
 	}
 	return parts

@@ -16,7 +16,7 @@ import (
 
 // writer writes the files of one session. Only one goroutine may use it.
 type writer struct {
-	of *Recorder
+	recorder *Recorder
 	// open is the current file. It is nil if the next event will create a file. path and number then belong to the
 	// previous file.
 	open   *recording.Writer
@@ -25,21 +25,21 @@ type writer struct {
 	begins time.Time
 	// newest is the time of the newest event.
 	newest time.Time
-	// next is the role of the next file. base is the start of the current generation. size is the total size of the
-	// generation's closed files.
-	next role
-	base time.Time
-	size int64
+	// next is the role of the next file. generationStart is the start of the current generation. generationSize is the
+	// total size of the generation's closed files.
+	next            role
+	generationStart time.Time
+	generationSize  int64
 	// stateDue is set if a new generation with a state file is due.
 	stateDue bool
 	// lists tracks the resources that are being listed after a gap.
-	lists lists
-	found chan listPart
-	// background counts the goroutines that list resources or write a state. stating is set while a state is being
+	lists     lists
+	listParts chan listPart
+	// background counts the goroutines that list resources or write a state. writingState is set while a state is being
 	// written.
-	background sync.WaitGroup
-	stating    atomic.Bool
-	recovery   recovery
+	background   sync.WaitGroup
+	writingState atomic.Bool
+	recovery     recovery
 	// anonymiser is nil if the recordings contain real names.
 	anonymiser *recording.Anonymiser
 }
@@ -54,7 +54,7 @@ func newWriter(r *Recorder) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{of: r, next: roleStart, found: make(chan listPart)}
+	w := &writer{recorder: r, next: roleStart, listParts: make(chan listPart)}
 	if len(all) > 0 {
 		w.number = all[len(all)-1].number
 	}
@@ -75,7 +75,7 @@ func (w *writer) write(ev event.Event) error {
 	if w.recovery.active {
 		w.recovery.events++
 	}
-	if held, err := w.lists.hold(ev); held || err != nil {
+	if held, err := w.lists.bufferEvent(ev); held || err != nil {
 		return err
 	}
 	return w.add(ev)
@@ -115,7 +115,7 @@ func (w *writer) flush() error {
 // create creates the next file. seen is the time of its first event.
 func (w *writer) create(seen time.Time) error {
 	begins := seen.Truncate(time.Microsecond)
-	path := pathOf(w.of.settings.Dir, begins, w.number+1, w.next)
+	path := pathOf(w.recorder.settings.Dir, begins, w.number+1, w.next)
 	open, err := recording.CreateDense(path, w.header(begins))
 	if err != nil {
 		return err
@@ -125,13 +125,13 @@ func (w *writer) create(seen time.Time) error {
 	w.open, w.path, w.begins, w.newest = open, path, begins, begins
 	switch {
 	case w.next == roleStart:
-		w.base, w.size, w.stateDue = begins, 0, false
-	case w.stateDue && !w.stating.Load():
-		w.state()
+		w.generationStart, w.generationSize, w.stateDue = begins, 0, false
+	case w.stateDue && !w.writingState.Load():
+		w.startWritingState()
 	}
 	w.next = roleNext
-	if !w.recovery.active && !w.of.Status().Recording {
-		w.of.works()
+	if !w.recovery.active && !w.recorder.Status().Recording {
+		w.recorder.markRecording()
 	}
 	return nil
 }
@@ -151,9 +151,9 @@ func (w *writer) close() error {
 	}
 	err := w.open.Close()
 	if err != nil && !w.recovery.active {
-		w.of.lose(uint64(w.open.Pending()))
+		w.recorder.countLost(uint64(w.open.Pending()))
 	}
-	w.size += w.open.Size()
+	w.generationSize += w.open.Size()
 	w.open = nil
 	return err
 }
@@ -162,33 +162,34 @@ func (w *writer) close() error {
 // also deletes old generations. It does not create the next file, because a file is named after the time of its first
 // event.
 func (w *writer) upkeep() error {
-	settings := w.of.settings
+	settings := w.recorder.settings
 	switch {
 	case w.open == nil:
 		return nil
 	case removed(w.path):
 		return errRemoved
-	case w.stateDue && !w.stating.Load(), w.open.Size() >= settings.Size/fileShare, w.newest.Sub(w.begins) >= fileAge:
+	case w.stateDue && !w.writingState.Load(), w.open.Size() >= settings.Size/fileShare, w.newest.Sub(w.begins) >= fileAge:
 		if err := w.close(); err != nil {
 			return err
 		}
-		w.stateDue = w.stateDue || w.size >= settings.Size/generationShare || w.newest.Sub(w.base) >= generationAge
+		w.stateDue = w.stateDue || w.generationSize >= settings.Size/generationShare || w.newest.Sub(w.generationStart) >= generationAge
 	}
 	return w.prune()
 }
 
-// state writes a state file in the background. The file contains the state at the start of the current file.
-func (w *writer) state() {
-	w.base, w.size, w.stateDue = w.begins, 0, false
-	w.stating.Store(true)
-	dir, at, number, header := w.of.settings.Dir, w.begins, w.number, w.header(w.begins)
+// startWritingState writes a state file in the background. The file contains the state at the start of the current
+// file.
+func (w *writer) startWritingState() {
+	w.generationStart, w.generationSize, w.stateDue = w.begins, 0, false
+	w.writingState.Store(true)
+	dir, at, number, header := w.recorder.settings.Dir, w.begins, w.number, w.header(w.begins)
 	w.background.Go(func() {
-		defer w.stating.Store(false)
+		defer w.writingState.Store(false)
 		if err := writeState(dir, at, number, header); err != nil {
 			// New lists begin a new generation. The current generation may be damaged, and cannot be deleted before it
 			// ends.
-			w.of.log.Warn("cannot compute the state for a new set of recordings, listing all resources again", "err", err)
-			w.of.relist()
+			w.recorder.log.Warn("cannot compute the state for a new set of recordings, listing all resources again", "err", err)
+			w.recorder.relist()
 		}
 	})
 }
@@ -251,11 +252,11 @@ func readingBefore(dir string, number int) (*reading, error) {
 
 // prune deletes old generations and measures the size of the directory.
 func (w *writer) prune() error {
-	all, err := filesOf(w.of.settings.Dir)
+	all, err := filesOf(w.recorder.settings.Dir)
 	if err != nil {
 		return err
 	}
-	all, err = prune(all, w.of.settings.Size, w.of.oldest())
-	w.of.measured(all)
+	all, err = prune(all, w.recorder.settings.Size, w.recorder.retentionCutoff())
+	w.recorder.measured(all)
 	return err
 }

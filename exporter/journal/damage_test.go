@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDamageIsNotTakenForNoIncidents damages a file with two incidents. An intact file, even without incidents, must not
-// count as damaged.
+// TestDamageIsNotTakenForNoIncidents damages a file with two incidents. An intact file, even without incidents, must
+// not count as damaged.
 func TestDamageIsNotTakenForNoIncidents(t *testing.T) {
 	line := func(n int, text []byte) []byte { return bytes.SplitAfter(text, []byte("\n"))[n] }
 	for name, test := range map[string]struct {
@@ -62,7 +62,7 @@ func TestLaterProcessesKnowTheLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	j, _ := open(t, path)
-	j.Lose(at(5))
+	j.MarkLostUntil(at(5))
 	for _, err := range []error{j.Save(at(6), nodeLost()), j.Close()} {
 		if err != nil {
 			t.Fatal(err)

@@ -81,9 +81,9 @@ func (j *Journal) Damage(existed bool) string {
 	return j.damage
 }
 
-// Lose notes that incidents from before a time may be missing because of damage. The next rewrite of the file stores
-// this time for later processes.
-func (j *Journal) Lose(until time.Time) {
+// MarkLostUntil notes that incidents from before a time may be missing because of damage. The next rewrite of the file
+// stores this time for later processes.
+func (j *Journal) MarkLostUntil(until time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lostUntil = latest(j.lostUntil, until)
@@ -181,7 +181,7 @@ func (j *Journal) write() error {
 // encode writes one line for each incident. The first line begins at offset. encode returns the lines and the position
 // after the last line.
 func encode(out io.Writer, offset int64, all map[string]archive.Saved) (written lines, end int64, err error) {
-	counter := &counting{Writer: out, length: offset}
+	counter := &countingWriter{Writer: out, length: offset}
 	encoder, written := json.NewEncoder(counter), lines{}
 	for id, s := range all {
 		begin := counter.length
@@ -193,13 +193,13 @@ func encode(out io.Writer, offset int64, all map[string]archive.Saved) (written 
 	return written, counter.length, nil
 }
 
-// counting counts the bytes that are written to the Writer.
-type counting struct {
+// countingWriter counts the bytes that are written to the Writer.
+type countingWriter struct {
 	io.Writer
 	length int64
 }
 
-func (c *counting) Write(text []byte) (int, error) {
+func (c *countingWriter) Write(text []byte) (int, error) {
 	n, err := c.Writer.Write(text)
 	c.length += int64(n)
 	return n, err //nolint:wrapcheck // the caller wraps it
@@ -259,7 +259,7 @@ func (j *Journal) rewrite() error {
 	displaced.Add(j.written)
 	copied, length := lines{}, int64(0)
 	err := replace(j.path, func(out io.Writer) (err error) {
-		counter := &counting{Writer: out}
+		counter := &countingWriter{Writer: out}
 		if err := json.NewEncoder(counter).Encode(header{displaced, j.lostUntil}); err != nil {
 			return fmt.Errorf("encode the first line: %w", err)
 		}
@@ -292,7 +292,7 @@ func (j *Journal) load() error {
 }
 
 // copyLines copies lines of a file. It returns their new positions.
-func copyLines(out *counting, path string, kept []line) (copied lines, err error) {
+func copyLines(out *countingWriter, path string, kept []line) (copied lines, err error) {
 	copied = lines{}
 	if len(kept) == 0 {
 		return copied, nil

@@ -54,7 +54,7 @@ func withPrefix(answer *api.Answer, prefix string, idsOf func(*api.Incident) []s
 
 // JSON prints kubeflap's JSON response. If id is not empty, it prints only the incident with this ID.
 func JSON(out io.Writer, text []byte, id string) error {
-	text, err := only(text, id)
+	text, err := selectIncident(text, id)
 	if err == nil {
 		_, err = io.WriteString(out, escaped(strings.TrimSpace(string(text)), `\u`)+"\n")
 	}
@@ -66,7 +66,7 @@ func JSON(out io.Writer, text []byte, id string) error {
 
 // YAML prints kubeflap's JSON response as YAML. If id is not empty, it prints only the incident with this ID.
 func YAML(out io.Writer, text []byte, id string) error {
-	text, err := only(text, id)
+	text, err := selectIncident(text, id)
 	if err == nil {
 		// The YAML library rejects control characters and surrogate pairs. Write their escapes as plain text instead.
 		text, err = yaml.JSONToYAML([]byte(escaped(string(text), `\\u`)))
@@ -80,9 +80,9 @@ func YAML(out io.Writer, text []byte, id string) error {
 	return nil
 }
 
-// The result is the incident with the given ID from a JSON response, or the whole response if id is empty. Fields that
-// later versions of kubeflap may add are kept.
-func only(text []byte, id string) ([]byte, error) {
+// selectIncident returns the incident with the given ID from a JSON response, or the whole response if id is empty.
+// Fields that later versions of kubeflap may add are kept.
+func selectIncident(text []byte, id string) ([]byte, error) {
 	if id == "" {
 		return text, nil
 	}

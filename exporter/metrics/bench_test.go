@@ -37,7 +37,7 @@ func cluster(s size) (*track.Tracker, *Page) {
 	}
 	list(event.KindNode, s.nodes, func(i int) event.Object { return benchNode(i, event.StatusTrue) })
 	list(event.KindLease, s.nodes, func(i int) event.Object {
-		return &event.Lease{Meta: meta("lease", i), Renew: time.Now()}
+		return &event.Lease{Meta: meta("lease", i), RenewTime: time.Now()}
 	})
 	list(event.KindService, s.services, func(i int) event.Object {
 		return &event.Service{Meta: meta("service", i), Type: "ClusterIP", Selector: map[string]string{"app": "web"}}
@@ -175,7 +175,7 @@ func renew(tracker *track.Tracker, nodes int, stop <-chan struct{}) {
 		case <-stop:
 			return
 		case now := <-ticker.C:
-			lease := &event.Lease{Meta: meta("lease", i%nodes), Renew: now}
+			lease := &event.Lease{Meta: meta("lease", i%nodes), RenewTime: now}
 			tracker.Apply(event.Event{Seen: now, Kind: event.KindLease, Type: event.Modified, Object: lease})
 		}
 	}

@@ -107,9 +107,9 @@ type selection struct {
 	names     []string
 }
 
-// Only is a filter. It returns a collector for the metrics with these names. A registry then needs less memory, because
-// each series takes hundreds of bytes.
-func (c *Collector) Only(names []string) prometheus.Collector { return selection{c, names} }
+// Select returns a collector for the metrics with these names. A registry then needs less memory, because each series
+// takes hundreds of bytes.
+func (c *Collector) Select(names []string) prometheus.Collector { return selection{c, names} }
 
 // Describe implements prometheus.Collector.
 func (s selection) Describe(ch chan<- *prometheus.Desc) { s.collector.describe(ch, s.names) }
@@ -120,7 +120,7 @@ func (s selection) Collect(ch chan<- prometheus.Metric) { s.collector.collect(ch
 // describe sends the descriptions of the metrics with these names, or of all metrics if names is nil.
 func (c *Collector) describe(ch chan<- *prometheus.Desc, names []string) {
 	for _, m := range c.catalogue() {
-		if m.in(names) {
+		if m.isSelected(names) {
 			ch <- m.desc
 		}
 	}
@@ -132,13 +132,13 @@ func (c *Collector) collect(ch chan<- prometheus.Metric, names []string) {
 	c.snapshot(&now)
 	s := &scrape{registry: ch, metric: everyMetric}
 	for _, m := range c.catalogue() {
-		s.selected = append(s.selected, m.in(names))
+		s.selected = append(s.selected, m.isSelected(names))
 	}
 	for _, g := range c.groups {
 		g.collect(s, &now)
 	}
 	for _, h := range c.histograms() {
-		if h.metric.in(names) {
+		if h.metric.isSelected(names) {
 			h.series.Collect(ch)
 		}
 	}

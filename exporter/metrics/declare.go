@@ -78,7 +78,9 @@ func (m *Metric) experimental() *Metric {
 	return m
 }
 
-func (m *Metric) in(names []string) bool { return names == nil || slices.Contains(names, m.Name) }
+func (m *Metric) isSelected(names []string) bool {
+	return names == nil || slices.Contains(names, m.Name)
+}
 
 // vec returns a histogram for the declared metric, with native and classic buckets.
 func (m *Metric) vec(buckets []float64) *prometheus.HistogramVec {

@@ -114,13 +114,13 @@ func (s *Scrape) Done() {
 // CanScrape reports whether Scrape.Write supports the format. It does not support rare formats and rare escaping
 // schemes.
 func CanScrape(format expfmt.Format) bool {
-	_, ok := exposition.Of(format)
+	_, ok := exposition.EncodingOf(format)
 	return ok
 }
 
 // Write writes the metrics in a format that CanScrape accepts. The process metrics come last.
 func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
-	s.series.encoding, _ = exposition.Of(format)
+	s.series.encoding, _ = exposition.EncodingOf(format)
 	s.series.out.Reset(w)
 	if len(s.page.clusters) > 0 {
 		if err := s.writeSeries(); err != nil {

@@ -24,9 +24,9 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
-// Length formats a duration with a space before the unit, such as 850 ms, 13.5 s, 2 min 05 s, 3 h 20 min or 4 days.
-// Negative durations become 0 ms.
-func Length(d time.Duration) string {
+// SpacedDuration formats a duration with a space before the unit, such as 850 ms, 13.5 s, 2 min 05 s, 3 h 20 min or 4
+// days. Negative durations become 0 ms.
+func SpacedDuration(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", max(d, 0).Milliseconds())

@@ -40,8 +40,8 @@ func gaps(in *Input) (all []api.Gap) {
 	return all
 }
 
-// lacksOf returns the reasons why incidents of the period may be missing.
-func lacksOf(in *Input) (lacks []string) {
+// missingReasons returns the reasons why incidents of the period may be missing.
+func missingReasons(in *Input) (lacks []string) {
 	c := &in.Answer.Coverage
 	if r := in.Source.Recording; r != nil && r.Damage != "" {
 		lacks = append(lacks, "the recording is damaged and could only be read until "+moment(in.Answer.AsOf)+" UTC")
@@ -79,7 +79,7 @@ func lostIn(in *Input) *time.Time {
 // coverageText states whether kubeflap watched during the whole period.
 func coverageText(in *Input) string {
 	c := &in.Answer.Coverage
-	switch lacks := lacksOf(in); {
+	switch lacks := missingReasons(in); {
 	case len(lacks) > 0:
 		return "kubeflap did not see everything in this period: " + strings.Join(lacks, "; ") + ". Incidents may be missing."
 	case c.Since == nil:

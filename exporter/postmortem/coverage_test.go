@@ -112,7 +112,7 @@ kubeflap_node_ready{cluster="b",node="node-1"} 1
 	for filter, want := range map[Filter]bool{
 		{Cluster: "a", Namespace: "shop", Service: "web"}: true, {Cluster: "a", Namespace: "shop"}: true, {Cluster: "a", Namespace: "else"}: false, {Cluster: "a", Namespace: "else", Service: "web"}: false, {Cluster: "a", Node: "node-1"}: false, {Node: "node-1"}: true,
 	} {
-		if version, found := Running(families, filter); version != "1.2.3" || found != want {
+		if version, found := VersionFromMetrics(families, filter); version != "1.2.3" || found != want {
 			t.Errorf("%+v: version %q, found %t", filter, version, found)
 		}
 	}

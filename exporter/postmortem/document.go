@@ -118,7 +118,7 @@ func noneTitle(in *Input) string {
 	switch {
 	case c.Since != nil && in.To.Before(*c.Since), in.From.After(in.Answer.AsOf):
 		return "not watched"
-	case c.Since == nil, len(lacksOf(in)) > 0:
+	case c.Since == nil, len(missingReasons(in)) > 0:
 		return "no known incidents"
 	}
 	return "no incidents"
@@ -165,14 +165,14 @@ func sectionOf(number int, x *api.Incident, asOf time.Time) section {
 	for _, h := range x.Considered {
 		switch h.Holds {
 		case verdict.Yes.String():
-			s.Held = because(s.Held, &h)
+			s.Held = addHypothesis(s.Held, &h)
 			if h.Verdict == x.Verdict {
 				s.Decided = h.Because
 			}
 		case verdict.No.String():
-			s.Excluded = because(s.Excluded, &h)
+			s.Excluded = addHypothesis(s.Excluded, &h)
 		default:
-			s.Open = because(s.Open, &h)
+			s.Open = addHypothesis(s.Open, &h)
 		}
 	}
 	for _, e := range x.Evidence {
@@ -191,7 +191,7 @@ func sectionOf(number int, x *api.Incident, asOf time.Time) section {
 	return s
 }
 
-func because(all []reason, h *api.Hypothesis) []reason {
+func addHypothesis(all []reason, h *api.Hypothesis) []reason {
 	for i := range all {
 		if all[i].Because == h.Because {
 			all[i].Verdicts = append(all[i].Verdicts, h.Verdict)

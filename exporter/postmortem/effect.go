@@ -24,7 +24,7 @@ func effectOf(x *api.Incident) string {
 		parts = append(parts, phrase.Count(n, "address", "addresses")+" of "+services)
 	}
 	if x.Outages > 0 {
-		parts = append(parts, "no ready address for "+about(x.Services)+seconds(x.OutageSeconds))
+		parts = append(parts, "no ready address for "+aboutPrefix(x.Services)+seconds(x.OutageSeconds))
 	}
 	if n := x.PodsEvicted; n > 0 {
 		parts = append(parts, phrase.Count(n, "pod", "pods")+" evicted")
@@ -45,7 +45,7 @@ func manualLost(x *api.Incident) bool {
 		slices.ContainsFunc(x.Timeline, func(s api.Span) bool { return s.Lane == string(incident.TrackAddress) })
 }
 
-func about(services []api.Service) string {
+func aboutPrefix(services []api.Service) string {
 	if slices.ContainsFunc(services, func(s api.Service) bool { return s.Inexact }) {
 		return "about "
 	}
@@ -55,7 +55,7 @@ func about(services []api.Service) string {
 func effectRow(s *api.Service) effect {
 	down := "-"
 	if s.Outages > 0 || s.Down {
-		down = about([]api.Service{*s}) + seconds(s.OutageSeconds)
+		down = aboutPrefix([]api.Service{*s}) + seconds(s.OutageSeconds)
 	}
 	if s.Down {
 		down += " so far"

@@ -21,7 +21,7 @@ func (d *document) advise(in *Input) {
 	}
 	d.AdviceNote = "The advice uses everything that kubeflap saw " + from + "until " + moment(in.Answer.AsOf) + " UTC. This includes times before and after the period, and nodes and Services without an incident."
 	for _, x := range in.Advice.Recommendations {
-		if in.Filter.about(&x) {
+		if in.Filter.matchesRecommendation(&x) {
 			d.Advice = append(d.Advice, x)
 		} else {
 			d.AdviceLeftOut++
@@ -41,8 +41,9 @@ func (d *document) advise(in *Input) {
 	}
 }
 
-// about reports whether a recommendation matches the filter. A recommendation for the whole cluster always matches.
-func (f Filter) about(x *report.Recommendation) bool {
+// matchesRecommendation reports whether a recommendation matches the filter. A recommendation for the whole cluster
+// always matches.
+func (f Filter) matchesRecommendation(x *report.Recommendation) bool {
 	switch {
 	case x.Namespace == "" || f.Namespace == "":
 		return x.Namespace == "" || f.Node == ""

@@ -74,10 +74,10 @@ func (o *Observer) HasNode(name string) bool { return o.names[[2]string{"", name
 // Kubernetes returns the versions of the API server in order of appearance.
 func (o *Observer) Kubernetes() []string { return o.versions }
 
-// Running returns the version of a running kubeflap from its metrics, or an empty string. found reports whether the
-// metrics contain the node, Service or namespace of the filter. If the filter names a cluster, Running ignores the
-// metrics of other clusters.
-func Running(families []*dto.MetricFamily, f Filter) (version string, found bool) {
+// VersionFromMetrics returns the version of a running kubeflap from its metrics, or an empty string. found reports
+// whether the metrics contain the node, Service or namespace of the filter. If the filter names a cluster,
+// VersionFromMetrics ignores the metrics of other clusters.
+func VersionFromMetrics(families []*dto.MetricFamily, f Filter) (version string, found bool) {
 	for _, family := range families {
 		for _, series := range family.GetMetric() {
 			l := map[string]string{}
@@ -90,13 +90,13 @@ func Running(families []*dto.MetricFamily, f Filter) (version string, found bool
 			if family.GetName() == "kubeflap_build_info" {
 				version = l["version"]
 			}
-			found = found || f.in(l)
+			found = found || f.matchesLabels(l)
 		}
 	}
 	return version, found
 }
 
-func (f Filter) in(l map[string]string) bool {
+func (f Filter) matchesLabels(l map[string]string) bool {
 	switch {
 	case f.Node != "":
 		return l["node"] == f.Node

@@ -218,7 +218,7 @@ func TestAdviceAboutOthersIsLeftOut(t *testing.T) {
 		{Filter{Namespace: "else"}, true, false, false, false},
 		{Filter{Node: "node-1"}, true, false, false, false},
 	} {
-		got := []bool{c.filter.about(&cluster), c.filter.about(&shop), c.filter.about(&web), c.filter.about(&db)}
+		got := []bool{c.filter.matchesRecommendation(&cluster), c.filter.matchesRecommendation(&shop), c.filter.matchesRecommendation(&web), c.filter.matchesRecommendation(&db)}
 		if want := []bool{c.cluster, c.shop, c.web, c.db}; !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v: %v, want %v", c.filter, got, want)
 		}

@@ -54,9 +54,9 @@ type firstState struct {
 // and the number of all addresses.
 type firstService struct {
 	slices map[string][2]int
-	// had reports whether the Service had addresses in the first list.
-	had   bool
-	until time.Time
+	// hadAddresses reports whether the Service had addresses in the first list.
+	hadAddresses bool
+	until        time.Time
 }
 
 func newFirstState() firstState {
@@ -77,7 +77,7 @@ func (f *firstState) event(e event.Event) {
 	case event.Synced:
 		f.listed(e)
 	}
-	if !e.Type.HasObject() || e.Type == event.Read {
+	if !e.Type.HasObject() || e.Type == event.DirectReadLease {
 		return
 	}
 	switch o := e.Object.(type) {
@@ -196,7 +196,7 @@ func (f *firstState) decide() {
 	maps.DeleteFunc(f.services, func(_ [2]string, s *firstService) bool {
 		ready := 0
 		for _, n := range s.slices {
-			ready, s.had = ready+n[0], s.had || n[1] > 0
+			ready, s.hadAddresses = ready+n[0], s.hadAddresses || n[1] > 0
 		}
 		return ready > 0
 	})
@@ -207,7 +207,7 @@ func (f *firstState) decide() {
 func (f *firstState) start(begin time.Time) *Start {
 	s := &Start{Time: begin, ServicesUnknown: !f.decided, NodesUnknown: !f.synced[event.KindNode]}
 	for name, x := range f.services {
-		if f.decided && (x.had || !x.until.IsZero()) {
+		if f.decided && (x.hadAddresses || !x.until.IsZero()) {
 			s.Services = append(s.Services, Unready{Namespace: name[0], Name: name[1], Until: x.until})
 		}
 	}

@@ -91,7 +91,7 @@ func withoutText(in *Input) (all []string) {
 
 // noServiceText returns "No Service", or a more careful phrase if kubeflap did not see everything.
 func noServiceText(in *Input) string {
-	if len(lacksOf(in)) > 0 {
+	if len(missingReasons(in)) > 0 {
 		return "As far as kubeflap saw, no Service"
 	}
 	return "No Service"

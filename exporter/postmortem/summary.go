@@ -114,7 +114,7 @@ func costOf(sections []section, in *Input) (all []string) {
 		if s.ServicesLeftOut > 0 {
 			atLeast = "at least "
 		}
-		if about(s.Services) != "" {
+		if aboutPrefix(s.Services) != "" {
 			approximate = "about "
 		}
 		if s.End == nil {

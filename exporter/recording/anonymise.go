@@ -19,9 +19,9 @@ import (
 // concurrent use.
 type Anonymiser struct {
 	mu sync.Mutex
-	// keyed computes pseudonyms from a key. If it is nil, pseudonyms are numbered in order of first appearance.
-	keyed hash.Hash
-	text  []byte // text is a buffer for the input of keyed
+	// mac computes pseudonyms from a key. If it is nil, pseudonyms are numbered in order of first appearance.
+	mac  hash.Hash
+	text []byte // text is a buffer for the input of mac
 	// The maps hold the numbered pseudonyms.
 	pseudonyms map[realName]string
 	count      map[string]uint32
@@ -44,7 +44,7 @@ func NewAnonymiser() *Anonymiser {
 // NewKeyedAnonymiser returns an Anonymiser whose pseudonyms depend only on the name and a secret key. They are the same
 // in all recordings with this key. The Anonymiser does not remember pseudonyms, so its memory does not grow.
 func NewKeyedAnonymiser(key []byte) *Anonymiser {
-	return &Anonymiser{keyed: hmac.New(sha256.New, key)}
+	return &Anonymiser{mac: hmac.New(sha256.New, key)}
 }
 
 // Header returns the anonymised recording's header. It drops the title, which is free text.
@@ -52,7 +52,7 @@ func (a *Anonymiser) Header(header Header) Header {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	header.Pseudonyms = ""
-	if a.keyed != nil {
+	if a.mac != nil {
 		// The digest does not reveal the key.
 		const length = 8
 		digest := a.digest(realName{noun: "pseudonyms"})
@@ -102,7 +102,7 @@ func (a *Anonymiser) pseudonym(n realName) string {
 	if n.text == "" {
 		return ""
 	}
-	if a.keyed != nil {
+	if a.mac != nil {
 		const length = 6
 		digest := a.digest(n)
 		return n.noun + "-" + hex.EncodeToString(digest[:length])
@@ -123,9 +123,9 @@ func (a *Anonymiser) digest(n realName) (digest [sha256.Size]byte) {
 	a.text = append(a.text, n.namespace...)
 	a.text = append(a.text, 0)
 	a.text = append(a.text, n.text...)
-	a.keyed.Reset()
-	_, _ = a.keyed.Write(a.text) // a hash never returns an error
-	a.keyed.Sum(digest[:0])
+	a.mac.Reset()
+	_, _ = a.mac.Write(a.text) // a hash never returns an error
+	a.mac.Sum(digest[:0])
 	return digest
 }
 
@@ -190,8 +190,8 @@ func (a *Anonymiser) taintKey(original string) string {
 	return a.pseudonym(realName{"taint", "", original})
 }
 
-// each calls replace for every entry of a list, and returns the results as a new list.
-func each[T any](list []T, replace func(T) T) []T {
+// mapSlice calls replace for every entry of a list, and returns the results as a new list.
+func mapSlice[T any](list []T, replace func(T) T) []T {
 	replaced := slices.Clone(list)
 	for i, entry := range list {
 		replaced[i] = replace(entry)
@@ -212,7 +212,7 @@ func (a *Anonymiser) message(namespace, original string) string {
 		if !ok || !closed || (words != "containers with unready status" && words != "containers with unknown status") {
 			return ""
 		}
-		replaced := each(strings.Fields(names), func(original string) string { return a.containerName(namespace, original) })
+		replaced := mapSlice(strings.Fields(names), func(original string) string { return a.containerName(namespace, original) })
 		parts[i] = words + ": [" + strings.Join(replaced, " ") + "]"
 	}
 	return strings.Join(parts, ", ")

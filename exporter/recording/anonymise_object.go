@@ -13,7 +13,7 @@ import (
 func (a *Anonymiser) node(n event.Node) *event.Node {
 	n.Meta = event.Meta{UID: a.uid(n.UID), Namespace: a.namespaceName(n.Namespace), Name: a.nodeName(n.Name)}
 	n.Ready = a.condition("", n.Ready)
-	n.Taints = each(n.Taints, func(t event.Taint) event.Taint {
+	n.Taints = mapSlice(n.Taints, func(t event.Taint) event.Taint {
 		t.Key = a.taintKey(t.Key)
 		t.Value = a.pseudonym(realName{"value", "", t.Value})
 		t.Effect = knownOr(isTaintEffect, t.Effect)
@@ -23,7 +23,7 @@ func (a *Anonymiser) node(n event.Node) *event.Node {
 	n.BootID = a.pseudonym(realName{"boot", "", n.BootID})
 	n.Labels = a.nodeLabels(n.Labels)
 	n.ProviderID = a.providerID(n.ProviderID)
-	n.Lifecycle = each(n.Lifecycle, func(c event.LifecycleCondition) event.LifecycleCondition {
+	n.Lifecycle = mapSlice(n.Lifecycle, func(c event.LifecycleCondition) event.LifecycleCondition {
 		if !c.Type.Known() {
 			c.Type = other
 		}
@@ -54,9 +54,9 @@ func (a *Anonymiser) pod(p event.Pod) *event.Pod {
 	p.Reason = reason(p.Reason)
 	p.Ready = a.condition(namespace, p.Ready)
 	p.Disruption = reason(p.Disruption)
-	p.GatesNotReady = each(p.GatesNotReady, func(gate string) string { return a.pseudonym(realName{"gate", "", gate}) })
+	p.GatesNotReady = mapSlice(p.GatesNotReady, func(gate string) string { return a.pseudonym(realName{"gate", "", gate}) })
 	p.Owner = a.ownerName(namespace, p.Owner)
-	p.Containers = each(p.Containers, func(c event.Container) event.Container {
+	p.Containers = mapSlice(p.Containers, func(c event.Container) event.Container {
 		c.Name = a.containerName(namespace, c.Name)
 		c.Image = a.pseudonym(realName{"image", "", c.Image})
 		c.ID = a.pseudonym(realName{"id", "", c.ID})
@@ -86,7 +86,7 @@ func (a *Anonymiser) slice(s event.EndpointSlice) *event.EndpointSlice {
 	s.ManagedBy = a.managerName(s.ManagedBy)
 	s.Writer = a.managerName(s.Writer)
 	s.OtherWriter = a.managerName(s.OtherWriter)
-	s.Addresses = each(s.Addresses, a.address)
+	s.Addresses = mapSlice(s.Addresses, a.address)
 	return &s
 }
 
@@ -95,7 +95,7 @@ func (a *Anonymiser) endpoints(e event.Endpoints) *event.Endpoints {
 	e.ManagedBy = a.managerName(e.ManagedBy)
 	e.Writer = a.managerName(e.Writer)
 	e.OtherWriter = a.managerName(e.OtherWriter)
-	e.Addresses = each(e.Addresses, a.address)
+	e.Addresses = mapSlice(e.Addresses, a.address)
 	return &e
 }
 
@@ -140,7 +140,7 @@ func (a *Anonymiser) address(original event.Address) event.Address {
 	replaced := original
 	replaced.IP = a.ip(original.IP)
 	replaced.Node = a.nodeName(original.Node)
-	if a.keyed == nil && original.UID == event.AddressUID(original.IP) {
+	if a.mac == nil && original.UID == event.AddressUID(original.IP) {
 		replaced.UID = event.AddressUID(replaced.IP)
 	} else {
 		replaced.UID = a.uid(original.UID)
@@ -156,7 +156,7 @@ func (a *Anonymiser) ip(original string) string {
 		return a.pseudonym(realName{"host", "", original})
 	}
 	n := realName{"ip", "", original}
-	if a.keyed != nil {
+	if a.mac != nil {
 		digest := a.digest(n)
 		return private(ip.Is4(), binary.BigEndian.Uint64(digest[:])).String()
 	}
@@ -189,7 +189,7 @@ func (a *Anonymiser) uid(original event.UID) event.UID {
 	if original.IsZero() {
 		return original
 	}
-	if a.keyed != nil {
+	if a.mac != nil {
 		digest := a.digest(realName{"uid", "", string(original[:])})
 		made := event.UID(digest[:len(event.UID{})])
 		made[6], made[8] = made[6]&0x0f|0x40, made[8]&0x3f|0x80 // these are the version and variant of a random UUID

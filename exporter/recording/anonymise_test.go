@@ -210,7 +210,7 @@ func TestPseudonymsOfWhatVerdictsNeed(t *testing.T) {
 	anonymiser := NewAnonymiser()
 	for _, o := range []event.Object{
 		&event.Node{
-			Meta: event.Meta{Name: "rack7"}, ProviderID: "aws:///eu-west-1a/i-0123", Deletion: noon,
+			Meta: event.Meta{Name: "rack7"}, ProviderID: "aws:///eu-west-1a/i-0123", DeletionTimestamp: noon,
 			Labels: map[string]string{
 				"topology.kubernetes.io/zone": "eu-west-1a", "agentpool": "tills", "kubernetes.azure.com/agentpool": "tills",
 				"node.kubernetes.io/instance-type": "m5.large", "nutanix.com/prism-host-name": "rack", "acme.example/row": "tills",
@@ -220,7 +220,7 @@ func TestPseudonymsOfWhatVerdictsNeed(t *testing.T) {
 				{Key: "acme.example/drain", Value: "1782907200", Effect: "NoExecute"},
 			},
 			Lifecycle: []event.LifecycleCondition{
-				{Type: event.MaintenancePlanned, Status: event.StatusTrue, Reason: "AcmeWindow", Transition: noon}, {Type: "AcmeDrain"},
+				{Type: event.MaintenancePlanned, Status: event.StatusTrue, Reason: "AcmeWindow", LastTransitionTime: noon}, {Type: "AcmeDrain"},
 			},
 		},
 		&event.Node{Meta: event.Meta{Name: "rack8"}, ProviderID: "acme-8", Labels: map[string]string{"topology.kubernetes.io/zone": "eu-west-1b", "agentpool": "tills"}},
@@ -231,7 +231,7 @@ func TestPseudonymsOfWhatVerdictsNeed(t *testing.T) {
 		&event.Service{Meta: event.Meta{Namespace: "shop", Name: "till"}, Selector: map[string]string{"app": "till"}},
 		&event.Endpoints{Meta: event.Meta{Namespace: "shop", Name: "till"}, LastApplied: true, Writer: "kube-controller-manager", OtherWriter: "acme-operator"},
 		&event.EndpointSlice{Meta: event.Meta{Namespace: "shop", Name: "till-x"}, ManagedBy: "lighthouse-agent.submariner.io", Writer: "acme-operator"},
-		&event.ControlPlaneLease{Meta: event.Meta{Namespace: "kube-system", Name: "kube-controller-manager"}, Holder: "rack7_5a2c", Renew: noon, DurationSeconds: 15, Transitions: 3},
+		&event.ControlPlaneLease{Meta: event.Meta{Namespace: "kube-system", Name: "kube-controller-manager"}, Holder: "rack7_5a2c", RenewTime: noon, DurationSeconds: 15, Transitions: 3},
 		&event.ControlPlaneLease{Meta: event.Meta{Namespace: "kube-system", Name: "apiserver-q4x"}, Holder: "apiserver-q4x_77", Host: "rack7"},
 		&event.ControlPlaneLease{Meta: event.Meta{Namespace: "kube-system", Name: "acme"}, Holder: "rack7_5a2c"},
 	} {

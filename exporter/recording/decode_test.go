@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestWrittenLinesAreDecodedInOneStep checks that both ways to decode a line give the same event, and that lines with an
-// object take the fast one.
+// TestWrittenLinesAreDecodedInOneStep checks that both ways to decode a line give the same event, and that lines with
+// an object take the fast one.
 func TestWrittenLinesAreDecodedInOneStep(t *testing.T) {
 	for seed := range uint64(20) {
 		random := filler{Rand: rand.New(rand.NewPCG(seed, 1)), full: seed == 0, zone: time.UTC}

@@ -22,8 +22,8 @@ func heartbeats(n, rounds int) (events []event.Event) {
 			seen := noon.Add(time.Duration(round)*10*time.Second + time.Duration(node)*3*time.Millisecond)
 			version += 3
 			ev := event.Event{Seen: seen, Kind: event.KindLease, Type: event.Modified, Object: &event.Lease{
-				Meta:  event.Meta{UID: event.UID{15: byte(node + 1)}, Namespace: "kube-node-lease", Name: fmt.Sprint("node-", node), Version: fmt.Sprint(version)},
-				Renew: seen.Add(-50 * time.Microsecond), DurationSeconds: 40,
+				Meta:      event.Meta{UID: event.UID{15: byte(node + 1)}, Namespace: "kube-node-lease", Name: fmt.Sprint("node-", node), ResourceVersion: fmt.Sprint(version)},
+				RenewTime: seen.Add(-50 * time.Microsecond), DurationSeconds: 40,
 			}}
 			events = append(events, ev)
 		}

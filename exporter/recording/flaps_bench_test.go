@@ -19,7 +19,7 @@ func flap(n int) []event.Event {
 		return event.UID{byte(kind), byte(service >> 8), byte(service), byte(of), byte(of * 41), byte(service * 77), byte(of * 13), byte(of * service), 9, byte(of * 3), byte(service * 5), 4, 7, 1, byte(of * 7), byte(service * 11)}
 	}
 	meta := func(kind event.Kind, of int) event.Meta {
-		return event.Meta{UID: uid(kind, of), Namespace: namespace, Name: name, Version: fmt.Sprint(4_000_000 + n)}
+		return event.Meta{UID: uid(kind, of), Namespace: namespace, Name: name, ResourceVersion: fmt.Sprint(4_000_000 + n)}
 	}
 	addresses := make([]event.Address, pods)
 	for i := range addresses {
@@ -27,7 +27,7 @@ func flap(n int) []event.Event {
 	}
 	seen := noon.Add(time.Duration(n) * 100 * time.Millisecond)
 	object := &event.Pod{
-		Meta: meta(event.KindPod, pod), Node: "node-17", Phase: "Running", Ready: &event.Condition{Status: event.StatusTrue, Transition: seen, Writer: "kubelet"},
+		Meta: meta(event.KindPod, pod), Node: "node-17", Phase: "Running", Ready: &event.Condition{Status: event.StatusTrue, LastTransitionTime: seen, Writer: "kubelet"},
 		ContainersReady: event.StatusTrue, Owner: "ReplicaSet/" + name + "-7d4b9c6f5", Labels: map[string]string{"app": name, "pod-template-hash": "7d4b9c6f5"},
 		Containers: []event.Container{{Name: "app", Image: "registry.example/app:1", ID: "containerd://" + uid(event.KindPod, pod).String(), Ready: ready, State: "running", Started: noon}},
 	}
@@ -41,8 +41,8 @@ func flap(n int) []event.Event {
 	}
 }
 
-// BenchmarkWriteFlaps measures a second of a cluster of 1,000 nodes in which ten pods per second change their readiness: 100 renewals,
-// 30 events, and a flush.
+// BenchmarkWriteFlaps measures a second of a cluster of 1,000 nodes in which ten pods per second change their
+// readiness: 100 renewals, 30 events, and a flush.
 func BenchmarkWriteFlaps(b *testing.B) {
 	w, err := CreateDense(filepath.Join(b.TempDir(), "flaps.jsonl.gz"), Header{Recorded: noon})
 	if err != nil {
@@ -50,8 +50,8 @@ func BenchmarkWriteFlaps(b *testing.B) {
 	}
 	renewal := func(node int, seen time.Time) event.Event {
 		return event.Event{Seen: seen, Kind: event.KindLease, Type: event.Modified, Object: &event.Lease{
-			Meta:  event.Meta{UID: event.UID{1, byte(node >> 8), byte(node)}, Namespace: "kube-node-lease", Name: fmt.Sprint("node-", node), Version: fmt.Sprint(4_000_000 + seen.Sub(noon)/time.Millisecond)},
-			Renew: seen.Add(-50 * time.Millisecond), DurationSeconds: 40,
+			Meta:      event.Meta{UID: event.UID{1, byte(node >> 8), byte(node)}, Namespace: "kube-node-lease", Name: fmt.Sprint("node-", node), ResourceVersion: fmt.Sprint(4_000_000 + seen.Sub(noon)/time.Millisecond)},
+			RenewTime: seen.Add(-50 * time.Millisecond), DurationSeconds: 40,
 		}}
 	}
 	for node := range 1000 {
@@ -80,8 +80,8 @@ func BenchmarkWriteFlaps(b *testing.B) {
 			}
 		}
 		w.mu.Lock()
-		if w.flush != nil {
-			w.flush.Stop()
+		if w.flushTimer != nil {
+			w.flushTimer.Stop()
 		}
 		w.flushNow()
 		w.mu.Unlock()

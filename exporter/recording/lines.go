@@ -26,7 +26,7 @@ func newLines(in io.Reader) (*lines, error) {
 	buffered := bufio.NewReaderSize(in, size)
 	magic, err := buffered.Peek(2)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, cause(err)
+		return nil, stripPath(err)
 	}
 	if string(magic) != "\x1f\x8b" {
 		return &lines{in: buffered}, nil
@@ -74,5 +74,5 @@ func unreadable(err error) error {
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt):
 		return fmt.Errorf("the compressed data is damaged: %w", err)
 	}
-	return cause(err)
+	return stripPath(err)
 }

@@ -23,7 +23,7 @@ func Play(ctx context.Context, events iter.Seq2[event.Event, error], clock *Cloc
 		if err != nil {
 			return err
 		}
-		if err := sleep(ctx, clock.wait(ev.Seen)); err != nil {
+		if err := sleep(ctx, clock.delayUntil(ev.Seen)); err != nil {
 			return err
 		}
 		// Advance the clock first. Otherwise, a concurrent reader could see an event from the future.
@@ -87,8 +87,8 @@ func (c *Clock) now() time.Time {
 
 func (c *Clock) paced() bool { return c.speed > 0 && !math.IsInf(c.speed, 1) }
 
-// wait returns the time until an event is due.
-func (c *Clock) wait(seen time.Time) time.Duration {
+// delayUntil returns the time until an event is due.
+func (c *Clock) delayUntil(seen time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.started.IsZero() {

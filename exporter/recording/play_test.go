@@ -125,8 +125,8 @@ func began(c *Clock) time.Time {
 func TestClockDoesNotPassAnEventThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := NewClock(1)
-		clock.wait(noon)
-		clock.wait(noon.Add(time.Second))
+		clock.delayUntil(noon)
+		clock.delayUntil(noon.Add(time.Second))
 		time.Sleep(time.Hour) // no event is applied
 		if now := sinceNoon(clock.Now()); now != 1 {
 			t.Errorf("it is %v, want 1", now)

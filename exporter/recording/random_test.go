@@ -83,7 +83,7 @@ func (f filler) event(kind event.Kind, eventType event.Type) event.Event {
 func (f filler) everything() []event.Event {
 	var events []event.Event
 	for _, kind := range append(event.Kinds(), event.KindCluster, event.KindControlPlaneLease) {
-		for eventType := event.Added; eventType <= event.Unanswered; eventType++ {
+		for eventType := event.Added; eventType <= event.DirectReadUnanswered; eventType++ {
 			events = append(events, f.event(kind, eventType))
 		}
 	}
@@ -162,7 +162,7 @@ func TestTimesAreWrittenInUTC(t *testing.T) {
 		t.Error("the same times in two zones make two recordings")
 	}
 	for _, ev := range there {
-		if node, ok := ev.Object.(*event.Node); ok && node.Ready.Heartbeat.Location() == time.UTC {
+		if node, ok := ev.Object.(*event.Node); ok && node.Ready.LastHeartbeatTime.Location() == time.UTC {
 			t.Error("writing an event changed its object")
 		}
 	}

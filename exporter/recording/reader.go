@@ -38,7 +38,7 @@ type Reader struct {
 func Open(path string) (*Reader, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open recording %s: %w", path, cause(err))
+		return nil, fmt.Errorf("open recording %s: %w", path, stripPath(err))
 	}
 	r, err := NewReader(file, path)
 	if err != nil {
@@ -115,7 +115,7 @@ func (r *Reader) next() (event.Event, error) {
 
 // decode returns the events of a line.
 func (r *Reader) decode(text []byte) (events []event.Event, err error) {
-	if renewals.Is(text) {
+	if renewals.IsBatch(text) {
 		events, err = r.leases.Events(text)
 	} else {
 		var ev event.Event
@@ -160,7 +160,7 @@ func (r *Reader) Close() error {
 		return nil
 	}
 	if err := r.file.Close(); err != nil {
-		return fmt.Errorf("close recording %s: %w", r.name, cause(err))
+		return fmt.Errorf("close recording %s: %w", r.name, stripPath(err))
 	}
 	return nil
 }

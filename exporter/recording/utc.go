@@ -14,27 +14,27 @@ func inUTC(object event.Object) event.Object {
 	case *event.Node:
 		node := *o
 		node.Ready = conditionInUTC(o.Ready)
-		node.Deletion = utc(o.Deletion)
+		node.DeletionTimestamp = utc(o.DeletionTimestamp)
 		node.Taints = slices.Clone(o.Taints)
 		for i := range node.Taints {
 			node.Taints[i].Added = utc(node.Taints[i].Added)
 		}
 		node.Lifecycle = slices.Clone(o.Lifecycle)
 		for i := range node.Lifecycle {
-			node.Lifecycle[i].Transition = utc(node.Lifecycle[i].Transition)
+			node.Lifecycle[i].LastTransitionTime = utc(node.Lifecycle[i].LastTransitionTime)
 		}
 		return &node
 	case *event.Lease:
 		lease := *o
-		lease.Renew = utc(o.Renew)
+		lease.RenewTime = utc(o.RenewTime)
 		return &lease
 	case *event.ControlPlaneLease:
 		lease := *o
-		lease.Renew = utc(o.Renew)
+		lease.RenewTime = utc(o.RenewTime)
 		return &lease
 	case *event.Pod:
 		pod := *o
-		pod.Deletion = utc(o.Deletion)
+		pod.DeletionTimestamp = utc(o.DeletionTimestamp)
 		pod.Ready = conditionInUTC(o.Ready)
 		pod.Containers = slices.Clone(o.Containers)
 		for i := range pod.Containers {
@@ -50,7 +50,7 @@ func conditionInUTC(condition *event.Condition) *event.Condition {
 		return nil
 	}
 	c := *condition
-	c.Heartbeat, c.Transition = utc(c.Heartbeat), utc(c.Transition)
+	c.LastHeartbeatTime, c.LastTransitionTime = utc(c.LastHeartbeatTime), utc(c.LastTransitionTime)
 	return &c
 }
 

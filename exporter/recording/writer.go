@@ -32,10 +32,10 @@ type Writer struct {
 	span    span
 	// dense writes several Lease renewals per line. It is nil if each event has its own line.
 	dense *dense
-	// flush is the timer for the next flush, or nil if everything is flushed. pending is the number of events since the
-	// last flush.
-	flush   *time.Timer
-	pending int
+	// flushTimer is the timer for the next flush, or nil if everything is flushed. pending is the number of events
+	// since the last flush.
+	flushTimer *time.Timer
+	pending    int
 	// err is the first write error. Nothing is written afterwards, because no reader can continue after an incomplete
 	// line.
 	err    error
@@ -62,7 +62,7 @@ func create(path string) (*Writer, error) {
 		return nil, fmt.Errorf("recording %s already exists and is not overwritten: %w", path, fs.ErrExist)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("create recording %s: %w", path, cause(err))
+		return nil, fmt.Errorf("create recording %s: %w", path, stripPath(err))
 	}
 	bytes := &countedBytes{to: file}
 	return &Writer{name: path, file: file, bytes: bytes, out: bytes}, nil
@@ -139,8 +139,8 @@ func (w *Writer) Write(ev event.Event) error {
 		return w.err
 	}
 	w.pending++
-	if w.flush == nil {
-		w.flush = time.AfterFunc(flushEvery, func() {
+	if w.flushTimer == nil {
+		w.flushTimer = time.AfterFunc(flushEvery, func() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.flushNow()
@@ -153,8 +153,8 @@ func (w *Writer) Write(ev event.Event) error {
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.flush != nil {
-		w.flush.Stop()
+	if w.flushTimer != nil {
+		w.flushTimer.Stop()
 		w.flushNow()
 	}
 	return w.err
@@ -203,7 +203,7 @@ func (w *Writer) write(text []byte) {
 }
 
 func (w *Writer) flushNow() {
-	w.flush = nil
+	w.flushTimer = nil
 	w.writeBatch()
 	if w.gzip == nil || w.err != nil {
 		return
@@ -216,7 +216,7 @@ func (w *Writer) flushNow() {
 }
 
 func (w *Writer) fail(err error) {
-	w.err = fmt.Errorf("write recording %s: %w", w.name, cause(err))
+	w.err = fmt.Errorf("write recording %s: %w", w.name, stripPath(err))
 }
 
 // Close completes the recording. It returns the first error of any write or flush.
@@ -227,8 +227,8 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.closed = true
-	if w.flush != nil {
-		w.flush.Stop()
+	if w.flushTimer != nil {
+		w.flushTimer.Stop()
 	}
 	w.writeBatch()
 	if w.gzip != nil && w.err == nil {
@@ -246,8 +246,8 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// cause removes the path from a file error, because the caller adds the path.
-func cause(err error) error {
+// stripPath removes the path from a file error, because the caller adds the path.
+func stripPath(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		return at.Err

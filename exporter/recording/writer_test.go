@@ -20,8 +20,8 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func lease(seconds float64) event.Event {
 	seen := noon.Add(time.Duration(seconds * float64(time.Second)))
 	return event.Event{Seen: seen, Kind: event.KindLease, Type: event.Modified, Object: &event.Lease{
-		Meta:  event.Meta{Namespace: "kube-node-lease", Name: "node-1"},
-		Renew: seen.Add(-50 * time.Millisecond), DurationSeconds: 40,
+		Meta:      event.Meta{Namespace: "kube-node-lease", Name: "node-1"},
+		RenewTime: seen.Add(-50 * time.Millisecond), DurationSeconds: 40,
 	}}
 }
 

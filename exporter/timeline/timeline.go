@@ -114,7 +114,7 @@ func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
 	t.Rows = rows
 	t.Ticks = []Tick{
 		{"0%", "start", clock(from)},
-		{"100%", "end", "+" + phrase.Length(until.Sub(from))},
+		{"100%", "end", "+" + phrase.SpacedDuration(until.Sub(from))},
 	}
 	return t
 }
@@ -175,11 +175,11 @@ func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) 
 		at = min(at, 100-wide)
 		b := Bar{Left: at, Wide: wide}
 		if r.name != "" {
-			b.Title = r.name + ": " + clock(s.from) + ", " + phrase.Length(s.to.Sub(s.from))
+			b.Title = r.name + ": " + clock(s.from) + ", " + phrase.SpacedDuration(s.to.Sub(s.from))
 		}
 		r.Bars = append(r.Bars, b)
 	}
-	r.Label = laneText(r.lane) + " " + phrase.Length(total)
+	r.Label = laneText(r.lane) + " " + phrase.SpacedDuration(total)
 	if times := fmt.Sprintf(", %d times", len(merged)); len(merged) > 1 && (r.name == "" || r.room()-len(times) >= minName) {
 		r.Label += times
 	}

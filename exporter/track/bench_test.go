@@ -49,7 +49,8 @@ func hundred(mark string) *event.EndpointSlice {
 // BenchmarkLeaseRenewal simulates 5,000 nodes that renew every 10 s, which makes 500 events per second.
 func BenchmarkLeaseRenewal(b *testing.B) { renewals(b, 10*time.Second) }
 
-// BenchmarkLateLeaseRenewal simulates an overloaded etcd that accepts a renewal only every 30 s, so each renewal is late.
+// BenchmarkLateLeaseRenewal simulates an overloaded etcd that accepts a renewal only every 30 s, so each renewal is
+// late.
 func BenchmarkLateLeaseRenewal(b *testing.B) { renewals(b, 30*time.Second) }
 
 func renewals(b *testing.B, interval time.Duration) {
@@ -67,13 +68,13 @@ func renewals(b *testing.B, interval time.Duration) {
 	for i := 0; b.Loop(); i++ {
 		at = at.Add(interval / count)
 		l := leases[i%count].(*event.Lease)
-		l.Renew = at
+		l.RenewTime = at
 		f.Apply(event.Event{Seen: at, Kind: event.KindLease, Type: event.Modified, Object: l})
 	}
 }
 
-// BenchmarkReadyOnLostNode measures the query for Ready pods on lost nodes while one of 5,000 nodes is lost. The cluster has
-// 150,000 pods.
+// BenchmarkReadyOnLostNode measures the query for Ready pods on lost nodes while one of 5,000 nodes is lost. The
+// cluster has 150,000 pods.
 func BenchmarkReadyOnLostNode(b *testing.B) {
 	const nodes, pods = 5000, 150000
 	f := New(grace40)

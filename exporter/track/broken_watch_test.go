@@ -142,7 +142,7 @@ func TestAListShowsThatHeartbeatsResumed(t *testing.T) {
 		var got []float64
 		for _, x := range of[transition.HeartbeatsResumed](s) {
 			got = append(got, x.Time.Sub(zero).Seconds())
-			equal(t, name+": found", x.Found().Sub(zero).Seconds(), 90)
+			equal(t, name+": found", x.FoundAt().Sub(zero).Seconds(), 90)
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: resumed at %v, want %v", name, got, c.want)

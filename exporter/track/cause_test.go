@@ -31,7 +31,7 @@ func container1(state, _ string, restarts int32) func(*event.Pod) {
 
 func containersReady(p *event.Pod) { p.ContainersReady = ready }
 
-func deleting(p *event.Pod) { p.Deletion = clock(40) }
+func deleting(p *event.Pod) { p.DeletionTimestamp = clock(40) }
 
 func disrupted(reason string) func(*event.Pod) {
 	return func(p *event.Pod) { p.Disruption = reason }
@@ -136,7 +136,7 @@ func TestCauseOfAPodThatIsNotReady(t *testing.T) {
 			func(s *story) {
 				s.modified(aPod("web-1", ready, running("app:1", 1)))
 				s.modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) {
-					p.Containers[0].Started, p.Ready.Transition = clock(10), clock(11)
+					p.Containers[0].Started, p.Ready.LastTransitionTime = clock(10), clock(11)
 				}))
 			}, cause.ContainerExit,
 		},
@@ -145,7 +145,7 @@ func TestCauseOfAPodThatIsNotReady(t *testing.T) {
 			func(s *story) {
 				s.modified(aPod("web-1", ready, running("app:1", 1)))
 				s.modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) {
-					p.Containers[0].Started, p.Ready.Transition = clock(10), clock(26)
+					p.Containers[0].Started, p.Ready.LastTransitionTime = clock(10), clock(26)
 				}))
 			}, cause.ProbeFailed,
 		},
@@ -253,7 +253,7 @@ func (s *story) kubeletRestarts(version string) *story {
 	node := aNode("node-1", ready, -100)
 	node.KubeletVersion = version
 	s.modified(lease("node-1", 10))
-	node.Ready.Heartbeat = clock(16)
+	node.Ready.LastHeartbeatTime = clock(16)
 	return s.at(16).modified(lease("node-1", 16), node).at(17)
 }
 

@@ -27,8 +27,8 @@ func TestConsumersApplyWhatIsLeftWhenTheirWindowCloses(t *testing.T) {
 	s.at(13).modified(slice("a", "web", "-web-1", "-web-2", "-web-3"))
 	s.at(14).modified(slice("a", "web", "web-1", "web-2", "web-3"))
 	s.at(30)
-	// A window of 0 s applies each event. With 2 s, web-1 and web-2 are removed at 12 s, and put back at 15 s. With 5 s and
-	// 10 s, all addresses are back when the window closes, at 15 s and 20 s.
+	// A window of 0 s applies each event. With 2 s, web-1 and web-2 are removed at 12 s, and put back at 15 s. With 5 s
+	// and 10 s, all addresses are back when the window closes, at 15 s and 20 s.
 	equal(t, "updates by window", s.inNamespace().Updates, [consumers.NumWindows]uint64{4, 2, 0, 0})
 	equal(t, "bounces by window", s.inNamespace().Bounces, [consumers.NumWindows]uint64{})
 }

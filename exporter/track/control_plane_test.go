@@ -11,7 +11,7 @@ import (
 
 func apiServer(name string, renewed float64) *event.ControlPlaneLease {
 	return &event.ControlPlaneLease{
-		Meta: event.Meta{UID: event.ParseUID(name), Namespace: "kube-system", Name: event.LeaseAPIServerPrefix + name}, Renew: clock(renewed),
+		Meta: event.Meta{UID: event.ParseUID(name), Namespace: "kube-system", Name: event.LeaseAPIServerPrefix + name}, RenewTime: clock(renewed),
 	}
 }
 

@@ -21,9 +21,9 @@ func threeServers(t *testing.T) *story {
 // failing adds a failed direct read every 10 s.
 func (s *story) failing(reason event.Reason, from, to float64) *story {
 	for at := from; at < to; at += 10 {
-		s.at(at).watch(event.Asking, event.KindLease)
+		s.at(at).watch(event.DirectReadStarted, event.KindLease)
 		s.at(at + 4)
-		s.Apply(event.Event{Seen: s.now, Kind: event.KindLease, Type: event.Answered, Reason: reason})
+		s.Apply(event.Event{Seen: s.now, Kind: event.KindLease, Type: event.DirectReadAnswered, Reason: reason})
 	}
 	return s
 }
@@ -49,7 +49,7 @@ func (s *story) catchesUp(silent func(node string, at float64) bool) *story {
 		s.modified(l)
 	}
 	for _, l := range leasesOf(130, 160, silent) {
-		s.at(seconds(l.Renew.Sub(zero))).modified(l)
+		s.at(seconds(l.RenewTime.Sub(zero))).modified(l)
 	}
 	return s
 }
@@ -150,7 +150,7 @@ func TestANodeThatWasSilentWhileNothingCouldBeKnownIsCountedInHindsight(t *testi
 // because the watches of nodes and Leases have no common order.
 func TestAReportThatComesBeforeTheLeasesThatCatchUpCountsNothing(t *testing.T) {
 	s := threeServers(t).failing(event.ReasonEtcdNotReady, 29.6, 125)
-	s.at(130).modified(&event.Node{Meta: aNode("a", ready, 0).Meta, Ready: &event.Condition{Status: ready, Transition: clock(0), Heartbeat: clock(60)}})
+	s.at(130).modified(&event.Node{Meta: aNode("a", ready, 0).Meta, Ready: &event.Condition{Status: ready, LastTransitionTime: clock(0), LastHeartbeatTime: clock(60)}})
 	s.catchesUp(nil)
 	equal(t, "late", s.lates(), 0)
 }
@@ -170,7 +170,7 @@ func TestTheOnlyAPIServerThatCannotReadFromEtcdProvesThatNodesAreSilent(t *testi
 func TestASilenceThatAnErrorSeemedToProveIsTakenBack(t *testing.T) {
 	s := threeNodes(t).failing(event.ReasonEtcdNotReady, 29.6, 125).at(130)
 	equal(t, "missed", s.misses(), 3)
-	s.modified(&event.Node{Meta: aNode("a", ready, 0).Meta, Ready: &event.Condition{Status: ready, Transition: clock(0), Heartbeat: clock(60)}})
+	s.modified(&event.Node{Meta: aNode("a", ready, 0).Meta, Ready: &event.Condition{Status: ready, LastTransitionTime: clock(0), LastHeartbeatTime: clock(60)}})
 	s.catchesUp(nil)
 	equal(t, "taken back", count[transition.HeartbeatsWereInTime](s), 3)
 }

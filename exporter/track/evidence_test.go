@@ -27,7 +27,7 @@ func (s *story) onlyLoss(t *testing.T, want cause.Cause) {
 func oldNode(beat float64) *event.Node {
 	n := aNode("node-1", ready, -100)
 	n.KubeletVersion = "v1.31.4"
-	n.Ready.Heartbeat = clock(beat)
+	n.Ready.LastHeartbeatTime = clock(beat)
 	return n
 }
 
@@ -54,7 +54,7 @@ func TestProbeAfterHeartbeatLoss(t *testing.T) {
 		slice("a", "web", "web-1", "web-2"))
 	u := unknownSince("node-1", 42)
 	u.KubeletVersion = "v1.31.4"
-	u.Ready.Heartbeat = clock(-10)
+	u.Ready.LastHeartbeatTime = clock(-10)
 	s.at(42).modified(u)
 	s.at(60).modified(lease("node-1", 60))
 	s.at(60.1).modified(oldNode(60))
@@ -206,7 +206,7 @@ func TestSidecarRestartThenProbe(t *testing.T) {
 	s := webStory(t)
 	s.at(3).modified(aPod("web-1", ready, running("app:1", 1)))
 	s.at(600).modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) {
-		p.Containers[0].Started, p.Ready.Transition = clock(3), clock(-5000)
+		p.Containers[0].Started, p.Ready.LastTransitionTime = clock(3), clock(-5000)
 	})).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, cause.ProbeFailed)

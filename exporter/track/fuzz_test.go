@@ -66,7 +66,7 @@ func (d *dice) chance() bool { return d.roll(2) == 1 }
 func (d *dice) event() event.Event {
 	d.now = d.now.Add(time.Duration(d.roll(256)) * 200 * time.Millisecond)
 	e := event.Event{
-		Seen: d.now.Add(-time.Duration(d.roll(4)) * time.Second), Kind: event.Kind(d.roll(event.NumKinds)), Type: event.Type(d.roll(int(event.Unanswered) + 2)),
+		Seen: d.now.Add(-time.Duration(d.roll(4)) * time.Second), Kind: event.Kind(d.roll(event.NumKinds)), Type: event.Type(d.roll(int(event.DirectReadUnanswered) + 2)),
 		Reason: []event.Reason{"", "timeout", "silent", "ended"}[d.roll(4)],
 	}
 	if d.roll(50) == 49 {
@@ -92,7 +92,7 @@ func (d *dice) fill(o event.Object) {
 	case *event.Node:
 		o.Ready = d.condition()
 	case *event.Lease:
-		o.Renew = d.time()
+		o.RenewTime = d.time()
 	case *event.Pod:
 		d.fillPod(o)
 	case *event.Service:
@@ -150,7 +150,7 @@ func (d *dice) condition() *event.Condition {
 	}
 	return &event.Condition{
 		Status: event.Status(d.roll(3)), Reason: []string{"", "NodeStatusUnknown", "NodeStatusNeverUpdated"}[d.roll(3)],
-		Heartbeat: d.time(), Transition: d.time(),
+		LastHeartbeatTime: d.time(), LastTransitionTime: d.time(),
 	}
 }
 

@@ -96,7 +96,7 @@ func TestClockThatSteppedBackRenewsInVainUntilTheStatusIsReported(t *testing.T) 
 	equal(t, "heartbeats", n.Heartbeats, 1)
 	equal(t, "missed: the flap it will cause", n.MissedHeartbeats, 1)
 	reported := aNode("node-1", ready, 0)
-	reported.Ready.Heartbeat = clock(65 - 3600)
+	reported.Ready.LastHeartbeatTime = clock(65 - 3600)
 	s.at(65).modified(reported)
 	s.at(70).modified(lease("node-1", 70-3600))
 	equal(t, "heartbeats after the status report healed it", s.node("node-1").Heartbeats, 3)
@@ -220,7 +220,7 @@ func TestUnknownThatOnlyARelistShowsTakesOverTheLeaseToo(t *testing.T) {
 
 func TestNodeCreatedAgainTakesOverTheLeaseThatSteppedBack(t *testing.T) {
 	again := aNode("node-1", ready, 20)
-	again.UID, again.Ready.Heartbeat = id("another"), clock(20-3600)
+	again.UID, again.Ready.LastHeartbeatTime = id("another"), clock(20-3600)
 	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
 	s.at(10).modified(lease("node-1", 10-3600))
 	s.at(20).deleted(aNode("node-1", ready, 0)).added(again)
@@ -297,7 +297,7 @@ func TestMarkOfAGuessedHeartbeatHeedsNoSetClock(t *testing.T) {
 		f.Apply(event.Event{Seen: now, Kind: o.Kind(), Type: event.Synced})
 	}
 	l := lease("node-1", 0)
-	l.Renew = now.Round(0).Add(-5 * time.Second)
+	l.RenewTime = now.Round(0).Add(-5 * time.Second)
 	listed(aNode("node-1", ready, 0))
 	listed(l)
 	late := f.Advance(now.Add(20 * time.Second))

@@ -10,7 +10,7 @@ import (
 
 // version sets an object's resourceVersion.
 func version[T event.Object](n int, o T) T {
-	o.Metadata().Version = fmt.Sprint(n)
+	o.Metadata().ResourceVersion = fmt.Sprint(n)
 	return o
 }
 
@@ -53,7 +53,7 @@ func TestANodeThatFailsLaterDoesNotExplainAProbeThatFailedBefore(t *testing.T) {
 		if behind {
 			s.at(11.5).modified(version(999, aNode("node-1", ready, -100)))
 		}
-		failed := unready("ContainersNotReady", func(p *event.Pod) { p.Ready.Transition = clock(20) })
+		failed := unready("ContainersNotReady", func(p *event.Pod) { p.Ready.LastTransitionTime = clock(20) })
 		s.at(20).modified(version(1001, failed), version(1002, slice("a", "web", "-web-1", "web-2")))
 		s.at(21).modified(version(1003, aPod("web-1", ready, running("app:1", 0))), version(1004, slice("a", "web", "web-1", "web-2")))
 		s.at(27.5).modified(version(1005, aNode("node-1", notReady, 26)))

@@ -113,7 +113,7 @@ func TestLossesOfAPodThatFailsAgain(t *testing.T) {
 	})
 	t.Run("because of its node, which is Ready again before the first loss is explained", func(t *testing.T) {
 		failsAt := func(at float64) *event.Pod {
-			return unready("ContainersNotReady", func(p *event.Pod) { p.Ready.Transition = clock(at) })
+			return unready("ContainersNotReady", func(p *event.Pod) { p.Ready.LastTransitionTime = clock(at) })
 		}
 		s := lagging(webStory(t))
 		s.at(10).modified(failsAt(10)).at(11).modified(heals).at(13.5).modified(failsAt(13.5)).at(13.55).modified(out)

@@ -84,7 +84,7 @@ func TestDeletedServiceIsNoReset(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("db", false), handWritten("db", "192.0.2.1"))
 	s.at(10).deleted(aService("db", false)).deleted(handWritten("db", "192.0.2.1"))
 	equal(t, "reported resets", count[transition.EndpointsReset](s), 0)
-	equal(t, "Services left behind", kept(s.endpoints, "services.of")+kept(s.endpoints, "objects"), 0)
+	equal(t, "Services left behind", kept(s.endpoints, "services.byName")+kept(s.endpoints, "objects"), 0)
 }
 
 func TestHandWrittenEndpointsOutliveTheirService(t *testing.T) {

@@ -549,12 +549,12 @@ func (m *naive) newPulse(n *event.Node, h how) {
 	if h == byFirstList {
 		byClock = nil
 		if n.Ready != nil {
-			byClock = append(byClock, n.Ready.Heartbeat)
+			byClock = append(byClock, n.Ready.LastHeartbeatTime)
 		}
 	}
 	if l := m.lease(n.Name); l != nil {
-		p.saved = &l.Renew
-		byClock = append(byClock, l.Renew)
+		p.saved = &l.RenewTime
+		byClock = append(byClock, l.RenewTime)
 	}
 	m.guess(p, byClock...)
 	if h != byFirstList && len(p.beats) > 0 && p.beats[0].Equal(m.now) {
@@ -578,9 +578,9 @@ func (m *naive) guess(p *pulse, byClock ...time.Time) {
 func (m *naive) nodeChanged(old, n *event.Node, h how) {
 	t, p := m.nodes[n.UID], m.pulse(n.Name)
 	was, is := statusOf(old), statusOf(n)
-	if is.Reason != "NodeStatusNeverUpdated" && !was.Heartbeat.Equal(is.Heartbeat) {
+	if is.Reason != "NodeStatusNeverUpdated" && !was.LastHeartbeatTime.Equal(is.LastHeartbeatTime) {
 		m.takeLease(p, n.Name)
-		m.beat(p, is.Heartbeat)
+		m.beat(p, is.LastHeartbeatTime)
 	}
 	switch {
 	case was.Status != is.Status:
@@ -593,7 +593,7 @@ func (m *naive) nodeChanged(old, n *event.Node, h how) {
 			p.found = append(p.found, m.now)
 			m.takeLease(p, n.Name)
 		}
-	case h == byRelist && !was.Transition.IsZero() && !was.Transition.Equal(is.Transition):
+	case h == byRelist && !was.LastTransitionTime.IsZero() && !was.LastTransitionTime.Equal(is.LastTransitionTime):
 		t.turned[is.Status]++
 		if is.Status == event.StatusTrue {
 			t.turned[event.StatusUnknown]++
@@ -607,7 +607,7 @@ func (m *naive) nodeChanged(old, n *event.Node, h how) {
 func (m *naive) takeLease(p *pulse, name string) {
 	p.saved = nil
 	if l := m.lease(name); l != nil {
-		p.saved = &l.Renew
+		p.saved = &l.RenewTime
 	}
 }
 
@@ -620,11 +620,11 @@ func (m *naive) leasesChanged(before, after objects, h how) {
 		p := m.pulse(l.Name)
 		switch {
 		case h == byFirstList:
-			p.saved = &l.Renew
-			m.guess(p, l.Renew)
-		case p.saved == nil || p.saved.Before(l.Renew):
-			p.saved = &l.Renew
-			m.beat(p, l.Renew)
+			p.saved = &l.RenewTime
+			m.guess(p, l.RenewTime)
+		case p.saved == nil || p.saved.Before(l.RenewTime):
+			p.saved = &l.RenewTime
+			m.beat(p, l.RenewTime)
 		}
 	}
 }
@@ -646,8 +646,8 @@ func (m *naive) beat(p *pulse, byNode time.Time) {
 	}
 }
 
-// spans reports whether nothing was missed since the last heartbeat although the watch was broken: all watches work, and
-// the node's clock measures the same interval.
+// spans reports whether nothing was missed since the last heartbeat although the watch was broken: all watches work,
+// and the node's clock measures the same interval.
 func (m *naive) spans(p *pulse, last, byNode time.Time) bool {
 	nodes, lit := m.dark[event.KindNode], m.lit[len(m.lit)-1]
 	works := lit.end.IsZero() && (nodes.start.IsZero() || !nodes.end.IsZero())
@@ -923,7 +923,8 @@ func (c *cluster) list(k event.Kind) {
 	}
 }
 
-// meanwhile makes something else happen during a large list. Events of the listed resource wait until the list is complete.
+// meanwhile makes something else happen during a large list. Events of the listed resource wait until the list is
+// complete.
 func (c *cluster) meanwhile(k event.Kind) {
 	if c.listing != 0 || !c.chance(20) || !(k == event.KindPod || k == event.KindEndpoints || k == event.KindEndpointSlice) {
 		return
@@ -1053,7 +1054,7 @@ func (c *cluster) nodeDoes() {
 	case n == nil:
 		c.put(&event.Node{
 			Meta:  event.Meta{UID: c.newUID(), Name: name},
-			Ready: &event.Condition{Status: notReady, Heartbeat: c.now, Transition: c.now},
+			Ready: &event.Condition{Status: notReady, LastHeartbeatTime: c.now, LastTransitionTime: c.now},
 		})
 		delete(c.clocks, name)
 		c.renew(name)
@@ -1081,7 +1082,7 @@ func (c *cluster) renew(name string) {
 	if old, ok := c.named(event.KindLease, name).(*event.Lease); ok {
 		l = *old
 	}
-	l.Renew = c.now.Add(c.clocks[name])
+	l.RenewTime = c.now.Add(c.clocks[name])
 	c.put(&l)
 }
 
@@ -1090,11 +1091,11 @@ func (c *cluster) report(n event.Node) {
 	r := *n.Ready
 	to := []event.Status{ready, ready, notReady, unknown}[c.IntN(4)]
 	if r.Status != to {
-		r.Transition = c.now.Add(c.clocks[n.Name])
+		r.LastTransitionTime = c.now.Add(c.clocks[n.Name])
 	}
 	switch {
 	case to != unknown:
-		r.Reason, r.Heartbeat = "", c.now.Add(c.clocks[n.Name])
+		r.Reason, r.LastHeartbeatTime = "", c.now.Add(c.clocks[n.Name])
 	case r.Status != unknown:
 		r.Reason = "NodeStatusUnknown"
 	}

@@ -42,7 +42,7 @@ func TestTheNewestLossByTimeIsTheLast(t *testing.T) {
 	// web-1 leaves first, but its pod's event arrives late. web-2 leaves later with an immediately known cause.
 	s.at(10).modified(slice("a", "web", "-web-1", "web-2"))
 	gone := aPod("web-2", ready, running("app:1", 0))
-	gone.Deletion = clock(40)
+	gone.DeletionTimestamp = clock(40)
 	s.at(10.4).modified(gone, slice("a", "web", "-web-1", "~web-2"))
 	equal(t, "the last loss", s.service("web").LastLoss, clock(10.4))
 	s.at(10.8).modified(unready("ContainersNotReady", container1("terminated", "Error", 0)))
@@ -115,7 +115,7 @@ func TestPodsThatAreGoneAreForgottenWithoutAnotherDeletion(t *testing.T) {
 	}
 	s.at(100)
 	s.Advance(s.now)
-	equal(t, "remembered", kept(s.pods, "departed"), 0)
+	equal(t, "remembered", kept(s.pods, "recentlyDeleted"), 0)
 }
 
 func TestNewestLossIsTheSameInWhateverOrderEqualOnesAreSettled(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 // leader returns the Lease of the leading kube-controller-manager.
 func leader(holder string, renewed float64) *event.ControlPlaneLease {
 	return &event.ControlPlaneLease{
-		Meta: event.Meta{UID: event.ParseUID("leader"), Namespace: "kube-system", Name: event.LeaseControllerManager}, Holder: holder, Renew: clock(renewed),
+		Meta: event.Meta{UID: event.ParseUID("leader"), Namespace: "kube-system", Name: event.LeaseControllerManager}, Holder: holder, RenewTime: clock(renewed),
 	}
 }
 

@@ -34,7 +34,7 @@ func TestPendingPodsOfAServiceWithoutAReadyAddress(t *testing.T) {
 	equal(t, "deleted", pending("web"), 0)
 
 	leaving := pendingPod("api-1", "api")
-	leaving.Deletion = s.now
+	leaving.DeletionTimestamp = s.now
 	s.modified(leaving)
 	equal(t, "terminating", pending("api"), 0)
 	old := pendingPod("api-2", "api")

@@ -10,9 +10,9 @@ import (
 
 // reads simulates a direct read of the given Leases.
 func (s *story) reads(reason event.Reason, leases ...event.Object) *story {
-	s.watch(event.Asking, event.KindLease)
-	s.is(event.Read, leases...)
-	s.Apply(event.Event{Seen: s.now, Kind: event.KindLease, Type: event.Answered, Reason: reason})
+	s.watch(event.DirectReadStarted, event.KindLease)
+	s.is(event.DirectReadLease, leases...)
+	s.Apply(event.Event{Seen: s.now, Kind: event.KindLease, Type: event.DirectReadAnswered, Reason: reason})
 	return s
 }
 
@@ -41,7 +41,7 @@ func TestASilentWatchOfLeasesIsAskedAboutBeforeNodesAre(t *testing.T) {
 	equal(t, "while all are in time", s.at(28.9).asks(), "")
 	equal(t, "when the first is late", s.at(29.1).asks(), "")
 	equal(t, "half a second later", s.at(29.6).asks(), "a b c")
-	s.watch(event.Asking, event.KindLease)
+	s.watch(event.DirectReadStarted, event.KindLease)
 	equal(t, "while it is asked", s.at(30).asks(), "")
 	equal(t, "late while it is asked", s.lates(), 0)
 }
@@ -100,8 +100,8 @@ func TestNothingIsLateThatAWatchShowsLateWhichAReadHasShownToBeBehind(t *testing
 func TestNothingIsSaidOfNodesWhileNothingAnswers(t *testing.T) {
 	s := threeNodes(t)
 	for at := 29.6; at < 80; at += 10 {
-		s.at(at).watch(event.Asking, event.KindLease)
-		s.at(at+3).watch(event.Unanswered, event.KindLease)
+		s.at(at).watch(event.DirectReadStarted, event.KindLease)
+		s.at(at+3).watch(event.DirectReadUnanswered, event.KindLease)
 		equal(t, "late", s.lates(), 0)
 	}
 	s.at(80).breaks("connection lost", event.KindLease)
@@ -137,7 +137,7 @@ func TestARenewalThatWaitedForEtcdIsLate(t *testing.T) {
 	s.at(51.6).reads("", lease("a", 9), lease("b", 10), lease("c", 11))
 	equal(t, "late and missed during the stall", s.at(52).lates(), 6)
 	before := count[transition.HeartbeatSeen](s)
-	s.at(55).watch(event.Asking, event.KindLease).is(event.Read, lease("a", 19))
+	s.at(55).watch(event.DirectReadStarted, event.KindLease).is(event.DirectReadLease, lease("a", 19))
 	s.at(55.1).modified(lease("a", 19), lease("b", 20), lease("c", 21))
 	equal(t, "late and missed", s.lates(), 6)
 	equal(t, "measured intervals", count[transition.HeartbeatSeen](s)-before, 3)

@@ -15,7 +15,7 @@ import (
 func TestASilenceThatSpansABreakIsOneInterval(t *testing.T) {
 	reported := func(t float64) *event.Node {
 		n := aNode("node-1", ready, -1000)
-		n.Ready.Heartbeat = clock(t)
+		n.Ready.LastHeartbeatTime = clock(t)
 		return n
 	}
 	lists := func(s *story, n *event.Node, renewed float64) {

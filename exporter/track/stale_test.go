@@ -81,9 +81,9 @@ func TestStaleReaddsOfAnUpgradeInPlace(t *testing.T) {
 		play func(upgrade)
 		want [consumers.NumWindows]uint64
 	}{
-		// With 0 s, the batch closes at 18 s: web-2, web-3 and web-4 are still listed. With 2 s it closes at 20 s, with the
-		// same addresses. With 5 s it closes at 23 s: web-3, which leaves at that moment, and web-4 are listed. With 10 s it
-		// closes at 28 s, when all have left.
+		// With 0 s, the batch closes at 18 s: web-2, web-3 and web-4 are still listed. With 2 s it closes at 20 s, with
+		// the same addresses. With 5 s it closes at 23 s: web-3, which leaves at that moment, and web-4 are listed.
+		// With 10 s it closes at 28 s, when all have left.
 		"addresses leave one by one": {func(u upgrade) { u.changeImages(17); u.play() }, [consumers.NumWindows]uint64{3, 3, 2, 0}},
 		"all leave within 2 s": {func(u upgrade) {
 			u.leaves = [4]float64{18, 18.5, 19, 19.5}
@@ -131,7 +131,7 @@ func TestStaleReaddsOfAnUpgradeInPlace(t *testing.T) {
 		}, [consumers.NumWindows]uint64{}},
 		"a rollout that replaces pods": {func(u upgrade) {
 			gone := aPod("web-1", ready, running("app:1", 0))
-			gone.Deletion = clock(17)
+			gone.DeletionTimestamp = clock(17)
 			u.at(16).added(aPod("new-1", ready, running("app:2", 0))).modified(slice("a", "web", "web-1", "web-2", "web-3", "web-4", "new-1"))
 			u.at(17).modified(gone).modified(slice("a", "web", "~web-1", "web-2", "web-3", "web-4", "new-1"))
 			u.at(20).deleted(gone).modified(slice("a", "web", "web-2", "web-3", "web-4", "new-1"))

@@ -137,8 +137,8 @@ func clock(s float64) time.Time { return zero.Add(time.Duration(s * float64(time
 // lease returns a node's Lease. renewed is in seconds since the start.
 func lease(node string, renewed float64) *event.Lease {
 	return &event.Lease{
-		Meta:  event.Meta{UID: id("lease/" + node), Namespace: "kube-node-lease", Name: node},
-		Renew: clock(renewed),
+		Meta:      event.Meta{UID: id("lease/" + node), Namespace: "kube-node-lease", Name: node},
+		RenewTime: clock(renewed),
 	}
 }
 
@@ -147,7 +147,7 @@ func lease(node string, renewed float64) *event.Lease {
 func aNode(name string, status event.Status, since float64) *event.Node {
 	return &event.Node{
 		Meta:  event.Meta{UID: id("node/" + name), Name: name},
-		Ready: &event.Condition{Status: status, Transition: clock(since), Heartbeat: clock(-1000)},
+		Ready: &event.Condition{Status: status, LastTransitionTime: clock(since), LastHeartbeatTime: clock(-1000)},
 	}
 }
 
@@ -212,8 +212,8 @@ const (
 	lagWait  = watches.LagWait
 )
 
-// kept returns the number of entries in a field of a part of the tracker, such as "services.of". "any" selects any entry of
-// a map.
+// kept returns the number of entries in a field of a part of the tracker, such as "services.byName". "any" selects any
+// entry of a map.
 func kept(part any, field string) int {
 	v := reflect.ValueOf(part).Elem()
 	for _, name := range strings.Split(field, ".") {

@@ -135,20 +135,20 @@ func (t *Tracker) deletePod(id event.UID, last *event.Pod) {
 func (t *Tracker) applyWatch(e event.Event) {
 	switch e.Type {
 	case event.Listing:
-		t.watches.Listing(e.Kind)
+		t.watches.RecordListStart(e.Kind)
 		if e.Kind == event.KindEndpointSlice {
 			t.endpoints.ListingSlices()
 		}
 	case event.Synced:
 		t.sweep(e)
 		wasMissing := t.watches.Missing(e.Kind)
-		t.watches.Synced(e)
+		t.watches.RecordListEnd(e)
 		if e.Kind == event.KindLease && wasMissing {
 			t.nodes.LeasesChanged(e.Seen)
 		}
 		t.endpoints.CompareAll(e.Seen)
 		t.watchWorks(e)
-		t.nodes.Listed(e.Seen)
+		t.nodes.ListEnded(e.Seen)
 		t.endpoints.ChooseSource()
 	case event.Up:
 		t.watchWorks(e)
@@ -159,15 +159,15 @@ func (t *Tracker) applyWatch(e event.Event) {
 		if e.Kind == event.KindNode {
 			t.nodes.ShowOverdue(e.Seen)
 		}
-	case event.Asking, event.Answered, event.Unanswered:
+	case event.DirectReadStarted, event.DirectReadAnswered, event.DirectReadUnanswered:
 		t.nodes.ApplyRead(e)
 		t.findCutOff(e)
 	case event.Unavailable:
-		t.watches.Unavailable(e)
+		t.watches.RecordUnavailable(e)
 		if e.Kind == event.KindLease {
 			t.nodes.LeasesChanged(e.Seen)
 		}
-		t.nodes.Listed(e.Seen)
+		t.nodes.ListEnded(e.Seen)
 		t.endpoints.ChooseSource()
 	}
 }
@@ -177,23 +177,23 @@ func (t *Tracker) applyWatch(e event.Event) {
 func (t *Tracker) noteOptionalWatch(e event.Event) {
 	switch e.Type {
 	case event.Listing:
-		t.watches.Listing(e.Kind)
+		t.watches.RecordListStart(e.Kind)
 	case event.Synced:
 		t.controlPlane.Sweep()
-		t.watches.Synced(e)
-		t.watches.Works(e)
+		t.watches.RecordListEnd(e)
+		t.watches.RecordWorking(e)
 	case event.Up:
-		t.watches.Works(e)
+		t.watches.RecordWorking(e)
 	case event.Down:
-		t.watches.Broke(e)
+		t.watches.RecordBreak(e)
 	case event.Unavailable:
-		t.watches.Unavailable(e)
+		t.watches.RecordUnavailable(e)
 	}
 }
 
 func (t *Tracker) watchBroke(e event.Event) {
 	wasCutOff := t.watches.IsCutOff(e.Kind)
-	broke := t.watches.Broke(e)
+	broke := t.watches.RecordBreak(e)
 	if e.Kind == event.KindLease && (broke || wasCutOff && !t.watches.IsCutOff(e.Kind)) {
 		t.nodes.LeaseWatchBroke()
 	}
@@ -206,7 +206,7 @@ func (t *Tracker) watchBroke(e event.Event) {
 }
 
 func (t *Tracker) watchWorks(e event.Event) {
-	blind := t.watches.Works(e)
+	blind := t.watches.RecordWorking(e)
 	if blind == 0 {
 		return
 	}
@@ -229,7 +229,7 @@ func (t *Tracker) findCutOff(e event.Event) {
 // deliver the delayed events.
 func (t *Tracker) watchesRestored(seen time.Time) {
 	for _, e := range t.watches.Restored(seen) {
-		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.Works(e)})
+		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.RecordWorking(e)})
 	}
 }
 
@@ -263,10 +263,10 @@ func (t *Tracker) advance(to time.Time) {
 		return
 	}
 	t.settleDue(to)
-	t.watches.Pass(to)
+	t.watches.AdvanceTo(to)
 	t.nodes.CountLate(to)
 	t.pods.Forget()
-	t.endpoints.Pass()
+	t.endpoints.HandleDue()
 }
 
 // settleDue determines why pods and addresses lost readiness if the wait for evidence ends by `to`. It works in
@@ -280,7 +280,7 @@ func (t *Tracker) settleDue(to time.Time) {
 		if settle == nil {
 			return
 		}
-		t.watches.Pass(due)
+		t.watches.AdvanceTo(due)
 		t.nodes.CountLate(due)
 		t.endpoints.CloseBatches(due)
 		settle()

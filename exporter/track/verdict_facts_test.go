@@ -21,8 +21,8 @@ func renewing(t *testing.T, until int, o *event.Node) *story {
 func TestAMarkAlthoughTheHeartbeatWasInTime(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// last is the time of the last heartbeat. mark is the time at which the node controller wrote Unknown, and seen the
-		// time at which kubeflap saw it.
+		// last is the time of the last heartbeat. mark is the time at which the node controller wrote Unknown, and seen
+		// the time at which kubeflap saw it.
 		last       int
 		mark, seen float64
 		age        time.Duration
@@ -112,7 +112,7 @@ func TestWhatAnnouncesADeparture(t *testing.T) {
 		{"nothing", func(*event.Node) {}, ""},
 		{"a taint of the Cluster Autoscaler", func(n *event.Node) { n.Taints = []event.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}} }, departure.Taint},
 		{"a taint that follows a failure", func(n *event.Node) { n.Taints = []event.Taint{{Key: "node.kubernetes.io/out-of-service"}} }, ""},
-		{"its deletion", func(n *event.Node) { n.Deletion = clock(4000) }, departure.Deletion},
+		{"its deletion", func(n *event.Node) { n.DeletionTimestamp = clock(4000) }, departure.Deletion},
 		{"a lifecycle condition", func(n *event.Node) {
 			n.Lifecycle = []event.LifecycleCondition{{Type: event.DrainInProgress, Status: event.StatusTrue}}
 		}, departure.Condition},

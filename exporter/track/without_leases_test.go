@@ -30,7 +30,7 @@ func reporting(t *testing.T, reason event.Reason, every, until int) *story {
 
 func (s *story) report(second int, name string) *story {
 	n := aNode(name, ready, 0)
-	n.Ready.Heartbeat = clock(float64(second))
+	n.Ready.LastHeartbeatTime = clock(float64(second))
 	return s.at(float64(second)).modified(n)
 }
 
@@ -70,7 +70,7 @@ func TestReportsThatAreFarApartShowNoSilence(t *testing.T) {
 		equal(t, c.name+": late", s.lates(), 0)
 		equal(t, c.name+": age is known", s.node("a").HeartbeatKnown, false)
 		marked := unknownSince("a", 3201)
-		marked.Ready.Heartbeat = clock(3000)
+		marked.Ready.LastHeartbeatTime = clock(3000)
 		s.at(3201).modified(marked)
 		all := of[transition.NodeReadyChanged](s)
 		equal(t, c.name+": marked, unseen", len(all) == 1 && all[0].Loss.Unseen == c.unseen && (all[0].Silence == 0) == c.unseen, true)

@@ -87,9 +87,9 @@ func (x AddressLost) String() string {
 		return x.sentence(" removed: it was a foreign address of a Service with a selector")
 	}
 	if x.Removed {
-		return x.sentence(" removed%s", because(x.Cause))
+		return x.sentence(" removed%s", causeSuffix(x.Cause))
 	}
-	return x.sentence(" is not ready%s", because(x.Cause))
+	return x.sentence(" is not ready%s", causeSuffix(x.Cause))
 }
 
 // AddressRemoved means that an address left the Service while it was not ready.

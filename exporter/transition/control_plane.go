@@ -12,8 +12,9 @@ import (
 type ControlPlane struct {
 	// Time is the time to which the summary refers.
 	Time time.Time
-	// Shown is the time at which the watch delivered the newest renewal. It is zero if the Leases are not visible.
-	Shown time.Time
+	// NewestRenewalSeen is the time at which the watch delivered the newest renewal. It is zero if the Leases are not
+	// visible.
+	NewestRenewalSeen time.Time
 	// Leader reports whether kubeflap has seen the kube-controller-manager's Lease. APIServers is the number of API
 	// servers that renewed their Leases recently.
 	Leader     bool

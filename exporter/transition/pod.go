@@ -40,7 +40,7 @@ func (x PodReadyChanged) String() string {
 	if x.To == event.StatusTrue {
 		return fmt.Sprintf("pod %s/%s: Ready again after %s", x.Namespace, x.Name, x.Cause)
 	}
-	return fmt.Sprintf("pod %s/%s: Ready %s -> %s%s", x.Namespace, x.Name, x.From, x.To, because(x.Cause))
+	return fmt.Sprintf("pod %s/%s: Ready %s -> %s%s", x.Namespace, x.Name, x.From, x.To, causeSuffix(x.Cause))
 }
 
 // PodReadyWasStale means that Ready stayed True for a while after the image of a container changed or the container

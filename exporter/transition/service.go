@@ -31,7 +31,7 @@ func (x OutageStarted) Fields() Fields {
 }
 
 func (x OutageStarted) String() string {
-	return x.Service.String() + ": no ready address left" + because(x.Cause)
+	return x.Service.String() + ": no ready address left" + causeSuffix(x.Cause)
 }
 
 // OutageEnded means that the Service has a ready address again.
@@ -57,7 +57,7 @@ func (x OutageEnded) String() string {
 	if x.Complete {
 		about = ""
 	}
-	return fmt.Sprintf("%s: has a ready address again after %s%s without any%s", x.Service, about, round(x.Lasted), because(x.Cause))
+	return fmt.Sprintf("%s: has a ready address again after %s%s without any%s", x.Service, about, round(x.Lasted), causeSuffix(x.Cause))
 }
 
 // EndpointsReset means that all manually managed addresses of the Service were removed.

@@ -18,7 +18,7 @@ type Transition interface {
 	When() time.Time
 	// Found returns the time at which the tracker found the change, by kubeflap's clock. It is later than When if the
 	// tracker had to wait for evidence of the cause.
-	Found() time.Time
+	FoundAt() time.Time
 	// Fields returns the names of the affected objects, for structured log lines.
 	Fields() Fields
 	// String describes the change in one line, without its time.
@@ -44,10 +44,10 @@ type At struct {
 // When returns the time of the change, by kubeflap's clock.
 func (a At) When() time.Time { return a.Time }
 
-// Found returns the time at which the tracker found the change, by kubeflap's clock.
-func (a At) Found() time.Time { return a.Time.Add(max(a.Waited, 0)) }
+// FoundAt returns the time at which the tracker found the change, by kubeflap's clock.
+func (a At) FoundAt() time.Time { return a.Time.Add(max(a.Waited, 0)) }
 
-func because(c cause.Cause) string {
+func causeSuffix(c cause.Cause) string {
 	if c == cause.Unknown {
 		return ""
 	}

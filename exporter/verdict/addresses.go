@@ -16,7 +16,7 @@ type AddressLoss struct {
 	DeletedNodes string
 }
 
-var ofCause = [cause.Count]struct {
+var verdictByCause = [cause.Count]struct {
 	verdict Verdict
 	because string
 }{
@@ -47,7 +47,7 @@ func OfAddresses(f *AddressLoss) Decision {
 	if f.DeletedNodes != "" {
 		return withNodes(f.DeletedNodes)
 	}
-	is := ofCause[f.Cause]
+	is := verdictByCause[f.Cause]
 	if is.verdict == ForeignWriter && f.Writers != "" {
 		is.because = f.Writers
 	}

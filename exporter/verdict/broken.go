@@ -24,7 +24,7 @@ func (f *NodeLoss) othersUnseen() bool {
 	if b.From.IsZero() || !b.To.IsZero() && !f.Now.Before(b.To.Add(caughtUp)) {
 		return false
 	}
-	return f.each(func(s *Silence) bool {
+	return f.countSilences(func(s *Silence) bool {
 		return b.From.Before(s.Began.Add(f.Interval)) && (b.To.IsZero() || s.Began.Before(b.To))
 	}) > 0
 }

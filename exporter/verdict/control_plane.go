@@ -62,11 +62,11 @@ func (c *ControlPlane) StoppedSince(t time.Time) map[string]time.Time {
 	return all
 }
 
-// Changed records a leader change.
-func (c *ControlPlane) Changed(t time.Time) { c.changes = bounded(append(c.changes, t)) }
+// LeaderChanged records a leader change.
+func (c *ControlPlane) LeaderChanged(t time.Time) { c.changes = bounded(append(c.changes, t)) }
 
-// Read records the result of a direct read of Leases.
-func (c *ControlPlane) Read(x transition.LeasesRead) { c.reads = bounded(append(c.reads, x)) }
+// LeasesRead records the result of a direct read of Leases.
+func (c *ControlPlane) LeasesRead(x transition.LeasesRead) { c.reads = bounded(append(c.reads, x)) }
 
 func bounded[T any](all []T) []T {
 	if len(all) > maxStops {
@@ -182,11 +182,11 @@ func (f *NodeLoss) pathText() string {
 		text = "; the only API server stopped renewing its Lease, too, which points to etcd or to that API server"
 	case len(names) > 0:
 		text = "; all API servers stopped renewing their Leases, too, which points to etcd"
-	case known.Shown.IsZero() || n == 0 && !known.Leader:
+	case known.NewestRenewalSeen.IsZero() || n == 0 && !known.Leader:
 		text = "; the state of the API server is unknown, because kubeflap cannot watch API server Leases in kube-system"
-	case known.Time.Sub(known.Shown) > aroundBegin:
+	case known.Time.Sub(known.NewestRenewalSeen) > aroundBegin:
 		text = "; no control-plane Lease was renewed either, which points to etcd or to the API server that kubeflap uses"
-	case n > 0 && known.Shown.Sub(f.lastBegan()) > f.Interval:
+	case n > 0 && known.NewestRenewalSeen.Sub(f.lastBegan()) > f.Interval:
 		// An API server's Lease counts as late only after two missed renewals. Therefore, the newest renewal must also
 		// be later than the nodes' missed heartbeats.
 		text = fmt.Sprintf("; %s renewed on time, so etcd accepted writes", phrase.Count(n, "API server Lease was", "API server Leases were"))

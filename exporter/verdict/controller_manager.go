@@ -9,12 +9,12 @@ import (
 // controllerManager weighs whether the node controller is at fault. It may have set a node to Unknown despite a recent
 // heartbeat, or left silent nodes Ready.
 func controllerManager(f *NodeLoss) (Answer, string) {
-	inTime := f.each(func(s *Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })
-	ageUnknown := f.each(func(s *Silence) bool { return s.Marked && s.MarkedAge == 0 && s.ClockBack == 0 })
-	notMarked := f.each(func(s *Silence) bool { return s.NotMarkedCertain && s.ClockBack == 0 })
-	perhaps := f.each(func(s *Silence) bool { return s.NotMarked && !s.NotMarkedCertain && !s.Marked && s.ClockBack == 0 })
-	silent := f.each(func(s *Silence) bool {
-		return !s.Ended.IsZero() && f.GracePeriod > 0 && f.disturbed(s) && f.lasted(s) > f.GracePeriod
+	inTime := f.countSilences(func(s *Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })
+	ageUnknown := f.countSilences(func(s *Silence) bool { return s.Marked && s.MarkedAge == 0 && s.ClockBack == 0 })
+	notMarked := f.countSilences(func(s *Silence) bool { return s.NotMarkedCertain && s.ClockBack == 0 })
+	perhaps := f.countSilences(func(s *Silence) bool { return s.NotMarked && !s.NotMarkedCertain && !s.Marked && s.ClockBack == 0 })
+	silent := f.countSilences(func(s *Silence) bool {
+		return !s.Ended.IsZero() && f.GracePeriod > 0 && f.isDisturbed(s) && f.lasted(s) > f.GracePeriod
 	})
 	switch {
 	case notMarked > 0:

@@ -10,8 +10,8 @@ const manyTimes = 0.05
 // flapAlone weighs whether nodes that fell silent together have a common cause. If each of them often falls silent
 // alone, chance can explain the group. The answer is Yes if chance is excluded, and No if chance explains the group.
 func (f *NodeLoss) flapAlone(group []*Silence) Answer {
-	expected := f.byThemselves(group)
-	if expected < chance.Accepted {
+	expected := f.coincidenceRate(group)
+	if expected < chance.SignificanceLevel {
 		return Yes
 	}
 	if stopped, _ := f.ControlPlane.stopped(f.began()); expected < manyTimes || len(stopped) > 0 || f.ControlPlane.readFailed(f.span()) {
@@ -20,10 +20,10 @@ func (f *NodeLoss) flapAlone(group []*Silence) Answer {
 	return No
 }
 
-// byThemselves returns the rate per hour at which all nodes of the group fall silent together by chance. It is computed
-// from how often each node fell silent alone in the last hour.
-func (f *NodeLoss) byThemselves(group []*Silence) float64 {
-	counts, expected := f.byItself(), 1.0
+// coincidenceRate returns the rate per hour at which all nodes of the group fall silent together by chance. It is
+// computed from how often each node fell silent alone in the last hour.
+func (f *NodeLoss) coincidenceRate(group []*Silence) float64 {
+	counts, expected := f.soloCounts(), 1.0
 	for i, s := range group {
 		expected *= counts[s.Node]
 		if i > 0 {
@@ -36,27 +36,27 @@ func (f *NodeLoss) byThemselves(group []*Silence) float64 {
 	return expected
 }
 
-// byItself returns how often each node fell silent alone in the last hour. A node fell silent alone if no other node
+// soloCounts returns how often each node fell silent alone in the last hour. A node fell silent alone if no other node
 // fell silent within one heartbeat interval. The result is cached for all incidents.
-func (f *NodeLoss) byItself() map[string]float64 {
-	if f.single.of == len(f.Others) && f.single.counts != nil {
-		return f.single.counts
+func (f *NodeLoss) soloCounts() map[string]float64 {
+	if f.soloCache.recentLen == len(f.Recent) && f.soloCache.counts != nil {
+		return f.soloCache.counts
 	}
-	f.single = single{of: len(f.Others), counts: map[string]float64{}}
+	f.soloCache = soloCache{recentLen: len(f.Recent), counts: map[string]float64{}}
 	isNear := func(all []*Silence, i, j int) bool {
 		return j >= 0 && j < len(all) && all[i].Node != all[j].Node && all[i].Began.Sub(all[j].Began).Abs() <= f.Interval
 	}
-	all := byBegan(f.Others)
+	all := byBegan(f.Recent)
 	for i, s := range all {
-		if f.inLastHour(s) && f.disturbed(s) && !isNear(all, i, i-1) && !isNear(all, i, i+1) {
-			f.single.counts[s.Node]++
+		if f.inLastHour(s) && f.isDisturbed(s) && !isNear(all, i, i-1) && !isNear(all, i, i+1) {
+			f.soloCache.counts[s.Node]++
 		}
 	}
-	return f.single.counts
+	return f.soloCache.counts
 }
 
-// single caches the result of byItself until the length of Others changes.
-type single struct {
-	of     int
-	counts map[string]float64
+// soloCache caches the result of soloCounts until the length of Recent changes.
+type soloCache struct {
+	recentLen int
+	counts    map[string]float64
 }

@@ -9,7 +9,7 @@ import (
 
 const notWatched = "kubeflap was not watching yet"
 
-func (f *NodeLoss) found() int { return f.each(func(s *Silence) bool { return s.Found.Is }) }
+func (f *NodeLoss) found() int { return f.countSilences(func(s *Silence) bool { return s.Found.Is }) }
 
 // isDoubtful reports whether it is uncertain that the node failed. The node's departure may have been announced, or the
 // node may have recovered already.
@@ -18,10 +18,10 @@ func (x *Found) isDoubtful() bool { return x.Perhaps != "" || x.InDoubt }
 // inLastHour reports whether a silence began in the last hour.
 func (f *NodeLoss) inLastHour(s *Silence) bool { return s.Began.After(f.Now.Add(-time.Hour)) }
 
-// perhaps explains why it is uncertain whether all departures were announced. The text is empty if the answer is
-// certain.
-func (f *NodeLoss) perhaps() string {
-	n := f.each(func(s *Silence) bool { return s.Found.Perhaps != "" || s.Announced != "" })
+// announcementDoubt explains why it is uncertain whether all departures were announced. The text is empty if the answer
+// is certain.
+func (f *NodeLoss) announcementDoubt() string {
+	n := f.countSilences(func(s *Silence) bool { return s.Found.Perhaps != "" || s.Announced != "" })
 	if n == 0 || n < len(f.Silences) {
 		return ""
 	}
@@ -64,7 +64,7 @@ func (f *NodeLoss) maybeShared() string {
 // backUnseen returns the name of a node that was lost and recovered while kubeflap's own watch was broken. That node
 // and the node of s may have fallen silent together. The name is empty if there is no such node.
 func (f *NodeLoss) backUnseen(s *Silence) string {
-	for _, o := range f.Others {
+	for _, o := range f.Recent {
 		if s.Relisted && o.Blind && o.Node != s.Node && o.Ended.Equal(o.Began) && o.Began.After(s.Began) {
 			return o.Node
 		}
@@ -79,7 +79,7 @@ func (f *NodeLoss) markedWith(s *Silence) string {
 	if s.Found.Marked.IsZero() {
 		return ""
 	}
-	for _, o := range f.Others {
+	for _, o := range f.Recent {
 		if o.Node != s.Node && !o.Found.Marked.IsZero() && o.Found.Marked.Sub(s.Found.Marked).Abs() <= f.Interval+monitorPeriod && o.Began.Sub(s.Began).Abs() > f.Interval {
 			return o.Node
 		}

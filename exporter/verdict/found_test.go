@@ -26,7 +26,7 @@ func TestSilencesFromBeforeTheWatchAreComparedHoweverOldAndAreNoRate(t *testing.
 			want = Node
 		}
 		f := loss(9, []*Silence{s})
-		f.Others = all
+		f.Recent = all
 		if d := OfNodes(f); d.Verdict != want {
 			t.Errorf("%s: %s, want %s", s.Node, d.Verdict, want)
 		}

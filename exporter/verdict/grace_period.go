@@ -17,7 +17,7 @@ func gracePeriod(f *NodeLoss) (Answer, string) {
 	if f.unseen() > 0 {
 		return Unknown, unseenText
 	}
-	late := f.each(func(s *Silence) bool { return f.lasted(s) > 2*f.Interval })
+	late := f.countSilences(func(s *Silence) bool { return f.lasted(s) > 2*f.Interval })
 	if late > 0 {
 		return No, fmt.Sprintf("%s lost more than one heartbeat", phrase.Count(late, "node", "nodes"))
 	}

@@ -50,7 +50,7 @@ func (h *History) Past(t time.Time) Past {
 		p.AsOf = h.restored
 	}
 	for _, s := range h.silences {
-		if s.lasts() {
+		if s.isOngoing() {
 			continue
 		}
 		ended := *s
@@ -101,7 +101,7 @@ func (h *History) Begin(t time.Time) {
 	case h.restored.IsZero():
 	case unwatched < 0 || unwatched > maxUnwatched:
 		h.since = t
-		h.silences = slices.DeleteFunc(h.silences, func(s *Silence) bool { return !s.lasts() })
+		h.silences = slices.DeleteFunc(h.silences, func(s *Silence) bool { return !s.isOngoing() })
 	}
 	h.restored = time.Time{}
 }
@@ -117,13 +117,13 @@ func (h *History) Add(s *Silence) {
 	old := h.silences[len(h.silences)-1].Began.Add(-remembered)
 	keep := slices.IndexFunc(h.silences, func(x *Silence) bool { return x.Began.After(old) })
 	// Keep ongoing silences that began before kubeflap watched, because they may have the same cause as newer silences.
-	older := slices.DeleteFunc(h.silences[:keep], func(x *Silence) bool { return !x.Found.Is || !x.lasts() })
+	older := slices.DeleteFunc(h.silences[:keep], func(x *Silence) bool { return !x.Found.Is || !x.isOngoing() })
 	h.silences = slices.Delete(h.silences, len(older), keep)
 	h.silences = slices.Delete(h.silences, 0, max(len(h.silences)-maxRemembered, 0))
 }
 
-// lasts reports whether the silence is ongoing: no heartbeat has ended it, and the Node still exists.
-func (s *Silence) lasts() bool { return s.Ended.IsZero() && !s.isDeleted() }
+// isOngoing reports whether the silence is ongoing: no heartbeat has ended it, and the Node still exists.
+func (s *Silence) isOngoing() bool { return s.Ended.IsZero() && !s.isDeleted() }
 
 // Remove deletes a silence that did not really happen.
 func (h *History) Remove(s *Silence) {
@@ -160,7 +160,7 @@ func (h *History) SetBackTogether(t time.Time, interval time.Duration) []*Silenc
 			all = append(all, s)
 		}
 	}
-	if all = together(all, interval); len(all) < 2 {
+	if all = largestGroupOf(all, interval); len(all) < 2 {
 		return nil
 	}
 	return all
@@ -186,7 +186,7 @@ func (h *History) AfterOrLasting(t time.Time) []*Silence {
 		if s.Began.After(t) {
 			break
 		}
-		if s.lasts() && !s.Explained() {
+		if s.isOngoing() && !s.Explained() {
 			all = append(all, s)
 		}
 	}

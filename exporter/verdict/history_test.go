@@ -14,7 +14,7 @@ func TestRestoredSilences(t *testing.T) {
 		var h History
 		h.Begin(at(0))
 		for i := range 3 {
-			h.Add(&Silence{Node: fmt.Sprint("node-", i), Began: at(10 * i), Ended: at(10*i + 1), Judgement: Judged(Node)})
+			h.Add(&Silence{Node: fmt.Sprint("node-", i), Began: at(10 * i), Ended: at(10*i + 1), Judgement: NewJudgement(Node)})
 		}
 		h.Add(&Silence{Node: "ongoing", Began: at(40)})
 		h.Add(&Silence{Node: "deleted", Began: at(50), Deleted: at(51)})
@@ -43,8 +43,8 @@ func TestRestoredSilences(t *testing.T) {
 	}
 }
 
-// TestAProcessThatObservesNothing starts processes for five hours that observe nothing. Each saves the silences. They must
-// be forgotten, because nobody watched for more than an hour.
+// TestAProcessThatObservesNothing starts processes for five hours that observe nothing. Each saves the silences. They
+// must be forgotten, because nobody watched for more than an hour.
 func TestAProcessThatObservesNothing(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	saved := Past{Since: noon.Add(-6 * time.Hour), AsOf: noon, Silences: []Silence{{Node: "node-1", Began: noon.Add(-2 * time.Hour), Ended: noon.Add(-119 * time.Minute)}}}

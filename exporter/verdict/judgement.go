@@ -12,8 +12,8 @@ type Judgement struct {
 	into *Judgement
 }
 
-// Judged returns a judgement for a silence without an incident.
-func Judged(v Verdict) *Judgement { return &Judgement{reviewed: v, asked: v} }
+// NewJudgement returns a judgement for a silence without an incident.
+func NewJudgement(v Verdict) *Judgement { return &Judgement{reviewed: v, asked: v} }
 
 // Revise records the result of a review.
 func (j *Judgement) Revise(v Verdict) { j.reviewed, j.asked = v, v }

@@ -85,10 +85,10 @@ func severalText(silent []*Silence, nodes int) string {
 // othersText describes groups of the incident's nodes that fell silent together earlier or later than the largest
 // group.
 func (f *NodeLoss) othersText() (text string) {
-	group := f.together()
-	rest := withoutNodes(slices.DeleteFunc(slices.Clone(f.Silences), func(s *Silence) bool { return s.BeganBlind || !f.disturbed(s) }), group)
+	group := f.largestGroup()
+	rest := withoutNodes(slices.DeleteFunc(slices.Clone(f.Silences), func(s *Silence) bool { return s.BeganBlind || !f.isDisturbed(s) }), group)
 	for range maxGroups {
-		others := together(rest, f.Interval)
+		others := largestGroupOf(rest, f.Interval)
 		if len(others) < 2 {
 			break
 		}
@@ -106,7 +106,7 @@ func (f *NodeLoss) othersText() (text string) {
 
 // withoutNodes removes the silences of the group's nodes. It changes the first slice in place.
 func withoutNodes(all, group []*Silence) []*Silence {
-	names := newNames(len(group))
+	names := newNameSet(len(group))
 	for _, s := range group {
 		names.add(s.Node)
 	}

@@ -15,24 +15,24 @@ const fewest = 3
 // lateWith returns silences that began together and have a common cause. At least one of them belongs to the incident.
 // The others may be too short for an incident. The result is nil if there is no such group.
 func (f *NodeLoss) lateWith() []*Silence {
-	if f.Within == nil || len(f.Silences) == 0 || len(f.together()) > 1 {
+	if f.ShortSilences == nil || len(f.Silences) == 0 || len(f.largestGroup()) > 1 {
 		return nil
 	}
-	own := f.grouping(byBegan(f.Silences))
+	own := f.groupable(byBegan(f.Silences))
 	if len(own) == 0 {
 		return nil
 	}
-	late := f.Within(own[0].Began.Add(-f.Interval), own[len(own)-1].Began.Add(f.Interval))
+	late := f.ShortSilences(own[0].Began.Add(-f.Interval), own[len(own)-1].Began.Add(f.Interval))
 	if len(late) < fewest-1 {
 		return nil
 	}
 	all := slices.Clone(own)
 	for _, s := range late {
-		if f.disturbed(s) && hasNear(own, s, f.Interval) {
+		if f.isDisturbed(s) && hasNear(own, s, f.Interval) {
 			all = append(all, s)
 		}
 	}
-	group := together(all, f.Interval)
+	group := largestGroupOf(all, f.Interval)
 	isOwn := func(s *Silence) bool { return slices.Contains(own, s) }
 	if len(group) < fewest || !slices.ContainsFunc(group, isOwn) {
 		return nil

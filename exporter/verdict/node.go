@@ -15,13 +15,13 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if f.unseen() > 0 {
 		return Unknown, unseenText
 	}
-	if n := f.each(func(s *Silence) bool { return s.ClockBack > 0 }); n > 0 && n == len(f.Silences) {
+	if n := f.countSilences(func(s *Silence) bool { return s.ClockBack > 0 }); n > 0 && n == len(f.Silences) {
 		return Yes, clockText(f.Silences)
 	}
-	if n := f.each(func(s *Silence) bool { return s.Upgraded }); n > 0 && n == len(f.Silences) {
+	if n := f.countSilences(func(s *Silence) bool { return s.Upgraded }); n > 0 && n == len(f.Silences) {
 		return Yes, "the kubelet of " + nodesText(f.Silences) + " was upgraded: it reported a different version after the silence"
 	}
-	if why := f.unclear(); why != "" {
+	if why := f.silenceDoubt(); why != "" {
 		return Unknown, why
 	}
 	if len(f.Silences) == 0 {
@@ -40,13 +40,13 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if late := f.lateToo(); len(late) > 0 {
 		return Unknown, phrase.Some(late) + " became late at the same time"
 	}
-	if f.each(func(s *Silence) bool { return s.Again == transition.MachineUnclear }) > 0 {
-		return Unknown, unclearText
+	if f.countSilences(func(s *Silence) bool { return s.Again == transition.MachineUnclear }) > 0 {
+		return Unknown, machineUnclearText
 	}
-	if f.each((*Silence).isGone) > 0 {
+	if f.countSilences((*Silence).isGone) > 0 {
 		return Unknown, "the machine is gone: it was reclaimed, or it failed and was replaced"
 	}
-	if f.each(f.disturbed) == 0 {
+	if f.countSilences(f.isDisturbed) == 0 {
 		return No, "no heartbeat was late"
 	}
 	switch {
@@ -72,7 +72,7 @@ func (s *Silence) isGone() bool {
 // oneOfSeveral checks whether other nodes that fell silent at the same time speak against a fault of the node. The text
 // is empty if they do not.
 func (f *NodeLoss) oneOfSeveral() (Answer, string) {
-	if len(f.together()) < 2 {
+	if len(f.largestGroup()) < 2 {
 		if late := f.lateWith(); late != nil {
 			return No, "other nodes were late at the same time"
 		}
@@ -83,7 +83,7 @@ func (f *NodeLoss) oneOfSeveral() (Answer, string) {
 		return No, "several nodes fell silent together"
 	case Unknown:
 		why := "which may be chance"
-		if upgraded := f.upgrade(); upgraded != "" {
+		if upgraded := f.upgradeText(); upgraded != "" {
 			return Unknown, "several nodes fell silent together: " + upgraded
 		}
 		if other := f.otherThanPath(); other != "" {
@@ -108,11 +108,11 @@ const allGoneText = "each of these Nodes was deleted soon after: somebody may ha
 // allGone reports whether the machines of all nodes that fell silent together may have been reclaimed, for example by a
 // scaling group.
 func (f *NodeLoss) allGone() bool {
-	group := f.together()
+	group := f.largestGroup()
 	return len(group) > 1 && !slices.ContainsFunc(group, func(s *Silence) bool { return !s.isGone() })
 }
 
-const unclearText = "the Node was deleted and recreated with a new bootID, and no providerID identifies the machine, so it was either rebooted or replaced"
+const machineUnclearText = "the Node was deleted and recreated with a new bootID, and no providerID identifies the machine, so it was either rebooted or replaced"
 
 // isDeleted reports whether the Node was deleted while it was silent.
 func (s *Silence) isDeleted() bool { return !s.Deleted.IsZero() && s.Ended.IsZero() }
@@ -127,16 +127,16 @@ func deletedText(f *NodeLoss) string {
 	return ""
 }
 
-// unclear explains what is uncertain about the silences, such as their start times. The text is empty if nothing is
-// uncertain.
-func (f *NodeLoss) unclear() string {
+// silenceDoubt explains what is uncertain about the silences, such as their start times. The text is empty if nothing
+// is uncertain.
+func (f *NodeLoss) silenceDoubt() string {
 	switch n := f.blind(); {
 	case n > 0 && n == len(f.Silences):
 		return f.blindText()
 	case f.beganBlind():
 		return beganBlindText
 	}
-	return f.perhaps()
+	return f.announcementDoubt()
 }
 
 // clockText explains that the nodes' clocks were set back.

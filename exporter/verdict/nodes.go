@@ -82,15 +82,15 @@ type Found struct {
 
 // NodeLoss holds the facts of a node incident.
 type NodeLoss struct {
-	// Silences holds the incident's silences, sorted by Began. Others holds the unexplained silences of all nodes that
+	// Silences holds the incident's silences, sorted by Began. Recent holds the unexplained silences of all nodes that
 	// began in the last hour or are ongoing. It includes silences of the incident.
-	Silences, Others []*Silence
+	Silences, Recent []*Silence
 	// Late holds the nodes that have been silent for more than half the grace period, but not yet for the whole grace
 	// period.
 	Late []*Silence
-	// Within returns the unexplained silences that began between two times and ended within the grace period. Each
-	// lasted more than half the grace period. Within can be nil.
-	Within func(from, to time.Time) []*Silence
+	// ShortSilences returns the unexplained silences that began between two times and ended within the grace period.
+	// Each lasted more than half the grace period. ShortSilences can be nil.
+	ShortSilences func(from, to time.Time) []*Silence
 	// Now is the time of the decision.
 	Now time.Time
 	// Nodes is the number of nodes in the cluster.
@@ -106,27 +106,28 @@ type NodeLoss struct {
 	// Rate measures how often nodes of this cluster fall silent.
 	Rate chance.Rate
 
-	// group caches the result of the method together. grouped reports whether the cache is valid.
+	// group caches the result of the method largestGroup. grouped reports whether the cache is valid.
 	group   []*Silence
 	grouped bool
-	// sorted holds Others in order of Began. near caches a result of largestGroup.
-	sorted []*Silence
-	near   near
-	single single
+	// sorted holds Recent in order of Began. near caches a result of findLargestGroup.
+	sorted    []*Silence
+	near      near
+	soloCache soloCache
 	// shared caches the answer of sharedPath. It is nil until it is computed.
-	shared *considered
-	// turn caches the answer of inTurn, which is the same for all incidents. It is nil until it is computed.
-	turn *turn
+	shared *lazyAnswer
+	// successive caches the answer of weighSuccessive, which is the same for all incidents. It is nil until it is
+	// computed.
+	successive *successiveResult
 }
 
-// considered is the answer to a hypothesis. Its text is computed only when it is needed.
-type considered struct {
+// lazyAnswer is the answer to a hypothesis. Its text is computed only when it is needed.
+type lazyAnswer struct {
 	holds   Answer
 	because func() string
 }
 
-// turn is the result of inTurn, with the silences on which it is based.
-type turn struct {
+// successiveResult is the result of weighSuccessive, with the silences on which it is based.
+type successiveResult struct {
 	holds    Answer
 	because  string
 	silences []*Silence
@@ -157,9 +158,9 @@ func OfNodes(f *NodeLoss) Decision {
 		all = append(all, Considered{h.verdict, holds, because})
 	}
 	d := decide(all)
-	d.Gone = d.Verdict == Undecided && f.each((*Silence).isGone) == len(f.Silences)
+	d.Gone = d.Verdict == Undecided && f.countSilences((*Silence).isGone) == len(f.Silences)
 	d.Etcd = d.Verdict == SharedPath && f.ControlPlane.allStopped(f.began())
-	if d.Verdict == Undecided && f.perhaps() != "" {
+	if d.Verdict == Undecided && f.announcementDoubt() != "" {
 		d.Command = "kubectl get node " + f.Silences[0].Node + " -o yaml --show-managed-fields shows when somebody cordoned or tainted it"
 		return d
 	}
@@ -188,22 +189,22 @@ func Withdrawn(because string) (d Decision) {
 
 // blind returns the number of unproven silences.
 func (f *NodeLoss) blind() int {
-	return f.each(func(s *Silence) bool { return s.Blind || s.Found.InDoubt })
+	return f.countSilences(func(s *Silence) bool { return s.Blind || s.Found.InDoubt })
 }
 
 func (f *NodeLoss) blindText() string {
-	if f.each(func(s *Silence) bool { return s.Found.InDoubt }) > 0 {
+	if f.countSilences(func(s *Silence) bool { return s.Found.InDoubt }) > 0 {
 		return "the last heartbeat is too recent to explain the status Unknown: the node had returned, the node controller was wrong, or the clocks differ; " + notWatched
 	}
 	return "kubeflap's own watch was broken at that time, so the missing heartbeats prove nothing"
 }
 
 // unseen returns the number of silences of nodes whose heartbeats kubeflap cannot see.
-func (f *NodeLoss) unseen() int { return f.each(func(s *Silence) bool { return s.Unseen }) }
+func (f *NodeLoss) unseen() int { return f.countSilences(func(s *Silence) bool { return s.Unseen }) }
 
 const unseenText = "kubeflap sees no Leases, only status reports that may be 5 min apart, so it is unknown what happened in between"
 
-func (f *NodeLoss) each(match func(*Silence) bool) int {
+func (f *NodeLoss) countSilences(match func(*Silence) bool) int {
 	n := 0
 	for _, s := range f.Silences {
 		if match(s) {

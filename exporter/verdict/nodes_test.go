@@ -31,7 +31,7 @@ func back(all []*Silence, after ...float64) []*Silence {
 }
 
 func loss(nodes int, all []*Silence) *NodeLoss {
-	return &NodeLoss{Silences: all, Others: all, Now: at(3000), Nodes: nodes, GracePeriod: 40 * time.Second, Interval: 11500 * time.Millisecond, Rate: chance.Rate{NodeTime: time.Duration(nodes) * time.Hour}}
+	return &NodeLoss{Silences: all, Recent: all, Now: at(3000), Nodes: nodes, GracePeriod: 40 * time.Second, Interval: 11500 * time.Millisecond, Rate: chance.Rate{NodeTime: time.Duration(nodes) * time.Hour}}
 }
 
 func change(all []*Silence, how func(*Silence)) []*Silence {
@@ -165,7 +165,7 @@ func TestLeasesFromBeforeTheSilenceDoNotShowThatEtcdWorks(t *testing.T) {
 		want  bool
 	}{{8, false}, {30, true}} {
 		f := loss(4, silent(0, 1, 2, 3))
-		f.ControlPlane.AsOf = transition.ControlPlane{Time: at(24), Shown: at(c.shown), APIServers: 1}
+		f.ControlPlane.AsOf = transition.ControlPlane{Time: at(24), NewestRenewalSeen: at(c.shown), APIServers: 1}
 		if c.shown > 24 {
 			f.ControlPlane.AsOf.Time = at(c.shown)
 		}

@@ -5,8 +5,8 @@ import (
 )
 
 func planned(f *NodeLoss) (Answer, string) {
-	n := f.each(func(s *Silence) bool { return s.Announced != "" })
-	switch why := f.perhaps(); {
+	n := f.countSilences(func(s *Silence) bool { return s.Announced != "" })
+	switch why := f.announcementDoubt(); {
 	case why != "":
 		return Unknown, why
 	case n == 0:
@@ -20,7 +20,7 @@ func planned(f *NodeLoss) (Answer, string) {
 // announcedWhen describes the time of the announcements. An announcement counts if it came before the first missing
 // heartbeat was due. It can therefore be later than the last heartbeat.
 func (f *NodeLoss) announcedWhen() string {
-	after := f.each(func(s *Silence) bool { return s.AnnouncedAfter })
+	after := f.countSilences(func(s *Silence) bool { return s.AnnouncedAfter })
 	switch {
 	case f.unseen() > 0:
 		return "more than a grace period before Ready turned Unknown"

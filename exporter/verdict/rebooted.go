@@ -8,15 +8,15 @@ import (
 )
 
 func rebooted(f *NodeLoss) (Answer, string) {
-	n := f.each(func(s *Silence) bool { return s.Rebooted })
-	deleted := f.each((*Silence).isDeleted)
-	away := f.each(func(s *Silence) bool { return s.Ended.IsZero() }) - deleted
+	n := f.countSilences(func(s *Silence) bool { return s.Rebooted })
+	deleted := f.countSilences((*Silence).isDeleted)
+	away := f.countSilences(func(s *Silence) bool { return s.Ended.IsZero() }) - deleted
 	switch {
 	case len(f.Silences) > 0 && n == len(f.Silences):
 		return Yes, nodesText(f.Silences) + " reported a new bootID after the silence"
-	case f.each(func(s *Silence) bool { return s.Again == transition.MachineUnclear }) > 0:
-		return Unknown, unclearText
-	case f.each(func(s *Silence) bool { return s.Again == transition.MachineReplaced }) > 0:
+	case f.countSilences(func(s *Silence) bool { return s.Again == transition.MachineUnclear }) > 0:
+		return Unknown, machineUnclearText
+	case f.countSilences(func(s *Silence) bool { return s.Again == transition.MachineReplaced }) > 0:
 		return No, "a machine with a different providerID now has the name of the deleted Node"
 	case deleted > 0:
 		return Unknown, "the Node was deleted, so no bootID shows whether the machine restarted"
@@ -33,7 +33,7 @@ func rebooted(f *NodeLoss) (Answer, string) {
 func (f *NodeLoss) rebooting() string {
 	var back []string
 	away := 0
-	for _, s := range f.together() {
+	for _, s := range f.largestGroup() {
 		switch {
 		case s.Rebooted:
 			back = append(back, s.Node)

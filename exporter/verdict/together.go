@@ -6,40 +6,40 @@ import (
 	"time"
 )
 
-// together returns the largest group of silences that began within one heartbeat interval. The group can include
+// largestGroup returns the largest group of silences that began within one heartbeat interval. The group can include
 // silences of other incidents. It omits silences whose start kubeflap did not see.
-func (f *NodeLoss) together() []*Silence {
+func (f *NodeLoss) largestGroup() []*Silence {
 	if !f.grouped {
-		f.group, f.grouped = f.largestGroup(), true
+		f.group, f.grouped = f.findLargestGroup(), true
 	}
 	return f.group
 }
 
-func (f *NodeLoss) largestGroup() []*Silence {
+func (f *NodeLoss) findLargestGroup() []*Silence {
 	own := byBegan(f.Silences)
 	if len(own) == 0 {
 		return nil
 	}
-	if len(f.sorted) != len(f.Others) {
-		f.sorted, f.near = byBegan(f.Others), near{}
+	if len(f.sorted) != len(f.Recent) {
+		f.sorted, f.near = byBegan(f.Recent), near{}
 	}
 	from, to := beganBetween(f.sorted, own[0].Began.Add(-f.Interval), own[len(own)-1].Began.Add(f.Interval))
 	others := f.sorted[from:to]
-	all := f.grouping(own)
+	all := f.groupable(own)
 	if len(own) == 1 && len(all) == 1 && slices.Contains(others, own[0]) {
 		// The group of a single silence depends only on the silences around it. Incidents with the same silences around
 		// them can therefore share the cache. One node cannot have two disturbed silences this close together.
 		if f.near.from != from || f.near.to != to {
-			f.near = near{from, to, largest(f.grouping(others), f.Interval)}
+			f.near = near{from, to, largestGroupOfSorted(f.groupable(others), f.Interval)}
 		}
 		return f.near.group
 	}
-	for _, s := range f.grouping(others) {
+	for _, s := range f.groupable(others) {
 		if hasNear(own, s, f.Interval) {
 			all = append(all, s)
 		}
 	}
-	return together(all, f.Interval)
+	return largestGroupOf(all, f.Interval)
 }
 
 // near caches a group, with the index range of the silences from which it was computed.
@@ -48,11 +48,11 @@ type near struct {
 	group    []*Silence
 }
 
-// grouping returns the disturbed silences whose start kubeflap saw.
-func (f *NodeLoss) grouping(all []*Silence) []*Silence {
+// groupable returns the disturbed silences whose start kubeflap saw.
+func (f *NodeLoss) groupable(all []*Silence) []*Silence {
 	some := make([]*Silence, 0, len(all))
 	for _, s := range all {
-		if !s.BeganBlind && f.disturbed(s) {
+		if !s.BeganBlind && f.isDisturbed(s) {
 			some = append(some, s)
 		}
 	}
@@ -87,28 +87,28 @@ func hasNear(all []*Silence, s *Silence, interval time.Duration) bool {
 	return slices.ContainsFunc(all[from:to], func(x *Silence) bool { return x.Node != s.Node })
 }
 
-// alone returns the silences of the last hour that have no common cause. It omits silences that began together, unless
-// their causes certainly differ. It also omits silences after kubelet upgrades and of reclaimed machines, because
-// upgrades and replacements proceed node by node.
-func (f *NodeLoss) alone() (alone []*Silence) {
-	rest := slices.DeleteFunc(slices.Clone(f.Others), func(s *Silence) bool {
-		return !f.inLastHour(s) || !f.disturbed(s) || s.isGone() || f.Upgrades != nil && f.Upgrades.Before(s.Node, s.Began)
+// independentSilences returns the silences of the last hour that have no common cause. It omits silences that began
+// together, unless their causes certainly differ. It also omits silences after kubelet upgrades and of reclaimed
+// machines, because upgrades and replacements proceed node by node.
+func (f *NodeLoss) independentSilences() (alone []*Silence) {
+	rest := slices.DeleteFunc(slices.Clone(f.Recent), func(s *Silence) bool {
+		return !f.inLastHour(s) || !f.isDisturbed(s) || s.isGone() || f.Upgrades != nil && f.Upgrades.Before(s.Node, s.Began)
 	})
 	for rest = byBegan(rest); len(rest) > 0; {
 		end := 1 // a gap of more than one interval separates groups
 		for end < len(rest) && rest[end].Began.Sub(rest[end-1].Began) <= f.Interval {
 			end++
 		}
-		alone = f.aloneOf(alone, rest[:end:end])
+		alone = f.appendIndependent(alone, rest[:end:end])
 		rest = rest[end:]
 	}
 	return alone
 }
 
-// aloneOf adds to the first slice those silences of the second slice that have no common cause.
-func (f *NodeLoss) aloneOf(alone, rest []*Silence) []*Silence {
+// appendIndependent adds to the first slice those silences of the second slice that have no common cause.
+func (f *NodeLoss) appendIndependent(alone, rest []*Silence) []*Silence {
 	for {
-		group := largest(rest, f.Interval)
+		group := largestGroupOfSorted(rest, f.Interval)
 		if len(group) < 2 {
 			return append(alone, rest...)
 		}
@@ -125,17 +125,17 @@ func (f *NodeLoss) aloneOf(alone, rest []*Silence) []*Silence {
 	}
 }
 
-// disturbed reports whether something delayed the node's heartbeats. The silence must be proven, and longer than an
-// undisturbed heartbeat interval. A shorter silence is normal, even if it exceeds a short grace period. The result is
+// isDisturbed reports whether something delayed the node's heartbeats. The silence must be proven, and longer than an
+// unisDisturbed heartbeat interval. A shorter silence is normal, even if it exceeds a short grace period. The result is
 // false for kubelet upgrades and clock steps.
-func (f *NodeLoss) disturbed(s *Silence) bool {
+func (f *NodeLoss) isDisturbed(s *Silence) bool {
 	return !s.Unseen && !s.Blind && !s.Found.isDoubtful() && !s.Upgraded && s.ClockBack == 0 && f.lasted(s) > f.Interval
 }
 
 // beganBlind reports whether nodes of the incident and other nodes fell silent during the same break of kubeflap's own
 // watch. It is then unknown whether they fell silent together.
 func (f *NodeLoss) beganBlind() bool {
-	for _, s := range f.Others {
+	for _, s := range f.Recent {
 		isNear := func(x *Silence) bool {
 			return x.BeganBlind && x.Node != s.Node && x.Began.Sub(s.Began).Abs() <= f.Interval
 		}
@@ -164,13 +164,13 @@ func (f *NodeLoss) lateToo() (names []string) {
 	return names
 }
 
-// together returns the largest group of silences of different nodes that began within one interval.
-func together(all []*Silence, interval time.Duration) []*Silence {
-	return largest(byBegan(all), interval)
+// largestGroupOf returns the largest group of silences of different nodes that began within one interval.
+func largestGroupOf(all []*Silence, interval time.Duration) []*Silence {
+	return largestGroupOfSorted(byBegan(all), interval)
 }
 
-// largest is like the function together, but requires silences that are already sorted by start.
-func largest(sorted []*Silence, interval time.Duration) (most []*Silence) {
+// largestGroupOfSorted is like largestGroupOf, but requires silences that are already sorted by start.
+func largestGroupOfSorted(sorted []*Silence, interval time.Duration) (most []*Silence) {
 	end := 0
 	for i := range sorted {
 		for end < len(sorted) && sorted[end].Began.Sub(sorted[i].Began) <= interval {
@@ -192,7 +192,7 @@ func largest(sorted []*Silence, interval time.Duration) (most []*Silence) {
 // ofEachNode returns the first silence of each node.
 func ofEachNode(all []*Silence) []*Silence {
 	group := make([]*Silence, 0, len(all))
-	seen := newNames(len(all))
+	seen := newNameSet(len(all))
 	for _, s := range all {
 		if seen.add(s.Node) {
 			group = append(group, s)
@@ -201,20 +201,20 @@ func ofEachNode(all []*Silence) []*Silence {
 	return group
 }
 
-// names is a set of names. It searches short lists linearly, which is faster than hashing.
-type names struct {
+// nameSet is a set of names. It searches short lists linearly, which is faster than hashing.
+type nameSet struct {
 	few  []string
 	many map[string]struct{}
 }
 
-func newNames(size int) names {
+func newNameSet(size int) nameSet {
 	if size <= 16 {
-		return names{few: make([]string, 0, size)}
+		return nameSet{few: make([]string, 0, size)}
 	}
-	return names{many: make(map[string]struct{}, size)}
+	return nameSet{many: make(map[string]struct{}, size)}
 }
 
-func (x *names) has(name string) bool {
+func (x *nameSet) has(name string) bool {
 	if x.many == nil {
 		return slices.Contains(x.few, name)
 	}
@@ -223,7 +223,7 @@ func (x *names) has(name string) bool {
 }
 
 // add adds a name and reports whether it is new.
-func (x *names) add(name string) bool {
+func (x *nameSet) add(name string) bool {
 	if x.has(name) {
 		return false
 	}

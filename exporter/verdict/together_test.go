@@ -33,8 +33,8 @@ func naiveOf(f *NodeLoss) []*Silence {
 		return slices.ContainsFunc(f.Silences, func(x *Silence) bool { return s.Node != x.Node && s.Began.Sub(x.Began).Abs() <= f.Interval })
 	}
 	var near []*Silence
-	for _, s := range append(slices.Clone(f.Silences), f.Others...) {
-		if f.disturbed(s) && !s.BeganBlind && (slices.Contains(f.Silences, s) || isNear(s)) {
+	for _, s := range append(slices.Clone(f.Silences), f.Recent...) {
+		if f.isDisturbed(s) && !s.BeganBlind && (slices.Contains(f.Silences, s) || isNear(s)) {
 			near = append(near, s)
 		}
 	}
@@ -43,7 +43,7 @@ func naiveOf(f *NodeLoss) []*Silence {
 
 // naiveAlone removes one group after the other, largest first.
 func naiveAlone(f *NodeLoss) (alone []*Silence) {
-	rest := slices.DeleteFunc(slices.Clone(f.Others), func(s *Silence) bool { return !f.disturbed(s) })
+	rest := slices.DeleteFunc(slices.Clone(f.Recent), func(s *Silence) bool { return !f.isDisturbed(s) })
 	for {
 		group := naiveGroup(rest, f.Interval)
 		if len(group) < 2 {
@@ -79,18 +79,18 @@ func TestGroupsAreThoseThatANaiveSearchFinds(t *testing.T) {
 			}
 		}
 		f := loss(30, all)
-		if got, want := namesOf(f.alone()), namesOf(naiveAlone(f)); got != want {
+		if got, want := namesOf(f.independentSilences()), namesOf(naiveAlone(f)); got != want {
 			t.Errorf("seed %d: alone are %s\nwant %s", seed, got, want)
 		}
 		for _, some := range [][]*Silence{all[:1], all[len(all)-1:], all[:1+len(all)/3], all} {
 			f.Silences, f.grouped = some, false
-			if got, want := namesOf(f.together()), namesOf(naiveOf(f)); got != want {
+			if got, want := namesOf(f.largestGroup()), namesOf(naiveOf(f)); got != want {
 				t.Errorf("seed %d: of %s\nthe largest group is %s\nwant %s", seed, namesOf(some), got, want)
 			}
 		}
 		for _, s := range all { // consecutive single silences use the cached group
 			f.Silences, f.grouped = []*Silence{s}, false
-			if got, want := namesOf(f.together()), namesOf(naiveOf(f)); got != want {
+			if got, want := namesOf(f.largestGroup()), namesOf(naiveOf(f)); got != want {
 				t.Errorf("seed %d: of %s\nthe largest group is %s\nwant %s", seed, namesOf(f.Silences), got, want)
 			}
 		}

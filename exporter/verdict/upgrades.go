@@ -7,10 +7,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// upgrade describes a kubelet upgrade that may be the common cause of silences that began together. The text is empty
-// if there was none.
-func (f *NodeLoss) upgrade() string {
-	if text := f.upgradedTogether(f.together()); text != "" {
+// upgradeText describes a kubelet upgrade that may be the common cause of silences that began together. The text is
+// empty if there was none.
+func (f *NodeLoss) upgradeText() string {
+	if text := f.upgradedTogether(f.largestGroup()); text != "" {
 		return text
 	}
 	return f.upgrading()
@@ -20,7 +20,7 @@ func (f *NodeLoss) upgrade() string {
 // The silent nodes may be in an upgrade, too. The text is empty if no node is back, or if one came back with the same
 // version.
 func (f *NodeLoss) upgrading() string {
-	silent := f.together()
+	silent := f.largestGroup()
 	if len(silent) < 2 || slices.ContainsFunc(silent, func(s *Silence) bool { return !s.Ended.IsZero() }) {
 		return ""
 	}
@@ -42,7 +42,7 @@ func (f *NodeLoss) upgradedTogether(silent []*Silence) string {
 			return ""
 		}
 	}
-	others := f.Upgrades.Reached(silent[0].Began, silent[len(silent)-1].Began) - len(silent)
+	others := f.Upgrades.CountUpgraded(silent[0].Began, silent[len(silent)-1].Began) - len(silent)
 	switch {
 	case others > len(silent):
 		return ""

@@ -39,11 +39,11 @@ func TestKubeletsThatWereUpgradedRightBefore(t *testing.T) {
 		{"afterwards", silent(60, 64, 69), []func(*NodeLoss){upgraded(200, all[:3]...)}, SharedPath, ""},
 		{"before and afterwards", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...), upgraded(2000, all[:3]...)}, Undecided, "only the kubelets of"},
 		{"an API server stopped when they fell silent", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...), func(f *NodeLoss) {
-			f.ControlPlane.AsOf = transition.ControlPlane{Time: at(100), Shown: at(99), APIServers: 3}
+			f.ControlPlane.AsOf = transition.ControlPlane{Time: at(100), NewestRenewalSeen: at(99), APIServers: 3}
 			f.ControlPlane.Late(transition.ControlPlaneLeaseLate{Name: "apiserver-a", Since: at(60)})
 		}}, SharedPath, ""},
 		{"the API server could not read Leases", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...), func(f *NodeLoss) {
-			f.ControlPlane.Read(transition.LeasesRead{At: transition.At{Time: at(90)}, Answered: true, Reason: "etcd is not ready"})
+			f.ControlPlane.LeasesRead(transition.LeasesRead{At: transition.At{Time: at(90)}, Answered: true, Reason: "etcd is not ready"})
 		}}, SharedPath, ""},
 		{"one node", silent(60), []func(*NodeLoss){upgraded(0, "node-1")}, Node, ""},
 		{"node after node, each after its own upgrade", silent(0, 300, 700, 1100, 1500, 1900, 2300, 2700), []func(*NodeLoss){func(f *NodeLoss) {
@@ -79,7 +79,7 @@ func TestKubeletsThatAreUpgradedWhileOthersAreSilent(t *testing.T) {
 		return all
 	}
 	stopped := loss(9, away(1, upgraded(1, back(silent(0, 4, 9), 60))))
-	stopped.ControlPlane.AsOf = transition.ControlPlane{Time: at(100), Shown: at(99), APIServers: 3}
+	stopped.ControlPlane.AsOf = transition.ControlPlane{Time: at(100), NewestRenewalSeen: at(99), APIServers: 3}
 	stopped.ControlPlane.Late(transition.ControlPlaneLeaseLate{Name: "apiserver-a", Since: at(0)})
 	for _, c := range []struct {
 		name    string

@@ -20,7 +20,7 @@ func apiHandler(clusters []Cluster) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q, err := query.Parse(r.URL.RawQuery)
 		if err == nil {
-			err = knows(clusters, &q)
+			err = checkCluster(clusters, &q)
 		}
 		if err != nil {
 			writeJSON(w, http.StatusBadRequest, apiError{err.Error()})
@@ -30,8 +30,9 @@ func apiHandler(clusters []Cluster) http.HandlerFunc {
 	}
 }
 
-// knows returns an error if no cluster matches the query. An empty list of incidents would look like an all-clear.
-func knows(clusters []Cluster, q *query.Query) error {
+// checkCluster returns an error if no cluster matches the query. An empty list of incidents would look like an
+// all-clear.
+func checkCluster(clusters []Cluster, q *query.Query) error {
 	var names []string
 	for _, c := range clusters {
 		if q.MatchesCluster(c.Name) {

@@ -52,7 +52,7 @@ type effectRow struct{ Link, Name, Text string }
 
 type nodeLink struct{ Link, Name string }
 
-func cardOf(x *found, detailed bool) card {
+func cardOf(x *clusterIncident, detailed bool) card {
 	c := card{heading: headingOf(x), Figures: figuresOf(x), Timeline: timelineOf(x, !detailed), Detailed: detailed}
 	if detailed {
 		c.takeDetails(x)
@@ -60,7 +60,7 @@ func cardOf(x *found, detailed bool) card {
 	return c
 }
 
-func timelineOf(x *found, inList bool) *timeline.Drawing {
+func timelineOf(x *clusterIncident, inList bool) *timeline.Drawing {
 	until := x.End
 	if until.IsZero() {
 		until = x.asOf
@@ -68,7 +68,7 @@ func timelineOf(x *found, inList bool) *timeline.Drawing {
 	return timeline.Draw(x.Incident, until, inList)
 }
 
-func figuresOf(x *found) []figure {
+func figuresOf(x *clusterIncident) []figure {
 	var all []figure
 	add := func(n int, one, many string) {
 		switch {
@@ -98,7 +98,7 @@ func figuresOf(x *found) []figure {
 	return all
 }
 
-func (c *card) takeDetails(x *found) {
+func (c *card) takeDetails(x *clusterIncident) {
 	if x.Verdict != verdict.Undecided {
 		c.ToFix = advice.ToFix(x.Verdict)
 	}
@@ -118,7 +118,7 @@ func (c *card) takeDetails(x *found) {
 	}
 	c.WhatIf = whatIfOf(x)
 	for _, h := range x.Considered {
-		c.Weighed = weigh(c.Weighed, h.Verdict.String(), h.Holds.String(), h.Because)
+		c.Weighed = addHypothesis(c.Weighed, h.Verdict.String(), h.Holds.String(), h.Because)
 	}
 	c.JSON = api.Path + "?" + inCluster(x, url.Values{"id": {x.ID}})
 	for _, name := range x.Nodes {
@@ -132,14 +132,14 @@ func (c *card) takeDetails(x *found) {
 }
 
 // inCluster encodes URL parameters, and adds the cluster of the incident x.
-func inCluster(x *found, values url.Values) string {
+func inCluster(x *clusterIncident, values url.Values) string {
 	if x.cluster.Name != "" {
 		values.Set("cluster", x.cluster.Name)
 	}
 	return values.Encode()
 }
 
-func weigh(rows []weighedRow, verdict, holds, because string) []weighedRow {
+func addHypothesis(rows []weighedRow, verdict, holds, because string) []weighedRow {
 	for i := range rows {
 		if rows[i].Holds == holds && rows[i].Because == because {
 			rows[i].Verdicts += ", " + verdict
@@ -151,7 +151,7 @@ func weigh(rows []weighedRow, verdict, holds, because string) []weighedRow {
 
 // outageLength returns the total length of the Services' outages. The text starts with "about" if a watch was
 // broken at the start or end of an outage.
-func outageLength(x *found) string {
+func outageLength(x *clusterIncident) string {
 	if slices.ContainsFunc(x.Services, func(s incident.Service) bool { return s.Inexact }) {
 		return "about " + length(x.OutageTime)
 	}
@@ -183,4 +183,4 @@ func effectText(s *incident.Service) string {
 
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.0") }
 
-func length(d time.Duration) string { return phrase.Length(d) }
+func length(d time.Duration) string { return phrase.SpacedDuration(d) }

@@ -88,7 +88,7 @@ func fileHandler(name string) http.HandlerFunc {
 func answerTo(clusters []Cluster, rawQuery string) (view flapsPage, status int) {
 	q, err := query.ParsePage(rawQuery)
 	if err == nil {
-		err = knows(clusters, &q)
+		err = checkCluster(clusters, &q)
 	}
 	if err != nil {
 		return flapsPage{Error: phrase.Sentence(err.Error()), Title: "Error · kubeflap", Icon: iconLink(0, true)}, http.StatusBadRequest
@@ -126,8 +126,8 @@ func viewOf(clusters []Cluster, q query.Query) flapsPage {
 }
 
 // list fills in the incidents that match the query's state and verdict.
-func (p *flapsPage) list(all []found) {
-	var shown []found
+func (p *flapsPage) list(all []clusterIncident) {
+	var shown []clusterIncident
 	shown, p.States, p.Verdicts = choose(all, p.Query)
 	labelOpen(p.States, all)
 	p.Known, p.Total = len(all), len(shown)
@@ -160,7 +160,7 @@ func (p *flapsPage) list(all []found) {
 
 // addCard adds an incident's card. If the incident was dropped after the overview was read, the card contains only the
 // overview.
-func (p *flapsPage) addCard(x found) {
+func (p *flapsPage) addCard(x clusterIncident) {
 	if full, ok := x.cluster.Incident(x.ID); ok {
 		x.Incident = &full
 	}
@@ -188,7 +188,7 @@ func (p *flapsPage) title(running int) string {
 // maxSuggestions limits the suggestions for each filter field.
 const maxSuggestions = 200
 
-func (p *flapsPage) suggest(all []found) {
+func (p *flapsPage) suggest(all []clusterIncident) {
 	namespaces, services, nodes := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range all {
 		for _, s := range all[i].Services {

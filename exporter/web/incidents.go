@@ -44,8 +44,8 @@ type Cluster struct {
 	downloads bool
 }
 
-// found is an incident with its cluster and the current time there.
-type found struct {
+// clusterIncident is an incident with its cluster and the current time there.
+type clusterIncident struct {
 	cluster *Cluster
 	// number is the index of the cluster. It distinguishes two replays of the same recording, whose incidents have the
 	// same IDs.
@@ -57,7 +57,7 @@ type found struct {
 }
 
 // readAll returns the incidents of all clusters, and the latest current time of any cluster.
-func readAll(clusters []Cluster, read func(*Cluster) ([]incident.Incident, time.Time)) (every []found, asOf time.Time) {
+func readAll(clusters []Cluster, read func(*Cluster) ([]incident.Incident, time.Time)) (every []clusterIncident, asOf time.Time) {
 	for i := range clusters {
 		c := &clusters[i]
 		finished := c.Finished != nil && c.Finished()
@@ -66,7 +66,7 @@ func readAll(clusters []Cluster, read func(*Cluster) ([]incident.Incident, time.
 			asOf = now
 		}
 		for j := range incidents {
-			every = append(every, found{c, i, now, finished, &incidents[j]})
+			every = append(every, clusterIncident{c, i, now, finished, &incidents[j]})
 		}
 	}
 	return every, asOf
@@ -74,7 +74,7 @@ func readAll(clusters []Cluster, read func(*Cluster) ([]incident.Incident, time.
 
 // runningIn returns the number of running incidents in the clusters that a query selects, regardless of its other
 // filters.
-func runningIn(every []found, q *query.Query) (n int) {
+func runningIn(every []clusterIncident, q *query.Query) (n int) {
 	for i := range every {
 		if x := &every[i]; q.MatchesCluster(x.cluster.Name) && x.State == incident.StateRunning && !x.isOpen() {
 			n++
@@ -86,18 +86,18 @@ func runningIn(every []found, q *query.Query) (n int) {
 // find returns the incidents that match a query, regardless of state and verdict. They are sorted by incident.Compare.
 // If no incident has the query's ID, find uses the query's subject and time. A link from another replica may contain an
 // ID that this replica does not know.
-func find(every []found, q *query.Query) []found {
+func find(every []clusterIncident, q *query.Query) []clusterIncident {
 	all := selected(every, q)
 	if other, ok := q.WithoutID(); ok && len(all) == 0 {
 		all = selected(every, &other)
 	}
-	slices.SortStableFunc(all, func(a, b found) int {
+	slices.SortStableFunc(all, func(a, b clusterIncident) int {
 		return incident.Compare(a.Incident, b.Incident)
 	})
 	return all
 }
 
-func selected(every []found, q *query.Query) (all []found) {
+func selected(every []clusterIncident, q *query.Query) (all []clusterIncident) {
 	for _, x := range every {
 		if q.MatchesSubject(x.cluster.Name, x.Incident) {
 			all = append(all, x)
@@ -107,6 +107,6 @@ func selected(every []found, q *query.Query) (all []found) {
 }
 
 // isOpen reports whether the incident was still ongoing when its recording ended.
-func (x *found) isOpen() bool {
+func (x *clusterIncident) isOpen() bool {
 	return x.finished && (x.State == incident.StateRunning || x.State == incident.StatePending)
 }

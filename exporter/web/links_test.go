@@ -22,7 +22,8 @@ func TestAnUnknownClusterIsAnError(t *testing.T) {
 	}
 }
 
-// TestLinksOfACardStayInItsCluster follows the links to a node, a Service and the API. Both clusters have the same node.
+// TestLinksOfACardStayInItsCluster follows the links to a node, a Service and the API. Both clusters have the same
+// node.
 func TestLinksOfACardStayInItsCluster(t *testing.T) {
 	s := serverOf(t, clusterOf("one", lostNode("web"), at(60)), clusterOf("two", lostNode("web"), at(60)))
 	_, page := get(t, s, "/flaps?node=node-1&cluster=two", nil)

@@ -17,7 +17,7 @@ const pageSize = 50
 
 // heading holds the common fields of table rows and cards.
 type heading struct {
-	*found
+	*clusterIncident
 	// Key identifies the incident across all clusters.
 	Key, Link, Cluster string
 	// StateText is the state in words. StateNote adds the time or duration.
@@ -36,12 +36,12 @@ type row struct {
 	Down bool
 }
 
-func rowOf(x *found) row {
+func rowOf(x *clusterIncident) row {
 	return row{heading: headingOf(x), Hit: hitOf(x), Down: slices.ContainsFunc(x.Services, func(s incident.Service) bool { return s.Down })}
 }
 
-func headingOf(x *found) heading {
-	h := heading{found: x, Key: x.ID, Link: linkOf(x), Cluster: x.cluster.Name, StateText: stateText(x), StateNote: stateNote(x), Since: moment(x.Start)}
+func headingOf(x *clusterIncident) heading {
+	h := heading{clusterIncident: x, Key: x.ID, Link: linkOf(x), Cluster: x.cluster.Name, StateText: stateText(x), StateNote: stateNote(x), Since: moment(x.Start)}
 	if x.number > 0 {
 		h.Key += "-" + strconv.Itoa(x.number)
 	}
@@ -61,7 +61,7 @@ func headingOf(x *found) heading {
 func (h *heading) What() string { return strings.TrimSuffix(h.Kind+" "+h.Name, " ") }
 
 // linkOf returns a link that works at every replica, even at one that started during the incident.
-func linkOf(x *found) string {
+func linkOf(x *clusterIncident) string {
 	link, at := url.Values{"id": {x.ID}}, x.Start
 	if !x.End.IsZero() {
 		at = x.End
@@ -74,7 +74,7 @@ func linkOf(x *found) string {
 }
 
 // stateText returns the state in words. It is "open" for incidents that were ongoing when their recording ended.
-func stateText(x *found) string {
+func stateText(x *clusterIncident) string {
 	if x.isOpen() {
 		return "open"
 	}
@@ -83,7 +83,7 @@ func stateText(x *found) string {
 
 // stateNote returns details about the state. For recordings, it contains times instead of ages, because ages depend on
 // the user's clock.
-func stateNote(x *found) string {
+func stateNote(x *clusterIncident) string {
 	switch {
 	case x.isOpen() && x.State == incident.StatePending:
 		return "at the end of the recording; nothing was lost yet"
@@ -110,7 +110,7 @@ func timeAfter(earlier, t time.Time) string {
 }
 
 // subjectOf returns an incident's subject and its kind.
-func subjectOf(x *found) (kind, name string) {
+func subjectOf(x *clusterIncident) (kind, name string) {
 	kind, name, ofKind := strings.Cut(x.Subject, "/")
 	switch {
 	case x.Scope == incident.ScopeControlPlane && x.Subject == "control plane":
@@ -129,7 +129,7 @@ var kindOf = map[incident.Scope]string{
 }
 
 // hitOf summarizes an incident's effects.
-func hitOf(x *found) string {
+func hitOf(x *clusterIncident) string {
 	if x.Withdrawn != "" {
 		return "withdrawn: " + x.Withdrawn
 	}
@@ -165,7 +165,7 @@ type choice struct {
 }
 
 // choose returns the incidents that match a query's state and verdict, and the available choices for these two filters.
-func choose(all []found, q *query.Query) (shown []found, states, verdicts []choice) {
+func choose(all []clusterIncident, q *query.Query) (shown []clusterIncident, states, verdicts []choice) {
 	byState, byVerdict := map[string]int{}, map[string]int{}
 	for _, x := range all {
 		state, verdict := q.MatchesState(x.Incident), q.MatchesVerdict(x.Incident)
@@ -196,9 +196,9 @@ func choicesOf(q *query.Query, name, chosen string, values []string, counts map[
 }
 
 // labelOpen labels the choice for running incidents as "open" if all of their recordings have ended.
-func labelOpen(states []choice, all []found) {
-	live := slices.ContainsFunc(all, func(x found) bool { return x.State == incident.StateRunning && !x.finished })
-	open := slices.ContainsFunc(all, func(x found) bool { return x.State == incident.StateRunning && x.finished })
+func labelOpen(states []choice, all []clusterIncident) {
+	live := slices.ContainsFunc(all, func(x clusterIncident) bool { return x.State == incident.StateRunning && !x.finished })
+	open := slices.ContainsFunc(all, func(x clusterIncident) bool { return x.State == incident.StateRunning && x.finished })
 	for i := range states {
 		if states[i].Text == string(incident.StateRunning) && open && !live {
 			states[i].Label = "open"

@@ -59,16 +59,16 @@ func Handler(pages Pages, logger *slog.Logger) (http.Handler, error) {
 	}
 	readers := make(chan struct{}, maxReaders)
 	mux := http.NewServeMux()
-	mux.Handle("GET /flaps", withDeadline(limited(readers, flaps)))
+	mux.Handle("GET /flaps", withDeadline(limitConcurrency(readers, flaps)))
 	mux.HandleFunc("GET /flaps.css", fileHandler("flaps.css"))
 	mux.HandleFunc("GET /flaps.js", fileHandler("flaps.js"))
 	mux.HandleFunc("GET /flaps.svg", iconHandler)
-	mux.Handle("GET /api/v1/incidents", withDeadline(limited(readers, apiHandler(pages.Clusters))))
+	mux.Handle("GET /api/v1/incidents", withDeadline(limitConcurrency(readers, apiHandler(pages.Clusters))))
 	if pages.Recordings != nil {
-		mux.Handle("GET "+recordings.Path, limited(make(chan struct{}, maxDownloads), pages.Recordings))
+		mux.Handle("GET "+recordings.Path, limitConcurrency(make(chan struct{}, maxDownloads), pages.Recordings))
 	}
 	mux.Handle("GET /", landing)
-	mux.Handle("GET /metrics", withDeadline(limited(make(chan struct{}, maxScrapes), scrapes)))
+	mux.Handle("GET /metrics", withDeadline(limitConcurrency(make(chan struct{}, maxScrapes), scrapes)))
 	mux.Handle("GET /-/", Probes(pages.Unready))
 	if pages.Profiles {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -98,8 +98,8 @@ func landingPage() (http.Handler, error) {
 	return page, nil
 }
 
-// limited limits the number of concurrent requests to cap(places). It rejects all others with status 503.
-func limited(places chan struct{}, handler http.Handler) http.Handler {
+// limitConcurrency limits the number of concurrent requests to cap(places). It rejects all others with status 503.
+func limitConcurrency(places chan struct{}, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case places <- struct{}{}:

@@ -21,7 +21,7 @@ type whatIfView struct {
 
 // whatIfOf returns the predictions for an incident. It returns nil if nothing is recorded, or if the incident is not
 // about nodes. The settings only affect incidents of nodes.
-func whatIfOf(x *found) *whatIfView {
+func whatIfOf(x *clusterIncident) *whatIfView {
 	if x.cluster.WhatIf == nil || len(x.Nodes) == 0 || x.Scope == incident.ScopeWorkload || x.Scope == incident.ScopeService {
 		return nil
 	}

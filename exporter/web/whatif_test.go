@@ -20,7 +20,8 @@ func TestAPageWithoutPredictions(t *testing.T) {
 	}
 }
 
-// TestAPageWarnsAboutAnotherGracePeriod checks that the page mentions a specified grace period that the recording contradicts.
+// TestAPageWarnsAboutAnotherGracePeriod checks that the page mentions a specified grace period that the recording
+// contradicts.
 func TestAPageWarnsAboutAnotherGracePeriod(t *testing.T) {
 	rows := []answer.Row{{GracePeriodSeconds: 40, Transitions: []answer.Transition{{Predicted: answer.Yes}}}}
 	given := &answer.Answer{Settings: rows, Recorded: answer.Recorded{GracePeriodSeconds: 40, ManagerGracePeriodSeconds: 24}}

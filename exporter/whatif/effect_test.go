@@ -239,12 +239,12 @@ func TestEvictionsBeforeTheRecording(t *testing.T) {
 	s := newStory(3, 2)
 	for i, e := range s.events {
 		if p, ok := e.Object.(*event.Pod); ok && p.Node == "node-1" {
-			p.Disruption, p.Deletion = evictedByTaint, at(10)
+			p.Disruption, p.DeletionTimestamp = evictedByTaint, at(10)
 			s.events[i].Object = p
 		}
 	}
 	p := s.pods["node-2"]
-	p.Disruption, p.Deletion = evictedByTaint, at(60)
+	p.Disruption, p.DeletionTimestamp = evictedByTaint, at(60)
 	s.add(30, event.Modified, p)
 	s.beatsUntil(60, "node-1", "node-2", "node-3")
 	s.ends(60)
@@ -253,8 +253,8 @@ func TestEvictionsBeforeTheRecording(t *testing.T) {
 	}
 }
 
-// TestTheFlagForTheRecordedGracePeriodExists checks that the page and the report, whose settings are the usual ones, name
-// a flag that kubeflap run and kubeflap report have.
+// TestTheFlagForTheRecordedGracePeriodExists checks that the page and the report, whose settings are the usual ones,
+// name a flag that kubeflap run and kubeflap report have.
 func TestTheFlagForTheRecordedGracePeriodExists(t *testing.T) {
 	for want, study := range map[string]*Study{"set --recorded-grace-period.": New(nil, 0), "set kubeflap's --node-monitor-grace-period.": NewUsual(0)} {
 		if all := strings.Join(study.cannotSay(false), " "); !strings.Contains(all, want) {
@@ -263,8 +263,8 @@ func TestTheFlagForTheRecordedGracePeriodExists(t *testing.T) {
 	}
 }
 
-// TestTheKneeIgnoresFailedNodes checks that only needless bounces and outages count. A node that reboots is silent from 10 s
-// to 100 s. Its pod is not ready from 105 s to 110 s. With short grace periods, the pod's address leaves twice.
+// TestTheKneeIgnoresFailedNodes checks that only needless bounces and outages count. A node that reboots is silent from
+// 10 s to 100 s. Its pod is not ready from 105 s to 110 s. With short grace periods, the pod's address leaves twice.
 func TestTheKneeIgnoresFailedNodes(t *testing.T) {
 	s := newStory(3, 1)
 	s.pods["node-1"].ToleratesUnreachable.Seconds = 300
@@ -272,14 +272,15 @@ func TestTheKneeIgnoresFailedNodes(t *testing.T) {
 	n.BootID = "a"
 	s.add(0.1, event.Modified, n)
 	s.beats("node-1", 10, 100, 110, 120)
-	n.BootID, n.Ready.Heartbeat = "b", at(100.5)
+	n.BootID, n.Ready.LastHeartbeatTime = "b", at(100.5)
 	s.add(100.5, event.Modified, n)
 	s.rotate(105, p, false)
 	s.rotate(110, p, true)
 	s.beatsUntil(120, "node-2", "node-3")
 	s.ends(120)
 	a := s.predict(200*time.Second, 20*time.Second, 60*time.Second, 87*time.Second, 200*time.Second)
-	// With 87 s, it is open whether the node turns Unknown. If not, the address is in rotation for the whole silence of 90 s.
+	// With 87 s, it is open whether the node turns Unknown. If not, the address is in rotation for the whole silence of
+	// 90 s.
 	if got := a.Settings[2]; got.NodesUnknown != (answer.Range{AtMost: 1}) || got.TrafficSeconds != (answer.Range{AtLeast: 89.9, AtMost: 90}) {
 		t.Errorf("%+v", got)
 	}
@@ -288,7 +289,8 @@ func TestTheKneeIgnoresFailedNodes(t *testing.T) {
 	}
 }
 
-// TestTheKneeCountsOutages checks that fewer evictions are no gain if the Services are without a ready address for longer.
+// TestTheKneeCountsOutages checks that fewer evictions are no gain if the Services are without a ready address for
+// longer.
 func TestTheKneeCountsOutages(t *testing.T) {
 	var all []Settings
 	for _, toleration := range []time.Duration{5 * time.Second, 300 * time.Second} {

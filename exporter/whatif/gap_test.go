@@ -64,7 +64,7 @@ func TestANodeThatStaysReadyOverAGap(t *testing.T) {
 			s := newStory(2, 0)
 			s.readySince(c.before)
 			s.beatsUntil(400, "node-1", "node-2")
-			s.nodes["node-1"].Ready.Transition = changedAt(c.after)
+			s.nodes["node-1"].Ready.LastTransitionTime = changedAt(c.after)
 			if c.status != 0 {
 				s.nodes["node-1"].Ready.Status = c.status
 			}
@@ -96,7 +96,7 @@ func changedAt(t float64) time.Time {
 func (s *story) readySince(t float64) {
 	for _, e := range s.events {
 		if n, ok := e.Object.(*event.Node); ok {
-			n.Ready.Transition, s.nodes[n.Name].Ready.Transition = changedAt(t), changedAt(t)
+			n.Ready.LastTransitionTime, s.nodes[n.Name].Ready.LastTransitionTime = changedAt(t), changedAt(t)
 		}
 	}
 }

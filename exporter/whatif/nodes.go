@@ -78,13 +78,13 @@ func (s *Study) applyLease(e event.Event, l *event.Lease) {
 		n.shown = time.Time{}
 		return
 	}
-	n.shown = l.Renew
+	n.shown = l.RenewTime
 	switch {
 	case s.gaps.first(e):
-		n.saved = l.Renew
-		s.start(n, e.Seen, l.Renew)
-	case n.saved.Before(l.Renew):
-		n.saved = l.Renew
+		n.saved = l.RenewTime
+		s.start(n, e.Seen, l.RenewTime)
+	case n.saved.Before(l.RenewTime):
+		n.saved = l.RenewTime
 		s.beat(n, e.Seen)
 	}
 }
@@ -125,15 +125,15 @@ func (s *Study) applyNode(e event.Event, o *event.Node) {
 	}
 	switch {
 	case isNew && s.gaps.first(e):
-		s.start(n, e.Seen, o.Ready.Heartbeat)
+		s.start(n, e.Seen, o.Ready.LastHeartbeatTime)
 		n.ready = o.Ready.Status
 	case isNew:
 		n.last, n.known, n.saved, n.ready = e.Seen, true, n.shown, o.Ready.Status
-	case !n.reported.Equal(o.Ready.Heartbeat):
+	case !n.reported.Equal(o.Ready.LastHeartbeatTime):
 		n.saved = n.shown
 		s.beat(n, e.Seen)
 	}
-	n.reported = o.Ready.Heartbeat
+	n.reported = o.Ready.LastHeartbeatTime
 	s.readyIs(n, e, o.Ready.Status)
 	if n.bootID != "" && o.BootID != "" && n.bootID != o.BootID && n.closed != nil && e.Seen.Sub(n.closed.to) < 2*time.Minute {
 		n.closed.failed = true

@@ -73,7 +73,7 @@ func (all *pods) apply(seen sighting, o *event.Pod) (p *pod, is podChange) {
 	if p.readyAt.IsZero() && o.Ready != nil && o.Ready.Status == event.StatusTrue {
 		p.readyAt = seen.at
 	}
-	if p.gone.IsZero() && (seen.deleted || !o.Deletion.IsZero() || o.Phase == "Failed" || o.Phase == "Succeeded") {
+	if p.gone.IsZero() && (seen.deleted || !o.DeletionTimestamp.IsZero() || o.Phase == "Failed" || o.Phase == "Succeeded") {
 		p.gone = seen.at
 		// An eviction in the first list happened before the recording.
 		p.evicted = !seen.first && o.Disruption == evictedByTaint
@@ -150,8 +150,8 @@ func (all *pods) byNode() map[string][]*pod {
 	return nodes
 }
 
-// isMarked reports whether the node controller marked the pod: Ready is False without a reason, and the containers are ready
-// (MarkPodsNotReady).
+// isMarked reports whether the node controller marked the pod: Ready is False without a reason, and the containers are
+// ready (MarkPodsNotReady).
 func isMarked(o *event.Pod) bool {
 	r := o.Ready
 	return r != nil && r.Status == event.StatusFalse && r.Reason == "" && r.Message == "" && o.ContainersReady == event.StatusTrue

@@ -8,9 +8,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
 
-// evictedAndReplaced returns a story in which node-1 is silent from 10 s to 100 s, and the controller sets it to Unknown at 52
-// s. Its pod, the only one of the Service, tolerates this for 5 s. It is evicted at 57 s, and another pod on node-2 is ready
-// at 59 s. The outage lasts from 52.1 s to 59.1 s. The node is Ready at 103 s, and its pods would be at 105 s.
+// evictedAndReplaced returns a story in which node-1 is silent from 10 s to 100 s, and the controller sets it to
+// Unknown at 52 s. Its pod, the only one of the Service, tolerates this for 5 s. It is evicted at 57 s, and another pod
+// on node-2 is ready at 59 s. The outage lasts from 52.1 s to 59.1 s. The node is Ready at 103 s, and its pods would be
+// at 105 s.
 func evictedAndReplaced() *story {
 	s := newStory(3, 1)
 	old := s.pods["node-1"]
@@ -24,11 +25,11 @@ func evictedAndReplaced() *story {
 	s.beatsUntil(120, "node-2", "node-3")
 	s.unknown(52, "node-1")
 	s.podIs(52, "other", event.StatusFalse)
-	old.Disruption, old.Deletion = evictedByTaint, at(87)
+	old.Disruption, old.DeletionTimestamp = evictedByTaint, at(87)
 	s.add(57, event.Modified, old)
 	s.replace(57, 59, old)
 	n := s.nodes["node-1"]
-	n.Ready.Status, n.Ready.Heartbeat = event.StatusTrue, at(103)
+	n.Ready.Status, n.Ready.LastHeartbeatTime = event.StatusTrue, at(103)
 	s.add(103, event.Modified, n)
 	s.podIs(105, "other", event.StatusTrue)
 	s.add(106, event.Deleted, old)
@@ -84,8 +85,8 @@ func TestEvictedPodsWithOtherSettings(t *testing.T) {
 	}
 }
 
-// TestTheEndOfAKeptAddress checks that a pod that is not evicted ends when its replacement does in the recording, and that
-// nothing is kept in a Service that is deleted.
+// TestTheEndOfAKeptAddress checks that a pod that is not evicted ends when its replacement does in the recording, and
+// that nothing is kept in a Service that is deleted.
 func TestTheEndOfAKeptAddress(t *testing.T) {
 	x := Settings{GracePeriod: 110 * time.Second, MonitorPeriod: DefaultMonitorPeriod, Toleration: AsRecorded}
 	s := evictedAndReplaced()
@@ -101,8 +102,8 @@ func TestTheEndOfAKeptAddress(t *testing.T) {
 	}
 }
 
-// TestEvictionsThatTheRecordingDoesNotShow checks that the outage ends after the toleration at the earliest. At the latest, it
-// ends when the node is back, because nothing in the recording shows how long a replacement takes.
+// TestEvictionsThatTheRecordingDoesNotShow checks that the outage ends after the toleration at the earliest. At the
+// latest, it ends when the node is back, because nothing in the recording shows how long a replacement takes.
 func TestEvictionsThatTheRecordingDoesNotShow(t *testing.T) {
 	for owner, want := range map[string]answer.Range{
 		"ReplicaSet/web": {AtLeast: 5, AtMost: 23}, "StatefulSet/web": exactly(23), "": exactly(48), // nothing replaces a pod without an owner

@@ -9,14 +9,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
 
-// TestTheNodeIsReadyBeforeItsPods checks that evictions depend on the return of the node, whose taint the controller then
-// removes, and not on that of the pods.
+// TestTheNodeIsReadyBeforeItsPods checks that evictions depend on the return of the node, whose taint the controller
+// then removes, and not on that of the pods.
 func TestTheNodeIsReadyBeforeItsPods(t *testing.T) {
 	s := newStory(3, 1)
 	s.beats("node-1", 10, 70, 80, 90, 100)
 	s.unknown(52, "node-1")
 	n := s.nodes["node-1"]
-	n.Ready.Status, n.Ready.Heartbeat = event.StatusTrue, at(71)
+	n.Ready.Status, n.Ready.LastHeartbeatTime = event.StatusTrue, at(71)
 	s.add(71, event.Modified, n)
 	s.ready(80, "node-1")
 	s.beatsUntil(100, "node-2", "node-3")
@@ -38,7 +38,7 @@ func TestTheRecordedReturn(t *testing.T) {
 		s.beats("node-1", 10, 70, 80, 90, 100)
 		s.unknown(52, "node-1")
 		n := s.nodes["node-1"]
-		n.Ready.Status, n.Ready.Heartbeat = event.StatusTrue, at(returned)
+		n.Ready.Status, n.Ready.LastHeartbeatTime = event.StatusTrue, at(returned)
 		s.add(returned, event.Modified, n)
 		s.beatsUntil(100, "node-2", "node-3")
 		s.ends(100)
@@ -52,8 +52,8 @@ func TestTheRecordedReturn(t *testing.T) {
 	}
 }
 
-// TestWithoutARecordedReturn checks that the time of the node's return is open if the recorded controller did not set the
-// node to Unknown: the kubelet reports its status every 10 s.
+// TestWithoutARecordedReturn checks that the time of the node's return is open if the recorded controller did not set
+// the node to Unknown: the kubelet reports its status every 10 s.
 func TestWithoutARecordedReturn(t *testing.T) {
 	s := newStory(3, 1)
 	s.beats("node-1", 10, 70, 80, 90, 100)
@@ -67,8 +67,8 @@ func TestWithoutARecordedReturn(t *testing.T) {
 	}
 }
 
-// TestTheEndOfAnEvictedPodIsNoReturn checks that an outage ends when the pods are back, although the kubelet also ends the
-// pods that were evicted meanwhile.
+// TestTheEndOfAnEvictedPodIsNoReturn checks that an outage ends when the pods are back, although the kubelet also ends
+// the pods that were evicted meanwhile.
 func TestTheEndOfAnEvictedPodIsNoReturn(t *testing.T) {
 	s := newStory(3, 1)
 	s.pods["node-1"].ToleratesUnreachable.Seconds = 300
@@ -81,7 +81,7 @@ func TestTheEndOfAnEvictedPodIsNoReturn(t *testing.T) {
 	s.unknown(52, "node-1")
 	evicted.Ready.Status = event.StatusFalse
 	s.add(52, event.Modified, evicted)
-	evicted.Disruption, evicted.Deletion = evictedByTaint, at(90)
+	evicted.Disruption, evicted.DeletionTimestamp = evictedByTaint, at(90)
 	s.add(58, event.Modified, evicted)
 	s.ready(72, "node-1")
 	evicted.ContainersReady, evicted.Ready.Reason = event.StatusFalse, "PodCompleted"
@@ -96,18 +96,18 @@ func TestTheEndOfAnEvictedPodIsNoReturn(t *testing.T) {
 	}
 }
 
-// TestAPodThatWasEvictedEarlier checks that a longer grace period evicts a pod later, although the pod was already gone by
-// then in the recording.
+// TestAPodThatWasEvictedEarlier checks that a longer grace period evicts a pod later, although the pod was already gone
+// by then in the recording.
 func TestAPodThatWasEvictedEarlier(t *testing.T) {
 	s := newStory(3, 1)
 	s.beats("node-1", 10, 150, 160)
 	s.unknown(52, "node-1")
 	p := s.pods["node-1"]
-	p.Disruption, p.Deletion = evictedByTaint, at(112)
+	p.Disruption, p.DeletionTimestamp = evictedByTaint, at(112)
 	s.add(82, event.Modified, p)
 	s.add(83, event.Deleted, p)
 	n := s.nodes["node-1"]
-	n.Ready.Status, n.Ready.Heartbeat = event.StatusTrue, at(151)
+	n.Ready.Status, n.Ready.LastHeartbeatTime = event.StatusTrue, at(151)
 	s.add(151, event.Modified, n)
 	s.beatsUntil(160, "node-2", "node-3")
 	s.ends(160)

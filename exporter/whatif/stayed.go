@@ -22,9 +22,9 @@ func (s *Study) readyKept(e event.Event, name string, ready *event.Condition) {
 	last := len(all) - 1
 	going := last >= 0 && all[last].to.IsZero()
 	isReady := e.Type != event.Deleted && ready != nil && ready.Status == event.StatusTrue
-	if going && isReady && all[last].changed.Equal(ready.Transition) {
+	if going && isReady && all[last].changed.Equal(ready.LastTransitionTime) {
 		seen := e.Type == event.Modified && s.gaps.nodesSeenUntil(e.Seen).Equal(e.Seen)
-		if seen || !ready.Transition.IsZero() {
+		if seen || !ready.LastTransitionTime.IsZero() {
 			return
 		}
 	}
@@ -32,7 +32,7 @@ func (s *Study) readyKept(e event.Event, name string, ready *event.Condition) {
 		all[last].to = s.gaps.nodesSeenUntil(e.Seen)
 	}
 	if isReady {
-		s.kept[name] = append(all, kept{interval{from: e.Seen}, ready.Transition})
+		s.kept[name] = append(all, kept{interval{from: e.Seen}, ready.LastTransitionTime})
 	}
 }
 

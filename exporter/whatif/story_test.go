@@ -31,7 +31,7 @@ func newStory(nodes, pods int) *story {
 	s.add(0, event.Added, &event.Cluster{Version: "v1.36.3"})
 	for i := range nodes {
 		name := fmt.Sprintf("node-%d", i+1)
-		s.nodes[name] = &event.Node{Meta: event.Meta{Name: name}, Ready: &event.Condition{Status: event.StatusTrue, Heartbeat: begin}}
+		s.nodes[name] = &event.Node{Meta: event.Meta{Name: name}, Ready: &event.Condition{Status: event.StatusTrue, LastHeartbeatTime: begin}}
 		s.add(0, event.Listed, s.nodes[name])
 		s.add(0, event.Listed, lease(name, 0))
 		if i < pods {
@@ -54,7 +54,7 @@ func newStory(nodes, pods int) *story {
 }
 
 func lease(node string, t float64) *event.Lease {
-	return &event.Lease{Meta: event.Meta{Name: node}, Renew: at(t), DurationSeconds: 40}
+	return &event.Lease{Meta: event.Meta{Name: node}, RenewTime: at(t), DurationSeconds: 40}
 }
 
 // add adds an event with a copy of the object.
@@ -101,7 +101,7 @@ func (s *story) set(t float64, node string, status event.Status) {
 	n := s.nodes[node]
 	n.Ready.Status = status
 	if status == event.StatusTrue {
-		n.Ready.Heartbeat = at(t)
+		n.Ready.LastHeartbeatTime = at(t)
 	}
 	s.add(t, event.Modified, n)
 	if p := s.pods[node]; p != nil {
@@ -257,8 +257,8 @@ func TestTheSilenceOfAllNodes(t *testing.T) {
 
 func TestARecordingThatBeginsInMidSilence(t *testing.T) {
 	s := newStory(2, 0)
-	s.events[2].Object.(*event.Lease).Renew = at(-25) // this is node-1
-	s.events[1].Object.(*event.Node).Ready.Heartbeat = at(-200)
+	s.events[2].Object.(*event.Lease).RenewTime = at(-25) // this is node-1
+	s.events[1].Object.(*event.Node).Ready.LastHeartbeatTime = at(-200)
 	s.beats("node-1", 30)
 	s.beatsUntil(60, "node-2")
 	if got := s.predict(0, 40*time.Second).Settings[0].Transitions; len(got) == 0 || got[0].Predicted != answer.Untold || got[0].Because != "the recording begins during the silence" {

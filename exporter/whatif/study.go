@@ -73,12 +73,12 @@ func (s *Study) Apply(e event.Event) {
 		s.end = e.Seen
 	}
 	s.watch(e)
-	if !e.Type.HasObject() || e.Type == event.Read {
+	if !e.Type.HasObject() || e.Type == event.DirectReadLease {
 		return
 	}
 	switch o := e.Object.(type) {
 	case *event.Cluster:
-		s.grace.VersionIs(o.Version)
+		s.grace.SetVersion(o.Version)
 	case *event.Node:
 		s.applyNode(e, o)
 	case *event.Lease:

@@ -304,7 +304,7 @@ func (x *sweep) endOutage(c *clients, t time.Time) {
 }
 
 func (x *sweep) pass(t time.Time) {
-	x.watches.Pass(t)
+	x.watches.AdvanceTo(t)
 	x.clients.Close(t)
 }
 

@@ -93,8 +93,8 @@ func TestTheRateOfTaints(t *testing.T) {
 	}
 }
 
-// TestDeletedNodesMayCount checks that the number of evictions is a range if it depends on whether deleted nodes still exist:
-// three of five nodes are Unknown, or three of ten.
+// TestDeletedNodesMayCount checks that the number of evictions is a range if it depends on whether deleted nodes still
+// exist: three of five nodes are Unknown, or three of ten.
 func TestDeletedNodesMayCount(t *testing.T) {
 	s := silentNodes{nodes: 10, silent: 3, length: 200, pods: onePod}.story()
 	for i := 6; i <= 10; i++ {
@@ -106,8 +106,8 @@ func TestDeletedNodesMayCount(t *testing.T) {
 	}
 }
 
-// TestEvictionsOfASimulatedController compares the predicted evictions with those of a simulated controller, for random zones,
-// phases and orders of nodes.
+// TestEvictionsOfASimulatedController compares the predicted evictions with those of a simulated controller, for random
+// zones, phases and orders of nodes.
 func TestEvictionsOfASimulatedController(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const zones = 300

@@ -141,7 +141,7 @@ func (t *tide) begin(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(writers)
 	for i := range churnStanding {
-		group.Go(func() error { return t.come(ctx, i) })
+		group.Go(func() error { return t.createService(ctx, i) })
 	}
 	return group.Wait()
 }
@@ -150,10 +150,10 @@ func churnNamespace(i int) string { return fmt.Sprintf("churn-%d", i%churnNamesp
 
 // turn creates a temporary Service and deletes the oldest one.
 func (t *tide) turn(ctx context.Context, i int) error {
-	if err := t.come(ctx, churnStanding+i); err != nil {
+	if err := t.createService(ctx, churnStanding+i); err != nil {
 		return err
 	}
-	return t.goes(ctx, i)
+	return t.deleteService(ctx, i)
 }
 
 func (t *tide) objects(i int) (*corev1.Service, []int) {
@@ -166,7 +166,7 @@ func (t *tide) objects(i int) (*corev1.Service, []int) {
 	return service, pods
 }
 
-func (t *tide) come(ctx context.Context, i int) error {
+func (t *tide) createService(ctx context.Context, i int) error {
 	service, pods := t.objects(i)
 	var members []member
 	for _, p := range pods {
@@ -184,7 +184,7 @@ func (t *tide) come(ctx context.Context, i int) error {
 	return nil
 }
 
-func (t *tide) goes(ctx context.Context, i int) error {
+func (t *tide) deleteService(ctx context.Context, i int) error {
 	service, pods := t.objects(i)
 	namespace, now := service.Namespace, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
 	for _, p := range pods {

@@ -57,7 +57,7 @@ func TestDurationsAreSpelled(t *testing.T) {
 func TestNamesOfPodsAreTheirOwn(t *testing.T) {
 	size, seen := Sizes()[2], map[string]bool{}
 	for pod := range size.Pods {
-		name := size.namespace(size.of(pod)) + "/" + size.pod(pod)
+		name := size.namespace(size.serviceOf(pod)) + "/" + size.pod(pod)
 		if seen[name] {
 			t.Fatalf("two pods have the name %s", name)
 		}

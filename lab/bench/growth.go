@@ -89,7 +89,7 @@ func (o Options) growTo(ctx context.Context, c *cluster.Cluster, f *filling, par
 			return err
 		}
 		defer m.running.process.Stop()
-		for _, step := range []func(context.Context) error{m.sync, m.rest, m.scrapes} {
+		for _, step := range []func(context.Context) error{m.measureSync, m.measureRest, m.measureScrapes} {
 			if err := step(ctx); err != nil {
 				return err
 			}

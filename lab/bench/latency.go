@@ -17,9 +17,9 @@ func offsets() []time.Duration {
 	return []time.Duration{0, 2 * ms, 5 * ms, 10 * ms, 20 * ms, 30 * ms, 40 * ms, 50 * ms}
 }
 
-// latency measures how soon /metrics shows an event under load. It changes the readiness of an address, waits for one
-// of the offsets, and scrapes. It does not scrape continuously, because each scrape costs CPU time.
-func (m *measurement) latency(ctx context.Context) error {
+// measureLatency measures how soon /metrics shows an event under load. It changes the readiness of an address, waits
+// for one of the offsets, and scrapes. It does not scrape continuously, because each scrape costs CPU time.
+func (m *measurement) measureLatency(ctx context.Context) error {
 	var shares []float64
 	var answered []time.Duration
 	rate, err := m.underLoad(ctx, func(ctx context.Context) error {

@@ -62,18 +62,18 @@ func (o Options) measure(ctx context.Context, c *cluster.Cluster, l *load, p pro
 	}
 	defer r.process.Stop()
 	m := &measurement{pace: o.Pace, cluster: c, load: l, running: r, scraper: o.scraper, figures: Figures{}}
-	steps := []func(context.Context) error{m.sync, m.rest, m.events}
+	steps := []func(context.Context) error{m.measureSync, m.measureRest, m.measureEvents}
 	if p.metrics {
-		steps = append(steps, m.busy)
+		steps = append(steps, m.measureBusyScrapes)
 	}
 	if p.name == Kubeflap {
-		steps = append(steps, m.latency)
+		steps = append(steps, m.measureLatency)
 	}
 	if p.metrics {
 		// Measure scrapes at the end, because the program releases memory from its start only after some minutes.
-		steps = append(steps, m.scrapes)
+		steps = append(steps, m.measureScrapes)
 	}
-	steps = append(steps, m.peak)
+	steps = append(steps, m.measurePeak)
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("measure %s: %w", p.name, err)
@@ -85,7 +85,7 @@ func (o Options) measure(ctx context.Context, c *cluster.Cluster, l *load, p pro
 	return m.figures, nil
 }
 
-func (m *measurement) sync(ctx context.Context) error {
+func (m *measurement) measureSync(ctx context.Context) error {
 	used, err := m.running.untilSynced(ctx, m.load.size)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (m *measurement) sync(ctx context.Context) error {
 	return nil
 }
 
-func (m *measurement) rest(ctx context.Context) error {
+func (m *measurement) measureRest(ctx context.Context) error {
 	if err := poll.Sleep(ctx, m.pace.Settle); err != nil {
 		return err
 	}
@@ -158,8 +158,9 @@ func (m *measurement) observeFlaps(ctx context.Context) (observed, error) {
 	}
 }
 
-// events measures the CPU time per flap event. It subtracts the CPU time for Lease renewals during the measurement.
-func (m *measurement) events(ctx context.Context) error {
+// measureEvents measures the CPU time per flap event. It subtracts the CPU time for Lease renewals during the
+// measurement.
+func (m *measurement) measureEvents(ctx context.Context) error {
 	var seen observed
 	_, err := m.underLoad(ctx, func(ctx context.Context) (err error) {
 		seen, err = m.observeFlaps(ctx)
@@ -190,7 +191,7 @@ func (m *measurement) underLoad(ctx context.Context, do func(context.Context) er
 	return float64(m.load.flapped.Load()-before) / time.Since(begin).Seconds(), nil
 }
 
-func (m *measurement) scrapes(ctx context.Context) error {
+func (m *measurement) measureScrapes(ctx context.Context) error {
 	series, err := m.running.series(ctx)
 	if err != nil {
 		return err
@@ -219,7 +220,7 @@ func (m *measurement) scrapes(ctx context.Context) error {
 	return nil
 }
 
-func (m *measurement) busy(ctx context.Context) error {
+func (m *measurement) measureBusyScrapes(ctx context.Context) error {
 	var took []time.Duration
 	rate, err := m.underLoad(ctx, func(ctx context.Context) error {
 		for begin := time.Now(); time.Since(begin) < m.pace.Load; {
@@ -242,7 +243,7 @@ func (m *measurement) busy(ctx context.Context) error {
 	return poll.Sleep(ctx, m.pace.Settle)
 }
 
-func (m *measurement) peak(context.Context) error {
+func (m *measurement) measurePeak(context.Context) error {
 	used, err := m.running.usage()
 	m.figures[PeakMemory] = used.peak
 	return err

@@ -44,13 +44,13 @@ func (s Size) service(service int) string { return fmt.Sprintf("app-%05d", servi
 
 func (s Size) node(node int) string { return fmt.Sprintf("node-%05d.example.internal", node) }
 
-func (s Size) of(pod int) int { return min(pod/s.perService(), max(0, s.Services-1)) }
+func (s Size) serviceOf(pod int) int { return min(pod/s.perService(), max(0, s.Services-1)) }
 
 // nodeOf returns the number of the node on which a pod runs.
 func (s Size) nodeOf(pod int) int { return pod % max(1, s.Nodes) }
 
 func (s Size) pod(pod int) string {
-	app := s.service(s.of(pod))
+	app := s.service(s.serviceOf(pod))
 	return app + "-" + hash("template", app)[:10] + "-" + suffix(pod)
 }
 

@@ -13,13 +13,13 @@ import (
 
 // podObject returns a pod of a Deployment. It contains an application and a sidecar.
 func (s Size) podObject(pod int) *corev1.Pod {
-	app := s.service(s.of(pod))
+	app := s.service(s.serviceOf(pod))
 	template := hash("template", app)[:10]
 	labels := appLabels(app)
 	labels["pod-template-hash"] = template
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: s.pod(pod), GenerateName: app + "-" + template + "-", Namespace: s.namespace(s.of(pod)), Labels: labels,
+			Name: s.pod(pod), GenerateName: app + "-" + template + "-", Namespace: s.namespace(s.serviceOf(pod)), Labels: labels,
 			Annotations: map[string]string{
 				"checksum/config": digest("config", app), "checksum/secret": digest("secret", app),
 				"prometheus.io/scrape": "true", "prometheus.io/port": "9090", "prometheus.io/path": "/metrics",
@@ -173,7 +173,7 @@ func podVolumes(app, token string) []corev1.Volume {
 
 // podStatus returns the status of a pod that has run for a long time.
 func (s Size) podStatus(pod int) corev1.PodStatus {
-	app, ip, node := s.service(s.of(pod)), podIP(pod), nodeIP(s.nodeOf(pod))
+	app, ip, node := s.service(s.serviceOf(pod)), podIP(pod), nodeIP(s.nodeOf(pod))
 	status := corev1.PodStatus{
 		Phase: corev1.PodRunning, QOSClass: corev1.PodQOSBurstable, StartTime: new(started()),
 		HostIP: node, HostIPs: []corev1.HostIP{{IP: node}}, PodIP: ip, PodIPs: []corev1.PodIP{{IP: ip}},

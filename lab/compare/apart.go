@@ -42,7 +42,7 @@ func (c Comparison) Measure(ctx context.Context, period time.Duration) (apart Ap
 			return apart, wentBack
 		case <-tick.C:
 		}
-		m, err := c.look(ctx)
+		m, err := c.takeSample(ctx)
 		if err != nil {
 			continue
 		}
@@ -56,7 +56,7 @@ func (c Comparison) Measure(ctx context.Context, period time.Duration) (apart Ap
 
 // apart returns the differences in one scrape. They are never too small, but can be too large by the duration of the
 // scrape. The exact time at which kubeflap reads the clock is unknown.
-func (m moment) apart() Apart {
+func (m sample) apart() Apart {
 	a := Apart{Scrapes: 1}
 	for series := range m.reported {
 		name := truth.Name(series)
@@ -73,11 +73,11 @@ func (m moment) apart() Apart {
 	return a
 }
 
-func (m moment) still(series string) bool {
+func (m sample) still(series string) bool {
 	// If the counts are not equal, the two times may belong to different heartbeats.
 	return m.before[series] == m.reported[series] && m.reported[series] == m.after[series]
 }
 
-func (m moment) off(series string) float64 {
+func (m sample) off(series string) float64 {
 	return max(math.Abs(m.reported[series]-m.before[series]), math.Abs(m.reported[series]-m.after[series]))
 }

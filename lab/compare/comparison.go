@@ -56,23 +56,23 @@ func isCounter(name string) bool {
 	return strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_count") || strings.HasSuffix(name, "_sum")
 }
 
-// moment holds the counts that kubeflap reported in one scrape. before and after are the expected counts just before
+// sample holds the counts that kubeflap reported in one scrape. before and after are the expected counts just before
 // and just after the scrape.
-type moment struct {
+type sample struct {
 	before, reported, after truth.Counts
 }
 
-func (c Comparison) look(ctx context.Context) (moment, error) {
+func (c Comparison) takeSample(ctx context.Context) (sample, error) {
 	before, err := c.Truth.Counts()
 	if err != nil {
-		return moment{}, err
+		return sample{}, err
 	}
 	reported, err := Scrape(ctx, c.URL)
 	if err != nil {
-		return moment{}, err
+		return sample{}, err
 	}
 	after, err := c.Truth.Counts()
-	return moment{c.Base.expected(before), reported, c.Base.expected(after)}, err
+	return sample{c.Base.expected(before), reported, c.Base.expected(after)}, err
 }
 
 // Take returns the current counts as a Base. The cluster must not change during the call.
@@ -105,7 +105,7 @@ func (c Comparison) Once(ctx context.Context) error {
 }
 
 func (c Comparison) once(ctx context.Context, ignore func(Difference) bool) error {
-	m, err := c.look(ctx)
+	m, err := c.takeSample(ctx)
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func TestReplayThatEndedBeforeAHeartbeat(t *testing.T) {
 
 func TestTimesOfDifferentHeartbeatsAreNotCompared(t *testing.T) {
 	const beats, age = `kubeflap_node_heartbeats_total{node="n"}`, `kubeflap_node_heartbeat_age_seconds{node="n"}`
-	m := moment{truth.Counts{beats: 1, age: 4}, truth.Counts{beats: 1, age: 4.25}, truth.Counts{beats: 1, age: 4.5}}
+	m := sample{truth.Counts{beats: 1, age: 4}, truth.Counts{beats: 1, age: 4.25}, truth.Counts{beats: 1, age: 4.5}}
 	if got := m.apart(); got.Age != 0.25 {
 		t.Errorf("unexpected difference of %v s", got.Age)
 	}

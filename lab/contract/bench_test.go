@@ -172,13 +172,13 @@ func bigCluster(start time.Time, services int) *cluster {
 func loseAll(c *cluster, at time.Time) {
 	c.now = at.Add(time.Second)
 	for _, n := range c.nodes {
-		n.Ready = &event.Condition{Status: event.StatusUnknown, Reason: "NodeStatusUnknown", Transition: c.now}
+		n.Ready = &event.Condition{Status: event.StatusUnknown, Reason: "NodeStatusUnknown", LastTransitionTime: c.now}
 		o := *n.Node
 		c.tell(event.Modified, &o)
 	}
 	for _, w := range c.workloads {
 		for _, p := range w.pods {
-			p.Ready = &event.Condition{Status: event.StatusFalse, Transition: c.now, Writer: "kube-controller-manager"}
+			p.Ready = &event.Condition{Status: event.StatusFalse, LastTransitionTime: c.now, Writer: "kube-controller-manager"}
 			c.tell(event.Modified, clone(p))
 		}
 		c.sync(w)

@@ -91,7 +91,7 @@ func (c *cluster) watch() {
 	c.tell(event.Added, &event.Cluster{Version: "v1.36.3"})
 	var objects []event.Object
 	for _, n := range c.nodes {
-		objects = append(objects, n.Node, &event.Lease{Meta: idOf("kube-node-lease", n.Name), Renew: c.now, DurationSeconds: 40})
+		objects = append(objects, n.Node, &event.Lease{Meta: idOf("kube-node-lease", n.Name), RenewTime: c.now, DurationSeconds: 40})
 	}
 	for _, w := range c.workloads {
 		objects = append(objects, w.Service, copyOf(w.slice))
@@ -163,11 +163,11 @@ func idOf(namespace, name string) event.Meta {
 // join adds a node. It becomes Ready after some seconds. The kubelet renews its Lease every 10 s, and up to 4 % later.
 func (c *cluster) join() *node {
 	name := c.name("node")
-	n := &node{Node: &event.Node{Meta: idOf("", name), KubeletVersion: "v1.36.3", BootID: "boot", Ready: &event.Condition{Status: event.StatusFalse, Transition: c.now}}}
+	n := &node{Node: &event.Node{Meta: idOf("", name), KubeletVersion: "v1.36.3", BootID: "boot", Ready: &event.Condition{Status: event.StatusFalse, LastTransitionTime: c.now}}}
 	c.nodes[name] = n
 	o := *n.Node
 	c.tell(event.Added, &o)
-	c.tell(event.Added, &event.Lease{Meta: idOf("kube-node-lease", name), Renew: c.now, DurationSeconds: 40})
+	c.tell(event.Added, &event.Lease{Meta: idOf("kube-node-lease", name), RenewTime: c.now, DurationSeconds: 40})
 	c.in(c.between(5*time.Second, 40*time.Second), func() {
 		c.turnReady(n, event.StatusTrue, "KubeletReady")
 	})
@@ -180,7 +180,7 @@ func (c *cluster) beat(n *node) {
 		return
 	}
 	if !n.silent {
-		c.tell(event.Modified, &event.Lease{Meta: idOf("kube-node-lease", n.Name), Renew: c.now, DurationSeconds: 40})
+		c.tell(event.Modified, &event.Lease{Meta: idOf("kube-node-lease", n.Name), RenewTime: c.now, DurationSeconds: 40})
 	}
 	c.in(10*time.Second+c.between(0, 400*time.Millisecond), func() { c.beat(n) })
 }

@@ -28,7 +28,7 @@ func (c *cluster) write(n *node, change func(*event.Node)) {
 
 func (c *cluster) turnReady(n *node, to event.Status, reason string) {
 	c.write(n, func(o *event.Node) {
-		o.Ready = &event.Condition{Status: to, Reason: reason, Transition: c.now.Truncate(time.Second), Heartbeat: o.Ready.Heartbeat}
+		o.Ready = &event.Condition{Status: to, Reason: reason, LastTransitionTime: c.now.Truncate(time.Second), LastHeartbeatTime: o.Ready.LastHeartbeatTime}
 	})
 }
 
@@ -89,8 +89,8 @@ func (c *cluster) mark(n *node) {
 	}
 	c.turnReady(n, event.StatusUnknown, "NodeStatusUnknown")
 	c.podsOn(n, func(w *workload, p *event.Pod) {
-		if p.Ready.Status == event.StatusTrue && p.Deletion.IsZero() {
-			p.Ready = &event.Condition{Status: event.StatusFalse, Transition: c.now, Writer: "kube-controller-manager"}
+		if p.Ready.Status == event.StatusTrue && p.DeletionTimestamp.IsZero() {
+			p.Ready = &event.Condition{Status: event.StatusFalse, LastTransitionTime: c.now, Writer: "kube-controller-manager"}
 			c.tell(event.Modified, clone(p))
 			c.in(c.between(10*time.Millisecond, time.Second), func() { c.sync(w) })
 		}
@@ -100,11 +100,11 @@ func (c *cluster) mark(n *node) {
 // answers ends the silence of a node. The kubelet reports the status of the node and of its pods again.
 func (c *cluster) answers(n *node) {
 	n.silent = false
-	c.tell(event.Modified, &event.Lease{Meta: idOf("kube-node-lease", n.Name), Renew: c.now, DurationSeconds: 40})
+	c.tell(event.Modified, &event.Lease{Meta: idOf("kube-node-lease", n.Name), RenewTime: c.now, DurationSeconds: 40})
 	c.in(c.between(100*time.Millisecond, 2*time.Second), func() {
 		c.turnReady(n, event.StatusTrue, "KubeletReady")
 		c.podsOn(n, func(w *workload, p *event.Pod) {
-			if p.Deletion.IsZero() {
+			if p.DeletionTimestamp.IsZero() {
 				c.in(c.between(10*time.Millisecond, time.Second), func() { c.setReady(w, p, event.StatusTrue) })
 			}
 		})

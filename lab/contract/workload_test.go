@@ -43,7 +43,7 @@ func (c *cluster) start(w *workload, then func()) { c.startOn(w, c.anyNode(""), 
 func (c *cluster) startOn(w *workload, n *node, then func()) {
 	p := &event.Pod{
 		Meta: idOf(w.Namespace, c.name(w.Name)), Phase: "Pending", Node: n.Name, Owner: "ReplicaSet/" + w.Name,
-		Ready:      &event.Condition{Status: event.StatusFalse, Transition: c.now, Writer: "kubelet"},
+		Ready:      &event.Condition{Status: event.StatusFalse, LastTransitionTime: c.now, Writer: "kubelet"},
 		Containers: []event.Container{{Name: "app", Image: "app:1", State: "waiting"}},
 	}
 	if w.daemon {
@@ -59,7 +59,7 @@ func (c *cluster) startOn(w *workload, n *node, then func()) {
 		c.tell(event.Modified, copyOf(w.slice))
 	})
 	c.in(cmp.Or(w.startup, c.between(6*time.Second, 25*time.Second)), func() {
-		if !p.Deletion.IsZero() {
+		if !p.DeletionTimestamp.IsZero() {
 			return
 		}
 		c.setReady(w, p, event.StatusTrue)
@@ -71,7 +71,7 @@ func (c *cluster) startOn(w *workload, n *node, then func()) {
 
 // setReady updates the readiness of a pod, as a kubelet does. Soon after, the slice is updated.
 func (c *cluster) setReady(w *workload, p *event.Pod, to event.Status) {
-	p.Ready = &event.Condition{Status: to, Transition: c.now, Writer: "kubelet"}
+	p.Ready = &event.Condition{Status: to, LastTransitionTime: c.now, Writer: "kubelet"}
 	p.ContainersReady, p.Containers[0].Ready = to, to == event.StatusTrue
 	c.tell(event.Modified, clone(p))
 	c.in(c.between(10*time.Millisecond, time.Second), func() { c.sync(w) })
@@ -84,7 +84,7 @@ func (c *cluster) sync(w *workload) {
 		if w.ips[p] == "" {
 			continue
 		}
-		is, leaves := p.Ready.Status == event.StatusTrue, !p.Deletion.IsZero()
+		is, leaves := p.Ready.Status == event.StatusTrue, !p.DeletionTimestamp.IsZero()
 		all = append(all, event.Address{UID: p.UID, IP: w.ips[p], Node: p.Node, Ready: is && !leaves, Terminating: leaves})
 	}
 	w.slice.Addresses = all
@@ -92,10 +92,10 @@ func (c *cluster) sync(w *workload) {
 }
 
 func (c *cluster) stop(w *workload, p *event.Pod, disruption string) {
-	if !p.Deletion.IsZero() {
+	if !p.DeletionTimestamp.IsZero() {
 		return
 	}
-	p.Deletion, p.Disruption = c.now.Add(30*time.Second), disruption
+	p.DeletionTimestamp, p.Disruption = c.now.Add(30*time.Second), disruption
 	c.tell(event.Modified, clone(p))
 	c.in(c.between(10*time.Millisecond, time.Second), func() { c.sync(w) })
 	c.in(c.between(3*time.Second, 20*time.Second), func() {

@@ -84,26 +84,26 @@ func (f *faults) admit(ctx context.Context, resource string, watch bool) error {
 }
 
 // open registers a new watch.
-func (f *faults) open(resource string) *opened {
+func (f *faults) open(resource string) *clientWatch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.opened++
-	return &opened{faults: f, resource: resource, number: f.opened}
+	return &clientWatch{faults: f, resource: resource, number: f.opened}
 }
 
-// opened is a watch that a client has opened.
-type opened struct {
+// clientWatch is a watch that a client has opened.
+type clientWatch struct {
 	*faults
 	resource string
 	number   int
 }
 
 // over reports whether the watch must end. The caller must hold the lock.
-func (w *opened) over() bool { return w.ending || w.number <= w.ended }
+func (w *clientWatch) over() bool { return w.ending || w.number <= w.ended }
 
 // pass waits until data with the given arrival time can be sent to the client. If the result over is true, the watch
 // must end instead.
-func (w *opened) pass(ctx context.Context, arrived time.Time) (over bool, err error) {
+func (w *clientWatch) pass(ctx context.Context, arrived time.Time) (over bool, err error) {
 	w.mu.Lock()
 	late := w.delays[w.resource] - time.Since(arrived)
 	w.mu.Unlock()

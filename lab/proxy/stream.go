@@ -14,7 +14,7 @@ type stream struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	server io.ReadCloser
-	watch  *opened
+	watch  *clientWatch
 
 	mu    sync.Mutex
 	queue []piece
@@ -31,7 +31,7 @@ type piece struct {
 	err     error
 }
 
-func newStream(ctx context.Context, server io.ReadCloser, watch *opened) *stream {
+func newStream(ctx context.Context, server io.ReadCloser, watch *clientWatch) *stream {
 	s := &stream{server: server, watch: watch, more: make(chan struct{}, 1)}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	go s.takeIn()

@@ -49,9 +49,9 @@ func apiServerStall() Scenario {
 				func() error { return poll.Sleep(ctx, frozen) },
 				l.Cluster.APIServer.Resume,
 				// The recorder must also count the long intervals that the pause causes.
-				func() error { return l.counted(ctx, 2, "kubeflap_node_heartbeat_interval_seconds_count") },
+				func() error { return l.waitForCountAtLeast(ctx, 2, "kubeflap_node_heartbeat_interval_seconds_count") },
 				// A heartbeat from before the pause can arrive shortly after the pause has begun.
-				func() error { return l.allWereLate(frozen - time.Second) },
+				func() error { return l.checkAllLate(frozen - time.Second) },
 				func() error { return l.flapEverything(ctx) },
 				func() error { return l.keptItsWatches(ctx) },
 			)
@@ -68,10 +68,10 @@ func (l *Lab) flapEverything(ctx context.Context) error {
 		return err
 	}
 	flipped := func(to string) error {
-		return l.counted(ctx, before.Sum(flips, "to", to)+batch, flips, "to", to)
+		return l.waitForCountAtLeast(ctx, before.Sum(flips, "to", to)+batchSize, flips, "to", to)
 	}
 	return allOf(
-		func() error { return l.EveryNodeBeats(ctx) },
+		func() error { return l.WaitForHeartbeats(ctx) },
 		func() error { return l.eachPod(ctx, 0, func(pod string) error { return l.turnGate(ctx, pod, false) }) },
 		func() error { return flipped("not_ready") },
 		func() error { return l.eachPod(ctx, 0, func(pod string) error { return l.turnGate(ctx, pod, true) }) },
@@ -80,7 +80,7 @@ func (l *Lab) flapEverything(ctx context.Context) error {
 		func() error { return poll.Sleep(ctx, 200*time.Millisecond) },
 		func() error { return l.setNodeReady(ctx, node, corev1.ConditionTrue) },
 		func() error {
-			return l.counted(ctx, before.Sum(turns, "node", node, "status", "true")+1, turns, "node", node, "status", "true")
+			return l.waitForCountAtLeast(ctx, before.Sum(turns, "node", node, "status", "true")+1, turns, "node", node, "status", "true")
 		},
 	)
 }

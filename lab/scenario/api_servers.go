@@ -38,41 +38,41 @@ func apiServerUnreachable() Scenario {
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.spread(ctx, nodes, nil) },
-				func() error { return l.inRotation(ctx, "shop", "web", nodes) },
-				func() error { return l.untainted(ctx) },
+				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", nodes) },
+				func() error { return l.waitForNoTaints(ctx) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {
 			server := l.Cluster.APIServers[1]
 			return allOf(
-				func() error { return l.EveryNodeBeats(ctx) },
+				func() error { return l.WaitForHeartbeats(ctx) },
 				server.Pause,
 				func() error {
-					return l.shows(ctx, float64(len(lost)), "kubeflap_service_addresses", "service", "web", "state", "not_ready")
+					return l.waitForCount(ctx, float64(len(lost)), "kubeflap_service_addresses", "service", "web", "state", "not_ready")
 				},
 				// kubeflap can name an API server that has missed two renewals of its Lease.
 				func() error { return poll.Sleep(ctx, 20*time.Second) },
 				server.Resume,
 				func() error {
-					return l.shows(ctx, nodes, "kubeflap_service_addresses", "service", "web", "state", "ready")
+					return l.waitForCount(ctx, nodes, "kubeflap_service_addresses", "service", "web", "state", "ready")
 				},
-				func() error { return onlyLate(l, lost, grace-time.Second) },
+				func() error { return checkOnlyLate(l, lost, grace-time.Second) },
 			)
 		},
 	}
 }
 
-// onlyLate checks that the given nodes were late, and no other node was.
-func onlyLate(l *Lab, lost []string, least time.Duration) error {
+// checkOnlyLate checks that the given nodes were late, and no other node was.
+func checkOnlyLate(l *Lab, lost []string, least time.Duration) error {
 	late := map[string]bool{}
 	for _, node := range lost {
 		late[node] = true
-		if err := l.wasLate(node, least); err != nil {
+		if err := l.checkLate(node, least); err != nil {
 			return err
 		}
 	}
 	for node := range l.Cluster.Kubelets {
-		if !late[node] && l.wasLate(node, grace/2) == nil {
+		if !late[node] && l.checkLate(node, grace/2) == nil {
 			return fmt.Errorf("%s was also late", node)
 		}
 	}

@@ -15,13 +15,13 @@ import (
 const takenOutFor = 7 * time.Second
 
 // replicas is the number of pods. All but two of them are upgraded.
-const replicas = batch + 2
+const replicas = batchSize + 2
 
-// stops returns, by pod, how long the old container takes to stop. All pods stop within 10 s, but not within 5 s. A
-// client that batches updates for 10 s sees all stops at once. A client that batches updates for 2 s or 5 s does not.
+// stopDelays returns, by pod, how long the old container takes to stop. All pods stop within 10 s, but not within 5 s.
+// A client that batches updates for 10 s sees all stops at once. A client that batches updates for 2 s or 5 s does not.
 // The kubelet notices a stop up to 1 s later. The first two stops are less than 4 s apart, so the kubelet never notices
 // them exactly 5 s apart.
-func stops() map[string]time.Duration {
+func stopDelays() map[string]time.Duration {
 	return map[string]time.Duration{
 		podName(0): time.Second, podName(1): 4500 * time.Millisecond, podName(2): 8500 * time.Millisecond, podName(3): 9 * time.Second,
 	}
@@ -66,7 +66,7 @@ func prepareBatchUpgrade(ctx context.Context, l *Lab) error {
 				pod.Spec.Containers[0].ReadinessProbe.InitialDelaySeconds = 5
 			})
 		},
-		func() error { return l.inRotation(ctx, "shop", "web", replicas) },
+		func() error { return l.waitForReadyAddresses(ctx, "shop", "web", replicas) },
 	)
 }
 
@@ -81,10 +81,10 @@ func runBatchUpgrade(ctx context.Context, l *Lab) error {
 		func() error { return poll.Sleep(ctx, takenOutFor) },
 		func() error { return l.upgrade(ctx, "example.com/app:2") },
 		func() error {
-			return l.counted(ctx, batch, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
+			return l.waitForCountAtLeast(ctx, batchSize, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
 		},
 		func() error {
-			return l.counted(ctx, batch, "kubeflap_service_address_flips_total", "service", "web", "to", "ready")
+			return l.waitForCountAtLeast(ctx, batchSize, "kubeflap_service_address_flips_total", "service", "web", "to", "ready")
 		},
 		func() error { return clients.settled(ctx, replicas) },
 		func() error { return l.eachLeftOnce(ctx) },
@@ -95,20 +95,20 @@ func runBatchUpgrade(ctx context.Context, l *Lab) error {
 // stopSlowly delays the stop of each container in the batch.
 func (s *Steps) stopSlowly() {
 	for _, runtime := range s.Cluster.Runtimes {
-		runtime.StopSlowly(func(pod string) time.Duration { return stops()[pod] })
+		runtime.StopSlowly(func(pod string) time.Duration { return stopDelays()[pod] })
 	}
 }
 
 // eachLeftOnce checks that each address of the batch became not ready only once in the Service.
 func (c *Checks) eachLeftOnce(ctx context.Context) error {
-	return c.shows(ctx, batch, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
+	return c.waitForCount(ctx, batchSize, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
 }
 
 // reportsReadds compares kubeflap_service_stale_readds_total with the number of addresses that the clients put back.
 func (c *Checks) reportsReadds(ctx context.Context, clients *batchingClients) error {
 	for _, made := range clients.readds() {
 		window := fmt.Sprintf("%.0fs", made.window.Seconds())
-		if err := c.reports(ctx, float64(made.stale), "kubeflap_service_stale_readds_total", "service", "web", "window", window); err != nil {
+		if err := c.waitForReportedValue(ctx, float64(made.stale), "kubeflap_service_stale_readds_total", "service", "web", "window", window); err != nil {
 			return err
 		}
 	}

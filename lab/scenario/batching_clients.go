@@ -148,7 +148,7 @@ func (c *batchingClients) takeOut() error {
 		if x.open {
 			return fmt.Errorf("the client with the window %s is already batching", x.window)
 		}
-		for i := range batch {
+		for i := range batchSize {
 			delete(x.in, podName(i))
 		}
 	}

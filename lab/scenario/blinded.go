@@ -21,8 +21,8 @@ const (
 	slack = time.Minute
 )
 
-// blinded checks kubeflap while a fault breaks its watches. The recorder's watches still work.
-type blinded struct {
+// watchFaultCheck checks kubeflap while a fault breaks its watches. The recorder's watches still work.
+type watchFaultCheck struct {
 	*blindness
 	fault watchFault
 	// from is the time at which the fault began. incidents holds the IDs of the incidents before it.
@@ -32,8 +32,8 @@ type blinded struct {
 	coverage []byte
 }
 
-// blindedBy runs a fault for the given duration, and returns when kubeflap's reports are correct again.
-func (l *Lab) blindedBy(ctx context.Context, f watchFault) error {
+// runWatchFault runs a fault for the given duration, and returns when kubeflap's reports are correct again.
+func (l *Lab) runWatchFault(ctx context.Context, f watchFault) error {
 	if l.URL == "" {
 		return nil // without kubeflap there is nothing to check
 	}
@@ -44,7 +44,7 @@ func (l *Lab) blindedBy(ctx context.Context, f watchFault) error {
 	f.begin(l)
 	b.from = time.Now()
 	// If a check fails during the fault, still check how kubeflap recovers.
-	during := b.lookOn(ctx)
+	during := b.checkDuringFault(ctx)
 	f.end(l)
 	gone, ended := time.Since(b.from), time.Now()
 	back := b.reportsTruthAgain(ctx)
@@ -59,15 +59,15 @@ func (l *Lab) blindedBy(ctx context.Context, f watchFault) error {
 	for _, resource := range f.blind {
 		l.Log.Info("blind", "resource", resource, "seconds", b.reported.Sum(watchBlind, "resource", resource)-b.before.Sum(watchBlind, "resource", resource))
 	}
-	return errors.Join(during, back, b.invents(ctx), b.beatsInTruth(ctx), b.noIntervalOf(gone))
+	return errors.Join(during, back, b.checkNoFalseReports(ctx), b.beatsInTruth(ctx), b.noIntervalOf(gone))
 }
 
-func (l *Lab) beforeFault(ctx context.Context, f watchFault) (*blinded, error) {
+func (l *Lab) beforeFault(ctx context.Context, f watchFault) (*watchFaultCheck, error) {
 	before, err := l.beforeBlindness(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b := &blinded{blindness: before, fault: f, incidents: map[string]bool{}}
+	b := &watchFaultCheck{blindness: before, fault: f, incidents: map[string]bool{}}
 	reported, err := compare.Incidents(ctx, l.URL)
 	if err != nil {
 		return nil, err
@@ -78,9 +78,9 @@ func (l *Lab) beforeFault(ctx context.Context, f watchFault) (*blinded, error) {
 	return b, nil
 }
 
-// lookOn checks kubeflap during the fault. It prolongs the fault by up to slack if kubeflap has not yet reported that
-// it is blind.
-func (b *blinded) lookOn(ctx context.Context) error {
+// checkDuringFault checks kubeflap during the fault. It prolongs the fault by up to slack if kubeflap has not yet
+// reported that it is blind.
+func (b *watchFaultCheck) checkDuringFault(ctx context.Context) error {
 	var said bool
 	var unsaid, invented error
 	for lasted := time.Duration(0); lasted < b.fault.lasts || unsaid != nil && lasted < b.fault.lasts+slack; lasted = time.Since(b.from) {
@@ -88,10 +88,10 @@ func (b *blinded) lookOn(ctx context.Context) error {
 		if b.reported, err = b.lab.scrape(ctx); err != nil {
 			return err
 		}
-		if err := b.invents(ctx); err != nil && invented == nil {
+		if err := b.checkNoFalseReports(ctx); err != nil && invented == nil {
 			invented = fmt.Errorf("%s after the fault began: %w", lasted.Round(time.Second), err)
 		}
-		if unsaid = b.unsaid(ctx); unsaid == nil && !said {
+		if unsaid = b.checkReportsBlind(ctx); unsaid == nil && !said {
 			said = true
 			b.lab.Log.Info("kubeflap reports that it is blind", "fault", b.fault.name, "after", lasted.Round(time.Millisecond))
 		}
@@ -105,8 +105,9 @@ func (b *blinded) lookOn(ctx context.Context) error {
 	return errors.Join(unsaid, invented)
 }
 
-// unsaid returns an error unless kubeflap reports that it is not ready and that it is blind to each expected resource.
-func (b *blinded) unsaid(ctx context.Context) error {
+// checkReportsBlind returns an error unless kubeflap reports that it is not ready and that it is blind to each expected
+// resource.
+func (b *watchFaultCheck) checkReportsBlind(ctx context.Context) error {
 	if b.fault.blind == nil {
 		return nil
 	}
@@ -128,8 +129,8 @@ func (b *blinded) unsaid(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// invents returns an error if kubeflap has reported an incident or a transition since the fault began.
-func (b *blinded) invents(ctx context.Context) error {
+// checkNoFalseReports returns an error if kubeflap has reported an incident or a transition since the fault began.
+func (b *watchFaultCheck) checkNoFalseReports(ctx context.Context) error {
 	reported, err := compare.Incidents(ctx, b.lab.URL)
 	if err != nil {
 		return err
@@ -145,7 +146,7 @@ func (b *blinded) invents(ctx context.Context) error {
 			b.excused = true
 		}
 	}
-	errs := []error{b.unmoved(), b.namesNobody(ctx)}
+	errs := []error{b.checkUnchanged(), b.namesNobody(ctx)}
 	for _, x := range reported.Incidents {
 		if !b.incidents[x.ID] {
 			errs = append(errs, fmt.Errorf("false incident: %+v", x))
@@ -155,7 +156,7 @@ func (b *blinded) invents(ctx context.Context) error {
 }
 
 // namesNobody checks that kubeflap has counted no incident and no verdict since the fault began.
-func (b *blinded) namesNobody(ctx context.Context) error {
+func (b *watchFaultCheck) namesNobody(ctx context.Context) error {
 	reported, err := b.lab.scrape(ctx)
 	if err != nil {
 		return err
@@ -173,8 +174,8 @@ func (b *blinded) namesNobody(ctx context.Context) error {
 
 // reportsTruthAgain waits until kubeflap is ready and reports all resources as watched. kubeflap must also have seen
 // the newest heartbeats.
-func (b *blinded) reportsTruthAgain(ctx context.Context) error {
-	if err := b.lab.sees(ctx); err != nil {
+func (b *watchFaultCheck) reportsTruthAgain(ctx context.Context) error {
+	if err := b.lab.waitForRecoveredWatches(ctx); err != nil {
 		return err
 	}
 	return poll.Until(ctx, patience, "kubeflap to report the truth again", func(ctx context.Context) error {
@@ -195,7 +196,7 @@ func (b *blinded) reportsTruthAgain(ctx context.Context) error {
 }
 
 // agesInTruth checks that kubeflap has seen the newest heartbeats.
-func (b *blinded) agesInTruth(ctx context.Context) error {
+func (b *watchFaultCheck) agesInTruth(ctx context.Context) error {
 	const age = "kubeflap_node_heartbeat_age_seconds"
 	now, err := b.lab.Truth.Counts()
 	if err != nil {
@@ -215,7 +216,7 @@ func (b *blinded) agesInTruth(ctx context.Context) error {
 
 // beatsInTruth checks that kubeflap has not counted more heartbeats than the recorder. It polls, because the recorder
 // may see a heartbeat slightly later.
-func (b *blinded) beatsInTruth(ctx context.Context) error {
+func (b *watchFaultCheck) beatsInTruth(ctx context.Context) error {
 	const beats = "kubeflap_node_heartbeats_total"
 	return poll.Until(ctx, compare.Tolerance*time.Second, "the recorder to count the same heartbeats", func(context.Context) error {
 		now, err := b.lab.Truth.Counts()
@@ -233,7 +234,7 @@ func (b *blinded) beatsInTruth(ctx context.Context) error {
 
 // noIntervalOf checks that kubeflap has measured no heartbeat interval as long as the fault. It saw no heartbeats
 // during the fault.
-func (b *blinded) noIntervalOf(gone time.Duration) error {
+func (b *watchFaultCheck) noIntervalOf(gone time.Duration) error {
 	var errs []error
 	for node := range b.lab.Cluster.Kubelets {
 		if longest := b.reported.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node); longest >= gone.Seconds() {

@@ -71,7 +71,7 @@ func (b *blindness) during(ctx context.Context) (err error) {
 	if b.reported, err = b.lab.scrape(ctx); err != nil {
 		return err
 	}
-	return errors.Join(compare.Ready(ctx, b.lab.URL), b.unmoved())
+	return errors.Join(compare.Ready(ctx, b.lab.URL), b.checkUnchanged())
 }
 
 // after waits until kubeflap's watches work again, and then checks its metrics. The API server was down for the
@@ -80,18 +80,18 @@ func (b *blindness) after(ctx context.Context, gone time.Duration) (err error) {
 	if b.before == nil {
 		return nil
 	}
-	if err := b.lab.sees(ctx); err != nil {
+	if err := b.lab.waitForRecoveredWatches(ctx); err != nil {
 		return err
 	}
 	if b.reported, err = b.lab.scrape(ctx); err != nil {
 		return err
 	}
-	err = errors.Join(compare.Ready(ctx, b.lab.URL), b.unmoved(), b.saidSo(gone), b.beats(gone))
+	err = errors.Join(compare.Ready(ctx, b.lab.URL), b.checkUnchanged(), b.checkBlindTime(gone), b.beats(gone))
 	return errors.Join(err, poll.Sleep(ctx, catchUp))
 }
 
-// sees waits until kubeflap_watch_blind_seconds_total stops increasing, because all watches work.
-func (c *Checks) sees(ctx context.Context) error {
+// waitForRecoveredWatches waits until kubeflap_watch_blind_seconds_total stops increasing, because all watches work.
+func (c *Checks) waitForRecoveredWatches(ctx context.Context) error {
 	return poll.Until(ctx, patience, "kubeflap to see again", func(ctx context.Context) error {
 		first, err := c.scrape(ctx)
 		if err != nil {
@@ -111,9 +111,9 @@ func (c *Checks) sees(ctx context.Context) error {
 	})
 }
 
-// unmoved checks that no series has changed, appeared or disappeared. It ignores metrics of heartbeats, because
+// checkUnchanged checks that no series has changed, appeared or disappeared. It ignores metrics of heartbeats, because
 // kubelets can renew their Leases before kubeflap's watches work again.
-func (b *blindness) unmoved() error {
+func (b *blindness) checkUnchanged() error {
 	moves := func(series string) bool {
 		name := truth.Name(series)
 		switch name {
@@ -138,8 +138,8 @@ func (b *blindness) unmoved() error {
 	return errors.Join(errs...)
 }
 
-// saidSo checks for each watch that kubeflap's blind time is about as long as the outage of the API server.
-func (b *blindness) saidSo(gone time.Duration) error {
+// checkBlindTime checks for each watch that kubeflap's blind time is about as long as the outage of the API server.
+func (b *blindness) checkBlindTime(gone time.Duration) error {
 	grown := truth.Counts{}
 	for series, is := range b.reported {
 		grown[series] = is - b.before[series]

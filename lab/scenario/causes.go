@@ -109,7 +109,7 @@ func prepareCauses(ctx context.Context, l *Lab, p *probes, cases []causeCase) er
 		}
 	}
 	for _, c := range cases {
-		if err := l.inRotation(ctx, causesNamespace, c.Service, 2); err != nil {
+		if err := l.waitForReadyAddresses(ctx, causesNamespace, c.Service, 2); err != nil {
 			return err
 		}
 	}
@@ -150,15 +150,15 @@ func gated(pod *corev1.Pod) {
 	pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gate}}
 }
 
-func (c *Checks) ready(ctx context.Context, service string, n float64) error {
-	return c.shows(ctx, n, "kubeflap_service_addresses", "namespace", causesNamespace, "service", service, "state", "ready")
+func (c *Checks) waitForRecordedReady(ctx context.Context, service string, n float64) error {
+	return c.waitForCount(ctx, n, "kubeflap_service_addresses", "namespace", causesNamespace, "service", service, "state", "ready")
 }
 
-// goes waits until one of the Service's two pods has been deleted completely.
-func (c *Checks) goes(ctx context.Context, service, pod string) error {
+// waitForDeletion waits until one of the Service's two pods has been deleted completely.
+func (c *Checks) waitForDeletion(ctx context.Context, service, pod string) error {
 	return allOf(
-		func() error { return c.ready(ctx, service, 1) },
-		func() error { return c.gone(ctx, causesNamespace, pod) },
+		func() error { return c.waitForRecordedReady(ctx, service, 1) },
+		func() error { return c.waitForPodGone(ctx, causesNamespace, pod) },
 	)
 }
 
@@ -167,7 +167,7 @@ func loseByDeletion(ctx context.Context, l *Lab, service string) error {
 	if err := l.Client.CoreV1().Pods(causesNamespace).Delete(ctx, pod, metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete pod: %w", err)
 	}
-	return l.goes(ctx, service, pod)
+	return l.waitForDeletion(ctx, service, pod)
 }
 
 // loseByEviction evicts a pod like kubectl drain.
@@ -177,7 +177,7 @@ func loseByEviction(ctx context.Context, l *Lab, service string) error {
 	if err := l.Client.PolicyV1().Evictions(causesNamespace).Evict(ctx, eviction); err != nil {
 		return fmt.Errorf("evict pod: %w", err)
 	}
-	return l.goes(ctx, service, pod)
+	return l.waitForDeletion(ctx, service, pod)
 }
 
 // loseByTaint taints a node, so that the taint eviction controller evicts a pod.
@@ -186,7 +186,7 @@ func loseByTaint(ctx context.Context, l *Lab, service string) error {
 		func() error {
 			return l.setTaints(ctx, cluster.NodeName(1), fmt.Sprintf(`[{"key":%q,"effect":"NoExecute"}]`, taint))
 		},
-		func() error { return l.goes(ctx, service, causePod(service, 1)) },
+		func() error { return l.waitForDeletion(ctx, service, causePod(service, 1)) },
 		func() error { return l.setTaints(ctx, cluster.NodeName(1), "null") },
 	)
 }
@@ -215,7 +215,7 @@ func loseByScale(ctx context.Context, l *Lab, service string) error {
 	if err != nil {
 		return fmt.Errorf("scale deployment: %w", err)
 	}
-	return l.ready(ctx, service, 0)
+	return l.waitForRecordedReady(ctx, service, 0)
 }
 
 // loseByStranger writes a Ready condition with a reason that no component of Kubernetes uses. The kubelet corrects it.
@@ -223,19 +223,20 @@ func loseByStranger(ctx context.Context, l *Lab, service string) error {
 	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Suspended","lastTransitionTime":%s}]}}`, now())
 	return allOf(
 		func() error { return l.patchPod(ctx, causesNamespace, causePod(service, 0), patch, "status") },
-		func() error { return l.leavesAndReturns(ctx, service) },
+		func() error { return l.waitForFlipAndRecovery(ctx, service) },
 	)
 }
 
-// leaves waits until the recorder has counted that an address became not ready. The address may be ready again by then.
-func (c *Checks) leaves(ctx context.Context, service string) error {
-	return c.counted(ctx, 1, "kubeflap_service_address_flips_total", "namespace", causesNamespace, "service", service, "to", "not_ready")
+// waitForNotReadyFlip waits until the recorder has counted that an address became not ready. The address may be ready
+// again by then.
+func (c *Checks) waitForNotReadyFlip(ctx context.Context, service string) error {
+	return c.waitForCountAtLeast(ctx, 1, "kubeflap_service_address_flips_total", "namespace", causesNamespace, "service", service, "to", "not_ready")
 }
 
-func (c *Checks) leavesAndReturns(ctx context.Context, service string) error {
+func (c *Checks) waitForFlipAndRecovery(ctx context.Context, service string) error {
 	return allOf(
-		func() error { return c.leaves(ctx, service) },
-		func() error { return c.ready(ctx, service, 2) },
+		func() error { return c.waitForNotReadyFlip(ctx, service) },
+		func() error { return c.waitForRecordedReady(ctx, service, 2) },
 	)
 }
 
@@ -245,9 +246,9 @@ func loseByGate(ctx context.Context, l *Lab, service string) error {
 	}
 	return allOf(
 		func() error { return turn(corev1.ConditionFalse) },
-		func() error { return l.ready(ctx, service, 1) },
+		func() error { return l.waitForRecordedReady(ctx, service, 1) },
 		func() error { return turn(corev1.ConditionTrue) },
-		func() error { return l.ready(ctx, service, 2) },
+		func() error { return l.waitForRecordedReady(ctx, service, 2) },
 	)
 }
 
@@ -258,9 +259,9 @@ func loseBySelector(ctx context.Context, l *Lab, service string) error {
 	}
 	return allOf(
 		func() error { return choose("nobody") },
-		func() error { return l.ready(ctx, service, 0) },
+		func() error { return l.waitForRecordedReady(ctx, service, 0) },
 		func() error { return choose(service) },
-		func() error { return l.ready(ctx, service, 2) },
+		func() error { return l.waitForRecordedReady(ctx, service, 2) },
 	)
 }
 
@@ -284,8 +285,8 @@ func loseByEdit(ctx context.Context, l *Lab, service string) error {
 	const churn = "kubeflap_service_address_churn_total"
 	return allOf(
 		func() error {
-			return l.counted(ctx, 1, churn, "namespace", causesNamespace, "service", service, "change", "removed")
+			return l.waitForCountAtLeast(ctx, 1, churn, "namespace", causesNamespace, "service", service, "change", "removed")
 		},
-		func() error { return l.ready(ctx, service, 2) },
+		func() error { return l.waitForRecordedReady(ctx, service, 2) },
 	)
 }

@@ -53,8 +53,8 @@ func kubeletCases(p *probes) []causeCase {
 func (p *probes) loseByProbe(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	return allOf(
-		func() error { p.set(readiness, pod, true); return l.ready(ctx, service, 1) },
-		func() error { p.set(readiness, pod, false); return l.ready(ctx, service, 2) },
+		func() error { p.set(readiness, pod, true); return l.waitForRecordedReady(ctx, service, 1) },
+		func() error { p.set(readiness, pod, false); return l.waitForRecordedReady(ctx, service, 2) },
 	)
 }
 
@@ -62,12 +62,12 @@ func (p *probes) loseByProbe(ctx context.Context, l *Lab, service string) error 
 func (p *probes) loseByLiveness(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	p.set(liveness, pod, true)
-	err := l.leaves(ctx, service) // the address is not ready for only some milliseconds
+	err := l.waitForNotReadyFlip(ctx, service) // the address is not ready for only some milliseconds
 	p.set(liveness, pod, false)
 	if err != nil {
 		return err
 	}
-	return l.ready(ctx, service, 2)
+	return l.waitForRecordedReady(ctx, service, 2)
 }
 
 // exitShows is how long to wait for a kubelet to report that a container exited. The kubelet may also never report it.
@@ -82,11 +82,11 @@ func exiting(code int32, reason string) func(context.Context, *Lab, string) erro
 				return err
 			}
 			patient, stop := context.WithTimeout(ctx, exitShows)
-			err := l.leaves(patient, service)
+			err := l.waitForNotReadyFlip(patient, service)
 			stop()
 			switch {
 			case err == nil:
-				return l.ready(ctx, service, 2)
+				return l.waitForRecordedReady(ctx, service, 2)
 			case ctx.Err() != nil:
 				return err
 			}
@@ -104,7 +104,7 @@ func loseByCompletion(ctx context.Context, l *Lab, service string) error {
 	if err := l.exit(causePod(service, 0), 0, 0, "Completed"); err != nil {
 		return err
 	}
-	return l.ready(ctx, service, 1)
+	return l.waitForRecordedReady(ctx, service, 1)
 }
 
 // greedy requests more than half of the only CPU of a hollow node.
@@ -119,7 +119,7 @@ func loseByPreemption(ctx context.Context, l *Lab, service string) error {
 	greedy(critical)
 	return allOf(
 		func() error { return l.create(ctx, critical) },
-		func() error { return l.ready(ctx, service, 1) },
+		func() error { return l.waitForRecordedReady(ctx, service, 1) },
 	)
 }
 
@@ -134,10 +134,10 @@ func restartKubelet(ctx context.Context, l *Lab, service string) error {
 	before := counts.Sum(heartbeats, "node", node)
 	return allOf(
 		l.Cluster.Kubelets[node].Restart,
-		func() error { return l.counted(ctx, before+1, heartbeats, "node", node) },
+		func() error { return l.waitForCountAtLeast(ctx, before+1, heartbeats, "node", node) },
 		// Wait until the kubelet has synced the pods' statuses.
 		func() error { return poll.Sleep(ctx, settleKubelet) },
-		func() error { return l.ready(ctx, service, 2) },
+		func() error { return l.waitForRecordedReady(ctx, service, 2) },
 	)
 }
 
@@ -147,14 +147,14 @@ func (p *probes) loseByNetwork(ctx context.Context, l *Lab, service string) erro
 	node, pod := cluster.NodeName(1), causePod(service, 1)
 	network := l.Cluster.Runtimes[node].Network
 	turned := func(status string) error {
-		return l.counted(ctx, 1, "kubeflap_node_ready_transitions_total", "node", node, "status", status)
+		return l.waitForCountAtLeast(ctx, 1, "kubeflap_node_ready_transitions_total", "node", node, "status", status)
 	}
 	network(false)
 	defer network(true)
 	return allOf(
 		func() error { return turned("false") },
-		func() error { p.set(readiness, pod, true); return l.ready(ctx, service, 1) },
-		func() error { p.set(readiness, pod, false); return l.ready(ctx, service, 2) },
+		func() error { p.set(readiness, pod, true); return l.waitForRecordedReady(ctx, service, 1) },
+		func() error { p.set(readiness, pod, false); return l.waitForRecordedReady(ctx, service, 2) },
 		func() error { network(true); return turned("true") },
 	)
 }

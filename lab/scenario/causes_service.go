@@ -66,6 +66,6 @@ func writeCase(ctx context.Context, l *Lab, service string) error {
 func loseByEndpoints(ctx context.Context, l *Lab, service string) error {
 	return allOf(
 		func() error { return l.writeEndpoints(ctx, causesNamespace, service, "192.0.2.21") },
-		func() error { return l.ready(ctx, service, 1) },
+		func() error { return l.waitForRecordedReady(ctx, service, 1) },
 	)
 }

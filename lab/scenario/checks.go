@@ -20,8 +20,9 @@ type Checks struct {
 	cluster *cluster.Cluster
 }
 
-// counted waits until the recorder has counted at least n, in all series of the metric with the given labels together.
-func (c *Checks) counted(ctx context.Context, n float64, metric string, labels ...string) error {
+// waitForCountAtLeast waits until the recorder has counted at least n, in all series of the metric with the given
+// labels together.
+func (c *Checks) waitForCountAtLeast(ctx context.Context, n float64, metric string, labels ...string) error {
 	what := fmt.Sprintf("at least %v of %s%v", n, metric, labels)
 	return poll.Until(ctx, patience, what, func(context.Context) error {
 		counts, err := c.Truth.Counts()
@@ -35,8 +36,9 @@ func (c *Checks) counted(ctx context.Context, n float64, metric string, labels .
 	})
 }
 
-// shows waits until the recorder's count is exactly value. It adds up all series of the metric with the given labels.
-func (c *Checks) shows(ctx context.Context, value float64, metric string, labels ...string) error {
+// waitForCount waits until the recorder's count is exactly value. It adds up all series of the metric with the given
+// labels.
+func (c *Checks) waitForCount(ctx context.Context, value float64, metric string, labels ...string) error {
 	what := fmt.Sprintf("%s%v to be %v", metric, labels, value)
 	return poll.Until(ctx, patience, what, func(context.Context) error {
 		counts, err := c.Truth.Counts()
@@ -50,8 +52,9 @@ func (c *Checks) shows(ctx context.Context, value float64, metric string, labels
 	})
 }
 
-// reports waits until kubeflap's metric is exactly value. If no kubeflap is running, it returns immediately.
-func (c *Checks) reports(ctx context.Context, value float64, metric string, labels ...string) error {
+// waitForReportedValue waits until kubeflap's metric is exactly value. If no kubeflap is running, it returns
+// immediately.
+func (c *Checks) waitForReportedValue(ctx context.Context, value float64, metric string, labels ...string) error {
 	if c.URL == "" {
 		return nil
 	}

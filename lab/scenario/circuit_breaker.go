@@ -26,10 +26,10 @@ const (
 	breakerOff   = "--feature-gates=NodeControllerLeaseCircuitBreaker=false"
 )
 
-// openBreaker completes a scenario in which a node stops while the breaker is open. The node stays Ready, and its pods
-// stay in Services. The leader is known, so a change of the leader cannot explain this. The functions open and shut
-// control the breaker.
-func openBreaker(s Scenario, open, shut func(context.Context, *Lab) error) Scenario {
+// openBreakerScenario completes a scenario in which a node stops while the breaker is open. The node stays Ready, and
+// its pods stay in Services. The leader is known, so a change of the leader cannot explain this. The functions open and
+// shut control the breaker.
+func openBreakerScenario(s Scenario, open, shut func(context.Context, *Lab) error) Scenario {
 	s.Incident = Incident{"control_plane", "node_heartbeat_lost", "controller_manager", "errors of its watch of Leases"}
 	s.Alone = true
 	s.Because = "and still Ready, while the API server answered"
@@ -48,7 +48,7 @@ func openBreaker(s Scenario, open, shut func(context.Context, *Lab) error) Scena
 	s.Prepare = func(ctx context.Context, l *Lab) error {
 		return allOf(
 			func() error { return l.spread(ctx, breakerNodes, nil) },
-			func() error { return l.inRotation(ctx, "shop", "web", breakerNodes) },
+			func() error { return l.waitForReadyAddresses(ctx, "shop", "web", breakerNodes) },
 		)
 	}
 	s.Run = func(ctx context.Context, l *Lab) error { return dieUnseen(ctx, l, open, shut) }
@@ -57,7 +57,7 @@ func openBreaker(s Scenario, open, shut func(context.Context, *Lab) error) Scena
 
 // circuitBreakerOpen opens the breaker with a silent watch of Leases. Reads of Leases work.
 func circuitBreakerOpen() Scenario {
-	return openBreaker(
+	return openBreakerScenario(
 		Scenario{
 			Name:    "circuit-breaker-open",
 			Summary: "the controller manager's watch of Leases is silent: a failed node stays Ready, and its pods leave their Service only when the watch works again",
@@ -77,7 +77,7 @@ func circuitBreakerOpen() Scenario {
 // circuitBreakerForbidden opens the breaker with a ClusterRole from before v1.37, as in a cluster whose administrators
 // manage the roles of the control plane. The watch of Leases works.
 func circuitBreakerForbidden() Scenario {
-	return openBreaker(
+	return openBreakerScenario(
 		Scenario{
 			Name:    "circuit-breaker-forbidden",
 			Extra:   true,
@@ -112,17 +112,17 @@ func (s *Steps) allowLeases(ctx context.Context, verbs ...string) error {
 func dieUnseen(ctx context.Context, l *Lab, open, shut func(context.Context, *Lab) error) error {
 	kubelet := l.Cluster.Kubelets[breakerVictim]
 	unknown := func(n float64) error {
-		return l.shows(ctx, n, "kubeflap_node_ready_transitions_total", "status", "unknown")
+		return l.waitForCount(ctx, n, "kubeflap_node_ready_transitions_total", "status", "unknown")
 	}
 	ready := func() error {
-		return l.shows(ctx, breakerNodes, "kubeflap_service_addresses", "service", "web", "state", "ready")
+		return l.waitForCount(ctx, breakerNodes, "kubeflap_service_addresses", "service", "web", "state", "ready")
 	}
 	return allOf(
-		func() error { return l.EveryNodeBeats(ctx) },
+		func() error { return l.WaitForHeartbeats(ctx) },
 		func() error { return open(ctx, l) },
 		// If the watch is silent, the cached Lease of the node is out of date from this renewal on, so it always
 		// differs from the API server's.
-		func() error { return l.renewsAgain(ctx, breakerVictim) },
+		func() error { return l.waitForLeaseRenewal(ctx, breakerVictim) },
 		kubelet.Pause,
 		func() error { return poll.Sleep(ctx, grace+breakerHolds) },
 		func() error {
@@ -137,7 +137,7 @@ func dieUnseen(ctx context.Context, l *Lab, open, shut func(context.Context, *La
 		func() error { return unknown(1) },
 		kubelet.Resume,
 		func() error {
-			return l.counted(ctx, 1, "kubeflap_node_ready_transitions_total", "node", breakerVictim, "status", "true")
+			return l.waitForCountAtLeast(ctx, 1, "kubeflap_node_ready_transitions_total", "node", breakerVictim, "status", "true")
 		},
 		ready,
 	)
@@ -146,7 +146,7 @@ func dieUnseen(ctx context.Context, l *Lab, open, shut func(context.Context, *La
 // circuitBreakerOff disables the breaker. The node controller then sets nodes to Unknown although their Leases were
 // renewed on time, as before v1.37.
 func circuitBreakerOff() Scenario {
-	return behindTheTimes(false, Scenario{
+	return staleLeaseScenario(false, Scenario{
 		Name:    "circuit-breaker-off",
 		Extra:   true,
 		Summary: "the circuit breaker is off, and the controller manager's watch of Leases is silent: nodes turn Unknown although all Leases are renewed on time",
@@ -154,6 +154,8 @@ func circuitBreakerOff() Scenario {
 			Release: cluster.Newest, ControllerManagerProxied: true,
 			ControllerManagerFlags: []string{breakerOff},
 		},
-		Run: func(ctx context.Context, l *Lab) error { return marked(ctx, l, false, staleLeases(ctx, l)) },
+		Run: func(ctx context.Context, l *Lab) error {
+			return runControllerManagerFault(ctx, l, false, staleLeases(ctx, l))
+		},
 	})
 }

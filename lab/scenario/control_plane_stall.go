@@ -27,7 +27,7 @@ func controlPlaneStall(release cluster.Release) Scenario {
 	// that were not yet late renew their Leases. With the default period of 5s, almost all checks begin when all nodes
 	// are late.
 	flags := []string{graceFlag(), "--node-monitor-period=5s"}
-	if breaks(release) {
+	if hasCircuitBreaker(release) {
 		flags = append(flags, breakerOff)
 	}
 	return Scenario{
@@ -51,17 +51,17 @@ func controlPlaneStall(release cluster.Release) Scenario {
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.spread(ctx, nodes, nil) },
-				func() error { return l.inRotation(ctx, "shop", "web", nodes) },
-				func() error { return l.untainted(ctx) },
+				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", nodes) },
+				func() error { return l.waitForNoTaints(ctx) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
-				func() error { return l.EveryNodeBeats(ctx) },
+				func() error { return l.WaitForHeartbeats(ctx) },
 				func() error { return l.stallUntilNoticed(ctx) },
-				func() error { return l.allWereLate(grace) },
+				func() error { return l.checkAllLate(grace) },
 				func() error {
-					return l.shows(ctx, nodes, "kubeflap_service_addresses", "service", "web", "state", "ready")
+					return l.waitForCount(ctx, nodes, "kubeflap_service_addresses", "service", "web", "state", "ready")
 				},
 			)
 		},
@@ -102,19 +102,19 @@ func (c *Checks) lostANode(context.Context) error {
 	return nil
 }
 
-// EveryNodeBeats waits for a heartbeat of each hollow node. kubeflap and the recorder only measure an interval if they
-// have seen the heartbeats at both ends.
-func (c *Checks) EveryNodeBeats(ctx context.Context) error {
+// WaitForHeartbeats waits for a heartbeat of each hollow node. kubeflap and the recorder only measure an interval if
+// they have seen the heartbeats at both ends.
+func (c *Checks) WaitForHeartbeats(ctx context.Context) error {
 	for node := range c.cluster.Kubelets {
-		if err := c.counted(ctx, 1, "kubeflap_node_heartbeats_total", "node", node); err != nil {
+		if err := c.waitForCountAtLeast(ctx, 1, "kubeflap_node_heartbeats_total", "node", node); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// renewsAgain waits until a node's Lease is renewed. An update of the node's status is not enough.
-func (c *Checks) renewsAgain(ctx context.Context, node string) error {
+// waitForLeaseRenewal waits until a node's Lease is renewed. An update of the node's status is not enough.
+func (c *Checks) waitForLeaseRenewal(ctx context.Context, node string) error {
 	leases := c.cluster.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	before, err := leases.Get(ctx, node, metav1.GetOptions{})
 	if err != nil {
@@ -132,9 +132,9 @@ func (c *Checks) renewsAgain(ctx context.Context, node string) error {
 	})
 }
 
-// untainted waits until the node controller has removed the taints of new nodes. If etcd stalled during the removal,
-// the node controller would wait for it, and would not check the nodes' heartbeats.
-func (c *Checks) untainted(ctx context.Context) error {
+// waitForNoTaints waits until the node controller has removed the taints of new nodes. If etcd stalled during the
+// removal, the node controller would wait for it, and would not check the nodes' heartbeats.
+func (c *Checks) waitForNoTaints(ctx context.Context) error {
 	return poll.Until(ctx, patience, "nodes to have no taints", func(ctx context.Context) error {
 		nodes, err := c.cluster.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -149,18 +149,18 @@ func (c *Checks) untainted(ctx context.Context) error {
 	})
 }
 
-// allWereLate checks that every node was late.
-func (c *Checks) allWereLate(least time.Duration) error {
+// checkAllLate checks that every node was late.
+func (c *Checks) checkAllLate(least time.Duration) error {
 	for node := range c.cluster.Kubelets {
-		if err := c.wasLate(node, least); err != nil {
+		if err := c.checkLate(node, least); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// wasLate checks that a node sent no heartbeat for at least the given time.
-func (c *Checks) wasLate(node string, least time.Duration) error {
+// checkLate checks that a node sent no heartbeat for at least the given time.
+func (c *Checks) checkLate(node string, least time.Duration) error {
 	counts, err := c.Truth.Counts()
 	if err != nil {
 		return err

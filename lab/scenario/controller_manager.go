@@ -10,15 +10,15 @@ import (
 	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
-// breaks reports whether the release has the circuit breaker (NodeControllerLeaseCircuitBreaker, v1.37 and later). With
-// it, the node controller reads a node's Lease from the API server before it sets the node to Unknown. While this Lease
-// differs from the cached Lease, the node controller sets no node to Unknown.
-func breaks(release cluster.Release) bool { return release != cluster.Oldest }
+// hasCircuitBreaker reports whether the release has the circuit breaker (NodeControllerLeaseCircuitBreaker, v1.37 and
+// later). With it, the node controller reads a node's Lease from the API server before it sets the node to Unknown.
+// While this Lease differs from the cached Lease, the node controller sets no node to Unknown.
+func hasCircuitBreaker(release cluster.Release) bool { return release != cluster.Oldest }
 
-// behindTheTimes completes a scenario in which the controller manager sees outdated Leases, although all Leases are
+// staleLeaseScenario completes a scenario in which the controller manager sees outdated Leases, although all Leases are
 // renewed on time. Without the circuit breaker, the node controller sets nodes to Unknown. With the breaker, it sets
 // none to Unknown, and kubeflap must report no incident.
-func behindTheTimes(breaker bool, s Scenario) Scenario {
+func staleLeaseScenario(breaker bool, s Scenario) Scenario {
 	const nodes = 4
 	s.Options.Nodes, s.Options.ControllerManagerPod = nodes, true
 	s.Options.ControllerManagerFlags = slices.Concat(
@@ -37,8 +37,8 @@ func behindTheTimes(breaker bool, s Scenario) Scenario {
 	s.Prepare = func(ctx context.Context, l *Lab) error {
 		return allOf(
 			func() error { return l.spread(ctx, nodes, nil) },
-			func() error { return l.inRotation(ctx, "shop", "web", nodes) },
-			func() error { return l.untainted(ctx) },
+			func() error { return l.waitForReadyAddresses(ctx, "shop", "web", nodes) },
+			func() error { return l.waitForNoTaints(ctx) },
 		)
 	}
 	return s
@@ -53,14 +53,14 @@ func patientLeader() []string {
 // controllerManagerStopped pauses the controller manager. When it continues, the node monitor may run before or after
 // the watch delivers the new Leases.
 func controllerManagerStopped(release cluster.Release) Scenario {
-	return behindTheTimes(breaks(release), Scenario{
+	return staleLeaseScenario(hasCircuitBreaker(release), Scenario{
 		Name:      "controller-manager-stopped",
 		ByRelease: true,
 		// On the oldest release, the result depends on whether the node monitor or the watch of Leases is faster.
 		Extra:   release != cluster.Newest,
 		Summary: "the controller manager is paused for longer than the grace period, and continues; all Leases are renewed on time",
 		Run: func(ctx context.Context, l *Lab) error {
-			return marked(ctx, l, breaks(release), func() error {
+			return runControllerManagerFault(ctx, l, hasCircuitBreaker(release), func() error {
 				return allOf(
 					l.Cluster.ControllerManager.Pause,
 					func() error { return poll.Sleep(ctx, stall) },
@@ -72,14 +72,14 @@ func controllerManagerStopped(release cluster.Release) Scenario {
 }
 
 func controllerManagerCutOff(release cluster.Release) Scenario {
-	return behindTheTimes(breaks(release), Scenario{
+	return staleLeaseScenario(hasCircuitBreaker(release), Scenario{
 		Name:      "controller-manager-cut-off",
 		ByRelease: true,
 		Extra:     true,
 		Summary:   "the controller manager's connection to the API server is cut for longer than the grace period; all Leases are renewed on time",
 		Options:   cluster.Options{ControllerManagerProxied: true},
 		Run: func(ctx context.Context, l *Lab) error {
-			return marked(ctx, l, breaks(release), func() error {
+			return runControllerManagerFault(ctx, l, hasCircuitBreaker(release), func() error {
 				l.Cluster.ControllerManagerLink.Cut()
 				defer l.Cluster.ControllerManagerLink.Mend()
 				return poll.Sleep(ctx, stall)
@@ -89,14 +89,16 @@ func controllerManagerCutOff(release cluster.Release) Scenario {
 }
 
 func controllerManagerStale(release cluster.Release) Scenario {
-	breaker := breaks(release)
-	return behindTheTimes(breaker, Scenario{
+	breaker := hasCircuitBreaker(release)
+	return staleLeaseScenario(breaker, Scenario{
 		Name:      "controller-manager-stale",
 		ByRelease: true,
 		Extra:     release == cluster.Newest,
 		Summary:   "the controller manager's watch of Leases is silent for longer than the grace period; all Leases are renewed on time",
 		Options:   cluster.Options{ControllerManagerProxied: true},
-		Run:       func(ctx context.Context, l *Lab) error { return marked(ctx, l, breaker, staleLeases(ctx, l)) },
+		Run: func(ctx context.Context, l *Lab) error {
+			return runControllerManagerFault(ctx, l, breaker, staleLeases(ctx, l))
+		},
 	})
 }
 
@@ -110,10 +112,10 @@ func staleLeases(ctx context.Context, l *Lab) func() error {
 	}
 }
 
-// marked runs a fault of the controller manager. Without the circuit breaker, a node must become Unknown although its
-// Lease is renewed. With the breaker, no node may become Unknown.
-func marked(ctx context.Context, l *Lab, breaker bool, fault func() error) error {
-	if err := l.EveryNodeBeats(ctx); err != nil {
+// runControllerManagerFault runs a fault of the controller manager. Without the circuit breaker, a node must become
+// Unknown although its Lease is renewed. With the breaker, no node may become Unknown.
+func runControllerManagerFault(ctx context.Context, l *Lab, breaker bool, fault func() error) error {
+	if err := l.WaitForHeartbeats(ctx); err != nil {
 		return err
 	}
 	if breaker {
@@ -131,7 +133,7 @@ func marked(ctx context.Context, l *Lab, breaker bool, fault func() error) error
 	return allOf(
 		func() error { return err },
 		func() error {
-			return l.shows(ctx, float64(len(l.Cluster.Kubelets)), "kubeflap_service_addresses", "service", "web", "state", "ready")
+			return l.waitForCount(ctx, float64(len(l.Cluster.Kubelets)), "kubeflap_service_addresses", "service", "web", "state", "ready")
 		},
 		func() error { return allInTime(l) },
 	)
@@ -144,7 +146,7 @@ func nobodyMarked(ctx context.Context, l *Lab) error {
 		return err
 	}
 	for node := range l.Cluster.Kubelets {
-		if err := l.renewsAgain(ctx, node); err != nil {
+		if err := l.waitForLeaseRenewal(ctx, node); err != nil {
 			return err
 		}
 	}

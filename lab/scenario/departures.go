@@ -55,19 +55,19 @@ func departures() Scenario {
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.spread(ctx, nodes, nil) },
-				func() error { return l.inRotation(ctx, "shop", "web", nodes) },
+				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", nodes) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
-				func() error { return l.EveryNodeBeats(ctx) },
+				func() error { return l.WaitForHeartbeats(ctx) },
 				func() error { return l.cordon(ctx, cordoned) },
 				func() error { return l.taintAll(ctx, scaled, removalTaint) },
 				func() error { return departBeside(ctx, l, append(scaled, cordoned), rebooted) },
 				func() error { return l.leaveUnannounced(ctx, reclaimed) },
 				// The garbage collector deletes the pod of the reclaimed node. No controller creates a new one.
 				func() error {
-					return l.shows(ctx, nodes-1, "kubeflap_service_addresses", "service", "web", "state", "ready")
+					return l.waitForCount(ctx, nodes-1, "kubeflap_service_addresses", "service", "web", "state", "ready")
 				},
 			)
 		},
@@ -81,10 +81,10 @@ func departBeside(ctx context.Context, l *Lab, leaving []string, rebooted string
 		func() error { return l.drainAll(ctx, leaving) },
 		func() error { l.shutDown(leaving...); return nil },
 		func() error { l.Cluster.Kubelets[rebooted].Stop(); return nil },
-		func() error { return l.turned(ctx, "unknown", append(leaving, rebooted)...) },
+		func() error { return l.waitForNodeStatus(ctx, "unknown", append(leaving, rebooted)...) },
 		func() error { return l.deleteNodes(ctx, leaving...) },
 		func() error { return l.Cluster.Boot(rebooted) },
-		func() error { return l.turned(ctx, "true", rebooted) },
+		func() error { return l.waitForNodeStatus(ctx, "true", rebooted) },
 	)
 }
 
@@ -92,7 +92,7 @@ func departBeside(ctx context.Context, l *Lab, leaving []string, rebooted string
 func (l *Lab) leaveUnannounced(ctx context.Context, node string) error {
 	return allOf(
 		func() error { l.shutDown(node); return nil },
-		func() error { return l.turned(ctx, "unknown", node) },
+		func() error { return l.waitForNodeStatus(ctx, "unknown", node) },
 		func() error { return poll.Sleep(ctx, alertSent) }, // the time that a cloud takes to notice
 		func() error { return l.deleteNodes(ctx, node) },
 	)
@@ -114,7 +114,7 @@ func (l *Lab) drainAll(ctx context.Context, nodes []string) error {
 			}
 		}
 	}
-	if err := l.inRotation(ctx, "shop", "web", pods+len(nodes)); err != nil {
+	if err := l.waitForReadyAddresses(ctx, "shop", "web", pods+len(nodes)); err != nil {
 		return err
 	}
 	for i := range pods {
@@ -125,11 +125,11 @@ func (l *Lab) drainAll(ctx context.Context, nodes []string) error {
 		if err := l.Client.PolicyV1().Evictions("shop").Evict(ctx, eviction); err != nil {
 			return fmt.Errorf("evict pod: %w", err)
 		}
-		if err := l.gone(ctx, "shop", podName(i)); err != nil {
+		if err := l.waitForPodGone(ctx, "shop", podName(i)); err != nil {
 			return err
 		}
 	}
-	return l.inRotation(ctx, "shop", "web", pods)
+	return l.waitForReadyAddresses(ctx, "shop", "web", pods)
 }
 
 // shutDown removes the machines of nodes. Their Node objects stay.

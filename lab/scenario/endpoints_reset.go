@@ -14,9 +14,9 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// outside returns two Services whose components run outside pods. The Services have a selector anyway, so the endpoints
-// controller overwrites their Endpoints.
-func outside() []string { return []string{"kube-scheduler", "kube-controller-manager"} }
+// controlPlaneServices returns two Services whose components run outside pods. The Services have a selector anyway, so
+// the endpoints controller overwrites their Endpoints.
+func controlPlaneServices() []string { return []string{"kube-scheduler", "kube-controller-manager"} }
 
 func endpointsReset() Scenario {
 	return Scenario{
@@ -50,7 +50,7 @@ func endpointsResetPages() []Page {
 			Remedy: "Find out who writes the addresses of Service shop/database",
 		})
 	}
-	for _, name := range outside() {
+	for _, name := range controlPlaneServices() {
 		name = metav1.NamespaceSystem + "/" + name
 		pages = append(pages, Page{
 			Alert: "KubeflapEndpointsReset", Object: "Service " + name,
@@ -62,7 +62,7 @@ func endpointsResetPages() []Page {
 }
 
 func prepareEndpointsReset(ctx context.Context, l *Lab) error {
-	for _, name := range outside() {
+	for _, name := range controlPlaneServices() {
 		selector := map[string]string{"k8s-app": name} // in the original incident, no pod had this label
 		if _, err := l.service(ctx, metav1.NamespaceSystem, name, selector); err != nil {
 			return err
@@ -81,7 +81,7 @@ func prepareEndpointsReset(ctx context.Context, l *Lab) error {
 		func() error { return l.namespace(ctx, "shop") },
 		func() error { _, err := l.service(ctx, "shop", "database", nil); return err },
 		func() error { return l.writeEndpoints(ctx, "shop", "database", "192.0.2.1", "192.0.2.2") },
-		func() error { return l.inRotation(ctx, "shop", "database", 2) },
+		func() error { return l.waitForReadyAddresses(ctx, "shop", "database", 2) },
 	)
 }
 
@@ -93,10 +93,10 @@ func (l *Lab) overwriteBySelector(ctx context.Context) error {
 		func() error { return l.applyByHand(ctx) },
 		func() error { return l.scraped(ctx) },
 		l.Cluster.ControllerManager.Restart,
-		func() error { return l.counted(ctx, 2, resets, "selector", "true") },
+		func() error { return l.waitForCountAtLeast(ctx, 2, resets, "selector", "true") },
 		func() error { return l.applyByHand(ctx) },
 		func() error {
-			for _, name := range outside() {
+			for _, name := range controlPlaneServices() {
 				touch := fmt.Sprintf(`{"metadata":{"annotations":{"touched":%q}}}`, time.Now())
 				if err := l.patchService(ctx, metav1.NamespaceSystem, name, touch); err != nil {
 					return err
@@ -104,13 +104,13 @@ func (l *Lab) overwriteBySelector(ctx context.Context) error {
 			}
 			return nil
 		},
-		func() error { return l.counted(ctx, 4, resets, "selector", "true") },
+		func() error { return l.waitForCountAtLeast(ctx, 4, resets, "selector", "true") },
 	)
 }
 
 // applyByHand writes the addresses of both Services, as an administrator does with kubectl apply.
 func (l *Lab) applyByHand(ctx context.Context) error {
-	for _, name := range outside() {
+	for _, name := range controlPlaneServices() {
 		if err := l.writeEndpoints(ctx, metav1.NamespaceSystem, name, "192.0.2.11", "192.0.2.12", "192.0.2.13"); err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (l *Lab) scraped(ctx context.Context) error {
 	if l.Scraped == nil {
 		return nil
 	}
-	for _, name := range outside() {
+	for _, name := range controlPlaneServices() {
 		if err := l.Scraped(ctx, metav1.NamespaceSystem, name); err != nil {
 			return err
 		}
@@ -137,17 +137,19 @@ func (l *Lab) overwriteManually(ctx context.Context) error {
 	const namespace, name = "shop", "database"
 	const resets, outages = "kubeflap_service_endpoints_resets_total", "kubeflap_service_outages_total"
 	write := func() error { return l.writeEndpoints(ctx, namespace, name, "192.0.2.1", "192.0.2.2") }
-	back := func() error { return l.shows(ctx, 2, "kubeflap_service_addresses", "service", name, "state", "ready") }
+	back := func() error {
+		return l.waitForCount(ctx, 2, "kubeflap_service_addresses", "service", name, "state", "ready")
+	}
 	return allOf(
 		func() error { return l.writeEndpoints(ctx, namespace, name) },
-		func() error { return l.counted(ctx, 1, resets, "service", name, "selector", "false") },
-		func() error { return l.counted(ctx, 1, outages, "service", name) },
+		func() error { return l.waitForCountAtLeast(ctx, 1, resets, "service", name, "selector", "false") },
+		func() error { return l.waitForCountAtLeast(ctx, 1, outages, "service", name) },
 		write, back,
 		func() error {
 			return l.Client.CoreV1().Endpoints(namespace).Delete(ctx, name, metav1.DeleteOptions{})
 		},
-		func() error { return l.counted(ctx, 2, resets, "service", name, "selector", "false") },
-		func() error { return l.counted(ctx, 2, outages, "service", name) },
+		func() error { return l.waitForCountAtLeast(ctx, 2, resets, "service", name, "selector", "false") },
+		func() error { return l.waitForCountAtLeast(ctx, 2, outages, "service", name) },
 		write, back,
 	)
 }

@@ -42,11 +42,11 @@ func etcdStall() Scenario {
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.spread(ctx, breakerNodes, nil) },
-				func() error { return l.inRotation(ctx, "shop", "web", breakerNodes) },
-				func() error { return l.untainted(ctx) },
+				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", breakerNodes) },
+				func() error { return l.waitForNoTaints(ctx) },
 			)
 		},
-		Run:   func(ctx context.Context, l *Lab) error { return l.EveryNodeBeats(ctx) },
+		Run:   func(ctx context.Context, l *Lab) error { return l.WaitForHeartbeats(ctx) },
 		Blind: func(ctx context.Context, l *Lab) error { return l.stallEtcd(ctx) },
 	}
 }
@@ -125,7 +125,7 @@ func (b *blindness) staysReady(ctx context.Context) error {
 	if b.lab.URL == "" {
 		return nil
 	}
-	if err := b.lab.sees(ctx); err != nil {
+	if err := b.lab.waitForRecoveredWatches(ctx); err != nil {
 		return err
 	}
 	if b.reported, err = b.lab.scrape(ctx); err != nil {

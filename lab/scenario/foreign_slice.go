@@ -29,17 +29,17 @@ func foreignSlice() Scenario {
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.spread(ctx, 2, nil) },
-				func() error { return l.inRotation(ctx, "shop", "web", 2) },
+				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", 2) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.writeSlice(ctx, "shop", "web", manager, foreign) },
 				func() error {
-					return l.shows(ctx, 2+foreign, "kubeflap_service_addresses", "service", "web", "state", "ready")
+					return l.waitForCount(ctx, 2+foreign, "kubeflap_service_addresses", "service", "web", "state", "ready")
 				},
 				func() error {
-					return l.reports(ctx, foreign, "kubeflap_service_foreign_addresses", "namespace", "shop", "service", "web")
+					return l.waitForReportedValue(ctx, foreign, "kubeflap_service_foreign_addresses", "namespace", "shop", "service", "web")
 				},
 			)
 		},

@@ -38,31 +38,35 @@ func heartbeatLoss(release cluster.Release) Scenario {
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.spread(ctx, 6, nil) },
-				func() error { return l.inRotation(ctx, "shop", "web", 6) },
+				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", 6) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {
 			const victim = "node-2"
 			kubelet := l.Cluster.Kubelets[victim]
 			return allOf(
-				func() error { return l.EveryNodeBeats(ctx) },
+				func() error { return l.WaitForHeartbeats(ctx) },
 				kubelet.Pause,
 				func() error {
-					return l.counted(ctx, 1, "kubeflap_node_ready_transitions_total", "node", victim, "status", "unknown")
+					return l.waitForCountAtLeast(ctx, 1, "kubeflap_node_ready_transitions_total", "node", victim, "status", "unknown")
 				},
 				func() error {
-					return l.shows(ctx, 2, "kubeflap_service_addresses", "service", "web", "state", "not_ready")
+					return l.waitForCount(ctx, 2, "kubeflap_service_addresses", "service", "web", "state", "not_ready")
 				},
-				func() error { return l.wasLate(victim, lost-time.Second) },
+				func() error { return l.checkLate(victim, lost-time.Second) },
 				// An instance with a late watch of Nodes can see the last heartbeat later. For this instance, too, the
 				// silence must exceed the grace period.
 				func() error { return poll.Sleep(ctx, 3*time.Second) },
 				kubelet.Resume,
 				func() error {
-					return l.counted(ctx, 1, "kubeflap_node_ready_transitions_total", "node", victim, "status", "true")
+					return l.waitForCountAtLeast(ctx, 1, "kubeflap_node_ready_transitions_total", "node", victim, "status", "true")
 				},
-				func() error { return l.shows(ctx, 6, "kubeflap_service_addresses", "service", "web", "state", "ready") },
-				func() error { return l.counted(ctx, 2, "kubeflap_service_address_bounces_total", "service", "web") },
+				func() error {
+					return l.waitForCount(ctx, 6, "kubeflap_service_addresses", "service", "web", "state", "ready")
+				},
+				func() error {
+					return l.waitForCountAtLeast(ctx, 2, "kubeflap_service_address_bounces_total", "service", "web")
+				},
 			)
 		},
 	}

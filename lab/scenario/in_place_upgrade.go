@@ -19,7 +19,7 @@ const gate corev1.PodConditionType = "example.com/in-rotation"
 // s.
 const stagger = 700 * time.Millisecond
 
-const batch = 4
+const batchSize = 4
 
 func inPlaceUpgrade() Scenario {
 	return Scenario{
@@ -57,12 +57,12 @@ func inPlaceUpgrade() Scenario {
 func (l *Lab) spreadGated(ctx context.Context) error {
 	return allOf(
 		func() error {
-			return l.spread(ctx, batch, func(pod *corev1.Pod) {
+			return l.spread(ctx, batchSize, func(pod *corev1.Pod) {
 				pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gate}}
 			})
 		},
 		func() error { return l.eachPod(ctx, 0, func(pod string) error { return l.turnGate(ctx, pod, true) }) },
-		func() error { return l.inRotation(ctx, "shop", "web", batch) },
+		func() error { return l.waitForReadyAddresses(ctx, "shop", "web", batchSize) },
 	)
 }
 
@@ -70,8 +70,12 @@ func (l *Lab) spreadGated(ctx context.Context) error {
 func (l *Lab) restartSilently(ctx context.Context) error {
 	return allOf(
 		func() error { return l.upgrade(ctx, "example.com/app:2") },
-		func() error { return l.counted(ctx, batch, "kubeflap_pod_inplace_updates_total", "namespace", "shop") },
-		func() error { return l.counted(ctx, batch, "kubeflap_pod_silent_restarts_total", "namespace", "shop") },
+		func() error {
+			return l.waitForCountAtLeast(ctx, batchSize, "kubeflap_pod_inplace_updates_total", "namespace", "shop")
+		},
+		func() error {
+			return l.waitForCountAtLeast(ctx, batchSize, "kubeflap_pod_silent_restarts_total", "namespace", "shop")
+		},
 	)
 }
 
@@ -87,21 +91,21 @@ func (l *Lab) upgradeSlowly(ctx context.Context) error {
 			if err := l.eachPod(ctx, stagger, turn); err != nil {
 				return err
 			}
-			to, flips := "not_ready", float64(batch*(round+1))
+			to, flips := "not_ready", float64(batchSize*(round+1))
 			if up {
 				to = "ready"
 			}
-			if err := l.counted(ctx, flips, "kubeflap_service_address_flips_total", "service", "web", "to", to); err != nil {
+			if err := l.waitForCountAtLeast(ctx, flips, "kubeflap_service_address_flips_total", "service", "web", "to", to); err != nil {
 				return err
 			}
 		}
 	}
 	return allOf(
 		func() error {
-			return l.counted(ctx, 2*batch, "kubeflap_pod_inplace_updates_total", "namespace", "shop")
+			return l.waitForCountAtLeast(ctx, 2*batchSize, "kubeflap_pod_inplace_updates_total", "namespace", "shop")
 		},
 		func() error {
-			return l.counted(ctx, 2*batch, "kubeflap_service_address_bounces_total", "service", "web")
+			return l.waitForCountAtLeast(ctx, 2*batchSize, "kubeflap_service_address_bounces_total", "service", "web")
 		},
 	)
 }
@@ -120,7 +124,7 @@ func (s *Steps) turnGate(ctx context.Context, pod string, up bool) error {
 
 // eachPod calls do with each pod of the batch. It pauses after each call.
 func (s *Steps) eachPod(ctx context.Context, pause time.Duration, do func(pod string) error) error {
-	for i := range batch {
+	for i := range batchSize {
 		if err := do(podName(i)); err != nil {
 			return fmt.Errorf("pod %d of the batch: %w", i+1, err)
 		}

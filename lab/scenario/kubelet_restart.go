@@ -18,9 +18,9 @@ const (
 	offBeat = time.Second
 )
 
-// probed is the number of pods. With 12 pods, there is at least one whose status the new kubelet writes before it
+// probedPods is the number of pods. With 12 pods, there is at least one whose status the new kubelet writes before it
 // probes the pod.
-const probed = 12
+const probedPods = 12
 
 func kubeletRestart() Scenario {
 	p := newProbes()
@@ -35,31 +35,31 @@ func kubeletRestart() Scenario {
 			return allOf(
 				func() error { return p.serve(ctx) },
 				func() error {
-					return l.spread(ctx, probed, func(pod *corev1.Pod) {
+					return l.spread(ctx, probedPods, func(pod *corev1.Pod) {
 						p.ready(pod)
 						// A new kubelet starts each probe after a random part of the period (prober, worker.run).
 						pod.Spec.Containers[0].ReadinessProbe.PeriodSeconds = 10
 					})
 				},
-				func() error { return l.inRotation(ctx, "shop", "web", probed) },
+				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", probedPods) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				// Restart right after a renewal, so that the next renewal comes earlier than a regular one.
-				func() error { return l.EveryNodeBeats(ctx) },
-				func() error { return l.renewsAgain(ctx, node) },
+				func() error { return l.WaitForHeartbeats(ctx) },
+				func() error { return l.waitForLeaseRenewal(ctx, node) },
 				func() error { return poll.Sleep(ctx, offBeat) },
 				l.Cluster.Kubelets[node].Restart,
 				func() error {
-					return l.counted(ctx, 1, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
+					return l.waitForCountAtLeast(ctx, 1, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
 				},
 				// More pods become not ready, one by one. This ends when the kubelet has probed all pods again and has
 				// reported the results.
 				func() error { return p.askedAgain(ctx, readiness, podsOnFirst()...) },
 				func() error { return poll.Sleep(ctx, settleKubelet) },
 				func() error {
-					return l.shows(ctx, probed, "kubeflap_service_addresses", "service", "web", "state", "ready")
+					return l.waitForCount(ctx, probedPods, "kubeflap_service_addresses", "service", "web", "state", "ready")
 				},
 			)
 		},
@@ -69,7 +69,7 @@ func kubeletRestart() Scenario {
 // podsOnFirst returns the names of the pods on the first node.
 func podsOnFirst() []string {
 	var names []string
-	for i := 0; i < probed; i += 2 {
+	for i := 0; i < probedPods; i += 2 {
 		names = append(names, podName(i))
 	}
 	return names

@@ -36,7 +36,7 @@ func largeService() Scenario {
 				func() error { return l.gather(ctx, large) },
 				// Create the Service last, so that the controllers write all addresses at once.
 				func() error { _, err := l.serviceWith(ctx, "shop", "web", nil); return err },
-				func() error { return l.inRotation(ctx, "shop", "web", large) },
+				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", large) },
 				// Renew the Lease before the recording begins. Otherwise the recording would begin while the node is
 				// silent. The recorder would count that silence at once, but the replay would not.
 				func() error { return l.renewLease(ctx, crowd, time.Now()) },
@@ -50,7 +50,7 @@ func largeService() Scenario {
 					return fmt.Errorf("delete pod: %w", err)
 				}
 			}
-			return l.shows(ctx, large-3, "kubeflap_service_addresses", "service", "web", "state", "ready")
+			return l.waitForCount(ctx, large-3, "kubeflap_service_addresses", "service", "web", "state", "ready")
 		},
 	}
 }

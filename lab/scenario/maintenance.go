@@ -31,13 +31,13 @@ func maintenance() Scenario {
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.spread(ctx, nodes, nil) },
-				func() error { return l.inRotation(ctx, "shop", "web", nodes) },
-				func() error { return l.untainted(ctx) },
+				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", nodes) },
+				func() error { return l.waitForNoTaints(ctx) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
-				func() error { return l.EveryNodeBeats(ctx) },
+				func() error { return l.WaitForHeartbeats(ctx) },
 				func() error { return l.drainForMaintenance(ctx, kept) },
 				func() error { return l.maintain(ctx, kept) },
 			)
@@ -63,10 +63,10 @@ func (l *Lab) maintain(ctx context.Context, node string) error {
 	const uncordon = `{"spec":{"unschedulable":null}}`
 	return allOf(
 		func() error { l.Cluster.Kubelets[node].Stop(); return nil },
-		func() error { return l.turned(ctx, "unknown", node) },
+		func() error { return l.waitForNodeStatus(ctx, "unknown", node) },
 		func() error { return l.departsBy(ctx, node, 1) },
 		func() error { return l.Cluster.Boot(node) },
-		func() error { return l.turned(ctx, "true", node) },
+		func() error { return l.waitForNodeStatus(ctx, "true", node) },
 		func() error { return l.departsBy(ctx, node, 1) },
 		func() error { return l.patchNode(ctx, node, lifecycle("MaintenanceInProgress", "False")) },
 		func() error {
@@ -97,5 +97,5 @@ func lifecycle(condition, status string) string {
 
 // departsBy waits until kubeflap's metric says whether a condition announces that the node departs (1) or not (0).
 func (c *Checks) departsBy(ctx context.Context, node string, is float64) error {
-	return c.reports(ctx, is, "kubeflap_node_departing", "node", node, "reason", "condition")
+	return c.waitForReportedValue(ctx, is, "kubeflap_node_departing", "node", node, "reason", "condition")
 }

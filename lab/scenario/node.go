@@ -24,7 +24,7 @@ func (l *Lab) createNode(ctx context.Context, name string) error {
 	}
 	// Create the Lease when all watchers know the node, because a Lease of an unknown node does not count as a
 	// heartbeat. The node and the Lease arrive on different watches.
-	if err := l.settles(ctx); err != nil {
+	if err := l.waitUntilAllSeen(ctx); err != nil {
 		return err
 	}
 	seconds, renewed := int32(40), metav1.NowMicro()

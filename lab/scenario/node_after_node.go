@@ -37,7 +37,7 @@ func nodeAfterNode() Scenario {
 			ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=1s"},
 		},
 		Run: func(ctx context.Context, l *Lab) error {
-			if err := l.EveryNodeBeats(ctx); err != nil {
+			if err := l.WaitForHeartbeats(ctx); err != nil {
 				return err
 			}
 			return silenceInTurn(ctx, l, victims)
@@ -65,9 +65,9 @@ func silenceInTurn(ctx context.Context, l *Lab, victims int) error {
 		}
 		group.Go(func() error {
 			return allOf(
-				func() error { return l.turned(ctx, "unknown", node) },
+				func() error { return l.waitForNodeStatus(ctx, "unknown", node) },
 				kubelet.Resume,
-				func() error { return l.turned(ctx, "true", node) },
+				func() error { return l.waitForNodeStatus(ctx, "true", node) },
 			)
 		})
 		if err := poll.Sleep(ctx, inTurnApart); err != nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// drained is the number of the Service's pods on the drained node.
-const drained = 3
+// drainedPods is the number of the Service's pods on the drained node.
+const drainedPods = 3
 
 func nodeDrain() Scenario {
 	return Scenario{
 		Name:       "node-drain",
 		Summary:    "a node is cordoned, drained pod by pod, shut down and deleted: no incident",
 		NoIncident: true,
-		Causes:     []Loss{{"web", "pod_evicted", drained, "a node is drained, with a new pod ready before each eviction"}},
+		Causes:     []Loss{{"web", "pod_evicted", drainedPods, "a node is drained, with a new pod ready before each eviction"}},
 		Options:    cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			if err := l.namespace(ctx, "shop"); err != nil {
@@ -30,12 +30,12 @@ func nodeDrain() Scenario {
 			if _, err := l.serviceWith(ctx, "shop", "web", nil); err != nil {
 				return err
 			}
-			for i := range drained {
+			for i := range drainedPods {
 				if err := l.create(ctx, newPod("shop", podName(i), cluster.NodeName(1), "web")); err != nil {
 					return err
 				}
 			}
-			return l.inRotation(ctx, "shop", "web", drained)
+			return l.waitForReadyAddresses(ctx, "shop", "web", drainedPods)
 		},
 		Run: func(ctx context.Context, l *Lab) error { return l.replaceNode(ctx, cluster.NodeName(1)) },
 	}
@@ -45,8 +45,8 @@ func (l *Lab) replaceNode(ctx context.Context, node string) error {
 	if err := l.cordon(ctx, node); err != nil {
 		return err
 	}
-	for i := range drained {
-		if err := l.moveAway(ctx, podName(i), podName(drained+i)); err != nil {
+	for i := range drainedPods {
+		if err := l.moveAway(ctx, podName(i), podName(drainedPods+i)); err != nil {
 			return err
 		}
 	}
@@ -55,7 +55,7 @@ func (l *Lab) replaceNode(ctx context.Context, node string) error {
 		func() error { l.Cluster.Remove(node); return nil },
 		func() error { return l.Client.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{}) },
 		func() error {
-			return l.counted(ctx, drained, "kubeflap_service_address_churn_total", "service", "web", "change", "removed")
+			return l.waitForCountAtLeast(ctx, drainedPods, "kubeflap_service_address_churn_total", "service", "web", "change", "removed")
 		},
 	)
 }
@@ -73,15 +73,15 @@ func (l *Lab) moveAway(ctx context.Context, from, to string) error {
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: from}}
 	return allOf(
 		func() error { return l.create(ctx, newPod("shop", to, cluster.NodeName(0), "web")) },
-		func() error { return l.inRotation(ctx, "shop", "web", drained+1) },
+		func() error { return l.waitForReadyAddresses(ctx, "shop", "web", drainedPods+1) },
 		func() error { return l.Client.PolicyV1().Evictions("shop").Evict(ctx, eviction) },
-		func() error { return l.inRotation(ctx, "shop", "web", drained) },
-		func() error { return l.gone(ctx, "shop", from) },
+		func() error { return l.waitForReadyAddresses(ctx, "shop", "web", drainedPods) },
+		func() error { return l.waitForPodGone(ctx, "shop", from) },
 	)
 }
 
-// gone waits until a pod has been deleted completely.
-func (c *Checks) gone(ctx context.Context, namespace, pod string) error {
+// waitForPodGone waits until a pod has been deleted completely.
+func (c *Checks) waitForPodGone(ctx context.Context, namespace, pod string) error {
 	return poll.Until(ctx, patience, "pod "+pod+"to be deleted", func(ctx context.Context) error {
 		pods, err := c.cluster.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + pod})
 		if err != nil {
@@ -119,12 +119,12 @@ func singleReplicaDrain() Scenario {
 			}
 			return allOf(
 				func() error { return l.create(ctx, newPod("shop", podName(0), drained[0], "web")) },
-				func() error { return l.inRotation(ctx, "shop", "web", 1) },
+				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", 1) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
-				func() error { return l.EveryNodeBeats(ctx) },
+				func() error { return l.WaitForHeartbeats(ctx) },
 				func() error { return l.drainOnly(ctx, drained[0], podName(0), podName(1), drained[1]) },
 				func() error { return l.drainOnly(ctx, drained[1], podName(1), podName(2), cluster.NodeName(0)) },
 			)
@@ -138,10 +138,10 @@ func (l *Lab) drainOnly(ctx context.Context, node, from, to, elsewhere string) e
 	return allOf(
 		func() error { return l.cordon(ctx, node) },
 		func() error { return l.Client.PolicyV1().Evictions("shop").Evict(ctx, eviction) },
-		func() error { return l.inRotation(ctx, "shop", "web", 0) },
+		func() error { return l.waitForReadyAddresses(ctx, "shop", "web", 0) },
 		func() error { return poll.Sleep(ctx, imagePull) },
 		func() error { return l.create(ctx, newPod("shop", to, elsewhere, "web")) },
-		func() error { return l.inRotation(ctx, "shop", "web", 1) },
+		func() error { return l.waitForReadyAddresses(ctx, "shop", "web", 1) },
 	)
 }
 

@@ -92,8 +92,8 @@ func (s *Steps) spread(ctx context.Context, pods int, change func(*corev1.Pod)) 
 
 func podName(i int) string { return fmt.Sprintf("web-%d", i+1) }
 
-// inRotation waits until a Service has exactly n ready addresses.
-func (c *Checks) inRotation(ctx context.Context, namespace, service string, n int) error {
+// waitForReadyAddresses waits until a Service has exactly n ready addresses.
+func (c *Checks) waitForReadyAddresses(ctx context.Context, namespace, service string, n int) error {
 	what := fmt.Sprintf("%d ready addresses of %s/%s", n, namespace, service)
 	return poll.Until(ctx, patience, what, func(ctx context.Context) error {
 		ready, err := c.cluster.ReadyAddresses(ctx, namespace, service)

@@ -28,7 +28,7 @@ func overwrittenBefore() Scenario {
 		Options:   cluster.Options{Nodes: 1, ControllerManagerPod: true},
 		Prepare:   prepareOverwrittenBefore,
 		Run: func(ctx context.Context, l *Lab) error {
-			return l.reports(ctx, 1, "kubeflap_service_selector_conflict", "namespace", metav1.NamespaceSystem, "service", "kube-scheduler")
+			return l.waitForReportedValue(ctx, 1, "kubeflap_service_selector_conflict", "namespace", metav1.NamespaceSystem, "service", "kube-scheduler")
 		},
 	}
 }

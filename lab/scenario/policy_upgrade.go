@@ -46,7 +46,7 @@ func runPolicyUpgrade(ctx context.Context, l *Lab) error {
 		return err
 	}
 	flips := func(to string) error {
-		return l.shows(ctx, batch, "kubeflap_service_address_flips_total", "service", "web", "to", to)
+		return l.waitForCount(ctx, batchSize, "kubeflap_service_address_flips_total", "service", "web", "to", to)
 	}
 	return allOf(
 		clients.takeOut,
@@ -65,7 +65,7 @@ func runPolicyUpgrade(ctx context.Context, l *Lab) error {
 					return fmt.Errorf("the client with the window %s put %d addresses back", made.window, made.stale)
 				}
 			}
-			return l.reports(ctx, 0, "kubeflap_service_stale_readds_total", "service", "web")
+			return l.waitForReportedValue(ctx, 0, "kubeflap_service_stale_readds_total", "service", "web")
 		},
 	)
 }
@@ -91,7 +91,7 @@ func (s *Steps) applyRecipes(ctx context.Context, files ...string) error {
 // drainPods creates the ConfigMap that lists the drained pods, and waits until the policies apply to them.
 func (s *Steps) drainPods(ctx context.Context) error {
 	drained := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "drained"}, Data: map[string]string{}}
-	for i := range batch {
+	for i := range batchSize {
 		drained.Data[podName(i)] = ""
 	}
 	if _, err := s.Client.CoreV1().ConfigMaps("shop").Create(ctx, drained, metav1.CreateOptions{}); err != nil {
@@ -109,7 +109,7 @@ func (s *Steps) drainPods(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("patch slice: %w", err)
 			}
-			if ready := countReady(readinessOf(would)); ready != replicas-batch {
+			if ready := countReady(readinessOf(would)); ready != replicas-batchSize {
 				return fmt.Errorf("slice %s would have %d ready addresses", slice.Name, ready)
 			}
 		}
@@ -126,7 +126,7 @@ func batchIsOut(o *corev1.Endpoints) error {
 	for _, subset := range o.Subsets {
 		ready, notReady = ready+len(subset.Addresses), notReady+len(subset.NotReadyAddresses)
 	}
-	if ready != replicas-batch || notReady != batch {
+	if ready != replicas-batchSize || notReady != batchSize {
 		return fmt.Errorf("got %d ready addresses and %d others in Endpoints", ready, notReady)
 	}
 	return nil
@@ -155,7 +155,7 @@ func (s *Steps) endpointsFollow(ctx context.Context) error {
 // replaced waits until each pod of the batch is Ready with a new container.
 func (s *Steps) replaced(ctx context.Context, image string) error {
 	return poll.Until(ctx, patience, "containers with the image "+image, func(ctx context.Context) error {
-		for i := range batch {
+		for i := range batchSize {
 			pod, err := s.Client.CoreV1().Pods("shop").Get(ctx, podName(i), metav1.GetOptions{})
 			if err != nil {
 				return fmt.Errorf("get pod: %w", err)

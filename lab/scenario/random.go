@@ -44,7 +44,7 @@ func random() Scenario {
 					return fmt.Errorf("step %d: %w", i, err)
 				}
 				if i%between == between-1 {
-					if err := l.agrees(ctx); err != nil {
+					if err := l.waitForAgreement(ctx); err != nil {
 						return fmt.Errorf("after step %d: %w", i, err)
 					}
 				}

@@ -28,7 +28,7 @@ func (c *chaos) makeNode(ctx context.Context, node *chaosNode) error {
 
 // post writes a node's status. It first waits until every watcher has seen the latest renewal of the node's Lease.
 func (c *chaos) post(ctx context.Context, node *chaosNode, condition string) error {
-	if err := c.settled(ctx, node.renewed); err != nil {
+	if err := c.waitUntilSeen(ctx, node.renewed); err != nil {
 		return err
 	}
 	node.posted = time.Now()
@@ -36,7 +36,7 @@ func (c *chaos) post(ctx context.Context, node *chaosNode, condition string) err
 }
 
 func (c *chaos) renew(ctx context.Context, node *chaosNode) error {
-	if err := c.settled(ctx, node.posted); err != nil {
+	if err := c.waitUntilSeen(ctx, node.posted); err != nil {
 		return err
 	}
 	node.renewed = time.Now()
@@ -76,7 +76,7 @@ func (c *chaos) heartbeat(ctx context.Context) error {
 // recreateNode deletes a node and its Lease. It creates them again when every watcher has seen both deletions.
 func (c *chaos) recreateNode(ctx context.Context) error {
 	node := pick(c, c.nodes)
-	if err := c.settled(ctx, node.renewed); err != nil {
+	if err := c.waitUntilSeen(ctx, node.renewed); err != nil {
 		return err
 	}
 	leases := c.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
@@ -87,7 +87,7 @@ func (c *chaos) recreateNode(ctx context.Context) error {
 	if err := leases.Delete(ctx, node.name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete lease: %w", err)
 	}
-	if err := c.settles(ctx); err != nil {
+	if err := c.waitUntilAllSeen(ctx); err != nil {
 		return err
 	}
 	node.behind = 0

@@ -21,12 +21,12 @@ const settle = 100 * time.Millisecond
 // longAgo is the time after which every watcher has seen a change, even on a slow machine.
 const longAgo = 2 * time.Second
 
-// settles waits until every watcher has seen all changes so far.
-func (c *Checks) settles(ctx context.Context) error { return c.settled(ctx, time.Now()) }
+// waitUntilAllSeen waits until every watcher has seen all changes so far.
+func (c *Checks) waitUntilAllSeen(ctx context.Context) error { return c.waitUntilSeen(ctx, time.Now()) }
 
-// settled waits until every watcher has seen a change that was written at the given time. Unless the change is old, it
-// also waits until kubeflap and the recorder have seen the same events.
-func (c *Checks) settled(ctx context.Context, written time.Time) error {
+// waitUntilSeen waits until every watcher has seen a change that was written at the given time. Unless the change is
+// old, it also waits until kubeflap and the recorder have seen the same events.
+func (c *Checks) waitUntilSeen(ctx context.Context, written time.Time) error {
 	if time.Since(written) > longAgo {
 		return nil
 	}
@@ -39,8 +39,8 @@ func (c *Checks) settled(ctx context.Context, written time.Time) error {
 	return compare.Comparison{Truth: c.Truth, URL: c.URL + "/metrics"}.Seen(ctx, patience)
 }
 
-// agrees waits until kubeflap reports the same counts as the recorder.
-func (c *Checks) agrees(ctx context.Context) error {
+// waitForAgreement waits until kubeflap reports the same counts as the recorder.
+func (c *Checks) waitForAgreement(ctx context.Context) error {
 	if c.URL == "" {
 		return nil
 	}
@@ -69,13 +69,13 @@ func (c *chaos) makeService(ctx context.Context, service *chaosService) error {
 		return err
 	}
 	service.uid = created.UID
-	return c.settles(ctx)
+	return c.waitUntilAllSeen(ctx)
 }
 
 // changeService changes, adds or removes the selector, or toggles publishNotReadyAddresses.
 func (c *chaos) changeService(ctx context.Context) error {
 	service := pick(c, c.services)
-	if err := c.settled(ctx, service.written); err != nil {
+	if err := c.waitUntilSeen(ctx, service.written); err != nil {
 		return err
 	}
 	patch := fmt.Sprintf(`{"spec":{"selector":{"app":%q}}}`, pick(c, apps()))
@@ -94,7 +94,7 @@ func (c *chaos) changeService(ctx context.Context) error {
 	if err := c.patchService(ctx, chaosNamespace, service.name, patch); err != nil {
 		return err
 	}
-	return c.settles(ctx)
+	return c.waitUntilAllSeen(ctx)
 }
 
 // takeSelector empties manually managed Endpoints before their Service gets a selector. Otherwise the controller would
@@ -108,7 +108,7 @@ func (c *chaos) takeSelector(ctx context.Context, service *chaosService) error {
 	if err := c.writeEndpoints(ctx, chaosNamespace, service.name); err != nil {
 		return err
 	}
-	return c.settles(ctx)
+	return c.waitUntilAllSeen(ctx)
 }
 
 // recreateService deletes a Service and creates it again with the same name. The old slices may still exist then, but
@@ -116,7 +116,7 @@ func (c *chaos) takeSelector(ctx context.Context, service *chaosService) error {
 // Endpoints from new ones.
 func (c *chaos) recreateService(ctx context.Context) error {
 	service := pick(c, c.services)
-	if err := c.settled(ctx, service.written); err != nil {
+	if err := c.waitUntilSeen(ctx, service.written); err != nil {
 		return err
 	}
 	if err := c.Client.CoreV1().Services(chaosNamespace).Delete(ctx, service.name, metav1.DeleteOptions{}); err != nil {
@@ -139,7 +139,7 @@ func (c *chaos) recreateService(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.settles(ctx); err != nil {
+	if err := c.waitUntilAllSeen(ctx); err != nil {
 		return err
 	}
 	return c.makeService(ctx, service)

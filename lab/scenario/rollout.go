@@ -38,7 +38,7 @@ func healthyRollout() Scenario {
 					return l.deploy(ctx, "web", rolloutReplicas, newPod(rolloutNamespace, "", cluster.NodeName(1), "web"))
 				},
 				func() error { return l.rolledOut(ctx, rolloutReplicas) },
-				func() error { return l.inRotation(ctx, rolloutNamespace, "web", rolloutReplicas) },
+				func() error { return l.waitForReadyAddresses(ctx, rolloutNamespace, "web", rolloutReplicas) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {
@@ -49,7 +49,7 @@ func healthyRollout() Scenario {
 				func() error { return l.changeDeployment(ctx, `{"replicas":3}`, 3) },
 				// The rollout has removed all original pods, and scaling down has removed three of the six pods.
 				func() error {
-					return l.counted(ctx, rolloutReplicas+3, "kubeflap_service_address_churn_total", "service", "web", "change", "removed")
+					return l.waitForCountAtLeast(ctx, rolloutReplicas+3, "kubeflap_service_address_churn_total", "service", "web", "change", "removed")
 				},
 			)
 		},
@@ -87,7 +87,7 @@ func (l *Lab) changeDeployment(ctx context.Context, spec string, replicas int) e
 	return allOf(
 		func() error { return l.rolledOut(ctx, replicas) },
 		func() error {
-			return l.shows(ctx, float64(replicas), "kubeflap_service_addresses", "namespace", rolloutNamespace, "service", "web", "state", "ready")
+			return l.waitForCount(ctx, float64(replicas), "kubeflap_service_addresses", "namespace", rolloutNamespace, "service", "web", "state", "ready")
 		},
 	)
 }

@@ -26,10 +26,10 @@ func shortFlap() Scenario {
 				func() error { return poll.Sleep(ctx, 200*time.Millisecond) },
 				func() error { return l.setNodeReady(ctx, node, corev1.ConditionTrue) },
 				func() error {
-					return l.counted(ctx, 1, "kubeflap_node_ready_transitions_total", "node", node, "status", "false")
+					return l.waitForCountAtLeast(ctx, 1, "kubeflap_node_ready_transitions_total", "node", node, "status", "false")
 				},
 				func() error {
-					return l.counted(ctx, 1, "kubeflap_node_ready_transitions_total", "node", node, "status", "true")
+					return l.waitForCountAtLeast(ctx, 1, "kubeflap_node_ready_transitions_total", "node", node, "status", "true")
 				},
 			)
 		},

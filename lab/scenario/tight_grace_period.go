@@ -28,8 +28,12 @@ func tightGracePeriod(release cluster.Release) Scenario {
 		},
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
-				func() error { return l.counted(ctx, 3, "kubeflap_node_ready_transitions_total", "status", "unknown") },
-				func() error { return l.counted(ctx, 3, "kubeflap_node_ready_transitions_total", "status", "true") },
+				func() error {
+					return l.waitForCountAtLeast(ctx, 3, "kubeflap_node_ready_transitions_total", "status", "unknown")
+				},
+				func() error {
+					return l.waitForCountAtLeast(ctx, 3, "kubeflap_node_ready_transitions_total", "status", "true")
+				},
 			)
 		},
 	}

@@ -74,6 +74,6 @@ func ofFault(release cluster.Release, f watchFault) Scenario {
 		Options: cluster.Options{Release: release, Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
 		Run:     func(ctx context.Context, l *Lab) error { return l.flapEverything(ctx) },
-		Blind:   func(ctx context.Context, l *Lab) error { return l.blindedBy(ctx, f) },
+		Blind:   func(ctx context.Context, l *Lab) error { return l.runWatchFault(ctx, f) },
 	}
 }

@@ -47,11 +47,11 @@ func zoneCut() Scenario {
 			return allOf(
 				func() error { return l.labelZones(ctx, zones) },
 				func() error { return l.spread(ctx, nodes, nil) },
-				func() error { return l.inRotation(ctx, "shop", "web", nodes) },
+				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", nodes) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {
-			if err := l.EveryNodeBeats(ctx); err != nil {
+			if err := l.WaitForHeartbeats(ctx); err != nil {
 				return err
 			}
 			for _, node := range slow {
@@ -74,19 +74,19 @@ func zoneCut() Scenario {
 func (l *Lab) silenced(ctx context.Context, begin, end func() error, nodes ...string) error {
 	return allOf(
 		begin,
-		func() error { return l.turned(ctx, "unknown", nodes...) },
+		func() error { return l.waitForNodeStatus(ctx, "unknown", nodes...) },
 		end,
-		func() error { return l.turned(ctx, "true", nodes...) },
+		func() error { return l.waitForNodeStatus(ctx, "true", nodes...) },
 		func() error {
-			return l.shows(ctx, float64(len(l.Cluster.Kubelets)), "kubeflap_service_addresses", "service", "web", "state", "ready")
+			return l.waitForCount(ctx, float64(len(l.Cluster.Kubelets)), "kubeflap_service_addresses", "service", "web", "state", "ready")
 		},
 	)
 }
 
-// turned waits until the Ready condition of each node has changed to the given status.
-func (c *Checks) turned(ctx context.Context, status string, nodes ...string) error {
+// waitForNodeStatus waits until the Ready condition of each node has changed to the given status.
+func (c *Checks) waitForNodeStatus(ctx context.Context, status string, nodes ...string) error {
 	for _, node := range nodes {
-		if err := c.counted(ctx, 1, "kubeflap_node_ready_transitions_total", "node", node, "status", status); err != nil {
+		if err := c.waitForCountAtLeast(ctx, 1, "kubeflap_node_ready_transitions_total", "node", node, "status", status); err != nil {
 			return err
 		}
 	}

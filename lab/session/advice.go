@@ -16,8 +16,9 @@ func blames() []string {
 	return []string{"nodes_slow", "nodes_silent", "control_plane_late", "controller_manager_slow", "nodes_rebooted", "kubelets_upgraded", "clocks_set_back", "undecided"}
 }
 
-// advises waits until `kubeflap advise` gives the wanted kind of advice. The advice must not name any other cause.
-func advises(ctx context.Context, kubeflap, url, want string) error {
+// waitForAdvice waits until `kubeflap advise` gives the wanted kind of advice. The advice must not name any other
+// cause.
+func waitForAdvice(ctx context.Context, kubeflap, url, want string) error {
 	return poll.Until(ctx, patience, "the expected advice", func(ctx context.Context) error {
 		kinds, text, err := advice(ctx, kubeflap, url)
 		if err != nil {

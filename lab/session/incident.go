@@ -18,8 +18,8 @@ const (
 	calmFor = 12 * time.Second
 )
 
-// reportsWhy checks kubeflap's causes, advice and incidents.
-func (s *Session) reportsWhy(ctx context.Context) error {
+// checkReports checks kubeflap's causes, advice and incidents.
+func (s *Session) checkReports(ctx context.Context) error {
 	if s.URL == "" {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (s *Session) reportsWhy(ctx context.Context) error {
 		return reportsAll(ctx, s.URL, s.scenario.Reports)
 	}
 	if s.scenario.NoIncident {
-		return staysCalm(ctx, s.URL)
+		return checkNoIncident(ctx, s.URL)
 	}
 	if s.scenario.Incident == (scenario.Incident{}) {
 		return nil
@@ -43,7 +43,7 @@ func (s *Session) reportsWhy(ctx context.Context) error {
 	if err := s.reportsIncident(ctx); err != nil || s.scenario.Advice == "" {
 		return err
 	}
-	return advises(ctx, s.options.Kubeflap, s.URL, s.scenario.Advice)
+	return waitForAdvice(ctx, s.options.Kubeflap, s.URL, s.scenario.Advice)
 }
 
 // reportsIncident waits until kubeflap reports the scenario's incident, and a cause for every lost address.
@@ -92,8 +92,8 @@ func namesNoOther(reported compare.Answer, verdict string) error {
 	return errors.Join(errs...)
 }
 
-// staysCalm checks twice that kubeflap reports no incident. The second check is calmFor after the first.
-func staysCalm(ctx context.Context, url string) error {
+// checkNoIncident checks twice that kubeflap reports no incident. The second check is calmFor after the first.
+func checkNoIncident(ctx context.Context, url string) error {
 	check := func() error {
 		reported, err := compare.Incidents(ctx, url)
 		if err == nil && len(reported.Incidents) > 0 {

@@ -61,7 +61,7 @@ func (s *Session) lateBeforeStart(ctx context.Context) (map[string]truth.Counts,
 	if s.seconds == nil {
 		return late, nil
 	}
-	if err := errors.Join(s.lab.EveryNodeBeats(ctx), poll.Sleep(ctx, liveAfter)); err != nil {
+	if err := errors.Join(s.lab.WaitForHeartbeats(ctx), poll.Sleep(ctx, liveAfter)); err != nil {
 		return nil, err
 	}
 	urls := []string{s.URL}
@@ -128,8 +128,8 @@ func (s *Session) startSeconds(ctx context.Context) error {
 	return poll.Sleep(ctx, liveAfter)
 }
 
-// reportTheSame waits until each additional instance reports the same as the first instance.
-func (s *Session) reportTheSame(ctx context.Context) error {
+// waitForSameReports waits until each additional instance reports the same as the first instance.
+func (s *Session) waitForSameReports(ctx context.Context) error {
 	if s.seconds == nil {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (s *Session) reportTheSame(ctx context.Context) error {
 		var errs []error
 		for _, other := range s.seconds {
 			late := other.delays.String()
-			if err := s.reportsTheSame(ctx, other.url); err != nil {
+			if err := s.checkSameReports(ctx, other.url); err != nil {
 				errs = append(errs, fmt.Errorf("with %s late: %w", late, err))
 			} else if !agreed[late] {
 				agreed[late] = true
@@ -150,7 +150,7 @@ func (s *Session) reportTheSame(ctx context.Context) error {
 	})
 }
 
-func (s *Session) reportsTheSame(ctx context.Context, url string) error {
+func (s *Session) checkSameReports(ctx context.Context, url string) error {
 	first, err := s.scrape(ctx, s.URL)
 	if err != nil {
 		return err
@@ -163,12 +163,12 @@ func (s *Session) reportsTheSame(ctx context.Context, url string) error {
 	if unlike := compare.Unlike(first, late); len(unlike) > 0 {
 		errs = append(errs, fmt.Errorf("%d series differ:\n%s", len(unlike), compare.TableOf("first", "late", unlike)))
 	}
-	return errors.Join(append(errs, reportTheSameIncidents(ctx, s.URL, url))...)
+	return errors.Join(append(errs, checkSameIncidents(ctx, s.URL, url))...)
 }
 
-// reportTheSameIncidents compares which incidents two instances report. It ignores start times and details, because the
+// checkSameIncidents compares which incidents two instances report. It ignores start times and details, because the
 // instances received the events at different times.
-func reportTheSameIncidents(ctx context.Context, url, lateURL string) error {
+func checkSameIncidents(ctx context.Context, url, lateURL string) error {
 	first, err := identities(ctx, url)
 	if err != nil {
 		return err

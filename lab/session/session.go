@@ -110,7 +110,7 @@ func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, e
 	if err := session.pages(ctx); err != nil {
 		return session, err
 	}
-	return session, session.reportTheSame(ctx)
+	return session, session.waitForSameReports(ctx)
 }
 
 // begin waits until Options.Turns allows a start, and then starts everything.
@@ -174,7 +174,7 @@ func (s *Session) judge(ctx context.Context) error {
 	if err := s.knowsGracePeriod(ctx); err != nil {
 		return err
 	}
-	return s.reportsWhy(ctx)
+	return s.checkReports(ctx)
 }
 
 // playAfterBlindness breaks kubeflap's watches and then runs the scenario again. It uses a new recorder, because the
@@ -188,10 +188,10 @@ func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
 	}
 	s.lab.Truth = s.Truth
 	// The recorder only measures an interval if it has seen the heartbeats at both ends.
-	if err := s.lab.EveryNodeBeats(ctx); err != nil {
+	if err := s.lab.WaitForHeartbeats(ctx); err != nil {
 		return err
 	}
-	err = s.whileNothingMoves(ctx, func() (err error) {
+	err = s.withWritersPaused(ctx, func() (err error) {
 		if s.URL != "" {
 			s.base, err = s.comparison().Take(ctx)
 		}
@@ -228,7 +228,7 @@ func (s *Session) measure(ctx context.Context) (stop func() error) {
 // startWatchers starts the recorder and kubeflap while nothing writes to the API server. They start with the same
 // state, so their counts can be exactly equal.
 func (s *Session) startWatchers(ctx context.Context) error {
-	return s.whileNothingMoves(ctx, func() (err error) {
+	return s.withWritersPaused(ctx, func() (err error) {
 		s.Truth, err = truth.Start(ctx, s.Cluster.Client)
 		if err != nil {
 			return fmt.Errorf("start the recorder: %w", err)

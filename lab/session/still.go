@@ -21,9 +21,9 @@ import (
 // time.
 const stillFor = 500 * time.Millisecond
 
-// whileNothingMoves calls the function do while the kubelets and the controller manager are paused. A running
+// withWritersPaused calls the function do while the kubelets and the controller manager are paused. A running
 // controller manager would mark the nodes Unknown, because the paused kubelets send no heartbeats.
-func (s *Session) whileNothingMoves(ctx context.Context, do func() error) (err error) {
+func (s *Session) withWritersPaused(ctx context.Context, do func() error) (err error) {
 	writers := []*cluster.Process{s.Cluster.ControllerManager}
 	for _, kubelet := range s.Cluster.Kubelets {
 		writers = append(writers, kubelet)

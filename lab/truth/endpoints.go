@@ -22,7 +22,7 @@ func (s *state) applyEndpoints(object *corev1.Endpoints, gone bool, seen time.Ti
 	if svc == nil {
 		return
 	}
-	if besidePods := s.besidePods(key); before > 0 && after == 0 && !besidePods && !s.quiet {
+	if besidePods := s.besidePods(key); before > 0 && after == 0 && !besidePods && !s.inBaseline {
 		svc.resets[svc.selector]++
 		s.note(seen, "service %s: manually managed addresses reset", key)
 	}

@@ -89,7 +89,7 @@ func (s *state) firstSight(object *corev1.Node, seen time.Time) *node {
 	if n.ready != corev1.ConditionTrue {
 		n.unreadySince = seen
 	}
-	if s.quiet {
+	if s.inBaseline {
 		n.last = lastBeforeBaseline(n, seen)
 	}
 	return n

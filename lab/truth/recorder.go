@@ -30,9 +30,10 @@ type Recorder struct {
 
 // state holds the recorder's state. Only one goroutine changes it.
 type state struct {
-	// quiet is true until all initial lists have been read. The objects in these lists are stored, but not counted.
-	quiet bool
-	lines []line
+	// inBaseline is true until all initial lists have been read. The objects in these lists are stored, but not
+	// counted.
+	inBaseline bool
+	lines      []line
 
 	leases    map[string]*coordinationv1.Lease
 	nodes     map[string]*node
@@ -67,7 +68,7 @@ func newState() state {
 func Start(ctx context.Context, client kubernetes.Interface) (*Recorder, error) {
 	r := &Recorder{state: newState()}
 	all := sources(client)
-	r.state.quiet = true
+	r.state.inBaseline = true
 	for _, source := range all {
 		changes, err := source.baseline(ctx)
 		if err != nil {
@@ -77,7 +78,7 @@ func Start(ctx context.Context, client kubernetes.Interface) (*Recorder, error) 
 			r.state.apply(c)
 		}
 	}
-	r.state.quiet = false
+	r.state.inBaseline = false
 
 	changes := make(chan change, 1024)
 	for _, source := range all {

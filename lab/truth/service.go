@@ -11,21 +11,21 @@ import (
 // bounceWindow is the time within which a lost address must be ready again to count as a bounce.
 const bounceWindow = 2 * time.Minute
 
-// standing is the state of an address in its Service. If an address has different states in several slices, the highest
-// of these values counts.
-type standing int
+// addressState is the state of an address in its Service. If an address has different states in several slices, the
+// highest of these values counts.
+type addressState int
 
 const (
-	absent standing = iota
+	absent addressState = iota
 	terminating
 	notReady
 	ready
 )
 
 // member reports whether the address belongs to the Service. Terminating addresses do not.
-func (s standing) member() bool { return s == notReady || s == ready }
+func (s addressState) member() bool { return s == notReady || s == ready }
 
-func (s standing) String() string {
+func (s addressState) String() string {
 	return [...]string{"absent", "terminating", "not_ready", "ready"}[s]
 }
 
@@ -33,7 +33,7 @@ type service struct {
 	uid      types.UID
 	selector bool
 
-	addresses map[string]standing
+	addresses map[string]addressState
 	// left is a map of addresses that were ready and no longer are. The value is the time of this change.
 	left map[string]time.Time
 	// handMade is the number of addresses without a pod, except in mirrored slices. ownMade is how many of these are in
@@ -43,7 +43,7 @@ type service struct {
 	// Service has no selector.
 	foreign map[string]bool
 
-	flips                            map[standing]int
+	flips                            map[addressState]int
 	added, removed, outages, bounces int
 	// lost is the number of times that a ready address became not ready or disappeared. lastLost is the time of the
 	// latest such change. It ignores the removal of a foreign address if the Service still had ready addresses.
@@ -63,8 +63,8 @@ func (s *state) applyService(object *corev1.Service, gone bool, seen time.Time) 
 	svc := s.services[key]
 	if svc == nil || svc.uid != object.UID {
 		svc = &service{
-			uid: object.UID, addresses: map[string]standing{}, left: map[string]time.Time{},
-			flips: map[standing]int{}, resets: map[bool]int{},
+			uid: object.UID, addresses: map[string]addressState{}, left: map[string]time.Time{},
+			flips: map[addressState]int{}, resets: map[bool]int{},
 		}
 		s.services[key] = svc
 	}
@@ -103,7 +103,7 @@ func (s *state) recompute(key types.NamespacedName, seen time.Time) {
 	svc.foreign = s.foreign(key, svc)
 	s.noticeHandWritten(key)
 	besidePods := s.besidePods(key)
-	if s.quiet {
+	if s.inBaseline {
 		return
 	}
 	if made > 0 && svc.removable() == 0 && !besidePods {
@@ -126,7 +126,7 @@ func (s *state) recompute(key types.NamespacedName, seen time.Time) {
 	}
 }
 
-func (svc *service) count(id string, before, after standing, seen time.Time) {
+func (svc *service) count(id string, before, after addressState, seen time.Time) {
 	switch {
 	case before == after:
 	case !before.member() && after.member():
@@ -151,15 +151,15 @@ func (svc *service) count(id string, before, after standing, seen time.Time) {
 
 // addressesOf merges the addresses of all slices of a Service. It skips slices of an earlier Service with the same
 // name.
-func (s *state) addressesOf(key types.NamespacedName, uid types.UID) map[string]standing {
-	addresses := map[string]standing{}
+func (s *state) addressesOf(key types.NamespacedName, uid types.UID) map[string]addressState {
+	addresses := map[string]addressState{}
 	for _, slice := range s.slices {
 		if serviceOf(slice) != key || ownedByAnother(slice, uid) {
 			continue
 		}
 		for _, endpoint := range slice.Endpoints {
 			id := identity(endpoint)
-			addresses[id] = max(addresses[id], standingOf(endpoint.Conditions))
+			addresses[id] = max(addresses[id], addressStateOf(endpoint.Conditions))
 		}
 	}
 	return addresses
@@ -181,8 +181,8 @@ func identity(endpoint discoveryv1.Endpoint) string {
 	return endpoint.Addresses[0]
 }
 
-// standingOf applies the API's defaults. An address without conditions is ready and not terminating.
-func standingOf(c discoveryv1.EndpointConditions) standing {
+// addressStateOf applies the API's defaults. An address without conditions is ready and not terminating.
+func addressStateOf(c discoveryv1.EndpointConditions) addressState {
 	switch {
 	case c.Ready == nil || *c.Ready:
 		return ready
@@ -193,7 +193,7 @@ func standingOf(c discoveryv1.EndpointConditions) standing {
 	}
 }
 
-func union(a, b map[string]standing) map[string]bool {
+func union(a, b map[string]addressState) map[string]bool {
 	all := map[string]bool{}
 	for id := range a {
 		all[id] = true
@@ -204,9 +204,9 @@ func union(a, b map[string]standing) map[string]bool {
 	return all
 }
 
-func readyOnes(addresses map[string]standing) int { return number(addresses, ready) }
+func readyOnes(addresses map[string]addressState) int { return number(addresses, ready) }
 
-func number(addresses map[string]standing, of standing) int {
+func number(addresses map[string]addressState, of addressState) int {
 	n := 0
 	for _, s := range addresses {
 		if s == of {
@@ -221,10 +221,10 @@ func (svc *service) counts(c Counts, key types.NamespacedName) {
 		labels := append([]string{"namespace", key.Namespace, "service", key.Name}, label...)
 		c.set(float64(value), "kubeflap_service_"+name, labels...)
 	}
-	for _, state := range []standing{ready, notReady, terminating} {
+	for _, state := range []addressState{ready, notReady, terminating} {
 		set(number(svc.addresses, state), "addresses", "state", state.String())
 	}
-	for _, to := range []standing{ready, notReady} {
+	for _, to := range []addressState{ready, notReady} {
 		set(svc.flips[to], "address_flips_total", "to", to.String())
 	}
 	set(svc.added, "address_churn_total", "change", "added")

@@ -24,11 +24,11 @@ type world struct {
 
 func newWorld(baseline ...runtime.Object) *world {
 	w := &world{state: newState()}
-	w.quiet = true
+	w.inBaseline = true
 	for _, object := range baseline {
 		w.see(object)
 	}
-	w.quiet = false
+	w.inBaseline = false
 	return w
 }
 
@@ -95,12 +95,12 @@ func TestClockThatStepsBackRenewsInVain(t *testing.T) {
 
 func TestAgeStartsFromTheRenewalButIsNeverNegative(t *testing.T) {
 	behind := &world{state: newState(), now: 20}
-	behind.quiet = true
+	behind.inBaseline = true
 	behind.see(aLease(15))
 	behind.see(aNode(corev1.ConditionTrue, 12))
 	behind.expect(t, 5, "kubeflap_node_heartbeat_age_seconds", "node", "n")
 	ahead := &world{state: newState(), now: 20}
-	ahead.quiet = true
+	ahead.inBaseline = true
 	ahead.see(aLease(99))
 	ahead.see(aNode(corev1.ConditionTrue, 12))
 	ahead.expect(t, 0, "kubeflap_node_heartbeat_age_seconds", "node", "n")

@@ -36,7 +36,7 @@ type lister[L runtime.Object] interface {
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-func of[L runtime.Object](name string, client lister[L]) *source {
+func newSource[L runtime.Object](name string, client lister[L]) *source {
 	list := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		return client.List(ctx, options)
 	}
@@ -46,12 +46,12 @@ func of[L runtime.Object](name string, client lister[L]) *source {
 func sources(client kubernetes.Interface) []*source {
 	core := client.CoreV1()
 	return []*source{
-		of("leases", client.CoordinationV1().Leases(corev1.NamespaceNodeLease)),
-		of("nodes", core.Nodes()),
-		of("services", core.Services("")),
-		of("endpoints", core.Endpoints("")),
-		of("endpointslices", client.DiscoveryV1().EndpointSlices("")),
-		of("pods", core.Pods("")),
+		newSource("leases", client.CoordinationV1().Leases(corev1.NamespaceNodeLease)),
+		newSource("nodes", core.Nodes()),
+		newSource("services", core.Services("")),
+		newSource("endpoints", core.Endpoints("")),
+		newSource("endpointslices", client.DiscoveryV1().EndpointSlices("")),
+		newSource("pods", core.Pods("")),
 	}
 }
 

@@ -36,7 +36,7 @@ func (b *heartbeats) unsafe() Recommendation {
 		Kind: GracePeriodUnsafe, Severity: Bad, Recommended: b.recommended.Seconds(),
 		Set: b.set(), Observed: b.observed(), Advice: b.adviceToSet(),
 		Why: fmt.Sprintf("heartbeats are due every %s. With a grace period below %s, a single late heartbeat makes the node Unknown, and its pods leave their Services.",
-			brief(b.every), brief(b.settings().Shortest())),
+			brief(b.heartbeatInterval), brief(b.settings().Shortest())),
 	}
 }
 
@@ -61,7 +61,7 @@ func (b *heartbeats) long() Recommendation {
 		Kind: GracePeriodLong, Severity: Note, Recommended: b.recommended.Seconds(),
 		Set: b.set(), Observed: b.observed(),
 		Advice: b.adviceToShorten(),
-		Why:    fmt.Sprintf("a dead node receives traffic until the grace period ends, which can take %s.", brief(b.grace+b.every)),
+		Why:    fmt.Sprintf("a dead node receives traffic until the grace period ends, which can take %s.", brief(b.grace+b.heartbeatInterval)),
 	}
 }
 
@@ -71,7 +71,7 @@ func (b *heartbeats) tooFew() Recommendation {
 		Set:      "the time of observation",
 		Observed: fmt.Sprintf("%s of %s", phrase.Count(int(b.intervals.total()), "heartbeat interval", "heartbeat intervals"), phrase.Count(len(b.nodes), "node", "nodes")),
 		Advice:   "observe for two minutes or longer, or query a running kubeflap instance (--url)",
-		Why:      fmt.Sprintf("heartbeats are %s apart. Fewer than %d intervals per node do not show how late heartbeats can be.", brief(b.every), fewest),
+		Why:      fmt.Sprintf("heartbeats are %s apart. Fewer than %d intervals per node do not show how late heartbeats can be.", brief(b.heartbeatInterval), fewest),
 	}
 }
 
@@ -93,7 +93,7 @@ func (b *heartbeats) unsure() Recommendation {
 
 // settings returns the grace period, the expected heartbeat interval, and whether the control plane is managed.
 func (b *heartbeats) settings() advice.GracePeriod {
-	return advice.GracePeriod{Period: b.grace, Interval: b.every, Managed: b.managed}
+	return advice.GracePeriod{Period: b.grace, Interval: b.heartbeatInterval, Managed: b.managed}
 }
 
 func (b *heartbeats) adviceToSet() string {
@@ -145,7 +145,7 @@ func (b *heartbeats) observed() string {
 	if b.longest() == 0 {
 		return "no interval that a grace period should cover"
 	}
-	return fmt.Sprintf("intervals of %s; the grace period is %.2g times as long: %s", b.upTo(), b.grace.Seconds()/b.longest().Seconds(), fitting(b.renewals()))
+	return fmt.Sprintf("intervals of %s; the grace period is %.2g times as long: %s", b.longestText(), b.grace.Seconds()/b.longest().Seconds(), fitting(b.renewals()))
 }
 
 func fitting(renewals int) string {

@@ -22,17 +22,17 @@ const together = 0.8
 type heartbeats struct {
 	grace  time.Duration
 	source string
-	// every is the expected heartbeat interval. recommended is the grace period to set, or 0 if there is no
+	// heartbeatInterval is the expected heartbeat interval. recommended is the grace period to set, or 0 if there is no
 	// recommendation.
-	every, recommended time.Duration
-	managed            bool
-	now                time.Time
-	nodes              []Node
-	intervals          Histogram
+	heartbeatInterval, recommended time.Duration
+	managed                        bool
+	now                            time.Time
+	nodes                          []Node
+	intervals                      Histogram
 	// slow holds the nodes with late heartbeats. silent holds the nodes that were down.
 	slow, silent []lateNode
-	// all is set if nearly all nodes were late in the last ten minutes.
-	all bool
+	// allLate is set if nearly all nodes were late in the last ten minutes.
+	allLate bool
 	// earlier is an upper bound of the intervals that ended more than ten minutes ago. It is 0 if those intervals do
 	// not matter.
 	earlier time.Duration
@@ -41,7 +41,7 @@ type heartbeats struct {
 func judge(c Cluster) *heartbeats {
 	b := &heartbeats{
 		grace: c.Grace, source: c.GraceSource, nodes: c.Nodes, intervals: c.Intervals,
-		every: cmp.Or(c.Expected, advice.HeartbeatInterval), recommended: c.Recommended, managed: c.Managed, now: c.Now,
+		heartbeatInterval: cmp.Or(c.Expected, advice.HeartbeatInterval), recommended: c.Recommended, managed: c.Managed, now: c.Now,
 	}
 	repeatedly := b.noteNodes()
 	if lower, upper := c.Intervals.top(advice.LongestGrace); repeatedly && lower > b.recent(c.Nodes) {
@@ -83,20 +83,20 @@ func (b *heartbeats) noteNodes() (repeatedly bool) {
 			b.slow = append(b.slow, x)
 		}
 	}
-	b.all = now > 1 && float64(now) >= together*float64(len(b.nodes))
+	b.allLate = now > 1 && float64(now) >= together*float64(len(b.nodes))
 	sortSlowest(b.slow)
 	sortSlowest(b.silent)
 	return repeatedly
 }
 
 func (b *heartbeats) slowFrom() time.Duration {
-	return b.settings().Late()
+	return b.settings().LateThreshold()
 }
 
 // repeatedlyLate reports whether a node was often late. The count is meaningless if the grace period is very short,
 // because every heartbeat is then late.
 func (b *heartbeats) repeatedlyLate(n *Node) bool {
-	return b.grace/2 > b.settings().OnTime() && n.Late >= often
+	return b.grace/2 > b.settings().LongestOnTime() && n.Late >= often
 }
 
 // recent returns the longest heartbeat interval of the last ten minutes. It ignores nodes that were down, and delays
@@ -112,22 +112,22 @@ func (b *heartbeats) recent(nodes []Node) (longest time.Duration) {
 
 // stalled reports whether a stalled control plane explains all late intervals of the last ten minutes.
 func (b *heartbeats) stalled() bool {
-	return b.all || b.recent(b.nodes) == 0 && b.earlier == 0 && len(b.with(verdict.SharedPath)) > 0
+	return b.allLate || b.recent(b.nodes) == 0 && b.earlier == 0 && len(b.nodesWith(verdict.SharedPath)) > 0
 }
 
 // longest returns the longest interval that the grace period must cover. It ignores late intervals that a stalled
 // control plane caused.
 func (b *heartbeats) longest() time.Duration {
 	if b.stalled() {
-		return b.settings().OnTime()
+		return b.settings().LongestOnTime()
 	}
 	return max(b.recent(b.nodes), b.earlier)
 }
 
 // renewals returns the number of renewals that fit into the grace period.
-func (b *heartbeats) renewals() int { return int(b.grace / b.settings().OnTime()) }
+func (b *heartbeats) renewals() int { return int(b.grace / b.settings().LongestOnTime()) }
 
-func (b *heartbeats) upTo() string {
+func (b *heartbeats) longestText() string {
 	switch {
 	case b.stalled():
 		return "up to " + brief(b.longest()) + " while the control plane is healthy"
@@ -147,7 +147,7 @@ func (b *heartbeats) summary() Heartbeats {
 	h := Heartbeats{
 		Nodes: len(b.nodes), Grace: b.grace.Seconds(), GraceSource: b.source,
 		Observed: b.intervals.total(), Typical: rounded(typical.Seconds()), Longest: rounded(longest.Seconds()),
-		Renewals: b.renewals(), Expected: b.every.Seconds(), Recommended: b.recommended.Seconds(), LeaseWrites: float64(len(b.nodes)) / b.every.Seconds(),
+		Renewals: b.renewals(), Expected: b.heartbeatInterval.Seconds(), Recommended: b.recommended.Seconds(), LeaseWrites: float64(len(b.nodes)) / b.heartbeatInterval.Seconds(),
 	}
 	if longest > 0 {
 		h.Margin = rounded(b.grace.Seconds() / longest.Seconds())
@@ -158,7 +158,7 @@ func (b *heartbeats) summary() Heartbeats {
 // nodeRecommendations returns the recommendations about late nodes.
 func (b *heartbeats) nodeRecommendations() (all []Recommendation) {
 	all = b.verdictRecommendations()
-	if b.all {
+	if b.allLate {
 		return append(all, b.controlPlane(slices.Concat(b.silent, b.slow)))
 	}
 	all = append(all, b.byAge(b.slow, func(nodes []lateNode) Recommendation {
@@ -189,7 +189,7 @@ func (b *heartbeats) whySlow(slow int) string {
 	return "the other nodes are on time, so the fault is neither in the API server nor in etcd; a longer grace period would only hide it."
 }
 
-func (b *heartbeats) renewalText() string { return "a heartbeat every " + brief(b.every) }
+func (b *heartbeats) renewalText() string { return "a heartbeat every " + brief(b.heartbeatInterval) }
 
 func (b *heartbeats) controlPlane(late []lateNode) Recommendation {
 	x := Recommendation{
@@ -199,7 +199,7 @@ func (b *heartbeats) controlPlane(late []lateNode) Recommendation {
 			"then the API server's load; do not change the grace period",
 		Why: "nodes that are late together have the control plane in common, which could not write their heartbeats.",
 	}
-	if others := len(b.nodes) - len(late); others > 0 && !b.all {
+	if others := len(b.nodes) - len(late); others > 0 && !b.allLate {
 		x.Advice = "if the heartbeats of the other " + phrase.Count(others, "node", "nodes") + " are on time, etcd works: " + advice.OnlyThese +
 			"; if not, check etcd and the API server; do not change the grace period"
 		x.Why = "the incident's verdict is shared_path: these nodes share something on the way to the API server, and the page shows which label they share."

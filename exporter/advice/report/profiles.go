@@ -21,7 +21,7 @@ type Profile struct {
 func profiles(nodes int, every time.Duration) []Profile {
 	all := make([]Profile, 0, 4)
 	add := func(name string, update, monitor, grace, eviction time.Duration) {
-		b := heartbeats{grace: grace, every: every}
+		b := heartbeats{grace: grace, heartbeatInterval: every}
 		all = append(all, Profile{
 			Name: name, StatusUpdate: update.Seconds(), Monitor: monitor.Seconds(), Grace: grace.Seconds(), Eviction: eviction.Seconds(),
 			StatusWrites: rounded(float64(nodes) * time.Minute.Seconds() / update.Seconds()),

@@ -144,7 +144,7 @@ func Of(c Cluster) Report {
 	slices.SortStableFunc(all, func(x, y Recommendation) int {
 		return cmp.Or(rank(x.Severity)-rank(y.Severity), strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Service, y.Service))
 	})
-	r := Report{Version: 1, Heartbeats: b.summary(), Recommendations: all, Profiles: profiles(len(c.Nodes), b.every)}
+	r := Report{Version: 1, Heartbeats: b.summary(), Recommendations: all, Profiles: profiles(len(c.Nodes), b.heartbeatInterval)}
 	r.Advice = slices.ContainsFunc(all, func(x Recommendation) bool { return x.Severity != Note })
 	return r
 }

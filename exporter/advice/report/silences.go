@@ -28,8 +28,9 @@ type lateNode struct {
 	missed bool
 }
 
-// of adds up the node's silences with the verdict v. If reasons are given, it ignores silences with other reasons.
-func (n *Node) of(v verdict.Verdict, reasons ...verdict.Reason) lateNode {
+// sumSilences adds up the node's silences with the verdict v. If reasons are given, it ignores silences with other
+// reasons.
+func (n *Node) sumSilences(v verdict.Verdict, reasons ...verdict.Reason) lateNode {
 	sum := lateNode{Node: *n}
 	for _, s := range n.Silences {
 		if s.Verdict != v || s.Count == 0 || len(reasons) > 0 && !slices.Contains(reasons, s.Reason) {
@@ -46,10 +47,10 @@ func (n *Node) of(v verdict.Verdict, reasons ...verdict.Reason) lateNode {
 
 // noteJudged decides from the verdicts on a node's silences whether the node is slow or was down.
 func (b *heartbeats) noteJudged(n *Node) {
-	if down := n.of(verdict.Node, verdict.Down); down.times > 0 {
+	if down := n.sumSilences(verdict.Node, verdict.Down); down.times > 0 {
 		b.silent = append(b.silent, down)
 	}
-	slow := n.of(verdict.Node, verdict.Slow, verdict.Late)
+	slow := n.sumSilences(verdict.Node, verdict.Slow, verdict.Late)
 	if slow.missed || slow.times >= often || slow.times > 0 && b.isLately(slow.last) {
 		b.slow = append(b.slow, slow)
 	}
@@ -68,16 +69,16 @@ func (b *heartbeats) explained(n *Node) bool {
 	if n.Silences == nil {
 		return n.otherVerdicts()
 	}
-	own, short := n.of(verdict.Node, verdict.Slow, verdict.Late), n.of(verdict.GracePeriod)
+	own, short := n.sumSilences(verdict.Node, verdict.Slow, verdict.Late), n.sumSilences(verdict.GracePeriod)
 	return n.Longest > b.slowFrom() && !(own.times > 0 && b.isLately(own.last)) && !(short.times > 0 && b.isLately(short.last))
 }
 
-// with returns the nodes with a current or past verdict v. If reasons are given, it ignores silences with other
+// nodesWith returns the nodes with a current or past verdict v. If reasons are given, it ignores silences with other
 // reasons.
-func (b *heartbeats) with(v verdict.Verdict, reasons ...verdict.Reason) (some []lateNode) {
+func (b *heartbeats) nodesWith(v verdict.Verdict, reasons ...verdict.Reason) (some []lateNode) {
 	for i := range b.nodes {
 		n := &b.nodes[i]
-		x := n.of(v, reasons...)
+		x := n.sumSilences(v, reasons...)
 		switch {
 		case len(reasons) == 0 && slices.Contains(n.Verdicts, v):
 			x.last, x.missed = b.now, x.missed || b.missed(n)

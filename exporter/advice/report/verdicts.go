@@ -21,8 +21,8 @@ func (n *Node) otherVerdicts() bool {
 // verdictRecommendations returns the recommendations about nodes whose incidents blame something other than a slow
 // kubelet.
 func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
-	if !b.all {
-		all = b.byAge(b.with(verdict.SharedPath), b.controlPlane)
+	if !b.allLate {
+		all = b.byAge(b.nodesWith(verdict.SharedPath), b.controlPlane)
 	}
 	for _, x := range []struct {
 		kind     Kind
@@ -32,23 +32,23 @@ func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
 		why      string
 	}{
 		{
-			ControllerManagerSlow, Bad, b.with(verdict.ControllerManager), b.verdictRemedy(verdict.ControllerManager),
+			ControllerManagerSlow, Bad, b.nodesWith(verdict.ControllerManager), b.verdictRemedy(verdict.ControllerManager),
 			"the node controller was wrong about these nodes: it set them to Unknown although their heartbeats were on time, or left them Ready although they were silent.",
 		},
 		{
-			NodesRebooted, Warning, b.with(verdict.NodeRebooted), b.verdictRemedy(verdict.NodeRebooted),
+			NodesRebooted, Warning, b.nodesWith(verdict.NodeRebooted), b.verdictRemedy(verdict.NodeRebooted),
 			"these nodes reported a new bootID, so their machines restarted. No taint, deletion, condition or cordon had announced the restarts.",
 		},
 		{
-			KubeletsUpgraded, Warning, b.with(verdict.Node, verdict.Upgraded), advice.UpgradedRemedy,
+			KubeletsUpgraded, Warning, b.nodesWith(verdict.Node, verdict.Upgraded), advice.UpgradedRemedy,
 			"these nodes reported a different kubelet version after the silence. No taint, deletion, condition or cordon had announced the upgrades.",
 		},
 		{
-			ClocksSetBack, Warning, b.with(verdict.Node, verdict.ClockSetBack), advice.ClockRemedy,
+			ClocksSetBack, Warning, b.nodesWith(verdict.Node, verdict.ClockSetBack), advice.ClockRemedy,
 			"heartbeats of these nodes arrived on time, but their timestamps were older than the previous ones, so the node controller ignored them.",
 		},
 		{
-			Undecided, Warning, b.with(verdict.Undecided), b.verdictRemedy(verdict.Undecided),
+			Undecided, Warning, b.nodesWith(verdict.Undecided), b.verdictRemedy(verdict.Undecided),
 			"a wrong verdict would be worse than none. The incident page shows the hypotheses, and a command that can decide between them.",
 		},
 	} {

@@ -40,19 +40,19 @@ type past struct {
 	incident.Incident
 	// stopped is the time until which kubeflap is known to have watched the incident before the restart.
 	stopped time.Time
-	// watching is the time at which the current process finished listing the objects of the incident. It is zero before
-	// that. looked is set after Look has compared the incident with the cluster.
-	watching time.Time
-	looked   bool
-	// ongoing is set if the incident was ongoing when kubeflap stopped. open starts with the same value. It becomes
-	// false when the incident ends, or when a current incident continues it.
-	ongoing, open bool
-	// The field by holds the IDs of the current incidents that continue this incident. joined is the newest result of
+	// listedAt is the time at which the current process finished listing the objects of the incident. It is zero before
+	// that. checked is set after Check has compared the incident with the cluster.
+	listedAt time.Time
+	checked  bool
+	// ongoing is set if the incident was ongoing when kubeflap stopped. unresolved starts with the same value. It
+	// becomes false when the incident ends, or when a current incident continues it.
+	ongoing, unresolved bool
+	// continuedBy holds the IDs of the current incidents that continue this incident. joined is the newest result of
 	// merging them with this incident, or nil.
-	by     []string
-	joined *incident.Incident
-	// held holds the objects that had not recovered when kubeflap stopped.
-	held []*held
+	continuedBy []string
+	joined      *incident.Incident
+	// openObjects holds the objects that had not recovered when kubeflap stopped.
+	openObjects []*openObject
 	// silentSince is the start of the longest silence that was ongoing when kubeflap stopped. It is zero if no node was
 	// silent.
 	silentSince time.Time
@@ -74,7 +74,7 @@ func New(saved []Saved, stopped time.Time) *Archive {
 			continue
 		}
 		ongoing := s.Incident.State != incident.StateEnded
-		p := &past{Incident: s.Incident, ongoing: ongoing, open: ongoing}
+		p := &past{Incident: s.Incident, ongoing: ongoing, unresolved: ongoing}
 		if ongoing {
 			p.interrupt(s.Time, a.stopped)
 			a.interrupted = append(a.interrupted, p.Incident)
@@ -190,27 +190,27 @@ func (p *past) watched(watching time.Time) {
 	p.Timeline[i].Start, p.Timeline[i].End = p.stopped, watching
 }
 
-// Sight reports which objects the current process has listed and watches.
-type Sight struct {
+// WatchedKinds reports which objects the current process has listed and watches.
+type WatchedKinds struct {
 	// Services covers both Services and their addresses.
 	Nodes, Services bool
 }
 
-// shows reports whether the process has listed all objects that the incident affects.
-func (s Sight) shows(p *past) bool {
+// covers reports whether the process has listed all objects that the incident affects.
+func (s WatchedKinds) covers(p *past) bool {
 	of := func(isNode bool) bool {
-		return ofNodes(p.Scope) == isNode && len(p.held) == 0 || slices.ContainsFunc(p.held, func(h *held) bool { return (h.node != "") == isNode })
+		return isAboutNodes(p.Scope) == isNode && len(p.openObjects) == 0 || slices.ContainsFunc(p.openObjects, func(h *openObject) bool { return (h.node != "") == isNode })
 	}
 	return (s.Nodes || !of(true)) && (s.Services || !of(false))
 }
 
 // Watching records the objects that the current process has listed and watches at t.
-func (a *Archive) Watching(t time.Time, sight Sight) {
+func (a *Archive) Watching(t time.Time, sight WatchedKinds) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, p := range a.past {
-		if p.watching.IsZero() && sight.shows(p) {
-			p.watching = t
+		if p.listedAt.IsZero() && sight.covers(p) {
+			p.listedAt = t
 			p.watched(t)
 		}
 	}
@@ -222,11 +222,11 @@ func (a *Archive) Ended(t time.Time) (ended []incident.Incident) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, p := range a.past {
-		if !p.open || !p.looked || p.stands() {
+		if !p.unresolved || !p.checked || p.hasOpenObjects() {
 			continue
 		}
 		if p.recoveredAt().IsZero() { // kubeflap has not seen this incident recover
-			if t.Sub(p.watching) < settleTime {
+			if t.Sub(p.listedAt) < settleTime {
 				continue
 			}
 			p.recoverUnseen()
@@ -241,10 +241,10 @@ func (a *Archive) Ended(t time.Time) (ended []incident.Incident) {
 
 // end ends a past incident that no current incident continues.
 func (p *past) end() {
-	p.open = false
+	p.unresolved = false
 	p.End = p.recoveredAt()
 	p.Incident = p.asOf(p.End)
-	p.State, p.held = incident.StateEnded, nil
+	p.State, p.openObjects = incident.StateEnded, nil
 	p.closeHypotheses()
 }
 
@@ -261,11 +261,11 @@ func (p *past) closeHypotheses() {
 
 // recoverUnseen records that everything had recovered when kubeflap resumed watching.
 func (p *past) recoverUnseen() {
-	p.State, p.End, p.unseen = incident.StateRecovered, p.watching, true
-	if p.watching.Before(p.Start) {
+	p.State, p.End, p.unseen = incident.StateRecovered, p.listedAt, true
+	if p.listedAt.Before(p.Start) {
 		p.End = p.Start // the clock was set back
 	}
-	p.note(p.watching, "everything had recovered when kubeflap resumed watching. The incident ended "+between(p.stopped, p.watching))
+	p.note(p.listedAt, "everything had recovered when kubeflap resumed watching. The incident ended "+between(p.stopped, p.listedAt))
 }
 
 // endedUnseen adds a sentence to the summary if the incident ended while kubeflap was not watching. Such an incident
@@ -299,7 +299,7 @@ func (a *Archive) Find(t time.Time, id string) (x incident.Incident, current []s
 			continue
 		}
 		x, shown := p.alone(t)
-		return x, slices.Clone(p.by), shown
+		return x, slices.Clone(p.continuedBy), shown
 	}
 	return incident.Incident{}, nil, false
 }
@@ -307,7 +307,7 @@ func (a *Archive) Find(t time.Time, id string) (x incident.Incident, current []s
 // alone returns the incident as of t without the current incidents. If it was merged with current incidents that are
 // now displaced, alone returns the last merged state instead. If this state has no end, the result shown is false.
 func (p *past) alone(t time.Time) (x incident.Incident, shown bool) {
-	if p.joined == nil || p.stands() {
+	if p.joined == nil || p.hasOpenObjects() {
 		return p.asOf(t), true
 	}
 	x = *p.joined

@@ -51,8 +51,8 @@ func found() incident.Incident {
 	}
 }
 
-// lacking returns a cluster with these nodes that are not Ready, Services without a ready address, and addresses that are
-// not ready.
+// lacking returns a cluster with these nodes that are not Ready, Services without a ready address, and addresses that
+// are not ready.
 func lacking(nodes []string, services []ServiceName, addresses []event.UID) *Cluster {
 	return &Cluster{
 		Lost:      func(name string, _ time.Time) (lost, beat bool) { return slices.Contains(nodes, name), false },
@@ -73,7 +73,7 @@ func restarted(saved ...incident.Incident) *Archive {
 
 func TestAnIncidentThatStillLastsIsTheSame(t *testing.T) {
 	a := restarted(ended(), nodeLost())
-	a.Watching(at(5), Sight{true, true})
+	a.Watching(at(5), WatchedKinds{true, true})
 	all := a.Join(at(5), []incident.Incident{found()}, 500)
 	if len(all) != 2 || all[1].ID != ended().ID {
 		t.Fatalf("got %d incidents, want the one that lasts and the one that had ended: %+v", len(all), all)
@@ -109,14 +109,14 @@ func TestAnIncidentThatIsNotFoundAgainEndedUnseen(t *testing.T) {
 	if x := a.Join(at(4), nil, 500); len(x) != 1 || x[0].State != incident.StateRunning {
 		t.Fatalf("before the lists: %+v, want that it runs as far as is known", x)
 	}
-	a.Watching(at(5), Sight{true, true})
+	a.Watching(at(5), WatchedKinds{true, true})
 	if ended := a.Ended(at(5.9)); len(ended) != 0 {
 		t.Errorf("ended too early: %+v", ended)
 	}
 	if ended := a.Ended(at(6)); len(ended) != 0 {
 		t.Errorf("ended while it is unknown whether the Service is down: %+v", ended)
 	}
-	a.Look(at(6), lacking(nil, nil, nil))
+	a.Check(at(6), lacking(nil, nil, nil))
 	if ended := a.Ended(at(6.9)); len(ended) != 0 {
 		t.Errorf("ended too early after it has recovered: %+v", ended)
 	}
@@ -207,21 +207,21 @@ func TestHiddenIncidentsAreCounted(t *testing.T) {
 	}
 }
 
-// TestAnOutageThatEndedUnseen checks that an outage counts only until kubeflap stopped if the Service had a ready address
-// at the first look, although another lost address was still not ready.
+// TestAnOutageThatEndedUnseen checks that an outage counts only until kubeflap stopped if the Service had a ready
+// address at the first check, although another lost address was still not ready.
 func TestAnOutageThatEndedUnseen(t *testing.T) {
 	before := nodeLost()
 	before.Open.Addresses = []incident.OpenAddress{{Namespace: "shop", Service: "web", ID: event.UID{1}}, {Namespace: "shop", Service: "web", ID: event.UID{2}}}
 	a := restarted(before)
-	a.Watching(at(5), Sight{true, true})
+	a.Watching(at(5), WatchedKinds{true, true})
 	one := lacking(nil, nil, []event.UID{{2}, {3}})
-	a.Look(at(5), one)
-	a.Look(at(8), one)
+	a.Check(at(5), one)
+	a.Check(at(8), one)
 	x := a.Join(at(8), nil, 500)[0]
 	if x.State != incident.StateRunning || x.Outages != 1 || x.OutageTime != 2*time.Minute || x.Services[0].Down || !x.Services[0].Inexact {
 		t.Errorf("got %s, %d outages, %s, %+v: want an outage from 12:01 to 12:03 in an incident that runs", x.State, x.Outages, x.OutageTime, x.Services)
 	}
-	if recovered := second(a.Look(at(200), lacking(nil, nil, []event.UID{{3}}))); len(recovered) != 1 {
+	if recovered := second(a.Check(at(200), lacking(nil, nil, []event.UID{{3}}))); len(recovered) != 1 {
 		t.Errorf("recovered: %q, want the incident: its address is ready, although another one is not", recovered)
 	}
 }
@@ -238,8 +238,8 @@ func TestOneOutageBelongsToOneIncident(t *testing.T) {
 	other := up
 	other.ID, other.Subject, other.Nodes, other.Open = "5555555555555555", "node-3", []string{"node-3"}, &incident.Open{Nodes: []string{"node-3"}}
 	a := restarted(down, up, other)
-	a.Watching(at(5), Sight{true, true})
-	a.Look(at(5), lacking([]string{"node-1", "node-3"}, []ServiceName{{"shop", "web"}, {"shop", "cart"}}, []event.UID{{1}}))
+	a.Watching(at(5), WatchedKinds{true, true})
+	a.Check(at(5), lacking([]string{"node-1", "node-3"}, []ServiceName{{"shop", "web"}, {"shop", "cart"}}, []event.UID{{1}}))
 	for _, x := range a.Join(at(6), nil, 500) {
 		if want := map[string]int{down.ID: 1, up.ID: 1, other.ID: 0}[x.ID]; x.Outages != want {
 			t.Errorf("%s: %d outages, want %d", x.Subject, x.Outages, want)
@@ -255,9 +255,9 @@ func TestDifferentIncidentsStayDifferent(t *testing.T) {
 	b.ID, b.Start, b.Scope, b.Subject, b.Nodes, b.Services = "4444444444444444", at(1.5), incident.ScopeControlPlane, "control plane", []string{"node-3", "node-4", "node-5"}, nil
 	b.Open = &incident.Open{Nodes: b.Nodes}
 	r := restarted(a, b)
-	r.Watching(at(5), Sight{true, true})
+	r.Watching(at(5), WatchedKinds{true, true})
 	nodes := []string{"node-1", "node-2", "node-3", "node-4", "node-5"}
-	r.Look(at(5), lacking(nodes, nil, nil))
+	r.Check(at(5), lacking(nodes, nil, nil))
 	now := found()
 	now.Scope, now.Subject, now.Nodes, now.Services = incident.ScopeControlPlane, "control plane", nodes, nil
 	later := now
@@ -268,19 +268,19 @@ func TestDifferentIncidentsStayDifferent(t *testing.T) {
 	}
 }
 
-// TestRecoveredUnseen checks that the incident has recovered from the first look on, and that another restart does not
+// TestRecoveredUnseen checks that the incident has recovered from the first check on, and that another restart does not
 // change the time and the text.
 func TestRecoveredUnseen(t *testing.T) {
 	a := restarted(nodeLost())
-	a.Watching(at(5), Sight{true, true})
-	a.Look(at(5.01), lacking(nil, nil, nil))
+	a.Watching(at(5), WatchedKinds{true, true})
+	a.Check(at(5.01), lacking(nil, nil, nil))
 	x := a.Join(at(5.02), nil, 500)[0]
 	if x.State != incident.StateRecovered || !x.End.Equal(at(5)) || !strings.HasSuffix(x.Summary, ". It ended while kubeflap was not watching, between 12:03:00 and 12:05:00 UTC.") {
 		t.Fatalf("got %s, until %s, %q", x.State, x.End, x.Summary)
 	}
 	b := New([]Saved{{at(5.1), x}}, at(5.2))
-	b.Watching(at(5.3), Sight{true, true})
-	b.Look(at(5.3), lacking(nil, nil, nil))
+	b.Watching(at(5.3), WatchedKinds{true, true})
+	b.Check(at(5.3), lacking(nil, nil, nil))
 	b.Ended(at(8))
 	y := b.Join(at(8), nil, 500)[0]
 	if y.State != incident.StateEnded || !y.End.Equal(x.End) || y.Summary != x.Summary {

@@ -30,9 +30,9 @@ const divergingAfter = 15 * time.Second
 // ServiceName identifies a Service.
 type ServiceName struct{ Namespace, Name string }
 
-// held is a node, an address or an outage that had not recovered when kubeflap stopped. The current process starts no
-// incident for such an object, because it has never seen the object ready.
-type held struct {
+// openObject is a node, an address or an outage that had not recovered when kubeflap stopped. The current process
+// starts no incident for such an object, because it has never seen the object ready.
+type openObject struct {
 	// node is the name of a node. renewed is the last renewTime of the node's Lease, or zero if unknown. For an address
 	// or an outage, node is empty and service is set.
 	node    string
@@ -48,26 +48,27 @@ type held struct {
 	// kubeflap was not watching.
 	began time.Time
 	inGap bool
-	// seen is set if Look has found that the object had not recovered.
+	// seen is set if Check has found that the object had not recovered.
 	seen bool
-	// over is set if the object has recovered. recovered is the time at which the current process noticed the recovery.
-	over      bool
-	recovered time.Time
+	// hasRecovered is set if the object has recovered. recovered is the time at which the current process noticed the
+	// recovery.
+	hasRecovered bool
+	recovered    time.Time
 }
 
-func (h *held) isOutage() bool { return h.node == "" && h.address.IsZero() && !h.withdrawn }
+func (h *openObject) isOutage() bool { return h.node == "" && h.address.IsZero() && !h.withdrawn }
 
-// look compares the object with the cluster's state at t. The parameter watching is the time at which the current
+// check compares the object with the cluster's state at t. The parameter watching is the time at which the current
 // process finished listing the objects.
-func (h *held) look(t, watching time.Time, c *Cluster) {
+func (h *openObject) check(t, watching time.Time, c *Cluster) {
 	if h.lasts(t, watching, c) {
 		h.seen = true
 		return
 	}
-	h.over, h.recovered = true, t
+	h.hasRecovered, h.recovered = true, t
 }
 
-func (h *held) lasts(t, watching time.Time, c *Cluster) (lasts bool) {
+func (h *openObject) lasts(t, watching time.Time, c *Cluster) (lasts bool) {
 	switch {
 	case h.node != "":
 		lasts, h.beat = c.Lost(h.node, h.renewed)
@@ -80,23 +81,23 @@ func (h *held) lasts(t, watching time.Time, c *Cluster) (lasts bool) {
 	return c.Out(h.service, h.address)
 }
 
-// hold fills p.held with the objects that had not recovered when the incident was saved.
+// hold fills p.openObjects with the objects that had not recovered when the incident was saved.
 func (p *past) hold() {
 	open := p.Open
 	if open == nil {
 		open = p.openOf()
 	}
 	for _, name := range open.Nodes {
-		p.held = append(p.held, &held{node: name, renewed: open.Renewed[name]})
+		p.openObjects = append(p.openObjects, &openObject{node: name, renewed: open.Renewed[name]})
 	}
 	for _, x := range open.Addresses {
-		p.held = append(p.held, &held{service: ServiceName{x.Namespace, x.Service}, address: x.ID})
+		p.openObjects = append(p.openObjects, &openObject{service: ServiceName{x.Namespace, x.Service}, address: x.ID})
 	}
 	for _, x := range open.Outages {
-		p.held = append(p.held, &held{service: ServiceName{x.Namespace, x.Service}, began: p.stopped})
+		p.openObjects = append(p.openObjects, &openObject{service: ServiceName{x.Namespace, x.Service}, began: p.stopped})
 	}
 	if open.Withdrawn && len(p.Services) > 0 { // such an incident belongs to one Service
-		p.held = append(p.held, &held{service: ServiceName{p.Services[0].Namespace, p.Services[0].Name}, withdrawn: true})
+		p.openObjects = append(p.openObjects, &openObject{service: ServiceName{p.Services[0].Namespace, p.Services[0].Name}, withdrawn: true})
 	}
 }
 
@@ -104,7 +105,7 @@ func (p *past) hold() {
 // Open.
 func (p *past) openOf() *incident.Open {
 	open := &incident.Open{}
-	if p.State == incident.StateRunning && ofNodes(p.Scope) {
+	if p.State == incident.StateRunning && isAboutNodes(p.Scope) {
 		open.Nodes = p.Nodes
 	}
 	for _, s := range p.Services {
@@ -121,7 +122,7 @@ func (p *past) runOutages(d time.Duration) {
 		return
 	}
 	p.Services = slices.Clone(p.Services)
-	for _, x := range p.held {
+	for _, x := range p.openObjects {
 		if x.isOutage() {
 			p.addOutage(&p.Incident, x.service, d)
 		}
@@ -147,58 +148,58 @@ func serviceOf(x *incident.Incident, name ServiceName) *incident.Service {
 
 // holdsNode reports whether the node had not recovered when kubeflap stopped, and has not recovered since.
 func (p *past) holdsNode(name string) bool {
-	return slices.ContainsFunc(p.held, func(h *held) bool { return h.node == name && !h.over })
+	return slices.ContainsFunc(p.openObjects, func(h *openObject) bool { return h.node == name && !h.hasRecovered })
 }
 
-// Stands reports whether Look still has to compare an incident with the cluster. This is the case until Look has found
-// that all objects of the incident have recovered.
-func (a *Archive) Stands() bool {
+// NeedsCheck reports whether Check still has to compare an incident with the cluster. This is the case until Check has
+// found that all objects of the incident have recovered.
+func (a *Archive) NeedsCheck() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.ContainsFunc(a.past, func(p *past) bool { return !p.watching.IsZero() && (!p.looked || p.stands()) })
+	return slices.ContainsFunc(a.past, func(p *past) bool { return !p.listedAt.IsZero() && (!p.checked || p.hasOpenObjects()) })
 }
 
-// Look compares the past incidents with the cluster at t. The result changed holds the IDs of incidents that Look
+// Check compares the past incidents with the cluster at t. The result changed holds the IDs of incidents that Check
 // compared for the first time, and of incidents that have recovered since the last call. The result ongoing holds the
 // IDs of those incidents in changed that have not recovered. It omits incidents that a current incident continues.
-func (a *Archive) Look(t time.Time, c *Cluster) (ongoing, changed []string) {
+func (a *Archive) Check(t time.Time, c *Cluster) (ongoing, changed []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.beginOutages(t, c)
 	for _, p := range a.past {
-		if p.watching.IsZero() {
+		if p.listedAt.IsZero() {
 			continue
 		}
-		first := !p.looked
-		p.looked = true
-		if p.look(t, c) || first && p.ongoing {
+		first := !p.checked
+		p.checked = true
+		if p.check(t, c) || first && p.ongoing {
 			changed = append(changed, p.ID)
 		}
-		if first && p.open && p.stands() {
-			p.note(p.watching, "kubeflap resumed watching: the incident was still ongoing")
+		if first && p.unresolved && p.hasOpenObjects() {
+			p.note(p.listedAt, "kubeflap resumed watching: the incident was still ongoing")
 			ongoing = append(ongoing, p.ID)
 		}
 	}
 	return ongoing, changed
 }
 
-// look compares the objects that have not recovered with the cluster at t. It reports whether all of them have now
+// check compares the objects that have not recovered with the cluster at t. It reports whether all of them have now
 // recovered.
-func (p *past) look(t time.Time, c *Cluster) (recovered bool) {
-	stood := p.stands()
-	for _, h := range p.held {
-		if !h.over {
-			h.look(t, p.watching, c)
+func (p *past) check(t time.Time, c *Cluster) (recovered bool) {
+	stood := p.hasOpenObjects()
+	for _, h := range p.openObjects {
+		if !h.hasRecovered {
+			h.check(t, p.listedAt, c)
 		}
 		if h.beat && h.seen {
 			p.silentSince = time.Time{} // the silence ended, although the node is still not Ready
 		}
 	}
-	switch stands := p.stands(); {
+	switch stands := p.hasOpenObjects(); {
 	case stands && p.State == incident.StateRecovered:
 		p.State, p.End = incident.StateRunning, time.Time{}
 	case stood && !stands:
-		if p.open && p.End.IsZero() && p.lastRecovery().IsZero() {
+		if p.unresolved && p.End.IsZero() && p.lastRecovery().IsZero() {
 			p.recoverUnseen()
 		}
 		return true
@@ -211,13 +212,13 @@ func (p *past) look(t time.Time, c *Cluster) (recovered bool) {
 // still not ready. Otherwise, it takes the newest incident. A Service without addresses does not count, because it may
 // have been scaled to zero.
 func (a *Archive) beginOutages(t time.Time, c *Cluster) {
-	isNew := func(p *past) bool { return p.ongoing && !p.watching.IsZero() && !p.looked }
+	isNew := func(p *past) bool { return p.ongoing && !p.listedAt.IsZero() && !p.checked }
 	if !slices.ContainsFunc(a.past, isNew) {
 		return
 	}
 	claimed := map[ServiceName]bool{}
 	for _, p := range a.past {
-		for _, h := range p.held {
+		for _, h := range p.openObjects {
 			if h.isOutage() {
 				claimed[h.service] = true
 			}
@@ -234,13 +235,13 @@ func (a *Archive) beginOutages(t time.Time, c *Cluster) {
 		}
 	}
 	for name, p := range best {
-		p.held = append(p.held, &held{service: name, inGap: true, began: t})
+		p.openObjects = append(p.openObjects, &openObject{service: name, inGap: true, began: t})
 	}
 }
 
 // hasOut reports whether the incident holds an address of the Service that is still not ready.
 func (p *past) hasOut(name ServiceName, c *Cluster) bool {
-	return slices.ContainsFunc(p.held, func(h *held) bool {
+	return slices.ContainsFunc(p.openObjects, func(h *openObject) bool {
 		return h.service == name && !h.address.IsZero() && c.Out(name, h.address)
 	})
 }
@@ -251,22 +252,22 @@ func (a *Archive) Ongoing(t time.Time) (all []incident.Incident) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, p := range a.past {
-		if p.open && p.looked && (p.stands() || !p.lastRecovery().IsZero()) {
+		if p.unresolved && p.checked && (p.hasOpenObjects() || !p.lastRecovery().IsZero()) {
 			all = append(all, p.asOf(t))
 		}
 	}
 	return all
 }
 
-// stands reports whether an object of the incident has not recovered yet.
-func (p *past) stands() bool {
-	return slices.ContainsFunc(p.held, func(h *held) bool { return !h.over })
+// hasOpenObjects reports whether an object of the incident has not recovered yet.
+func (p *past) hasOpenObjects() bool {
+	return slices.ContainsFunc(p.openObjects, func(h *openObject) bool { return !h.hasRecovered })
 }
 
 // lastRecovery returns the time of the last recovery that the current process saw, or zero if it saw none.
 func (p *past) lastRecovery() (last time.Time) {
-	for _, h := range p.held {
-		if h.over && h.seen && h.recovered.After(last) {
+	for _, h := range p.openObjects {
+		if h.hasRecovered && h.seen && h.recovered.After(last) {
 			last = h.recovered
 		}
 	}
@@ -279,7 +280,7 @@ func (p *past) lastRecovery() (last time.Time) {
 // recoveredAt returns the time at which everything had recovered, or zero if something has not recovered.
 func (p *past) recoveredAt() time.Time {
 	switch {
-	case p.stands():
+	case p.hasOpenObjects():
 		return time.Time{}
 	case !p.End.IsZero():
 		return p.End
@@ -291,17 +292,17 @@ func (p *past) recoveredAt() time.Time {
 func (p *past) asOf(t time.Time) incident.Incident {
 	x := p.Incident
 	x.Open = nil
-	if len(p.held) == 0 {
+	if len(p.openObjects) == 0 {
 		return x
 	}
 	if until := p.silentUntil(t); until.After(p.stopped) {
 		p.lengthen(&x, until, false)
 	}
-	if at := p.recoveredAt(); p.open && x.End.IsZero() && !at.IsZero() {
+	if at := p.recoveredAt(); p.unresolved && x.End.IsZero() && !at.IsZero() {
 		x.State, x.End = incident.StateRecovered, at
 	}
 	x.Services = slices.Clone(p.Services)
-	for _, h := range p.held {
+	for _, h := range p.openObjects {
 		if h.isOutage() {
 			p.countOutage(&x, h, t)
 		}
@@ -314,13 +315,13 @@ func (p *past) asOf(t time.Time) incident.Incident {
 }
 
 // silentUntil returns t if a node of the incident is still lost. Otherwise, it returns the time at which the last node
-// recovered. If Look has seen no lost node, it returns p.stopped.
+// recovered. If Check has seen no lost node, it returns p.stopped.
 func (p *past) silentUntil(t time.Time) time.Time {
 	until := p.stopped
-	for _, h := range p.held {
+	for _, h := range p.openObjects {
 		switch {
 		case h.node == "" || !h.seen:
-		case !h.over:
+		case !h.hasRecovered:
 			return t
 		case h.recovered.After(until):
 			until = h.recovered
@@ -330,27 +331,27 @@ func (p *past) silentUntil(t time.Time) time.Time {
 }
 
 // endOutages ends an outage if the newer incident x contains a later outage of the same Service. The Service was ready
-// between these outages, but too briefly for Look to notice.
+// between these outages, but too briefly for Check to notice.
 func (p *past) endOutages(x *incident.Incident, t time.Time) {
-	for _, h := range p.held {
-		if !h.isOutage() || h.over || p.watching.IsZero() || !x.Start.After(p.watching) {
+	for _, h := range p.openObjects {
+		if !h.isOutage() || h.hasRecovered || p.listedAt.IsZero() || !x.Start.After(p.listedAt) {
 			continue
 		}
 		s := serviceOf(x, h.service)
 		if s == nil || s.Outages == 0 {
 			continue
 		}
-		h.over, h.recovered = true, x.Start
+		h.hasRecovered, h.recovered = true, x.Start
 		if s.Outages == 1 && s.Down {
 			h.recovered = t.Add(-s.OutageTime)
 		}
 	}
 }
 
-func (p *past) countOutage(x *incident.Incident, h *held, t time.Time) {
+func (p *past) countOutage(x *incident.Incident, h *openObject, t time.Time) {
 	s := serviceOf(x, h.service)
 	if s != nil {
-		s.Inexact, s.Down = true, !h.over
+		s.Inexact, s.Down = true, !h.hasRecovered
 	}
 	if h.inGap {
 		x.Outages++
@@ -362,7 +363,7 @@ func (p *past) countOutage(x *incident.Incident, h *held, t time.Time) {
 		return
 	}
 	until := t
-	if h.over {
+	if h.hasRecovered {
 		until = h.recovered
 	}
 	p.addOutage(x, h.service, max(until.Sub(h.began), 0))
@@ -370,13 +371,13 @@ func (p *past) countOutage(x *incident.Incident, h *held, t time.Time) {
 
 // stillOpen returns the objects that have not recovered. They are saved for the next restart.
 func (p *past) stillOpen() *incident.Open {
-	if !p.stands() {
+	if !p.hasOpenObjects() {
 		return nil
 	}
 	open := &incident.Open{Renewed: map[string]time.Time{}}
-	for _, h := range p.held {
+	for _, h := range p.openObjects {
 		switch {
-		case h.over:
+		case h.hasRecovered:
 		case h.node != "":
 			open.Nodes = append(open.Nodes, h.node)
 			if !h.renewed.IsZero() {
@@ -396,7 +397,7 @@ func (p *past) stillOpen() *incident.Open {
 // summarise updates the summary, unless an earlier version of kubeflap saved the incident.
 func summarise(x *incident.Incident) {
 	effect := x.LossText()
-	if effect == "" && ofNodes(x.Scope) {
+	if effect == "" && isAboutNodes(x.Scope) {
 		effect = "no Service lost a ready address while kubeflap watched"
 	}
 	if x.Happened != "" && effect != "" {
@@ -417,11 +418,11 @@ func (p *past) soonAfter(t time.Time) bool {
 }
 
 // quietFor returns the time from the incident's recovery to t. If the clock was set back after the recovery, quietFor
-// uses p.watching as the time of the recovery.
+// uses p.listedAt as the time of the recovery.
 func (p *past) quietFor(t time.Time) time.Duration {
 	at := p.recoveredAt()
-	if at.After(p.watching) && at.After(t) && !p.watching.IsZero() {
-		at = p.watching
+	if at.After(p.listedAt) && at.After(t) && !p.listedAt.IsZero() {
+		at = p.listedAt
 	}
 	return t.Sub(at)
 }

@@ -19,14 +19,14 @@ func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 	p.endOutages(x, t)
 	before := p.asOf(t)
 	all := before
-	if x.Withdrawn != "" && p.Withdrawn == "" && len(p.held) == 0 {
+	if x.Withdrawn != "" && p.Withdrawn == "" && len(p.openObjects) == 0 {
 		// Everything in p had recovered before the restart. So p remains valid although x was withdrawn.
 		all.State, all.Also = x.State, append(slices.Clone(all.Also), x.ID)
 		return all
 	}
 	all.State, all.End, all.Withdrawn = x.State, x.End, x.Withdrawn
 	switch last := p.lastRecovery(); {
-	case p.stands():
+	case p.hasOpenObjects():
 		all.State, all.End = incident.StateRunning, time.Time{}
 	case !all.End.IsZero() && last.After(all.End):
 		all.End = last

@@ -12,7 +12,7 @@ import (
 // group is a set of current incidents, together with the past incidents that they continue. Several current incidents
 // may continue one past incident. One current incident may continue several past incidents.
 type group struct {
-	owners  []*past
+	past    []*past
 	current []*incident.Incident
 }
 
@@ -39,7 +39,7 @@ func (a *Archive) split(t time.Time, current []incident.Incident, size int) (sho
 	all := make([]incident.Incident, 0, len(current)+len(a.past))
 	continued := map[*past]bool{}
 	for _, g := range a.groups(current) {
-		for _, p := range g.owners {
+		for _, p := range g.past {
 			continued[p] = true
 		}
 		all = append(all, g.joined(t))
@@ -67,9 +67,9 @@ func (a *Archive) One(t time.Time, current incident.Incident, find func(id strin
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	all := []incident.Incident{current}
-	for _, p := range a.ownersOf(&current) {
+	for _, p := range a.pastIncidentsOf(&current) {
 		continued = true
-		for _, id := range p.by {
+		for _, id := range p.continuedBy {
 			if other, ok := find(id); ok && !slices.ContainsFunc(all, func(y incident.Incident) bool { return y.ID == other.ID }) {
 				all = append(all, other)
 			}
@@ -85,16 +85,16 @@ func (a *Archive) One(t time.Time, current incident.Incident, find func(id strin
 // group.
 func (a *Archive) groups(current []incident.Incident) (all []*group) {
 	for i := range current {
-		x := &group{owners: a.ownersOf(&current[i])}
-		x.current = []*incident.Incident{a.without(&current[i], x.owners)}
+		x := &group{past: a.pastIncidentsOf(&current[i])}
+		x.current = []*incident.Incident{a.without(&current[i], x.past)}
 		// Groups with a common past incident become one.
 		all = slices.DeleteFunc(all, func(g *group) bool {
-			shared := slices.ContainsFunc(g.owners, func(p *past) bool { return slices.Contains(x.owners, p) })
+			shared := slices.ContainsFunc(g.past, func(p *past) bool { return slices.Contains(x.past, p) })
 			if shared {
 				x.current = append(slices.Clone(g.current), x.current...)
-				for _, p := range g.owners {
-					if !slices.Contains(x.owners, p) {
-						x.owners = append(x.owners, p)
+				for _, p := range g.past {
+					if !slices.Contains(x.past, p) {
+						x.past = append(x.past, p)
 					}
 				}
 			}
@@ -110,11 +110,11 @@ func (a *Archive) groups(current []incident.Incident) (all []*group) {
 func (a *Archive) without(x *incident.Incident, owners []*past) *incident.Incident {
 	var others []*past
 	for _, p := range a.past {
-		if ofNodes(p.Scope) && p.stands() && !slices.Contains(owners, p) {
+		if isAboutNodes(p.Scope) && p.hasOpenObjects() && !slices.Contains(owners, p) {
 			others = append(others, p)
 		}
 	}
-	if !ofNodes(x.Scope) || len(others) == 0 {
+	if !isAboutNodes(x.Scope) || len(others) == 0 {
 		return x
 	}
 	all := *x
@@ -128,13 +128,13 @@ func (a *Archive) without(x *incident.Incident, owners []*past) *incident.Incide
 
 // joined merges the current incidents of the group with the past ones, as of t.
 func (g *group) joined(t time.Time) incident.Incident {
-	if len(g.owners) == 0 {
+	if len(g.past) == 0 {
 		return *g.current[0]
 	}
-	all, start := merged(g.current), g.owners[0].Start
+	all, start := merged(g.current), g.past[0].Start
 	detailed := isDetailed(&all)
 	var also []string
-	for _, p := range g.owners {
+	for _, p := range g.past {
 		all = p.join(&all, t)
 		if p.Start.Before(start) {
 			start = p.Start
@@ -145,7 +145,7 @@ func (g *group) joined(t time.Time) incident.Incident {
 	all.ID = g.id()
 	all.Also = without(append(also, all.Also...), all.ID)
 	if detailed {
-		for _, p := range g.owners {
+		for _, p := range g.past {
 			p.joined = &all
 		}
 	}
@@ -155,7 +155,7 @@ func (g *group) joined(t time.Time) incident.Incident {
 // id returns the ID that the incident would have had without the restart. This is usually the ID of the first past
 // incident. If a node incident has become part of a control-plane incident, it is the ID of the control-plane incident.
 func (g *group) id() string {
-	first := slices.MinFunc(g.owners, func(p, q *past) int {
+	first := slices.MinFunc(g.past, func(p, q *past) int {
 		return cmp.Or(-cmp.Compare(rank(p.Scope), rank(q.Scope)), p.Start.Compare(q.Start), cmp.Compare(p.ID, q.ID))
 	})
 	for _, x := range g.current {
@@ -174,12 +174,12 @@ func rank(s incident.Scope) int {
 	return 0
 }
 
-// ownersOf returns the past incidents that x continues. If several control-plane incidents match, it chooses the one
-// that shares the most nodes with x.
-func (a *Archive) ownersOf(x *incident.Incident) (owners []*past) {
+// pastIncidentsOf returns the past incidents that x continues. If several control-plane incidents match, it chooses the
+// one that shares the most nodes with x.
+func (a *Archive) pastIncidentsOf(x *incident.Incident) (owners []*past) {
 	var several *past
 	for _, p := range a.past {
-		known := slices.ContainsFunc(p.by, func(id string) bool { return id == x.ID || slices.Contains(x.Also, id) && !p.isApartFrom(x) })
+		known := slices.ContainsFunc(p.continuedBy, func(id string) bool { return id == x.ID || slices.Contains(x.Also, id) && !p.isApartFrom(x) })
 		switch {
 		case !known && !p.continuesAs(x):
 		case p.Scope != incident.ScopeControlPlane:
@@ -192,9 +192,9 @@ func (a *Archive) ownersOf(x *incident.Incident) (owners []*past) {
 		owners = append(owners, several)
 	}
 	for _, p := range owners {
-		p.open = false
-		if !slices.Contains(p.by, x.ID) {
-			p.by = append(p.by, x.ID)
+		p.unresolved = false
+		if !slices.Contains(p.continuedBy, x.ID) {
+			p.continuedBy = append(p.continuedBy, x.ID)
 		}
 	}
 	return owners
@@ -207,12 +207,12 @@ func (a *Archive) Has(id string) bool {
 	return slices.ContainsFunc(a.past, func(p *past) bool { return p.ID == id })
 }
 
-// Owner returns the ID of the past incident that a current incident continues, or an empty string if there is none.
-func (a *Archive) Owner(current string) string {
+// PastIDOf returns the ID of the past incident that a current incident continues, or an empty string if there is none.
+func (a *Archive) PastIDOf(current string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, p := range a.past {
-		if slices.Contains(p.by, current) {
+		if slices.Contains(p.continuedBy, current) {
 			return p.ID
 		}
 	}
@@ -238,9 +238,9 @@ func (p *past) continuesAs(x *incident.Incident) bool {
 		return false
 	case p.ID == x.ID || slices.Contains(p.Also, x.ID):
 		return true
-	case ofNodes(p.Scope) != ofNodes(x.Scope):
+	case isAboutNodes(p.Scope) != isAboutNodes(x.Scope):
 		return false
-	case ofNodes(p.Scope) && p.common(x) > 0:
+	case isAboutNodes(p.Scope) && p.common(x) > 0:
 		return true
 	case p.Scope == incident.ScopeControlPlane && len(x.Nodes) > 0 && !p.isApartFrom(x):
 		return true // new failures of p's nodes also belong to p
@@ -248,7 +248,7 @@ func (p *past) continuesAs(x *incident.Incident) bool {
 	same := p.Scope == x.Scope && p.Namespace == x.Namespace && p.Subject == x.Subject
 	if p.Scope == incident.ScopeControlPlane {
 		// Nodes that p does not contain form a separate incident.
-		return same && (p.Subject != record.ControlPlane().Name || len(p.Nodes)+len(x.Nodes) == 0)
+		return same && (p.Subject != record.ControlPlaneSubject().Name || len(p.Nodes)+len(x.Nodes) == 0)
 	}
 	return same && (p.Scope == incident.ScopeNode || p.Cause == x.Cause)
 }
@@ -257,22 +257,22 @@ func (p *past) continuesAs(x *incident.Incident) bool {
 // it has nodes that p lacks, but no node of p that is still lost.
 func (p *past) isApartFrom(x *incident.Incident) bool {
 	others := slices.ContainsFunc(x.Nodes, func(name string) bool { return !slices.Contains(p.Nodes, name) })
-	return p.Scope == incident.ScopeControlPlane && p.Subject == record.ControlPlane().Name && others && p.common(x) == 0
+	return p.Scope == incident.ScopeControlPlane && p.Subject == record.ControlPlaneSubject().Name && others && p.common(x) == 0
 }
 
 // endedBefore reports whether the incident had ended for good at t.
 func (p *past) endedBefore(t time.Time) bool {
 	switch {
-	case p.stands():
+	case p.hasOpenObjects():
 		return false
 	case p.joined != nil:
 		return !p.joined.End.IsZero() && t.Sub(p.joined.End) > record.Quiet
-	case len(p.by) > 0:
+	case len(p.continuedBy) > 0:
 		return false
 	}
 	return p.State == incident.StateEnded || !p.recoveredAt().IsZero() && !p.soonAfter(t)
 }
 
-func ofNodes(s incident.Scope) bool {
+func isAboutNodes(s incident.Scope) bool {
 	return s == incident.ScopeNode || s == incident.ScopeControlPlane
 }

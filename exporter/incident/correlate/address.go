@@ -26,9 +26,9 @@ type addresses struct {
 // that batch updates. Such a client puts the address back while its container is being replaced.
 type address struct {
 	record *record.Record
-	// isOut is set while the Service lists the lost address as not ready. away is set while the lost address is missing
-	// from the Service, but may return.
-	isOut, away bool
+	// listedNotReady is set while the Service lists the lost address as not ready. away is set while the lost address
+	// is missing from the Service, but may return.
+	listedNotReady, away bool
 	// losses is the number of times that this address was lost during the incident.
 	losses int32
 	// changed is the time of the last recorded change of the address.
@@ -92,7 +92,7 @@ func (l *addresses) takeOut(r *record.Record, a *address, x transition.AddressLo
 	case x.Cause.EndsPod():
 		return
 	case !x.Removed:
-		a.isOut = true
+		a.listedNotReady = true
 		l.records.OpenAddress(r, keyOf(x.Address), x.Time)
 	case x.Cause == cause.ContainerExit:
 		return
@@ -118,7 +118,7 @@ func (l *addresses) returned(key record.AddressKey, t time.Time) {
 		return
 	}
 	a.changed = t
-	if !a.isOut && !a.away {
+	if !a.listedNotReady && !a.away {
 		return
 	}
 	r := a.record.Root()
@@ -126,7 +126,7 @@ func (l *addresses) returned(key record.AddressKey, t time.Time) {
 	if a.away && r.Harmless() && r.Cause == cause.ServiceChanged {
 		l.records.Show(r)
 	}
-	a.isOut, a.away = false, false
+	a.listedNotReady, a.away = false, false
 	delete(r.Open.Addresses, key)
 	a.span = a.span.End(t)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.AddressReturned, Time: t, Service: key.Service})
@@ -138,11 +138,11 @@ func (l *addresses) returned(key record.AddressKey, t time.Time) {
 // address.
 func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
 	a := l.lately[keyOf(x)]
-	if a == nil || !a.isOut {
+	if a == nil || !a.listedNotReady {
 		return
 	}
 	r := a.record.Root()
-	a.isOut, a.changed = false, t
+	a.listedNotReady, a.changed = false, t
 	delete(r.Open.Addresses, keyOf(x))
 	a.span = a.span.End(t)
 	if how == evidence.AddressRemoved {
@@ -199,7 +199,7 @@ func (l *addresses) serviceRemoved(x transition.ServiceRemoved) {
 		if key.Service != x.Service {
 			continue
 		}
-		if a.isOut {
+		if a.listedNotReady {
 			r := a.record.Root()
 			delete(r.Open.Addresses, key)
 			a.span = a.span.End(x.Time)
@@ -211,7 +211,7 @@ func (l *addresses) serviceRemoved(x transition.ServiceRemoved) {
 
 func (l *addresses) sweep(t time.Time) {
 	for key, a := range l.lately {
-		if !a.isOut && a.changed.Before(t.Add(-record.Quiet)) {
+		if !a.listedNotReady && a.changed.Before(t.Add(-record.Quiet)) {
 			delete(l.lately, key)
 		}
 	}
@@ -223,10 +223,10 @@ func (l *addresses) recordOf(x transition.AddressLost) *record.Record {
 	s := record.Subject{Kind: record.KindWorkload, Namespace: x.Namespace, Name: workloadOf(x.Address), Cause: x.Cause}
 	switch {
 	case x.Cause.OfNode() && x.Pod.Node != "":
-		return l.nodes.followPod(x.Pod, x.Time, x.Cause, x.Trigger)
+		return l.nodes.recordOfPod(x.Pod, x.Time, x.Cause, x.Trigger)
 	case x.Cause.OfNode(), x.Cause == cause.Unknown && x.Pod.Name == "",
 		x.Cause == cause.EndpointsReset, x.Cause == cause.ManualWrite, x.Cause == cause.ServiceChanged:
-		s = record.Service(x.Service, x.Cause)
+		s = record.ServiceSubject(x.Service, x.Cause)
 	}
 	return l.records.Begin(s, x.Time, x.Trigger)
 }

@@ -11,14 +11,14 @@ import (
 
 // aNode returns a Ready node from which no heartbeats are expected.
 func aNode(name string) *event.Node {
-	return &event.Node{Meta: event.Meta{UID: event.ParseUID("node/" + name), Name: name}, Ready: &event.Condition{Status: event.StatusTrue, Transition: zero}}
+	return &event.Node{Meta: event.Meta{UID: event.ParseUID("node/" + name), Name: name}, Ready: &event.Condition{Status: event.StatusTrue, LastTransitionTime: zero}}
 }
 
 // A loss may wait up to 15 s for its cause. Later transitions of the same address must not be reported earlier.
 
 func TestNobodyWaitsForAnAddressThatIsGoneOrBackBeforeItsLossIsReported(t *testing.T) {
 	deleted, terminating := aPod("web-1", event.StatusFalse, "ContainersNotReady"), aSlice("s", "-web-1", "web-2")
-	deleted.Deletion, terminating.Addresses[0].Terminating = zero.Add(seconds(11)), true
+	deleted.DeletionTimestamp, terminating.Addresses[0].Terminating = zero.Add(seconds(11)), true
 	for name, then := range map[string]func(*tracked){
 		"deleted": func(b *tracked) { b.is(event.Modified, deleted, terminating).is(event.Deleted, deleted) },
 		"removed": func(b *tracked) { b.is(event.Modified, aSlice("s", "web-2")) },

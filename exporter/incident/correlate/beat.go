@@ -7,16 +7,16 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
-// beatBefore handles a heartbeat that the tracker may not have reported. The tracker did not know the interval before
-// this heartbeat. Such a heartbeat can end a silence.
-func (l *nodes) beatBefore(n *node, t time.Time) {
+// handleUnreportedHeartbeat handles a heartbeat that the tracker may not have reported. The tracker did not know the
+// interval before this heartbeat. Such a heartbeat can end a silence.
+func (l *nodes) handleUnreportedHeartbeat(n *node, t time.Time) {
 	switch s := n.silence; {
-	case !n.missed || !t.After(n.gapFrom):
+	case !n.isSilent || !t.After(n.lastHeartbeat):
 		n.endSilence(t)
 	case s != nil && s.EndedBlind:
-		l.beat(n, t, 0) // the node may have sent other heartbeats while the watch was broken
+		l.handleHeartbeat(n, t, 0) // the node may have sent other heartbeats while the watch was broken
 	default:
-		l.beat(n, t, t.Sub(n.gapFrom))
+		l.handleHeartbeat(n, t, t.Sub(n.lastHeartbeat))
 	}
 }
 
@@ -28,27 +28,28 @@ func (n *node) sawWhole(from time.Time) {
 	}
 }
 
-// beat handles a heartbeat. The parameter interval is the time since the previous heartbeat, or 0 if unknown.
-func (l *nodes) beat(n *node, t time.Time, interval time.Duration) {
+// handleHeartbeat handles a heartbeat. The parameter interval is the time since the previous heartbeat, or 0 if
+// unknown.
+func (l *nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
 	n.endSilence(t)
 	if l.records.IsLate(interval) {
-		l.records.Returned(n.name, t, interval, l.count())
+		l.records.RecordLateHeartbeat(n.name, t, interval, l.count())
 	}
 	r := n.current(t)
 	if r == nil {
-		n.missed = false
+		n.isSilent = false
 		return
 	}
-	if n.missed && r.Kind == record.KindGracePeriod && interval > l.oneBeatLost() {
-		r = l.outgrow(n, n.gapFrom.Add(l.oneBeatLost()))
+	if n.isSilent && r.Kind == record.KindGracePeriod && interval > l.intervalWithLostHeartbeat() {
+		r = l.outgrow(n, n.lastHeartbeat.Add(l.intervalWithLostHeartbeat()))
 	}
 	r.Longest = max(r.Longest, interval)
-	if !n.missed {
+	if !n.isSilent {
 		return
 	}
-	n.missed = false
+	n.isSilent = false
 	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatSeen, Time: t, Name: n.name, Duration: interval})
-	n.gap = n.gap.End(t)
+	n.silenceSpan = n.silenceSpan.End(t)
 	l.close(r, n, t)
 	if r.Kind == record.KindNode && n.silence != nil {
 		l.mergeIfShared(t, n.silence.Began) // nodes that recover together may share a cause

@@ -18,10 +18,10 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 			continue
 		}
 		s.EndedBlind = true
-		if r := n.current(x.Time); n.missed && r != nil {
-			r.Longest = max(r.Longest, x.Since.Sub(n.gapFrom)) // the silence may end while the watch is broken
+		if r := n.current(x.Time); n.isSilent && r != nil {
+			r.Longest = max(r.Longest, x.Since.Sub(n.lastHeartbeat)) // the silence may end while the watch is broken
 		}
-		if !s.Read && x.Since.Sub(s.Began) <= l.records.LostTogether() {
+		if !s.Read && x.Since.Sub(s.Began) <= l.records.CommonCauseWindow() {
 			s.Blind = true
 		}
 	}
@@ -57,8 +57,8 @@ func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 		return
 	}
 	l.records.History.Remove(s)
-	l.records.NotSilent(s)
-	n.silence, n.missed, n.gap = nil, false, n.gap.End(x.Time)
+	l.records.RemoveSilence(s)
+	n.silence, n.isSilent, n.silenceSpan = nil, false, n.silenceSpan.End(x.Time)
 	n.lostAt = time.Time{}
 	l.losses = slices.DeleteFunc(l.losses, func(x nodeLoss) bool { return x.node == n })
 	if r == nil {
@@ -73,7 +73,7 @@ func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 // clockSetBack records that a node's clock was set back. The clock change explains the node's current or next silence.
 // Then neither the kubelet nor the network is at fault.
 func (l *nodes) clockSetBack(x transition.ClockSetBack) {
-	n := l.hear(x.Node, x.Time)
+	n := l.recordTransition(x.Node, x.Time)
 	n.setBack, n.setBackBy = x.Time, x.By
 	l.records.SetBack(x.Node, x.Time, x.By)
 	if s := n.silence; s != nil && s.Ended.IsZero() {

@@ -100,7 +100,7 @@ func TestManyRolloutsAtOnceAreForgotten(t *testing.T) {
 
 // kept returns the number of entries in the maps and queues of a log.
 func kept(l *Log) int {
-	left := len(l.nodes.heard) + len(l.nodes.troubled) + len(l.pods.lately) + l.outages.Len() + len(l.addresses.lately)
+	left := len(l.nodes.lastTransition) + len(l.nodes.troubled) + len(l.pods.lately) + l.outages.Len() + len(l.addresses.lately)
 	store := reflect.ValueOf(l.records).Elem()
 	return left + store.FieldByName("active").Len() + int(store.FieldByName("harmless").Int()) + store.FieldByName("Timers").FieldByName("timers").Len()
 }

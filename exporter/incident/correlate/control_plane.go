@@ -19,10 +19,10 @@ func (l *Log) observeControlPlane(x transition.Transition) {
 	case transition.ControlPlaneLeaseRenewed:
 		c.Renewed(x)
 	case transition.LeaderChanged:
-		c.Changed(x.Time)
+		c.LeaderChanged(x.Time)
 		l.records.AddToNodes(evidence.Entry{Kind: evidence.LeaderChanged, Time: x.Time, Name: x.To})
 	case transition.LeasesRead:
-		c.Read(x)
+		c.LeasesRead(x)
 		l.records.AddToNodes(evidence.Entry{Kind: evidence.LeasesRead, Time: x.Time, Name: x.String()})
 	}
 }

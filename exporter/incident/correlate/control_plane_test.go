@@ -31,7 +31,7 @@ func (c *cluster) stops(from, to float64, servers ...int) *cluster {
 func (c *cluster) reads(from, to int, answer event.Type, reason event.Reason) *cluster {
 	for second := from; second < to; second += 10 {
 		c.writes[second] = func() {
-			for _, typ := range []event.Type{event.Asking, answer} {
+			for _, typ := range []event.Type{event.DirectReadStarted, answer} {
 				e := event.Event{Seen: c.now, Kind: event.KindLease, Type: typ}
 				if typ == answer {
 					e.Reason = reason
@@ -73,13 +73,13 @@ func TestTheControlPlaneSaysWhichPartOfThePathItIs(t *testing.T) {
 			return newCluster(9, 40).silence(300, far, 1, 4, 7)
 		}, 420, "1 shared_path", "the state of the API server is unknown, because kubeflap cannot watch API server Leases in kube-system", ""},
 		{"direct reads say that etcd is not ready", func() *cluster {
-			return newCluster(9, 40).silence(300, 370, all...).reads(322, 370, event.Answered, event.ReasonEtcdNotReady)
+			return newCluster(9, 40).silence(300, 370, all...).reads(322, 370, event.DirectReadAnswered, event.ReasonEtcdNotReady)
 		}, 500, "1 shared_path", "the API server could not read Leases (etcd not ready)", "etcd not ready"},
 		{"direct reads fail while the nodes are silent, and the last ones succeed", func() *cluster {
-			return newCluster(9, 40).silence(300, 370, all...).reads(322, 352, event.Answered, event.ReasonEtcdNotReady).reads(362, 370, event.Answered, "")
+			return newCluster(9, 40).silence(300, 370, all...).reads(322, 352, event.DirectReadAnswered, event.ReasonEtcdNotReady).reads(362, 370, event.DirectReadAnswered, "")
 		}, 500, "1 shared_path", "the API server could not read Leases (etcd not ready)", "etcd not ready"},
 		{"direct reads show that etcd answers", func() *cluster {
-			return newCluster(9, 40).silence(300, 370, all...).reads(322, 370, event.Answered, "")
+			return newCluster(9, 40).silence(300, 370, all...).reads(322, 370, event.DirectReadAnswered, "")
 		}, 500, "1 shared_path", "the API server could read the Leases of these nodes from etcd, so their renewals did not reach it", "read Leases from etcd"},
 		{"the node controller marks in time, and its leader stood still", func() *cluster {
 			c := newCluster(9, 40).apiServers(1).leads(0, "a").marks(300, 1, 2, 3)

@@ -28,7 +28,7 @@ func (c *cluster) evicts(second, node, pods int, toleration int64) *cluster {
 	c.writes[second] = func() {
 		for i := range pods {
 			p := pod(i + 1)
-			p.Disruption, p.Deletion = "DeletionByTaintManager", c.now
+			p.Disruption, p.DeletionTimestamp = "DeletionByTaintManager", c.now
 			c.is(event.Modified, p)
 			c.is(event.Modified, p) // this is the event when the pod's containers have ended
 		}

@@ -11,7 +11,7 @@ import (
 
 // foundLost handles a node that was lost before kubeflap watched it.
 func (l *nodes) foundLost(x transition.NodeFoundLost) {
-	n := l.hear(x.Node, x.Time)
+	n := l.recordTransition(x.Node, x.Time)
 	if x.Loss.GracePeriod > 0 {
 		l.records.GracePeriod = x.Loss.GracePeriod
 	}
@@ -26,10 +26,10 @@ func (l *nodes) foundLost(x transition.NodeFoundLost) {
 	r.Found++
 	r.Open.Nodes[n.name] = n.renewed
 	if !x.InDoubt && x.Silence > 0 {
-		n.missed, n.gapFrom, n.trigger = true, fellSilent, x.Loss.Trigger
-		n.gap = r.Timeline.Begin(incident.TrackHeartbeat, n.name, fellSilent)
+		n.isSilent, n.lastHeartbeat, n.trigger = true, fellSilent, x.Loss.Trigger
+		n.silenceSpan = r.Timeline.Begin(incident.TrackHeartbeat, n.name, fellSilent)
 		r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatBefore, Time: fellSilent, Name: n.name})
-		r.BeganBy(fellSilent.Add(l.records.LostTogether()))
+		r.MoveStartBack(fellSilent.Add(l.records.CommonCauseWindow()))
 	}
 	if x.Unknown {
 		n.notReady = true
@@ -39,8 +39,8 @@ func (l *nodes) foundLost(x transition.NodeFoundLost) {
 			since = x.Marked
 			r.Evidence.Add(evidence.Entry{Kind: evidence.UnknownBefore, Time: since, Name: n.name})
 		}
-		n.unready = r.Timeline.Begin(incident.TrackNode, n.name, since)
-		r.BeganBy(since)
+		n.notReadySpan = r.Timeline.Begin(incident.TrackNode, n.name, since)
+		r.MoveStartBack(since)
 	}
 	r.Evidence.Add(evidence.Entry{Kind: evidence.FoundLost, Time: x.Time, Name: n.name})
 	l.records.Touch(r, x.Time)

@@ -11,12 +11,12 @@ import (
 func aNodeOf(name string, status event.Status, reason string) *event.Node {
 	return &event.Node{
 		Meta:  event.Meta{UID: event.ParseUID("node/" + name), Name: name},
-		Ready: &event.Condition{Status: status, Reason: reason, Heartbeat: zero, Transition: zero},
+		Ready: &event.Condition{Status: status, Reason: reason, LastHeartbeatTime: zero, LastTransitionTime: zero},
 	}
 }
 
 func aLease(node string, renewed float64) *event.Lease {
-	return &event.Lease{Meta: event.Meta{Namespace: "kube-node-lease", Name: node}, Renew: zero.Add(seconds(renewed))}
+	return &event.Lease{Meta: event.Meta{Namespace: "kube-node-lease", Name: node}, RenewTime: zero.Add(seconds(renewed))}
 }
 
 // nodeLost returns the incident of a node that stops sending heartbeats, as reported by a kubeflap that starts after
@@ -54,7 +54,7 @@ func TestIDsOfAServicesIncidentsAreMadeFromTheFirstWrite(t *testing.T) {
 		b := newTracked(grace40).at(start).starts(aService("web", "uid", false))
 		removed := func(at float64, version string) {
 			written, empty := manualEndpoints("192.0.2.1"), manualEndpoints()
-			written.Version, empty.Version = version, version+"1"
+			written.ResourceVersion, empty.ResourceVersion = version, version+"1"
 			b.at(at).is(event.Modified, written)
 			b.at(at+10).is(event.Modified, empty)
 			b.at(at+20).is(event.Modified, manualEndpoints("192.0.2.1"))

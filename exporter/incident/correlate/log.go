@@ -43,7 +43,7 @@ type Log struct {
 // New returns an empty log that keeps at most size incidents. Newer incidents displace older ones.
 func New(size int) *Log {
 	records := record.NewStore(size)
-	nodes := &nodes{records: records, heard: map[string]time.Time{}, troubled: map[string]*node{}, gone: map[string]removedNode{}, deleted: map[string]time.Time{}}
+	nodes := &nodes{records: records, lastTransition: map[string]time.Time{}, troubled: map[string]*node{}, gone: map[string]removedNode{}, deleted: map[string]time.Time{}}
 	pods := &pods{records, nodes, map[podKey]*pod{}}
 	writers := writers.New(records)
 	outages := outages.New(records, writers)
@@ -56,7 +56,7 @@ func (l *Log) Observe(found ...transition.Transition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, x := range found {
-		l.advance(x.Found())
+		l.advance(x.FoundAt())
 		l.observe(x)
 	}
 }

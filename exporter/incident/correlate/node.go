@@ -24,9 +24,9 @@ const (
 // nodes assigns lost and unready nodes to incidents.
 type nodes struct {
 	records *record.Store
-	// heard maps each node in the cluster to the time of its last transition. The time is zero if kubeflap has seen
-	// pods of the node, but no transition.
-	heard map[string]time.Time
+	// lastTransition maps each node in the cluster to the time of its last transition. The time is zero if kubeflap has
+	// seen pods of the node, but no transition.
+	lastTransition map[string]time.Time
 	// known is the number of Nodes, or 0 if kubeflap cannot see Nodes.
 	known int
 	// troubled holds the nodes that recently had transitions other than heartbeats.
@@ -45,9 +45,9 @@ type node struct {
 	// seen is the time of the last transition other than a heartbeat. The field late is the time of the last late
 	// heartbeat.
 	seen, late time.Time
-	// missed is set while the node is silent. gapFrom is the time of the last heartbeat before the silence.
-	missed  bool
-	gapFrom time.Time
+	// isSilent is set while the node is silent. lastHeartbeat is the time of the last heartbeat before the silence.
+	isSilent      bool
+	lastHeartbeat time.Time
 	// trigger is the value of transition.NodeLoss.Trigger when the node was last lost. renewed is the last renewTime
 	// before the node was lost.
 	trigger uint64
@@ -64,41 +64,43 @@ type node struct {
 	record   *record.Record
 	// silence is the newest silence, or nil. It may be ongoing.
 	silence *verdict.Silence
-	// gap and unready are the node's ongoing timeline spans in its incident.
-	gap, unready *evidence.Span
+	// silenceSpan and notReadySpan are the node's ongoing timeline spans in its incident.
+	silenceSpan, notReadySpan *evidence.Span
 	// lostAt is the time at which the node was last counted as lost.
 	lostAt time.Time
 	timer  timer.Timer
 }
 
-// count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, count uses the map heard instead.
+// count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, count uses the map lastTransition
+// instead.
 func (l *nodes) count() int {
 	if l.known > 0 {
 		return l.known
 	}
-	return len(l.heard)
+	return len(l.lastTransition)
 }
 
-// oneBeatLost returns the interval between two received heartbeats if one heartbeat between them gets lost.
-func (l *nodes) oneBeatLost() time.Duration { return 2 * l.records.HeartbeatInterval() }
+// intervalWithLostHeartbeat returns the interval between two received heartbeats if one heartbeat between them gets
+// lost.
+func (l *nodes) intervalWithLostHeartbeat() time.Duration { return 2 * l.records.HeartbeatInterval() }
 
 // named returns the node with the given name, and adds it if it is new.
 func (l *nodes) named(name string) *node {
 	n := l.troubled[name]
 	if n == nil {
 		n = &node{name: name}
-		n.timer = timer.New("node/"+name, func(t time.Time) { l.look(n, t) })
+		n.timer = timer.New("node/"+name, func(t time.Time) { l.handleTimer(n, t) })
 		l.troubled[name] = n
-		if _, known := l.heard[name]; !known {
-			l.heard[name] = time.Time{}
+		if _, known := l.lastTransition[name]; !known {
+			l.lastTransition[name] = time.Time{}
 		}
 	}
 	return n
 }
 
-// hear records a transition other than a heartbeat, and returns its node.
-func (l *nodes) hear(name string, t time.Time) *node {
-	l.heard[name] = t
+// recordTransition records a transition other than a heartbeat, and returns its node.
+func (l *nodes) recordTransition(name string, t time.Time) *node {
+	l.lastTransition[name] = t
 	n := l.named(name)
 	n.seen = t
 	return n
@@ -106,12 +108,12 @@ func (l *nodes) hear(name string, t time.Time) *node {
 
 func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	l.records.History.Begin(x.Time)
-	l.heard[x.Node] = x.Time
+	l.lastTransition[x.Node] = x.Time
 	l.records.History.NotLate(x.Node)
 	n := l.troubled[x.Node]
 	if n == nil {
 		if l.records.IsLate(x.Interval) {
-			l.records.Returned(x.Node, x.Time, x.Interval, l.count())
+			l.records.RecordLateHeartbeat(x.Node, x.Time, x.Interval, l.count())
 		}
 		return
 	}
@@ -119,23 +121,23 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	switch {
 	case x.Unwatched:
 		n.foundSince(before)
-	case n.missed && !before.After(n.listed):
-		x.Interval = x.Time.Sub(n.gapFrom) // the previous heartbeat, at gapFrom, came from a list
+	case n.isSilent && !before.After(n.listed):
+		x.Interval = x.Time.Sub(n.lastHeartbeat) // the previous heartbeat, at lastHeartbeat, came from a list
 	default:
 		n.sawWhole(before)
-		l.beatBefore(n, before)
+		l.handleUnreportedHeartbeat(n, before)
 	}
-	l.beat(n, x.Time, x.Interval)
+	l.handleHeartbeat(n, x.Time, x.Interval)
 }
 
 // heartbeatsResumed handles the first heartbeat after a silence. The tracker could not measure the interval before this
-// heartbeat, but beatBefore may know it.
+// heartbeat, but handleUnreportedHeartbeat may know it.
 func (l *nodes) heartbeatsResumed(x transition.HeartbeatsResumed) {
-	l.beatBefore(l.hear(x.Node, x.Time), x.Time)
+	l.handleUnreportedHeartbeat(l.recordTransition(x.Node, x.Time), x.Time)
 }
 
 func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
-	n := l.hear(x.Node, x.Time)
+	n := l.recordTransition(x.Node, x.Time)
 	l.records.GracePeriod = 2 * x.Silence
 	if !x.Unwatched {
 		n.late = x.Time
@@ -147,14 +149,14 @@ func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
 }
 
 func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
-	n := l.hear(x.Node, x.Time)
+	n := l.recordTransition(x.Node, x.Time)
 	l.records.History.NotLate(x.Node)
 	began := l.relisted(n, x.Time.Add(-x.Silence), x.Loss.Last)
-	l.beatBefore(n, began)
+	l.handleUnreportedHeartbeat(n, began)
 	l.records.GracePeriod, l.records.Managed = x.Silence, x.Loss.Managed
-	n.missed, n.gapFrom = true, began
+	n.isSilent, n.lastHeartbeat = true, began
 	n.trigger = x.Loss.Trigger
-	l.beginSilence(n, n.gapFrom, x.Loss).Read = x.Read
+	l.beginSilence(n, n.lastHeartbeat, x.Loss).Read = x.Read
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	l.openGap(r, n, x.Time)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatMissed, Time: x.Time, Name: n.name, Duration: x.Silence})
@@ -164,19 +166,19 @@ func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 func (l *nodes) openGap(r *record.Record, n *node, t time.Time) {
 	r.HeartbeatLost = true
 	r.Open.Nodes[n.name] = n.renewed
-	r.Evidence.Add(evidence.Entry{Kind: evidence.LastHeartbeat, Time: n.gapFrom, Name: n.name})
-	if n.late.After(n.gapFrom) && r.Kind != record.KindGracePeriod {
-		r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatLate, Time: n.late, Name: n.name, Duration: min(n.late.Sub(n.gapFrom), l.records.GracePeriod/2)})
+	r.Evidence.Add(evidence.Entry{Kind: evidence.LastHeartbeat, Time: n.lastHeartbeat, Name: n.name})
+	if n.late.After(n.lastHeartbeat) && r.Kind != record.KindGracePeriod {
+		r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatLate, Time: n.late, Name: n.name, Duration: min(n.late.Sub(n.lastHeartbeat), l.records.GracePeriod/2)})
 	}
-	n.gap = r.Timeline.Begin(incident.TrackHeartbeat, n.name, n.gapFrom)
+	n.silenceSpan = r.Timeline.Begin(incident.TrackHeartbeat, n.name, n.lastHeartbeat)
 	l.records.Touch(r, t)
 	if r.Kind == record.KindGracePeriod {
-		l.records.Timers.Wake(&n.timer, n.gapFrom.Add(l.oneBeatLost()))
+		l.records.Timers.Schedule(&n.timer, n.lastHeartbeat.Add(l.intervalWithLostHeartbeat()))
 	}
 }
 
 func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
-	n := l.hear(x.Node, x.Time)
+	n := l.recordTransition(x.Node, x.Time)
 	if x.From != event.StatusTrue && !n.notReady {
 		// A new node is starting.
 		return
@@ -201,23 +203,23 @@ func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 		if x.Loss.Blind {
 			x.Silence = 0 // the node may have sent heartbeats that kubeflap missed
 		}
-		if x.Time.Sub(n.gapFrom) > record.Quiet && x.Silence > 0 {
+		if x.Time.Sub(n.lastHeartbeat) > record.Quiet && x.Silence > 0 {
 			r.Evidence.Add(evidence.Entry{Kind: evidence.LastHeartbeat, Time: x.Time.Add(-x.Silence), Name: n.name})
 		}
 		r.TurnedUnknown++
 	} else {
-		r = l.follow(n, x.Time, x.Loss, l.records.Undisturbed()+1)
+		r = l.recordOf(n, x.Time, x.Loss, l.records.Undisturbed()+1)
 	}
 	r.Turned++
 	r.Open.Nodes[n.name] = n.renewed
-	n.unready.End(x.Time)
-	n.unready = r.Timeline.Begin(incident.TrackNode, n.name, x.Time)
+	n.notReadySpan.End(x.Time)
+	n.notReadySpan = r.Timeline.Begin(incident.TrackNode, n.name, x.Time)
 	r.Evidence.Add(evidence.Entry{Kind: kind, Time: x.Time, Name: n.name, Duration: x.HeartbeatAge()})
 	l.records.Touch(r, x.Time)
 }
 
 func (l *nodes) turnedReady(x transition.NodeReadyChanged) {
-	n := l.hear(x.Node, x.Time)
+	n := l.recordTransition(x.Node, x.Time)
 	r := n.current(x.Time)
 	if n.silence != nil && n.silence.Unseen {
 		n.endSilence(x.Time)
@@ -232,12 +234,12 @@ func (l *nodes) turnedReady(x transition.NodeReadyChanged) {
 		lasted = max(lasted, x.Time.Sub(s.Found.Marked))
 	}
 	r.Evidence.Add(evidence.Entry{Kind: evidence.NodeReady, Time: x.Time, Name: n.name, Duration: lasted})
-	n.unready = n.unready.End(x.Time)
+	n.notReadySpan = n.notReadySpan.End(x.Time)
 	l.close(r, n, x.Time)
 }
 
 func (l *nodes) readyMissed(x transition.NodeReadyMissed) {
-	n := l.hear(x.Node, x.Time)
+	n := l.recordTransition(x.Node, x.Time)
 	if x.Status != event.StatusTrue {
 		return
 	}
@@ -257,7 +259,7 @@ func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss
 	if n.silence == nil || !n.silence.Ended.IsZero() {
 		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, AnnouncedAfter: x.AnnouncedAfter, Labels: x.Labels, Unseen: x.Unseen, BeganBlind: x.Blind && x.Last.IsZero(), Relisted: !x.Last.IsZero()}
 		l.records.History.Add(n.silence)
-		l.records.Silent(n.silence)
+		l.records.AddSilence(n.silence)
 		if n.setBack.After(heartbeat) {
 			n.silence.ClockBack = n.setBackBy
 		}
@@ -274,25 +276,25 @@ func (n *node) endSilence(heartbeat time.Time) {
 
 // close records that a node has recovered, unless the node is still silent or not Ready.
 func (l *nodes) close(r *record.Record, n *node, t time.Time) {
-	if !n.missed && !n.notReady {
+	if !n.isSilent && !n.notReady {
 		delete(r.Open.Nodes, n.name)
 		l.records.Touch(r, t)
 	}
 }
 
 // sweep forgets nodes without recent transitions. If a node still sends heartbeats, sweep keeps only its entry in the
-// map heard.
+// map lastTransition.
 func (l *nodes) sweep(t time.Time) {
 	l.records.Sweep(t)
 	l.forgetGone(t)
-	for name, heard := range l.heard {
+	for name, heard := range l.lastTransition {
 		n := l.troubled[name]
 		switch {
-		case n != nil && (n.missed || n.notReady):
+		case n != nil && (n.isSilent || n.notReady):
 		case heard.Before(t.Add(-nodeMemory)):
-			delete(l.heard, name)
+			delete(l.lastTransition, name)
 			delete(l.troubled, name)
-		case n != nil && n.seen.Before(t.Add(-max(nodeMemory, l.records.LostTogether()))) && (n.record == nil || n.record.Root().Settled()):
+		case n != nil && n.seen.Before(t.Add(-max(nodeMemory, l.records.CommonCauseWindow()))) && (n.record == nil || n.record.Root().Settled()):
 			delete(l.troubled, name)
 		}
 	}

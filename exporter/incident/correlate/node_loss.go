@@ -23,8 +23,8 @@ func (n *node) current(t time.Time) *record.Record {
 		return nil
 	}
 	n.record = n.record.Root()
-	if n.record.QuietBy(t) {
-		n.record, n.gap, n.unready = nil, nil, nil
+	if n.record.HasEndedBy(t) {
+		n.record, n.silenceSpan, n.notReadySpan = nil, nil, nil
 	}
 	return n.record
 }
@@ -35,7 +35,7 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 	if !x.Renewed.IsZero() {
 		n.renewed = x.Renewed
 	}
-	r := l.follow(n, t, x, gap)
+	r := l.recordOf(n, t, x, gap)
 	l.noteLoss(n, t)
 	near := t
 	if n.silence != nil {
@@ -57,16 +57,16 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 	return r
 }
 
-// follow returns the node's current incident. If there is none, it assigns the node to an incident of several nodes, or
-// to an incident of its own.
-func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *record.Record {
+// recordOf returns the node's current incident. If there is none, it assigns the node to an incident of several nodes,
+// or to an incident of its own.
+func (l *nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *record.Record {
 	short := l.graceTooShort() && gap <= l.records.Undisturbed() && !x.Unseen
 	if r := n.current(t); r != nil {
 		if _, open := r.Open.Nodes[n.name]; open || !short || gap == 0 || x.InTime() || r.Kind == record.KindGracePeriod {
 			return r
 		}
 		// The node had recovered. Its new loss belongs to a grace-period incident (record.KindGracePeriod).
-		n.record, n.gap, n.unready = nil, nil, nil
+		n.record, n.silenceSpan, n.notReadySpan = nil, nil, nil
 	}
 	s := record.Subject{Kind: record.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}
 	switch {
@@ -76,8 +76,8 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 	case short:
 		s.Kind, s.Name = record.KindGracePeriod, "kube-controller-manager"
 		x.Trigger = sharedTrigger(x.Renewed)
-	case n.silence != nil && n.silence.ClockBack > 0 && l.records.Find(record.Clocks(), t) != nil && l.lostLately(t):
-		s = record.Clocks()
+	case n.silence != nil && n.silence.ClockBack > 0 && l.records.Find(record.ClocksSubject(), t) != nil && l.lostLately(t):
+		s = record.ClocksSubject()
 	case gap > 0 && !x.Found:
 		if near, ok := l.controlPlaneOf(n, t); ok {
 			s = near
@@ -94,18 +94,18 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 // is sufficient.
 func (l *nodes) controlPlaneOf(n *node, t time.Time) (s record.Subject, ok bool) {
 	if n.silence != nil && n.silence.Ended.IsZero() {
-		return l.records.ControlPlaneNear(n.silence.Began, t, l.records.LostTogether())
+		return l.records.ControlPlaneNear(n.silence.Began, t, l.records.CommonCauseWindow())
 	}
-	return record.ControlPlane(), l.records.Find(record.ControlPlane(), t) != nil && l.lostLately(t)
+	return record.ControlPlaneSubject(), l.records.Find(record.ControlPlaneSubject(), t) != nil && l.lostLately(t)
 }
 
-// followPod returns the incident of a node whose failure affected the pod x.
-func (l *nodes) followPod(x transition.Pod, t time.Time, why cause.Cause, trigger uint64) *record.Record {
+// recordOfPod returns the incident of a node whose failure affected the pod x.
+func (l *nodes) recordOfPod(x transition.Pod, t time.Time, why cause.Cause, trigger uint64) *record.Record {
 	gap := time.Duration(0)
 	if why != cause.NodeHeartbeatLost {
 		gap = l.records.Undisturbed() + 1
 	}
-	r := l.follow(l.named(x.Node), t, transition.NodeLoss{Trigger: trigger}, gap)
+	r := l.recordOf(l.named(x.Node), t, transition.NodeLoss{Trigger: trigger}, gap)
 	r.HeartbeatLost = r.HeartbeatLost || why == cause.NodeHeartbeatLost
 	return r
 }
@@ -118,11 +118,11 @@ func (l *nodes) graceTooShort() bool {
 // lostLately reports whether a node was lost shortly before t. A loss at t may then have the same cause.
 func (l *nodes) lostLately(t time.Time) bool {
 	n := len(l.losses)
-	return n > 0 && t.Sub(l.losses[n-1].at) <= max(l.records.LostTogether(), record.Quiet)
+	return n > 0 && t.Sub(l.losses[n-1].at) <= max(l.records.CommonCauseWindow(), record.Quiet)
 }
 
 func (l *nodes) noteLoss(n *node, t time.Time) {
-	together := l.records.LostTogether()
+	together := l.records.CommonCauseWindow()
 	if !n.lostAt.IsZero() && t.Sub(n.lostAt) <= together {
 		return
 	}
@@ -136,20 +136,20 @@ func (l *nodes) noteLoss(n *node, t time.Time) {
 // mergeIfShared merges incidents of single nodes whose silences have a common cause, such as etcd or the network. The
 // result is a control-plane incident. The parameter near is the start of one of these silences.
 func (l *nodes) mergeIfShared(t, near time.Time) {
-	within := l.records.LostTogether() + record.Quiet
+	within := l.records.CommonCauseWindow() + record.Quiet
 	recent := l.records.History.After(near.Add(-within))
 	recent = slices.DeleteFunc(recent, func(s *verdict.Silence) bool { return s.Began.After(near.Add(within)) })
 	f := l.records.NodeLoss(recent, l.count())
-	if together := verdict.Together(f); len(together) > 0 {
-		s, _ := l.records.ControlPlaneNear(together[0].Began, t, l.records.LostTogether())
+	if together := verdict.SimultaneousSilences(f); len(together) > 0 {
+		s, _ := l.records.ControlPlaneNear(together[0].Began, t, l.records.CommonCauseWindow())
 		l.merge(together, s, t)
 	}
-	l.merge(verdict.InTurn(f), record.ControlPlane(), t)
+	l.merge(verdict.SuccessiveSilences(f), record.ControlPlaneSubject(), t)
 }
 
 // mergeClocks merges incidents of single nodes whose clocks were set back together.
 func (l *nodes) mergeClocks(t time.Time) {
-	l.merge(l.records.History.SetBackTogether(t.Add(-l.records.LostTogether()-record.Quiet), l.records.Undisturbed()), record.Clocks(), t)
+	l.merge(l.records.History.SetBackTogether(t.Add(-l.records.CommonCauseWindow()-record.Quiet), l.records.Undisturbed()), record.ClocksSubject(), t)
 }
 
 // merge merges incidents of single nodes into one. The parameter shared holds their silences, which have a common
@@ -190,13 +190,13 @@ func sharedTrigger(renewed time.Time) uint64 {
 	return uint64(renewed.Truncate(triggerPrecision).Unix())
 }
 
-// look moves a node out of a grace-period incident (record.KindGracePeriod) if the node has missed more than one
+// handleTimer moves a node out of a grace-period incident (record.KindGracePeriod) if the node has missed more than one
 // heartbeat.
-func (l *nodes) look(n *node, t time.Time) {
-	switch due := n.gapFrom.Add(l.oneBeatLost()); {
-	case !n.missed:
+func (l *nodes) handleTimer(n *node, t time.Time) {
+	switch due := n.lastHeartbeat.Add(l.intervalWithLostHeartbeat()); {
+	case !n.isSilent:
 	case due.After(t):
-		l.records.Timers.Wake(&n.timer, due)
+		l.records.Timers.Schedule(&n.timer, due)
 	default:
 		l.outgrow(n, due)
 	}
@@ -206,19 +206,19 @@ func (l *nodes) look(n *node, t time.Time) {
 // heartbeat, so a longer grace period would not have helped.
 func (l *nodes) outgrow(n *node, t time.Time) *record.Record {
 	r := n.current(t)
-	if r == nil || r.Kind != record.KindGracePeriod || !n.missed {
+	if r == nil || r.Kind != record.KindGracePeriod || !n.isSilent {
 		return r
 	}
 	delete(r.Open.Nodes, n.name)
-	n.gap, n.unready = n.gap.End(t), n.unready.End(t)
+	n.silenceSpan, n.notReadySpan = n.silenceSpan.End(t), n.notReadySpan.End(t)
 	l.records.Touch(r, t)
 	r.DropSilence(n.silence)
 	n.record, n.lostAt = nil, time.Time{}
-	own := l.lose(n, t, transition.NodeLoss{Trigger: n.trigger, Renewed: n.renewed}, t.Sub(n.gapFrom))
+	own := l.lose(n, t, transition.NodeLoss{Trigger: n.trigger, Renewed: n.renewed}, t.Sub(n.lastHeartbeat))
 	l.openGap(own, n, t)
-	own.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatMissed, Time: t, Name: n.name, Duration: t.Sub(n.gapFrom)})
+	own.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatMissed, Time: t, Name: n.name, Duration: t.Sub(n.lastHeartbeat)})
 	if n.notReady {
-		n.unready = own.Timeline.Begin(incident.TrackNode, n.name, t)
+		n.notReadySpan = own.Timeline.Begin(incident.TrackNode, n.name, t)
 	}
 	return own
 }

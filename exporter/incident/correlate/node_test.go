@@ -228,11 +228,11 @@ func TestOfHealthyNodesOnlyTheNamesAreKept(t *testing.T) {
 		s.at(60 * float64(i+1)).beats(names...)
 	}
 	equal(t, "a while after one was away", len(s.nodes.troubled), 0)
-	equal(t, "nodes", len(s.nodes.heard), 5)
+	equal(t, "nodes", len(s.nodes.lastTransition), 5)
 	s.at(1000).misses(40, names[0], names[1])
 	equal(t, "two of five", s.Incidents(s.now)[0].Scope, incident.ScopeNode)
 	s.sees(transition.NodeRemoved{At: s.is(), Node: names[4]})
-	equal(t, "nodes without the one that was removed", len(s.nodes.heard), 4)
+	equal(t, "nodes without the one that was removed", len(s.nodes.lastTransition), 4)
 	s.at(1001).misses(40, names[2])
 	equal(t, "three of four", s.Incidents(s.now)[0].Scope, incident.ScopeControlPlane)
 }

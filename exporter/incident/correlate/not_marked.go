@@ -11,7 +11,7 @@ import (
 // notMarked records that a silent node is still Ready after the grace period. All nodes with the verdict
 // ControllerManager form one incident.
 func (l *nodes) notMarked(x transition.NodeNotMarked) {
-	n := l.hear(x.Node, x.Time)
+	n := l.recordTransition(x.Node, x.Time)
 	s := n.silence
 	if s == nil || !s.Ended.IsZero() {
 		// The node fell silent before kubeflap started.
@@ -19,8 +19,8 @@ func (l *nodes) notMarked(x transition.NodeNotMarked) {
 	}
 	s.NotMarked, s.NotMarkedCertain = true, x.Certain
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
-	if !n.missed {
-		n.missed, n.gapFrom, n.trigger = true, s.Began, x.Loss.Trigger
+	if !n.isSilent {
+		n.isSilent, n.lastHeartbeat, n.trigger = true, s.Began, x.Loss.Trigger
 		l.openGap(r, n, x.Time)
 	}
 	r.Evidence.Add(evidence.Entry{Kind: evidence.NodeNotMarked, Time: x.Time, Name: n.name, Duration: x.Silence})

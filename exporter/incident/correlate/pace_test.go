@@ -13,8 +13,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// askedAt returns the incidents as reported one hour after the last event. If r is not nil, askedAt also queries the log
-// at random times before that.
+// askedAt returns the incidents as reported one hour after the last event. If r is not nil, askedAt also queries the
+// log at random times before that.
 func askedAt(events []event.Event, r *rand.Rand) string {
 	log, tracker := New(1000), track.New(track.Settings{BounceWindow: 2 * time.Minute})
 	next := events[0].Seen

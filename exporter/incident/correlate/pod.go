@@ -80,7 +80,7 @@ func (l *pods) readyChanged(x transition.PodReadyChanged) {
 	case !x.Cause.OfNode():
 		l.note(x.Pod, entry)
 	case x.Node != "":
-		r := l.nodes.followPod(x.Pod, x.Time, x.Cause, x.Trigger)
+		r := l.nodes.recordOfPod(x.Pod, x.Time, x.Cause, x.Trigger)
 		r.ByCause[x.Cause] += 0
 		r.Evidence.Add(entry)
 		p.span = r.Timeline.Begin(incident.TrackPod, entry.Name, x.Time)

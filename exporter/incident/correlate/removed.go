@@ -21,22 +21,22 @@ type removedNode struct {
 }
 
 func (l *nodes) removed(x transition.NodeRemoved) {
-	n := l.hear(x.Node, x.Time)
+	n := l.recordTransition(x.Node, x.Time)
 	l.deleted[n.name] = x.Time
-	delete(l.heard, n.name)
+	delete(l.lastTransition, n.name)
 	delete(l.troubled, n.name)
 	l.records.History.NotLate(n.name)
 	l.records.Removed(n.name)
 	r := n.current(x.Time)
-	if r == nil || !n.missed && !n.notReady {
+	if r == nil || !n.isSilent && !n.notReady {
 		return
 	}
-	n.missed, n.notReady = false, false
+	n.isSilent, n.notReady = false, false
 	if n.silence != nil {
 		n.silence.Deleted = cmp.Or(x.Earliest, x.Time)
 		l.gone[n.name] = removedNode{x.Time, n.silence, r}
 	}
-	n.gap, n.unready = n.gap.End(x.Time), n.unready.End(x.Time)
+	n.silenceSpan, n.notReadySpan = n.silenceSpan.End(x.Time), n.notReadySpan.End(x.Time)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.NodeRemoved, Time: x.Time, Name: n.name})
 	l.close(r, n, x.Time)
 }
@@ -59,7 +59,7 @@ func (l *nodes) returned(x transition.NodeReturned) {
 		kind = evidence.NodeReplaced
 	}
 	if !s.Ended.IsZero() {
-		l.records.Silent(s) // the machine is the same, so its silence counts
+		l.records.AddSilence(s) // the machine is the same, so its silence counts
 	}
 	s.Again = x.Machine
 	r := g.record.Root()
@@ -84,6 +84,6 @@ func (l *nodes) forgetGone(t time.Time) {
 // wasDeleted reports whether a Node was deleted at most nodeMemory before t, and has not been created again.
 func (l *nodes) wasDeleted(name string, t time.Time) bool {
 	at, ok := l.deleted[name]
-	_, again := l.heard[name]
+	_, again := l.lastTransition[name]
 	return ok && !again && t.Sub(at) <= nodeMemory
 }

@@ -47,8 +47,8 @@ func numbered(t *testing.T, path string) []event.Event {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Object != nil && e.Object.Metadata().Version == "" {
-			e.Object.Metadata().Version = fmt.Sprint(len(all) + 1)
+		if e.Object != nil && e.Object.Metadata().ResourceVersion == "" {
+			e.Object.Metadata().ResourceVersion = fmt.Sprint(len(all) + 1)
 		}
 		all = append(all, e)
 	}
@@ -77,8 +77,8 @@ func reportedBy(t *testing.T, events []event.Event) string {
 		lines = append(lines, fmt.Sprintf("namespace %+v", n))
 	}
 	for _, n := range f.Nodes(end, nil) {
-		// A status update is also a heartbeat, so the number of late heartbeats depends on the time at which the update is
-		// seen.
+		// A status update is also a heartbeat, so the number of late heartbeats depends on the time at which the update
+		// is seen.
 		lines = append(lines, fmt.Sprintf("node %s: %d %v %d %d %d", n.Name, n.Heartbeats, n.Ready, n.TurnedReady, n.TurnedNotReady, n.TurnedUnknown))
 	}
 	for _, x := range f.Consumers(end, nil) {

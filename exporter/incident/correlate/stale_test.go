@@ -12,8 +12,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// upgraded plays an in-place upgrade of three pods. Their images change at 17 s, their addresses leave at the given times, and
-// return 20 s later.
+// upgraded plays an in-place upgrade of three pods. Their images change at 17 s, their addresses leave at the given
+// times, and return 20 s later.
 func upgraded(leaves [3]float64) *tracked {
 	names := []string{"web-1", "web-2", "web-3", "web-4"}
 	pod := func(i int, status event.Status, restarts int32) *event.Pod {

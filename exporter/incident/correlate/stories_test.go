@@ -18,15 +18,16 @@ type cluster struct {
 	*tracked
 	nodes []*fakeNode
 	grace float64
-	// holds contains the periods in which the node controller sets no node to Unknown. leaders contains the name of each
-	// new leader, by the time of the change in seconds.
+	// holds contains the periods in which the node controller sets no node to Unknown. leaders contains the name of
+	// each new leader, by the time of the change in seconds.
 	holds   [][2]float64
 	leaders map[int]string
 	// leaderStops is the period in which the leader does not renew its Lease.
 	leaderStops [2]float64
 	// servers contains, for each API server, the periods in which it does not renew its Lease.
 	servers [][][2]float64
-	// reports is the interval between the status reports of a node in seconds, if kubeflap sees no Leases. Otherwise it is 0.
+	// reports is the interval between the status reports of a node in seconds, if kubeflap sees no Leases. Otherwise it
+	// is 0.
 	reports int
 	// frozen is the period in which the Lease watch delivers nothing. held contains the Leases that it delivers
 	// afterwards.
@@ -52,8 +53,8 @@ type fakeNode struct {
 
 func newCluster(nodes int, grace float64) *cluster { return newClusterWith(nodes, grace, "", 0) }
 
-// newClusterWith returns a cluster. If reason is not empty, Leases cannot be watched, and reports is the interval between
-// status reports in seconds.
+// newClusterWith returns a cluster. If reason is not empty, Leases cannot be watched, and reports is the interval
+// between status reports in seconds.
 func newClusterWith(nodes int, grace float64, reason event.Reason, reports int) *cluster {
 	c := &cluster{
 		reports: reports,
@@ -64,7 +65,7 @@ func newClusterWith(nodes int, grace float64, reason event.Reason, reports int) 
 		n := &fakeNode{phase: math.Mod(float64(i)*3.7, 10)}
 		n.object = event.Node{
 			Meta:  event.Meta{UID: event.ParseUID(fmt.Sprintf("uid-%d", i)), Name: fmt.Sprintf("node-%d", i+1)},
-			Ready: &event.Condition{Status: event.StatusTrue, Transition: zero.Add(-time.Hour), Heartbeat: zero.Add(-time.Minute)}, BootID: "boot",
+			Ready: &event.Condition{Status: event.StatusTrue, LastTransitionTime: zero.Add(-time.Hour), LastHeartbeatTime: zero.Add(-time.Minute)}, BootID: "boot",
 			Labels: map[string]string{"topology.kubernetes.io/zone": string(rune('a' + i%3))},
 		}
 		c.nodes = append(c.nodes, n)
@@ -96,7 +97,7 @@ func (c *cluster) heartbeat(n *fakeNode, t float64) {
 		c.is(event.Modified, n.lease(t))
 	case n.unknown, t-n.reported > float64(c.reports)-1:
 		n.reported = t
-		n.object.Ready.Heartbeat = c.now.Truncate(time.Second)
+		n.object.Ready.LastHeartbeatTime = c.now.Truncate(time.Second)
 		c.is(event.Modified, n.copy())
 	}
 }
@@ -108,7 +109,7 @@ func (n *fakeNode) copy() *event.Node {
 }
 
 func (n *fakeNode) lease(t float64) *event.Lease {
-	return &event.Lease{Meta: event.Meta{UID: event.ParseUID("lease-" + n.object.Name), Namespace: "kube-node-lease", Name: n.object.Name}, Renew: zero.Add(seconds(n.clock(t)))}
+	return &event.Lease{Meta: event.Meta{UID: event.ParseUID("lease-" + n.object.Name), Namespace: "kube-node-lease", Name: n.object.Name}, RenewTime: zero.Add(seconds(n.clock(t)))}
 }
 
 // clock returns the time of the node's clock.
@@ -162,7 +163,7 @@ func (c *cluster) deletes(second, node int) *cluster {
 
 func (c *cluster) ready(n *fakeNode, status event.Status, reason string) {
 	n.object.Ready.Status, n.object.Ready.Reason = status, reason
-	n.object.Ready.Transition = c.now.Truncate(time.Second)
+	n.object.Ready.LastTransitionTime = c.now.Truncate(time.Second)
 	n.unknown = status == event.StatusUnknown
 	c.is(event.Modified, n.copy())
 }
@@ -184,11 +185,11 @@ func (c *cluster) marks(second int, nodes ...int) *cluster {
 // server returns the Lease of an API server.
 func (c *cluster) server(i int) *event.ControlPlaneLease {
 	name := fmt.Sprintf("%s%c", event.LeaseAPIServerPrefix, 'a'+i)
-	return &event.ControlPlaneLease{Meta: event.Meta{UID: event.ParseUID(name), Namespace: "kube-system", Name: name}, Host: fmt.Sprintf("master-%d", i+1), Renew: c.now}
+	return &event.ControlPlaneLease{Meta: event.Meta{UID: event.ParseUID(name), Namespace: "kube-system", Name: name}, Host: fmt.Sprintf("master-%d", i+1), RenewTime: c.now}
 }
 
-// controlPlane renews the Leases of the leader every 2 s and of API servers every 10 s. It sends a bookmark on each watch every
-// minute.
+// controlPlane renews the Leases of the leader every 2 s and of API servers every 10 s. It sends a bookmark on each
+// watch every minute.
 func (c *cluster) controlPlane(tenth int) {
 	if tenth%600 == 300 {
 		for _, k := range event.Kinds() {
@@ -210,7 +211,7 @@ func (c *cluster) controlPlane(tenth int) {
 		}
 	}
 	c.is(event.Modified, &event.ControlPlaneLease{
-		Meta: event.Meta{UID: event.ParseUID("leader"), Namespace: "kube-system", Name: event.LeaseControllerManager}, Holder: holder, Renew: c.now,
+		Meta: event.Meta{UID: event.ParseUID("leader"), Namespace: "kube-system", Name: event.LeaseControllerManager}, Holder: holder, RenewTime: c.now,
 	})
 }
 

@@ -9,12 +9,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// BenchmarkVerdicts measures the cost of incidents and their verdicts per event in a cluster of 1,000 nodes. The goal is at
-// most 2 µs.
+// BenchmarkVerdicts measures the cost of incidents and their verdicts per event in a cluster of 1,000 nodes. The goal
+// is at most 2 µs.
 //
-// In "troubled", every hundredth heartbeat is missed, so ten nodes are silent at any time. All verdicts are then reviewed up to
-// once every 5 s. In "stalled", all nodes repeatedly fall silent for a minute. In "late", they fall silent but return within
-// the grace period.
+// In "troubled", every hundredth heartbeat is missed, so ten nodes are silent at any time. All verdicts are then
+// reviewed up to once every 5 s. In "stalled", all nodes repeatedly fall silent for a minute. In "late", they fall
+// silent but return within the grace period.
 func BenchmarkVerdicts(b *testing.B) {
 	const nodes = 1000
 	for _, c := range []struct {

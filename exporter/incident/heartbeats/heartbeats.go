@@ -31,13 +31,13 @@ func (h *Heartbeats) Learn(x transition.GracePeriodKnown) {
 	h.defaultGrace, h.interval = x.Default, x.Interval
 }
 
-// Facts returns the settings that affect the grace period, without measured intervals.
-func (h *Heartbeats) Facts() advice.GracePeriod {
+// GracePeriodSettings returns the settings that affect the grace period, without measured intervals.
+func (h *Heartbeats) GracePeriodSettings() advice.GracePeriod {
 	return advice.GracePeriod{Period: h.GracePeriod, Default: h.defaultGrace, Interval: h.interval, Managed: h.Managed}
 }
 
 // HeartbeatInterval returns the interval at which nodes send heartbeats.
-func (h *Heartbeats) HeartbeatInterval() time.Duration { return h.Facts().Shortest() / 2 }
+func (h *Heartbeats) HeartbeatInterval() time.Duration { return h.GracePeriodSettings().Shortest() / 2 }
 
 // Undisturbed returns the longest possible interval between two punctual heartbeats of a node.
-func (h *Heartbeats) Undisturbed() time.Duration { return h.Facts().Undisturbed() }
+func (h *Heartbeats) Undisturbed() time.Duration { return h.GracePeriodSettings().Undisturbed() }

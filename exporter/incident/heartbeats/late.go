@@ -21,16 +21,16 @@ const (
 
 // IsLate reports whether the interval between two heartbeats is long enough to affect the recommended grace period.
 func (h *Heartbeats) IsLate(interval time.Duration) bool {
-	return 2*interval > h.GracePeriod && interval > h.Facts().Late()
+	return 2*interval > h.GracePeriod && interval > h.GracePeriodSettings().LateThreshold()
 }
 
-// Returned records that a late heartbeat arrived at t. The parameter interval is the time since the previous heartbeat.
-// The parameter nodes is the number of nodes in the cluster.
-func (h *Heartbeats) Returned(name string, t time.Time, interval time.Duration, nodes int) {
+// RecordLateHeartbeat records that a late heartbeat arrived at t. The parameter interval is the time since the previous
+// heartbeat. The parameter nodes is the number of nodes in the cluster.
+func (h *Heartbeats) RecordLateHeartbeat(name string, t time.Time, interval time.Duration, nodes int) {
 	h.count = nodes
 	n := h.named(name)
 	x := n.newest()
-	if x == nil || x.within || !x.Ended.Equal(t) {
+	if x == nil || x.withinGracePeriod || !x.Ended.Equal(t) {
 		if !n.becameLate.After(t.Add(-interval)) {
 			return // kubeflap may have missed heartbeats during the interval
 		}
@@ -49,26 +49,26 @@ func (h *Heartbeats) LongestToBridge(now time.Time) time.Duration {
 	sorted := slices.Clone(h.late)
 	slices.SortStableFunc(sorted, func(a, b *silence) int { return cmp.Compare(b.length(), a.length()) })
 	for _, x := range sorted {
-		if x.length() <= advice.LongestGrace && h.speaks(x, now) {
+		if x.length() <= advice.LongestGrace && h.justifiesLongerGracePeriod(x, now) {
 			return x.length()
 		}
 	}
 	return 0
 }
 
-// speaks reports whether a late heartbeat is a reason for a longer grace period.
-func (h *Heartbeats) speaks(x *silence, now time.Time) bool {
+// justifiesLongerGracePeriod reports whether a late heartbeat is a reason for a longer grace period.
+func (h *Heartbeats) justifiesLongerGracePeriod(x *silence, now time.Time) bool {
 	age := now.Sub(x.Ended)
-	if age > lateRemembered || !x.own() || x.mayBeReboot {
+	if age > lateRemembered || !x.isCausedByNode() || x.mayBeReboot {
 		return false
 	}
 	times := 0
 	for _, y := range h.late {
-		if y.Node == x.Node && y.own() {
+		if y.Node == x.Node && y.isCausedByNode() {
 			times++
 		}
 	}
-	return !x.within || age <= lateFor || times >= often
+	return !x.withinGracePeriod || age <= lateFor || times >= often
 }
 
 // JudgeLate decides whether the late heartbeats of the last hour have a shared cause, or whether each node itself is at
@@ -80,22 +80,22 @@ func (h *Heartbeats) JudgeLate(f *verdict.NodeLoss) {
 		if f.Now.Sub(x.Ended) > time.Hour {
 			break
 		}
-		if x.within && !x.Explained() {
+		if x.withinGracePeriod && !x.Explained() {
 			open = append(open, x)
-			f.Others = append(f.Others, x.Silence)
+			f.Recent = append(f.Recent, x.Silence)
 		}
 	}
-	f.Others = append(f.Others, f.Late...)
+	f.Recent = append(f.Recent, f.Late...)
 	for _, x := range open {
 		if x.Judgement != nil && x.Judgement.Verdict() == verdict.SharedPath {
 			continue
 		}
 		f.Silences = []*verdict.Silence{x.Silence}
-		switch x.Judgement = nil; verdict.Shared(f) {
+		switch x.Judgement = nil; verdict.SharedPathAnswer(f) {
 		case verdict.Yes:
-			x.Judgement = verdict.Judged(verdict.SharedPath)
+			x.Judgement = verdict.NewJudgement(verdict.SharedPath)
 		case verdict.No:
-			x.Judgement = verdict.Judged(verdict.Node)
+			x.Judgement = verdict.NewJudgement(verdict.Node)
 		case verdict.Unknown:
 		}
 	}
@@ -108,7 +108,7 @@ func (h *Heartbeats) Within(from, to time.Time) (all []*verdict.Silence) {
 		if x.Ended.Sub(to) > 2*h.GracePeriod {
 			break
 		}
-		if x.within && !x.Explained() && !x.Began.Before(from) && !x.Began.After(to) {
+		if x.withinGracePeriod && !x.Explained() && !x.Began.Before(from) && !x.Began.After(to) {
 			all = append(all, x.Silence)
 		}
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// revisedFor is the time for which a verdict can be revised after the silence has ended.
-	revisedFor = time.Hour
-	// maxRevised is the maximum number of silences per node whose verdicts can still be revised.
-	maxRevised = 10
+	// revisableFor is the time for which a verdict can be revised after the silence has ended.
+	revisableFor = time.Hour
+	// maxRevisable is the maximum number of silences per node whose verdicts can still be revised.
+	maxRevisable = 10
 	// A rebooted node may report its new bootID up to rebootShown after its first heartbeat. An upgraded kubelet may
 	// report its version up to upgradeShown after its first heartbeat. A kubelet reports its status when it starts.
 	rebootShown  = 5 * time.Minute
@@ -23,9 +23,9 @@ const (
 
 // node holds the silences of a node, and facts that may explain its next silence.
 type node struct {
-	// revised holds the silences whose verdict can still be revised, sorted by time. older counts all older silences.
-	revised []*silence
-	older   map[kind]total
+	// revisable holds the silences whose verdict can still be revised, sorted by time. older counts all older silences.
+	revisable []*silence
+	older     map[kind]total
 	// becameLate is the last time at which a heartbeat became late. announced describes the announced departure of the
 	// node at that time, or is empty.
 	becameLate time.Time
@@ -40,8 +40,8 @@ type node struct {
 // silence is a silence that belongs to an incident, or the interval before a late heartbeat.
 type silence struct {
 	*verdict.Silence
-	// The field within is set if the heartbeat arrived before the grace period ended. There is no incident then.
-	within bool
+	// withinGracePeriod is set if the heartbeat arrived before the grace period ended. There is no incident then.
+	withinGracePeriod bool
 	// mayBeReboot is set if the node reported a new bootID soon after the silence. The report may be delayed, so the
 	// reboot may have caused this silence or a newer one.
 	mayBeReboot bool
@@ -79,10 +79,10 @@ func (h *Heartbeats) named(name string) *node {
 }
 
 func (n *node) newest() *silence {
-	if len(n.revised) == 0 {
+	if len(n.revisable) == 0 {
 		return nil
 	}
-	return n.revised[len(n.revised)-1]
+	return n.revisable[len(n.revisable)-1]
 }
 
 // BecameLate records that a heartbeat is late. The parameter announced describes the announced departure of the node,
@@ -92,13 +92,13 @@ func (h *Heartbeats) BecameLate(name string, t time.Time, announced string) {
 	n.becameLate, n.announced = t, announced
 }
 
-// Silent records a silence that belongs to an incident.
-func (h *Heartbeats) Silent(x *verdict.Silence) { h.add(h.named(x.Node), &silence{Silence: x}) }
+// AddSilence records a silence that belongs to an incident.
+func (h *Heartbeats) AddSilence(x *verdict.Silence) { h.add(h.named(x.Node), &silence{Silence: x}) }
 
-// NotSilent removes a silence that did not happen after all.
-func (h *Heartbeats) NotSilent(x *verdict.Silence) {
+// RemoveSilence removes a silence that did not happen after all.
+func (h *Heartbeats) RemoveSilence(x *verdict.Silence) {
 	n, isX := h.named(x.Node), func(s *silence) bool { return s.Silence == x }
-	n.revised, h.late = slices.DeleteFunc(n.revised, isX), slices.DeleteFunc(h.late, isX)
+	n.revisable, h.late = slices.DeleteFunc(n.revisable, isX), slices.DeleteFunc(h.late, isX)
 }
 
 // Removed forgets a deleted Node.
@@ -108,7 +108,7 @@ func (h *Heartbeats) Removed(name string) { delete(h.nodes, name) }
 func (h *Heartbeats) Rebooted(name string, t time.Time) *verdict.Silence {
 	n := h.named(name)
 	n.rebooted = t
-	for _, x := range n.revised {
+	for _, x := range n.revisable {
 		x.mayBeReboot = x.mayBeReboot || t.Sub(x.Ended) <= rebootShown
 	}
 	x := n.endedBy(t, rebootShown)
@@ -158,19 +158,19 @@ func (n *node) late(name string, began, ended time.Time) *silence {
 	if n.setBack.After(began) {
 		x.ClockBack = n.by
 	}
-	return &silence{Silence: x, within: true}
+	return &silence{Silence: x, withinGracePeriod: true}
 }
 
 func (h *Heartbeats) add(n *node, x *silence) {
-	if n.revised = append(n.revised, x); len(n.revised) > maxRevised {
+	if n.revisable = append(n.revisable, x); len(n.revisable) > maxRevisable {
 		h.fold(n, 1)
 	}
 }
 
-// fold removes the oldest silences from n.revised and adds them to the counts. The parameter some is the number of
+// fold removes the oldest silences from n.revisable and adds them to the counts. The parameter some is the number of
 // these silences. Their verdicts are final.
 func (h *Heartbeats) fold(n *node, some int) {
-	for _, x := range n.revised[:some] {
+	for _, x := range n.revisable[:some] {
 		if x.Judgement == nil {
 			continue
 		}
@@ -180,15 +180,15 @@ func (h *Heartbeats) fold(n *node, some int) {
 			n.older[k] = sum
 		}
 	}
-	n.revised = slices.Delete(n.revised, 0, some)
+	n.revisable = slices.Delete(n.revisable, 0, some)
 }
 
 // Sweep replaces silences with final verdicts by counts.
 func (h *Heartbeats) Sweep(t time.Time) {
 	for _, n := range h.nodes {
-		some := slices.IndexFunc(n.revised, func(x *silence) bool { return x.Ended.IsZero() || t.Sub(x.Ended) <= revisedFor })
+		some := slices.IndexFunc(n.revisable, func(x *silence) bool { return x.Ended.IsZero() || t.Sub(x.Ended) <= revisableFor })
 		if some < 0 {
-			some = len(n.revised)
+			some = len(n.revisable)
 		}
 		h.fold(n, some)
 	}
@@ -196,15 +196,15 @@ func (h *Heartbeats) Sweep(t time.Time) {
 
 func (x *silence) length() time.Duration { return x.Ended.Sub(x.Began) }
 
-// own reports whether the node itself caused the silence.
-func (x *silence) own() bool {
+// isCausedByNode reports whether the node itself caused the silence.
+func (x *silence) isCausedByNode() bool {
 	return x.Judgement != nil && x.Judgement.Verdict() == verdict.Node && !x.Explained()
 }
 
 // kindOf classifies a silence by its current verdict v. The result ok is false if the silence is explained and was
 // shorter than the grace period. Such silences do not count.
 func (h *Heartbeats) kindOf(x *silence, v verdict.Verdict, now time.Time) (k kind, ok bool) {
-	if x.within && x.Explained() {
+	if x.withinGracePeriod && x.Explained() {
 		return kind{}, false
 	}
 	ended := x.Ended
@@ -212,7 +212,7 @@ func (h *Heartbeats) kindOf(x *silence, v verdict.Verdict, now time.Time) (k kin
 		ended = now
 	}
 	switch k.verdict = v; {
-	case x.within:
+	case x.withinGracePeriod:
 		k.reason = verdict.Late
 	case k.verdict != verdict.Node, ended.Sub(x.Began) <= h.Undisturbed():
 	case x.Announced != "":
@@ -245,7 +245,7 @@ func (h *Heartbeats) silences(all []incident.Silences, name string, now time.Tim
 	for k, sum := range n.older {
 		sums[k.verdict][k.reason].add(sum)
 	}
-	for _, x := range n.revised {
+	for _, x := range n.revisable {
 		if x.Judgement == nil {
 			continue
 		}

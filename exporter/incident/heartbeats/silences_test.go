@@ -24,7 +24,7 @@ func known() *Heartbeats {
 // silent adds a silence of node-1 that belongs to an incident.
 func (h *Heartbeats) silent(from, to float64, of *verdict.Judgement) *verdict.Silence {
 	s := &verdict.Silence{Node: "node-1", Began: at(from), Ended: at(to), Judgement: of}
-	h.Silent(s)
+	h.AddSilence(s)
 	return s
 }
 
@@ -38,7 +38,7 @@ func (h *Heartbeats) text(now float64) string {
 }
 
 func TestSilencesFollowTheVerdictOfTheirIncident(t *testing.T) {
-	h, incident, all := known(), verdict.Judged(verdict.Node), verdict.Judged(verdict.Undecided)
+	h, incident, all := known(), verdict.NewJudgement(verdict.Node), verdict.NewJudgement(verdict.Undecided)
 	h.silent(0, 60, incident)
 	h.silent(300, 500, incident)
 	if got := h.text(600); got != "node slow 1 60; node down 1 500" {
@@ -53,14 +53,14 @@ func TestSilencesFollowTheVerdictOfTheirIncident(t *testing.T) {
 
 func TestSilencesAreRememberedForAsLongAsTheNodeExists(t *testing.T) {
 	h := known()
-	for i := range 3 * maxRevised {
-		h.silent(float64(100*i), float64(100*i+60), verdict.Judged(verdict.SharedPath))
+	for i := range 3 * maxRevisable {
+		h.silent(float64(100*i), float64(100*i+60), verdict.NewJudgement(verdict.SharedPath))
 	}
 	for hour := range 100 * 24 {
 		h.Sweep(at(3600 * float64(hour)))
 	}
-	if got := h.text(1e7); got != "shared_path 30 2960" || len(h.nodes["node-1"].revised) > 0 {
-		t.Errorf("after 100 days: %q, and %d may be revised", got, len(h.nodes["node-1"].revised))
+	if got := h.text(1e7); got != "shared_path 30 2960" || len(h.nodes["node-1"].revisable) > 0 {
+		t.Errorf("after 100 days: %q, and %d may be revised", got, len(h.nodes["node-1"].revisable))
 	}
 	h.Removed("node-1")
 	if got := h.text(1e7); got != "" {
@@ -69,7 +69,7 @@ func TestSilencesAreRememberedForAsLongAsTheNodeExists(t *testing.T) {
 }
 
 func TestItDoesNotMatterWhenSomebodyAsks(t *testing.T) {
-	h, incident := known(), verdict.Judged(verdict.Node)
+	h, incident := known(), verdict.NewJudgement(verdict.Node)
 	h.silent(0, 60, incident)
 	incident.Ask(verdict.Undecided)
 	if got := h.text(100); got != "undecided 1 60" {
@@ -84,7 +84,7 @@ func TestItDoesNotMatterWhenSomebodyAsks(t *testing.T) {
 // back records a late heartbeat that arrived within the grace period.
 func (h *Heartbeats) back(node string, from, to float64, announced string) {
 	h.BecameLate(node, at(from+20), announced)
-	h.Returned(node, at(to), time.Duration((to-from)*float64(time.Second)), 9)
+	h.RecordLateHeartbeat(node, at(to), time.Duration((to-from)*float64(time.Second)), 9)
 }
 
 func TestLateHeartbeatsWithinTheGracePeriod(t *testing.T) {
@@ -107,7 +107,7 @@ func TestLateHeartbeatsWithinTheGracePeriod(t *testing.T) {
 		{"with an upgrade", func(h *Heartbeats) { h.back("node-1", 0, 25, ""); h.Upgraded("node-1", at(26)) }, ""},
 		{"with a clock that was set back", func(h *Heartbeats) { h.SetBack("node-1", at(10), 15*time.Second); h.back("node-1", 0, 25, "") }, ""},
 		{"long after a clock was set back", func(h *Heartbeats) { h.SetBack("node-1", at(-10), 15*time.Second); h.back("node-1", 0, 25, "") }, "node late 1 25"},
-		{"that could not be seen", func(h *Heartbeats) { h.Returned("node-1", at(25), 25*time.Second, 9) }, ""},
+		{"that could not be seen", func(h *Heartbeats) { h.RecordLateHeartbeat("node-1", at(25), 25*time.Second, 9) }, ""},
 	} {
 		h := known()
 		c.do(h)
@@ -122,17 +122,17 @@ func TestLateHeartbeatsWithinTheGracePeriod(t *testing.T) {
 // TestAnIntervalThatMayBeAReboot checks that a reboot does not increase the recommended grace period, even if a node
 // that hangs after its reboot reports its new bootID late.
 func TestAnIntervalThatMayBeAReboot(t *testing.T) {
-	h, node := known(), verdict.Judged(verdict.Node)
+	h, node := known(), verdict.NewJudgement(verdict.Node)
 	for i, to := range []float64{94, 180} {
 		h.silent([]float64{0, 130}[i], to, node)
-		h.Returned("node-1", at(to), time.Duration(to)*time.Second, 9)
+		h.RecordLateHeartbeat("node-1", at(to), time.Duration(to)*time.Second, 9)
 	}
 	h.Rebooted("node-1", at(182))
 	if got := h.LongestToBridge(at(600)); got != 0 {
 		t.Errorf("%s", got)
 	}
 	h.silent(1000, 1050, node)
-	h.Returned("node-1", at(1050), 50*time.Second, 9)
+	h.RecordLateHeartbeat("node-1", at(1050), 50*time.Second, 9)
 	if got := h.LongestToBridge(at(1100)); got != 50*time.Second {
 		t.Errorf("after a later interval: %s", got)
 	}
@@ -143,8 +143,8 @@ func TestOnlyTheNodesOwnSilencesSpeakForALongerGracePeriod(t *testing.T) {
 		verdict.Node: 60 * time.Second, verdict.GracePeriod: 0, verdict.SharedPath: 0, verdict.ControllerManager: 0, verdict.Planned: 0, verdict.NodeRebooted: 0, verdict.Undecided: 0,
 	} {
 		h := known()
-		h.silent(0, 60, verdict.Judged(v))
-		h.Returned("node-1", at(60), time.Minute, 9)
+		h.silent(0, 60, verdict.NewJudgement(v))
+		h.RecordLateHeartbeat("node-1", at(60), time.Minute, 9)
 		if got := h.LongestToBridge(at(600)); got != want {
 			t.Errorf("%s: %s, want %s", v, got, want)
 		}

@@ -11,9 +11,9 @@ import (
 // NodeLoss returns the current facts about the given silences.
 func (s *Store) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeLoss {
 	return &verdict.NodeLoss{
-		Silences: silences, Others: s.History.AfterOrLasting(s.now.Add(-time.Hour)), Late: s.History.LateNodes(), Now: s.now, Nodes: nodes,
+		Silences: silences, Recent: s.History.AfterOrLasting(s.now.Add(-time.Hour)), Late: s.History.LateNodes(), Now: s.now, Nodes: nodes,
 		GracePeriod: s.GracePeriod, Interval: s.Undisturbed(), Rate: s.History.Rate(s.now, nodes), ControlPlane: s.ControlPlane, Break: s.LeaseBreak, Upgrades: &s.History.Upgrades,
-		Within: s.Heartbeats.Within,
+		ShortSilences: s.Heartbeats.Within,
 	}
 }
 
@@ -23,7 +23,7 @@ func (s *Store) decide(r *Record) verdict.Decision {
 	switch {
 	case r.withdrawn:
 		return verdict.Withdrawn("withdrawn: " + watchLagged)
-	case !r.OfNodes():
+	case !r.IsAboutNodes():
 		return verdict.OfAddresses(&verdict.AddressLoss{Cause: r.Cause, Writers: r.Writers, Lost: r.Lost, Planned: r.Planned, AnnouncedBy: r.AnnouncedBy, DeletedNodes: r.affected().DeletedNodes})
 	case r.final != nil:
 		return *r.final
@@ -34,7 +34,7 @@ func (s *Store) decide(r *Record) verdict.Decision {
 // judge updates the verdicts about silences. It skips node incidents with a final decision.
 func (s *Store) judge() {
 	for _, r := range s.shown {
-		if r.OfNodes() && r.final == nil {
+		if r.IsAboutNodes() && r.final == nil {
 			r.judgement.Ask(s.decide(r).Verdict)
 		}
 	}
@@ -51,7 +51,7 @@ func (r *Record) weigh(f *verdict.NodeLoss) verdict.Decision {
 
 // finish makes the decision about an ended node incident final, because kubeflap forgets the facts after an hour.
 func (s *Store) finish(r *Record) {
-	if r.OfNodes() && r.final == nil && r.into == nil {
+	if r.IsAboutNodes() && r.final == nil && r.into == nil {
 		d := s.weigh(r)
 		r.conclude(d)
 		if !r.withdrawn {
@@ -86,7 +86,7 @@ func (s *Store) review(t time.Time) {
 	}
 	reviewed, again := 0, false
 	for _, r := range slices.Backward(s.shown) {
-		if !r.OfNodes() || r.settled || r.withdrawn || t.Sub(r.touched) > reviewFor {
+		if !r.IsAboutNodes() || r.settled || r.withdrawn || t.Sub(r.touched) > reviewFor {
 			continue
 		}
 		if reviewed++; reviewed > maxReviewed {
@@ -98,14 +98,14 @@ func (s *Store) review(t time.Time) {
 	s.revisit(f, t)
 	s.JudgeLate(s.NodeLoss(nil, s.Nodes()))
 	if again {
-		s.Timers.Wake(&s.reviews, t.Add(reviewEvery))
+		s.Timers.Schedule(&s.reviews, t.Add(reviewEvery))
 	}
 }
 
-// Returned records that a late heartbeat arrived at t. The parameter interval is the time since the previous heartbeat.
-// The parameter nodes is the number of nodes in the cluster.
-func (s *Store) Returned(node string, t time.Time, interval time.Duration, nodes int) {
-	s.Heartbeats.Returned(node, t, interval, nodes)
+// RecordLateHeartbeat records that a late heartbeat arrived at t. The parameter interval is the time since the previous
+// heartbeat. The parameter nodes is the number of nodes in the cluster.
+func (s *Store) RecordLateHeartbeat(node string, t time.Time, interval time.Duration, nodes int) {
+	s.Heartbeats.RecordLateHeartbeat(node, t, interval, nodes)
 	s.reviewLater(t)
 }
 
@@ -115,13 +115,13 @@ func (s *Store) reviewLater(t time.Time) {
 	if next := s.reviewed.Add(reviewEvery); next.After(due) && next.Sub(due) < reviewEvery {
 		due = next
 	}
-	s.Timers.Wake(&s.reviews, due)
+	s.Timers.Schedule(&s.reviews, due)
 }
 
 // revisit reconsiders final decisions, because later silences of other nodes may provide more evidence. It skips
 // decisions that blame anything other than a single node.
 func (s *Store) revisit(f *verdict.NodeLoss, t time.Time) {
-	inTurn, revisited := verdict.InTurn(f) != nil, 0
+	inTurn, revisited := verdict.SuccessiveSilences(f) != nil, 0
 	for _, r := range slices.Backward(s.shown) {
 		n := len(r.Silences)
 		if n == 0 || r.final == nil || r.withdrawn || r.Silences[n-1].Began.Before(t.Add(-time.Hour)) {
@@ -153,8 +153,8 @@ func (s *Store) Explain(r *Record, t time.Time) {
 // revise records the verdict, and adds an evidence entry if the verdict has changed. The entry contains the time of the
 // revision, which may be later than the reason for it.
 func (s *Store) revise(r *Record, d verdict.Decision) {
-	if r.isNamed && r.named != d.Verdict {
-		e := evidence.Entry{Kind: evidence.VerdictRevised, Time: s.now, Name: "from " + r.named.String() + " to " + d.Verdict.String()}
+	if r.hasLastVerdict && r.lastVerdict != d.Verdict {
+		e := evidence.Entry{Kind: evidence.VerdictRevised, Time: s.now, Name: "from " + r.lastVerdict.String() + " to " + d.Verdict.String()}
 		for _, x := range d.Considered {
 			if x.Verdict == d.Verdict {
 				e.Name += ": " + x.Because
@@ -162,9 +162,9 @@ func (s *Store) revise(r *Record, d verdict.Decision) {
 		}
 		r.Evidence.Add(e)
 	}
-	if !r.isNamed || r.named != d.Verdict {
+	if !r.hasLastVerdict || r.lastVerdict != d.Verdict {
 		s.notifier.mark(r)
 	}
-	r.named, r.isNamed = d.Verdict, true
+	r.lastVerdict, r.hasLastVerdict = d.Verdict, true
 	r.judgement.Revise(d.Verdict)
 }

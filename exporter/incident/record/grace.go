@@ -13,14 +13,14 @@ func (s *Store) RecommendedGracePeriod() time.Duration { return s.gracePeriod().
 // gracePeriod returns the current facts that determine the recommended grace period.
 func (s *Store) gracePeriod() advice.GracePeriod {
 	s.judge()
-	g := s.Facts()
+	g := s.GracePeriodSettings()
 	g.Longest = s.LongestToBridge(s.now)
 	return g
 }
 
 // graceFor is like gracePeriod, but returns the zero value if r is not a node incident.
 func (s *Store) graceFor(r *Record) advice.GracePeriod {
-	if !r.OfNodes() {
+	if !r.IsAboutNodes() {
 		return advice.GracePeriod{}
 	}
 	return s.gracePeriod()

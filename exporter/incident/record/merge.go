@@ -31,8 +31,8 @@ func (s *Store) merge(r, into *Record) {
 		into.Open.Outages[service] = since
 	}
 	into.take(&r.counts)
-	if r.isNamed && !into.isNamed {
-		into.named, into.isNamed = r.named, true
+	if r.hasLastVerdict && !into.hasLastVerdict {
+		into.lastVerdict, into.hasLastVerdict = r.lastVerdict, true
 	}
 	into.Evidence.Take(&r.Evidence)
 	into.Timeline.Take(&r.Timeline)

@@ -13,9 +13,9 @@ type notifier struct {
 	// changes counts the changes of all incidents. Record.change is the value of changes after the last change of that
 	// incident.
 	changes uint64
-	// The field all is set if the next query must check all incidents, because several have changed or one has ended
-	// for good.
-	all bool
+	// checkAll is set if the next query must check all incidents, because several have changed or one has ended for
+	// good.
+	checkAll bool
 	// end is the earliest time at which a recovered incident will end if nothing changes. It is zero if there is no
 	// recovered incident.
 	end time.Time
@@ -37,7 +37,7 @@ func (n *notifier) note(r *Record) {
 	case n.changed == nil:
 		n.changed = r
 	default:
-		n.all = true
+		n.checkAll = true
 	}
 }
 
@@ -51,12 +51,12 @@ func (n *notifier) mark(r *Record) {
 func (n *notifier) due(t time.Time, shown []*Record) []*Record {
 	var due []*Record
 	switch {
-	case n.all || !n.end.IsZero() && t.After(n.end):
+	case n.checkAll || !n.end.IsZero() && t.After(n.end):
 		due, n.end = shown, time.Time{}
 	case n.changed != nil:
 		due = []*Record{n.changed}
 	}
-	n.changed, n.all = nil, false
+	n.changed, n.checkAll = nil, false
 	return due
 }
 
@@ -83,7 +83,7 @@ func (n *notifier) lookAgain(r *Record) {
 	switch end := r.recovered.Add(Quiet); {
 	case r.reported.ended:
 	case r.reported.state == incident.StateEnded:
-		n.all = true
+		n.checkAll = true
 	case r.reported.state == incident.StateRecovered && (n.end.IsZero() || end.Before(n.end)):
 		n.end = end
 	}

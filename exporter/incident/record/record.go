@@ -56,20 +56,20 @@ type Record struct {
 	// The field into is the incident into which this one was merged.
 	into     *Record
 	reported reported
-	// undecided is the time until which the incident of a single node may still be merged into a larger one. It is zero
-	// after this time.
-	undecided time.Time
-	timer     timer.Timer
+	// mergeableUntil is the time until which the incident of a single node may still be merged into a larger one. It is
+	// zero after this time.
+	mergeableUntil time.Time
+	timer          timer.Timer
 	// withdrawn is set if the incident did not really happen. The watch had delivered heartbeats late.
 	withdrawn bool
 	// touched is the time of the last change. change is the value of notifier.changes after that change.
 	touched time.Time
 	change  uint64
-	// named is the verdict at the last review. It is only valid if isNamed is set. final is the final decision about a
-	// node incident. It is nil until the incident has ended for good.
-	named   verdict.Verdict
-	isNamed bool
-	final   *verdict.Decision
+	// lastVerdict is the verdict at the last review. It is only valid if hasLastVerdict is set. final is the final
+	// decision about a node incident. It is nil until the incident has ended for good.
+	lastVerdict    verdict.Verdict
+	hasLastVerdict bool
+	final          *verdict.Decision
 }
 
 // Open holds everything that has not recovered.
@@ -134,8 +134,8 @@ func (r *Record) Root() *Record {
 // Start returns the time at which the incident began.
 func (r *Record) Start() time.Time { return r.start }
 
-// BeganBy records that the incident had already begun at t.
-func (r *Record) BeganBy(t time.Time) {
+// MoveStartBack records that the incident had already begun at t.
+func (r *Record) MoveStartBack(t time.Time) {
 	if t.Before(r.start) {
 		r.start = t
 	}
@@ -147,8 +147,8 @@ func (r *Record) Harmless() bool { return r.harmless }
 // Settled reports whether the incident has ended for good. Later changes belong to another incident.
 func (r *Record) Settled() bool { return r.settled }
 
-// QuietBy reports whether the incident has ended for good by t.
-func (r *Record) QuietBy(t time.Time) bool {
+// HasEndedBy reports whether the incident has ended for good by t.
+func (r *Record) HasEndedBy(t time.Time) bool {
 	return r.settled || !r.recovered.IsZero() && t.Sub(r.recovered) > Quiet
 }
 
@@ -163,8 +163,8 @@ func (r *Record) lacksAddresses() bool { return r.Removed && r.Open.Conflict }
 
 // affected returns the facts for the texts about a workload or Service.
 func (r *Record) affected() advice.Affected {
-	a := advice.Affected{Cause: r.Cause, Namespace: r.Namespace, Name: r.fullName(), Contested: r.Contested, Withdrawn: r.Withdrawn, Pending: r.Resets == 0 && r.Lost == 0}
-	a.Gone = a.Pending && r.Foreign && !r.Withdrawn && len(r.Open.Foreign) == 0
+	a := advice.Affected{Cause: r.Cause, Namespace: r.Namespace, Name: r.fullName(), Contested: r.Contested, PodAddressesRemoved: r.Withdrawn, Pending: r.Resets == 0 && r.Lost == 0}
+	a.ForeignAddressesGone = a.Pending && r.Foreign && !r.Withdrawn && len(r.Open.Foreign) == 0
 	if r.WithNode > 0 && r.WithNode == r.Lost {
 		a.DeletedNodes = phrase.Some(slices.Sorted(slices.Values(r.deleted)))
 		a.DeletedCount = len(r.deleted)
@@ -184,7 +184,7 @@ func (r *Record) state(t time.Time) incident.State {
 		return incident.StateRunning
 	case r.Open.Conflict:
 		return incident.StatePending
-	case r.QuietBy(t):
+	case r.HasEndedBy(t):
 		return incident.StateEnded
 	}
 	return incident.StateRecovered

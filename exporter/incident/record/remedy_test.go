@@ -44,10 +44,10 @@ func contains(text, any string) bool {
 // depends on its start, but its verdict depends on all evidence.
 func TestTheRemedyFollowsTheVerdictWhateverTheKind(t *testing.T) {
 	kinds := map[string]Subject{
-		"node": {Kind: KindNode, Name: "node-1", Cause: cause.NodeHeartbeatLost}, "control plane": ControlPlane(),
+		"node": {Kind: KindNode, Name: "node-1", Cause: cause.NodeHeartbeatLost}, "control plane": ControlPlaneSubject(),
 		"grace period":       {Kind: KindGracePeriod, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost},
 		"controller manager": {Kind: KindControllerManager, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost},
-		"clocks":             Clocks(),
+		"clocks":             ClocksSubject(),
 	}
 	for kind, subject := range kinds {
 		for v, own := range names {
@@ -111,7 +111,7 @@ func TestTheRemedyFollowsTheReasonOfSilences(t *testing.T) {
 		"Repair the time synchronization of node-1 and 1 more": func(s *verdict.Silence) { s.ClockBack = time.Hour },
 		"was replaced by a different version":                  func(s *verdict.Silence) { s.Upgraded = true },
 	} {
-		for _, kind := range []Subject{{Kind: KindNode, Name: "node-1", Cause: cause.NodeHeartbeatLost}, ControlPlane()} {
+		for _, kind := range []Subject{{Kind: KindNode, Name: "node-1", Cause: cause.NodeHeartbeatLost}, ControlPlaneSubject()} {
 			s := NewStore(10)
 			r := s.Begin(kind, zero, 0)
 			for _, node := range []string{"node-1", "node-2"} {

@@ -17,7 +17,7 @@ const maxSeveral = 5
 func (s *Store) ControlPlaneNear(began, t time.Time, near time.Duration) (x Subject, ok bool) {
 	free := -1
 	for i := range maxSeveral {
-		x := controlPlane(i)
+		x := nthControlPlaneSubject(i)
 		switch r := s.Find(x, t); {
 		case r == nil && free < 0:
 			free = i
@@ -25,11 +25,11 @@ func (s *Store) ControlPlaneNear(began, t time.Time, near time.Duration) (x Subj
 			return x, true
 		}
 	}
-	return controlPlane(max(free, 0)), false
+	return nthControlPlaneSubject(max(free, 0)), false
 }
 
-func controlPlane(nth int) Subject {
-	x := ControlPlane()
+func nthControlPlaneSubject(nth int) Subject {
+	x := ControlPlaneSubject()
 	x.Nth = nth
 	return x
 }

@@ -123,7 +123,7 @@ func (r *Record) servicesAsOf(t time.Time) (all []incident.Service) {
 // mainCause returns the main cause of an incident. For a node incident, this is a lost heartbeat if there was one.
 // Otherwise, it is the cause with the most lost addresses.
 func (r *Record) mainCause() cause.Cause {
-	if !r.OfNodes() || r.HeartbeatLost {
+	if !r.IsAboutNodes() || r.HeartbeatLost {
 		return r.Cause
 	}
 	main := cause.NodeNotReady
@@ -137,13 +137,13 @@ func (r *Record) mainCause() cause.Cause {
 
 // numbers returns the measurements that the remedy depends on. The parameter v is the incident's verdict.
 func (s *Store) numbers(r *Record, v verdict.Verdict, g advice.GracePeriod) (n incident.Numbers) {
-	if r.OfNodes() {
+	if r.IsAboutNodes() {
 		n.GracePeriod = s.GracePeriod
 		n.LongestInterval = r.longest(s.now, s.GracePeriod)
 		n.LongestAtLeast = n.LongestInterval > 0 && r.atLeast(n.LongestInterval) != ""
 	}
 	switch {
-	case r.OfNodes() && (v == verdict.GracePeriod || g.Unsafe() || v == verdict.Node && r.mainCause() == cause.NodeHeartbeatLost && !r.clockSetBack() && !r.upgraded()):
+	case r.IsAboutNodes() && (v == verdict.GracePeriod || g.Unsafe() || v == verdict.Node && r.mainCause() == cause.NodeHeartbeatLost && !r.clockSetBack() && !r.upgraded()):
 		n.RecommendedGracePeriod = g.Recommended()
 	case r.Cause == cause.InPlaceUpdate:
 		n.Windows = r.windows()
@@ -153,11 +153,11 @@ func (s *Store) numbers(r *Record, v verdict.Verdict, g advice.GracePeriod) (n i
 
 // remedy returns the remedy for the verdict, with the numbers of this cluster.
 func (s *Store) remedy(r *Record, x *incident.Incident, g advice.GracePeriod) string {
-	if r.OfNodes() {
+	if r.IsAboutNodes() {
 		return advice.LostNodes{
-			Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: r.nodeCount(), Known: r.KnownNodes,
+			Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: r.nodeCount(), KnownNodes: r.KnownNodes,
 			NotMarked: r.NotMarked > 0, ClockSetBack: r.clockSetBack(), Upgraded: r.upgraded(),
-			Away: x.State == incident.StateRunning && len(r.Open.Nodes) > 0, EndUnseen: r.atLeast(x.Numbers.LongestInterval) != "",
+			NotRecovered: x.State == incident.StateRunning && len(r.Open.Nodes) > 0, EndUnseen: r.atLeast(x.Numbers.LongestInterval) != "",
 			Longest: r.unexplained(x.Numbers.LongestInterval, s.now), Grace: g, Command: x.Command, Etcd: x.Etcd,
 		}.Remedy()
 	}

@@ -26,7 +26,7 @@ func (s *Store) Standings() (all []incident.Standing) {
 			ID: r.id, Start: r.start, End: r.end(s.now), Cause: r.mainCause(), Namespace: r.Namespace, Subject: r.Name,
 			Scope: r.scope(), Verdict: s.decide(r).Verdict, Ongoing: ongoing,
 		}
-		if r.OfNodes() {
+		if r.IsAboutNodes() {
 			x.Nodes = slices.Clone(r.nodes)
 		}
 		for _, e := range r.services {

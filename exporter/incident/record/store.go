@@ -72,9 +72,9 @@ func (s *Store) Advance(t time.Time) {
 	}
 }
 
-// LostTogether returns the maximum time between two node losses that may have a common cause. This is the grace period,
-// because heartbeats of different nodes are spread over a shorter time.
-func (s *Store) LostTogether() time.Duration {
+// CommonCauseWindow returns the maximum time between two node losses that may have a common cause. This is the grace
+// period, because heartbeats of different nodes are spread over a shorter time.
+func (s *Store) CommonCauseWindow() time.Duration {
 	if s.GracePeriod == 0 {
 		return advice.DefaultGracePeriod
 	}
@@ -85,7 +85,7 @@ func (s *Store) LostTogether() time.Duration {
 // ended for good by t.
 func (s *Store) Find(x Subject, t time.Time) *Record {
 	r := s.active[x.key()]
-	if r != nil && r.QuietBy(t) {
+	if r != nil && r.HasEndedBy(t) {
 		s.Settle(r)
 		return nil
 	}
@@ -99,7 +99,7 @@ func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
 	}
 	r := newRecord(x, t, trigger)
 	r.id = unique(r.id, s.shown, s.reserved)
-	r.timer = timer.New(x.key(), func(t time.Time) { s.look(r, t) })
+	r.timer = timer.New(x.key(), func(t time.Time) { s.handleTimer(r, t) })
 	s.active[x.key()] = r
 	if r.harmless {
 		s.harmless++
@@ -107,8 +107,8 @@ func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
 		return r
 	}
 	if x.Kind == KindNode {
-		r.undecided = t.Add(s.LostTogether())
-		s.Timers.Wake(&r.timer, r.undecided)
+		r.mergeableUntil = t.Add(s.CommonCauseWindow())
+		s.Timers.Schedule(&r.timer, r.mergeableUntil)
 	}
 	s.Show(r)
 	return r
@@ -167,15 +167,15 @@ func (s *Store) Show(r *Record) {
 }
 
 // makeRoom drops incidents if there are too many. It drops the oldest ended incidents first, and ongoing ones last. It
-// ignores node incidents that can still be merged (Record.undecided). If many nodes fail, their incidents soon merge
-// into one and must not displace others.
+// ignores node incidents that can still be merged (Record.mergeableUntil). If many nodes fail, their incidents soon
+// merge into one and must not displace others.
 func (s *Store) makeRoom() {
 	if len(s.shown) <= s.size {
 		return
 	}
 	over := -s.size
 	for _, r := range s.shown {
-		if r.undecided.IsZero() {
+		if r.mergeableUntil.IsZero() {
 			over++
 		}
 	}
@@ -199,7 +199,7 @@ func (s *Store) oldest() int {
 	for i, r := range s.shown {
 		is := 1
 		switch {
-		case !r.undecided.IsZero():
+		case !r.mergeableUntil.IsZero():
 			continue
 		case r.settled:
 			return i
@@ -220,7 +220,7 @@ func (s *Store) Settle(r *Record) {
 	if r.harmless && !r.settled {
 		s.harmless--
 	}
-	r.settled, s.notifier.all = true, true
+	r.settled, s.notifier.checkAll = true, true
 	if !r.isOpen() {
 		// Use new maps, because an emptied map does not release its memory.
 		r.Open = newOpen()
@@ -234,7 +234,7 @@ func (s *Store) Settle(r *Record) {
 // Touch records a change at t. It also checks whether the incident has recovered.
 func (s *Store) Touch(r *Record, t time.Time) {
 	s.notifier.note(r)
-	if r.OfNodes() && t.After(r.touched) {
+	if r.IsAboutNodes() && t.After(r.touched) {
 		r.touched = t
 		s.reviewLater(t)
 	}
@@ -243,14 +243,14 @@ func (s *Store) Touch(r *Record, t time.Time) {
 		r.recovered = time.Time{}
 	case t.After(r.recovered):
 		r.recovered = t
-		s.Timers.Wake(&r.timer, t.Add(Quiet))
+		s.Timers.Schedule(&r.timer, t.Add(Quiet))
 	}
 }
 
 // AddToNodes adds an evidence entry to each ongoing incident of nodes.
 func (s *Store) AddToNodes(e evidence.Entry) {
 	for _, r := range s.active {
-		if r.OfNodes() && r.Ongoing() {
+		if r.IsAboutNodes() && r.Ongoing() {
 			r.Evidence.Add(e)
 		}
 	}
@@ -261,14 +261,14 @@ func (s *Store) AddToNodes(e evidence.Entry) {
 func (s *Store) OpenAddress(r *Record, key AddressKey, t time.Time) {
 	r.Open.Addresses[key] = t
 	if r.harmless {
-		s.Timers.Wake(&r.timer, t.Add(stuckAfter))
+		s.Timers.Schedule(&r.timer, t.Add(stuckAfter))
 	}
 }
 
-// look applies the changes of an incident that are due at t.
-func (s *Store) look(r *Record, t time.Time) {
-	if !r.undecided.IsZero() && !r.undecided.After(t) {
-		r.undecided = time.Time{}
+// handleTimer applies the changes of an incident that are due at t.
+func (s *Store) handleTimer(r *Record, t time.Time) {
+	if !r.mergeableUntil.IsZero() && !r.mergeableUntil.After(t) {
+		r.mergeableUntil = time.Time{}
 		s.makeRoom()
 	}
 	if !r.recovered.IsZero() && !r.recovered.Add(Quiet).After(t) {
@@ -280,13 +280,13 @@ func (s *Store) look(r *Record, t time.Time) {
 	if r.settled {
 		return
 	}
-	if !r.undecided.IsZero() {
-		s.Timers.Wake(&r.timer, r.undecided)
+	if !r.mergeableUntil.IsZero() {
+		s.Timers.Schedule(&r.timer, r.mergeableUntil)
 	}
 	if !r.recovered.IsZero() {
-		s.Timers.Wake(&r.timer, r.recovered.Add(Quiet))
+		s.Timers.Schedule(&r.timer, r.recovered.Add(Quiet))
 	}
 	if due, ok := r.harmfulAt(); ok {
-		s.Timers.Wake(&r.timer, due)
+		s.Timers.Schedule(&r.timer, due)
 	}
 }

@@ -36,23 +36,23 @@ type Subject struct {
 	Nth int
 }
 
-// ControlPlane returns the subject for nodes that fell silent together.
-func ControlPlane() Subject {
+// ControlPlaneSubject returns the subject for nodes that fell silent together.
+func ControlPlaneSubject() Subject {
 	return Subject{Kind: KindControlPlane, Name: "control plane", Cause: cause.NodeHeartbeatLost}
 }
 
-// Clocks returns the subject for nodes whose clocks were set back together.
-func Clocks() Subject {
+// ClocksSubject returns the subject for nodes whose clocks were set back together.
+func ClocksSubject() Subject {
 	return Subject{Kind: KindClocks, Name: "clocks", Cause: cause.NodeHeartbeatLost}
 }
 
-// Service returns the subject for an incident of a Service. The parameter why is the cause of the incident.
-func Service(x transition.Service, why cause.Cause) Subject {
+// ServiceSubject returns the subject for an incident of a Service. The parameter why is the cause of the incident.
+func ServiceSubject(x transition.Service, why cause.Cause) Subject {
 	return Subject{Kind: KindService, Namespace: x.Namespace, Name: x.Name, Cause: why}
 }
 
-// OfNodes reports whether the subject is a node, or something that nodes share.
-func (s Subject) OfNodes() bool { return s.Kind != KindWorkload && s.Kind != KindService }
+// IsAboutNodes reports whether the subject is a node, or something that nodes share.
+func (s Subject) IsAboutNodes() bool { return s.Kind != KindWorkload && s.Kind != KindService }
 
 // key returns the key of an active incident. All failures of a node have one key, because their causes are related. For
 // a workload or a Service, each cause has its own key, because it has its own remedy.

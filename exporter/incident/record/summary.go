@@ -15,7 +15,7 @@ import (
 // happened returns the text for Incident.Happened.
 func (r *Record) happened(x *incident.Incident) string {
 	switch {
-	case !r.OfNodes():
+	case !r.IsAboutNodes():
 		return r.happenedToService()
 	case x.Verdict == verdict.GracePeriod:
 		return r.happenedByGracePeriod(x)
@@ -67,18 +67,20 @@ func (r *Record) happenedByControllerManager(x *incident.Incident) string {
 	return s
 }
 
-// each returns true if all silences match. It returns false if there are no silences.
-func (r *Record) each(match func(*verdict.Silence) bool) bool {
+// allSilencesMatch returns true if all silences match. It returns false if there are no silences.
+func (r *Record) allSilencesMatch(match func(*verdict.Silence) bool) bool {
 	return len(r.Silences) > 0 && !slices.ContainsFunc(r.Silences, func(s *verdict.Silence) bool { return !match(s) })
 }
 
 // clockSetBack reports whether the nodes were lost because their clocks were set back.
 func (r *Record) clockSetBack() bool {
-	return r.each(func(s *verdict.Silence) bool { return s.ClockBack > 0 })
+	return r.allSilencesMatch(func(s *verdict.Silence) bool { return s.ClockBack > 0 })
 }
 
 // upgraded reports whether the nodes were lost during an upgrade of their kubelets.
-func (r *Record) upgraded() bool { return r.each(func(s *verdict.Silence) bool { return s.Upgraded }) }
+func (r *Record) upgraded() bool {
+	return r.allSilencesMatch(func(s *verdict.Silence) bool { return s.Upgraded })
+}
 
 func (r *Record) happenedToNode(x *incident.Incident) string {
 	node := "node " + strings.Join(x.Nodes, "")
@@ -146,7 +148,7 @@ func (r *Record) noLossText(x *incident.Incident) string {
 		return "no address is lost yet"
 	case r.Withdrawn:
 		return "clients that read Endpoints lost them"
-	case r.affected().Gone:
+	case r.affected().ForeignAddressesGone:
 		return "it has no such addresses now"
 	case r.Found > 0:
 		return "no Service lost a ready address since kubeflap started"

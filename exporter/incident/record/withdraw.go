@@ -12,7 +12,7 @@ const watchLagged = "the watch delivered events late"
 // WithdrawIfEmpty withdraws a node incident if it no longer contains a silence or another failure. Withdrawn incidents
 // do not count as resolved.
 func (s *Store) WithdrawIfEmpty(r *Record, t time.Time) {
-	if !r.OfNodes() || len(r.Silences) > 0 || r.Turned > 0 || r.Lost > 0 || r.Ongoing() {
+	if !r.IsAboutNodes() || len(r.Silences) > 0 || r.Turned > 0 || r.Lost > 0 || r.Ongoing() {
 		return
 	}
 	r.withdrawn, r.recovered = true, t

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Timer calls a function at a scheduled time. This may be too early, because Wake never postpones a timer. The function
-// must therefore check whether its work is due.
+// Timer calls a function at a scheduled time. This may be too early, because Schedule never postpones a timer. The
+// function must therefore check whether its work is due.
 type Timer struct {
 	due  time.Time
 	name string
@@ -25,8 +25,8 @@ func New(name string, do func(time.Time)) Timer { return Timer{name: name, do: d
 // transitions always produce the same incidents.
 type Queue struct{ timers timers }
 
-// Wake schedules x for t, unless x is already scheduled for an earlier time.
-func (q *Queue) Wake(x *Timer, t time.Time) {
+// Schedule schedules x for t, unless x is already scheduled for an earlier time.
+func (q *Queue) Schedule(x *Timer, t time.Time) {
 	switch {
 	case x.place == 0:
 		x.due = t

@@ -15,13 +15,13 @@ func TestTimersRunByTimeAndThenByName(t *testing.T) {
 	for _, name := range []string{"b", "a", "early", "stopped", "late"} {
 		x := New(name, func(time.Time) { ran = append(ran, name) })
 		timers[name] = &x
-		q.Wake(&x, zero.Add(10*time.Second))
+		q.Schedule(&x, zero.Add(10*time.Second))
 	}
-	q.Wake(timers["early"], zero.Add(5*time.Second))
-	q.Wake(timers["b"], zero.Add(time.Minute)) // this has no effect, because b is already scheduled for 10 s
+	q.Schedule(timers["early"], zero.Add(5*time.Second))
+	q.Schedule(timers["b"], zero.Add(time.Minute)) // this has no effect, because b is already scheduled for 10 s
 	q.Stop(timers["stopped"])
 	q.Stop(timers["late"])
-	q.Wake(timers["late"], zero.Add(11*time.Second))
+	q.Schedule(timers["late"], zero.Add(11*time.Second))
 	var passed []time.Duration
 	pass := func(due time.Time) { passed = append(passed, due.Sub(zero)) }
 	q.Run(zero.Add(10*time.Second), pass)

@@ -17,9 +17,9 @@ const (
 	NumEncodings
 )
 
-// Of converts a format to an Encoding. ok is false for rare formats and rare escaping schemes. client_golang writes
-// these.
-func Of(format expfmt.Format) (e Encoding, ok bool) {
+// EncodingOf converts a format to an Encoding. ok is false for rare formats and rare escaping schemes. client_golang
+// writes these.
+func EncodingOf(format expfmt.Format) (e Encoding, ok bool) {
 	switch format.FormatType() {
 	case expfmt.TypeTextPlain:
 		e = PlainText

@@ -13,21 +13,21 @@ type parser struct {
 // parse returns false for any text that Batch.Line cannot write, even for equivalent JSON. The result is valid until
 // the next call.
 func (p *parser) parse(text []byte) (in line, ok bool) {
-	if !Is(text) {
+	if !IsBatch(text) {
 		return in, false
 	}
 	p.text, p.numbers, p.ends = text[len(prefix):], p.numbers[:0], p.ends[:0]
-	if !p.has('[') {
+	if !p.accept('[') {
 		return in, false
 	}
 	for {
 		if !p.entry() {
 			return in, false
 		}
-		if p.has(']') {
+		if p.accept(']') {
 			break
 		}
-		if !p.has(',') {
+		if !p.accept(',') {
 			return in, false
 		}
 	}
@@ -50,7 +50,7 @@ func (p *parser) parse(text []byte) (in line, ok bool) {
 
 // entry reads a list of numbers.
 func (p *parser) entry() bool {
-	if !p.has('[') {
+	if !p.accept('[') {
 		return false
 	}
 	for {
@@ -59,18 +59,18 @@ func (p *parser) entry() bool {
 			return false
 		}
 		p.numbers = append(p.numbers, n)
-		if p.has(']') {
+		if p.accept(']') {
 			p.ends = append(p.ends, len(p.numbers))
 			return true
 		}
-		if !p.has(',') {
+		if !p.accept(',') {
 			return false
 		}
 	}
 }
 
-// has skips the character c if it is the next one. It returns true if it skipped the character.
-func (p *parser) has(c byte) bool {
+// accept skips the character c if it is the next one. It returns true if it skipped the character.
+func (p *parser) accept(c byte) bool {
 	if len(p.text) == 0 || p.text[0] != c {
 		return false
 	}
@@ -80,7 +80,7 @@ func (p *parser) has(c byte) bool {
 
 // number reads an integer. It returns false for numbers that are not canonical or too large.
 func (p *parser) number() (n int64, ok bool) {
-	negative := p.has('-')
+	negative := p.accept('-')
 	digits := 0
 	for digits < len(p.text) && p.text[digits] >= '0' && p.text[digits] <= '9' {
 		d := int64(p.text[digits] - '0')

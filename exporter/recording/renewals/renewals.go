@@ -32,8 +32,10 @@ type line struct {
 // prefix is the start of every line of renewals. Lines with a single event never start with it.
 const prefix = `{"renewals":`
 
-// Is reports whether a line of a recording contains renewals instead of an event.
-func Is(text []byte) bool { return len(text) > len(prefix) && string(text[:len(prefix)]) == prefix }
+// IsBatch reports whether a line of a recording contains renewals instead of an event.
+func IsBatch(text []byte) bool {
+	return len(text) > len(prefix) && string(text[:len(prefix)]) == prefix
+}
 
 // Leases holds the latest state of each Lease in a file. The writer and the reader of a line must have the same Leases,
 // because the line only contains the changes.
@@ -60,7 +62,7 @@ func (l *Leases) Note(ev event.Event) {
 		l.known = append(l.known, nil)
 	}
 	l.known[i] = lease
-	if n, ok := number(lease.Version); ok {
+	if n, ok := number(lease.ResourceVersion); ok {
 		l.version = n
 	}
 }
@@ -83,18 +85,18 @@ func (b *Batch) Add(ev event.Event) bool {
 		return false
 	}
 	i, ok := b.leases.index[lease.UID]
-	if !ok || !renewed(b.leases.known[i], lease) || !inMicroseconds(ev.Seen, lease.Renew) {
+	if !ok || !renewed(b.leases.known[i], lease) || !inMicroseconds(ev.Seen, lease.RenewTime) {
 		return false
 	}
 	if b.Empty() {
 		b.entries.Seen, b.last = ev.Seen.UTC(), ev.Seen
 	}
-	since, age := ev.Seen.Sub(b.last), ev.Seen.Sub(lease.Renew)
+	since, age := ev.Seen.Sub(b.last), ev.Seen.Sub(lease.RenewTime)
 	if since.Abs() > maxOffset || age.Abs() > maxOffset {
 		return false
 	}
 	entry := []int64{int64(i), since.Microseconds(), age.Microseconds()}
-	if version, ok := number(lease.Version); ok {
+	if version, ok := number(lease.ResourceVersion); ok {
 		entry = append(entry, int64(version-b.leases.version))
 		b.leases.version = version
 	}
@@ -135,7 +137,7 @@ func (l *Leases) Events(text []byte) ([]event.Event, error) {
 			return nil, fmt.Errorf("renewals: entry %d: %w", n+1, err)
 		}
 		seen = seen.Add(time.Duration(entry[1]) * time.Microsecond)
-		lease.Renew = seen.Add(-time.Duration(entry[2]) * time.Microsecond)
+		lease.RenewTime = seen.Add(-time.Duration(entry[2]) * time.Microsecond)
 		events = append(events, event.Event{Seen: seen, Kind: event.KindLease, Type: event.Modified, Object: lease})
 	}
 	return events, nil
@@ -152,12 +154,12 @@ func (l *Leases) lease(entry []int64) (*event.Lease, error) {
 		return nil, errors.New("an offset exceeds one year")
 	}
 	lease := *l.known[entry[0]]
-	if _, versioned := number(lease.Version); versioned != (len(entry) == 4) {
+	if _, versioned := number(lease.ResourceVersion); versioned != (len(entry) == 4) {
 		return nil, errors.New("the resourceVersion is missing, or the Lease has none")
 	}
 	if len(entry) == 4 {
 		l.version += uint64(entry[3])
-		lease.Version = strconv.FormatUint(l.version, 10)
+		lease.ResourceVersion = strconv.FormatUint(l.version, 10)
 	}
 	l.known[entry[0]] = &lease
 	return &lease, nil
@@ -171,10 +173,10 @@ func outOfRange(microseconds int64) bool {
 // renewed reports whether two states of a Lease differ only in renew time and version.
 func renewed(before, after *event.Lease) bool {
 	b, a := *before, *after
-	_, was := number(b.Version)
-	_, is := number(a.Version)
-	b.Renew, b.Version, a.Renew, a.Version = time.Time{}, "", time.Time{}, ""
-	return a == b && was == is && (is || before.Version == after.Version)
+	_, was := number(b.ResourceVersion)
+	_, is := number(a.ResourceVersion)
+	b.RenewTime, b.ResourceVersion, a.RenewTime, a.ResourceVersion = time.Time{}, "", time.Time{}, ""
+	return a == b && was == is && (is || before.ResourceVersion == after.ResourceVersion)
 }
 
 func inMicroseconds(times ...time.Time) bool {

@@ -18,8 +18,8 @@ func at(seconds float64) time.Time {
 
 func lease(node int, seconds float64, version string) *event.Lease {
 	return &event.Lease{
-		Meta:  event.Meta{UID: event.UID{15: byte(node)}, Namespace: "kube-node-lease", Name: fmt.Sprint("node-", node), Version: version},
-		Renew: at(seconds), DurationSeconds: 40,
+		Meta:      event.Meta{UID: event.UID{15: byte(node)}, Namespace: "kube-node-lease", Name: fmt.Sprint("node-", node), ResourceVersion: version},
+		RenewTime: at(seconds), DurationSeconds: 40,
 	}
 }
 
@@ -55,7 +55,7 @@ func TestRenewalsComeBackAsTheyWere(t *testing.T) {
 	if string(text) != wantText {
 		t.Errorf("line %s, want %s", text, wantText)
 	}
-	if !renewals.Is(text) || !batch.Empty() {
+	if !renewals.IsBatch(text) || !batch.Empty() {
 		t.Error("the line is not recognised, or the batch keeps its renewals")
 	}
 	got, err := read.Events(text)
@@ -76,15 +76,15 @@ func TestOtherEventsAreWrittenInFull(t *testing.T) {
 	for name, ev := range map[string]event.Event{
 		"unknown Lease":        renewal(9, 2, "101"),
 		"added":                changed(func(ev *event.Event, _ *event.Lease) { ev.Type = event.Added }),
-		"direct read":          changed(func(ev *event.Event, _ *event.Lease) { ev.Type = event.Read }),
+		"direct read":          changed(func(ev *event.Event, _ *event.Lease) { ev.Type = event.DirectReadLease }),
 		"deleted":              changed(func(ev *event.Event, _ *event.Lease) { ev.Type = event.Deleted }),
 		"another duration":     changed(func(_ *event.Event, l *event.Lease) { l.DurationSeconds = 10 }),
-		"never renewed":        changed(func(_ *event.Event, l *event.Lease) { l.Renew = time.Time{} }),
-		"another kind of RV":   changed(func(_ *event.Event, l *event.Lease) { l.Version = "v5" }),
-		"leading zero":         changed(func(_ *event.Event, l *event.Lease) { l.Version = "0101" }),
-		"no version any more":  changed(func(_ *event.Event, l *event.Lease) { l.Version = "" }),
+		"never renewed":        changed(func(_ *event.Event, l *event.Lease) { l.RenewTime = time.Time{} }),
+		"another kind of RV":   changed(func(_ *event.Event, l *event.Lease) { l.ResourceVersion = "v5" }),
+		"leading zero":         changed(func(_ *event.Event, l *event.Lease) { l.ResourceVersion = "0101" }),
+		"no version any more":  changed(func(_ *event.Event, l *event.Lease) { l.ResourceVersion = "" }),
 		"nanoseconds":          changed(func(ev *event.Event, _ *event.Lease) { ev.Seen = ev.Seen.Add(1) }),
-		"renewed years before": changed(func(_ *event.Event, l *event.Lease) { l.Renew = at(-2 * 366 * 86400) }),
+		"renewed years before": changed(func(_ *event.Event, l *event.Lease) { l.RenewTime = at(-2 * 366 * 86400) }),
 		"not a Lease":          {Seen: at(2), Kind: event.KindNode, Type: event.Modified, Object: &event.Node{}},
 		"no object":            {Seen: at(2), Kind: event.KindLease, Type: event.Bookmark},
 	} {

@@ -44,8 +44,8 @@ func StateOf(a *event.Address) State {
 type Address struct {
 	UID event.UID
 	Origin
-	// in[s-Ready] is the number of slices in which the address has the state s.
-	in [NumStates - Ready]uint16
+	// countByState[s-Ready] is the number of slices in which the address has the state s.
+	countByState [NumStates - Ready]uint16
 }
 
 // Origin holds the IP of an address, and whether the address is manually managed.
@@ -67,7 +67,7 @@ func OriginOf(a *event.Address) Origin {
 
 // State returns the best state that the address has in any slice.
 func (a *Address) State() State {
-	for i, n := range a.in {
+	for i, n := range a.countByState {
 		if n > 0 {
 			return Ready + State(i)
 		}
@@ -102,9 +102,9 @@ func (s *Set) find(id event.UID) (int, bool) {
 	return slices.BinarySearchFunc(s.List, id, func(a Address, id event.UID) int { return bytes.Compare(a.UID[:], id[:]) })
 }
 
-// Shift changes the state of an address in one object, from `was` to `is`. If `from` is zero, the address keeps its
-// Origin. Shift returns the address, and its best state in all objects before and after the change.
-func (s *Set) Shift(id event.UID, from Origin, was, is State) (moved Address, before, after State) {
+// ChangeState changes the state of an address in one object, from `was` to `is`. If `from` is zero, the address keeps
+// its Origin. ChangeState returns the address, and its best state in all objects before and after the change.
+func (s *Set) ChangeState(id event.UID, from Origin, was, is State) (moved Address, before, after State) {
 	i, found := s.find(id)
 	if !found {
 		s.List = slices.Insert(s.List, i, Address{UID: id})
@@ -115,10 +115,10 @@ func (s *Set) Shift(id event.UID, from Origin, was, is State) (moved Address, be
 	}
 	before = a.State()
 	if was != None {
-		a.in[was-Ready]--
+		a.countByState[was-Ready]--
 	}
 	if is != None {
-		a.in[is-Ready]++
+		a.countByState[is-Ready]++
 	}
 	after = a.State()
 	s.Count[before]--

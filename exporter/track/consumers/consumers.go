@@ -50,12 +50,12 @@ type counts struct{ updates, bounces [NumWindows]uint64 }
 
 // batch is an open batch of changes of one Service, for one consumer.
 type batch struct {
-	service Service
-	of      *consumer
+	service  Service
+	consumer *consumer
 }
 
 // Set holds the consumers of one Service. The zero value has no consumers yet.
-type Set struct{ of *[NumWindows]consumer }
+type Set struct{ byWindow *[NumWindows]consumer }
 
 // consumer is the state of one consumer of one Service.
 type consumer struct {
@@ -91,21 +91,21 @@ func New(watches *watches.Watches, pods podFacts, bounceWindow time.Duration) *C
 
 // Join adds a Service to its namespace. The counts of a namespace are kept until the namespace has had no Services for
 // an hour.
-func (c *Consumers) Join(s Service) { c.namespaces.Join(c.namespaces.Of(s.Namespace())) }
+func (c *Consumers) Join(s Service) { c.namespaces.Join(c.namespaces.GetOrAdd(s.Namespace())) }
 
 // Leave removes a Service from its namespace, and drops the Service's own counts.
 func (c *Consumers) Leave(s Service) {
 	delete(c.stale, s)
-	c.namespaces.Leave(c.namespaces.Of(s.Namespace()), c.watches.Now())
+	c.namespaces.Leave(c.namespaces.GetOrAdd(s.Namespace()), c.watches.Now())
 }
 
 // Changed informs a Service's consumers that an address became ready or stopped being ready.
 func (c *Consumers) Changed(s Service, set *Set, address event.UID, wasReady bool, t time.Time) {
-	if set.of == nil {
-		set.of = &[NumWindows]consumer{}
+	if set.byWindow == nil {
+		set.byWindow = &[NumWindows]consumer{}
 	}
-	for i := range set.of {
-		x := &set.of[i]
+	for i := range set.byWindow {
+		x := &set.byWindow[i]
 		if x.due.IsZero() {
 			x.due = t.Add(windows[i])
 			c.open[i].Push(batch{s, x})
@@ -135,15 +135,15 @@ func (c *Consumers) Close(t time.Time) (closed Closed) {
 func (c *Consumers) nextDue(t time.Time) int {
 	next := -1
 	for i := range c.open {
-		if open := &c.open[i]; !open.IsEmpty() && !open.Front().of.due.After(t) {
-			next, t = i, open.Front().of.due.Add(-1)
+		if open := &c.open[i]; !open.IsEmpty() && !open.Front().consumer.due.After(t) {
+			next, t = i, open.Front().consumer.due.Add(-1)
 		}
 	}
 	return next
 }
 
 func (c *Consumers) apply(b batch, window int, closed *Closed) {
-	x := b.of
+	x := b.consumer
 	due := x.due
 	now, oldest := c.watches.Moment(due), c.watches.Moment(due.Add(-c.bounceWindow))
 	applied := x.applied
@@ -165,7 +165,7 @@ func (c *Consumers) apply(b batch, window int, closed *Closed) {
 			bounced = append(bounced, id)
 		}
 	}
-	counts := &c.namespaces.Of(b.service.Namespace()).Counts
+	counts := &c.namespaces.GetOrAdd(b.service.Namespace()).Counts
 	if updated {
 		counts.updates[window]++
 	}
@@ -207,17 +207,17 @@ func (x *consumer) forget(oldest event.Moment) {
 // Forget drops the addresses that consumers removed too long ago for a bounce. It frees the memory of a Service's
 // consumers if they have no recent changes.
 func (c *Consumers) Forget(set *Set, t time.Time) {
-	if set.of == nil {
+	if set.byWindow == nil {
 		return
 	}
 	busy := false
-	for i := range set.of {
-		x := &set.of[i]
+	for i := range set.byWindow {
+		x := &set.byWindow[i]
 		x.forget(c.watches.Moment(t.Add(-c.bounceWindow)))
 		busy = busy || !x.due.IsZero() || x.turns != nil
 	}
 	if !busy {
-		set.of = nil
+		set.byWindow = nil
 	}
 }
 

@@ -29,7 +29,7 @@ func TestConsumersAreKeptAsLongAsAnAddressMayBounce(t *testing.T) {
 		after time.Duration
 		kept  bool
 	}{{60 * time.Second, true}, {190 * time.Second, false}} {
-		if c.Forget(&set, begin.Add(x.after)); (set.of != nil) != x.kept {
+		if c.Forget(&set, begin.Add(x.after)); (set.byWindow != nil) != x.kept {
 			t.Errorf("after %s: kept %v, want %v", x.after, !x.kept, x.kept)
 		}
 	}

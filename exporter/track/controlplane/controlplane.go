@@ -41,8 +41,8 @@ type lease struct {
 	name, host string
 	generation uint32
 	holder     string
-	// `held` is the time at which kubeflap first saw the current holder of the Lease.
-	held time.Time
+	// holderSince is the time at which kubeflap first saw the current holder of the Lease.
+	holderSince time.Time
 	// `renewed` is the Lease's renewTime. `seen` is the time at which the watch showed it. `live` is set if the last
 	// renewal arrived as a change. A renewal in a list does not count, because a list also contains stale Leases.
 	// `late` is set while the Lease is late.
@@ -78,7 +78,7 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 	}
 	l := x.leases[o.Name]
 	if l == nil {
-		l = &lease{name: o.Name, host: o.Host, holder: o.Holder, held: e.Seen, renewed: o.Renew, seen: e.Seen, made: e.Seen}
+		l = &lease{name: o.Name, host: o.Host, holder: o.Holder, holderSince: e.Seen, renewed: o.RenewTime, seen: e.Seen, made: e.Seen}
 		x.leases[o.Name] = l
 	}
 	l.generation, l.host = x.watches.Generation(e.Kind), o.Host
@@ -87,20 +87,20 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 		if o.Name == event.LeaseControllerManager {
 			x.found.Add(transition.LeaderChanged{At: transition.At{Time: e.Seen}, To: o.Holder})
 		}
-		l.holder, l.held, l.delays = o.Holder, e.Seen, nil
+		l.holder, l.holderSince, l.delays = o.Holder, e.Seen, nil
 	}
-	if o.Renew.Equal(l.renewed) {
+	if o.RenewTime.Equal(l.renewed) {
 		return
 	}
-	x.noteRenewal(l, e.Seen, o.Renew)
+	x.noteRenewal(l, e.Seen, o.RenewTime)
 	if e.Type == event.Modified {
 		if len(l.delays) == maxDelays {
 			l.delays = slices.Delete(l.delays, 0, 1)
 		}
-		l.delays = append(l.delays, e.Seen.Sub(o.Renew))
+		l.delays = append(l.delays, e.Seen.Sub(o.RenewTime))
 	}
 	x.shown, l.seen = e.Seen, e.Seen
-	l.renewed, l.live = o.Renew, e.Type == event.Modified
+	l.renewed, l.live = o.RenewTime, e.Type == event.Modified
 }
 
 // noteRenewal handles a renewal. A late Lease stays late until a renewal arrives without delay.
@@ -110,7 +110,7 @@ func (x *ControlPlane) noteRenewal(l *lease, seen, renewed time.Time) {
 		return
 	}
 	step := renewed.Sub(l.renewed)
-	if l.made, l.gap = l.made.Add(step), max(l.gap, step); l.made.After(seen) || l.held.Equal(seen) {
+	if l.made, l.gap = l.made.Add(step), max(l.gap, step); l.made.After(seen) || l.holderSince.Equal(seen) {
 		l.made = seen // the renewTime of a new holder comes from another clock
 	}
 	if reads.IsLate(l.made, seen) {
@@ -164,7 +164,7 @@ func (x *ControlPlane) LeadsSince(t time.Time) (since time.Time, known bool) {
 	if l == nil || !x.watches.Live(event.KindControlPlaneLease, t) || t.Sub(x.shown) > shownWithin {
 		return time.Time{}, false
 	}
-	return l.held, true
+	return l.holderSince, true
 }
 
 // LeaderDelay returns the shortest recent delay of a renewal by the leader of the kube-controller-managers. A delay is
@@ -182,7 +182,7 @@ func (x *ControlPlane) AsOf(t time.Time) (c transition.ControlPlane) {
 	if !x.watches.Live(event.KindControlPlaneLease, t) {
 		return c
 	}
-	c.Time, c.Shown, c.APIServers = t, x.shown, x.Servers()
+	c.Time, c.NewestRenewalSeen, c.APIServers = t, x.shown, x.Servers()
 	c.Leader = x.leases[event.LeaseControllerManager] != nil
 	return c
 }

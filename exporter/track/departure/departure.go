@@ -37,10 +37,10 @@ type Departure struct {
 	// time and had been healthy for longer than troubleBefore.
 	cordoned time.Time
 	sound    bool
-	// pods counts the running pods, except DaemonSet pods and static pods. left is set if the node has run at least one
-	// of these pods since the cordon.
-	pods int
-	left bool
+	// pods counts the running pods, except DaemonSet pods and static pods. hadPods is set if the node has run at least
+	// one of these pods since the cordon.
+	pods    int
+	hadPods bool
 }
 
 // announcement is an announcement by a taint, a deletion or a condition. reason and name are empty if there is none.
@@ -56,10 +56,10 @@ func (a *announcement) in(t time.Time) bool {
 	return a.reason != "" && !a.since.After(t) && (a.until.IsZero() || t.Before(a.until))
 }
 
-// Pods records the number of pods that run on the node, without DaemonSet pods and static pods.
-func (d *Departure) Pods(n int) {
+// SetPods records the number of pods that run on the node, without DaemonSet pods and static pods.
+func (d *Departure) SetPods(n int) {
 	d.pods = n
-	d.left = d.left || n > 0
+	d.hadPods = d.hadPods || n > 0
 }
 
 // Note handles a Node event. `troubled` is the last time at which the node's heartbeat became late or the node became
@@ -73,7 +73,7 @@ func (d *Departure) Note(e event.Event, o *event.Node, troubled time.Time, isRea
 		d.cordoned = time.Time{}
 	case d.cordoned.IsZero():
 		d.cordoned, d.sound = e.Seen, e.Seen.Sub(troubled) > troubleBefore && isReady
-		d.left = d.pods > 0
+		d.hadPods = d.pods > 0
 	}
 }
 
@@ -95,7 +95,7 @@ func announcementOf(o *event.Node) (Reason, string) {
 			return Taint, o.Taints[i].Key
 		}
 	}
-	if !o.Deletion.IsZero() {
+	if !o.DeletionTimestamp.IsZero() {
 		return Deletion, ""
 	}
 	for _, c := range o.Lifecycle {
@@ -122,14 +122,14 @@ func (d *Departure) At(t time.Time) (reason Reason, name string) {
 
 // emptied reports whether all pods have left the node since the cordon. It ignores DaemonSet pods and static pods. It
 // returns false if kubeflap saw no pod on the node, because kubeflap may watch only some namespaces.
-func (d *Departure) emptied() bool { return d.left && d.pods == 0 }
+func (d *Departure) emptied() bool { return d.hadPods && d.pods == 0 }
 
 // Announced returns a description of the announcement that was in effect at t, or an empty string.
 func (d *Departure) Announced(t time.Time) string { return textOf(d.At(t)) }
 
-// Present returns a description of the current announcement, or an empty string. It accepts announcements of any age,
-// and cordons of unhealthy nodes. Use it for the first list, which does not show the age of announcements.
-func (d *Departure) Present() string {
+// AnnouncedNow returns a description of the current announcement, or an empty string. It accepts announcements of any
+// age, and cordons of unhealthy nodes. Use it for the first list, which does not show the age of announcements.
+func (d *Departure) AnnouncedNow() string {
 	if d.now.reason == "" && !d.cordoned.IsZero() {
 		return textOf(Cordon, "")
 	}

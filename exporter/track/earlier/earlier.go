@@ -36,19 +36,19 @@ func Interval(last, seen, toldLast, toldSeen time.Time) time.Duration {
 	return toldSeen.Sub(toldLast)
 }
 
-// Returns holds the times at which nodes in the first list had become Ready.
-type Returns []time.Time
+// ReadyTimes holds the times at which nodes in the first list had become Ready.
+type ReadyTimes []time.Time
 
 // Note records the time at which a node in the first list had become Ready.
-func (r *Returns) Note(ready time.Time) {
+func (r *ReadyTimes) Note(ready time.Time) {
 	if !ready.IsZero() {
 		*r = append(*r, ready)
 	}
 }
 
-// After returns the number of nodes that became Ready soon after another node fell silent. Each of these nodes has
+// CountAfter returns the number of nodes that became Ready soon after another node fell silent. Each of these nodes has
 // recovered or is new.
-func (r Returns) After(silent time.Time, period time.Duration) (nodes int) {
+func (r ReadyTimes) CountAfter(silent time.Time, period time.Duration) (nodes int) {
 	for _, t := range r {
 		if t.After(silent) && t.Sub(silent) <= period+returnedWithin {
 			nodes++

@@ -110,7 +110,7 @@ func (x *divergence) podAgrees(s *service, id event.UID, ready bool) bool {
 		return true
 	}
 	p.JoinService(&s.alone)
-	return ready == (p.IsReady() && p.Leaving() == cause.Unknown)
+	return ready == (p.IsReady() && p.RemovalCause() == cause.Unknown)
 }
 
 // asOf counts the disagreements that are older than divergesAfter at t.

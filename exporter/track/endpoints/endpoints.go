@@ -100,8 +100,8 @@ func (x *Endpoints) PodChanged(id event.UID, c pods.Change, t time.Time) {
 	x.losses.SettleCertainOf(id)
 }
 
-// Pass handles everything that is due at the current time.
-func (x *Endpoints) Pass() {
+// HandleDue handles everything that is due at the current time.
+func (x *Endpoints) HandleDue() {
 	t := x.watches.Now()
 	x.consumers.ForgetNamespaces()
 	x.CloseBatches(t)
@@ -167,7 +167,7 @@ func (x *Endpoints) sweepSources(e event.Event, sources map[event.UID]*source) {
 
 // CompareAll schedules a comparison of every Service.
 func (x *Endpoints) CompareAll(t time.Time) {
-	for _, s := range x.services.of {
+	for _, s := range x.services.byName {
 		x.divergence.mark(s, t)
 	}
 }

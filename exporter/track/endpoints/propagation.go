@@ -35,7 +35,7 @@ type pending struct {
 }
 
 // observe records a change of an address's readiness.
-func (x *propagation) observe(s shift, p *pods.Pod, change transition.AddressFollowedPod) {
+func (x *propagation) observe(s addressUpdate, p *pods.Pod, change transition.AddressFollowedPod) {
 	if p.IsReady() != change.Ready {
 		x.notePending(s, change)
 		return
@@ -49,7 +49,7 @@ func (x *propagation) observe(s shift, p *pods.Pod, change transition.AddressFol
 
 // notePending stores an address change whose pod change has not been seen yet. It ignores changes due to the Service's
 // creation, its selector, or publishNotReadyAddresses.
-func (x *propagation) notePending(s shift, change transition.AddressFollowedPod) {
+func (x *propagation) notePending(s addressUpdate, change transition.AddressFollowedPod) {
 	x.forgetPending(s.at)
 	if s.at.After(s.created) && s.at.After(s.ledger.Changed) && !s.publish {
 		x.pending = append(x.pending, pending{s.service, change})

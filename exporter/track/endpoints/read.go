@@ -66,25 +66,25 @@ func (x *Endpoints) All(into []Service) []Service {
 
 // IsDown reports whether a Service exists and has no ready address.
 func (x *Endpoints) IsDown(namespace, name string) bool {
-	s := x.services.of[key{namespace, name}]
+	s := x.services.byName[key{namespace, name}]
 	return s != nil && s.exists && s.addresses.Count[addresses.Ready] == 0
 }
 
 // IsFailing reports whether a Service has not-ready addresses but no ready address.
 func (x *Endpoints) IsFailing(namespace, name string) bool {
-	return x.IsDown(namespace, name) && x.services.of[key{namespace, name}].addresses.Count[addresses.NotReady] > 0
+	return x.IsDown(namespace, name) && x.services.byName[key{namespace, name}].addresses.Count[addresses.NotReady] > 0
 }
 
 // IsOut reports whether a Service lists the given address as not ready.
 func (x *Endpoints) IsOut(namespace, name string, id event.UID) bool {
-	s := x.services.of[key{namespace, name}]
+	s := x.services.byName[key{namespace, name}]
 	return s != nil && s.exists && s.addresses.StateOf(id) == addresses.NotReady
 }
 
 // IsDiverging reports whether the readiness of an address has differed between Endpoints, EndpointSlices and pods for
 // more than 10 s.
 func (x *Endpoints) IsDiverging(namespace, name string) bool {
-	s := x.services.of[key{namespace, name}]
+	s := x.services.byName[key{namespace, name}]
 	return s != nil && s.exists && s.diverging.asOf(x.watches.Now()) > 0
 }
 

@@ -19,7 +19,7 @@ type ownedKey struct {
 
 // registry holds the Services by name.
 type registry struct {
-	of map[key]*service
+	byName map[key]*service
 	// others holds Services that are only known because a slice names them as its owner. Such a Service has not been
 	// seen yet, or has been replaced by another Service with the same name.
 	others map[ownedKey]*service
@@ -28,18 +28,18 @@ type registry struct {
 }
 
 func newRegistry() registry {
-	return registry{of: map[key]*service{}, others: map[ownedKey]*service{}}
+	return registry{byName: map[key]*service{}, others: map[ownedKey]*service{}}
 }
 
-// owned returns the Service of a slice or an Endpoints object, and adds the Service if necessary. It finds the Service
-// by the owner's UID if the object has an owner. A deleted Service and its successor with the same name can both have
-// slices for a while.
-func (r *registry) owned(k key, owner event.UID) *service {
-	s := r.of[k]
+// getOrAdd returns the Service of a slice or an Endpoints object, and adds the Service if necessary. It finds the
+// Service by the owner's UID if the object has an owner. A deleted Service and its successor with the same name can
+// both have slices for a while.
+func (r *registry) getOrAdd(k key, owner event.UID) *service {
+	s := r.byName[k]
 	if owner.IsZero() {
 		if s == nil {
 			s = newService(k, event.UID{})
-			r.of[k], r.sorted = s, nil
+			r.byName[k], r.sorted = s, nil
 		}
 		return s
 	}
@@ -61,7 +61,7 @@ func (r *registry) adopt(k key, uid event.UID) *service {
 		s = newService(k, uid)
 	}
 	delete(r.others, o)
-	r.of[k], r.sorted = s, nil
+	r.byName[k], r.sorted = s, nil
 	return s
 }
 
@@ -80,8 +80,8 @@ func (r *registry) forgetIfGone(s *service) {
 	if s.exists || len(s.sources) > 0 {
 		return
 	}
-	if r.of[s.key] == s {
-		delete(r.of, s.key)
+	if r.byName[s.key] == s {
+		delete(r.byName, s.key)
 		r.sorted = nil
 	}
 	if o := (ownedKey{s.key, s.uid}); r.others[o] == s {
@@ -97,7 +97,7 @@ func (r *registry) unlisted(generation uint32) []*service {
 
 func (r *registry) inOrder() []*service {
 	if r.sorted == nil {
-		r.sorted = slices.SortedFunc(maps.Values(r.of), func(a, b *service) int {
+		r.sorted = slices.SortedFunc(maps.Values(r.byName), func(a, b *service) int {
 			return cmp.Or(strings.Compare(a.key.namespace, b.key.namespace), strings.Compare(a.key.name, b.key.name))
 		})
 	}
@@ -105,7 +105,7 @@ func (r *registry) inOrder() []*service {
 }
 
 func (r *registry) each(do func(*service)) {
-	for _, s := range r.of {
+	for _, s := range r.byName {
 		do(s)
 	}
 	for _, s := range r.others {

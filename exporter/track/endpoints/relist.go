@@ -41,7 +41,7 @@ func (x *Endpoints) compareWithPast(e event.Event) {
 	pasts := x.pasts
 	x.pasts = nil
 	for _, before := range pasts {
-		s := shift{service: before.service, at: e.Seen, readyBefore: before.ready, lossesBefore: x.losses.Position(), wereForeign: before.foreign}
+		s := addressUpdate{service: before.service, at: e.Seen, readyBefore: before.ready, lossesBefore: x.losses.Position(), wereForeign: before.foreign}
 		if x.readFrom == event.KindEndpointSlice {
 			x.compareAddresses(s, before.addresses)
 			x.settle(s)
@@ -50,7 +50,7 @@ func (x *Endpoints) compareWithPast(e event.Event) {
 	}
 }
 
-func (x *Endpoints) compareAddresses(s shift, before []addresses.Address) {
+func (x *Endpoints) compareAddresses(s addressUpdate, before []addresses.Address) {
 	uid := func(a *addresses.Address) *event.UID { return &a.UID }
 	addresses.Compare(before, s.addresses.List, uid, func(was, is *addresses.Address) {
 		from, to, a := addresses.None, addresses.None, was
@@ -61,7 +61,7 @@ func (x *Endpoints) compareAddresses(s shift, before []addresses.Address) {
 			to, a = is.State(), is
 		}
 		if from != to {
-			x.moved(s, a, from, to)
+			x.countStateChange(s, a, from, to)
 		}
 	})
 }

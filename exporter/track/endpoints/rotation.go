@@ -12,8 +12,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// shift is the effect of one event on the addresses of one Service.
-type shift struct {
+// addressUpdate is the effect of one event on the addresses of one Service.
+type addressUpdate struct {
 	*service
 	at time.Time
 	// version is the resourceVersion of the event's object, or empty.
@@ -35,29 +35,29 @@ type shift struct {
 	readyBefore, lossesBefore int
 }
 
-func (s shift) written() writers.Change {
+func (s addressUpdate) written() writers.Change {
 	return writers.Change{Service: s.service, At: s.at, Version: s.version, Quiet: s.quiet}
 }
 
-func (x *Endpoints) shiftOf(h *source, e event.Event) shift {
-	s := shift{service: h.service, at: e.Seen, readyBefore: h.service.addresses.Count[addresses.Ready], lossesBefore: x.losses.Position()}
+func (x *Endpoints) newAddressUpdate(h *source, e event.Event) addressUpdate {
+	s := addressUpdate{service: h.service, at: e.Seen, readyBefore: h.service.addresses.Count[addresses.Ready], lossesBefore: x.losses.Position()}
 	if e.Object != nil {
-		s.version = e.Object.Metadata().Version
+		s.version = e.Object.Metadata().ResourceVersion
 	}
 	return s
 }
 
-// shift changes the state of an address in one source.
-func (x *Endpoints) shift(s shift, id event.UID, from addresses.Origin, was, is addresses.State) addresses.Address {
-	a, before, after := s.addresses.Shift(id, from, was, is)
+// changeState changes the state of an address in one source.
+func (x *Endpoints) changeState(s addressUpdate, id event.UID, from addresses.Origin, was, is addresses.State) addresses.Address {
+	a, before, after := s.addresses.ChangeState(id, from, was, is)
 	if before != after {
-		x.moved(s, &a, before, after)
+		x.countStateChange(s, &a, before, after)
 	}
 	return a
 }
 
-// moved counts the change of one address from one state to another.
-func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.State) {
+// countStateChange counts the change of one address from one state to another.
+func (x *Endpoints) countStateChange(s addressUpdate, a *addresses.Address, from, to addresses.State) {
 	// Truncated Endpoints omit addresses. So an address that appears is not necessarily new, and an address that
 	// disappears can still exist.
 	if s.quiet || from == addresses.None && s.wasTruncated {
@@ -86,7 +86,7 @@ func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.Stat
 		x.consumers.Changed(s.service, &s.consumers, a.UID, wasReady, s.at)
 	}
 	if wasReady {
-		x.leftRotation(s, a)
+		x.noteLeftRotation(s, a)
 		x.losses.Add(&losses.Loss{
 			Service: s.service, Manual: a.Manual, Foreign: s.foreign, Known: s.known, InEndpoints: s.mirrored || x.readFrom == event.KindEndpoints, Terminating: to == addresses.Terminating,
 			Change: transition.AddressLost{
@@ -107,7 +107,7 @@ func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.Stat
 }
 
 // reportGain reports a change of an address that was not ready before the change.
-func (x *Endpoints) reportGain(s shift, a *addresses.Address, from, to addresses.State) {
+func (x *Endpoints) reportGain(s addressUpdate, a *addresses.Address, from, to addresses.State) {
 	when, named := at(s.at), named(x.pods, s.service, a)
 	var change transition.Transition
 	switch {
@@ -121,19 +121,20 @@ func (x *Endpoints) reportGain(s shift, a *addresses.Address, from, to addresses
 	x.losses.ReportOf(s.service, a.UID, change)
 }
 
-// departed holds the earliest time at which an address can have stopped being ready. The time is exact if seen is set.
-type departed struct {
+// rotationExit holds the earliest time at which an address can have stopped being ready. The time is exact if seen is
+// set.
+type rotationExit struct {
 	at   time.Time
 	seen bool
 }
 
-func (x *Endpoints) leftRotation(s shift, a *addresses.Address) {
-	if s.left == nil {
-		s.left = map[event.UID]departed{}
+func (x *Endpoints) noteLeftRotation(s addressUpdate, a *addresses.Address) {
+	if s.leftRotation == nil {
+		s.leftRotation = map[event.UID]rotationExit{}
 	}
 	// After a break of the watch, the address can have stopped being ready at any time during the break.
 	earliest := x.watches.NotBefore(x.readFrom, s.at)
-	s.left[a.UID] = departed{at: earliest, seen: earliest.Equal(s.at)}
+	s.leftRotation[a.UID] = rotationExit{at: earliest, seen: earliest.Equal(s.at)}
 	if s.at.Sub(s.leftSwept) > x.settings.BounceWindow {
 		s.forgetLeft(s.at, x.settings.BounceWindow)
 	}
@@ -142,19 +143,19 @@ func (x *Endpoints) leftRotation(s shift, a *addresses.Address) {
 // forgetLeft drops the addresses that stopped being ready too long ago for a bounce.
 func (s *service) forgetLeft(t time.Time, within time.Duration) {
 	s.leftSwept = t
-	maps.DeleteFunc(s.left, func(_ event.UID, d departed) bool { return t.Sub(d.at) > within })
-	if len(s.left) == 0 {
-		s.left = nil
+	maps.DeleteFunc(s.leftRotation, func(_ event.UID, d rotationExit) bool { return t.Sub(d.at) > within })
+	if len(s.leftRotation) == 0 {
+		s.leftRotation = nil
 	}
 }
 
-func (x *Endpoints) backInRotation(s shift, a *addresses.Address) {
-	left, ok := s.left[a.UID]
+func (x *Endpoints) backInRotation(s addressUpdate, a *addresses.Address) {
+	left, ok := s.leftRotation[a.UID]
 	if !ok {
 		return
 	}
-	if delete(s.left, a.UID); len(s.left) == 0 {
-		s.left = nil
+	if delete(s.leftRotation, a.UID); len(s.leftRotation) == 0 {
+		s.leftRotation = nil
 	}
 	if away := s.at.Sub(left.at); away <= x.settings.BounceWindow {
 		s.bounces++
@@ -166,7 +167,7 @@ func (x *Endpoints) backInRotation(s shift, a *addresses.Address) {
 
 // settle completes an event after all addresses have their new states. It resolves the losses whose cause is already
 // certain, and begins or ends an outage.
-func (x *Endpoints) settle(s shift) {
+func (x *Endpoints) settle(s addressUpdate) {
 	ready := s.addresses.Count[addresses.Ready]
 	live := x.watches.Live(x.readFrom, s.at)
 	o := &s.outage

@@ -29,9 +29,9 @@ type service struct {
 	choice uint64
 
 	addresses addresses.Set
-	// left holds the addresses that recently stopped being ready.
-	left      map[event.UID]departed
-	leftSwept time.Time
+	// leftRotation holds the addresses that recently stopped being ready.
+	leftRotation map[event.UID]rotationExit
+	leftSwept    time.Time
 
 	counts
 	outage outage
@@ -114,7 +114,7 @@ func (s *service) Ledger() *losses.Ledger { return &s.ledger }
 // ApplyService handles a Service event.
 func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 	k := key{o.Namespace, o.Name}
-	s := x.services.of[k]
+	s := x.services.byName[k]
 	if e.Type == event.Deleted {
 		if s != nil && s.uid == o.UID {
 			x.retire(s)
@@ -122,7 +122,7 @@ func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 		return
 	}
 	if s == nil || !s.exists || s.uid != o.UID {
-		s = x.succeed(s, k, o.UID)
+		s = x.makeCurrent(s, k, o.UID)
 		s.exists, s.created = true, e.Seen
 		x.consumers.Join(s)
 	}
@@ -159,9 +159,9 @@ func choiceOf(o *event.Service) uint64 {
 	return choice | 1
 }
 
-// succeed makes a newly seen Service the current one with the name k. It moves Endpoints and slices without an owner
-// from the previous Service to the new one. The move does not count as a change of addresses.
-func (x *Endpoints) succeed(old *service, k key, uid event.UID) *service {
+// makeCurrent makes a newly seen Service the current one with the name k. It moves Endpoints and slices without an
+// owner from the previous Service to the new one. The move does not count as a change of addresses.
+func (x *Endpoints) makeCurrent(old *service, k key, uid event.UID) *service {
 	s := x.services.adopt(k, uid)
 	if old == nil {
 		return s

@@ -39,10 +39,10 @@ func (x *Endpoints) ApplySlice(e event.Event, o *event.EndpointSlice) {
 	case h == nil:
 		h = &source{Source: writers.OfSlice(), owner: o.Owner}
 		x.slices[o.UID] = h
-		attach(h, x.services.owned(k, o.Owner))
+		attach(h, x.services.getOrAdd(k, o.Owner))
 	case h.owner != o.Owner:
 		h.owner = o.Owner
-		if s := x.services.owned(k, o.Owner); s != h.service {
+		if s := x.services.getOrAdd(k, o.Owner); s != h.service {
 			x.move(h, s)
 		}
 	}
@@ -50,7 +50,7 @@ func (x *Endpoints) ApplySlice(e event.Event, o *event.EndpointSlice) {
 		x.remember(h, e)
 	}
 	x.writers.SeeSlice(h.service, &h.Source, e, o, x.readFrom)
-	x.hold(h, e, o.Addresses, false)
+	x.applyAddresses(h, e, o.Addresses, false)
 }
 
 // ApplyEndpoints handles an event of an Endpoints object.
@@ -63,20 +63,20 @@ func (x *Endpoints) ApplyEndpoints(e event.Event, o *event.Endpoints) {
 	if h == nil {
 		h = &source{Source: writers.OfEndpoints()}
 		x.objects[o.UID] = h
-		attach(h, x.services.owned(key{o.Namespace, o.Name}, event.UID{}))
+		attach(h, x.services.getOrAdd(key{o.Namespace, o.Name}, event.UID{}))
 	}
 	x.writers.SeeEndpoints(h.service, &h.Source, e, o, h.entries, x.readFrom)
-	x.hold(h, e, o.Addresses, o.Truncated)
+	x.applyAddresses(h, e, o.Addresses, o.Truncated)
 }
 
-// hold replaces the source's addresses with those of an event.
-func (x *Endpoints) hold(h *source, e event.Event, held []event.Address, truncated bool) {
+// applyAddresses replaces the source's addresses with those of an event.
+func (x *Endpoints) applyAddresses(h *source, e event.Event, held []event.Address, truncated bool) {
 	h.generation = x.watches.Generation(e.Kind)
 	relisting := h.Kind == event.KindEndpointSlice && x.watches.Relisting(e)
 	if relisting {
 		x.remember(h, e)
 	}
-	s := x.shiftOf(h, e)
+	s := x.newAddressUpdate(h, e)
 	s.quiet, s.wasTruncated, s.truncated, s.mirrored = x.watches.First(e) || relisting, h.truncated, truncated, h.Mirrored
 	s.foreign, s.known, s.wereForeign = writers.IsForeign(h.service, &h.Source), h.IsKnown(), h.WereForeign()
 	h.truncated = truncated
@@ -108,19 +108,19 @@ func (h *source) sameAddresses(held []event.Address) bool {
 }
 
 // restate sets new states for the source's addresses.
-func (x *Endpoints) restate(s shift, h *source, held []event.Address) {
+func (x *Endpoints) restate(s addressUpdate, h *source, held []event.Address) {
 	for i := range held {
 		entry := &h.entries[i]
 		before := entry.State
 		entry.State = addresses.StateOf(&held[i])
 		if before != entry.State && h.Kind == x.readFrom {
-			x.shift(s, entry.UID, addresses.OriginOf(&held[i]), before, entry.State)
+			x.changeState(s, entry.UID, addresses.OriginOf(&held[i]), before, entry.State)
 		}
 	}
 }
 
 // replace sets new addresses for the source.
-func (x *Endpoints) replace(s shift, h *source, held []event.Address) {
+func (x *Endpoints) replace(s addressUpdate, h *source, held []event.Address) {
 	x.scratch.before = addresses.Sorted(h.entries, x.scratch.before)
 	h.entries = addresses.Store(h.entries, held)
 	x.scratch.after = addresses.Sorted(h.entries, x.scratch.after)
@@ -135,9 +135,9 @@ func (x *Endpoints) replace(s shift, h *source, held []event.Address) {
 		}
 		switch {
 		case is == nil:
-			x.shift(s, was.UID, addresses.Origin{}, from, addresses.None)
+			x.changeState(s, was.UID, addresses.Origin{}, from, addresses.None)
 		case from != is.State:
-			x.shift(s, is.UID, addresses.OriginOf(&held[is.Index]), from, is.State)
+			x.changeState(s, is.UID, addresses.OriginOf(&held[is.Index]), from, is.State)
 		}
 	})
 }
@@ -150,7 +150,7 @@ func attach(h *source, s *service) {
 
 // move attaches a source to another Service. The move does not count as a change of the source's addresses.
 func (x *Endpoints) move(h *source, to *service) {
-	x.writers.Left(h.service, &h.Source, x.watches.Now())
+	x.writers.NoteLeft(h.service, &h.Source, x.watches.Now())
 	origins := x.unmerge(h)
 	h.service.writers.Subtract(&h.Source)
 	x.services.detach(h)
@@ -162,28 +162,28 @@ func (x *Endpoints) move(h *source, to *service) {
 // unmerge removes a source's addresses from its Service, without counting the removals. It returns the origins of the
 // addresses for remerge, sorted by UID.
 func (x *Endpoints) unmerge(h *source) (origins []addresses.Origin) {
-	x.eachMerged(h, func(s shift, a addresses.Placed, _ int) {
-		origins = append(origins, x.shift(s, a.UID, addresses.Origin{}, a.State, addresses.None).Origin)
+	x.eachMerged(h, func(s addressUpdate, a addresses.Placed, _ int) {
+		origins = append(origins, x.changeState(s, a.UID, addresses.Origin{}, a.State, addresses.None).Origin)
 	})
 	return origins
 }
 
 func (x *Endpoints) remerge(h *source, origins []addresses.Origin) {
-	x.eachMerged(h, func(s shift, a addresses.Placed, i int) {
+	x.eachMerged(h, func(s addressUpdate, a addresses.Placed, i int) {
 		var from addresses.Origin
 		if i < len(origins) {
 			from = origins[i]
 		}
-		x.shift(s, a.UID, from, addresses.None, a.State)
+		x.changeState(s, a.UID, from, addresses.None, a.State)
 	})
 }
 
 // eachMerged calls a function for each address of a source. It does nothing if the source's kind is not readFrom.
-func (x *Endpoints) eachMerged(h *source, do func(s shift, a addresses.Placed, i int)) {
+func (x *Endpoints) eachMerged(h *source, do func(s addressUpdate, a addresses.Placed, i int)) {
 	if h.Kind != x.readFrom {
 		return
 	}
-	s := x.shiftOf(h, event.Event{Seen: x.watches.Now()})
+	s := x.newAddressUpdate(h, event.Event{Seen: x.watches.Now()})
 	s.quiet = true
 	x.scratch.before = addresses.Sorted(h.entries, x.scratch.before)
 	for i, a := range x.scratch.before {
@@ -199,9 +199,9 @@ func (x *Endpoints) drop(e event.Event, sources map[event.UID]*source, id event.
 		return
 	}
 	delete(sources, id)
-	writers.Leaves(h.service, &h.Source, e, x.readFrom)
+	writers.NoteLeaving(h.service, &h.Source, e, x.readFrom)
 	e.Kind = h.Kind
-	x.hold(h, e, nil, false)
-	x.writers.Left(h.service, &h.Source, e.Seen)
+	x.applyAddresses(h, e, nil, false)
+	x.writers.NoteLeft(h.service, &h.Source, e.Seen)
 	x.services.detach(h)
 }

@@ -14,8 +14,8 @@ type Flag struct {
 
 // flags lists the flags that kubeflap shows if they are set.
 var flags = []struct {
-	name string
-	of   func(*event.ControllerManagerFlags) *float64
+	name  string
+	value func(*event.ControllerManagerFlags) *float64
 }{
 	{"node-monitor-period", func(f *event.ControllerManagerFlags) *float64 { return inSeconds(f.MonitorPeriod) }},
 	{"kube-api-qps", func(f *event.ControllerManagerFlags) *float64 { return f.QPS }},
@@ -55,7 +55,7 @@ func (g *Finder) Flags(into []Flag) []Flag {
 			if m.Flags == nil {
 				continue
 			}
-			if v := flag.of(m.Flags); v != nil && (least == nil || *v < *least) {
+			if v := flag.value(m.Flags); v != nil && (least == nil || *v < *least) {
 				least = v
 			}
 		}

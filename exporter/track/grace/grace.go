@@ -226,11 +226,11 @@ func firstOf(values ...string) string {
 	return ""
 }
 
-// VersionIs records the version of the API server.
-func (g *Finder) VersionIs(version string) { g.version = version }
+// SetVersion records the version of the API server.
+func (g *Finder) SetVersion(version string) { g.version = version }
 
-// IsAKS records that a node belongs to an AKS node pool.
-func (g *Finder) IsAKS() { g.aks = true }
+// SetAKS records that a node belongs to an AKS node pool.
+func (g *Finder) SetAKS() { g.aks = true }
 
 // ApplyControllerManager reads the grace period from a kube-controller-manager pod, and reports whether the grace
 // period may have changed. It ignores pods outside kube-system, because they may belong to another cluster or be

@@ -8,16 +8,16 @@ import (
 )
 
 // Queue is a heap of checks, earliest first.
-type Queue[T comparable] []Look[T]
+type Queue[T comparable] []Check[T]
 
-// Look is a future check of one item, `Of`. The check is due at the time `At`.
-type Look[T comparable] struct {
-	At time.Time
-	Of T
+// Check is a future check of one item, `Item`. The check is due at the time `At`.
+type Check[T comparable] struct {
+	At   time.Time
+	Item T
 }
 
 // Add adds a check.
-func (q *Queue[T]) Add(at time.Time, of T) { heap.Push(q, Look[T]{at, of}) }
+func (q *Queue[T]) Add(at time.Time, of T) { heap.Push(q, Check[T]{at, of}) }
 
 // Drop removes the earliest check.
 func (q *Queue[T]) Drop() { heap.Pop(q) }
@@ -31,10 +31,10 @@ func (q *Queue[T]) Later(at time.Time) {
 // First returns up to `most` different items that match, in the order of their checks.
 func (q *Queue[T]) First(most int, match func(T) bool) (all []T) {
 	sorted := slices.Clone(*q)
-	slices.SortFunc(sorted, func(a, b Look[T]) int { return a.At.Compare(b.At) })
+	slices.SortFunc(sorted, func(a, b Check[T]) int { return a.At.Compare(b.At) })
 	for _, l := range sorted {
-		if len(all) < most && match(l.Of) && !slices.Contains(all, l.Of) {
-			all = append(all, l.Of)
+		if len(all) < most && match(l.Item) && !slices.Contains(all, l.Item) {
+			all = append(all, l.Item)
 		}
 	}
 	return all
@@ -42,7 +42,7 @@ func (q *Queue[T]) First(most int, match func(T) bool) (all []T) {
 
 // Forget removes all checks of an item.
 func (q *Queue[T]) Forget(of T) {
-	*q = slices.DeleteFunc(*q, func(l Look[T]) bool { return l.Of == of })
+	*q = slices.DeleteFunc(*q, func(l Check[T]) bool { return l.Item == of })
 	heap.Init(q)
 }
 
@@ -56,13 +56,13 @@ func (q *Queue[T]) Less(i, j int) bool { return (*q)[i].At.Before((*q)[j].At) }
 func (q *Queue[T]) Swap(i, j int) { (*q)[i], (*q)[j] = (*q)[j], (*q)[i] }
 
 // Push implements heap.Interface. Call Add instead.
-func (q *Queue[T]) Push(x any) { *q = append(*q, x.(Look[T])) }
+func (q *Queue[T]) Push(x any) { *q = append(*q, x.(Check[T])) }
 
 // Pop implements heap.Interface. Call Drop instead.
 func (q *Queue[T]) Pop() any {
 	last := len(*q) - 1
 	x := (*q)[last]
-	(*q)[last] = Look[T]{}
+	(*q)[last] = Check[T]{}
 	*q = (*q)[:last]
 	return x
 }

@@ -17,8 +17,8 @@ type explanation struct {
 	cause cause.Cause
 	// certain is set if no later evidence can change the cause.
 	certain bool
-	// behind is set if the pod watch or the node watch seems to lag. A later event can then show the cause.
-	behind bool
+	// lagging is set if the pod watch or the node watch seems to lag. A later event can then show the cause.
+	lagging bool
 }
 
 // explain determines why an address stopped being ready.
@@ -38,12 +38,12 @@ func (q *Losses) explain(l *Loss) explanation {
 	tentative, pending := q.pods.Pending(id)
 	switch {
 	case notReady && pending:
-		return explanation{cause: tentative, behind: true}
+		return explanation{cause: tentative, lagging: true}
 	case notReady && p.WasReady() && p.Cause() != cause.Unknown:
 		// The address is still listed. So the pod's readiness explains the loss better than the pod's departure.
 		return q.explainByPod(l, p)
-	case p.Leaving() != cause.Unknown:
-		return explanation{cause: p.Leaving(), certain: true}
+	case p.RemovalCause() != cause.Unknown:
+		return explanation{cause: p.RemovalCause(), certain: true}
 	case p.WasReady():
 		return q.explainByPod(l, p)
 	case notReady && p.Recovered() != cause.Unknown && l.Change.Time.Sub(q.watches.Time(p.ReadyChangedAt())).Abs() <= evidenceWait:
@@ -64,7 +64,7 @@ func (q *Losses) explainAgainstPod(l *Loss, p *pods.Pod, notReady bool) explanat
 		// The slice watch may lag and show an old state. The pod has already recovered from this state.
 		why = p.Recovered()
 	}
-	return explanation{cause: why, behind: true}
+	return explanation{cause: why, lagging: true}
 }
 
 // explainByPod explains a loss while the pod is not ready. With publishNotReadyAddresses, the address can be ready
@@ -77,7 +77,7 @@ func (q *Losses) explainByPod(l *Loss, p *pods.Pod) explanation {
 	case l.Terminating:
 		// The pod is being deleted, but the pod watch has not shown this yet. The next event of the pod will show the
 		// cause.
-		return explanation{cause: cause.PodDeleted, behind: !q.watches.Missing(event.KindPod)}
+		return explanation{cause: cause.PodDeleted, lagging: !q.watches.Missing(event.KindPod)}
 	}
 	return explanation{cause: p.Cause(), certain: p.Cause() != cause.Unknown && !longAgo}
 }

@@ -55,10 +55,10 @@ type Loss struct {
 	// that mirrors Endpoints. Terminating is set if the address's pod is being deleted.
 	Manual, InEndpoints, Terminating bool
 
-	// outage is set if this loss began an outage of the Service. `ended` is the end of that outage, or nil while it
-	// continues.
-	outage bool
-	ended  *transition.OutageEnded
+	// beganOutage is set if this loss began an outage of the Service. outageEnd is the end of that outage, or nil
+	// while it continues.
+	beganOutage bool
+	outageEnd   *transition.OutageEnded
 	// `after` holds later changes of the address. They are reported after the loss.
 	after []transition.Transition
 	// settled reports whether the cause has been determined.
@@ -74,16 +74,16 @@ type Losses struct {
 	pods    podFacts
 	nodes   nodeFacts
 
-	// fresh holds the losses that are younger than evidenceWait, sorted by time. `behind` holds older losses that wait
+	// fresh holds the losses that are younger than evidenceWait, sorted by time. `lagging` holds older losses that wait
 	// for evidence from a lagging watch. A settled loss stays in its queue until its waiting time has passed.
-	fresh, behind queue.Queue[*Loss]
-	// `of` maps each address to its newest unreported loss.
-	of map[event.UID]*Loss
+	fresh, lagging queue.Queue[*Loss]
+	// byAddress maps each address to its newest unreported loss.
+	byAddress map[event.UID]*Loss
 }
 
 // New returns an empty Losses.
 func New(watches *watches.Watches, found *transition.List, pods podFacts, nodes nodeFacts) *Losses {
-	return &Losses{watches: watches, found: found, pods: pods, nodes: nodes, of: map[event.UID]*Loss{}}
+	return &Losses{watches: watches, found: found, pods: pods, nodes: nodes, byAddress: map[event.UID]*Loss{}}
 }
 
 // Ledger holds the losses of one Service, and the facts that explain them.
@@ -119,8 +119,8 @@ func (q *Losses) Add(l *Loss) {
 	}
 	q.fresh.Push(l)
 	id := l.Change.ID
-	l.older = q.of[id]
-	q.of[id] = l
+	l.older = q.byAddress[id]
+	q.byAddress[id] = l
 	ledger.unreported.Push(l)
 }
 
@@ -131,12 +131,12 @@ func (q *Losses) Position() int { return q.fresh.End() }
 // forget removes a reported loss.
 func (q *Losses) forget(l *Loss) {
 	id := l.Change.ID
-	newest := q.of[id]
+	newest := q.byAddress[id]
 	if newest == l {
 		if l.older == nil {
-			delete(q.of, id)
+			delete(q.byAddress, id)
 		} else {
-			q.of[id] = l.older
+			q.byAddress[id] = l.older
 		}
 		return
 	}
@@ -165,16 +165,16 @@ func (q *Losses) OutageBegan(s Service, position int) {
 	for _, l := range made {
 		l.Change.Foreign = l.Change.Foreign && !ledger.ownLost.IsZero() && l.Change.Time.Sub(ledger.ownLost) <= goneWithin
 	}
-	if last := made[len(made)-1]; last.Service == s && !last.outage {
-		last.outage, ledger.outage = true, last
+	if last := made[len(made)-1]; last.Service == s && !last.beganOutage {
+		last.beganOutage, ledger.outage = true, last
 	}
 }
 
 // OutageEnded reports the end of an outage once its cause is known.
 func (q *Losses) OutageEnded(s Service, change transition.OutageEnded) {
 	ledger := s.Ledger()
-	if ledger.outage != nil && ledger.outage.ended == nil {
-		ledger.outage.ended = &change
+	if ledger.outage != nil && ledger.outage.outageEnd == nil {
+		ledger.outage.outageEnd = &change
 		return
 	}
 	change.Cause = ledger.outageCause
@@ -213,7 +213,7 @@ func (q *Losses) reportLoss(s Service, l *Loss) {
 	q.forget(l)
 	l.Change.Waited = q.watches.Now().Sub(l.Change.Time)
 	q.Report(s, l.Change)
-	if l.outage {
+	if l.beganOutage {
 		// An outage is reported only after its cause is known. If the Service was deleted in the meantime, there was no
 		// outage.
 		q.Report(s, transition.OutageStarted{At: l.Change.At, Service: s.Named(), Cause: l.Change.Cause, Trigger: l.Change.Trigger})
@@ -221,25 +221,25 @@ func (q *Losses) reportLoss(s Service, l *Loss) {
 	for _, change := range l.after {
 		q.Report(s, change)
 	}
-	if !l.outage {
+	if !l.beganOutage {
 		return
 	}
 	ledger := s.Ledger()
 	if ledger.outage == l {
 		ledger.outage = nil
 	}
-	if l.ended == nil {
+	if l.outageEnd == nil {
 		ledger.outageCause = l.Change.Cause
 		return
 	}
-	l.ended.Cause = l.Change.Cause
-	q.Report(s, *l.ended)
+	l.outageEnd.Cause = l.Change.Cause
+	q.Report(s, *l.outageEnd)
 }
 
 // ReportOf reports a change of an address. If a loss of the address has not been reported yet, the change waits for
 // this report. Otherwise the address would seem to become ready before it was lost.
 func (q *Losses) ReportOf(s Service, address event.UID, change transition.Transition) {
-	for l := q.of[address]; l != nil; l = l.older {
+	for l := q.byAddress[address]; l != nil; l = l.older {
 		if l.Service == s {
 			l.after = append(l.after, change)
 			return

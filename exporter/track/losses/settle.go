@@ -17,7 +17,7 @@ const evidenceWait = time.Second
 
 // SettleCertainOf settles the losses of an address that have a certain cause, oldest first. Call it after an event of
 // the address's pod.
-func (q *Losses) SettleCertainOf(id event.UID) { q.settleOldestFirst(q.of[id]) }
+func (q *Losses) SettleCertainOf(id event.UID) { q.settleOldestFirst(q.byAddress[id]) }
 
 func (q *Losses) settleOldestFirst(l *Loss) {
 	if l != nil {
@@ -50,9 +50,9 @@ func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
 			due, settle = at, q.settleFresh
 		}
 	}
-	if !q.behind.IsEmpty() {
-		if at := q.behind.Front().Change.Time.Add(watches.LagWait); !at.After(by) && (settle == nil || at.Before(due)) {
-			due, settle = at, q.settleBehind
+	if !q.lagging.IsEmpty() {
+		if at := q.lagging.Front().Change.Time.Add(watches.LagWait); !at.After(by) && (settle == nil || at.Before(due)) {
+			due, settle = at, q.settleLagging
 		}
 	}
 	return due, settle
@@ -63,22 +63,22 @@ func (q *Losses) settleFresh() {
 	if l.settled {
 		return
 	}
-	if x := q.explain(l); x.behind {
-		q.behind.Push(l)
+	if x := q.explain(l); x.lagging {
+		q.lagging.Push(l)
 	} else {
 		q.settle(l, x.cause)
 	}
 }
 
-func (q *Losses) settleBehind() {
-	if l := q.behind.Take(); !l.settled {
+func (q *Losses) settleLagging() {
+	if l := q.lagging.Take(); !l.settled {
 		q.settle(l, q.explain(l).cause)
 	}
 }
 
 // SettleAll settles all losses with their most likely cause.
 func (q *Losses) SettleAll() {
-	for _, waiting := range []*queue.Queue[*Loss]{&q.behind, &q.fresh} {
+	for _, waiting := range []*queue.Queue[*Loss]{&q.lagging, &q.fresh} {
 		for !waiting.IsEmpty() {
 			if l := waiting.Take(); !l.settled {
 				q.settle(l, q.explain(l).cause)
@@ -99,7 +99,7 @@ func (q *Losses) PodResolved(w *pods.ReadinessLoss) {
 // settleFollowing settles the losses that a pod's readiness change caused. By now, the pod may be Ready again or
 // deleted.
 func (q *Losses) settleFollowing(w *pods.ReadinessLoss) {
-	for l := q.of[w.ID]; l != nil; l = l.older {
+	for l := q.byAddress[w.ID]; l != nil; l = l.older {
 		if !l.settled && !l.Change.Removed && q.followed(w, l) {
 			q.settle(l, w.Cause)
 		}
@@ -108,7 +108,7 @@ func (q *Losses) settleFollowing(w *pods.ReadinessLoss) {
 
 // followed reports whether a pod's readiness change caused a loss.
 func (q *Losses) followed(w *pods.ReadinessLoss, l *Loss) bool {
-	if !w.IsOf(l.Change.Time) {
+	if !w.CanExplain(l.Change.Time) {
 		return false
 	}
 	after := l.Change.Time.Sub(w.At)
@@ -124,13 +124,13 @@ func (q *Losses) followed(w *pods.ReadinessLoss, l *Loss) bool {
 // readiness change.
 func (q *Losses) settleOverdueOf(id event.UID) {
 	var waiting []*Loss
-	for l := q.of[id]; l != nil; l = l.older {
+	for l := q.byAddress[id]; l != nil; l = l.older {
 		if !l.settled && q.watches.Now().Sub(l.Change.Time) >= evidenceWait {
 			waiting = append(waiting, l)
 		}
 	}
 	for _, l := range slices.Backward(waiting) {
-		if x := q.explain(l); !l.settled && !x.behind {
+		if x := q.explain(l); !l.settled && !x.lagging {
 			q.settle(l, x.cause)
 		}
 	}

@@ -70,9 +70,9 @@ func (f *Former) newest(name string) int {
 	return -1
 }
 
-// Again compares a Node's machine with the machine of the deleted Node of the same name. The comparison may have to
+// Compare compares a Node's machine with the machine of the deleted Node of the same name. The comparison may have to
 // wait for fields that the new Node lacks at first. ok is true when the comparison has been made.
-func (f *Former) Again(name string, is *Identity, t time.Time) (m transition.Machine, ok bool) {
+func (f *Former) Compare(name string, is *Identity, t time.Time) (m transition.Machine, ok bool) {
 	i := -1
 	switch {
 	case is.since.IsZero():

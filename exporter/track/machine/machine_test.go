@@ -39,10 +39,10 @@ func TestANodeOfTheSameName(t *testing.T) {
 		var f Former
 		f.Deleted("node-1", c.was, noon)
 		c.is.since, c.is.again = noon, true
-		if got, ok := f.Again("node-1", &c.is, noon.Add(c.age)); got != c.want || ok != c.ok {
+		if got, ok := f.Compare("node-1", &c.is, noon.Add(c.age)); got != c.want || ok != c.ok {
 			t.Errorf("%s: %d %t, want %d %t", c.name, got, ok, c.want, c.ok)
 		}
-		if got, ok := f.Again("node-1", &c.is, noon.Add(c.age)); got != 0 || ok {
+		if got, ok := f.Compare("node-1", &c.is, noon.Add(c.age)); got != 0 || ok {
 			t.Errorf("%s: told again: %d %t", c.name, got, ok)
 		}
 	}
@@ -54,7 +54,7 @@ func TestDeletedNodesAreForgotten(t *testing.T) {
 	f.Deleted("node-1", identity("b", ""), noon.Add(time.Minute))
 	again := func(name string, minutes int) transition.Machine {
 		is := identity("b", "")
-		m, _ := f.Again(name, &is, noon.Add(time.Duration(minutes)*time.Minute))
+		m, _ := f.Compare(name, &is, noon.Add(time.Duration(minutes)*time.Minute))
 		return m
 	}
 	if m := again("node-2", 2); m != 0 {

@@ -19,7 +19,7 @@ const notReadyWindow = 5 * time.Minute
 // ReadyCondition). If `by` is set, the lastTransitionTime of the report must not be later than `by`.
 func (x *Nodes) NotReadyAt(name string, t, by time.Time) bool {
 	n := x.nodes[name]
-	return n != nil && n.exists && n.ready == event.StatusFalse && t.Sub(n.since) <= notReadyWindow &&
+	return n != nil && n.exists && n.ready == event.StatusFalse && t.Sub(n.statusSince) <= notReadyWindow &&
 		(by.IsZero() || n.falseSince.IsZero() || !n.falseSince.After(by))
 }
 
@@ -55,7 +55,7 @@ func (x *Nodes) CauseOfMark(name string, t, podReady time.Time) (why cause.Cause
 		return cause.NodeHeartbeatLost, true
 	case n.lastFalse.After(since):
 		return cause.NodeNotReady, true
-	case n.heartbeat.missed && !x.blind():
+	case n.heartbeat.missed && !x.isBlind():
 		return cause.NodeHeartbeatLost, true
 	}
 	return cause.Unknown, false
@@ -67,7 +67,7 @@ func (x *Nodes) ReadySince(name string) (since time.Time, ok bool) {
 	if n == nil || !n.exists || n.ready != event.StatusTrue {
 		return time.Time{}, false
 	}
-	return n.since, true
+	return n.statusSince, true
 }
 
 // UnreadySince returns the status of a node that is not Ready, and the time since which the node is known to have this
@@ -77,7 +77,7 @@ func (x *Nodes) UnreadySince(name string) (since time.Time, status event.Status,
 	if n == nil || !n.exists || n.ready == event.StatusTrue {
 		return time.Time{}, 0, false
 	}
-	return n.condition.since, n.ready, true
+	return n.condition.statusSince, n.ready, true
 }
 
 // Lost returns the names of the nodes that have sent no heartbeat for longer than the grace period.
@@ -85,7 +85,7 @@ func (x *Nodes) Lost(t time.Time) map[string]bool {
 	lost := map[string]bool{}
 	for name, n := range x.nodes {
 		start := x.intervalStart(n)
-		if n.exists && n.heartbeat.missed && !start.IsZero() && x.period > 0 && !x.blind() && t.Sub(start) > x.period {
+		if n.exists && n.heartbeat.missed && !start.IsZero() && x.period > 0 && !x.isBlind() && t.Sub(start) > x.period {
 			lost[name] = true
 		}
 	}

@@ -9,9 +9,9 @@ import (
 // that it has saved (node lifecycle controller, tryUpdateNodeHealth). So it considers the node silent.
 func (x *heartbeats) noteSetBack(n *node, e event.Event, l *event.Lease) {
 	h := &n.heartbeat
-	if h.setBack || e.Type != event.Modified || !l.Renew.Before(h.saved) || h.renewalSeen.IsZero() {
+	if h.setBack || e.Type != event.Modified || !l.RenewTime.Before(h.controllerRenewTime) || h.renewalSeen.IsZero() {
 		return
 	}
 	h.setBack = true
-	x.found.Add(transition.ClockSetBack{At: at(e.Seen), Node: n.name, By: h.saved.Sub(l.Renew) + e.Seen.Sub(h.renewalSeen)})
+	x.found.Add(transition.ClockSetBack{At: at(e.Seen), Node: n.name, By: h.controllerRenewTime.Sub(l.RenewTime) + e.Seen.Sub(h.renewalSeen)})
 }

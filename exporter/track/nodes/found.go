@@ -8,21 +8,21 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Listed handles the end of a list. After the first lists of Nodes and Leases, it reports the nodes that are already
+// ListEnded handles the end of a list. After the first lists of Nodes and Leases, it reports the nodes that are already
 // Unknown. Counters exclude these nodes, because kubeflap did not see the change.
-func (x *Nodes) Listed(t time.Time) {
+func (x *Nodes) ListEnded(t time.Time) {
 	if len(x.intervals) > 0 {
-		x.tell() // the number of nodes may have changed
+		x.reportGracePeriod() // the number of nodes may have changed
 	}
 	heartbeats := x.watches.IsSynced(event.KindLease) || x.watches.Missing(event.KindLease)
-	if x.compared || !heartbeats || !x.watches.IsSynced(event.KindNode) {
+	if x.initialCheckDone || !heartbeats || !x.watches.IsSynced(event.KindNode) {
 		return
 	}
-	x.compared = true
+	x.initialCheckDone = true
 	x.CountLate(t)
 	for _, n := range x.inOrder() {
 		if n.exists && n.ready == event.StatusTrue {
-			x.returns.Note(n.transition)
+			x.readyTimes.Note(n.transition)
 		}
 	}
 	for _, n := range x.inOrder() {
@@ -37,18 +37,18 @@ func (x *Nodes) Listed(t time.Time) {
 func (x *heartbeats) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 	h := &n.heartbeat
 	lost := transition.NodeFoundLost{At: at(t), Node: n.name, Loss: x.loss(n)}
-	lost.Loss.Found, lost.Loss.Returned = true, x.returns.After(h.byClock, x.period)
+	lost.Loss.Found, lost.Loss.Returned = true, x.readyTimes.CountAfter(h.estimateByNode, x.period)
 	if lost.Loss.Announced == "" {
-		lost.Loss.Perhaps = n.departure.Present()
+		lost.Loss.Perhaps = n.departure.AnnouncedNow()
 	}
-	if x.notices(n) && earlier.IsCredible(h.last, t) {
+	if x.canDetectSilence(n) && earlier.IsCredible(h.last, t) {
 		lost.Silence = t.Sub(h.last)
 	}
 	if lost.Unknown = n.ready == event.StatusUnknown; !lost.Unknown {
 		return lost
 	}
 	if earlier.IsCredible(n.transition, t) {
-		lost.Marked, lost.Loss.MarkedAge = n.transition, earlier.MarkedAge(h.byClock, n.transition, x.period)
+		lost.Marked, lost.Loss.MarkedAge = n.transition, earlier.MarkedAge(h.estimateByNode, n.transition, x.period)
 		lost.InDoubt = lost.Silence > 0 && lost.Loss.MarkedAge == 0
 	}
 	if lost.Silence > x.period && x.period > 0 && !lost.InDoubt {
@@ -58,7 +58,7 @@ func (x *heartbeats) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 }
 
 func (x *heartbeats) watchedSince(n *node) time.Time {
-	return latest(n.heartbeat.since, x.watches.Synchronised(event.KindLease))
+	return latest(n.heartbeat.firstSeen, x.watches.SyncedAt(event.KindLease))
 }
 
 // missedFrom returns the time from which an interval that starts at `base` counts as missed. `before` is true if the
@@ -69,7 +69,7 @@ func (x *heartbeats) missedFrom(n *node, base time.Time) (at time.Time, before b
 	switch {
 	case at.After(since):
 		return at, false
-	case n.heartbeat.believed:
+	case n.heartbeat.confirmed:
 		return since, true
 	}
 	return since.Add(n.heartbeat.rhythm.Undisturbed()), true
@@ -86,7 +86,7 @@ func (x *heartbeats) doubts(n *node, t time.Time) bool {
 // Otherwise lastRenewal returns zero. The time of a renewal during the break is an estimate from its renewTime.
 func (x *heartbeats) lastRenewal(n *node) time.Time {
 	h := &n.heartbeat
-	if x.blind() || h.last.After(x.resumed) || x.source() != event.KindLease || n.leaseGeneration != x.watches.Generation(event.KindLease) {
+	if x.isBlind() || h.last.After(x.resumed) || x.source() != event.KindLease || n.leaseGeneration != x.watches.Generation(event.KindLease) {
 		return time.Time{}
 	}
 	return h.renewalSeen

@@ -10,7 +10,7 @@ func (x *Nodes) GracePeriod() grace.Setting { return x.grace.Current() }
 
 // ServerVersion records the version of the API server.
 func (x *Nodes) ServerVersion(version string) {
-	x.grace.VersionIs(version)
+	x.grace.SetVersion(version)
 	x.graceChanged()
 }
 
@@ -31,9 +31,9 @@ func (x *Nodes) ForgetControllerManager(pod event.UID) {
 // graceChanged reschedules the checks of all nodes if the grace period has changed.
 func (x *Nodes) graceChanged() {
 	if period := x.grace.Current().Period; period != x.period {
-		x.awaitAll(x.nodes, period)
+		x.rescheduleChecks(x.nodes, period)
 	}
-	x.tell()
+	x.reportGracePeriod()
 }
 
 // ManagerFlags appends the flags that are set in kube-controller-manager pods to the given slice and returns the

@@ -8,16 +8,16 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// made estimates the time of a renewal by kubeflap's clock. Normally, this is the time at which the watch showed the
-// renewal. If the watch may be late, the estimate is the time of the previous renewal plus the difference between the
-// two renewTimes.
-func (x *heartbeats) made(n *node, seen, renewed time.Time) time.Time {
+// estimateMade estimates the time of a renewal by kubeflap's clock. Normally, this is the time at which the watch
+// showed the renewal. If the watch may be late, the estimate is the time of the previous renewal plus the difference
+// between the two renewTimes.
+func (x *heartbeats) estimateMade(n *node, seen, renewed time.Time) time.Time {
 	made := renewed
 	switch {
 	case !x.reads.Doubtful():
 		return seen
 	case n != nil && !n.heartbeat.renewalSeen.IsZero():
-		made = n.heartbeat.renewalSeen.Add(renewed.Sub(n.heartbeat.renewed))
+		made = n.heartbeat.renewalSeen.Add(renewed.Sub(n.heartbeat.lastRenewTime))
 	}
 	if made.After(seen) {
 		return seen
@@ -25,31 +25,31 @@ func (x *heartbeats) made(n *node, seen, renewed time.Time) time.Time {
 	return made
 }
 
-// renew handles a renewal that the node sent at `made` and the watch showed at `seen`. A renewal that arrived late
-// stays pending until the node's next renewal.
-func (x *Nodes) renew(n *node, made, seen, renewed time.Time) {
+// applyRenewal handles a renewal that the node sent at `made` and the watch showed at `seen`. A renewal that arrived
+// late stays pending until the node's next renewal.
+func (x *Nodes) applyRenewal(n *node, made, seen, renewed time.Time) {
 	h := &n.heartbeat
 	late, follows := reads.IsLate(made, seen), false
 	if last := h.pending.Renewal(); last != nil {
-		follows = last.WasBacklog(renewed.Sub(h.renewed), h.rhythm.Interval(), late)
+		follows = last.WasBacklog(renewed.Sub(h.lastRenewTime), h.rhythm.Interval(), late)
 		x.endPending(n, follows, seen)
 	} else if !late {
 		x.endPending(n, false, seen)
 	}
 	if !late || h.last.IsZero() {
-		x.beat(n, made, seen, renewed)
+		x.countHeartbeat(n, made, seen, renewed)
 		return
 	}
-	x.hold(n, reads.Held{Made: made, Seen: seen, Follows: follows})
+	x.addPending(n, reads.PendingHeartbeat{Made: made, Seen: seen, Follows: follows})
 }
 
-// hold adds a heartbeat to the pending heartbeats. The next interval begins at this heartbeat.
-func (x *heartbeats) hold(n *node, p reads.Held) {
+// addPending adds a heartbeat to the pending heartbeats. The next interval begins at this heartbeat.
+func (x *heartbeats) addPending(n *node, p reads.PendingHeartbeat) {
 	h := &n.heartbeat
 	p.Late, p.Missed = h.late, h.missed
 	h.late, h.missed = false, false
 	h.pending = append(h.pending, p)
-	x.await(n)
+	x.scheduleCheck(n)
 }
 
 // endPending counts the pending heartbeats. If the watch delivered them late as a backlog, they count at the times when
@@ -66,11 +66,11 @@ func (x *Nodes) endPending(n *node, backlog bool, t time.Time) {
 		h.late, h.missed = h.late || p.Late, h.missed || p.Missed
 		switch {
 		case !backlog:
-			x.beat(n, p.Seen, t, time.Time{})
+			x.countHeartbeat(n, p.Seen, t, time.Time{})
 		case p.Report:
 			h.total++
 		default:
-			x.beat(n, p.Made, t, time.Time{})
+			x.countHeartbeat(n, p.Made, t, time.Time{})
 		}
 	}
 	h.late, h.missed = late, missed // these values belong to the current interval
@@ -84,24 +84,24 @@ func (h *heartbeat) lastSeen() time.Time {
 	return h.last
 }
 
-// mayCatchUp starts to track renewals if a heartbeat is missed. Later renewals can show that the watch was late.
-func (h *heartbeat) mayCatchUp() {
+// startCatchUp starts to track renewals if a heartbeat is missed. Later renewals can show that the watch was late.
+func (h *heartbeat) startCatchUp() {
 	if h.missed && h.catchUp == nil && !h.renewalSeen.IsZero() {
-		h.catchUp = &reads.CatchUp{Renewed: h.renewed, Seen: h.renewalSeen, Intervals: h.intervals.Clone()}
+		h.catchUp = &reads.CatchUp{Renewed: h.lastRenewTime, Seen: h.renewalSeen, Intervals: h.intervals.Clone()}
 	}
 }
 
-// noteLateRenewal returns the node's CatchUp if the watch may have delivered a renewal late, and otherwise nil.
-func (x *heartbeats) noteLateRenewal(n *node, e event.Event, renewed time.Time) *reads.CatchUp {
+// catchUpAfter returns the node's CatchUp if the watch may have delivered a renewal late, and otherwise nil.
+func (x *heartbeats) catchUpAfter(n *node, e event.Event, renewed time.Time) *reads.CatchUp {
 	h := &n.heartbeat
-	if e.Type != event.Modified || h.renewed.IsZero() || h.renewalSeen.IsZero() || renewed.Sub(h.renewed) > x.period/2 {
+	if e.Type != event.Modified || h.lastRenewTime.IsZero() || h.renewalSeen.IsZero() || renewed.Sub(h.lastRenewTime) > x.period/2 {
 		return nil
 	}
 	return h.catchUp
 }
 
-// caughtUp adds a transition if the renewals show that the watch was late, and not the node.
-func (x *heartbeats) caughtUp(n *node, t, renewed time.Time) {
+// reportCatchUp adds a transition if the renewals show that the watch was late, and not the node.
+func (x *heartbeats) reportCatchUp(n *node, t, renewed time.Time) {
 	h := &n.heartbeat
 	if h.catchUp == nil || !h.catchUp.Covers(t, renewed, x.period/2) {
 		return

@@ -19,7 +19,7 @@ func (x *Nodes) noteInterval(n *node) {
 	}
 	x.intervals.Move(n.heartbeat.every, every)
 	n.heartbeat.every = every
-	x.tell()
+	x.reportGracePeriod()
 }
 
 // Heartbeats describes the control plane and the heartbeat interval of the nodes.
@@ -35,8 +35,8 @@ func (x *Nodes) Heartbeats() Heartbeats {
 	return Heartbeats{Interval: x.intervals.Longest(), Managed: x.grace.IsManaged()}
 }
 
-// tell adds a transition if the facts about the grace period have changed.
-func (x *Nodes) tell() {
+// reportGracePeriod adds a transition if the facts about the grace period have changed.
+func (x *Nodes) reportGracePeriod() {
 	h := x.Heartbeats()
 	now := transition.GracePeriodKnown{
 		At: at(x.watches.Now()), Period: x.period, Default: x.grace.Default(), Interval: h.Interval, Managed: h.Managed,

@@ -6,38 +6,38 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// await schedules a check of the node for the time when its next heartbeat becomes late or missed. It does nothing if
-// an earlier check is scheduled.
-func (x *heartbeats) await(n *node) {
-	at := x.due(n)
-	if look := n.heartbeat.look; at.IsZero() || !look.IsZero() && !look.After(at) {
+// scheduleCheck schedules a check of the node for the time when its next heartbeat becomes late or missed. It does
+// nothing if an earlier check is scheduled.
+func (x *heartbeats) scheduleCheck(n *node) {
+	at := x.nextCheck(n)
+	if look := n.heartbeat.scheduledCheck; at.IsZero() || !look.IsZero() && !look.After(at) {
 		return
 	}
-	n.heartbeat.look = at
-	x.marks.Add(at, n)
+	n.heartbeat.scheduledCheck = at
+	x.checks.Add(at, n)
 }
 
-// awaitAll sets a grace period and reschedules the checks of all nodes.
-func (x *heartbeats) awaitAll(nodes map[string]*node, period time.Duration) {
-	x.marks, x.period = nil, period
+// rescheduleChecks sets a grace period and reschedules the checks of all nodes.
+func (x *heartbeats) rescheduleChecks(nodes map[string]*node, period time.Duration) {
+	x.checks, x.period = nil, period
 	for _, n := range nodes {
-		n.heartbeat.look = time.Time{}
-		x.await(n)
+		n.heartbeat.scheduledCheck = time.Time{}
+		x.scheduleCheck(n)
 	}
 }
 
 // CountLate counts the heartbeats that have become late or missed by t.
 func (x *heartbeats) CountLate(t time.Time) {
-	if x.blind() {
+	if x.isBlind() {
 		return
 	}
 	var late []transition.Transition
-	for m := &x.marks; len(*m) > 0 && (*m)[0].At.Before(t); {
-		look, n := (*m)[0].At, (*m)[0].Of
-		at := x.due(n)
+	for m := &x.checks; len(*m) > 0 && (*m)[0].At.Before(t); {
+		look, n := (*m)[0].At, (*m)[0].Item
+		at := x.nextCheck(n)
 		proven, ok := x.provenAt(look)
 		switch {
-		case !n.heartbeat.look.Equal(look):
+		case !n.heartbeat.scheduledCheck.Equal(look):
 			// An earlier check has replaced this one.
 			m.Drop()
 			continue
@@ -47,11 +47,11 @@ func (x *heartbeats) CountLate(t time.Time) {
 			x.found.AddInOrder(late)
 			return // the silence is not proven yet
 		default:
-			late = x.lateOf(late, n, look.Add(1), proven)
-			n.heartbeat.mayCatchUp()
-			at = x.due(n)
+			late = x.appendLate(late, n, look.Add(1), proven)
+			n.heartbeat.startCatchUp()
+			at = x.nextCheck(n)
 		}
-		if n.heartbeat.look = at; at.IsZero() {
+		if n.heartbeat.scheduledCheck = at; at.IsZero() {
 			m.Drop()
 			continue
 		}
@@ -60,9 +60,9 @@ func (x *heartbeats) CountLate(t time.Time) {
 	x.found.AddInOrder(late)
 }
 
-// due returns the time of a node's next check. At that time, the current interval becomes late or missed. due returns
-// zero if no check is needed.
-func (x *heartbeats) due(n *node) time.Time {
+// nextCheck returns the time of a node's next check. At that time, the current interval becomes late or missed.
+// nextCheck returns zero if no check is needed.
+func (x *heartbeats) nextCheck(n *node) time.Time {
 	base := x.intervalStart(n)
 	switch {
 	case !n.exists || base.IsZero() || x.period == 0 || n.heartbeat.missed || !x.provesSilence(n):
@@ -83,11 +83,11 @@ func (x *heartbeats) intervalStart(n *node) time.Time {
 	return x.resumed
 }
 
-// lateOf counts the node's current interval if it has become late or missed by t. It appends a transition for each
+// appendLate counts the node's current interval if it has become late or missed by t. It appends a transition for each
 // count. `proven` is the time at which the silence was proven.
-func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
+func (x *heartbeats) appendLate(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
 	base := x.intervalStart(n)
-	if !n.exists || base.IsZero() || x.period == 0 || x.blind() || !x.notices(n) {
+	if !n.exists || base.IsZero() || x.period == 0 || x.isBlind() || !x.canDetectSilence(n) {
 		return found
 	}
 	h := &n.heartbeat
@@ -104,7 +104,7 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven ti
 	}
 	if mark, before := x.missedFrom(n, base); !h.missed && t.After(mark) {
 		h.missed = true
-		x.overdue.await(n)
+		x.overdue.addCandidate(n)
 		if before {
 			lost := x.foundLost(n, mark)
 			lost.Waited = proven.Sub(mark)

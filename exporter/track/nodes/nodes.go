@@ -74,7 +74,7 @@ func New(gracePeriod time.Duration, controlPlane *controlplane.ControlPlane, wat
 	return x
 }
 
-func (x *Nodes) named(name string) *node {
+func (x *Nodes) getOrCreate(name string) *node {
 	n := x.nodes[name]
 	if n == nil {
 		n = &node{name: name}
@@ -91,27 +91,27 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 		}
 		return false
 	}
-	n := x.named(o.Name)
+	n := x.getOrCreate(o.Name)
 	if n.exists && n.uid != o.UID {
 		// The Node was deleted and created again while the watch was broken.
 		x.forget(n)
-		n = x.named(o.Name)
+		n = x.getOrCreate(o.Name)
 	}
 	n.generation = x.watches.Generation(e.Kind)
-	n.kubelet.Version(o.KubeletVersion)
+	n.kubelet.SetVersion(o.KubeletVersion)
 	if n.machine.Note(o) && n.exists {
 		x.found.Add(transition.NodeRebooted{At: at(e.Seen), Node: n.name})
 	}
-	if m, ok := x.former.Again(n.name, &n.machine, e.Seen); ok {
+	if m, ok := x.former.Compare(n.name, &n.machine, e.Seen); ok {
 		x.found.Add(transition.NodeReturned{At: at(e.Seen), Node: n.name, Machine: m})
 	}
-	if changed(&n.version, o.KubeletVersion) && n.exists {
+	if updateHash(&n.version, o.KubeletVersion) && n.exists {
 		x.found.Add(transition.KubeletUpgraded{At: at(e.Seen), Node: n.name})
 	}
 	x.noteLabels(n, o)
 	if !n.exists {
 		n.uid, n.exists, n.created = o.UID, true, e.Seen
-		n.departure.Pods(x.pods[o.Name])
+		n.departure.SetPods(x.pods[o.Name])
 		n.condition = firstCondition(e, o.Ready)
 		n.departure.Note(e, o, n.troubled, n.ready == event.StatusTrue)
 		x.firstHeartbeat(n, e, o.Ready)
@@ -129,8 +129,8 @@ func (x *Nodes) noteLabels(n *node, o *event.Node) {
 		return
 	}
 	if _, ok := o.Labels["kubernetes.azure.com/agentpool"]; ok {
-		x.grace.IsAKS()
-		x.tell()
+		x.grace.SetAKS()
+		x.reportGracePeriod()
 	}
 	n.labels = x.labelled.Replace(n.labels, shared.Of(o))
 }
@@ -141,12 +141,12 @@ func (x *Nodes) CountPods(name string, by int) {
 		delete(x.pods, name)
 	}
 	if n := x.nodes[name]; n != nil {
-		n.departure.Pods(x.pods[name])
+		n.departure.SetPods(x.pods[name])
 	}
 }
 
-// changed stores the hash of a value, and reports whether the value differs from the previous one.
-func changed(hash *uint64, reported string) bool {
+// updateHash stores the hash of a value, and reports whether the value differs from the previous one.
+func updateHash(hash *uint64, reported string) bool {
 	if reported == "" {
 		return false
 	}
@@ -160,12 +160,12 @@ func (x *Nodes) forget(n *node) {
 	now := x.watches.Now()
 	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: x.watches.NotBefore(event.KindNode, now)})
 	x.former.Deleted(n.name, n.machine, now)
-	x.marks.Forget(n)
+	x.checks.Forget(n)
 	x.overdue.forget(n)
 	x.labelled.Replace(n.labels, nil)
 	n.exists = false
 	x.noteInterval(n)
-	lease := heartbeat{saved: n.heartbeat.saved, shown: n.heartbeat.shown, rhythm: rhythm.Kubelet{Duration: n.heartbeat.rhythm.Duration, Renewals: n.heartbeat.rhythm.Renewals}}
+	lease := heartbeat{controllerRenewTime: n.heartbeat.controllerRenewTime, apiRenewTime: n.heartbeat.apiRenewTime, rhythm: rhythm.Kubelet{Duration: n.heartbeat.rhythm.Duration, Renewals: n.heartbeat.rhythm.Renewals}}
 	*n = node{name: n.name, hasLease: n.hasLease, leaseGeneration: n.leaseGeneration, heartbeat: lease}
 	x.forgetIfGone(n)
 }

@@ -15,14 +15,14 @@ var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func TestNodesThatComeAndGoWhileLeasesCannotBeWatchedLeaveNothingBehind(t *testing.T) {
 	w := watches.New()
 	x := New(40*time.Second, controlplane.New(w, &transition.List{}), w, &transition.List{})
-	w.Unavailable(event.Event{Seen: zero, Kind: event.KindLease, Type: event.Unavailable})
+	w.RecordUnavailable(event.Event{Seen: zero, Kind: event.KindLease, Type: event.Unavailable})
 	node := &event.Node{Meta: event.Meta{UID: event.ParseUID("node/node-1"), Name: "node-1"}, Ready: &event.Condition{Status: event.StatusTrue}}
 	for i := range 100 {
 		for _, typ := range []event.Type{event.Added, event.Deleted} {
 			x.Apply(event.Event{Seen: zero.Add(time.Duration(i) * time.Second), Kind: event.KindNode, Type: typ, Object: node}, node)
 		}
 	}
-	if len(x.marks)+len(x.nodes) != 0 {
-		t.Errorf("%d marks and %d nodes are left", len(x.marks), len(x.nodes))
+	if len(x.checks)+len(x.nodes) != 0 {
+		t.Errorf("%d checks and %d nodes are left", len(x.checks), len(x.nodes))
 	}
 }

@@ -30,8 +30,8 @@ type overdue struct {
 	looked  time.Time
 }
 
-// await adds a silent node to the candidates.
-func (o *overdue) await(n *node) {
+// addCandidate adds a silent node to the candidates.
+func (o *overdue) addCandidate(n *node) {
 	if !slices.Contains(o.candidates, n) {
 		o.candidates = append(o.candidates, n)
 	}
@@ -69,7 +69,7 @@ func (x *Nodes) isDecided(n *node, t time.Time) bool {
 	if !n.exists || !h.missed || n.ready != event.StatusTrue || x.period == 0 {
 		return true
 	}
-	since := latest(x.intervalStart(n), h.since, x.watches.Synchronised(event.KindLease))
+	since := latest(x.intervalStart(n), h.firstSeen, x.watches.SyncedAt(event.KindLease))
 	leads, leaderKnown := x.overdue.controlPlane.LeadsSince(t)
 	due := latest(since, leads).Add(x.period)
 	if x.overdue.answers.Last.Sub(latest(due, x.overdue.answers.Since)) <= grace.MonitorSlack {

@@ -59,7 +59,7 @@ func (x *Nodes) IsLost(name string, renewed time.Time) (lost, beat bool) {
 	if n == nil || !n.exists {
 		return false, false
 	}
-	shown := n.heartbeat.shown
+	shown := n.heartbeat.apiRenewTime
 	beat = !renewed.IsZero() && !shown.IsZero() && !shown.Equal(renewed)
 	return n.ready != event.StatusTrue || shown.Equal(renewed) && !renewed.IsZero(), beat
 }
@@ -76,11 +76,11 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 		TurnedUnknown:  n.transitions[event.StatusUnknown],
 	}
 	if n.ready != event.StatusTrue {
-		v.Unready += t.Sub(n.since)
+		v.Unready += t.Sub(n.statusSince)
 	}
 	v.Departing, _ = n.departure.At(t)
 	v.MarkedInTime, v.Overdue = n.markedInTime, h.overdue
-	lead, ok := h.leads.Max(t)
+	lead, ok := h.clockLeads.Max(t)
 	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // -math.MinInt64 would overflow
 	return v
 }

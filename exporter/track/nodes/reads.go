@@ -14,14 +14,14 @@ const askAtOnce = 3
 // showsLag reports whether a Lease event proves that the watch lagged. The event arrives late, but the renewal was in
 // time by the node's clock. So this heartbeat does not count as late.
 func (x *heartbeats) showsLag(n *node, e event.Event, l *event.Lease) bool {
-	if !x.reads.Ahead() || x.reads.Doubtful() || n == nil || e.Type != event.Modified || n.heartbeat.renewed.IsZero() || n.heartbeat.last.IsZero() {
+	if !x.reads.IsWatchLagging() || x.reads.Doubtful() || n == nil || e.Type != event.Modified || n.heartbeat.lastRenewTime.IsZero() || n.heartbeat.last.IsZero() {
 		return false
 	}
 	mark := x.period / 2
 	if x.reads.ProvenAfter(x.intervalStart(n).Add(mark + 1)) {
 		return false // a direct read has proven that the renewal itself was late
 	}
-	return l.Renew.Sub(n.heartbeat.renewed) <= mark && e.Seen.Sub(x.intervalStart(n)) > mark
+	return l.RenewTime.Sub(n.heartbeat.lastRenewTime) <= mark && e.Seen.Sub(x.intervalStart(n)) > mark
 }
 
 // provenAt returns the time from which it is certain that a node was silent until `mark`. It assumes that no more
@@ -35,7 +35,7 @@ func (x *heartbeats) provenAt(mark time.Time) (at time.Time, ok bool) {
 }
 
 func (x *heartbeats) leaseRead(n *node, e event.Event, l *event.Lease) {
-	if n != nil && n.hasLease && l.Renew.After(n.heartbeat.shown) {
+	if n != nil && n.hasLease && l.RenewTime.After(n.heartbeat.apiRenewTime) {
 		x.reads.NewerRenewal(e.Seen, l)
 	}
 }
@@ -43,13 +43,13 @@ func (x *heartbeats) leaseRead(n *node, e event.Event, l *event.Lease) {
 // ApplyRead handles the result of a direct read of Leases.
 func (x *heartbeats) ApplyRead(e event.Event) {
 	x.reads.Apply(e, x.overdue.controlPlane.Servers())
-	if e.Type == event.Asking {
+	if e.Type == event.DirectReadStarted {
 		return
 	}
-	if e.Type == event.Answered && e.Reason == "" {
+	if e.Type == event.DirectReadAnswered && e.Reason == "" {
 		x.overdue.answers.Note(x.reads.Asked())
 	}
-	x.found.Add(transition.LeasesRead{At: at(e.Seen), Answered: e.Type == event.Answered, Reason: e.Reason})
+	x.found.Add(transition.LeasesRead{At: at(e.Seen), Answered: e.Type == event.DirectReadAnswered, Reason: e.Reason})
 }
 
 // ReadFailed returns the start of the last direct read if that read failed and the watch has not caught up since.
@@ -64,9 +64,9 @@ const askAfter = 500 * time.Millisecond
 // the read shows whether the node or the watch is silent. If a node may be overdue, the read shows whether the API
 // server answers.
 func (x *heartbeats) LeasesToRead() []string {
-	m, t := x.marks, x.watches.Now()
+	m, t := x.checks, x.watches.Now()
 	switch {
-	case x.blind(), x.reads.Ahead(), t.Sub(x.reads.Asked()) < reads.AskEvery:
+	case x.isBlind(), x.reads.IsWatchLagging(), t.Sub(x.reads.Asked()) < reads.AskEvery:
 		return nil
 	case len(m) > 0 && t.Sub(m[0].At) >= askAfter:
 		return x.longestSilent()
@@ -78,7 +78,7 @@ func (x *heartbeats) LeasesToRead() []string {
 
 // longestSilent returns the names of the nodes that have been silent for longest.
 func (x *heartbeats) longestSilent() (names []string) {
-	for _, n := range x.marks.First(askAtOnce, func(n *node) bool { return n.hasLease }) {
+	for _, n := range x.checks.First(askAtOnce, func(n *node) bool { return n.hasLease }) {
 		names = append(names, n.name)
 	}
 	return names
@@ -86,4 +86,6 @@ func (x *heartbeats) longestSilent() (names []string) {
 
 // LeasesBehind reports whether the Lease watch must be reopened because it lags. The watch lags if a direct read has
 // shown a renewal that the watch has not shown in time.
-func (x *heartbeats) LeasesBehind() bool { return !x.blind() && x.reads.Behind(x.watches.Now()) }
+func (x *heartbeats) LeasesBehind() bool {
+	return !x.isBlind() && x.reads.MustReopenWatch(x.watches.Now())
+}

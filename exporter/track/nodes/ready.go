@@ -25,10 +25,10 @@ type condition struct {
 	// transition is the lastTransitionTime of Ready. falseSince is the lastTransitionTime of the last Ready=False. If
 	// Ready was never False, falseSince is the first lastTransitionTime that kubeflap saw.
 	transition, falseSince time.Time
-	// `since` is the time since which Ready is known to have its current status. sinceSeen is set if kubeflap saw the
-	// change to that status.
-	since     time.Time
-	sinceSeen bool
+	// statusSince is the time since which Ready is known to have its current status. sinceSeen is set if kubeflap saw
+	// the change to that status.
+	statusSince time.Time
+	sinceSeen   bool
 	// lastFalse is the time of the last change of Ready from False. lastUnknown is the time of the last change from
 	// Unknown.
 	lastFalse, lastUnknown time.Time
@@ -38,12 +38,12 @@ type condition struct {
 }
 
 func firstCondition(e event.Event, ready *event.Condition) condition {
-	c := condition{since: e.Seen, sinceSeen: e.Type == event.Added}
+	c := condition{statusSince: e.Seen, sinceSeen: e.Type == event.Added}
 	if ready != nil {
-		c.posted, c.ready, c.transition = true, ready.Status, ready.Transition
+		c.posted, c.ready, c.transition = true, ready.Status, ready.LastTransitionTime
 		c.everReady = c.ready == event.StatusTrue
 		c.foundUnknown = e.Type == event.Listed && ready.Reason == reasonUnknown
-		c.falseSince = ready.Transition
+		c.falseSince = ready.LastTransitionTime
 	}
 	return c
 }
@@ -58,12 +58,12 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 		// The node controller resets its data about the node, including its copy of the Lease (node lifecycle
 		// controller, tryUpdateNodeHealth).
 		n.posted = posted
-		n.heartbeat.saved = n.heartbeat.shown
+		n.heartbeat.controllerRenewTime = n.heartbeat.apiRenewTime
 	}
-	moved := !n.transition.IsZero() && !c.Transition.IsZero() && !n.transition.Equal(c.Transition)
-	n.transition = c.Transition
+	moved := !n.transition.IsZero() && !c.LastTransitionTime.IsZero() && !n.transition.Equal(c.LastTransitionTime)
+	n.transition = c.LastTransitionTime
 	if c.Status == event.StatusFalse {
-		n.falseSince = c.Transition
+		n.falseSince = c.LastTransitionTime
 	}
 	switch {
 	case c.Status != n.ready:
@@ -73,11 +73,11 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 		live := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen)
 		age := time.Duration(0)
 		if live && c.Reason == reasonUnknown {
-			if age = x.markedAge(n, e.Seen, c.Transition); age > 0 && age < x.period {
+			if age = x.markedAge(n, e.Seen, c.LastTransitionTime); age > 0 && age < x.period {
 				n.markedInTime++
 			}
 		}
-		x.turn(n, c.Status, e.Seen, live, age)
+		x.changeReady(n, c.Status, e.Seen, live, age)
 		n.sinceSeen = live
 		return true
 	case moved && e.Type == event.Listed:
@@ -86,19 +86,19 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 	return false
 }
 
-// turn counts a change of Ready. `live` reports whether kubeflap saw the change without delay. markedAge becomes
+// changeReady counts a change of Ready. `live` reports whether kubeflap saw the change without delay. markedAge becomes
 // MarkedAge in transition.NodeLoss. The time before a new node's first Ready=True does not count as an unready episode.
-func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge time.Duration) {
+func (x *Nodes) changeReady(n *node, to event.Status, t time.Time, live bool, markedAge time.Duration) {
 	change := transition.NodeReadyChanged{
 		At: at(t), Node: n.name, From: n.ready, To: to,
-		Lasted: t.Sub(n.since), Complete: n.sinceSeen && live && n.everReady,
+		Lasted: t.Sub(n.statusSince), Complete: n.sinceSeen && live && n.everReady,
 	}
 	n.everReady = n.everReady || to == event.StatusTrue
-	if !n.heartbeat.last.IsZero() && x.notices(n) {
+	if !n.heartbeat.last.IsZero() && x.canDetectSilence(n) {
 		change.Silence = t.Sub(n.heartbeat.last)
 	}
 	if n.ready != event.StatusTrue {
-		n.unready += t.Sub(n.since)
+		n.unready += t.Sub(n.statusSince)
 	}
 	switch n.ready {
 	case event.StatusFalse:
@@ -109,7 +109,7 @@ func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge
 			n.returned = t
 		}
 	}
-	n.ready, n.since, n.sinceSeen = to, t, true
+	n.ready, n.statusSince, n.sinceSeen = to, t, true
 	n.heartbeat.overdue = false
 	n.transitions[to]++
 	switch to {
@@ -136,9 +136,9 @@ func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 	n.transitions[between]++
 	n.transitions[n.ready]++
 	if n.ready != event.StatusTrue {
-		n.unready += t.Sub(n.since)
+		n.unready += t.Sub(n.statusSince)
 	}
-	n.since, n.sinceSeen = t, false // the start of the current period is unknown
+	n.statusSince, n.sinceSeen = t, false // the start of the current period is unknown
 	return transition.NodeReadyMissed{
 		At: at(t), Node: n.name, Status: n.ready,
 		Trigger: transition.Trigger(n.uid, n.transition.UTC().Format(time.RFC3339Nano)),
@@ -150,13 +150,13 @@ func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 // plus the controller's delay. It serves as a sample of the grace period.
 func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	h := &n.heartbeat
-	h.saved = h.shown
+	h.controllerRenewTime = h.apiRenewTime
 	if !x.reads.Doubtful() {
-		h.believed = true
-		x.found.AddInOrder(x.lateOf(nil, n, e.Seen, e.Seen)) // the node controller also considers the node silent
+		h.confirmed = true
+		x.found.AddInOrder(x.appendLate(nil, n, e.Seen, e.Seen)) // the node controller also considers the node silent
 	}
-	seenLive := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen) && !x.blind()
-	if !seenLive || h.guessed || h.last.IsZero() || h.last.Before(x.measured) {
+	seenLive := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen) && !x.isBlind()
+	if !seenLive || h.estimated || h.last.IsZero() || h.last.Before(x.liveFrom) {
 		return
 	}
 	x.grace.Sample(e.Seen.Sub(h.last), e.Seen, h.rhythm.Interval())
@@ -167,28 +167,28 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 // Unknown. It returns 0 if the age is unknown, for example because the write was delayed.
 func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duration {
 	h := &n.heartbeat
-	if !x.notices(n) || !x.watches.Live(x.source(), seen) {
+	if !x.canDetectSilence(n) || !x.watches.Live(x.source(), seen) {
 		return 0
 	}
 	m := unknown.Mark{Seen: seen, Transition: transition}
 	m.Delay, m.DelayKnown = x.overdue.controlPlane.LeaderDelay(seen)
-	if h.guessed {
-		return m.Age(h.earlier[:], x.measured)
+	if h.estimated {
+		return m.Age(h.previous[:], x.liveFrom)
 	}
-	return m.Age(append([]time.Time{h.last}, h.earlier[:]...), x.measured)
+	return m.Age(append([]time.Time{h.last}, h.previous[:]...), x.liveFrom)
 }
 
 // loss describes the failure of a silent node. Its silence began when the first missing heartbeat was due.
 func (x *heartbeats) loss(n *node) transition.NodeLoss {
-	unseen, began := !x.notices(n), n.heartbeat.last.Add(n.heartbeat.rhythm.Interval())
+	unseen, began := !x.canDetectSilence(n), n.heartbeat.last.Add(n.heartbeat.rhythm.Interval())
 	if unseen {
 		began = x.watches.Now().Add(-x.period) // the latest time at which the silence can have begun
 	}
 	announced := n.departure.Announced(began)
 	return transition.NodeLoss{
-		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: announced, GracePeriod: x.period, Managed: x.isManaged(),
+		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.apiRenewTime, Announced: announced, GracePeriod: x.period, Managed: x.isManaged(),
 		AnnouncedAfter: announced != "" && !unseen && n.departure.Announced(n.heartbeat.last) == "",
-		Labels:         x.labelled.Count(n.labels), Unseen: unseen, ControlPlane: x.overdue.controlPlane.AsOf(x.watches.Now()), Blind: x.blind() || !n.heartbeat.last.After(x.resumed), Last: x.lastRenewal(n),
+		Labels:         x.labelled.Count(n.labels), Unseen: unseen, ControlPlane: x.overdue.controlPlane.AsOf(x.watches.Now()), Blind: x.isBlind() || !n.heartbeat.last.After(x.resumed), Last: x.lastRenewal(n),
 	}
 }
 
@@ -199,8 +199,8 @@ func (n *node) trigger(why cause.Cause) uint64 {
 	switch {
 	case why == cause.NodeNotReady:
 		sign = n.falseSince
-	case why == cause.NodeHeartbeatLost && !n.heartbeat.shown.IsZero():
-		sign = n.heartbeat.shown
+	case why == cause.NodeHeartbeatLost && !n.heartbeat.apiRenewTime.IsZero():
+		sign = n.heartbeat.apiRenewTime
 	}
 	return transition.Trigger(n.uid, sign.UTC().Format(time.RFC3339Nano))
 }

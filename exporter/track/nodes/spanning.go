@@ -11,18 +11,18 @@ import (
 const clocksAgree = 5 * time.Second
 
 // spansBreak reports whether the watch broke before the heartbeat at t, but missed no earlier heartbeat. A restored
-// watch shows earlier heartbeats first, so kubeflap would already know them. `told` is the time of the heartbeat at t
+// watch shows earlier heartbeats first, so kubeflap would already know them. byNode is the time of the heartbeat at t
 // by the node's clock. If the two clocks disagree on the interval before the heartbeat, the watch delayed it. Then
 // spansBreak returns false.
-func (x *heartbeats) spansBreak(n *node, t, told time.Time) bool {
+func (x *heartbeats) spansBreak(n *node, t, byNode time.Time) bool {
 	h := &n.heartbeat
 	switch {
-	case h.last.IsZero(), h.guessed, !h.timed, !h.last.Before(x.measured), x.blind():
+	case h.last.IsZero(), h.estimated, !h.timed, !h.last.Before(x.liveFrom), x.isBlind():
 		return false
 	case !x.watches.Up(event.KindNode), n.generation != x.watches.Generation(event.KindNode):
 		return false // a status report may have been missed
-	case h.told.IsZero() || told.IsZero():
+	case h.lastByNode.IsZero() || byNode.IsZero():
 		return false
 	}
-	return (t.Sub(h.last) - told.Sub(h.told)).Abs() <= clocksAgree
+	return (t.Sub(h.last) - byNode.Sub(h.lastByNode)).Abs() <= clocksAgree
 }

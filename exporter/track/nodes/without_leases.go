@@ -14,20 +14,20 @@ func (x *heartbeats) source() event.Kind {
 	return event.KindLease
 }
 
-// notices reports whether kubeflap would notice missed heartbeats of the node. This requires a Lease watch, or regular
-// status reports of the node.
-func (x *heartbeats) notices(n *node) bool {
+// canDetectSilence reports whether kubeflap would notice missed heartbeats of the node. This requires a Lease watch, or
+// regular status reports of the node.
+func (x *heartbeats) canDetectSilence(n *node) bool {
 	return x.source() == event.KindLease || n.heartbeat.steady.Is()
 }
 
 // provesSilence reports whether missing heartbeats prove a silence before the node controller sets the node to Unknown.
 func (x *heartbeats) provesSilence(n *node) bool {
-	return x.notices(n) && (x.source() == event.KindLease || x.watches.Absent(event.KindLease))
+	return x.canDetectSilence(n) && (x.source() == event.KindLease || x.watches.Absent(event.KindLease))
 }
 
 // LeasesChanged records that kubeflap can no longer watch Leases, or can watch them again. From now on, heartbeats come
 // from another resource.
 func (x *Nodes) LeasesChanged(t time.Time) {
 	x.resume(t)
-	x.awaitAll(x.nodes, x.period)
+	x.rescheduleChecks(x.nodes, x.period)
 }

@@ -14,13 +14,13 @@ import (
 // pkg/controller/tainteviction).
 const byTaint = "DeletionByTaintManager"
 
-// noteLeaving stores why a pod's addresses are removed permanently. It keeps the first cause. For example, a completed
-// pod is usually deleted later. noteLeaving also reports a taint eviction from a node that is not Ready.
-func (x *Pods) noteLeaving(p *Pod, o *event.Pod, t time.Time) {
-	if p.leaving != cause.Unknown {
+// noteRemovalCause stores why a pod's addresses are removed permanently. It keeps the first cause. For example, a
+// completed pod is usually deleted later. noteRemovalCause also reports a taint eviction from a node that is not Ready.
+func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
+	if p.removalCause != cause.Unknown {
 		return
 	}
-	if p.leaving = leavingOf(o); p.leaving != cause.PodEvicted || o.Disruption != byTaint {
+	if p.removalCause = removalCauseOf(o); p.removalCause != cause.PodEvicted || o.Disruption != byTaint {
 		return
 	}
 	since, status, ok := x.nodes.UnreadySince(o.Node)

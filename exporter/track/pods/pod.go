@@ -21,10 +21,10 @@ type Pod struct {
 	namespace *totals.Namespace[counts]
 	node      text
 	owner     text
-	// changed is the time at which Ready last changed. updated is the time at which an image last changed in place.
-	// ended is the time at which kubeflap saw an exited container while Ready was True.
-	changed, updated, ended event.Moment
-	containers              []container
+	// readyChangedAt is the time at which Ready last changed. updatedAt is the time at which an image last changed in
+	// place. containerEndedAt is the time at which kubeflap saw an exited container while Ready was True.
+	readyChangedAt, updatedAt, containerEndedAt event.Moment
+	containers                                  []container
 	// services lists the Services that are known to contain the pod.
 	services            *ServiceList
 	generation          uint32
@@ -43,8 +43,8 @@ type Pod struct {
 	// short is the pod's short toleration in seconds, plus one. It is 0 if the pod has no short toleration.
 	short uint8
 	// cause explains why the pod is not Ready. recovered explains why the pod was not Ready before it last became
-	// Ready. leaving explains why its addresses are removed permanently, or is Unknown if they stay.
-	cause, recovered, leaving cause.Cause
+	// Ready. removalCause explains why its addresses are removed permanently, or is Unknown if they stay.
+	cause, recovered, removalCause cause.Cause
 }
 
 // container is the stored state of a container.
@@ -67,7 +67,7 @@ func (p *Pod) IsReady() bool { return p.ready == event.StatusTrue }
 func (p *Pod) WasReady() bool { return p.ready != event.StatusTrue && p.everReady }
 
 // ReadyChangedAt returns the time at which Ready last changed, or 0 if Ready never changed.
-func (p *Pod) ReadyChangedAt() event.Moment { return p.changed }
+func (p *Pod) ReadyChangedAt() event.Moment { return p.readyChangedAt }
 
 // Cause returns the reason why the pod is not Ready.
 func (p *Pod) Cause() cause.Cause { return p.cause }
@@ -75,8 +75,8 @@ func (p *Pod) Cause() cause.Cause { return p.cause }
 // Recovered returns why the pod was not Ready before it last became Ready.
 func (p *Pod) Recovered() cause.Cause { return p.recovered }
 
-// Leaving returns why the pod's addresses are removed permanently, or Unknown if they stay.
-func (p *Pod) Leaving() cause.Cause { return p.leaving }
+// RemovalCause returns why the pod's addresses are removed permanently, or Unknown if they stay.
+func (p *Pod) RemovalCause() cause.Cause { return p.removalCause }
 
 // occupies reports whether the pod runs on a node, and would be evicted if the node were drained. DaemonSet pods and
 // static pods stay.
@@ -92,10 +92,10 @@ func (p *Pod) named() transition.Pod {
 	return transition.Pod{Namespace: p.namespace.Name, Name: p.name(), Node: p.node.Value(), Owner: p.owner.Value()}
 }
 
-// leavingOf returns why the endpoints controllers remove a pod's addresses permanently (see ShouldPodBeInEndpoints in
-// k8s.io/endpointslice). It returns Unknown if they keep the addresses.
-func leavingOf(o *event.Pod) cause.Cause {
-	c := &change{now: o}
+// removalCauseOf returns why the endpoints controllers remove a pod's addresses permanently (see ShouldPodBeInEndpoints
+// in k8s.io/endpointslice). It returns Unknown if they keep the addresses.
+func removalCauseOf(o *event.Pod) cause.Cause {
+	c := &lossEvidence{now: o}
 	switch {
 	case evicted(c) && (o.Phase == "Failed" || completed(c) || deleted(c)):
 		return cause.PodEvicted
@@ -175,8 +175,8 @@ func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedRead
 		if before.restarts != c.Restarts || before.id != containerID(c.ID) {
 			p.replaced, p.updateDone = true, stayedReady
 		}
-		if c.State == "terminated" && stayedReady && p.ended == 0 {
-			p.ended = x.watches.Moment(e.Seen)
+		if c.State == "terminated" && stayedReady && p.containerEndedAt == 0 {
+			p.containerEndedAt = x.watches.Moment(e.Seen)
 		}
 		if stayedReady && c.Restarts > before.restarts {
 			p.namespace.Counts.silentRestarts++
@@ -184,7 +184,7 @@ func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedRead
 		}
 	}
 	if updated {
-		p.updated, p.replaced, p.updateDone = x.watches.Moment(e.Seen), false, false
+		p.updatedAt, p.replaced, p.updateDone = x.watches.Moment(e.Seen), false, false
 		p.namespace.Counts.inPlaceUpdates++
 		if !p.gated {
 			p.namespace.Counts.ungatedUpdates++

@@ -41,10 +41,10 @@ type Pods struct {
 	pods       map[event.UID]*Pod
 	namespaces totals.Totals[counts]
 	undecided  readinessLosses
-	// departed holds recently deleted pods.
-	departed   map[event.UID]departure
-	departures queue.Queue[departed]
-	pending    pending
+	// recentlyDeleted holds recently deleted pods.
+	recentlyDeleted map[event.UID]deletedPod
+	deletions       queue.Queue[deletion]
+	pending         pending
 	// stuck holds the pods that are not Ready although their containers and readiness gates are ready. The value is the
 	// time at which kubeflap first saw this state.
 	stuck map[event.UID]time.Time
@@ -71,7 +71,7 @@ type counts struct {
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
 		watches: watches, found: found, nodes: nodes, resolved: resolved,
-		pods: map[event.UID]*Pod{}, undecided: newReadinessLosses(), departed: map[event.UID]departure{},
+		pods: map[event.UID]*Pod{}, undecided: newReadinessLosses(), recentlyDeleted: map[event.UID]deletedPod{},
 		pending: pending{}, stuck: map[event.UID]time.Time{}, onLost: map[string]map[string]int{}, short: map[short]int{},
 	}
 }
@@ -94,7 +94,7 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 		return Change{}
 	}
 	p.generation = x.watches.Generation(e.Kind)
-	x.noteLeaving(p, o, e.Seen)
+	x.noteRemovalCause(p, o, e.Seen)
 	ready := readyOf(o)
 	// A list can show that an image changed, but not whether the pod was running at that time.
 	updated := false
@@ -112,9 +112,9 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 }
 
 func (x *Pods) add(e event.Event, o *event.Pod) {
-	ns := x.namespaces.Of(o.Namespace)
+	ns := x.namespaces.GetOrAdd(o.Namespace)
 	x.namespaces.Join(ns)
-	p := &Pod{namespace: ns, generation: x.watches.Generation(e.Kind), leaving: leavingOf(o), gated: o.Gates > 0}
+	p := &Pod{namespace: ns, generation: x.watches.Generation(e.Kind), removalCause: removalCauseOf(o), gated: o.Gates > 0}
 	x.pods[o.UID] = p
 	x.set(p, o)
 	p.everReady = p.ready == event.StatusTrue
@@ -146,7 +146,7 @@ func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 		return Change{}, false
 	}
 	if last != nil {
-		x.noteLeaving(p, last, x.watches.Now())
+		x.noteRemovalCause(p, last, x.watches.Now())
 	}
 	x.resolveAllOf(id)
 	delete(x.pods, id)
@@ -159,7 +159,7 @@ func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 	}
 	x.countOnLost(p, -1)
 	x.countShort(p, -1)
-	x.depart(id, p)
+	x.rememberDeleted(id, p)
 	x.namespaces.Leave(p.namespace, x.watches.Now())
 	return Change{Services: p.existingServices()}, true
 }
@@ -182,7 +182,7 @@ func (x *Pods) Find(id event.UID) *Pod { return x.pods[id] }
 // changes. It ends when the pod is Ready with a new container, or after updateWindow.
 func (x *Pods) IsBeingUpdated(id event.UID, t time.Time) bool {
 	p := x.pods[id]
-	return p != nil && p.updated != 0 && !p.updateDone && t.Sub(x.watches.Time(p.updated)) <= updateWindow
+	return p != nil && p.updatedAt != 0 && !p.updateDone && t.Sub(x.watches.Time(p.updatedAt)) <= updateWindow
 }
 
 // Named returns the name of a pod, even if the pod was deleted recently. The result is zero if the pod is unknown.
@@ -190,7 +190,7 @@ func (x *Pods) Named(id event.UID) transition.Pod {
 	if p := x.pods[id]; p != nil {
 		return p.named()
 	}
-	if d := x.departed[id]; d.pod != nil {
+	if d := x.recentlyDeleted[id]; d.pod != nil {
 		return d.pod.named()
 	}
 	return transition.Pod{}

@@ -53,27 +53,27 @@ func (w *ReadinessLoss) newest() *ReadinessLoss {
 	return w
 }
 
-// IsOf reports whether this readiness loss can explain the loss of an address at t. It returns false if t is not before
-// the pod's next readiness loss.
-func (w *ReadinessLoss) IsOf(t time.Time) bool { return w.later == nil || t.Before(w.later.At) }
+// CanExplain reports whether this readiness loss can explain the loss of an address at t. It returns false if t is not
+// before the pod's next readiness loss.
+func (w *ReadinessLoss) CanExplain(t time.Time) bool { return w.later == nil || t.Before(w.later.At) }
 
 // readinessLosses holds the readiness changes whose cause is not certain yet.
 type readinessLosses struct {
 	// Both maps hold the oldest loss of each pod.
-	of map[event.UID]*ReadinessLoss
-	on map[string]map[event.UID]*ReadinessLoss
+	byPod  map[event.UID]*ReadinessLoss
+	byNode map[string]map[event.UID]*ReadinessLoss
 	// Both queues are sorted by time. The losses in probes have the tentative cause ProbeFailed. All others are in
 	// marks.
 	probes, marks queue.Queue[*ReadinessLoss]
 }
 
 func newReadinessLosses() readinessLosses {
-	return readinessLosses{of: map[event.UID]*ReadinessLoss{}, on: map[string]map[event.UID]*ReadinessLoss{}}
+	return readinessLosses{byPod: map[event.UID]*ReadinessLoss{}, byNode: map[string]map[event.UID]*ReadinessLoss{}}
 }
 
 // A pod can lose readiness again while the cause of its previous loss is not certain.
 func (q *readinessLosses) add(w *ReadinessLoss) {
-	if newest := q.of[w.ID].newest(); newest != nil {
+	if newest := q.byPod[w.ID].newest(); newest != nil {
 		newest.later = w
 	} else {
 		q.await(w)
@@ -86,24 +86,24 @@ func (q *readinessLosses) add(w *ReadinessLoss) {
 }
 
 func (q *readinessLosses) await(w *ReadinessLoss) {
-	q.of[w.ID] = w
-	if q.on[w.node] == nil {
-		q.on[w.node] = map[event.UID]*ReadinessLoss{}
+	q.byPod[w.ID] = w
+	if q.byNode[w.node] == nil {
+		q.byNode[w.node] = map[event.UID]*ReadinessLoss{}
 	}
-	q.on[w.node][w.ID] = w
+	q.byNode[w.node][w.ID] = w
 }
 
 func (q *readinessLosses) remove(w *ReadinessLoss) {
-	delete(q.of, w.ID)
-	if delete(q.on[w.node], w.ID); len(q.on[w.node]) == 0 {
-		delete(q.on, w.node)
+	delete(q.byPod, w.ID)
+	if delete(q.byNode[w.node], w.ID); len(q.byNode[w.node]) == 0 {
+		delete(q.byNode, w.node)
 	}
 }
 
 // Pending returns the tentative cause of a pod's readiness loss. ok is false if the pod has no unresolved readiness
 // loss.
 func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
-	if w := x.undecided.of[id].newest(); w != nil {
+	if w := x.undecided.byPod[id].newest(); w != nil {
 		return w.tentative, true
 	}
 	return cause.Unknown, false
@@ -124,21 +124,21 @@ func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 		p.everReady, p.cause, p.recovered = true, cause.Unknown, p.cause
 		p.updateDone = p.replaced
 	}
-	p.changed, p.ended = x.watches.Moment(e.Seen), 0
+	p.readyChangedAt, p.containerEndedAt = x.watches.Moment(e.Seen), 0
 }
 
 func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
-	tentative := p.leaving
+	tentative := p.removalCause
 	if tentative == cause.Unknown {
-		c := &change{before: p, now: o, nodes: x.nodes, at: e.Seen, updated: x.watches.Time(p.updated)}
+		c := &lossEvidence{before: p, now: o, nodes: x.nodes, at: e.Seen, updated: x.watches.Time(p.updatedAt)}
 		tentative = c.cause()
 	}
-	w := &ReadinessLoss{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, ready: x.watches.Time(p.changed), tentative: tentative}
-	if o.Ready != nil && !o.Ready.Transition.IsZero() {
-		w.nodeBy = o.Ready.Transition.Add(nodeWait)
+	w := &ReadinessLoss{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, ready: x.watches.Time(p.readyChangedAt), tentative: tentative}
+	if o.Ready != nil && !o.Ready.LastTransitionTime.IsZero() {
+		w.nodeBy = o.Ready.LastTransitionTime.Add(nodeWait)
 	}
 	why, certain := x.causeByNode(w)
-	if older := x.undecided.of[o.UID]; older != nil && (certain || older.tentative != tentative) {
+	if older := x.undecided.byPod[o.UID]; older != nil && (certain || older.tentative != tentative) {
 		x.resolveAllOf(o.UID) // a pod's unresolved losses must have the same tentative cause
 	}
 	p.cause = tentative
@@ -170,7 +170,7 @@ func (x *Pods) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool) {
 // report counts and reports a change of Ready. A change whose cause is not certain yet is stored until resolve
 // determines the cause.
 func (x *Pods) report(id event.UID, p *Pod, change transition.PodReadyChanged) {
-	if w := x.undecided.of[id].newest(); w != nil {
+	if w := x.undecided.byPod[id].newest(); w != nil {
 		w.changes = append(w.changes, change)
 		return
 	}
@@ -188,19 +188,19 @@ func (x *Pods) reportNow(p *Pod, change transition.PodReadyChanged) {
 // NodeReadyChanged handles a change of a node's Ready condition. It resolves the pods' readiness losses that now have a
 // certain cause.
 func (x *Pods) NodeReadyChanged(node string) {
-	x.resolveEach(x.undecided.on[node], x.isAnyCertain)
+	x.resolveEach(x.undecided.byNode[node], x.isAnyCertain)
 }
 
 // ResolveAll resolves all readiness losses. Call it when no more evidence will arrive.
 func (x *Pods) ResolveAll() {
-	for len(x.undecided.of) > 0 {
-		x.resolveEach(x.undecided.of, func(*ReadinessLoss) bool { return true })
+	for len(x.undecided.byPod) > 0 {
+		x.resolveEach(x.undecided.byPod, func(*ReadinessLoss) bool { return true })
 	}
 }
 
 // resolveAllOf resolves the readiness losses of a pod, oldest first.
 func (x *Pods) resolveAllOf(id event.UID) {
-	for w := x.undecided.of[id]; w != nil; w = x.undecided.of[id] {
+	for w := x.undecided.byPod[id]; w != nil; w = x.undecided.byPod[id] {
 		x.resolve(w)
 	}
 }
@@ -221,7 +221,7 @@ func (x *Pods) resolveEach(of map[event.UID]*ReadinessLoss, match func(*Readines
 // resolve determines the final cause of a pod's oldest readiness loss, and does nothing for other losses. Afterwards,
 // it resolves the pod's next loss if the cause of any later loss is certain.
 func (x *Pods) resolve(w *ReadinessLoss) {
-	if w == nil || x.undecided.of[w.ID] != w {
+	if w == nil || x.undecided.byPod[w.ID] != w {
 		return
 	}
 	x.undecided.remove(w)
@@ -298,12 +298,12 @@ func (x *Pods) dueOfProbe(w *ReadinessLoss) time.Time {
 func (x *Pods) observeStale(p *Pod, t time.Time) {
 	var since time.Time
 	switch {
-	case p.cause == cause.InPlaceUpdate && p.changed > p.updated && p.updateDone:
+	case p.cause == cause.InPlaceUpdate && p.readyChangedAt > p.updatedAt && p.updateDone:
 		return
 	case p.cause == cause.InPlaceUpdate:
-		since = x.watches.Time(max(p.updated, p.changed))
+		since = x.watches.Time(max(p.updatedAt, p.readyChangedAt))
 	case p.cause == cause.ContainerExit:
-		since = x.watches.Time(p.ended)
+		since = x.watches.Time(p.containerEndedAt)
 	default:
 		return
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// change is the loss of a pod's readiness, with the evidence for its cause.
-type change struct {
+// lossEvidence is the loss of a pod's readiness, with the evidence for its cause.
+type lossEvidence struct {
 	before *Pod
 	now    *event.Pod
 	nodes  nodeFacts
@@ -20,7 +20,7 @@ type change struct {
 // rule attributes a loss of a pod's readiness to a cause.
 type rule struct {
 	cause cause.Cause
-	holds func(*change) bool
+	holds func(*lossEvidence) bool
 }
 
 // The first rule that holds determines the cause. Permanent causes come before temporary causes. Causes outside the pod
@@ -39,7 +39,7 @@ var podRules = [...]rule{
 	{cause.ProbeFailed, probeFailed},
 }
 
-func (c *change) cause() cause.Cause {
+func (c *lossEvidence) cause() cause.Cause {
 	for i := range podRules {
 		if podRules[i].holds(c) {
 			return podRules[i].cause
@@ -50,7 +50,7 @@ func (c *change) cause() cause.Cause {
 
 // completed reports whether all containers ended successfully and will not be restarted (see
 // GenerateContainersReadyCondition in pkg/kubelet/status).
-func completed(c *change) bool {
+func completed(c *lossEvidence) bool {
 	return c.now.Phase == "Succeeded" || c.reason() == "PodCompleted"
 }
 
@@ -58,7 +58,7 @@ func completed(c *change) bool {
 // condition DisruptionTarget. The kubelet also sets status.reason in an eviction, a preemption or a node shutdown. It
 // sets the condition and the reason only after the containers have ended. Until then, the pod is Running, and its Ready
 // condition has the reason PodFailed (see mergePodStatus in pkg/kubelet/status).
-func evicted(c *change) bool {
+func evicted(c *lossEvidence) bool {
 	switch {
 	case c.now.Disruption != "" && (deleted(c) || c.now.Phase == "Failed" || completed(c)):
 		return true // the condition of a running pod can mean a rejected or a future eviction
@@ -70,12 +70,12 @@ func evicted(c *change) bool {
 
 // deleted reports whether the API server has accepted a deletion of the pod. The endpoints controllers then remove its
 // addresses immediately (see ShouldPodBeInEndpoints in k8s.io/endpointslice).
-func deleted(c *change) bool { return !c.now.Deletion.IsZero() }
+func deleted(c *lossEvidence) bool { return !c.now.DeletionTimestamp.IsZero() }
 
 // markedByNodeController reports whether the node controller set Ready to False. This controller sets no reason and no
 // message, and the containers stay ready (see MarkPodsNotReady in pkg/controller/util/node). The field manager is not
 // checked, because some distributions use one name for the controllers and the kubelet.
-func markedByNodeController(c *change) bool {
+func markedByNodeController(c *lossEvidence) bool {
 	r := c.now.Ready
 	return r != nil && r.Status == event.StatusFalse && r.Reason == "" && r.Message == "" &&
 		c.now.ContainersReady == event.StatusTrue
@@ -86,7 +86,7 @@ func markedByNodeController(c *change) bool {
 // updates can change a readiness gate during the update.
 const updateWindow = 2 * time.Minute
 
-func updatedInPlace(c *change) bool {
+func updatedInPlace(c *lossEvidence) bool {
 	if c.before.updateDone && containerEnded(c) {
 		return false // the update was complete before the container ended
 	}
@@ -95,14 +95,14 @@ func updatedInPlace(c *change) bool {
 
 // gateNotReady reports whether the containers are ready but a readiness gate is not (see GeneratePodReadyCondition in
 // pkg/kubelet/status).
-func gateNotReady(c *change) bool { return c.reason() == "ReadinessGatesNotReady" }
+func gateNotReady(c *lossEvidence) bool { return c.reason() == "ReadinessGatesNotReady" }
 
 // restartSettles is the time for which the restart of a container can explain a readiness loss. It is a little longer
 // than the default period of a probe. It is measured with the kubelet's timestamps.
 const restartSettles = 15 * time.Second
 
 // containerEnded reports whether a container has ended or was replaced (see convertStatusToAPIStatus in pkg/kubelet).
-func containerEnded(c *change) bool {
+func containerEnded(c *lossEvidence) bool {
 	for i := range c.now.Containers {
 		now := &c.now.Containers[i]
 		if now.State == "terminated" || now.State == "waiting" {
@@ -122,35 +122,35 @@ func containerEnded(c *change) bool {
 // justRestarted reports whether a restarted container became not ready soon after its start. At first, the kubelet can
 // report the restarted container as ready. Its probe worker then sets the container to not ready (see doProbe in
 // pkg/kubelet/prober).
-func (c *change) justRestarted(x *event.Container) bool {
+func (c *lossEvidence) justRestarted(x *event.Container) bool {
 	if x.Ready || x.Restarts == 0 || x.Started.IsZero() || c.now.Ready == nil {
 		return false
 	}
-	after := c.now.Ready.Transition.Sub(x.Started)
+	after := c.now.Ready.LastTransitionTime.Sub(x.Started)
 	return after >= 0 && after <= restartSettles
 }
 
 // nodeNotReady reports whether the kubelet reported both the pod's containers and the node as not ready. The reason
 // ContainersNotReady can only come from the kubelet, because the node controller sets no reason.
-func nodeNotReady(c *change) bool {
+func nodeNotReady(c *lossEvidence) bool {
 	return c.notReadyContainers() && c.nodes.NotReadyAt(c.now.Node, c.at, time.Time{})
 }
 
 // kubeletRestarted reports whether the pod's kubelet restarted. Up to v1.34, a restarted kubelet reports probed
 // containers as not ready until their probes succeed again (see pkg/kubelet/prober).
-func kubeletRestarted(c *change) bool {
+func kubeletRestarted(c *lossEvidence) bool {
 	return c.notReadyContainers() && c.nodes.RestartedBefore(c.now.Node, c.at, time.Time{})
 }
 
 // probeFailed reports whether the kubelet reports a container as not ready (see doProbe in pkg/kubelet/prober). Earlier
 // rules cover stopped and replaced containers.
-func probeFailed(c *change) bool { return c.notReadyContainers() }
+func probeFailed(c *lossEvidence) bool { return c.notReadyContainers() }
 
-func (c *change) reason() string {
+func (c *lossEvidence) reason() string {
 	if c.now.Ready == nil {
 		return ""
 	}
 	return c.now.Ready.Reason
 }
 
-func (c *change) notReadyContainers() bool { return c.reason() == "ContainersNotReady" }
+func (c *lossEvidence) notReadyContainers() bool { return c.reason() == "ContainersNotReady" }

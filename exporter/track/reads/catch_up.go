@@ -28,10 +28,10 @@ func (c *CatchUp) Covers(t, renewed time.Time, mark time.Duration) bool {
 
 // Pending holds late heartbeats while the reason for their delay is unknown. Either the API server delayed the write
 // until etcd was back, or the watch was late. The node's next renewal shows which of the two is true.
-type Pending []Held
+type Pending []PendingHeartbeat
 
-// Held is a pending heartbeat.
-type Held struct {
+// PendingHeartbeat is a pending heartbeat.
+type PendingHeartbeat struct {
 	// Made is the time at which the node sent the heartbeat, by kubeflap's clock. Seen is the time at which a watch
 	// showed the heartbeat.
 	Made, Seen time.Time
@@ -44,7 +44,7 @@ type Held struct {
 }
 
 // Renewal returns the last pending Lease renewal, or nil.
-func (p Pending) Renewal() *Held {
+func (p Pending) Renewal() *PendingHeartbeat {
 	for i := range slices.Backward(p) {
 		if !p[i].Report {
 			return &p[i]
@@ -62,6 +62,6 @@ func IsLate(made, seen time.Time) bool { return seen.Sub(made) > promptly }
 // WasBacklog reports whether the watch, not the API server, delayed a renewal. The API server delays at most one
 // renewal per node, so WasBacklog returns true if several were delayed. It also returns true if the node sent its next
 // renewal after one regular interval. `next` is the time between the two renewals by the node's own clock.
-func (p *Held) WasBacklog(next, interval time.Duration, nextIsLate bool) bool {
+func (p *PendingHeartbeat) WasBacklog(next, interval time.Duration, nextIsLate bool) bool {
 	return p.Follows || nextIsLate || next <= interval+interval/20
 }

@@ -51,7 +51,7 @@ func (r *Reads) WatchShowed(made, seen time.Time, l *event.Lease) {
 	if r.Doubtful() {
 		r.noteResumed(made, seen)
 	}
-	if read, ok := r.ahead[l.Name]; ok && !l.Renew.Before(read) {
+	if read, ok := r.ahead[l.Name]; ok && !l.RenewTime.Before(read) {
 		delete(r.ahead, l.Name)
 	}
 }
@@ -86,11 +86,13 @@ func (r *Reads) noteResumed(made, seen time.Time) {
 	}
 }
 
-// Ahead reports whether a read has shown a renewal that the watch has not shown.
-func (r *Reads) Ahead() bool { return len(r.ahead) > 0 }
+// IsWatchLagging reports whether a read has shown a renewal that the watch has not shown.
+func (r *Reads) IsWatchLagging() bool { return len(r.ahead) > 0 }
 
-// Behind reports whether a read has shown a renewal that the watch did not show within catchUpWithin.
-func (r *Reads) Behind(t time.Time) bool { return r.Ahead() && t.Sub(r.aheadSince) > catchUpWithin }
+// MustReopenWatch reports whether a read has shown a renewal that the watch did not show within catchUpWithin.
+func (r *Reads) MustReopenWatch(t time.Time) bool {
+	return r.IsWatchLagging() && t.Sub(r.aheadSince) > catchUpWithin
+}
 
 // ProvenAfter reports whether a read at `mark` or later found no newer renewal than the watch had shown.
 func (r *Reads) ProvenAfter(mark time.Time) bool { return !r.proven.Before(mark) }
@@ -108,7 +110,7 @@ func (r *Reads) ShownAfter(mark time.Time) (at time.Time, ok bool) {
 func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
 	at = mark.Add(unaskedWait)
 	switch {
-	case r.Ahead():
+	case r.IsWatchLagging():
 		return time.Time{}, false // the watch lags
 	case !r.shown.Before(mark):
 		return r.shown, true
@@ -130,19 +132,19 @@ func (r *Reads) NewerRenewal(t time.Time, l *event.Lease) {
 	if len(r.ahead) == 0 {
 		r.aheadSince = t
 	}
-	r.ahead[l.Name] = l.Renew
+	r.ahead[l.Name] = l.RenewTime
 }
 
 // Apply handles the start or the result of a direct read. servers is the number of API servers in the cluster, or 0 if
 // unknown.
 func (r *Reads) Apply(e event.Event, servers int) {
-	if e.Type == event.Asking {
+	if e.Type == event.DirectReadStarted {
 		r.asked, r.asking = e.Seen, true
 		return
 	}
 	r.asking = false
 	switch {
-	case e.Type == event.Unanswered || !saysOfNodes(e.Reason, servers):
+	case e.Type == event.DirectReadUnanswered || !saysOfNodes(e.Reason, servers):
 		r.failed, r.resumed = r.asked, time.Time{}
 	case len(r.ahead) == 0:
 		r.proven, r.answered, r.failed = r.asked, e.Seen, time.Time{}
@@ -168,5 +170,5 @@ func saysOfNodes(reason event.Reason, servers int) bool {
 // HidesEtcd reports whether a read got no answer, or an error from an API server that cannot read from etcd. In both
 // cases, the watches show nothing. Throttling does not count, because the API server may still serve its watches.
 func HidesEtcd(e event.Event) bool {
-	return e.Type == event.Unanswered || e.Reason != "" && saysOfNodes(e.Reason, 0) && e.Reason != event.ReasonForbidden
+	return e.Type == event.DirectReadUnanswered || e.Reason != "" && saysOfNodes(e.Reason, 0) && e.Reason != event.ReasonForbidden
 }

@@ -46,8 +46,8 @@ func (k *Kubelet) RenewedEarly(seen, renewed time.Time) { k.early, k.earlyBy = s
 // Reported records a status report.
 func (k *Kubelet) Reported(t time.Time) { k.reported = t }
 
-// Note records a start of the kubelet if an early renewal and a status report were close together.
-func (k *Kubelet) Note() {
+// DetectStart records a start of the kubelet if an early renewal and a status report were close together.
+func (k *Kubelet) DetectStart() {
 	if k.early.IsZero() || k.reported.IsZero() || k.early.Sub(k.reported).Abs() > within {
 		return
 	}
@@ -57,9 +57,9 @@ func (k *Kubelet) Note() {
 	}
 }
 
-// Version records the kubelet's version. Up to v1.34, a restarted kubelet makes its pods not ready (kubelet, prober
+// SetVersion records the kubelet's version. Up to v1.34, a restarted kubelet makes its pods not ready (kubelet, prober
 // manager). In later versions, this depends on the gate ChangeContainerStatusOnKubeletRestart.
-func (k *Kubelet) Version(version string) {
+func (k *Kubelet) SetVersion(version string) {
 	k.makesPodsFlap = false
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	if len(parts) < 2 {

@@ -35,8 +35,8 @@ type emptied[T any] struct {
 	at        time.Time
 }
 
-// Of returns the namespace with the given name, and adds it if necessary.
-func (t *Totals[T]) Of(name string) *Namespace[T] {
+// GetOrAdd returns the namespace with the given name, and adds it if necessary.
+func (t *Totals[T]) GetOrAdd(name string) *Namespace[T] {
 	n := t.all[name]
 	if n == nil {
 		n = &Namespace[T]{Name: name}

@@ -12,9 +12,9 @@ const (
 	// lagBucket is the precision of the times in lags.seen. lagBuckets is the number of buckets in LagWait.
 	lagBucket  = 50 * time.Millisecond
 	lagBuckets = int(LagWait / lagBucket)
-	// lagNoticed is the longest lag that is ignored. Connections are read in batches, so a lag of some hundredths of a
-	// second is normal.
-	lagNoticed = 300 * time.Millisecond
+	// maxIgnoredLag is the longest lag that is ignored. Connections are read in batches, so a lag of some hundredths of
+	// a second is normal.
+	maxIgnoredLag = 300 * time.Millisecond
 	// lagRemembered is the time for which a watch is assumed to lag after a lag was noticed.
 	lagRemembered = 5 * time.Minute
 )
@@ -66,7 +66,7 @@ func (g *lags) note(k event.Kind, text string, t time.Time) {
 			}
 			return 1
 		})
-		if t.Sub(g.seen[later].at) > lagNoticed {
+		if t.Sub(g.seen[later].at) > maxIgnoredLag {
 			g.until[k] = t.Add(lagRemembered)
 		}
 	}

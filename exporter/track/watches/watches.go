@@ -34,10 +34,10 @@ type Watches struct {
 type state struct {
 	// generation is the number of the newest list. An object that is missing from the newest list no longer exists.
 	generation uint32
-	// synced is set when the first list is complete. synchronised is the time at which that list was complete.
-	synced       bool
-	synchronised time.Time
-	up           bool
+	// synced is set when the first list is complete. syncedAt is the time at which that list was complete.
+	synced   bool
+	syncedAt time.Time
+	up       bool
 	// cutOff is set if the watch is open but delivers no objects, because the API server cannot read from etcd. up is
 	// then false.
 	cutOff bool
@@ -61,8 +61,8 @@ func New() *Watches { return &Watches{lags: newLags()} }
 // Now returns the time of the newest event or query.
 func (w *Watches) Now() time.Time { return w.now }
 
-// Pass advances the time to t, unless t is earlier.
-func (w *Watches) Pass(t time.Time) {
+// AdvanceTo advances the time to t, unless t is earlier.
+func (w *Watches) AdvanceTo(t time.Time) {
 	if t.After(w.now) {
 		w.now = t
 	}
@@ -87,12 +87,12 @@ func (w *Watches) Count(e event.Event) {
 		if e.Kind != event.KindCluster { // the version of a cluster does not come from etcd
 			w.shown = e.Seen
 		}
-		w.lags.note(e.Kind, e.Object.Metadata().Version, e.Seen)
+		w.lags.note(e.Kind, e.Object.Metadata().ResourceVersion, e.Seen)
 	}
 }
 
-// Listing records the start of a list.
-func (w *Watches) Listing(k event.Kind) {
+// RecordListStart records the start of a list.
+func (w *Watches) RecordListStart(k event.Kind) {
 	s := &w.state[k]
 	s.generation++
 	if !s.synced && !s.missing {
@@ -100,25 +100,25 @@ func (w *Watches) Listing(k event.Kind) {
 	}
 }
 
-// Synced records the end of a list.
-func (w *Watches) Synced(e event.Event) {
+// RecordListEnd records the end of a list.
+func (w *Watches) RecordListEnd(e event.Event) {
 	s := &w.state[e.Kind]
 	if s.synced {
 		s.relists++
 	} else {
-		s.synchronised = e.Seen
+		s.syncedAt = e.Seen
 	}
 	s.synced, s.missing, s.lastEvent = true, false, e.Seen
 }
 
-// Unavailable records that the resource cannot be watched.
-func (w *Watches) Unavailable(e event.Event) {
+// RecordUnavailable records that the resource cannot be watched.
+func (w *Watches) RecordUnavailable(e event.Event) {
 	s := &w.state[e.Kind]
 	s.missing, s.up, s.reason = true, false, e.Reason
 }
 
-// Broke records that a watch broke, and reports whether the watch worked until then.
-func (w *Watches) Broke(e event.Event) bool {
+// RecordBreak records that a watch broke, and reports whether the watch worked until then.
+func (w *Watches) RecordBreak(e event.Event) bool {
 	s := &w.state[e.Kind]
 	if e.Reason != event.ReasonEnded {
 		s.errors++
@@ -134,8 +134,8 @@ func (w *Watches) Broke(e event.Event) bool {
 	return true
 }
 
-// Works records that a watch works. It returns the length of the break, or 0 for a negligible break.
-func (w *Watches) Works(e event.Event) (blind time.Duration) {
+// RecordWorking records that a watch works. It returns the length of the break, or 0 for a negligible break.
+func (w *Watches) RecordWorking(e event.Event) (blind time.Duration) {
 	s := &w.state[e.Kind]
 	if s.up || s.cutOff && e.Type == event.Up {
 		return 0 // without etcd, a reopened watch delivers no objects
@@ -189,8 +189,8 @@ func (w *Watches) Generation(k event.Kind) uint32 { return w.state[k].generation
 // IsSynced reports whether the first list of a resource is complete.
 func (w *Watches) IsSynced(k event.Kind) bool { return w.state[k].synced }
 
-// Synchronised returns the time at which the first list of a resource was complete.
-func (w *Watches) Synchronised(k event.Kind) time.Time { return w.state[k].synchronised }
+// SyncedAt returns the time at which the first list of a resource was complete.
+func (w *Watches) SyncedAt(k event.Kind) time.Time { return w.state[k].syncedAt }
 
 // Up reports whether the watch of a resource works.
 func (w *Watches) Up(k event.Kind) bool { return w.state[k].up }

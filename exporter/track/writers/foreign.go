@@ -35,8 +35,8 @@ type foreign struct {
 	reported bool
 }
 
-// inSlice records who manages a slice. If the manager is foreign, all addresses in the slice are foreign.
-func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
+// classifySlice records who manages a slice. If the manager is foreign, all addresses in the slice are foreign.
+func (x *Writers) classifySlice(h *Source, o *event.EndpointSlice) {
 	switch {
 	case h.Controlled, h.Mirrored:
 		h.keeper = unproven
@@ -51,15 +51,15 @@ func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 	}
 	h.noteForeign(foreign, func(*event.Address) bool { return true })
 	if h.foreign != nil && h.foreign.object == "" {
-		h.foreign.version, h.foreign.object = o.Version, "EndpointSlice "+o.Name+keptBy(o.ManagedBy, o.Writer)
+		h.foreign.version, h.foreign.object = o.ResourceVersion, "EndpointSlice "+o.Name+keptBy(o.ManagedBy, o.Writer)
 	}
 }
 
-// inEndpoints records the writer and the foreign addresses of an Endpoints object. A known manager writes no foreign
-// addresses. If an unknown writer changes the object of another writer, the addresses that it adds or makes ready are
-// foreign. Otherwise, the addresses without a targetRef are foreign. The first writer's name is not checked, because a
-// distribution can rename the controller. The parameter before contains the object's previous addresses.
-func (x *Writers) inEndpoints(h *Source, o *event.Endpoints, before []addresses.Entry) {
+// classifyEndpoints records the writer and the foreign addresses of an Endpoints object. A known manager writes no
+// foreign addresses. If an unknown writer changes the object of another writer, the addresses that it adds or makes
+// ready are foreign. Otherwise, the addresses without a targetRef are foreign. The first writer's name is not checked,
+// because a distribution can rename the controller. The parameter before contains the object's previous addresses.
+func (x *Writers) classifyEndpoints(h *Source, o *event.Endpoints, before []addresses.Entry) {
 	was := h.keeper
 	h.keeper = unproven
 	switch {
@@ -79,7 +79,7 @@ func (x *Writers) inEndpoints(h *Source, o *event.Endpoints, before []addresses.
 		return h.keeper == foreigner && (!own && !o.Truncated || a.Ready && !ready && own || a.ByHand && !own) || a.ByHand && h.keeper == unproven
 	})
 	if h.foreign != nil && h.foreign.object == "" {
-		h.foreign.version, h.foreign.object = o.Version, nameOf(o)
+		h.foreign.version, h.foreign.object = o.ResourceVersion, nameOf(o)
 	}
 	h.noteWithdrawn(o)
 }
@@ -98,14 +98,14 @@ func (h *Source) keepOwn(before []addresses.Entry) {
 
 // keepForeign stores the addresses that have already been reported as foreign.
 func (h *Source) keepForeign() {
-	h.were = nil
+	h.wereForeign = nil
 	if h.foreign != nil && h.foreign.reported {
-		h.were = h.foreign.addresses
+		h.wereForeign = h.foreign.addresses
 	}
 }
 
 // WereForeign returns the addresses that had been reported as foreign before the newest event.
-func (h *Source) WereForeign() []event.UID { return h.were }
+func (h *Source) WereForeign() []event.UID { return h.wereForeign }
 
 // ReportedForeign returns a Service's addresses that are reported as foreign.
 func ReportedForeign(s Service) (all []event.UID) {

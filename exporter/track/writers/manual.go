@@ -67,7 +67,7 @@ func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	h.manual, h.managed, h.other = written, len(held)-written, h.Kind == event.KindEndpointSlice && !h.Controlled && !h.Mirrored
 	if h.Mirrored && x.watches.IsSynced(event.KindEndpoints) {
 		h.manual = 0 // these addresses are counted in the Endpoints object
-		before.manual = s.manual.in(h.Kind, selector)
+		before.manual = s.manual.countIn(h.Kind, selector)
 	}
 	s.Add(h)
 	if !c.Quiet && c.Service.Exists() {
@@ -98,7 +98,7 @@ func TallyOfSlices(s Service) Tally {
 }
 
 func (s *Set) tallyOf(k event.Kind, selector bool) Tally {
-	return Tally{s.manual.in(k, selector), s.managed}
+	return Tally{s.manual.countIn(k, selector), s.managed}
 }
 
 // compare reports a reset, or the return of addresses after a reset. If the selector matches pods now, or matched pods
@@ -123,9 +123,9 @@ func (x *Writers) compare(c Change, before, now Tally, inEndpoints bool) {
 	}
 }
 
-// in counts the manually managed addresses in a resource. For a Service with a selector, it excludes slices that no
-// Kubernetes controller manages, because no controller removes their addresses.
-func (m *manual) in(k event.Kind, selector bool) int {
+// countIn counts the manually managed addresses in a resource. For a Service with a selector, it excludes slices that
+// no Kubernetes controller manages, because no controller removes their addresses.
+func (m *manual) countIn(k event.Kind, selector bool) int {
 	switch {
 	case k == event.KindEndpoints:
 		return m.endpoints
@@ -135,7 +135,7 @@ func (m *manual) in(k event.Kind, selector bool) int {
 	return m.slices + m.others
 }
 
-func (m *manual) of(h *Source) *int {
+func (m *manual) counterFor(h *Source) *int {
 	switch {
 	case h.Kind == event.KindEndpoints:
 		return &m.endpoints

@@ -60,7 +60,7 @@ func (x *Writers) compete(s Service, h *Source, e event.Event, w write) {
 	if r.undone >= 2 {
 		x.losses.Report(s, transition.AddressesContested{
 			At: at(e.Seen), Service: s.Named(), Object: w.kind + " " + w.name, Writers: [2]string{min(name, r.before.writer), max(name, r.before.writer)},
-			Trigger: transition.Trigger(s.UID(), e.Object.Metadata().Version),
+			Trigger: transition.Trigger(s.UID(), e.Object.Metadata().ResourceVersion),
 		})
 	}
 }

@@ -27,7 +27,7 @@ func (h *Source) noteWithdrawn(o *event.Endpoints) {
 	case was != nil:
 		was.count = count
 	case count > 0:
-		h.withdrawn = &withdrawn{count: count, object: nameOf(o), version: o.Version}
+		h.withdrawn = &withdrawn{count: count, object: nameOf(o), version: o.ResourceVersion}
 	}
 }
 

@@ -56,8 +56,8 @@ type Source struct {
 	own map[event.UID]bool
 	// withdrawn describes the addresses that a foreign writer removed, or is nil.
 	withdrawn *withdrawn
-	// The field were holds the addresses that had been reported as foreign before the newest event.
-	were []event.UID
+	// wereForeign holds the addresses that had been reported as foreign before the newest event.
+	wereForeign []event.UID
 	// rivals holds the last writes by different writers to a Service without a selector, or is nil.
 	rivals *rivals
 	// overwritten is true for Endpoints that have been empty since they were first seen, although somebody had applied
@@ -102,7 +102,7 @@ func (x *Writers) SeeSlice(s Service, h *Source, e event.Event, o *event.Endpoin
 	h.Mirrored, h.Controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
 	x.compete(s, h, e, write{o.Writer, "EndpointSlice", o.Name, o.Addresses})
 	noteWriter(s, h, e, o.Writer, read)
-	x.inSlice(h, o)
+	x.classifySlice(h, o)
 }
 
 // SeeEndpoints records the writer of an Endpoints object. The parameter before holds the object's previous addresses.
@@ -110,7 +110,7 @@ func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.End
 	h.keepForeign()
 	x.compete(s, h, e, write{o.Writer, "Endpoints", o.Name, o.Addresses})
 	noteWriter(s, h, e, o.Writer, read)
-	x.inEndpoints(h, o, before)
+	x.classifyEndpoints(h, o, before)
 	h.overwritten = h.overwritten && x.emptied(o)
 }
 
@@ -131,9 +131,9 @@ func noteWriter(s Service, h *Source, e event.Event, writer string, read event.K
 	}
 }
 
-// Leaves records that a source is about to leave its Service. A deletion of the object is recorded if address states
-// are read from this kind of object.
-func Leaves(s Service, h *Source, e event.Event, read event.Kind) {
+// NoteLeaving records that a source is about to leave its Service. A deletion of the object is recorded if address
+// states are read from this kind of object.
+func NoteLeaving(s Service, h *Source, e event.Event, read event.Kind) {
 	h.keepForeign()
 	switch {
 	case e.Type != event.Deleted || h.Kind != read:
@@ -144,8 +144,8 @@ func Leaves(s Service, h *Source, e event.Event, read event.Kind) {
 	}
 }
 
-// Left records that a source has left its Service.
-func (x *Writers) Left(s Service, h *Source, t time.Time) {
+// NoteLeft records that a source has left its Service.
+func (x *Writers) NoteLeft(s Service, h *Source, t time.Time) {
 	if h.foreign != nil && h.foreign.reported {
 		h.foreign.reported = false
 		x.losses.Report(s, transition.ForeignAddressesEnded{At: at(t), Service: s.Named(), Object: h.foreign.object})
@@ -184,12 +184,12 @@ func (s *Set) Detach(h *Source) {
 // Subtract removes a source's addresses from the Service's counts.
 func (s *Set) Subtract(h *Source) {
 	s.managed -= h.managed
-	*s.manual.of(h) -= h.manual
+	*s.manual.counterFor(h) -= h.manual
 }
 
 // Add adds a source's addresses to the Service's counts.
 func (s *Set) Add(h *Source) {
 	s.managed += h.managed
-	*s.manual.of(h) += h.manual
+	*s.manual.counterFor(h) += h.manual
 	s.manual.ever = s.manual.ever || s.manual.endpoints+s.manual.slices+s.manual.others > 0
 }

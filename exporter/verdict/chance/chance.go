@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// Accepted is the probability below which chance is excluded. It limits the share of cases in which independent
-	// failures look like a common cause.
-	Accepted = 1.0 / 1000
+	// SignificanceLevel is the probability below which chance is excluded. It limits the share of cases in which
+	// independent failures look like a common cause.
+	SignificanceLevel = 1.0 / 1000
 	// priorSilences is the assumed number of silences per node in priorTime, for a cluster without a history. With a
 	// smaller number, two unrelated silences in a large cluster would look related.
 	priorSilences = 1.0
@@ -28,21 +28,21 @@ func (r Rate) perNode(d time.Duration) float64 {
 	return (float64(r.Silences) + priorSilences) / (r.NodeTime.Hours() + priorTime.Hours()) * d.Hours()
 }
 
-// Together returns the probability that, by chance, a silence belongs to a group of at least the given size. All nodes
-// of the group fall silent within one heartbeat interval of that silence.
-func (r Rate) Together(silent, nodes int, interval time.Duration) float64 {
+// GroupProbability returns the probability that, by chance, a silence belongs to a group of at least the given size.
+// All nodes of the group fall silent within one heartbeat interval of that silence.
+func (r Rate) GroupProbability(silent, nodes int, interval time.Duration) float64 {
 	p := 1 - math.Exp(-r.perNode(2*interval))
 	return binomialTail(nodes-1, silent-1, p)
 }
 
-// OfEnd returns the probability that independent silences end at most the given time apart. It assumes silences of up
-// to one hour.
-func OfEnd(silent int, within time.Duration) float64 {
+// EndsProbability returns the probability that independent silences end at most the given time apart. It assumes
+// silences of up to one hour.
+func EndsProbability(silent int, within time.Duration) float64 {
 	return math.Pow(min(1, 2*within.Hours()), float64(silent-1))
 }
 
-// InTurn returns the probability of at least the given number of independent silences in the duration d.
-func (r Rate) InTurn(silences, nodes int, d time.Duration) float64 {
+// SuccessionProbability returns the probability of at least the given number of independent silences in the duration d.
+func (r Rate) SuccessionProbability(silences, nodes int, d time.Duration) float64 {
 	return poissonTail(silences, r.perNode(d)*float64(nodes))
 }
 

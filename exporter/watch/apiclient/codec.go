@@ -115,7 +115,7 @@ func (d *decoder) item(kind event.Kind, message []byte) (*Item, error) {
 		return nil, err
 	}
 	meta := o.Slim.Metadata()
-	i := &Item{Slim: o.Slim, ObjectMeta: metav1.ObjectMeta{Namespace: meta.Namespace, Name: meta.Name, ResourceVersion: meta.Version}}
+	i := &Item{Slim: o.Slim, ObjectMeta: metav1.ObjectMeta{Namespace: meta.Namespace, Name: meta.Name, ResourceVersion: meta.ResourceVersion}}
 	if o.InitialEventsEnd {
 		i.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
 	}

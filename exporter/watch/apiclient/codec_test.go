@@ -89,7 +89,7 @@ var (
 	apiV1   = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	apiPod  = &corev1.Pod{TypeMeta: apiV1, ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", ResourceVersion: "7"}, Spec: corev1.PodSpec{NodeName: "a"}}
 	slimWeb = &event.Pod{
-		Meta: event.Meta{Namespace: "shop", Name: "web", Version: "7"}, Node: "a", Labels: map[string]string{},
+		Meta: event.Meta{Namespace: "shop", Name: "web", ResourceVersion: "7"}, Node: "a", Labels: map[string]string{},
 		ToleratesNotReady: &event.Toleration{}, ToleratesUnreachable: &event.Toleration{},
 	}
 )

@@ -27,14 +27,13 @@ func NewReader(client *apiclient.Client, resource apiclient.Resource, sink func(
 }
 
 // Read reads the Leases of nodes. It also requests /readyz?verbose, which often explains why Leases cannot be read.
-//
-// Read emits an event of type Asking, one of type Read for each received Lease, and finally one of type Answered or
-// Unanswered. It emits nothing after ctx is canceled. It returns within 5 s.
+// Read emits an event of type DirectReadStarted, one of type DirectReadLease for each received Lease, and finally one
+// of type DirectReadAnswered or DirectReadUnanswered. It emits nothing after ctx is canceled. It returns within 5 s.
 func (r *Reader) Read(ctx context.Context, names []string) {
 	if len(names) == 0 || ctx.Err() != nil {
 		return
 	}
-	r.emit(event.Asking, nil, "")
+	r.emit(event.DirectReadStarted, nil, "")
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	ready := make(chan readiness, 1)
@@ -47,13 +46,13 @@ func (r *Reader) Read(ctx context.Context, names []string) {
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
-		r.emit(event.Answered, nil, "")
+		r.emit(event.DirectReadAnswered, nil, "")
 	case server.failedCheck != "":
-		r.emit(event.Answered, nil, event.NotReady(server.failedCheck))
+		r.emit(event.DirectReadAnswered, nil, event.NotReady(server.failedCheck))
 	case answered || server.answered:
-		r.emit(event.Answered, nil, apiclient.Reason(err))
+		r.emit(event.DirectReadAnswered, nil, apiclient.Reason(err))
 	default:
-		r.emit(event.Unanswered, nil, apiclient.Reason(err))
+		r.emit(event.DirectReadUnanswered, nil, apiclient.Reason(err))
 	}
 }
 
@@ -78,7 +77,7 @@ func (r *Reader) readAll(ctx, limited context.Context, names []string) (answered
 	for range names {
 		a := <-answers
 		if a.lease != nil && ctx.Err() == nil {
-			r.emit(event.Read, a.lease, "")
+			r.emit(event.DirectReadLease, a.lease, "")
 		}
 		answered = answered || a.err == nil || apiclient.IsAnswered(a.err)
 		if failed == nil {

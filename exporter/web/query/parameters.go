@@ -119,14 +119,14 @@ func (q *Query) Active() []string {
 	add("cause", q.Cause)
 	if q.ID == "" {
 		add("subject", q.Subject)
-		add("at", words(q.At))
+		add("at", formatTime(q.At))
 	}
-	add("from", words(q.From))
-	add("to", words(q.To))
+	add("from", formatTime(q.From))
+	add("to", formatTime(q.To))
 	return all
 }
 
-func words(t time.Time) string {
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

@@ -68,7 +68,7 @@ func Handler(dir string, refused func() error, logger *slog.Logger) http.Handler
 		if r.Method == http.MethodHead {
 			return
 		}
-		if err := stream(r.Context(), newPatient(w), events, recording.Header{Recorded: period.From, Anonymised: anonymised}, period.Anonymise); err != nil {
+		if err := stream(r.Context(), newDeadlineWriter(w), events, recording.Header{Recorded: period.From, Anonymised: anonymised}, period.Anonymise); err != nil {
 			logger.Warn("a recording was not sent completely", "err", err)
 			panic(http.ErrAbortHandler) // the client must notice the failure
 		}
@@ -153,21 +153,21 @@ func (g *gate) Write(p []byte) (int, error) {
 	return g.out.Write(p) //nolint:wrapcheck // the recording adds its name to the error
 }
 
-// patient sets a new write deadline for each part of the response, so that the server's write timeout does not truncate
-// a large recording.
-type patient struct {
+// deadlineWriter sets a new write deadline for each part of the response, so that the server's write timeout does not
+// truncate a large recording.
+type deadlineWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
-func newPatient(w http.ResponseWriter) patient {
-	p := patient{w, http.NewResponseController(w)}
+func newDeadlineWriter(w http.ResponseWriter) deadlineWriter {
+	p := deadlineWriter{w, http.NewResponseController(w)}
 	_ = p.control.SetWriteDeadline(time.Time{}) // this only fails without a connection
 	return p
 }
 
 // Write implements io.Writer.
-func (p patient) Write(b []byte) (int, error) {
+func (p deadlineWriter) Write(b []byte) (int, error) {
 	_ = p.control.SetWriteDeadline(time.Now().Add(patience))
 	n, err := p.ResponseWriter.Write(b)
 	// The time until the next write is unlimited.

@@ -113,8 +113,8 @@ func TestPredictionForAnIncident(t *testing.T) {
 	}
 }
 
-// TestOngoingIncident checks that the prediction for an ongoing incident is computed again after a minute, and that the old one
-// is shown until then.
+// TestOngoingIncident checks that the prediction for an ongoing incident is computed again after a minute, and that the
+// old one is shown until then.
 func TestOngoingIncident(t *testing.T) {
 	p := running(t, directory(t))
 	now := start.Add(20 * time.Second)

@@ -33,7 +33,7 @@ func (l *large) meta(kind event.Kind, n int) event.Meta {
 	l.version++
 	return event.Meta{
 		UID:       event.UID{byte(kind), byte(n >> 16), byte(n >> 8), byte(n), byte(n * 31), byte(n * 17), byte(n * 7)},
-		Namespace: fmt.Sprint("team-", n%50), Name: fmt.Sprintf("%s-%d", kind, n), Version: fmt.Sprint(l.version),
+		Namespace: fmt.Sprint("team-", n%50), Name: fmt.Sprintf("%s-%d", kind, n), ResourceVersion: fmt.Sprint(l.version),
 	}
 }
 
@@ -60,14 +60,14 @@ func (l *large) file(role string) {
 func (l *large) lease(n int) *event.Lease {
 	m := l.meta(event.KindLease, n)
 	m.Namespace, m.Name = "kube-node-lease", fmt.Sprint("node-", n)
-	return &event.Lease{Meta: m, Renew: l.at.Add(-5 * time.Millisecond).Truncate(time.Microsecond), DurationSeconds: 40}
+	return &event.Lease{Meta: m, RenewTime: l.at.Add(-5 * time.Millisecond).Truncate(time.Microsecond), DurationSeconds: 40}
 }
 
 func (l *large) node(n int, status event.Status) *event.Node {
 	m := l.meta(event.KindNode, n)
 	m.Namespace, m.Name = "", fmt.Sprint("node-", n)
 	return &event.Node{
-		Meta: m, Ready: &event.Condition{Status: status, Heartbeat: l.at.Truncate(time.Second)}, BootID: "boot",
+		Meta: m, Ready: &event.Condition{Status: status, LastHeartbeatTime: l.at.Truncate(time.Second)}, BootID: "boot",
 		Labels: map[string]string{"topology.kubernetes.io/zone": fmt.Sprint("zone-", n%3)},
 	}
 }

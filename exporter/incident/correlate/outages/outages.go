@@ -97,7 +97,7 @@ func (l *Outages) named(x transition.Service) *service {
 	s := l.lately[x]
 	if s == nil {
 		s = &service{}
-		s.timer = timer.New("service/"+x.Namespace+"/"+x.Name, func(t time.Time) { l.look(x, s, t) })
+		s.timer = timer.New("service/"+x.Namespace+"/"+x.Name, func(t time.Time) { l.handleTimer(x, s, t) })
 		l.lately[x] = s
 	}
 	return s
@@ -129,7 +129,7 @@ func (l *Outages) GainedAddress(x transition.Service, t time.Time) {
 	}
 	s.gained++
 	s.gainedAt = t
-	l.writers.Restored(x, t)
+	l.writers.ServiceRestored(x, t)
 }
 
 // Started records the loss of a Service's last ready address.
@@ -145,7 +145,7 @@ func (l *Outages) Started(x transition.OutageStarted) {
 		l.beginOutage(x.Service, s, r)
 		return
 	}
-	l.records.Timers.Wake(&s.timer, x.Time.Add(claimWithin))
+	l.records.Timers.Schedule(&s.timer, x.Time.Add(claimWithin))
 }
 
 func (l *Outages) beginOutage(x transition.Service, s *service, r *record.Record) {
@@ -162,7 +162,7 @@ func (l *Outages) beginOutage(x transition.Service, s *service, r *record.Record
 // claim creates an incident for an outage that no lost address explains.
 func (l *Outages) claim(x transition.Service, s *service, why cause.Cause) {
 	if s.unclaimed() {
-		l.beginOutage(x, s, l.records.Begin(record.Service(x, why), s.outage, s.trigger))
+		l.beginOutage(x, s, l.records.Begin(record.ServiceSubject(x, why), s.outage, s.trigger))
 	}
 }
 
@@ -189,7 +189,7 @@ func (l *Outages) endOutage(x transition.Service, s *service, t time.Time, how e
 	s.span = s.span.End(t)
 	r.Evidence.Add(evidence.Entry{Kind: how, Time: t, Service: x, Duration: lasted, Inexact: !seen})
 	s.outage, s.record = time.Time{}, nil
-	writers.Restore(r, t)
+	writers.EndRemoval(r, t)
 	l.records.Touch(r, t)
 }
 
@@ -207,15 +207,15 @@ func (l *Outages) Removed(x transition.ServiceRemoved) {
 func (l *Outages) JudgeLater(x transition.Service, r *record.Record) {
 	s := l.named(x)
 	s.changed = r
-	l.records.Timers.Wake(&s.timer, r.Start().Add(replacedWithin))
+	l.records.Timers.Schedule(&s.timer, r.Start().Add(replacedWithin))
 }
 
-// look runs when the Service's timer is due. It judges a selector change, and creates an incident for an outage that no
-// lost address explains.
-func (l *Outages) look(x transition.Service, s *service, t time.Time) {
+// handleTimer runs when the Service's timer is due. It judges a selector change, and creates an incident for an outage
+// that no lost address explains.
+func (l *Outages) handleTimer(x transition.Service, s *service, t time.Time) {
 	if s.changed != nil {
 		if due := s.changed.Start().Add(replacedWithin); due.After(t) {
-			l.records.Timers.Wake(&s.timer, due)
+			l.records.Timers.Schedule(&s.timer, due)
 		} else {
 			l.judge(x, s.changed)
 			s.changed = nil
@@ -224,7 +224,7 @@ func (l *Outages) look(x transition.Service, s *service, t time.Time) {
 	switch due := s.outage.Add(claimWithin); {
 	case !s.unclaimed() || l.lately[x] != s:
 	case due.After(t):
-		l.records.Timers.Wake(&s.timer, due)
+		l.records.Timers.Schedule(&s.timer, due)
 	default:
 		l.claim(x, s, cause.Unknown)
 	}

@@ -44,7 +44,7 @@ func (l Writers) begin(s record.Subject, t time.Time, trigger uint64) *record.Re
 
 // selectorConflict returns the incident subject for a Service with a selector and manually managed addresses.
 func selectorConflict(x transition.Service) record.Subject {
-	return record.Service(x, cause.EndpointsReset)
+	return record.ServiceSubject(x, cause.EndpointsReset)
 }
 
 // Conflict records that the Service has both a selector and manually managed addresses. These addresses may already
@@ -53,7 +53,7 @@ func (l Writers) Conflict(x transition.SelectorConflict) {
 	r := l.begin(selectorConflict(x.Service), x.Time, x.Trigger)
 	r.Open.Conflict, r.Conflicted = true, true
 	if x.Count > 0 {
-		Restore(r, x.Time)
+		EndRemoval(r, x.Time)
 	}
 	r.EffectOn(x.Service)
 	kind := evidence.SelectorConflict
@@ -86,7 +86,7 @@ func endConflict(r *record.Record, t time.Time) {
 
 // EndpointsReset records that all manually managed addresses were removed.
 func (l Writers) EndpointsReset(x transition.EndpointsReset) {
-	s := record.Service(x.Service, cause.ManualWrite)
+	s := record.ServiceSubject(x.Service, cause.ManualWrite)
 	if x.BySelector {
 		s = selectorConflict(x.Service)
 	}
@@ -112,26 +112,26 @@ func (l Writers) cleared(r *record.Record, x transition.Service, t time.Time) {
 // EndpointsRewritten records that removed addresses are back. While the conflict lasts, the endpoints controller will
 // remove them again.
 func (l Writers) EndpointsRewritten(x transition.EndpointsRewritten) {
-	r := l.Restored(x.Service, x.Time)
+	r := l.ServiceRestored(x.Service, x.Time)
 	if r != nil {
 		r.Evidence.Add(evidence.Entry{Kind: evidence.EndpointsRewritten, Time: x.Time, Service: x.Service, Number: x.Count})
 	}
 }
 
-// Restored records that a Service has a ready address. It returns the incident in which the Service's addresses had
-// been removed, or nil.
-func (l Writers) Restored(x transition.Service, t time.Time) *record.Record {
+// ServiceRestored records that a Service has a ready address. It returns the incident in which the Service's addresses
+// had been removed, or nil.
+func (l Writers) ServiceRestored(x transition.Service, t time.Time) *record.Record {
 	r := l.records.Find(selectorConflict(x), t)
 	if r == nil || !r.Removed {
 		return nil
 	}
-	Restore(r, t)
+	EndRemoval(r, t)
 	l.records.Touch(r, t)
 	return r
 }
 
-// Restore records that the removed addresses are back or no longer needed.
-func Restore(r *record.Record, t time.Time) {
+// EndRemoval records that the removed addresses are back or no longer needed.
+func EndRemoval(r *record.Record, t time.Time) {
 	r.Removed = false
 	r.RemovedSpan = r.RemovedSpan.End(t)
 }

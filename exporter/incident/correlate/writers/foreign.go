@@ -13,7 +13,7 @@ import (
 
 // foreignWriter returns the incident subject for a Service with an unexpected writer of addresses.
 func foreignWriter(x transition.Service) record.Subject {
-	return record.Service(x, cause.ManualWrite)
+	return record.ServiceSubject(x, cause.ManualWrite)
 }
 
 // ForeignAddresses records that an EndpointSlice or Endpoints object contains foreign addresses of a Service with a
