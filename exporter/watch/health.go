@@ -62,9 +62,9 @@ func (h *health) warn(err error) {
 	case err == nil:
 	case !slices.Contains(h.logged, reason):
 		h.logged = append(h.logged, reason)
-		h.log.Warn("the watch fails, trying again", "cause", reason, "err", err)
+		h.log.Warn("the watch failed, retrying", "cause", reason, "err", err)
 	case unreachable(reason) && h.downFor() >= remindAfter && h.reminders.due():
-		h.log.Warn("the API server still cannot be reached, trying again", "for", h.downFor().Round(time.Second), "cause", reason, "err", err)
+		h.log.Warn("the API server is still unreachable, retrying", "for", h.downFor().Round(time.Second), "cause", reason, "err", err)
 	}
 }
 
@@ -167,7 +167,7 @@ func (h *health) synced() {
 func (h *health) works() {
 	took := h.downFor()
 	if len(h.logged) > 0 {
-		h.log.Info("the watch works again", "down", took.Round(time.Millisecond))
+		h.log.Info("the watch is working again", "down", took.Round(time.Millisecond))
 	}
 	if h.isDown() {
 		h.recovered(took)

@@ -256,6 +256,6 @@ func (f *follower) requestProgress(ctx context.Context, delay time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, apiclient.Timeout)
 	defer cancel()
 	if _, err := f.resource.CurrentVersion(ctx); err != nil {
-		f.log.Debug("the watch delivers nothing, and a list failed", "err", err)
+		f.log.Debug("the watch is silent and listing failed", "err", err)
 	}
 }

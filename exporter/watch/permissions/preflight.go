@@ -33,7 +33,7 @@ func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptiona
 	if err != nil || missing(all, nodesOptional) == nil {
 		return all, err
 	}
-	log.Info("permissions are missing, checking again", "in", believeAfter)
+	log.Info("some permissions are missing, checking again", "in", believeAfter)
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err() //nolint:wrapcheck // the caller drops the error
@@ -71,12 +71,12 @@ func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slo
 		}
 		if time.Since(logged[reason]) >= repeatAfter {
 			logged[reason] = time.Now()
-			log.Warn("cannot use the API server, trying again", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
+			log.Warn("cannot use the API server, retrying", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
 		}
 		return false, nil
 	})
 	if err == nil && len(logged) > 0 {
-		log.Info("the API server responds", "after", time.Since(start).Round(time.Millisecond))
+		log.Info("the API server is responding", "after", time.Since(start).Round(time.Millisecond))
 	}
 	return all, err //nolint:wrapcheck // the function above or the context returned the error
 }
