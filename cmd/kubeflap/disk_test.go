@@ -318,8 +318,8 @@ func TestAFullDisk(t *testing.T) {
 		n, gaps := p.readable(began)
 		return n > before && gaps == 1
 	})
-	if recorder := p.incidents().Coverage.Recorder; recorder == nil || !recorder.Recording || recorder.Gaps != 1 || len(p.logged("recording again")) != 1 {
-		t.Errorf("the API says %+v, the log %q", recorder, p.logged("recording again"))
+	if recorder := p.incidents().Coverage.Recorder; recorder == nil || !recorder.Recording || recorder.Gaps != 1 || len(p.logged("resumed recording")) != 1 {
+		t.Errorf("the API says %+v, the log %q", recorder, p.logged("resumed recording"))
 	}
 }
 

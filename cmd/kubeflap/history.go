@@ -80,10 +80,10 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 	path := filepath.Join(dir, incidentsFile)
 	file, saved, err := journal.Open(path, size)
 	if err != nil {
-		logger.Error("cannot read the incidents of earlier processes, continuing without them", "err", err)
+		logger.Error("cannot read incidents from previous runs, continuing without them", "err", err)
 	}
 	if len(saved) > 0 {
-		logger.Info("loaded the incidents of earlier processes", "incidents", len(saved), "directory", dir)
+		logger.Info("loaded incidents from previous runs", "incidents", len(saved), "directory", dir)
 	}
 	h := &history{
 		Archive: archive.New(saved, stoppedAt(earlier.AsOf, journal.LastSave(path), flightrecorder.LastWrite(dir))), journal: file, size: size, logger: logger,
@@ -121,7 +121,7 @@ func readState[T any](dir, name string, logger *slog.Logger) (saved T) {
 		err = json.Unmarshal(text, &saved)
 	}
 	if err != nil {
-		logger.Warn("cannot read the state of earlier processes, continuing without it", "file", path, "err", err)
+		logger.Warn("cannot read the state from previous runs, continuing without it", "file", path, "err", err)
 		var none T
 		return none
 	}

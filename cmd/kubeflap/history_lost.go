@@ -11,7 +11,7 @@ func (h *history) checkForLoss(unreadable error, path string, earlierWatched boo
 		return
 	}
 	if damage := h.journal.Damage(earlierWatched); damage != "" {
-		h.logger.Error("incidents of earlier processes may be missing. To see what was recorded, run kubeflap report --recording on the directory",
+		h.logger.Error("incidents from previous runs may be missing. To see what was recorded, run kubeflap report --recording=<data directory>",
 			"file", path, "damage", damage, "until", h.Stopped())
 		h.journal.MarkLostUntil(h.Stopped())
 	}

@@ -41,7 +41,7 @@ func TestLostIncidentsAreNotTakenForNoIncidents(t *testing.T) {
 			r.cluster.watch()
 			r.runUntil(900)
 			text := log.String()
-			if strings.Count(text, "incidents of earlier processes may be missing") != map[bool]int{true: 1}[test.logged] || !strings.Contains(text, test.want) || test.logged && !strings.Contains(text, path) {
+			if strings.Count(text, "incidents from previous runs may be missing") != map[bool]int{true: 1}[test.logged] || !strings.Contains(text, test.want) || test.logged && !strings.Contains(text, path) {
 				t.Errorf("logged %s, want %q", text, test.want)
 			}
 			r.checkLost(stopped, test.lasts)

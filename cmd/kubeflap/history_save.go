@@ -89,9 +89,9 @@ func (h *history) write(job saveJob, failing string) string {
 	}
 	switch {
 	case err == nil && failing != "":
-		h.logger.Info("incidents are saved again")
+		h.logger.Info("resumed saving incidents")
 	case err != nil && err.Error() != failing:
-		h.logger.Error("cannot save incidents, trying again", "err", err)
+		h.logger.Error("cannot save incidents, retrying", "err", err)
 	}
 	if err != nil {
 		return err.Error()

@@ -42,7 +42,7 @@ func TestASecondProcessReportsOnceThatItCannotSave(t *testing.T) {
 	first.kill()
 	c.sink = second.pipeline.apply
 	second.runUntil(700)
-	if text := log.String(); strings.Count(text, "incidents are saved again") != 1 || strings.Count(text, "cannot save incidents") != 1 {
+	if text := log.String(); strings.Count(text, "resumed saving incidents") != 1 || strings.Count(text, "cannot save incidents") != 1 {
 		t.Errorf("after the first process ended, the second one logged %s", text)
 	}
 }

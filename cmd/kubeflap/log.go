@@ -17,7 +17,7 @@ func throughQueue(logging *promslog.Config) *logQueue {
 	direct := *logging
 	logger := promslog.New(&direct)
 	queue := newLogQueue(logging.Writer, func(dropped int) {
-		logger.Warn("log lines were dropped here because the log output is too slow", "lines", dropped)
+		logger.Warn("log lines were dropped here because the log output was too slow", "lines", dropped)
 	})
 	logging.Writer = queue
 	return queue

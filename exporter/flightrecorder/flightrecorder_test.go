@@ -445,7 +445,7 @@ func TestAfterAGapTheResourcesAreListedAgain(t *testing.T) {
 			c.change()
 		}
 		stop()
-		if !r.Status().Recording || !strings.Contains(log.String(), "recording again") {
+		if !r.Status().Recording || !strings.Contains(log.String(), "resumed recording") {
 			t.Errorf("status %+v, want that it records again; log:\n%s", r.Status(), log)
 		}
 		rest := checkState(t, read(t, s.Dir, at, now()), objects)

@@ -163,7 +163,7 @@ func (r *Recorder) list(ctx context.Context, watches watches, parts chan<- listP
 				send(listPart{kind: k, what: event.Synced, version: version})
 				break
 			}
-			r.log.Warn("cannot list "+k.String()+" after a gap in the recording, trying again", "err", err)
+			r.log.Warn("cannot list "+k.String()+" after a gap in the recording, retrying", "err", err)
 			select {
 			case <-time.After(retryAfter):
 			case <-ctx.Done():

@@ -39,7 +39,7 @@ func (r *Recorder) key() ([]byte, error) {
 	key, err := readKey(r.settings.Dir)
 	switch {
 	case errors.Is(err, errBadKey):
-		r.log.Warn("the key of the pseudonyms is damaged and is replaced, so the pseudonyms change", "file", filepath.Join(r.settings.Dir, keyName))
+		r.log.Warn("the pseudonym key was damaged and has been replaced, so the pseudonyms have changed", "file", filepath.Join(r.settings.Dir, keyName))
 	case !errors.Is(err, fs.ErrNotExist):
 		return key, err
 	}

@@ -175,7 +175,7 @@ func (r *Recorder) failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.status.Recording || r.status.Err == nil || !sameCause(r.status.Err, err) {
-		r.log.Error("not recording, trying again", "err", err)
+		r.log.Error("recording failed, retrying", "err", err)
 	}
 	r.beginGap(r.status.Recording || r.status.Err == nil)
 	if r.status.Recording || r.status.Since.IsZero() {
@@ -198,7 +198,7 @@ func (r *Recorder) markRecording() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.status.Err != nil {
-		r.log.Info("recording again", "after", time.Since(r.status.Since).Round(time.Second), "events lost", r.status.Lost)
+		r.log.Info("resumed recording", "after", time.Since(r.status.Since).Round(time.Second), "events lost", r.status.Lost)
 	}
 	r.status.Recording, r.status.Since, r.status.Err = true, time.Now(), nil
 }

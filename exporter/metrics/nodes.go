@@ -39,9 +39,9 @@ func newNodeMetrics() *nodeMetrics {
 		heartbeats: counter("kubeflap_node_heartbeats_total",
 			"Heartbeats of the node. Only includes heartbeats that the node controller counts.", perNode, "node"),
 		late: counter("kubeflap_node_heartbeats_late_total",
-			"Number of intervals longer than half the grace period in which no heartbeat arrived from the node.", perNode, "node"),
+			"Number of times that no heartbeat arrived from the node for more than half the grace period.", perNode, "node"),
 		missed: counter("kubeflap_node_heartbeats_missed_total",
-			"Number of intervals longer than the grace period in which no heartbeat arrived from the node.", perNode, "node"),
+			"Number of times that no heartbeat arrived from the node for more than the grace period.", perNode, "node"),
 		grace: gauge("kubeflap_node_monitor_grace_period_seconds",
 			"Time without a heartbeat after which the node controller sets a node's Ready condition to Unknown, by the source of the value.", onceKnown, "source"),
 		ready: gauge("kubeflap_node_ready",
@@ -62,7 +62,7 @@ func newNodeMetrics() *nodeMetrics {
 	m.markedInTime = counter("kubeflap_node_marked_in_time_total",
 		"Number of times the node controller set the node's Ready condition to Unknown although less than one grace period had passed since the last heartbeat.", perNode, "node")
 	m.silentReady = gauge("kubeflap_node_silent_ready",
-		"1 while the node is still Ready after a silence of more than the grace period plus 15 s, otherwise 0. It only becomes 1 while the API server answers.", whileLeasesKnown, "node")
+		"1 while the node is Ready although it has sent no heartbeat for more than the grace period plus 15 s, otherwise 0. The value becomes 1 only while the API server is responding.", whileLeasesKnown, "node")
 	m.recommended = gauge("kubeflap_node_monitor_grace_period_recommended_seconds",
 		"Recommended node monitor grace period. Absent if the current grace period is suitable or cannot be set.", "one, while there is a recommendation")
 	m.expected = gauge("kubeflap_node_heartbeat_interval_expected_seconds",

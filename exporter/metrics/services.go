@@ -55,7 +55,7 @@ func newServiceMetrics() *serviceMetrics {
 	m.losses = counter("kubeflap_service_address_losses_total",
 		"Ready addresses that the Service lost (not ready or removed), by cause.", "one per Service and cause, after the first occurrence", "namespace", "service", "cause")
 	m.lastLoss = gauge("kubeflap_service_last_loss_timestamp_seconds",
-		"Unix time at which the Service last lost a ready address, with the cause. Removed foreign addresses (see kubeflap_service_foreign_addresses) do not count while the Service has other addresses.", "one per Service that has lost a ready address", "namespace", "service", "cause")
+		"Unix time at which the Service last lost a ready address. The label cause names the cause of this loss. Removed foreign addresses (see kubeflap_service_foreign_addresses) do not count while the Service has other addresses.", "one per Service that has lost a ready address", "namespace", "service", "cause")
 	m.propagation = histogram("kubeflap_endpoints_propagation_seconds",
 		"Time from a pod's readiness change to the corresponding state change of its address, as seen by kubeflap. If both events arrive within 20 ms, the time may be 0.", always, "to")
 	m.divergence = gauge("kubeflap_service_endpoints_divergence",

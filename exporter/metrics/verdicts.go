@@ -28,7 +28,7 @@ func newVerdictMetrics() *verdictMetrics {
 			"Silences of the node since kubeflap first saw it, by verdict and reason. A silence is a heartbeat interval of more than half the grace period, or a change to Unknown by the node controller. This is a gauge, because verdicts may be revised.",
 			"for each Node, one for the verdict `node` with the reason `slow`. Every other combination of verdict and reason has a series after its first occurrence", "node", "verdict", "reason").experimental(),
 		lastSilence: gauge("kubeflap_node_last_silence_timestamp_seconds",
-			"Unix time at which the newest silence with this verdict and reason ended, or the current time during a silence.", "one per Node, verdict and reason, after the first occurrence", "node", "verdict", "reason").experimental(),
+			"Unix time at which the latest silence with this verdict and reason ended, or the current time during a silence.", "one per Node, verdict and reason, after the first occurrence", "node", "verdict", "reason").experimental(),
 		service: gauge("kubeflap_service_verdict", "1 while the Service is affected by an incident with this verdict.",
 			"one per Service and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "namespace", "service", "verdict"),
 	}

@@ -19,22 +19,22 @@ type follower struct {
 	log      *slog.Logger
 	health   health
 	running  sync.WaitGroup
-	// passing is a lock. The method passPage holds it while it emits events for the objects of a page.
+	// passing is a lock. passPage holds this lock while it emits events.
 	passing chan struct{}
 	// current points to the open watch, so that Watcher.Reopen can end it.
 	current *atomic.Pointer[stream]
 
-	// shortSince is the start of the current series of watches that ended right after they were opened. It is zero if
-	// the last watch lasted longer.
+	// If watches keep ending right after they were opened, shortSince is the time of the first such end. Otherwise, it
+	// is zero.
 	shortSince time.Time
-	// delayNext is set if the next watch must wait for the back-off.
+	// delayNext is set if the back-off must delay the next watch.
 	delayNext bool
 	backoff   wait.Backoff
 	// silent counts consecutive watches that failed with event.ReasonSilent.
 	silent int
 	// listStalled is set if the last watch became silent before its streamed list was complete.
 	listStalled bool
-	// probes counts consecutive probes (see probeTimeouts) that ended normally without an event or a bookmark.
+	// probes counts consecutive watches with a short timeout (probeTimeouts) that ended normally but delivered nothing.
 	probes int
 	// noBookmarks is set if the server ends watches at their timeout but sends no bookmarks.
 	noBookmarks bool

@@ -12,14 +12,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// list returns one page of a list. The reflector calls it if the server does not support WatchList, which is the case
-// up to v1.31 and in v1.33.
+// list returns one page of a list. The reflector calls list if the server does not support WatchList (up to v1.31, and
+// in v1.33).
 //
-// Like kubectl, it sends no resourceVersion. The server then reads the current state from etcd, in pages. By default, a
-// reflector requests version "0", for which the watch cache ignores the limit and returns the whole list. With a limit
-// and any other version, the server must return exactly that version. The reflector's documentation warns about lists
-// from etcd, because thousands of kubelets may list at the same time (Reflector.WatchListPageSize). kubeflap is a
-// single client.
+// Like kubectl, list sends no resourceVersion, so the server reads the current state from etcd, in pages. By default, a
+// reflector requests version "0". For this version, the watch cache ignores the limit and returns the whole list. The
+// reflector's documentation warns about lists from etcd, because thousands of kubelets may list at the same time
+// (Reflector.WatchListPageSize). kubeflap is a single client.
 func (f *follower) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	options.ResourceVersion, options.ResourceVersionMatch = "", ""
 	// Servers end a list request after one minute (apiserver, --request-timeout).
@@ -27,7 +26,7 @@ func (f *follower) list(ctx context.Context, options metav1.ListOptions) (runtim
 	defer cancel()
 	page, err := f.resource.List(limited, &options)
 	if err != nil {
-		// If the continue token has expired, client-go's pager requests the whole list instead.
+		// An expired continue token is not a failure, because client-go's pager then requests the whole list.
 		if options.Continue == "" || !apiclient.IsExpired(err) {
 			f.health.down(ctx, err)
 		}
@@ -65,9 +64,8 @@ func (w *Watcher) List(ctx context.Context, kind event.Kind, each func(event.Obj
 	}
 }
 
-// passPage emits events for the objects of a page, then empties the page. passPage may still run after the reflector
-// has returned, because a canceled reflector does not wait for its list goroutine (cache.Reflector, list). Therefore,
-// follower.run waits for passPage.
+// passPage emits events for the objects of a page, then empties the page. A canceled reflector does not wait for its
+// list goroutine (cache.Reflector, list). follower.run therefore waits for passPage.
 func (f *follower) passPage(ctx context.Context, page *apiclient.Page, first bool) {
 	f.passing <- struct{}{}
 	defer func() { <-f.passing }()

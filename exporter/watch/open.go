@@ -16,29 +16,29 @@ import (
 )
 
 const (
-	// peekTime is the maximum time to wait for the first event of a resumed watch. Then the watch is reported as up. If
-	// the resourceVersion has expired, the server responds with status 200 and immediately sends an error event
-	// (apiserver, cacher.Watch).
+	// peekTime is the maximum time to wait for the first event of a resumed watch. After this time, the watch is
+	// reported as up. If the resourceVersion has expired, the server responds with status 200, but immediately sends an
+	// error event (apiserver, cacher.Watch).
 	peekTime = 100 * time.Millisecond
-	// minLife is the minimum duration of a working watch that delivers nothing. Servers end watches after minutes.
+	// minLife is how long a watch that delivers nothing must last to count as working. Servers end working watches only
+	// after minutes.
 	minLife = 4 * time.Second
 	// resumeFor is the maximum age of the last known state. Up to this age, a broken watch resumes at its last
-	// resourceVersion. After that, the resource is listed again, because etcd is compacted every 5 minutes.
+	// resourceVersion. If the state is older, the resource is listed again, because etcd is compacted every 5 minutes.
 	resumeFor = 5 * time.Minute
-	// suspectAfter is the time after which a watch becomes suspect if it always ends right after it was opened. It is
-	// this long because a starting server also ends some watches early.
+	// If a watch keeps ending right after it was opened, it becomes suspect after suspectAfter. The delay allows for a
+	// starting server, which also ends some watches early.
 	suspectAfter = 10 * time.Second
 	// maxSilentWatches is the maximum number of consecutive silent watches before the resource is listed again.
 	maxSilentWatches = 2
-	// noBookmarkTimeout is the timeout, in seconds, of watches if the server sends no bookmarks. Such a watch counts as
-	// working if the server ends it at this timeout.
+	// noBookmarkTimeout is the timeout of a watch, in seconds, if the server sends no bookmarks. Such a watch counts as
+	// working if the server ends it on time.
 	noBookmarkTimeout = 60
 )
 
-// probeTimeouts are the timeouts, in seconds, of the first watches after a watch became suspect. These watches are
-// called probes. The server sends a bookmark shortly before a watch times out (apiserver,
-// cacheWatcher.nextBookmarkTime), so a probe receives one within seconds. A watch with the normal timeout would receive
-// its first bookmark after a minute.
+// The first watches after a watch became suspect are called probes. probeTimeouts are their timeouts, in seconds. The
+// server sends a bookmark shortly before a watch times out (apiserver, cacheWatcher.nextBookmarkTime), so a probe
+// receives a bookmark within seconds. A watch with the normal timeout would receive its first bookmark after a minute.
 var probeTimeouts = [...]int64{5, 20}
 
 var (
@@ -77,8 +77,8 @@ func (f *follower) watch(ctx context.Context, options metav1.ListOptions) (watch
 		f.ended(ctx, s, cause)
 	}
 	if s.probe {
-		// The server sends no bookmark unless its watch cache has a newer version (see maxSilence). The delay avoids
-		// this request for watches that end immediately.
+		// requestProgress makes the server send a bookmark (see maxSilence). The delay avoids the request for watches
+		// that end immediately.
 		f.running.Go(func() { f.requestProgress(streamCtx, time.Second) })
 	}
 	if !listFirst && f.health.isDown() {
@@ -96,8 +96,8 @@ func (f *follower) watch(ctx context.Context, options metav1.ListOptions) (watch
 	return s, nil
 }
 
-// prepare waits if the previous watch was too short, and sets the options of the next watch. It returns an error if the
-// reflector must list instead.
+// prepare waits if the previous watch ended too early, and sets the options of the next watch. It returns an error if
+// the reflector must list instead of watching.
 func (f *follower) prepare(ctx context.Context, options *metav1.ListOptions, listFirst bool) error {
 	if f.delayNext {
 		f.delayNext = false
@@ -111,8 +111,9 @@ func (f *follower) prepare(ctx context.Context, options *metav1.ListOptions, lis
 		f.listStalled = false
 		return errListInPages
 	case listFirst && suspect:
-		// Even with a minimum resourceVersion, a lagging server may return an outdated list. Without a resourceVersion,
-		// the server asks etcd for the current version (apiserver, Cacher.getWatchCacheResourceVersion).
+		// If the request contains a resourceVersion, a lagging server may return an outdated list. Without a
+		// resourceVersion, the server asks etcd for the current version (apiserver,
+		// Cacher.getWatchCacheResourceVersion).
 		options.ResourceVersion = ""
 	case !listFirst && suspect && (f.silent > maxSilentWatches || f.health.staleFor() >= resumeFor):
 		f.silent = 0
@@ -136,11 +137,12 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// open opens a watch. It waits up to maxSilence for the response, because some proxies send no header before the body.
+// open opens a watch. It waits up to maxSilence for the response, because some proxies send the header only with the
+// body.
 func (f *follower) open(ctx context.Context, cancel context.CancelFunc, options *metav1.ListOptions) (watch.Interface, error) {
 	timeout := time.AfterFunc(maxSilence, cancel)
-	// client-go would retry 10 times before it returns an error (rest.Request, Watch). The reflector has its own
-	// back-off.
+	// By default, client-go retries 10 times before it returns an error (rest.Request, Watch). The reflector has its
+	// own back-off.
 	raw, err := f.resource.Request(options).MaxRetries(0).Watch(ctx)
 	if timeout.Stop() {
 		return raw, err //nolint:wrapcheck // openFailed inspects the error
@@ -156,8 +158,8 @@ func (f *follower) open(ctx context.Context, cancel context.CancelFunc, options 
 // openFailed reports that a watch could not be opened. It returns the error for the reflector.
 func (f *follower) openFailed(ctx context.Context, err error, options *metav1.ListOptions) error {
 	if options.SendInitialEvents != nil {
-		// Other errors are not reported yet. The reflector now lists in pages. This succeeds if the server works but
-		// does not support WatchList.
+		// After any other error, the reflector lists in pages. The error is not reported yet, because it may only mean
+		// that the server does not support WatchList.
 		if reflectorRetries(err) || errors.Is(err, errSilent) {
 			f.health.down(ctx, err)
 		}
@@ -170,12 +172,12 @@ func (f *follower) openFailed(ctx context.Context, err error, options *metav1.Li
 	return fmt.Errorf("watch %s: %w", f.resource.Kind, err)
 }
 
-// peek waits for the first event of a resumed watch. It returns an error if the watch has failed. The reflector itself
-// handles an expired resourceVersion.
+// peek waits for the first event of a resumed watch. It returns an error if the watch has failed. It returns nil for an
+// expired resourceVersion, which the reflector handles.
 func (f *follower) peek(ctx context.Context, s *stream) error {
 	limit := peekTime
 	if f.health.isSuspect() {
-		// A suspect watch probably ends early again. If the reflector noticed this, it would list again (see
+		// A suspect watch probably ends early again. If the reflector received such a watch, it would list again (see
 		// shortWatch).
 		limit = minLife
 	}
@@ -191,7 +193,7 @@ func (f *follower) peek(ctx context.Context, s *stream) error {
 	return nil
 }
 
-// ended reports the end of a watch.
+// ended records how a watch ended, and reports the end.
 func (f *follower) ended(ctx context.Context, s *stream, cause error) {
 	suspect, lasted := f.health.isSuspect(), time.Since(s.opened) >= minLife
 	if s.delivered && !suspect {
@@ -232,8 +234,8 @@ func (f *follower) noteShort(cause error) {
 	}
 }
 
-// probeEnded is called when a suspect watch ended normally but delivered nothing. If all probes end this way, the
-// server sends no bookmarks, and the watch counts as working.
+// probeEnded records that a suspect watch ended normally but delivered nothing. If all probes end this way, the server
+// sends no bookmarks. The watch then counts as working.
 func (f *follower) probeEnded(ctx context.Context, s *stream) {
 	if s.listFirst {
 		return
@@ -244,9 +246,9 @@ func (f *follower) probeEnded(ctx context.Context, s *stream) {
 	}
 }
 
-// requestProgress waits for the given delay, and then requests a list that must be current. To serve it, the server's
-// watch cache requests a progress notification from etcd (apiserver, watchCache.waitAndListConsistent, since v1.31).
-// The list itself is not used.
+// requestProgress waits for the given delay, and then requests a list that must be current. To serve this list, the
+// server's watch cache requests a progress notification from etcd (apiserver, watchCache.waitAndListConsistent, since
+// v1.31). The list itself is not used.
 func (f *follower) requestProgress(ctx context.Context, delay time.Duration) {
 	if sleep(ctx, delay) != nil {
 		return
@@ -254,6 +256,6 @@ func (f *follower) requestProgress(ctx context.Context, delay time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, apiclient.Timeout)
 	defer cancel()
 	if _, err := f.resource.CurrentVersion(ctx); err != nil {
-		f.log.Debug("the watch delivers nothing, and a list failed", "err", err)
+		f.log.Debug("the watch is silent and listing failed", "err", err)
 	}
 }

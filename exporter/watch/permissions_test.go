@@ -191,14 +191,14 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 				s.unrepeat(event.KindPod)
 				s.want(event.KindPod, "down "+c.reason)
 				// The checks run about every 10 s, so the time between two log lines can exceed a minute.
-				if lines := s.logged("WARN", "cannot use the API server, trying again"); lines < 9 || lines > 10 {
+				if lines := s.logged("WARN", "cannot use the API server, retrying"); lines < 9 || lines > 10 {
 					t.Errorf("it was said %d times in 10 minutes", lines)
 				}
 
 				s.api.set(func() { c.mend(s.api) })
 				time.Sleep(time.Minute)
 				s.want(event.KindPod, "listing", "synced")
-				s.wantLog(1, "INFO", "the API server responds")
+				s.wantLog(1, "INFO", "the API server is responding")
 			})
 		})
 	}

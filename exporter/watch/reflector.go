@@ -23,15 +23,16 @@ import (
 const (
 	// pageSize is the page size of kubectl and of client-go's pager.
 	pageSize = 500
-	// retryInternal is how long the reflector reopens a watch after internal server errors. After that, it lists again.
-	// The API server's own reflectors use the same value (apiserver, storage/cacher, MaxInternalErrorRetryDuration).
+	// retryInternal is how long the reflector keeps reopening a watch after internal server errors before it lists
+	// again. The API server's own reflectors use the same value (apiserver, storage/cacher,
+	// MaxInternalErrorRetryDuration).
 	retryInternal = 30 * time.Second
 	// shortWatch is slightly longer than one second. If a watch ends within one second without an event, the reflector
 	// lists again (handleAnyWatch, VeryShortWatchError).
 	shortWatch = 1500 * time.Millisecond
 )
 
-// retries returns the back-off for lists and watches. It is the reflector's own back-off with a cap of 3 to 4.5 s
+// retries returns the back-off for lists and watches. It is the reflector's own back-off, but with a cap of 3 to 4.5 s
 // instead of 30 to 60 s. The reflector's cap is meant for thousands of kubelets. kubeflap opens at most seven watches,
 // and may miss flaps while it waits.
 func retries() wait.Backoff {
@@ -42,7 +43,7 @@ func retries() wait.Backoff {
 func (f *follower) runReflector(ctx context.Context) {
 	logger, clock, backoff := klogTo(f.log), endingClock{ctx: ctx}, retries()
 	reflector := cache.NewReflectorWithOptions(
-		// With this type, the reflector uses WatchList (watchlist.DoesClientNotSupportWatchListSemantics).
+		// With a cache.ListWatch, the reflector uses WatchList (watchlist.DoesClientNotSupportWatchListSemantics).
 		&cache.ListWatch{ListWithContextFunc: f.list, WatchFuncWithContext: f.watch},
 		&apiclient.Item{}, // handleAnyWatch drops objects of other Go types
 		f.store,
@@ -64,7 +65,8 @@ func (f *follower) runReflector(ctx context.Context) {
 
 // follower.watch returns these errors to make the reflector list.
 var (
-	// errRelist makes the reflector list the resource again. isWatchErrorRetriable returns false for it.
+	// errRelist makes the reflector list the resource again, because isWatchErrorRetriable returns false for this
+	// error.
 	errRelist = errors.New("the watch received nothing for too long: listing again")
 	// errListInPages makes the reflector list in pages instead of streaming the list (watchList).
 	errListInPages = errors.New("the streaming list has stalled")
@@ -76,15 +78,15 @@ func reflectorRetries(err error) bool {
 }
 
 // resumable makes an error look like a refused connection. The reflector then resumes the watch at the same
-// resourceVersion. After a timeout or a 503, it would list instead (isWatchErrorRetriable). A list only contains the
+// resourceVersion. After a timeout or a 503, it would list instead (isWatchErrorRetriable). A list contains only the
 // current state, not the changes since the watch broke.
 type resumable struct{ error }
 
-// Unwrap returns ECONNREFUSED, which isWatchErrorRetriable looks for, and the original error.
+// Unwrap returns the original error and ECONNREFUSED, which isWatchErrorRetriable looks for.
 func (r resumable) Unwrap() []error { return []error{syscall.ECONNREFUSED, r.error} }
 
-// endingClock ends all waits when the context is canceled. The reflector does not check the context while it waits to
-// request a streamed list again (watchList).
+// endingClock ends all waits when the context is canceled. Before it requests a streamed list again, the reflector
+// waits without checking the context (watchList).
 type endingClock struct {
 	clock.RealClock
 	ctx context.Context

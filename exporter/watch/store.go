@@ -10,11 +10,11 @@ import (
 )
 
 // store implements a reflector's store, but keeps no objects. It emits an event for each object. The reflector never
-// calls it concurrently.
+// calls its methods concurrently.
 type store struct {
 	resource *apiclient.Resource
 	sink     func(event.Event)
-	// alive is called before each event and bookmark of the watch. synced is called after each list.
+	// store calls alive before each event and bookmark of the watch. It calls synced after each list.
 	alive, synced func()
 }
 
@@ -32,16 +32,16 @@ func (s *store) Update(object any) error { return s.watched(event.Modified, obje
 // Delete emits an event with the last state of a deleted object.
 func (s *store) Delete(object any) error { return s.watched(event.Deleted, object) }
 
-// Bookmark records that the watch works. The bookmark that ends a streamed list does not reach this method, because the
-// reflector uses a temporary store during the list (cache.Reflector, watchList).
+// Bookmark records that the watch works. During a streamed list, the reflector uses a temporary store (cache.Reflector,
+// watchList). The bookmark that ends such a list therefore does not reach this method.
 func (s *store) Bookmark(string) error {
 	s.alive()
 	s.emit(event.Bookmark)
 	return nil
 }
 
-// Replace emits events for a list. For a large resource, the events of the objects were already emitted when the
-// objects arrived.
+// Replace emits events for a list. For a large resource, each object's event was already emitted when the object
+// arrived.
 func (s *store) Replace(objects []any, _ string) error {
 	if !s.resource.Large {
 		s.emit(event.Listing)
@@ -57,15 +57,15 @@ func (s *store) Replace(objects []any, _ string) error {
 // Resync does nothing, because a reflector without a resync period never calls it.
 func (s *store) Resync() error { return nil }
 
-// watched emits an event that the watch delivered.
+// watched emits an event for an object that the watch delivered.
 func (s *store) watched(what event.Type, object any) error {
 	s.alive()
 	s.pass(what, object)
 	return nil
 }
 
-// pass emits an event for an object if the object belongs to the resource. The reflector cannot check this, because
-// every object is an apiclient.Item.
+// pass emits an event for an object if the object belongs to the resource. The reflector accepts every object, because
+// all objects have the type apiclient.Item.
 func (s *store) pass(what event.Type, object any) {
 	if i, ok := object.(*apiclient.Item); ok && s.resource.Has(i.Slim) {
 		s.sink(event.Event{Seen: time.Now(), Kind: s.resource.Kind, Type: what, Object: i.Slim})

@@ -12,29 +12,29 @@ import (
 )
 
 const (
-	// maxSilence is the maximum time for which a watch may deliver neither an event nor a bookmark. Reflectors always
-	// request bookmarks. Servers send each watch a bookmark about every minute (apiserver,
-	// cacher.defaultBookmarkFrequency), up to 3 s late. The remaining time allows for a slow server.
+	// maxSilence is the maximum time between two events or bookmarks of a working watch. Reflectors always request
+	// bookmarks. Servers send each watch a bookmark about every minute (apiserver, cacher.defaultBookmarkFrequency), up
+	// to 3 s late. The remaining time allows for a slow server.
 	//
-	// A server omits a bookmark if its watch cache has no newer version than at the start of the watch
-	// (cacheWatcher.process). The version of the watch cache advances with each event of the resource and with progress
-	// notifications from etcd. Progress notifications arrive every 5 s if kubeadm configured etcd, otherwise every 10
-	// minutes. The watch cache also requests a notification before it serves a list that must be current. So if a new
-	// watch delivers nothing, kubeflap requests such a list after quietTicks. After the first bookmark, bookmarks
-	// arrive every minute.
+	// A server omits bookmarks while its watch cache has the same version as at the start of the watch
+	// (cacheWatcher.process). This version advances with each event of the resource and with each progress notification
+	// from etcd. Progress notifications arrive every 5 s if kubeadm configured etcd, otherwise every 10 minutes. The
+	// watch cache also requests a notification before it serves a list that must be current. If a new watch delivers
+	// nothing for quietTicks, kubeflap therefore requests such a list. After the first bookmark, bookmarks arrive every
+	// minute.
 	maxSilence = 90 * time.Second
 	// silenceTicks is the number of timer ticks in maxSilence. After quietTicks ticks without an event, onQuiet is
 	// called.
 	silenceTicks = 6
 	quietTicks   = 3
-	// maxOverdue is how much longer than its timeout a watch may last. Servers measure the timeout by their own clock
+	// maxOverdue is how long a watch may continue after its timeout. Servers measure the timeout with their own clocks
 	// (apiserver, handlers.serveWatchHandler).
 	maxOverdue = 30 * time.Second
 )
 
-// stream wraps a watch and reports why it ended. It relays all events, because the reason is in an Error event that the
-// reflector does not expose. After the last event, the reflector calls Stop in the goroutine that passes events to the
-// store (cache.Reflector, handleAnyWatch). So the end of the watch is reported after all of its events.
+// stream wraps a watch and reports why the watch ended. The reason is in an Error event, which the reflector does not
+// expose. stream therefore relays all events. The reflector passes events to the store and then calls Stop in the same
+// goroutine (cache.Reflector, handleAnyWatch). The end of the watch is therefore reported after its last event.
 type stream struct {
 	watch.Interface
 	out   chan watch.Event
@@ -48,21 +48,21 @@ type stream struct {
 	// server has already sent a bookmark.
 	onEnd   func(error)
 	onQuiet func()
-	// onListed receives the objects of a large streamed list. It is nil when the list is complete. Until then, changes
-	// collects the other events.
+	// onListed receives the objects of a large streamed list. It is nil when the list is complete. changes holds the
+	// other events that arrive during the list.
 	onListed func(runtime.Object)
 	changes  []watch.Event
 
 	// opened is the time of the server's response. overdue fires if the server does not end the watch on time.
 	opened  time.Time
 	overdue *time.Timer
-	// quiet is the number of ticks without an event. Ticks only count while the process runs. A process that was
-	// suspended for minutes can thus read the events that arrived in the meantime.
+	// quiet is the number of ticks since the last event. No tick fires while the process is suspended. After a
+	// suspension, kubeflap can therefore still read the events that arrived in the meantime.
 	tick  *time.Ticker
 	quiet int
 
-	// probe is set if the watch was suspect when this stream was opened. If the stream starts with a list, it ends soon
-	// after the list, and a watch with a short timeout follows.
+	// probe is set if the watch was suspect when this stream was opened. If such a stream starts with a list, the
+	// stream ends soon after the list. The next watch has a short timeout.
 	probe bool
 	// listFirst is set if the watch starts with a list. listComplete is set when that list is complete.
 	listFirst, listComplete bool
@@ -106,7 +106,7 @@ func (s *stream) discard() {
 	s.tick.Stop()
 }
 
-// reopen ends the watch because it lags.
+// reopen ends a watch that lags behind etcd.
 func (s *stream) reopen() {
 	select {
 	case s.behind <- struct{}{}:
@@ -133,7 +133,7 @@ func (s *stream) peek(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// relay relays events until the watch ends, is stopped, or is found to be silent, lagging or overdue.
+// relay passes events on until the watch ends or is stopped, or until it is silent, lagging or overdue.
 func (s *stream) relay() {
 	defer close(s.out)
 	defer s.overdue.Stop()
@@ -195,8 +195,8 @@ func (s *stream) isSilent() bool {
 }
 
 // keep withholds the events of a large list from the reflector, which would store the whole list (cache.Reflector,
-// watchList). It passes each object of the list to onListed, and collects changes until the list is complete. It
-// returns false if the reflector must receive the event.
+// watchList). It passes each object of the list to onListed, and stores changes until the list is complete. It returns
+// false if the reflector must receive the event.
 func (s *stream) keep(e watch.Event) bool {
 	switch e.Type {
 	case watch.Added:
@@ -221,8 +221,8 @@ func (s *stream) sendChanges() bool {
 	return true
 }
 
-// note stores the first cause for the end of the watch. It ignores later causes, because a watch that was stopped may
-// look like a broken connection.
+// note stores why the watch ended. Only the first cause counts, because a stopped watch may then look like a broken
+// connection.
 func (s *stream) note(cause error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

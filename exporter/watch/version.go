@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// minOutage is the minimum downtime of a watch after which the API server's version is read again. An upgrade of the
-// server takes longer.
+// If a watch was down for at least minOutage, the API server's version is read again. An upgrade of the server takes
+// longer than minOutage.
 const minOutage = time.Minute
 
 // serverVersion tracks the version of the API server.
@@ -23,7 +23,7 @@ type serverVersion struct {
 	readAt time.Time
 }
 
-// recovered is called with the length of the downtime when a watch works again.
+// recovered requests another read of the version if a watch was down for at least minOutage.
 func (s *serverVersion) recovered(after time.Duration) {
 	if after < minOutage {
 		return
@@ -34,7 +34,7 @@ func (s *serverVersion) recovered(after time.Duration) {
 	}
 }
 
-// run reads the version after outages, until the context is canceled.
+// run reads the version when recovered requests it, until the context is canceled.
 func (s *serverVersion) run(ctx context.Context) {
 	for {
 		select {
@@ -49,8 +49,8 @@ func (s *serverVersion) run(ctx context.Context) {
 	}
 }
 
-// read reads the version and emits it if it has changed. It only logs errors, because kubeflap works without the
-// version.
+// read requests the version, and emits it if it has changed. Errors are logged and otherwise ignored, because kubeflap
+// works without the version.
 func (s *serverVersion) read(ctx context.Context) {
 	s.readAt = time.Now()
 	version, err := s.client.Version(ctx)

@@ -22,7 +22,7 @@ const recheck = time.Minute
 
 // Watcher watches a cluster or one namespace.
 type Watcher struct {
-	// namespaced is set if only one namespace is watched. Nodes are then optional.
+	// namespaced is set if only one namespace is watched. The permission to watch nodes is then optional.
 	namespaced bool
 	log        *slog.Logger
 	sink       func(event.Event)
@@ -32,13 +32,13 @@ type Watcher struct {
 	leases     *leases.Reader
 	// streams holds the open watches, by kind.
 	streams [event.NumKinds]atomic.Pointer[stream]
-	// reminders is shared by all watches, so that each reminder is logged once.
+	// All watches share reminders, so that each reminder is logged once.
 	reminders reminders
 }
 
 // New returns a Watcher for the cluster that config describes. If namespace is not empty, the Watcher only watches that
-// namespace and, if permitted, nodes. It calls sink for each event. Calls for different kinds may be concurrent. Calls
-// for the same kind never are.
+// namespace and, if permitted, nodes. The Watcher calls sink for each event. Calls for different kinds may be
+// concurrent, but calls for the same kind are not.
 func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(event.Event)) (*Watcher, error) {
 	if faults := validation.IsDNS1123Label(namespace); namespace != "" && len(faults) > 0 {
 		return nil, fmt.Errorf("namespace %q: %s", namespace, faults[0])
@@ -82,12 +82,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 	return nil
 }
 
-// ReadLeases reads the Leases of nodes directly (leases.Reader.Read). It is safe for concurrent use.
+// ReadLeases reads the Leases of nodes with leases.Reader.Read. It is safe for concurrent use.
 func (w *Watcher) ReadLeases(ctx context.Context, names []string) { w.leases.Read(ctx, names) }
 
 // Reopen ends the open watch of a kind, if there is one. Call it if a direct read returned a newer state than the
-// watch. The next watch resumes at the same resourceVersion and is suspect until an event or a bookmark arrives. Reopen
-// is safe for concurrent use.
+// watch. The next watch resumes at the same resourceVersion, and counts as down until an event or a bookmark arrives.
+// Reopen is safe for concurrent use.
 func (w *Watcher) Reopen(kind event.Kind) {
 	if int(kind) >= len(w.streams) {
 		return
@@ -97,7 +97,8 @@ func (w *Watcher) Reopen(kind event.Kind) {
 	}
 }
 
-// follow watches a resource whenever possible, until the context is canceled.
+// follow watches a resource until the context is canceled. While access is denied, follow checks the permission every
+// minute.
 func (w *Watcher) follow(ctx context.Context, access permissions.Access) {
 	var listed time.Time
 	for ctx.Err() == nil {

@@ -143,11 +143,11 @@ func TestUnreachableServerIsLoggedEachMinute(t *testing.T) {
 		s.api.set(func() { s.api.down = true })
 		s.api.crash()
 		time.Sleep(10 * time.Minute)
-		if lines := s.logged("WARN", `still cannot be reached, trying again"`); lines < 7 || lines > 9 {
+		if lines := s.logged("WARN", `is still unreachable, retrying"`); lines < 7 || lines > 9 {
 			t.Errorf("it was said %d times in 10 minutes", lines)
 		}
 		// Each of the seven watches logs its first failure.
-		s.wantLog(7, "WARN", "the watch fails, trying again")
+		s.wantLog(7, "WARN", "the watch failed, retrying")
 		s.wantLog(1, "WARN", "resource=pods cause")
 	})
 }

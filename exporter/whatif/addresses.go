@@ -12,8 +12,8 @@ import (
 // services holds the Services of a recording, and the changes of their addresses.
 type services struct {
 	pods *pods
-	// kind is the kind of the objects whose addresses count: EndpointSlice, or Endpoints if the API server has no
-	// EndpointSlices.
+	// kind is the kind of the objects that contain the addresses. It is EndpointSlice, or Endpoints if EndpointSlices
+	// were unavailable.
 	kind    event.Kind
 	byName  map[serviceName]*service
 	changes []change
@@ -31,7 +31,7 @@ type serviceName struct{ namespace, name string }
 type service struct {
 	serviceName
 	publishNotReady bool
-	// slices holds the addresses of each slice, by the slice's name.
+	// slices maps the name of each EndpointSlice to its addresses.
 	slices    map[string]map[event.UID]event.Address
 	addresses map[event.UID]*address
 	// kept holds the addresses that were removed because of an eviction.
@@ -46,20 +46,20 @@ type address struct {
 	pod     *pod
 	// apart is set if the address stays ready when its node becomes Unknown.
 	apart bool
-	// ready is set if the recorded address is ready. held is set if the address is not ready and the Unknown node is
-	// the only reason.
+	// ready is set if the address is ready in the recording. held is set if the address is unready and the only reason
+	// is that its node is Unknown.
 	ready, held bool
-	// left is set if the address was removed from the Service while held was set. kept is set if the address was
-	// removed because its pod was evicted.
+	// left is set if held was set when the address was removed from the Service. kept is set if the address was removed
+	// because its pod was evicted.
 	left, kept bool
-	// standsFor is the address of an evicted pod if this address replaced it, otherwise nil.
+	// standsFor is the address that this address replaced after an eviction, or nil.
 	standsFor *address
-	// last-1 is the index of the address's newest change in services.changes.
+	// services.changes[last-1] is the newest change of the address. If there is no change, last is 0.
 	last int
 }
 
 // change is a recorded change of an address. ready is set if the address was ready after the change. base is set if the
-// address would have been ready without Unknown nodes.
+// address would have been ready if no node had been Unknown.
 type change struct {
 	at          time.Time
 	address     *address
@@ -107,7 +107,7 @@ func (s *services) applyEndpoints(seen sighting, o *event.Endpoints) {
 	}
 }
 
-// update replaces the addresses of a Service's slice.
+// update replaces the addresses of one of a Service's slices.
 func (s *services) update(x *service, seen sighting, slice string, all []event.Address) {
 	was := x.slices[slice]
 	is := map[event.UID]event.Address{}
@@ -129,7 +129,7 @@ func (s *services) update(x *service, seen sighting, slice string, all []event.A
 	}
 }
 
-// merge recomputes the state of an address, which is ready if any slice lists it as ready.
+// merge recomputes the state of an address. The address is ready if any slice lists it as ready.
 func (s *services) merge(x *service, seen sighting, id event.UID) {
 	ready, exists, a := false, false, x.addresses[id]
 	for _, slice := range x.slices {
@@ -158,13 +158,12 @@ func (s *services) merge(x *service, seen sighting, id event.UID) {
 	}
 }
 
-// useEndpoints makes Endpoints the kind whose addresses count.
 func (s *services) useEndpoints() { s.kind = event.KindEndpoints }
 
-// listed records that the first list of the addresses is complete.
+// listed must be called when the first list of the addresses is complete.
 func (s *services) listed() { s.outagesBefore = s.withoutReady() }
 
-// withoutReady returns the number of Services that have addresses, but no ready one.
+// withoutReady returns the number of Services that have addresses, but no ready address.
 func (s *services) withoutReady() (n int) {
 	for _, x := range s.byName {
 		ready := false
@@ -176,13 +175,13 @@ func (s *services) withoutReady() (n int) {
 	return n
 }
 
-// finish completes and sorts the changes. Call pods.findReplacements before. begin is the start of the recording.
+// finish completes and sorts the changes. Call pods.findReplacements first. begin is the start of the recording.
 func (s *services) finish(begin time.Time) {
 	s.linkKept(begin)
 	slices.SortStableFunc(s.changes, func(a, b change) int { return a.at.Compare(b.at) })
 }
 
-// setReady records the state of an address. The caller sets only the fields first and gone of c.
+// setReady records whether an address is ready. The caller sets only two fields of c, first and gone.
 func (s *services) setReady(a *address, t time.Time, ready bool, c change) {
 	a.ready = ready
 	c.at, c.address, c.ready, c.base = t, a, ready, ready || a.held && !c.gone

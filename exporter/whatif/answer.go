@@ -91,7 +91,7 @@ func (s *Study) check(recorded Settings) *answer.Check {
 	c := &answer.Check{}
 	for _, x := range s.silences {
 		if x.hasUnknownLength() {
-			continue // the recorded result is the prediction
+			continue // the prediction would be the recorded result
 		}
 		switch p := s.predictOne(x, recorded, recorded); {
 		case p.outcome == answer.TooClose:
@@ -173,7 +173,7 @@ func windows() []time.Duration {
 	return all[:]
 }
 
-// add counts the prediction for one silence.
+// add adds the prediction for one silence to a row.
 func add(r *answer.Row, m mark) {
 	r.Transitions = append(r.Transitions, m.transition())
 	one := answer.Of(m.outcome)
@@ -203,7 +203,7 @@ func add(r *answer.Row, m mark) {
 	}
 }
 
-// seconds rounds to a tenth of a second.
+// seconds converts a duration to seconds, rounded to tenths.
 func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }
 
 // cannotSay lists the questions that the recording cannot answer.

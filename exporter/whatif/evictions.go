@@ -8,11 +8,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
 
-// evictionDelay is the longest usual time that the controllers need to set the taint and evict a pod.
+// evictionDelay is the usual maximum time that the controllers need to set the taint and evict a pod.
 const evictionDelay = 2 * time.Second
 
-// This type says when a condition is true. It is true in the intervals in yes, and may be true in the intervals in
-// maybe.
+// In the intervals of yes, a condition is certainly true. In the intervals of maybe, it may be true.
 type certainly struct{ yes, maybe []interval }
 
 // eviction is the eviction of a pod from a marked node. replaced is the time at which the replacement of the pod is
@@ -25,10 +24,10 @@ type eviction struct {
 
 // evictions are the predicted evictions of pods by the taint eviction controller.
 type evictions struct {
-	// needless counts the evictions from nodes that came back.
+	// all counts all evictions. needless counts the evictions from nodes that came back.
 	all, needless answer.Range
-	// best holds the evictions of the best case: all addresses are ready again as early as possible. In the worst case,
-	// they are ready again as late as possible.
+	// best holds the evictions if all addresses become ready again as early as possible. worst holds the evictions if
+	// they become ready again as late as possible.
 	best, worst []eviction
 }
 
@@ -36,13 +35,13 @@ type evictions struct {
 type evictor struct {
 	settings Settings
 	tainter  tainter
-	// pods holds the recorded pods by the names of their nodes.
+	// pods maps the name of each node to its recorded pods.
 	pods map[string][]*pod
 	// replacementTakes is the longest recorded time until the replacement of an evicted pod was Ready, or 0.
 	replacementTakes time.Duration
 }
 
-// evict predicts the evictions for marks.
+// evict predicts the evictions from marked nodes.
 func (v *evictor) evict(marks []mark) (all evictions) {
 	counted := map[*pod]answer.Range{}
 	for _, t := range v.tainter.taints(marks, v.evictable) {
@@ -73,8 +72,8 @@ func (v *evictor) evictable(t *taint) (n int) {
 	return n
 }
 
-// count counts the evictions from a node. The lower and the upper limit can count different pods, because the order of
-// the taints may be unknown. A replacement counts only if the pod that it replaced counts.
+// count counts the evictions from a node. The lower and the upper limit assume different orders of the taints, because
+// the order may be unknown. A replacement counts only if the replaced pod counts.
 func (all *evictions) count(x Settings, t *taint, pods []*pod, evicted map[*pod]answer.Range) {
 	for _, p := range pods {
 		if evicted[p] != (answer.Range{}) {
@@ -93,7 +92,7 @@ func (all *evictions) count(x Settings, t *taint, pods []*pod, evicted map[*pod]
 }
 
 // may reports whether the taint can evict the pod p. tainted is the time at which the controller sets the taint. The
-// controller removes it at most one monitor period after the node is Ready again.
+// controller removes the taint at most one monitor period after the node is Ready again.
 func (t *taint) may(x Settings, p *pod, tainted time.Time) bool {
 	m := t.mark
 	tolerates, tolerated := tolerationOf(x, p)
@@ -128,13 +127,13 @@ func (t *taint) returns() (from, by time.Time) {
 	return t.mark.readyFrom, t.mark.readyBy
 }
 
-// isIdle reports whether one of the idle intervals overlaps the time between the mark and the eviction.
+// isIdle reports whether any of the intervals overlaps the time from the mark until the eviction.
 func (t *taint) isIdle(all []interval, until time.Time) bool {
 	return slices.ContainsFunc(all, func(f interval) bool { return !f.to.Before(t.mark.at) && f.from.Before(until) })
 }
 
-// best returns the eviction for the best case: the replacement is ready at once. A StatefulSet creates the replacement
-// only after the kubelet has terminated the old pod (statefulset, updateStatefulSet).
+// best predicts an eviction whose replacement is ready as early as possible. A StatefulSet creates the replacement only
+// after the kubelet has terminated the old pod (statefulset, updateStatefulSet).
 func (v *evictor) best(t *taint, p *pod) eviction {
 	tolerates, _ := tolerationOf(v.settings, p)
 	at := t.mark.at.Add(t.first.Sub(t.mark.earliest) + tolerates)
@@ -148,8 +147,8 @@ func (v *evictor) best(t *taint, p *pod) eviction {
 	return e
 }
 
-// worst returns the eviction for the worst case: the replacement takes as long as the slowest recorded replacement. If
-// none was recorded, the replacement is ready when the node is Ready again.
+// worst predicts an eviction whose replacement is ready as late as possible. The replacement takes as long as the
+// slowest recorded replacement. If no replacement was recorded, the new pod is ready when the node is Ready again.
 func (v *evictor) worst(t *taint, p *pod) eviction {
 	tolerates, _ := tolerationOf(v.settings, p)
 	at := t.mark.at.Add(max(t.last.Sub(t.mark.latest), 0) + tolerates + evictionDelay)
@@ -167,8 +166,8 @@ func (v *evictor) worst(t *taint, p *pod) eviction {
 	return e
 }
 
-// afterReturn returns the time at which the node and its pods are Ready again, but at least the given time. It returns
-// zero if the node stays Unknown.
+// afterReturn returns the later of two times: the given time, and the time at which the node and its pods are Ready
+// again. It returns zero if the node stays Unknown.
 func (t *taint) afterReturn(at time.Time) time.Time {
 	if t.mark.back.IsZero() {
 		return time.Time{}

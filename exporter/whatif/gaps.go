@@ -12,8 +12,8 @@ type gaps struct {
 	// down holds the start of the current gap for each kind. synced is set after the first complete list of a kind.
 	down   map[event.Kind]time.Time
 	synced map[event.Kind]bool
-	// blind holds the gaps of Leases and Nodes, in which kubeflap may have missed heartbeats. nodes holds the gaps of
-	// Nodes alone.
+	// blind holds the gaps of Leases and Nodes, in which kubeflap may have missed heartbeats. nodes holds only the gaps
+	// of Nodes.
 	blind, nodes []interval
 }
 
@@ -23,7 +23,8 @@ func newGaps() gaps { return gaps{down: map[event.Kind]time.Time{}, synced: map[
 type sighting struct {
 	at      time.Time
 	deleted bool
-	// first is set if the object comes from the first list of its kind. The object may be old.
+	// first is set if the object comes from the first list of its kind. Such an object may have existed before the
+	// recording.
 	first bool
 }
 
@@ -73,8 +74,8 @@ func (g *gaps) finish() {
 	}
 }
 
-// nodesSeenUntil returns t if kubeflap certainly saw all changes of Nodes before t. Otherwise, it returns the start of
-// the gap.
+// nodesSeenUntil returns t if kubeflap saw all changes of Nodes before t. If kubeflap may have missed changes in a gap,
+// it returns the start of this gap.
 func (g *gaps) nodesSeenUntil(t time.Time) time.Time {
 	if down, is := g.down[event.KindNode]; is {
 		return down
@@ -88,8 +89,8 @@ func (g *gaps) nodesSeenUntil(t time.Time) time.Time {
 }
 
 // bounds returns the shortest and the longest possible length of a silence. Only a gap at the start or the end of the
-// silence makes the length uncertain. After any other gap, a missed heartbeat would be visible, because a Lease keeps
-// its last renewal.
+// silence makes the length uncertain. A heartbeat in any other gap would be visible after the gap, because a Lease
+// keeps its last renewTime.
 func (g *gaps) bounds(x *silence) (shortest, longest time.Duration) {
 	from, to := x.from, x.to
 	for _, b := range g.blind {
@@ -104,7 +105,7 @@ func (g *gaps) bounds(x *silence) (shortest, longest time.Duration) {
 	return max(to.Sub(x.from), 0), x.to.Sub(from)
 }
 
-// overlaps reports whether any interval overlaps the period between the times from and to.
+// overlaps reports whether any interval overlaps the period between from and to.
 func overlaps(all []interval, from, to time.Time) bool {
 	return slices.ContainsFunc(all, func(x interval) bool { return x.from.Before(to) && (x.to.IsZero() || x.to.After(from)) })
 }

@@ -2,12 +2,12 @@ package whatif
 
 import "time"
 
-// slow is the longest delay between an event of a pod and the related event of its address or node. Each watch delivers
+// slow is the maximum delay between an event of a pod and the related event of its address or node. Each watch delivers
 // its events independently.
 const slow = 5 * time.Second
 
-// hold records that the node controller set a pod's Ready condition to False. If addresses of the pod just became
-// unready, this is the reason.
+// hold must be called when the node controller has set a pod's Ready condition to False. It sets held for addresses of
+// the pod that have just become unready.
 func (s *services) hold(p *pod, t time.Time) {
 	for _, a := range p.addresses {
 		s.holdAddress(a, t)
@@ -25,7 +25,7 @@ func (s *services) holdAddress(a *address, t time.Time) {
 	a.held, last.base = true, true
 }
 
-// keep records that a pod was evicted. If held addresses of the pod were just removed, this is the reason.
+// keep must be called when a pod was evicted. It sets kept for held addresses of the pod that were just removed.
 func (s *services) keep(p *pod, t time.Time) {
 	for _, a := range p.addresses {
 		if !a.left || a.kept {
@@ -69,7 +69,7 @@ func (p *pod) keptIn(x *service) *address {
 	return nil
 }
 
-// root follows standsFor to the address that was replaced first.
+// root follows standsFor to the original address.
 func (a *address) root() *address {
 	for a.standsFor != nil {
 		a = a.standsFor

@@ -6,9 +6,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
 )
 
-// limits are the flags that limit how many nodes the node lifecycle controller taints.
+// limits are the flags that limit the rate at which the node lifecycle controller taints nodes.
 type limits struct {
-	// rate is --node-eviction-rate, and secondary is --secondary-node-eviction-rate, in nodes per second in each zone.
+	// rate is --node-eviction-rate, and secondary is --secondary-node-eviction-rate. Both apply to each zone, and are
+	// in nodes per second.
 	rate, secondary float64
 	// unhealthy is --unhealthy-zone-threshold, as a fraction of the zone's nodes.
 	unhealthy float64
@@ -17,7 +18,7 @@ type limits struct {
 // largeZone is the default of --large-cluster-size-threshold. Recordings do not contain the flag.
 const largeZone = 50
 
-// limitsOf returns the recorded flags, and the defaults of those that are not recorded (kube-controller-manager,
+// limitsOf returns the recorded flags, and the defaults of flags that are not recorded (kube-controller-manager,
 // pkg/controller/nodelifecycle/config/v1alpha1).
 func limitsOf(recorded []grace.Flag) limits {
 	l := limits{rate: 0.1, secondary: 0.01, unhealthy: 0.55}
@@ -35,10 +36,10 @@ func limitsOf(recorded []grace.Flag) limits {
 }
 
 // rates returns the highest and the lowest possible rate at which the controller taints the nodes of a zone. low and
-// high are the minimum and the maximum number of Unknown nodes in the zone. The rate is reduced if at least three nodes
-// of the zone, and at least the fraction --unhealthy-zone-threshold, are Unknown. If all nodes of the zone are Unknown,
-// the usual rate applies. The controller stops tainting only if all nodes in all zones are Unknown (node lifecycle
-// controller, ComputeZoneState, handleDisruption and ReducedQPSFunc).
+// high are the minimum and the maximum number of Unknown nodes in the zone. The rate is reduced if the fraction of
+// Unknown nodes reaches --unhealthy-zone-threshold and at least three nodes are Unknown. If all nodes of the zone are
+// Unknown, the usual rate applies. The controller stops tainting only if all nodes in all zones are Unknown (node
+// lifecycle controller, ComputeZoneState, handleDisruption and ReducedQPSFunc).
 func (l limits) rates(zone size, low, high int, onlyZone bool) (fast, slow float64) {
 	least := func(size int) int { return max(3, int(math.Ceil(l.unhealthy*float64(size)))) }
 	most := func(size int) int { return size - count(!onlyZone) }

@@ -19,8 +19,8 @@ type mark struct {
 	readyFrom, readyBy   time.Time
 }
 
-// in reports whether the mark counts. If unsure is set, marks with the outcome TooClose or Untold also count, unless
-// the node was already Unknown.
+// in reports whether the mark counts. Marks with the outcome Yes count. If unsure is set, TooClose marks also count,
+// and so do Untold marks of nodes that were not already Unknown.
 func (m mark) in(unsure bool) bool {
 	return m.outcome == answer.Yes || unsure && (m.outcome == answer.TooClose || m.outcome == answer.Untold && !m.silence.wasUnknown)
 }
@@ -55,8 +55,9 @@ func (s *Study) predict(x Settings) []mark {
 	return all
 }
 
-// bound derives the outcome from the recorded outcome if the monitor periods are equal. With a shorter grace period,
-// the controller marks every node that it marked in the recording. With a longer grace period, it marks no other node.
+// bound derives the outcome from the recorded outcome if both settings have the same monitor period. With a shorter
+// grace period, the controller marks every node that it marked in the recording. With a longer grace period, it marks
+// no node that it did not mark in the recording.
 func (m *mark) bound(x, recorded Settings) {
 	silent := m.silence
 	if x.MonitorPeriod != recorded.MonitorPeriod || silent.wasUnknown || silent.unsure {
@@ -92,8 +93,9 @@ func (s *Study) predictOne(silent *silence, x, recorded Settings) mark {
 	return m
 }
 
-// doubt checks whether the controller was able to act at the predicted time. If not, it may have been restarted, which
-// restarts the grace period of each node. The mark is then certain only if the node is silent for another grace period.
+// doubt checks whether the controller was able to act at the predicted time. If not, the controller may have been
+// restarted. A restart begins the grace period of each node again. The prediction is then certain only if the silence
+// lasts for another grace period.
 func (s *Study) doubt(m *mark, x Settings) {
 	stopped := slices.Concat(s.quiet, s.dark)
 	until := m.latest
@@ -125,7 +127,7 @@ func earliestOf(x Settings) time.Duration {
 	return earliest
 }
 
-// predict compares the silence with the time at which the controller acts.
+// predict compares the length of the silence with the delay of the controller.
 func (x *silence) predict(settings Settings) mark {
 	earliest, latest := settings.delay()
 	m := mark{silence: x, earliest: x.from.Add(earliest), latest: x.from.Add(latest)}
@@ -180,7 +182,7 @@ func (x *silence) returned(usual time.Duration) time.Time {
 }
 
 // usualReturn returns the median time from the end of a silence until the node and its pods are Ready. If the recording
-// shows no case, the result is half of the kubelet's status interval (10 s).
+// contains no such silence, it returns 5 s, which is half of the kubelet's status interval.
 func (s *Study) usualReturn() time.Duration {
 	var all []time.Duration
 	for _, x := range s.silences {
@@ -200,9 +202,9 @@ func (s *Study) usualReturn() time.Duration {
 const statusInterval = 10500 * time.Millisecond
 
 // nodeReturned returns the earliest and the latest time at which the node is Ready again after a mark. Both times are
-// zero if the recording ends first. After a pause, the kubelet corrects the status at once if its cache already shows
-// the status Unknown. Otherwise, it does so one status interval later (kubelet, tryUpdateNodeStatus). The recorded time
-// is therefore used for the recorded settings only.
+// zero if the recording ends first. After a silence, the kubelet corrects the status at once if its cache already shows
+// the status Unknown. Otherwise, it corrects the status one interval later (kubelet, tryUpdateNodeStatus). The recorded
+// time is therefore used only for the recorded settings.
 func (x *silence) nodeReturned(isRecorded bool) (from, by time.Time) {
 	switch {
 	case x.end == endOpen:

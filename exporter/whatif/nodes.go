@@ -10,22 +10,22 @@ import (
 type node struct {
 	name, zone string
 	exists     bool
-	// last is the time of the last heartbeat that the node controller counts. known is false if this time is only the
-	// start of the recording.
+	// last is the time of the last heartbeat that the node controller counts. If this time is unknown, last is the
+	// start of the recording, and known is false.
 	last  time.Time
 	known bool
-	// saved is the renewTime that the node controller has saved. shown is the newest renewTime in the API. reported is
-	// lastHeartbeatTime.
+	// saved is the renewTime that the node controller remembers. shown is the newest renewTime of the Lease. reported
+	// is the node's lastHeartbeatTime.
 	saved, shown, reported time.Time
 	ready                  event.Status
 	bootID                 string
 	listed                 bool
-	// open is the current silence if the node became Unknown in it, otherwise nil. closed is the silence that ended
-	// most recently. marked is the newest silence in which the node became Unknown.
+	// open is the current silence if the node became Unknown during it, otherwise nil. closed is the silence that ended
+	// most recently. marked is the newest silence during which the node became Unknown.
 	open, closed, marked *silence
 }
 
-// end is the way in which a silence ended.
+// end says how a silence ended.
 type end uint8
 
 const (
@@ -44,8 +44,8 @@ type silence struct {
 	unsure bool
 	// wasUnknown is set if the node was already Unknown when the silence began.
 	wasUnknown bool
-	// notReady is set if the kubelet had reported Ready=False. The controller then sets the node to Unknown, but does
-	// not change its pods (monitorNodeHealth).
+	// notReady is set if the kubelet had reported Ready=False before the silence. The controller then sets the node to
+	// Unknown, but does not change its pods (monitorNodeHealth).
 	notReady bool
 	// marked is the time at which the recorded controller set the node to Unknown, or zero. back is the time at which
 	// the node was Ready again. podsBack is the time at which the last of the node's pods was Ready again.
@@ -71,7 +71,7 @@ func (s *Study) named(name string) *node {
 }
 
 // applyLease updates a node from its Lease. The node controller counts a renewal only if its renewTime is later than
-// the saved renewTime.
+// the renewTime that it has saved.
 func (s *Study) applyLease(e event.Event, l *event.Lease) {
 	n := s.named(l.Name)
 	if e.Type == event.Deleted {
@@ -89,9 +89,9 @@ func (s *Study) applyLease(e event.Event, l *event.Lease) {
 	}
 }
 
-// start sets the node's last heartbeat from the first list. seen is the time of the list. told is the heartbeat time
-// that the list contains. If told is more than one usual interval old, the last heartbeat is unknown, and seen is used
-// instead.
+// start sets the node's last heartbeat from the first list. seen is the time at which the list was received. told is a
+// heartbeat time from this list. If this time is more than usualInterval before seen, the last heartbeat is unknown,
+// and start uses seen instead.
 func (s *Study) start(n *node, seen, told time.Time) {
 	age := seen.Sub(told)
 	known := age >= 0 && age <= usualInterval
@@ -103,8 +103,8 @@ func (s *Study) start(n *node, seen, told time.Time) {
 	}
 }
 
-// applyNode updates a node from its Node object. Like the node controller, it counts every change of lastHeartbeatTime
-// as a heartbeat (tryUpdateNodeHealth).
+// applyNode updates a node from its Node object. It counts every change of lastHeartbeatTime as a heartbeat, as the
+// node controller does in tryUpdateNodeHealth.
 func (s *Study) applyNode(e event.Event, o *event.Node) {
 	n := s.named(o.Name)
 	s.readyKept(e, o.Name, o.Ready)
@@ -143,7 +143,7 @@ func (s *Study) applyNode(e event.Event, o *event.Node) {
 	}
 }
 
-// relisted ends the silences of nodes that are missing from a new list.
+// relisted removes nodes that are missing from a new list, and ends their silences.
 func (s *Study) relisted(e event.Event) {
 	if e.Kind != event.KindNode {
 		return
@@ -159,7 +159,7 @@ func (s *Study) relisted(e event.Event) {
 	}
 }
 
-// beat records a heartbeat at t.
+// beat records a heartbeat at the time t.
 func (s *Study) beat(n *node, t time.Time) {
 	s.anyBeat(t)
 	if n.exists {
@@ -198,7 +198,8 @@ func (n *node) begin(s *Study) *silence {
 // If a node becomes Unknown within sameTime after a heartbeat, the controller had not seen this heartbeat yet.
 const sameTime = 2 * time.Second
 
-// readyIs records a change of Ready. Only the node controller sets Unknown, and only the kubelet sets True or False.
+// readyIs records a change of the Ready condition. Only the node controller sets Unknown, and only the kubelet sets
+// True or False.
 func (s *Study) readyIs(n *node, e event.Event, status event.Status) {
 	was, t := n.ready, e.Seen
 	switch {
@@ -234,7 +235,8 @@ func (s *Study) markedAt(node string, t time.Time) *silence {
 	return nil
 }
 
-// After a node recovers, its pods become Ready one after another. podsReturn is the longest time between two of them.
+// After a node recovers, its pods become Ready one after another. podsReturn is the maximum time from one pod to the
+// next.
 const podsReturn = 30 * time.Second
 
 // podIsBack records that a pod on the node is no longer marked.

@@ -23,8 +23,8 @@ type pod struct {
 	// deleted the pod.
 	gone    time.Time
 	evicted bool
-	// isEvictedByMark is set if the pod was evicted because its node was set to Unknown in the recording. replacement
-	// is the pod that replaced this pod. replaces is the pod that this pod replaced.
+	// isEvictedByMark is set if the pod was evicted because its node became Unknown in the recording. replacement is
+	// the pod that replaced this pod. replaces is the pod that this pod replaced.
 	isEvictedByMark       bool
 	replacement, replaces *pod
 	// readyAt is the first time at which the pod was Ready.
@@ -36,8 +36,8 @@ type pod struct {
 
 // pods holds the pods of a recording, with their evictions and replacements.
 type pods struct {
-	// byUID holds the pods that exist. For some of them, only an address was seen. all also holds the deleted pods, in
-	// the order of their first events.
+	// byUID holds the existing pods, including pods that are known only from an address. all holds the pods with
+	// events, including deleted pods, in the order of their first events.
 	byUID map[event.UID]*pod
 	all   []*pod
 	// evicted is the number of evictions, and evictedNeedlessly is the number of evictions from nodes that came back.
@@ -52,7 +52,6 @@ type podChange struct{ evicted, marked, unmarked bool }
 
 func newPods() *pods { return &pods{byUID: map[event.UID]*pod{}} }
 
-// of returns the pod with a UID. It adds the pod if it is new.
 func (all *pods) of(id event.UID) *pod {
 	p := all.byUID[id]
 	if p == nil {
@@ -92,8 +91,8 @@ func (all *pods) apply(seen sighting, o *event.Pod) (p *pod, is podChange) {
 // isStateful reports whether a StatefulSet owns the pod.
 func (p *pod) isStateful() bool { return strings.HasPrefix(p.owner, "StatefulSet/") }
 
-// left returns the time at which the pod would be gone without its eviction, or zero. The pod would exist until its
-// last replacement is gone. An eviction before the given time counts as a normal deletion.
+// left returns the time at which the pod would be gone if it had not been evicted, or zero. This is the time at which
+// its last replacement is gone. An eviction before the given time counts as a normal deletion.
 func (p *pod) left(from time.Time) time.Time {
 	switch {
 	case p.replacement != nil:
@@ -121,8 +120,8 @@ func (all *pods) findReplacements(markedAt func(node string, t time.Time) *silen
 	all.link(evicted)
 }
 
-// link links evicted pods with their replacements. A replacement has the same owner, and is first seen after the
-// eviction. The evicted pods must be sorted by the times of the evictions.
+// link links evicted pods with their replacements. A replacement has the same owner as the evicted pod, and is first
+// seen after the eviction. The evicted pods must be sorted by the times of the evictions.
 func (all *pods) link(evicted []*pod) {
 	type owner struct{ namespace, name string }
 	waiting := map[owner][]*pod{}
@@ -141,7 +140,7 @@ func (all *pods) link(evicted []*pod) {
 	}
 }
 
-// byNode returns all pods by the names of their nodes.
+// byNode maps the name of each node to its pods.
 func (all *pods) byNode() map[string][]*pod {
 	nodes := map[string][]*pod{}
 	for _, p := range all.all {
@@ -150,8 +149,8 @@ func (all *pods) byNode() map[string][]*pod {
 	return nodes
 }
 
-// isMarked reports whether the node controller marked the pod: Ready is False without a reason, and the containers are
-// ready (MarkPodsNotReady).
+// isMarked reports whether the node controller marked the pod. In this case, Ready is False without a reason, although
+// the containers are ready (MarkPodsNotReady).
 func isMarked(o *event.Pod) bool {
 	r := o.Ready
 	return r != nil && r.Status == event.StatusFalse && r.Reason == "" && r.Message == "" && o.ContainersReady == event.StatusTrue

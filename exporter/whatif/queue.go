@@ -7,20 +7,20 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
 
-// forever is longer than any recording.
+// forever is a duration that is longer than any recording.
 const forever = 100 * 365 * 24 * time.Hour
 
-// zoneQueue is a zone's queue of nodes to taint.
+// zoneQueue models the controller's queue of the nodes to taint in one zone.
 type zoneQueue struct {
 	spans []span
-	// together is the maximum time between two heartbeats that the same controller pass notices. The controller queues
-	// the nodes of a pass in random order (node lifecycle controller, monitorNodeHealth).
+	// together is the maximum time between two heartbeats that the controller notices in the same pass. The controller
+	// queues the nodes of a pass in random order (node lifecycle controller, monitorNodeHealth).
 	together time.Duration
 	never    time.Time
 	taints   []*taint
 }
 
-// span is a period with constant limits of the tainting rate. It ends when the next span begins.
+// span is a period in which the limits of the tainting rate do not change. It ends when the next span begins.
 type span struct {
 	from       time.Time
 	fast, slow float64
@@ -34,8 +34,8 @@ func (t *taint) leaves(z *zoneQueue) time.Time {
 	return t.mark.readyBy.Add(z.together)
 }
 
-// fastest schedules the taints as early as possible, starting with nodes that have many pods. A node delays other nodes
-// only if it is certainly Unknown.
+// fastest schedules the taints as early as possible, starting with nodes that have many pods. Only nodes that are
+// certainly Unknown delay other nodes.
 func (z *zoneQueue) fastest() {
 	queue, next := slices.Clone(z.taints), time.Time{}
 	for len(queue) > 0 {
@@ -68,7 +68,8 @@ func (z *zoneQueue) slowest(begin time.Time) {
 	}
 }
 
-// take removes and returns a taint that can be first in the queue. If there are several, it takes the best one.
+// take removes a taint from the queue, and returns it. If several taints can be first in the queue, the function better
+// decides.
 func (z *zoneQueue) take(queue *[]*taint, better func(a, b *taint) bool) *taint {
 	all, best := *queue, 0
 	for i, t := range all {
@@ -84,7 +85,7 @@ func (z *zoneQueue) take(queue *[]*taint, better func(a, b *taint) bool) *taint 
 	return t
 }
 
-// at returns the index of the span that contains t.
+// at returns the index of the span that contains the time t.
 func (z *zoneQueue) at(t time.Time) int {
 	n, _ := slices.BinarySearchFunc(z.spans, t, func(x span, t time.Time) int {
 		if x.from.After(t) {
@@ -100,7 +101,7 @@ func (z *zoneQueue) rates(t time.Time) (fast, slow float64) {
 	return x.fast, x.slow
 }
 
-// end returns the end of a span.
+// end returns the end of the span with the index i.
 func (z *zoneQueue) end(i int) time.Time {
 	if i+1 < len(z.spans) {
 		return z.spans[i+1].from
@@ -108,8 +109,8 @@ func (z *zoneQueue) end(i int) time.Time {
 	return z.never
 }
 
-// earliest returns the earliest time of the next taint after a taint at the time t. The limiter's bucket holds one node
-// (scheduler.EvictionRateLimiterBurst).
+// earliest returns the earliest time for a taint that follows a taint at the time t. The rate limiter's bucket holds
+// one node (scheduler.EvictionRateLimiterBurst).
 func (z *zoneQueue) earliest(t time.Time) time.Time {
 	need := 1.0
 	for i := z.at(t); i < len(z.spans); i++ {
@@ -123,7 +124,7 @@ func (z *zoneQueue) earliest(t time.Time) time.Time {
 	return z.never
 }
 
-// latest returns the latest time of the next taint after a taint at the time t. After a change of the rate, the bucket
+// latest returns the latest time for a taint that follows a taint at the time t. After a change of the rate, the bucket
 // is empty (RateLimitedTimedQueue, SwapLimiter).
 func (z *zoneQueue) latest(t time.Time) time.Time {
 	for i := z.at(t); i < len(z.spans); i++ {

@@ -9,20 +9,20 @@ import (
 // DefaultMonitorPeriod is the default of --node-monitor-period (kube-controller-manager).
 const DefaultMonitorPeriod = 5 * time.Second
 
-// MinMonitorPeriod is the shortest node monitor period that can be predicted. With a shorter period, the delays mainly
-// depend on the duration of the controller's passes. No recording shows this duration.
+// MinMonitorPeriod is the shortest monitor period for which predictions are possible. With a shorter period, the delays
+// mainly depend on the duration of the controller's passes. No recording shows this duration.
 const MinMonitorPeriod = 100 * time.Millisecond
 
 // DefaultToleration is the default of --default-unreachable-toleration-seconds (kube-apiserver).
 const DefaultToleration = 300 * time.Second
 
-// AsRecorded is the Settings.Toleration that keeps the tolerationSeconds of each recorded pod.
+// AsRecorded is a value of Settings.Toleration. It keeps the recorded tolerationSeconds of each pod.
 const AsRecorded time.Duration = -1
 
 // Settings are the settings for a prediction.
 type Settings struct {
-	// GracePeriod is --node-monitor-grace-period. It must be positive. MonitorPeriod is --node-monitor-period. It must
-	// be at least MinMonitorPeriod.
+	// GracePeriod is --node-monitor-grace-period, and must be positive. MonitorPeriod is --node-monitor-period, and
+	// must be at least MinMonitorPeriod.
 	GracePeriod, MonitorPeriod time.Duration
 	// Toleration is the tolerationSeconds for the taint node.kubernetes.io/unreachable, or AsRecorded. It applies to
 	// all pods except those that tolerate the taint forever.
@@ -31,9 +31,9 @@ type Settings struct {
 	Window time.Duration
 }
 
-// Usual returns the settings that pages and reports compare, in ascending order. The grace periods are 20 to 120 s, and
-// the recorded one if it is at least one heartbeat interval. If pods were evicted, the settings also contain other
-// tolerations.
+// Usual returns the settings that pages and reports compare, in ascending order. The grace periods are 20 to 120 s,
+// plus the recorded grace period if it is at least one heartbeat interval. If pods were evicted, the recorded grace
+// period is also combined with other tolerations.
 func Usual(recorded Settings, evicted bool) (all []Settings) {
 	for _, grace := range UsualGracePeriods(recorded) {
 		x := Settings{GracePeriod: grace, MonitorPeriod: recorded.MonitorPeriod, Toleration: AsRecorded}
@@ -49,7 +49,7 @@ func Usual(recorded Settings, evicted bool) (all []Settings) {
 	return all
 }
 
-// UsualGracePeriods returns the grace periods of Usual.
+// UsualGracePeriods returns the grace periods of the settings that Usual returns.
 func UsualGracePeriods(recorded Settings) []time.Duration {
 	all := []time.Duration{20 * time.Second, 30 * time.Second, 40 * time.Second, 50 * time.Second, time.Minute, 90 * time.Second, 2 * time.Minute}
 	if recorded.GracePeriod >= usualInterval {
@@ -60,22 +60,22 @@ func UsualGracePeriods(recorded Settings) []time.Duration {
 }
 
 const (
-	// jitter is the uncertainty about when the controller sees a heartbeat and starts a pass.
+	// jitter is the uncertainty of the times at which the controller sees a heartbeat and starts a pass.
 	jitter = 300 * time.Millisecond
-	// pass is the longest usual duration of a controller pass. The monitor period starts after the pass.
+	// pass is the usual maximum duration of a controller pass. The monitor period starts after the pass.
 	pass = 30 * time.Millisecond
-	// catchUp is the time for which a repaired watch may still deliver missed events.
+	// catchUp is how long a watch that works again may still deliver missed events.
 	catchUp = 2 * time.Second
 	// usualInterval is slightly longer than an undisturbed heartbeat interval (10 s plus up to 4 % jitter).
 	usualInterval = 11 * time.Second
 	// A Study keeps all silences that are longer than alwaysKept, whatever the settings are.
 	alwaysKept = 14 * time.Second
-	// failedAfter is the length of a silence after which a node counts as failed even if it returns.
+	// After a silence of more than failedAfter, a node counts as failed even if it returns.
 	failedAfter = 5 * time.Minute
 )
 
-// ticks returns the number of monitor periods after which the controller considers the grace period exceeded. The
-// controller measures from the pass in which it notices a heartbeat (node lifecycle controller, tryUpdateNodeHealth).
+// ticks returns the number of monitor periods after which the grace period is over for the controller. The controller
+// measures the time from the pass in which it notices a heartbeat (node lifecycle controller, tryUpdateNodeHealth).
 // Each pass starts one period after the end of the previous pass (wait.UntilWithContext). So N passes take slightly
 // longer than N periods.
 func (x Settings) ticks() int64 {

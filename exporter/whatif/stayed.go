@@ -10,7 +10,7 @@ import (
 // kept is a period in which a node was certainly Ready. Its end is zero while the period lasts.
 type kept struct {
 	interval
-	// changed is lastTransitionTime.
+	// changed is the lastTransitionTime of the Ready condition.
 	changed time.Time
 }
 
@@ -36,18 +36,18 @@ func (s *Study) readyKept(e event.Event, name string, ready *event.Condition) {
 	}
 }
 
-// stayedReady reports whether a node was certainly Ready during a silence. All periods must have ended.
+// stayedReady reports whether a node was certainly Ready during a silence. Call it after all periods have ended.
 func (s *Study) stayedReady(x *silence) bool {
 	return x.marked.IsZero() && slices.ContainsFunc(s.kept[x.node], func(k kept) bool {
 		return !k.from.After(x.from) && !k.to.Before(x.to)
 	})
 }
 
-// hasUnknownLength reports whether the length of a silence is unknown although the node is known to have stayed Ready.
+// hasUnknownLength reports whether the node certainly stayed Ready during a silence of unknown length.
 func (x *silence) hasUnknownLength() bool { return x.stayed && x.shortest < x.longest }
 
-// survives reports whether the node would certainly have stayed Ready with the other settings. The evidence is that the
-// node stayed Ready with the recorded settings. A longer grace period alone never makes a node Unknown earlier.
+// survives reports whether the node would certainly have stayed Ready with the other settings. This requires that the
+// node stayed Ready with the recorded settings. By itself, a longer grace period does not make a node Unknown earlier.
 func (x *silence) survives(recorded, other Settings) bool {
 	if !x.hasUnknownLength() || recorded.GracePeriod == 0 {
 		return false

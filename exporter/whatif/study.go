@@ -1,7 +1,7 @@
 // Package whatif predicts how a recorded cluster would have behaved with other settings. A Study collects the
-// heartbeats of nodes and the addresses of Services from the events of a recording. Predict then applies a small model
-// of the node lifecycle controller. In this package, a silence is an interval between two heartbeats of a node. To mark
-// a node means to set its Ready condition to Unknown. To mark a pod means to set its Ready condition to False.
+// heartbeats of nodes and the addresses of Services from the events of a recording. Study.Predict then applies a small
+// model of the node lifecycle controller. In this package, a silence is an interval between two heartbeats of a node.
+// To mark a node means to set its Ready condition to Unknown. To mark a pod means to set its Ready condition to False.
 package whatif
 
 import (
@@ -14,8 +14,8 @@ import (
 
 // Study holds the data for predictions about a recording. All times are event times.
 type Study struct {
-	// least is the length of the shortest silence to keep. Shorter silences make no node Unknown with any of the
-	// settings.
+	// least is the minimum length of the silences to keep. Shorter silences are too short to make a node Unknown with
+	// any of the settings.
 	least      time.Duration
 	begin, end time.Time
 	grace      grace.Finder
@@ -27,8 +27,8 @@ type Study struct {
 	gaps      gaps
 	// kept holds the periods in which each node was certainly Ready, by the node's name.
 	kept map[string][]kept
-	// lastBeat is the newest heartbeat of any node. quiet and dark hold the intervals in which no node sent a
-	// heartbeat. In the intervals of quiet, the watches worked. In the intervals of dark, a watch was broken.
+	// lastBeat is the time of the newest heartbeat of any node. quiet and dark hold the intervals in which no node sent
+	// a heartbeat. In the intervals of quiet, the watches worked. In the intervals of dark, a watch was broken.
 	lastBeat    time.Time
 	quiet, dark []interval
 	// leader is the holder of the controller manager's Lease. led holds the times at which the holder changed.
@@ -57,7 +57,8 @@ func New(settings []Settings, recorded time.Duration) *Study {
 	return s
 }
 
-// NewUsual returns a Study for PredictUsual. recorded has the same meaning as in New.
+// NewUsual returns a Study for PredictUsual. recorded is the grace period during the recording, or 0 to find it in the
+// recording.
 func NewUsual(recorded time.Duration) *Study {
 	s := New(nil, recorded)
 	s.least, s.toSpecify = usualInterval, "kubeflap's --node-monitor-grace-period"
@@ -97,7 +98,7 @@ func (s *Study) Apply(e event.Event) {
 	}
 }
 
-// applyPod updates a pod, and what depends on the pod: its addresses and its node.
+// applyPod updates a pod, its addresses and its node.
 func (s *Study) applyPod(e event.Event, o *event.Pod) {
 	p, is := s.pods.apply(s.gaps.sighting(e), o)
 	if is.evicted {
@@ -111,7 +112,7 @@ func (s *Study) applyPod(e event.Event, o *event.Pod) {
 	}
 }
 
-// watch tracks the state of the watches.
+// watch records changes in the state of kubeflap's watches.
 func (s *Study) watch(e event.Event) {
 	switch {
 	case e.Type == event.Unavailable && e.Kind == event.KindEndpointSlice:
@@ -125,7 +126,7 @@ func (s *Study) watch(e event.Event) {
 	s.gaps.apply(e)
 }
 
-// anyBeat records a heartbeat of any node.
+// anyBeat records that some node sent a heartbeat at the time t.
 func (s *Study) anyBeat(t time.Time) {
 	if !s.lastBeat.IsZero() && t.Sub(s.lastBeat) > usualInterval && len(s.nodes) > 1 {
 		s.quiet = append(s.quiet, interval{s.lastBeat, t})
@@ -145,7 +146,7 @@ func (s *Study) applyLeader(e event.Event, l *event.ControlPlaneLease) {
 	s.leader = l.Holder
 }
 
-// Finish ends the recording. No event may follow.
+// Finish ends the recording. Do not call Apply after Finish.
 func (s *Study) Finish() {
 	s.gaps.finish()
 	if s.end.After(s.lastBeat) {

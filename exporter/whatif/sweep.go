@@ -37,7 +37,7 @@ const (
 	// turnMarked means that a node is marked, and turnReturned means that the node returns.
 	turnMarked turnKind = iota
 	turnReturned
-	// turnCost means that a failed node was not marked during its silence. It only counts the traffic to the node.
+	// turnCost means that a failed node was not marked during its silence. Such a turn affects only counts.traffic.
 	turnCost
 	// turnEvicted means that a pod is evicted, and turnReplaced means that the replacement of the pod is ready.
 	turnEvicted
@@ -57,8 +57,8 @@ type sweep struct {
 	counts   counts
 }
 
-// state is the state of an address during a sweep. moved is set after the pod was evicted. In this case, node is the
-// node of the replacement, or empty if it is unknown. absent is set until the replacement is ready.
+// state is the state of an address during a sweep. moved is set after the pod was evicted. node is then the node of the
+// replacement, or empty if this node is unknown. absent is set from the eviction until the replacement is ready.
 type state struct {
 	base, ready, moved, absent bool
 	node                       string
@@ -93,7 +93,7 @@ func (c *clients) IsReady(id event.UID) bool {
 	return a != nil && c.sweep.states[a].ready
 }
 
-// notUpdated reports no in-place updates, because the settings do not affect them.
+// notUpdated ignores in-place updates of pods, because the settings do not affect such updates.
 type notUpdated struct{}
 
 // IsBeingUpdated returns false.
@@ -211,7 +211,7 @@ func (x *sweep) evict(t turn) {
 	}
 }
 
-// nodeOf returns the node of an address. After the eviction of the address's pod, this is the node of the replacement.
+// nodeOf returns the node of an address. After the pod was evicted, it returns the node of the replacement.
 func (x *sweep) nodeOf(a *address) string {
 	if st := x.states[a]; st.moved {
 		return st.node

@@ -9,7 +9,7 @@ import (
 
 // tainter predicts when the node lifecycle controller sets the NoExecute taints of marked nodes.
 type tainter struct {
-	// period is the monitor period. begin and end limit the recording.
+	// period is the monitor period. begin and end are the start and the end of the recording.
 	period     time.Duration
 	begin, end time.Time
 	limits     limits
@@ -17,7 +17,7 @@ type tainter struct {
 }
 
 // taints returns the taints that may result from the marks, sorted by the times of the marks. It also computes when the
-// controller sets each taint. pods returns the number of pods that a taint may evict.
+// controller sets each taint. The function pods returns the number of pods that a taint may evict.
 func (r tainter) taints(marks []mark, pods func(*taint) int) (all []*taint) {
 	marked := slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return !m.in(true) })
 	slices.SortStableFunc(marked, func(a, b mark) int { return a.at.Compare(b.at) })
@@ -49,9 +49,9 @@ type taint struct {
 	idle   *certainly
 	// pods is the number of pods that the taint may evict.
 	pods int
-	// fast is the time that leads to the most evictions: the controller taints early, and nodes with many pods first.
-	// slow is the time that leads to the fewest: it taints late, and nodes with many pods last. first and last are the
-	// earliest and the latest possible time for this node.
+	// fast is the time if as many pods as possible are evicted. The controller then taints early, and taints nodes with
+	// many pods first. slow is the time if as few pods as possible are evicted. The controller then taints late, and
+	// taints nodes with many pods last. first and last are the earliest and the latest possible time of this taint.
 	fast, slow, first, last time.Time
 	// allowed is the earliest time at which the rate limiter allows the taint.
 	allowed time.Time
@@ -79,7 +79,7 @@ func (r tainter) schedule(name string, all []*taint) {
 	}
 }
 
-// spans returns the rates of a zone over time.
+// spans returns the limits of a zone's tainting rate over time.
 func (r tainter) spans(name string, z *zoneQueue) []span {
 	type step struct {
 		at        time.Time

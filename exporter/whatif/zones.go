@@ -36,7 +36,7 @@ func (z *zones) total() (n int) {
 // size holds the minimum and the maximum number of nodes in a zone.
 type size struct{ least, most int }
 
-// size returns the number of a zone's nodes. Deleted nodes count only in the maximum.
+// size returns the minimum and the maximum number of nodes in a zone. Deleted nodes count only in the maximum.
 func (z *zones) size(zone string) size {
 	all := len(z.nodes[zone])
 	return size{max(all-z.deleted[zone], 0), all}

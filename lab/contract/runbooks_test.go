@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"io/fs"
 	"maps"
 	"net/url"
 	"os"
@@ -145,6 +146,62 @@ func TestRunbooksCommands(t *testing.T) {
 	if asked < 10 {
 		t.Errorf("found only %d requests to kubeflap", asked)
 	}
+}
+
+// Each alternative of a grep in kubeflap's log must match a message that kubeflap can log.
+func TestRunbooksFindLogLines(t *testing.T) {
+	messages := logMessages(t)
+	_, blocks := runbooks(t)
+	found := 0
+	for _, b := range blocks {
+		for _, m := range regexp.MustCompile(`logs -l app\.kubernetes\.io/name=kubeflap.*\| grep (?:-E )?'([^']+)'`).FindAllStringSubmatch(b.text, -1) {
+			for pattern := range strings.SplitSeq(m[1], "|") {
+				found++
+				if !slices.ContainsFunc(messages, regexp.MustCompile(pattern).MatchString) {
+					t.Errorf("%s: kubeflap logs no message with %q", b.file, pattern)
+				}
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("found only %d patterns", found)
+	}
+}
+
+// Each log message in the page about problems must be a message that kubeflap can log.
+func TestTroubleshootingQuotesLogLines(t *testing.T) {
+	messages, found := logMessages(t), 0
+	for _, m := range regexp.MustCompile("the log says `([^`]+)`").FindAllStringSubmatch(readFile(t, "docs/troubleshooting.md"), -1) {
+		found++
+		if !slices.ContainsFunc(messages, func(message string) bool { return strings.Contains(message, m[1]) }) {
+			t.Errorf("kubeflap logs no message with %q", m[1])
+		}
+	}
+	if found < 3 {
+		t.Errorf("found only %d messages", found)
+	}
+}
+
+// logMessages returns the constant parts of all messages that kubeflap's code logs.
+func logMessages(t *testing.T) (all []string) {
+	t.Helper()
+	call := regexp.MustCompile(`(?i)log(?:ger)?\.(?:Info|Warn|Error|Debug)\("([^"]+)"`)
+	for _, root := range []string{"exporter", "cmd"} {
+		err := filepath.WalkDir(filepath.Join("../..", root), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, m := range call.FindAllSubmatch(text, -1) {
+				all = append(all, string(m[1]))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
 }
 
 // All metrics, recording rules, alerts and linked files in runbooks must exist.

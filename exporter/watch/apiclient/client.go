@@ -1,4 +1,4 @@
-// Package apiclient sends requests to the API server and decodes the responses (exporter/decode). It defines the
+// Package apiclient sends requests to the API server and decodes the responses with exporter/decode. It defines the
 // resources that kubeflap watches, and finds the reason for each error.
 package apiclient
 
@@ -22,11 +22,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Timeout limits requests other than lists and watches.
+// Timeout limits the duration of short requests. Lists and watches may take longer.
 const Timeout = 10 * time.Second
 
-// maxReadyz is the maximum number of bytes to read from /readyz?verbose. The text has one line for each of a few
-// dozen checks.
+// maxReadyz is the maximum number of bytes to read from /readyz?verbose. The text has a few dozen lines, one for each
+// check.
 const maxReadyz = 64 << 10
 
 // Client sends requests to the API server. All API groups share one connection pool.
@@ -38,7 +38,7 @@ type Client struct {
 	params       runtime.ParameterCodec
 }
 
-// New returns a Client for a cluster. It logs warnings that the API server sends.
+// New returns a Client for a cluster. The Client logs warnings that the API server sends.
 func New(config *rest.Config, logger *slog.Logger) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.WarningHandler = newWarnings(logger)
@@ -50,11 +50,10 @@ func New(config *rest.Config, logger *slog.Logger) (*Client, error) {
 	scheme := newScheme()
 	c := &Client{http: httpClient, groups: map[schema.GroupVersion]rest.Interface{}, params: runtime.NewParameterCodec(scheme)}
 	config.NegotiatedSerializer = newCodecs(scheme, event.KindLease)
-	// client-go requests JSON by default. All resources support protobuf, but some proxies and servers only send
-	// JSON.
+	// By default, client-go requests JSON. All resources support protobuf, but some proxies and servers send only JSON.
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	// The client does not limit its rate, because the server can throttle.
+	// The client does not limit its rate, because the server can throttle it.
 	config.QPS = -1
 	for _, group := range []schema.GroupVersion{core, discovery, coordination} {
 		config.GroupVersion, config.APIPath = &group, "/apis"
@@ -74,7 +73,7 @@ func New(config *rest.Config, logger *slog.Logger) (*Client, error) {
 }
 
 // newScheme registers only Status and ListOptions, which all groups use. exporter/decode needs no other types.
-// client-go's clientset would register the types of all API groups, which take up a sixth of the binary.
+// client-go's clientset would register the types of all API groups. These types would take up a sixth of the binary.
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, group := range []schema.GroupVersion{core, discovery, coordination} {

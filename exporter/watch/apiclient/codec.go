@@ -17,7 +17,7 @@ import (
 // into the types of k8s.io/api first would take most of kubeflap's CPU time.
 type codecs struct {
 	runtime.NegotiatedSerializer
-	// lease is the kind of all decoded Leases. It distinguishes node Leases from control-plane Leases.
+	// lease is the kind of all decoded Leases, either event.KindLease or event.KindControlPlaneLease.
 	lease event.Kind
 }
 
@@ -59,8 +59,8 @@ func (b bufferedFramer) NewFrameReader(body io.ReadCloser) io.ReadCloser {
 	}{bufio.NewReaderSize(body, bufferSize), body})
 }
 
-// watchEvents decodes watch events without copying the object. This is safe because the object is decoded before
-// the next event overwrites the buffer (rest/watch, Decoder.Decode).
+// watchEvents decodes watch events without copying the object's bytes. These bytes are decoded before the next event
+// overwrites the buffer (rest/watch, Decoder.Decode).
 type watchEvents struct {
 	runtime.Serializer
 	reader *decode.Reader

@@ -13,7 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/batching"
 )
 
-// Choice selects an API server and a user, like the kubectl flags with the same names. Empty fields are taken from the
+// Choice selects an API server and a user. Its fields correspond to kubectl's flags. Empty fields are taken from the
 // kubeconfig.
 type Choice struct {
 	// Kubeconfig is the path of the kubeconfig file.
@@ -25,23 +25,23 @@ type Choice struct {
 // Config describes a connection to an API server.
 type Config struct {
 	*rest.Config
-	// Context is the name of the kubeconfig context. If there is none, Context is "none" or names the service account
-	// of the pod.
+	// Context is the name of the kubeconfig context. If no context is used, Context is "none" or "service account of
+	// the pod".
 	Context string
 	// Namespace comes from the context or from the service account.
 	Namespace string
 }
 
-// LoadConfig finds the API server like kubectl. If choice.Kubeconfig is set, LoadConfig uses that file. Otherwise, it
-// uses the files in $KUBECONFIG or ~/.kube/config, then the pod's service account. Errors name the files that were
-// tried and their contexts.
+// LoadConfig finds the API server as kubectl does. If choice.Kubeconfig is set, LoadConfig uses that file. Otherwise,
+// it tries the files in $KUBECONFIG or ~/.kube/config, and then the pod's service account. Errors name these files and
+// their contexts.
 func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = choice.Kubeconfig
 	deferred := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{
 		CurrentContext: choice.Context, Context: api.Context{Cluster: choice.Cluster, AuthInfo: choice.User},
 	})
-	// An error means that a file cannot be read.
+	// RawConfig returns an error if a file cannot be read.
 	kubeconfig, err := deferred.RawConfig()
 	if errors.Is(err, fs.ErrNotExist) {
 		return Config{}, fmt.Errorf("%w: --kubeconfig=%s does not exist", ErrNoCluster, choice.Kubeconfig)
@@ -65,7 +65,7 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	return Config{Config: config, Context: choice.context(kubeconfig.CurrentContext), Namespace: namespace}, nil
 }
 
-// context returns the name of the context in use. The argument is the current context of the kubeconfig.
+// context returns the name of the context in use. The argument is the kubeconfig's current context.
 func (c Choice) context(current string) string {
 	if c.Context == "" && current == "" && c.Cluster != "" {
 		return "none"

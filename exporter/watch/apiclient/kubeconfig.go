@@ -53,7 +53,8 @@ func unusable(err error, kubeconfig *api.Config, rules *clientcmd.ClientConfigLo
 	return fmt.Errorf("use the kubeconfig %s: %w", files(rules, ""), err)
 }
 
-// files lists the kubeconfig files. If fault is not empty, it is added in parentheses to each file that exists.
+// files lists the paths of the kubeconfig files. If fault is not empty, each existing file is followed by fault in
+// parentheses.
 func files(rules *clientcmd.ClientConfigLoadingRules, fault string) string {
 	paths := rules.Precedence
 	if rules.ExplicitPath != "" {

@@ -30,8 +30,8 @@ const (
 // Resource is a watched resource, in one namespace or in all namespaces.
 type Resource struct {
 	Kind event.Kind
-	// Large is set if there may be hundreds of thousands of objects. Their events are then emitted as the objects
-	// arrive, not when the list is complete.
+	// Large is set if there may be hundreds of thousands of objects. Each object's event is then emitted when the
+	// object arrives, not when the list is complete.
 	Large bool
 	// Lost describes what kubeflap cannot see without the resource.
 	Lost string
@@ -39,14 +39,14 @@ type Resource struct {
 	// name is the plural name of the resource in the API.
 	name  string
 	group schema.GroupVersion
-	// namespace is empty for all namespaces.
+	// namespace is empty if the resource is watched in all namespaces.
 	namespace string
 	client    rest.Interface
 	params    runtime.ParameterCodec
 }
 
-// Resources returns the resources to watch, in one namespace or, if namespace is empty, in all. Nodes and their Leases
-// are always included. Control-plane Leases are only included if namespace is empty.
+// Resources returns the resources to watch in a namespace. If namespace is empty, it returns the resources to watch in
+// all namespaces, and the control-plane Leases. Nodes and their Leases are always included.
 func (c *Client) Resources(namespace string) []Resource {
 	all := []Resource{
 		{Kind: event.KindNode, group: core, Lost: "the last known state of nodes is kept, and losses are not attributed to nodes"},
@@ -112,13 +112,13 @@ func (r *Resource) Request(options *metav1.ListOptions) *rest.Request {
 		VersionedParams(options, r.params)
 }
 
-// List returns one page of the list.
+// List returns one page of the resource's list.
 func (r *Resource) List(ctx context.Context, options *metav1.ListOptions) (*Page, error) {
 	return pageOf(r.Request(options).Do(ctx))
 }
 
-// CurrentVersion returns the current resourceVersion of the list. It requests at most one object. It sends no
-// resourceVersion, because the watch cache ignores the limit for version "0".
+// CurrentVersion returns the current resourceVersion of the resource's list. It requests at most one object, without a
+// resourceVersion. With version "0", the watch cache would ignore this limit.
 func (r *Resource) CurrentVersion(ctx context.Context) (string, error) {
 	list, err := pageOf(r.Request(&metav1.ListOptions{Limit: 1}).MaxRetries(0).Do(ctx))
 	if err != nil {
@@ -132,8 +132,7 @@ func (r *Resource) CurrentVersion(ctx context.Context) (string, error) {
 func (r *Resource) Get(ctx context.Context, name string) (event.Object, error) {
 	result := r.Request(&metav1.ListOptions{}).Name(name).MaxRetries(0).Do(ctx)
 	got, err := result.Get()
-	// A 404 that does not come from the API server does not prove that the object is absent (rest.Request,
-	// newUnstructuredResponseError).
+	// Only a 404 from the API server proves that the object is absent (rest.Request, newUnstructuredResponseError).
 	if apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return nil, nil
 	}

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// maxShown is the number of bytes of an unreadable response to log. These bytes suffice to recognize a login page.
+	// An error shows at most maxShown bytes of an unreadable response. These bytes suffice to recognize a login page.
 	maxShown = 120
-	// maxShowWait limits the time to read these bytes.
+	// maxShowWait limits the time to read the start of an unreadable response.
 	maxShowWait = time.Second
 )
 
-// unreadableError is returned for a response with status 200 that is not from the API. It may come from a proxy
-// that requires a login, a captive portal, or another server at the same address.
+// unreadableError is returned for a response with status 200 that is not from the API. The response may come from a
+// captive portal, from a proxy that requires a login, or from another server at the same address.
 type unreadableError struct {
 	contentType string
 	begin       []byte
@@ -45,8 +45,8 @@ func (u *unreadableError) Error() string {
 // Unwrap returns the decoder's error.
 func (u *unreadableError) Unwrap() error { return u.cause }
 
-// isUnreadable reports whether err is an unreadableError. A watch that fails ends with an event that contains only the
-// text of the error (apimachinery, watch.StreamWatcher). So isUnreadable compares the text of such errors.
+// isUnreadable reports whether err is an unreadableError. A failed watch ends with an event that contains only the text
+// of the error (apimachinery, watch.StreamWatcher). isUnreadable therefore also looks for notTheAPIs in the text.
 func isUnreadable(err error) bool {
 	var u *unreadableError
 	return errors.As(err, &u) || apierrors.HasStatusCause(err, watchDecoding) && strings.Contains(err.Error(), notTheAPIs)
@@ -80,8 +80,8 @@ func (c contentTypes) RoundTrip(request *http.Request) (*http.Response, error) {
 	return nil, &unreadableError{contentType: answer.Header.Get("Content-Type"), begin: begin}
 }
 
-// accepted reports whether the request accepts the content type of the response. Without a content type, client-go
-// assumes the requested content type (rest.Request, transformResponse).
+// accepted reports whether the request accepts the content type of the response. If the response has no content type,
+// client-go assumes the requested content type (rest.Request, transformResponse).
 func accepted(request *http.Request, answer *http.Response) bool {
 	accept, contentType := request.Header.Get("Accept"), answer.Header.Get("Content-Type")
 	if accept == "" || contentType == "" || strings.Contains(accept, "*/*") {
@@ -91,8 +91,8 @@ func accepted(request *http.Request, answer *http.Response) bool {
 	return err == nil && strings.Contains(accept, media)
 }
 
-// jsonBody is the body of a response with a JSON content type. Its first byte shows whether the body is JSON.
-// Without this check, a watch would only report an invalid character.
+// jsonBody is the body of a response with a JSON content type. Read checks that it really contains JSON. Without this
+// check, a watch would only report an invalid character.
 type jsonBody struct {
 	io.ReadCloser
 	checked bool

@@ -28,5 +28,5 @@ func (w *warnings) HandleWarningHeader(code int, _, text string) {
 		return
 	}
 	w.seen[text] = true
-	w.log.Debug("the API server warns", "warning", text)
+	w.log.Debug("warning from the API server", "warning", text)
 }

@@ -1,16 +1,16 @@
 // Package batching makes a connection read small events in batches of up to 20 ms.
 //
-// Most of the CPU time for a small event is spent on waking the process. So if a read starts shortly after another
-// read, it waits for more data. The kernel does not wake the process in the meantime (SO_RCVLOWAT).
+// Most of the CPU time for a small event is spent on waking the process. A read that starts shortly after another read
+// therefore waits for more data. The kernel does not wake the process in the meantime (SO_RCVLOWAT).
 //
-// Measurements with the same API server, without and with batching (docs/performance.md):
+// These results were measured with the same API server (docs/performance.md):
 //
 //   - 1,000 events in a small cluster: 0.37 s of CPU time without batching, 0.18 s with batching.
 //   - Startup with 1,000 nodes and 30,000 pods: 4.9 s of CPU time without batching, 2.2 s with batching. The lists took
 //     8.8 s without batching, 5.3 s with batching.
 //
-// The cost is a delay. An event that arrives shortly after another event is read up to 20 ms later. An event after a
-// pause is read immediately.
+// An event that arrives shortly after another event is delayed by up to 20 ms. An event after a pause is read
+// immediately.
 package batching
 
 import (
@@ -22,17 +22,17 @@ import (
 const (
 	// window is the maximum time for which a read waits for more data.
 	window = 20 * time.Millisecond
-	// listBytes is the minimum size, in bytes, of a window that counts as part of a list.
+	// A window in which at least listBytes bytes arrive counts as part of a list.
 	listBytes = 256 << 10
-	// listWait is the maximum wait during a list. A longer wait would fill the connection's buffers and delay the
-	// request for the next page.
+	// listWait is the maximum wait while a list arrives. A longer wait would fill the connection's buffers and delay
+	// the request for the next page.
 	listWait = time.Millisecond
 )
 
 // Dialer opens a connection, like net.Dialer.DialContext and rest.Config.Dial.
 type Dialer = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Dial returns a Dialer whose connections are read in batches. It wraps dial or, if dial is nil, client-go's
+// Dial returns a Dialer whose connections are read in batches. It wraps dial. If dial is nil, it wraps client-go's
 // default dialer.
 func Dial(dial Dialer) Dialer {
 	if dial == nil {
@@ -62,12 +62,12 @@ type conn struct {
 	// start is the time at which the current window began. size is the number of bytes read in the current window.
 	start time.Time
 	size  int
-	// list is set if the previous window contained a list.
+	// list is set if the previous window was part of a list.
 	list bool
 }
 
-// Read reads the available data. If the last Read drained the connection, it first waits for more data. Deadlines are
-// checked after the wait.
+// Read reads the available data. If the last Read returned all available data, this Read first waits for more.
+// Deadlines are checked after the wait.
 func (c *conn) Read(b []byte) (int, error) {
 	if c.drained {
 		c.wait()
@@ -89,8 +89,8 @@ func (c *conn) wait() {
 	}
 }
 
-// sleep waits for the duration d, or until the connection is closed. In the meantime, the kernel does not wake the
-// process until listBytes bytes are available.
+// sleep waits for the duration d, or until the connection is closed. Meanwhile, the kernel wakes the process only if
+// listBytes bytes are available.
 func (c *conn) sleep(d time.Duration) {
 	if d <= 0 {
 		return

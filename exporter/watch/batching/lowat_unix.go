@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// setLowWaterMark makes the kernel report the connection as readable when the given number of bytes is available. By
-// default, the runtime's poller wakes a thread for each packet, even if nobody reads. Errors are ignored, because some
-// connections are not sockets, and batching works without the low-water mark.
+// setLowWaterMark makes the kernel report the connection as readable only when the given number of bytes is available.
+// By default, the runtime's poller wakes a thread for each packet, even if no goroutine reads. Errors are ignored,
+// because batching also works without the low-water mark.
 func setLowWaterMark(conn net.Conn, bytes int) {
 	socket, ok := conn.(syscall.Conn)
 	if !ok {

@@ -1,4 +1,5 @@
-// Package leases reads node Leases from etcd. The API server serves watches from its memory, which may lag behind etcd.
+// Package leases requests node Leases that the API server reads from etcd. Watches are served from the API server's
+// memory, which may lag behind etcd.
 package leases
 
 import (
@@ -10,8 +11,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// timeout limits Reader.Read. Without etcd, /readyz responds after 4 s, because two of its checks wait for 2 s
-// each, in sequence (apiserver, storage/storagebackend, DefaultHealthcheckTimeout and DefaultReadinessTimeout).
+// timeout limits the duration of Reader.Read. If etcd is down, /readyz responds after 4 s, because two of its checks
+// run in sequence and wait for 2 s each (apiserver, storage/storagebackend, DefaultHealthcheckTimeout and
+// DefaultReadinessTimeout).
 const timeout = 5 * time.Second
 
 // Reader reads Leases.
@@ -27,8 +29,10 @@ func NewReader(client *apiclient.Client, resource apiclient.Resource, sink func(
 }
 
 // Read reads the Leases of nodes. It also requests /readyz?verbose, which often explains why Leases cannot be read.
-// Read emits an event of type DirectReadStarted, one of type DirectReadLease for each received Lease, and finally one
-// of type DirectReadAnswered or DirectReadUnanswered. It emits nothing after ctx is canceled. It returns within 5 s.
+//
+// Read first emits an event of type DirectReadStarted, then an event of type DirectReadLease for each received Lease,
+// and finally an event of type DirectReadAnswered or DirectReadUnanswered. It emits nothing after ctx is canceled. It
+// returns within 5 s.
 func (r *Reader) Read(ctx context.Context, names []string) {
 	if len(names) == 0 || ctx.Err() != nil {
 		return
@@ -60,8 +64,8 @@ func (r *Reader) emit(what event.Type, lease event.Object, reason event.Reason) 
 	r.sink(event.Event{Seen: time.Now(), Kind: event.KindLease, Type: what, Object: lease, Reason: reason})
 }
 
-// readAll reads all Leases concurrently. It emits each Lease when it arrives, unless ctx is canceled. It reports
-// whether there was any response, and returns the first error.
+// readAll reads all Leases concurrently. It emits each Lease on arrival, unless ctx is canceled. It reports whether
+// there was any response, and returns the first error.
 func (r *Reader) readAll(ctx, limited context.Context, names []string) (answered bool, failed error) {
 	type answer struct {
 		lease event.Object
@@ -90,12 +94,12 @@ func (r *Reader) readAll(ctx, limited context.Context, names []string) (answered
 // readiness is the result of /readyz.
 type readiness struct {
 	answered bool
-	// failedCheck is the first failed check, or empty.
+	// failedCheck is the name of the first failed check, or empty.
 	failedCheck string
 }
 
 // failedCheck matches the line of a failed check (apiserver, server/healthz, handleRootHealth). It does not match names
-// with other characters, such as "/", because these checks are hooks that run once after startup.
+// that contain "/". Such names belong to hooks that run once after startup.
 var failedCheck = regexp.MustCompile(`(?m)^\[-\]([a-z-]+) `)
 
 func (r *Reader) readyz(ctx context.Context) readiness {

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// Access holds the result of checking whether a resource can be watched.
+// Access is the result of Check for one resource.
 type Access struct {
 	apiclient.Resource
 	// absent reports whether the API server lacks the resource.
@@ -40,8 +40,8 @@ func (a *Access) Reason() event.Reason {
 	return event.ReasonForbidden
 }
 
-// Check tries a list of one object and a watch, like a reflector. The watch starts at the resourceVersion of the list.
-// If the list is forbidden, the watch starts at version "0", so that Check finds all missing verbs.
+// Check requests a list of one object, and then a watch that starts at the list's resourceVersion. If the list is
+// forbidden, Check requests a watch that starts at version "0" to find all missing verbs.
 func Check(ctx context.Context, resource apiclient.Resource) Access {
 	ctx, cancel := context.WithTimeout(ctx, apiclient.Timeout)
 	defer cancel()
@@ -72,7 +72,8 @@ func (a *Access) take(verb string, err error) bool {
 	return false
 }
 
-// tryWatch opens a watch that ends after one second. Some proxies send no header before the body begins or ends.
+// tryWatch opens a watch that ends after one second. The watch must be short, because some proxies send the header only
+// when the body begins or ends.
 func tryWatch(ctx context.Context, resource *apiclient.Resource, version string) error {
 	second := int64(1)
 	options := &metav1.ListOptions{Watch: true, ResourceVersion: version, TimeoutSeconds: &second}

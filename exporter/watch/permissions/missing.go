@@ -70,9 +70,9 @@ func (a *Access) Explain() string {
 	return fmt.Sprintf("cannot %s %s (%s, %s): forbidden", strings.Join(a.refused, " and "), a.Kind, verbs, where)
 }
 
-// refusedUser returns the user that the server rejected, or "" if the error does not name the user. Such an error
-// reads: `nodes is forbidden: User "system:serviceaccount:monitoring:kubeflap" cannot list resource ...` (apiserver,
-// handlers/responsewriters, forbiddenMessage).
+// refusedUser returns the user that the server rejected, or "" if the error does not name the user. An error that names
+// the user reads: `nodes is forbidden: User "system:serviceaccount:monitoring:kubeflap" cannot list resource ...`
+// (apiserver, handlers/responsewriters, forbiddenMessage).
 func refusedUser(err error) string {
 	if err == nil {
 		return ""

@@ -1,5 +1,6 @@
 // Package permissions checks whether the API server responds, and which resources kubeflap is allowed to list and
-// watch. It sends a list and a watch request, which also shows whether the resource exists.
+// watch. It sends a list request and a watch request for each resource. These requests also show whether the resource
+// exists.
 package permissions
 
 import (
@@ -20,20 +21,19 @@ import (
 // repeatAfter is the interval between log lines while the API server does not respond.
 const repeatAfter = time.Minute
 
-// believeAfter is the time for which a permission must be missing before Preflight returns an error. A server that has
-// just started denies all requests until it has read the RBAC rules (plugin/pkg/auth/authorizer/rbac).
+// believeAfter is the delay before Preflight checks missing permissions a second time. A server that has just started
+// denies all requests until it has read the RBAC rules (plugin/pkg/auth/authorizer/rbac).
 const believeAfter = 5 * time.Second
 
-// Preflight checks all resources, and waits until the API server has responded for each. It returns an error if the
-// server rejects the credentials or a required permission is missing. Nodes are required unless nodesOptional is set.
-// Preflight calls the function failed for each check without a result, so that the caller can report why nothing is
-// watched yet.
+// Preflight checks all resources, and waits until each check has a result. It returns an error if the server rejects
+// the credentials or a required permission is missing. Nodes are required unless nodesOptional is set. Preflight calls
+// the function failed for each check without a result. The caller can then report why nothing is watched yet.
 func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptional bool, log *slog.Logger, failed func(event.Kind, event.Reason)) ([]Access, error) {
 	all, err := untilAnswered(ctx, resources, log, failed)
 	if err != nil || missing(all, nodesOptional) == nil {
 		return all, err
 	}
-	log.Info("permissions are missing, checking again", "in", believeAfter)
+	log.Info("some permissions are missing, checking again", "in", believeAfter)
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err() //nolint:wrapcheck // the caller drops the error
@@ -45,8 +45,8 @@ func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptiona
 	return all, missing(all, nodesOptional)
 }
 
-// untilAnswered repeats the checks of all resources until each has a result. It logs each reason for a failure, at
-// most once per minute.
+// untilAnswered repeats the checks of all resources until each has a result. It logs each reason for a failure at most
+// once per minute.
 func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slog.Logger, failed func(event.Kind, event.Reason)) ([]Access, error) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 10 * time.Second}
 	var all []Access
@@ -71,12 +71,12 @@ func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slo
 		}
 		if time.Since(logged[reason]) >= repeatAfter {
 			logged[reason] = time.Now()
-			log.Warn("cannot use the API server, trying again", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
+			log.Warn("cannot use the API server, retrying", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
 		}
 		return false, nil
 	})
 	if err == nil && len(logged) > 0 {
-		log.Info("the API server responds", "after", time.Since(start).Round(time.Millisecond))
+		log.Info("the API server is responding", "after", time.Since(start).Round(time.Millisecond))
 	}
 	return all, err //nolint:wrapcheck // the function above or the context returned the error
 }
@@ -91,8 +91,8 @@ func checkAll(ctx context.Context, resources []apiclient.Resource) []Access {
 	return all
 }
 
-// firstFailure returns the error about rejected credentials if there is one, because waiting does not correct
-// credentials. Otherwise, it returns the first error.
+// firstFailure returns the first error, but prefers an error about rejected credentials. Waiting does not correct
+// credentials.
 func firstFailure(all []Access) error {
 	var first error
 	for i := range all {

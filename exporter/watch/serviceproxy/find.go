@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// label selects kubeflap's Service by the label that the chart sets.
+	// label is the label selector for kubeflap's Service. The chart sets this label.
 	label = "app.kubernetes.io/name=kubeflap"
-	// portName is the name of the port in the chart.
+	// portName is the name of the Service's port in the chart.
 	portName = "http"
 )
 
 // ErrNoService means that kubeflap's Service was not found.
 var ErrNoService = errors.New("no Service")
 
-// Service is a Service and the name or number of one of its ports.
+// Service identifies a Service and one of its ports, by name or number.
 type Service struct{ Namespace, Name, Port string }
 
 // String returns the Service in the form that Parse accepts.
@@ -35,7 +35,8 @@ func (s Service) String() string {
 	return s.Namespace + "/" + s.Name + ":" + s.Port
 }
 
-// path returns the URL path of the API server's proxy. The proxy uses plain HTTP unless scheme is "https".
+// path returns the URL path at which the API server's proxy forwards requests to the Service. The proxy uses plain HTTP
+// unless scheme is "https".
 func (s Service) path(scheme string) string {
 	name := s.Name + ":" + s.Port
 	if scheme != "" {
@@ -44,7 +45,7 @@ func (s Service) path(scheme string) string {
 	return "api/v1/namespaces/" + s.Namespace + "/services/" + name + "/proxy"
 }
 
-// Parse parses NAMESPACE/NAME or NAMESPACE/NAME:PORT. The default port is the one that the chart sets.
+// Parse parses NAMESPACE/NAME or NAMESPACE/NAME:PORT. Without PORT, it uses the port name of the chart.
 func Parse(text string) (Service, error) {
 	namespace, rest, found := strings.Cut(text, "/")
 	name, port, ported := strings.Cut(rest, ":")
@@ -86,7 +87,7 @@ func (c *Client) Find(ctx context.Context, namespaces ...string) (Service, error
 }
 
 // listEach lists kubeflap's Services in the given namespaces. It skips namespaces in which the user is not allowed to
-// list Services. It returns an error if it skips all of them.
+// list Services. It returns an error if it skips all namespaces.
 func (c *Client) listEach(ctx context.Context, namespaces []string) ([]Service, error) {
 	var all []Service
 	var forbidden error
@@ -136,7 +137,6 @@ func (c *Client) list(ctx context.Context, path string) ([]Service, error) {
 	return all, nil
 }
 
-// port is a port of a Service in the API.
 type port struct {
 	Name string
 	Port int

@@ -1,5 +1,5 @@
-// Package serviceproxy finds kubeflap's Service and reads from it through the API server's proxy. This works
-// without port-forward and without a route to the pods. It requires the permission to get services/proxy.
+// Package serviceproxy finds kubeflap's Service and reads from it through the API server's proxy. It needs neither
+// kubectl port-forward nor a route to the pods. It requires the permission to get services/proxy.
 package serviceproxy
 
 import (
@@ -21,7 +21,7 @@ import (
 const (
 	// timeout limits each request.
 	timeout = 30 * time.Second
-	// limit is the maximum size of a response in bytes. Incidents take up far less, even in the largest clusters.
+	// limit is the maximum size of a response in bytes. Even in the largest clusters, responses are far smaller.
 	limit = 1 << 28
 )
 
@@ -47,7 +47,8 @@ func New(config *rest.Config, flag string) (*Client, error) {
 	return &Client{client, base, flag}, nil
 }
 
-// Get returns a Service's response to a path and query. It retries with https if the Service requires TLS.
+// Get sends a GET request with a path and a query to a Service, and returns the response. It retries with https if the
+// Service requires TLS.
 func (c *Client) Get(ctx context.Context, service Service, path string, query url.Values) ([]byte, error) {
 	body, err := c.get(ctx, service.path("")+path, query)
 	if spoke := (*answerError)(nil); errors.As(err, &spoke) && spoke.wantsTLS() {
@@ -64,8 +65,8 @@ func (c *Client) Get(ctx context.Context, service Service, path string, query ur
 	return body, nil
 }
 
-// get sends a request to the API server. It returns an error of package apierrors, or an answerError if the response
-// did not come from the API server.
+// get sends a request to the API server. For an error response from the API server, it returns an error of package
+// apierrors. For an error response from another server, it returns an answerError.
 func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -108,7 +109,7 @@ func (e *answerError) Error() string {
 	return fmt.Sprintf("%s: %.200s", e.status, line)
 }
 
-// wantsTLS reports whether a TLS server received a plain HTTP request (net/http, conn.serve).
+// wantsTLS reports whether the response says that a TLS server received a plain HTTP request (net/http, conn.serve).
 func (e *answerError) wantsTLS() bool {
 	return e.code == http.StatusBadRequest && strings.Contains(e.body, "HTTP request to an HTTPS server")
 }

@@ -29,7 +29,7 @@ type Recorded struct {
 	// ManagerGracePeriodSeconds is the grace period in the controller manager's pod. It is only set if it differs from
 	// GracePeriodSeconds.
 	ManagerGracePeriodSeconds float64 `json:"controllerManagerGracePeriodSeconds,omitempty"`
-	// NodesUnknown and NodesBack count the changes of Ready to Unknown and back.
+	// NodesUnknown counts the changes of Ready to Unknown. NodesBack counts the changes from Unknown to another status.
 	NodesUnknown  int     `json:"nodesUnknown"`
 	NodesBack     int     `json:"nodesBack"`
 	AddressesLost int     `json:"addressesLost"`
@@ -38,7 +38,7 @@ type Recorded struct {
 	Evictions     int     `json:"evictions"`
 }
 
-// Check compares the model with the recording at the recorded settings.
+// Check compares the predictions for the recorded settings with the recording.
 type Check struct {
 	// Right and Wrong count the silences with a correct and with an incorrect prediction. TooClose and Unknown count
 	// the silences without a prediction.
@@ -60,8 +60,8 @@ type Row struct {
 	Recorded bool `json:"recorded"`
 	Assumed  bool `json:"assumed,omitempty"`
 	Knee     bool `json:"knee"`
-	// NodesUnknown counts the changes of Ready to Unknown, and Needless counts the changes of nodes that recovered by
-	// themselves. NodesBack counts the changes from Unknown to another status.
+	// NodesUnknown counts the changes of Ready to Unknown. Needless counts these changes only for nodes that recovered
+	// by themselves. NodesBack counts the changes from Unknown to another status.
 	NodesUnknown Range `json:"nodesUnknown"`
 	Needless     Range `json:"needless"`
 	NodesBack    Range `json:"nodesBack"`
@@ -89,11 +89,11 @@ type Row struct {
 	Transitions    []Transition `json:"transitions"`
 }
 
-// Outcome is the prediction for one silence: whether the controller sets the node to Unknown.
+// Outcome says whether the controller sets the node to Unknown during a silence.
 type Outcome string
 
-// The outcomes. TooClose means that the outcome depends on the exact time at which the controller checks the node.
-// Untold means that the recording does not contain enough data.
+// TooClose means that the outcome depends on the exact time at which the controller checks the node. Untold means that
+// the recording does not contain enough data.
 const (
 	Yes      Outcome = "yes"
 	No       Outcome = "no"
@@ -109,10 +109,10 @@ type Transition struct {
 	LastHeartbeat  time.Time `json:"lastHeartbeat"`
 	SilenceSeconds float64   `json:"silenceSeconds"`
 	Open           bool      `json:"open,omitempty"`
-	// Failed is set if the node really failed: it returned with a different boot ID, after more than 5 minutes, or
-	// never.
+	// Failed is set if the node really failed. A failed node returned with a different boot ID, after more than 5
+	// minutes, or never.
 	Failed bool `json:"failed"`
-	// Recorded is set if the recorded controller set the node to Unknown.
+	// Recorded is set if the node became Unknown in the recording.
 	Recorded  bool    `json:"recorded"`
 	Predicted Outcome `json:"predicted"`
 	// Because is the reason why the outcome is unknown.
@@ -123,7 +123,7 @@ type Transition struct {
 	Latest   time.Time `json:"latest,omitzero"`
 }
 
-// Range is a predicted number. AtLeast and AtMost differ if some silences are too close to predict.
+// Range is a predicted number. AtLeast and AtMost differ if some outcomes are uncertain.
 type Range struct {
 	AtLeast float64 `json:"atLeast"`
 	AtMost  float64 `json:"atMost"`
@@ -149,8 +149,9 @@ func (r *Range) Add(x Range) {
 // Between returns the range between two values in any order.
 func Between(a, b float64) Range { return Range{min(a, b), max(a, b)} }
 
-// MarkKnee marks the knee: the first row that has the fewest needless transitions, losses, evictions, outage seconds
-// and bounces of all rows. It marks no row if there is no such row, or if all rows are equally good.
+// MarkKnee marks one row as the knee. The knee is the first row that has the fewest needless transitions, losses,
+// evictions, outage seconds and bounces. If there is no such row, or if all rows are equally good, MarkKnee marks no
+// row.
 func MarkKnee(rows []Row) {
 	for i := range rows {
 		if !slices.ContainsFunc(rows, func(other Row) bool { return other.gains(rows[i]) }) {
@@ -166,7 +167,7 @@ func (r Row) costsLess(other Row) bool {
 	return r.FoundAfterSeconds < other.FoundAfterSeconds || r.TrafficSeconds.AtMost < other.TrafficSeconds.AtMost
 }
 
-// gains reports whether r has fewer needless effects of some kind than the other row.
+// gains reports whether r has fewer needless effects of at least one kind than the other row.
 func (r Row) gains(other Row) bool {
 	return r.Needless.AtMost < other.Needless.AtMost || r.NeedlessLosses.AtMost < other.NeedlessLosses.AtMost ||
 		r.NeedlessEvictions.AtMost < other.NeedlessEvictions.AtMost || r.NeedlessOutageSeconds.AtMost < other.NeedlessOutageSeconds.AtMost ||

@@ -11,10 +11,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/printable"
 )
 
-// width is the maximum number of columns of texts.
+// width is the maximum number of characters in a line of text.
 const width = 100
 
-// WriteText prints the answer as a table of at most 100 columns. name is the recording's name.
+// WriteText prints the answer as a table with lines of at most 100 characters. name is the recording's name.
 func WriteText(out io.Writer, a Answer, name string) {
 	fmt.Fprintf(out, "Recording %s: %s to %s UTC (%s), %s.\n", name, a.From.UTC().Format(time.DateTime), a.To.UTC().Format(time.TimeOnly),
 		phrase.Duration(a.To.Sub(a.From)), phrase.Count(a.Nodes, "node", "nodes"))
@@ -50,7 +50,7 @@ func writeRecorded(out io.Writer, a Answer) {
 type column struct {
 	// head is the heading, on two lines.
 	head [2]string
-	// name is the heading in words.
+	// name is the heading in pages and reports.
 	name string
 	cell func(Row) string
 	// fixed is set if the column is omitted when all its values are equal.

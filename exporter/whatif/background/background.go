@@ -1,6 +1,6 @@
 // Package background predicts how an incident would have developed with other settings. It reads the flight recorder's
-// directory in a goroutine of its own, so neither the tracker nor a page waits for a prediction. It limits the time and
-// the size of each prediction, and keeps the newest predictions.
+// directory in its own goroutine. Neither the tracker nor a page waits for a prediction. It limits the time and the
+// size of each prediction, and keeps the newest predictions.
 package background
 
 import (
@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// Margin is the additional time before and after an incident for which the recordings are read.
+	// Margin is the additional time that is read from the recordings before and after an incident.
 	Margin = 10 * time.Minute
-	// maxLength is the maximum length of an incident for which the recordings are read.
+	// maxLength is the maximum length of an incident. There is no prediction for a longer incident.
 	maxLength = 6 * time.Hour
 	// maxEvents and maxTime limit one prediction.
 	maxEvents = 5_000_000
 	maxTime   = time.Minute
 	// maxKept is the number of predictions that are kept.
 	maxKept = 100
-	// fresh is the time for which a prediction for an ongoing incident is kept.
+	// fresh is how long a prediction for an ongoing incident is used before a new prediction is requested.
 	fresh = time.Minute
-	// written is the maximum delay until the recorder has written an event.
+	// written is the maximum delay before the flight recorder writes an event.
 	written = 5 * time.Second
 )
 
@@ -47,7 +47,7 @@ type Predictor struct {
 
 	mu   sync.Mutex
 	kept map[string]*entry
-	// order lists the IDs in kept, oldest first.
+	// order lists the keys of kept, oldest first.
 	order []string
 }
 
@@ -68,8 +68,8 @@ func New(dir string, grace time.Duration) *Predictor {
 	return &Predictor{dir: dir, grace: grace, jobs: make(chan job, 1), kept: map[string]*entry{}}
 }
 
-// For does not wait. It returns the last prediction for an incident. If the prediction is missing or too old, it also
-// requests a new one. end is zero for an ongoing incident.
+// For returns the last prediction for an incident, without waiting. If this prediction is missing or too old, For
+// requests a new prediction. end is zero for an ongoing incident.
 func (p *Predictor) For(id string, start, end, now time.Time) Prediction {
 	j := job{id, start, end, start.Add(-Margin), now}
 	final := false
@@ -113,7 +113,7 @@ func (p *Predictor) add(id string) *entry {
 	return e
 }
 
-// Run predicts until the context ends.
+// Run computes the requested predictions until the context is canceled.
 func (p *Predictor) Run(ctx context.Context) error {
 	for {
 		select {
