@@ -179,7 +179,7 @@ func (p *recordingProcess) reports(reason string) {
 	if page := p.get("/flaps"); !strings.Contains(page, "Not recorded") || !strings.Contains(page, reason) {
 		p.t.Errorf("the page does not say that nothing is recorded because of %q", reason)
 	}
-	if lines := p.logged("not recording"); len(lines) != 1 || !strings.Contains(lines[0], reason) {
+	if lines := p.logged("recording failed"); len(lines) != 1 || !strings.Contains(lines[0], reason) {
 		p.t.Errorf("log: %q, want one line with %q", lines, reason)
 	}
 }

@@ -85,9 +85,9 @@ func TestOtherNamesAreNotJoined(t *testing.T) {
 		log    string
 	}{
 		"the key is deleted":   {func(_ *testing.T, s *flightrecorder.Settings) { _ = os.Remove(filepath.Join(s.Dir, "pseudonyms.key")) }, ""},
-		"the key is cut short": {damaged(func(text []byte) []byte { return text[:len(text)/2] }), "is damaged and is replaced"},
-		"the key is empty":     {damaged(func([]byte) []byte { return nil }), "is damaged and is replaced"},
-		"the key is zeros":     {damaged(func(text []byte) []byte { return make([]byte, len(text)) }), "is damaged and is replaced"},
+		"the key is cut short": {damaged(func(text []byte) []byte { return text[:len(text)/2] }), "was damaged and has been replaced"},
+		"the key is empty":     {damaged(func([]byte) []byte { return nil }), "was damaged and has been replaced"},
+		"the key is zeros":     {damaged(func(text []byte) []byte { return make([]byte, len(text)) }), "was damaged and has been replaced"},
 		"a digit of the key is changed": {damaged(func(text []byte) []byte {
 			if text[0]++; text[0] > '9' {
 				text[0] = '0' // a bit flip could make it another character, which is damage

@@ -468,11 +468,11 @@ func TestAddressesThatLeftLongAgoAreForgotten(t *testing.T) {
 func TestAddressesThatLeftAServiceThatNeverCameAreForgotten(t *testing.T) {
 	s := newStory(t, Settings{BounceWindow: 30 * time.Second}).starts(slice("a", "web", "web-1", "web-2"))
 	s.at(10).modified(slice("a", "web", "web-2"))
-	equal(t, "remembered leavers", kept(s.endpoints, "services.others.any.leftRotationRotation"), 1)
+	equal(t, "remembered leavers", kept(s.endpoints, "services.others.any.leftRotation"), 1)
 	equal(t, "batches", kept(s.endpoints, "services.others.any.consumers.byWindow"), 1)
 	s.at(75)
 	s.Advance(s.now)
-	equal(t, "remembered later", kept(s.endpoints, "services.others.any.left"), 0)
+	equal(t, "remembered later", kept(s.endpoints, "services.others.any.leftRotation"), 0)
 	equal(t, "batches later", kept(s.endpoints, "services.others.any.consumers.byWindow"), 0)
 }
 

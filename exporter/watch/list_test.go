@@ -92,7 +92,7 @@ func TestObjectThatCannotBeRead(t *testing.T) {
 		s.api.stream("pods").send("MODIFIED", broken)
 		time.Sleep(10 * time.Minute)
 		s.wantLog(2, "WARN", "resource=pods")
-		s.wantLog(0, "INFO", "works again")
+		s.wantLog(0, "INFO", "is working again")
 		if asked := len(s.api.asked("watch pods")) + len(s.api.asked("list pods")); asked > 400 {
 			t.Errorf("asked %d times in 10 minutes", asked)
 		}

@@ -53,8 +53,8 @@ func TestWatchThatEndsSoonAfterEachOpening(t *testing.T) {
 				time.Sleep(80 * time.Second)
 				s.unrepeat(event.KindPod)
 				s.wantEnd(event.KindPod, "up")
-				if lines := s.logged("INFO", "works again"); lines < 1 || lines > c.most {
-					t.Errorf("%d times it works again", lines)
+				if lines := s.logged("INFO", "is working again"); lines < 1 || lines > c.most {
+					t.Errorf("%d times it is working again", lines)
 				}
 			})
 		})

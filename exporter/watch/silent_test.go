@@ -29,7 +29,7 @@ func TestSilentWatchIsEndedAndSuspect(t *testing.T) {
 
 		s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30", ""))
 		s.want(event.KindPod, "up", "bookmark")
-		s.wantLog(1, "INFO", "works again")
+		s.wantLog(1, "INFO", "is working again")
 		s.want(event.KindNode, "listing", "synced", "bookmark", "bookmark")
 	})
 }
@@ -75,11 +75,11 @@ func TestWatchThatStaysSilentIsListedAgain(t *testing.T) {
 				time.Sleep(105 * time.Second)
 				s.want(event.KindPod, "down silent", "down silent", "down silent", "listing", "listed a", "synced", "down silent")
 				s.wantLog(1, "WARN", "resource=pods")
-				s.wantLog(0, "INFO", "works again")
+				s.wantLog(0, "INFO", "is working again")
 
 				s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30", ""))
 				s.want(event.KindPod, "up", "bookmark")
-				s.wantLog(1, "INFO", "works again")
+				s.wantLog(1, "INFO", "is working again")
 				// A lagging server may also return a list that is not older than the given version.
 				for i, asked := range s.api.asked("watch pods") {
 					if i > 2 && strings.Contains(asked, "sendInitialEvents") && strings.Contains(asked, "resourceVersion=20") {
@@ -208,10 +208,10 @@ func TestListThatIsNotAnswered(t *testing.T) {
 		s.wantLog(1, "WARN", "cause=silent")
 		time.Sleep(10 * time.Minute)
 		s.wantLog(1, "WARN", "resource=pods")
-		s.wantLog(0, "INFO", "works again")
+		s.wantLog(0, "INFO", "is working again")
 		s.api.set(func() { s.api.odd["pods"] = odd{} })
 		time.Sleep(5 * time.Minute)
-		s.wantLog(1, "INFO", "works again")
+		s.wantLog(1, "INFO", "is working again")
 	})
 }
 
@@ -222,7 +222,7 @@ func TestTimeOfSilenceIsLogged(t *testing.T) {
 		time.Sleep(8 * time.Minute)
 		s.api.set(func() { s.api.odd["pods"] = odd{} })
 		time.Sleep(4 * time.Minute)
-		s.wantLog(1, "INFO", "works again")
+		s.wantLog(1, "INFO", "is working again")
 		s.wantLog(0, "INFO", "down=1m")
 		s.wantLog(0, "INFO", "down=2m")
 	})

@@ -127,7 +127,7 @@ func TestWatchEnds(t *testing.T) {
 				s.unrepeat(event.KindPod)
 				s.want(event.KindPod, c.want...)
 				s.wantLog(c.warnings, "WARN", "resource=pods")
-				s.wantLog(c.warnings, "INFO", `works again" resource=pods`)
+				s.wantLog(c.warnings, "INFO", `is working again" resource=pods`)
 				queries := s.api.asked("watch pods")
 				if last := queries[len(queries)-1]; !strings.Contains(last, c.from) {
 					t.Errorf("the watch went on with %s, not %s", last, c.from)

@@ -82,7 +82,7 @@ func (l *Lab) moveAway(ctx context.Context, from, to string) error {
 
 // waitForPodGone waits until a pod has been deleted completely.
 func (c *Checks) waitForPodGone(ctx context.Context, namespace, pod string) error {
-	return poll.Until(ctx, patience, "pod "+pod+"to be deleted", func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "pod "+pod+" to be deleted", func(ctx context.Context) error {
 		pods, err := c.cluster.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + pod})
 		if err != nil {
 			return fmt.Errorf("list pods: %w", err)
