@@ -22,7 +22,7 @@ type instance struct {
 	// service is kubeflap's Service. serviceFlag is the name of the flag for this Service.
 	service, serviceFlag string
 	remote               remote
-	// sourceName describes the kubeflap instance of the last request.
+	// sourceName describes the kubeflap instance that answered the last request.
 	sourceName string
 }
 
@@ -50,7 +50,7 @@ func (i *instance) validate() error {
 	return i.remote.validate()
 }
 
-// readIncidents requests the incidents that match both the query and the flags. text is kubeflap's response as JSON.
+// readIncidents fetches the incidents that match both the query and the flags. text is kubeflap's response as JSON.
 // answer is the decoded response.
 func (i *instance) readIncidents(p program, query url.Values) (text []byte, answer *api.Answer, err error) {
 	for name, value := range map[string]string{"namespace": *i.cluster.namespace, "cluster": i.remote.cluster} {

@@ -65,7 +65,7 @@ func (r *remote) readMetrics(ctx context.Context) (families []*dto.MetricFamily,
 	return families, err
 }
 
-// get requests a URL with the given Accept header. It passes the response body to the function read.
+// get fetches a URL with the given Accept header. It passes the response body to the function read.
 func (r *remote) get(ctx context.Context, address, accept string, read func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()

@@ -136,7 +136,7 @@ func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
 	return nil
 }
 
-// writeOthers writes the metrics in s.others and the end of the output.
+// writeOthers writes the metrics in s.others. It also ends the output.
 func (s *Scrape) writeOthers(format expfmt.Format) error {
 	library := expfmt.NewEncoder(s.series.out, format)
 	for _, f := range s.others {

@@ -228,7 +228,7 @@ func (t *Tracker) findCutOff(e event.Event) {
 // watchesRestored records that one of the cut-off watches delivers events again. All watches then work again and
 // deliver the delayed events.
 func (t *Tracker) watchesRestored(seen time.Time) {
-	for _, e := range t.watches.Restored(seen) {
+	for _, e := range t.watches.RecordRestored(seen) {
 		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.RecordWorking(e)})
 	}
 }

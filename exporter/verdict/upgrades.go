@@ -31,8 +31,8 @@ func (f *NodeLoss) upgrading() string {
 	return nodesText(back) + " fell silent with them and came back with a different kubelet version, so an upgrade may have stopped all of them"
 }
 
-// upgradedTogether describes a kubelet upgrade of these nodes and few others, shortly before the silences. The new
-// kubelets may be the common cause. The text is empty if there was no such upgrade.
+// upgradedTogether describes a kubelet upgrade shortly before the silences that affected these nodes and only a few
+// others. The new kubelets may be the common cause. The text is empty if there was no such upgrade.
 func (f *NodeLoss) upgradedTogether(silent []*Silence) string {
 	if f.Upgrades == nil || len(silent) == 0 {
 		return ""

@@ -121,7 +121,7 @@ func (s *Session) lag(ctx context.Context) (stop func()) {
 		result <- longest
 	}()
 	return func() {
-		// Wait until the addresses that were lost at the end also have causes.
+		// Wait until the addresses that were lost last have a cause, too.
 		_ = poll.Sleep(ctx, evidenceWithin)
 		cancel()
 		s.Lag = <-result

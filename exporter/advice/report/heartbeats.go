@@ -33,8 +33,8 @@ type heartbeats struct {
 	slow, silent []lateNode
 	// allLate is set if nearly all nodes were late in the last ten minutes.
 	allLate bool
-	// earlier is an upper bound of the intervals that ended more than ten minutes ago. It is 0 if those intervals do
-	// not matter.
+	// earlier is an upper bound for the lengths of all intervals that ended more than ten minutes ago. It is 0 if those
+	// intervals do not matter.
 	earlier time.Duration
 }
 

@@ -97,7 +97,7 @@ func merged(current []*incident.Incident) incident.Incident {
 	all := *current[0]
 	for _, x := range current[1:] {
 		add(&all, x)
-		all.Also = without(append(slices.Clone(all.Also), append(x.Also, x.ID)...), all.ID)
+		all.Also = removeID(append(slices.Clone(all.Also), append(x.Also, x.ID)...), all.ID)
 		switch {
 		case all.End.IsZero() || x.End.IsZero():
 			all.End = time.Time{}
@@ -191,8 +191,8 @@ func allOf(a, b []string) []string {
 // maxAlso limits the list Also of an incident. Each restart may add an ID to it.
 const maxAlso = 100
 
-// without returns a list that contains neither the given ID nor duplicates. It keeps the newest maxAlso IDs.
-func without(ids []string, id string) []string {
+// removeID returns a copy of ids without the given ID and without duplicates. It keeps the newest maxAlso IDs.
+func removeID(ids []string, id string) []string {
 	var kept []string
 	for _, x := range slices.Backward(ids) {
 		if x != id && !slices.Contains(kept, x) && len(kept) < maxAlso {

@@ -143,7 +143,7 @@ func (g *group) joined(t time.Time) incident.Incident {
 	}
 	all.Start = start // the current incident may contain a slightly different start
 	all.ID = g.id()
-	all.Also = without(append(also, all.Also...), all.ID)
+	all.Also = removeID(append(also, all.Also...), all.ID)
 	if detailed {
 		for _, p := range g.past {
 			p.joined = &all

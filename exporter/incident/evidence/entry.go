@@ -98,8 +98,8 @@ type Entry struct {
 	Service transition.Service
 	// Name is the observed node, pod, address or resource, or the first of several.
 	Name string
-	// Number and Duration appear in the entry's sentence. If the entry combines several observations, they are the
-	// maximum values.
+	// Number and Duration appear in the entry's sentence. If the entry combines several observations, each field holds
+	// the largest value.
 	Number   int
 	Duration time.Duration
 	// Inexact reports whether Duration is approximate, because a watch was broken at its start or end.

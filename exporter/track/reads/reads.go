@@ -103,10 +103,10 @@ func (r *Reads) ShownAfter(mark time.Time) (at time.Time, ok bool) {
 	return r.shown, !r.shown.Before(mark)
 }
 
-// ProvenAt returns the time from which it is certain that a node was silent until `mark`. It assumes that no more
-// events arrive. The proof is a later heartbeat of another node, or a later read that finds no newer renewal. A read
-// also proves the silence if the API server cannot read from etcd, because no node can have renewed its Lease. ok is
-// false while the watch lags.
+// ProvenAt returns the earliest time at which it is certain that a node was silent until `mark`. It assumes that no
+// more events arrive. The proof is a later heartbeat of another node, or a later read that finds no newer renewal. A
+// read that fails because the API server cannot reach etcd is also a proof, because no node can have renewed its Lease.
+// ok is false while the watch lags.
 func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
 	at = mark.Add(unaskedWait)
 	switch {

@@ -35,8 +35,8 @@ func (w *Watches) IsCutOff(k event.Kind) bool { return w.state[k].cutOff }
 // AnyCutOff reports whether any watch is cut off.
 func (w *Watches) AnyCutOff() bool { return w.cutOff }
 
-// Restored records that a watch delivers objects again. It returns an Up event for each watch that was cut off.
-func (w *Watches) Restored(t time.Time) (all []event.Event) {
+// RecordRestored records that a watch delivers objects again. It returns an Up event for each watch that was cut off.
+func (w *Watches) RecordRestored(t time.Time) (all []event.Event) {
 	w.cutOff = false
 	for _, k := range event.Kinds() {
 		if s := &w.state[k]; s.cutOff {
