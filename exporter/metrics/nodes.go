@@ -39,9 +39,9 @@ func newNodeMetrics() *nodeMetrics {
 		heartbeats: counter("kubeflap_node_heartbeats_total",
 			"Heartbeats of the node. Only includes heartbeats that the node controller counts.", perNode, "node"),
 		late: counter("kubeflap_node_heartbeats_late_total",
-			"Number of times that no heartbeat arrived from the node for more than half the grace period.", perNode, "node"),
+			"Number of times the time since the node's last heartbeat exceeded half the grace period.", perNode, "node"),
 		missed: counter("kubeflap_node_heartbeats_missed_total",
-			"Number of times that no heartbeat arrived from the node for more than the grace period.", perNode, "node"),
+			"Number of times the time since the node's last heartbeat exceeded the grace period.", perNode, "node"),
 		grace: gauge("kubeflap_node_monitor_grace_period_seconds",
 			"Time without a heartbeat after which the node controller sets a node's Ready condition to Unknown, by the source of the value.", onceKnown, "source"),
 		ready: gauge("kubeflap_node_ready",
@@ -57,7 +57,7 @@ func newNodeMetrics() *nodeMetrics {
 		"Shortest time from a Lease's renewTime until kubeflap received the renewal, in the last 10 minutes. This is the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
 		"one per Node whose Lease was renewed in the last 10 minutes", "node")
 	m.departing = gauge("kubeflap_node_departing",
-		"1 while a taint, a deletion, a lifecycle condition or a cordon announces that the node will leave. docs/verdicts.md lists the taints and conditions. A cordon counts for one hour. After that, it counts only while the node has no pods other than DaemonSet pods and static pods.",
+		"1 while a taint, a lifecycle condition, a cordon or a deletion announces that the node will shut down or be removed. docs/verdicts.md lists the taints and conditions. A cordon counts for one hour. After that, it counts only while the node has no pods other than DaemonSet pods and static pods.",
 		"one per Node whose departure is announced", "node", "reason")
 	m.markedInTime = counter("kubeflap_node_marked_in_time_total",
 		"Number of times the node controller set the node's Ready condition to Unknown although less than one grace period had passed since the last heartbeat.", perNode, "node")

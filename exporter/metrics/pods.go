@@ -21,7 +21,7 @@ func newPodMetrics() *podMetrics {
 		unready: counter("kubeflap_pods_unready_total",
 			"Number of times the Ready condition of a pod stopped being True. Counted immediately, before the cause is known.", perPodNamespace, "namespace"),
 		transitions: counter("kubeflap_pod_ready_transitions_total",
-			"Readiness changes of pods after they first became Ready, by new status and cause. A change to true has the cause of the preceding loss.",
+			"Readiness changes of pods after they first became Ready, by new status and cause. For a change to true, the cause label shows why the pod was not Ready before.",
 			"one per namespace, status and cause, after the first occurrence", "namespace", "status", "cause"),
 		stale: histogram("kubeflap_pod_stale_ready_seconds",
 			"Time for which a pod's Ready condition stayed True after an in-place image change or a container exit.", always),

@@ -51,18 +51,18 @@ func newServiceMetrics() *serviceMetrics {
 	}
 	m.outageDurations = m.outageDuration.vec(durationBuckets())
 	m.lost = counter("kubeflap_service_addresses_lost_total",
-		"Ready addresses that the Service lost (not ready or removed). Counted immediately, before the cause is known.", perService, "namespace", "service")
+		"Ready addresses of the Service that became not ready or were removed. Counted immediately, before the cause is known.", perService, "namespace", "service")
 	m.losses = counter("kubeflap_service_address_losses_total",
-		"Ready addresses that the Service lost (not ready or removed), by cause.", "one per Service and cause, after the first occurrence", "namespace", "service", "cause")
+		"Ready addresses of the Service that became not ready or were removed, by cause.", "one per Service and cause, after the first occurrence", "namespace", "service", "cause")
 	m.lastLoss = gauge("kubeflap_service_last_loss_timestamp_seconds",
-		"Unix time at which the Service last lost a ready address. The label cause names the cause of this loss. Removed foreign addresses (see kubeflap_service_foreign_addresses) do not count while the Service has other addresses.", "one per Service that has lost a ready address", "namespace", "service", "cause")
+		"Unix time at which the Service last lost a ready address. The cause label shows the cause of this loss. The removal of a foreign address (see kubeflap_service_foreign_addresses) does not count while the Service has other addresses.", "one per Service that has lost a ready address", "namespace", "service", "cause")
 	m.propagation = histogram("kubeflap_endpoints_propagation_seconds",
-		"Time from a pod's readiness change to the corresponding state change of its address, as seen by kubeflap. If both events arrive within 20 ms, the time may be 0.", always, "to")
+		"Time from a pod's readiness change to the corresponding state change of its address, as seen by kubeflap. If both events arrive within 20 ms of each other, the time may be 0.", always, "to")
 	m.divergence = gauge("kubeflap_service_endpoints_divergence",
 		"Addresses whose readiness has differed between Endpoints, EndpointSlices and pods for more than 10 s.",
 		"one per Service with at least one diverging address", "namespace", "service")
 	m.foreign = gauge("kubeflap_service_foreign_addresses",
-		"Foreign addresses of a Service with a selector, in EndpointSlices or Endpoints. Neither Kubernetes nor a manager that kubeflap knows wrote them. docs/verdicts.md lists the known managers.",
+		"Foreign addresses of a Service with a selector. An address is foreign if its EndpointSlice or Endpoints was written neither by Kubernetes nor by a known manager. docs/verdicts.md lists the known managers.",
 		"one per Service with at least one foreign address", "namespace", "service")
 	m.pending = gauge("kubeflap_service_pods_pending",
 		"Pods in phase Pending that the Service selects. Most of them have no address yet, because they are waiting for a node, a volume or an image.",

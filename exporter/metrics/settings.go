@@ -14,7 +14,7 @@ func newSettingMetrics() *settingMetrics {
 		short: gauge("kubeflap_pods_short_toleration",
 			"Pods that tolerate the taint node.kubernetes.io/not-ready or node.kubernetes.io/unreachable for at most 60 s.", perShort, "namespace"),
 		shortest: gauge("kubeflap_pods_toleration_min_seconds",
-			"Shortest time until a pod in the namespace is evicted from a node that is not Ready.", perShort, "namespace"),
+			"Shortest time after which a pod in the namespace is evicted from a node that is not Ready.", perShort, "namespace"),
 	}
 }
 

@@ -71,7 +71,7 @@ func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slo
 		}
 		if time.Since(logged[reason]) >= repeatAfter {
 			logged[reason] = time.Now()
-			log.Warn("cannot use the API server, retrying", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
+			log.Warn("cannot access the API server, retrying", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
 		}
 		return false, nil
 	})
