@@ -33,15 +33,15 @@ func newNodeMetrics() *nodeMetrics {
 		heartbeatAge: gauge("kubeflap_node_heartbeat_age_seconds",
 			"Time since kubeflap saw the node's last heartbeat: a renewed Lease or a reported status.", whileLeasesKnown, "node"),
 		interval: histogram("kubeflap_node_heartbeat_interval_seconds",
-			"Time between two consecutive heartbeats of a node, for all nodes.", always),
+			"Time between consecutive heartbeats of the same node, across all nodes.", always),
 		intervalMax: gauge("kubeflap_node_heartbeat_interval_max_seconds",
 			"Longest time between heartbeats of the node in the last 10 minutes, including the time since the last one.", whileLeasesKnown, "node"),
 		heartbeats: counter("kubeflap_node_heartbeats_total",
-			"Heartbeats of the node. Only includes heartbeats that the node controller counts.", perNode, "node"),
+			"Heartbeats of the node. Only includes heartbeats that the node controller recognizes.", perNode, "node"),
 		late: counter("kubeflap_node_heartbeats_late_total",
-			"Number of times the time since the node's last heartbeat exceeded half the grace period.", perNode, "node"),
+			"Number of times the node went without a heartbeat for longer than half the grace period.", perNode, "node"),
 		missed: counter("kubeflap_node_heartbeats_missed_total",
-			"Number of times the time since the node's last heartbeat exceeded the grace period.", perNode, "node"),
+			"Number of times the node went without a heartbeat for longer than the grace period.", perNode, "node"),
 		grace: gauge("kubeflap_node_monitor_grace_period_seconds",
 			"Time without a heartbeat after which the node controller sets a node's Ready condition to Unknown, by the source of the value.", onceKnown, "source"),
 		ready: gauge("kubeflap_node_ready",
@@ -49,7 +49,7 @@ func newNodeMetrics() *nodeMetrics {
 		transitions: counter("kubeflap_node_ready_transitions_total",
 			"Changes to the node's Ready condition, by the new status.", perNode, "node", "status"),
 		unready: counter("kubeflap_node_unready_seconds_total",
-			"Time the node was not Ready, including an ongoing period.", perNode, "node"),
+			"Total time the node was not Ready, including any ongoing period.", perNode, "node"),
 		unreadyDuration: histogram("kubeflap_node_unready_duration_seconds",
 			"Duration of the periods in which a node was not Ready, by status. Only includes periods that kubeflap saw from start to end. Excludes the startup of new nodes.", "one per status except true", "status"),
 	}
@@ -57,7 +57,7 @@ func newNodeMetrics() *nodeMetrics {
 		"Shortest time from a Lease's renewTime until kubeflap received the renewal, in the last 10 minutes. This is the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
 		"one per Node whose Lease was renewed in the last 10 minutes", "node")
 	m.departing = gauge("kubeflap_node_departing",
-		"1 while a taint, a lifecycle condition, a cordon or a deletion announces that the node will shut down or be removed. docs/verdicts.md lists the taints and conditions. A cordon counts for one hour. After that, it counts only while the node has no pods other than DaemonSet pods and static pods.",
+		"1 while a taint, a lifecycle condition, a cordon or a deletion indicates that the node will shut down or be removed. docs/verdicts.md lists the taints and conditions. A cordon counts for one hour. After that, it counts only while the node has no pods other than DaemonSet pods and static pods.",
 		"one per Node whose departure is announced", "node", "reason")
 	m.markedInTime = counter("kubeflap_node_marked_in_time_total",
 		"Number of times the node controller set the node's Ready condition to Unknown although less than one grace period had passed since the last heartbeat.", perNode, "node")
@@ -66,10 +66,10 @@ func newNodeMetrics() *nodeMetrics {
 	m.recommended = gauge("kubeflap_node_monitor_grace_period_recommended_seconds",
 		"Recommended node monitor grace period. Absent if the current grace period is suitable or cannot be set.", "one, while there is a recommendation")
 	m.expected = gauge("kubeflap_node_heartbeat_interval_expected_seconds",
-		"Longest expected heartbeat interval of all nodes. It is 10 s by default (a quarter of the Lease duration), or less if a node regularly sends heartbeats more often.",
+		"Longest expected heartbeat interval of all nodes. The expected interval of a node is 10 s by default (a quarter of the Lease duration), or less if the node regularly sends heartbeats more often.",
 		"one, while there are nodes")
 	m.managed = gauge("kubeflap_control_plane_managed",
-		"1 if the cloud provider manages the control plane (EKS, GKE, AKS) and its flags cannot be set, otherwise 0.", always)
+		"1 if the cloud provider (EKS, GKE, AKS) manages the control plane, so that the flags of the control plane cannot be set, otherwise 0.", always)
 	m.intervals = m.interval.vec(intervalBuckets())
 	m.unreadyDurations = m.unreadyDuration.vec(durationBuckets())
 	m.intervals.WithLabelValues()

@@ -30,7 +30,7 @@ func newPodMetrics() *podMetrics {
 		ungatedUpdates: counter("kubeflap_pod_inplace_updates_ungated_total",
 			"In-place updates of pods without a readiness gate. Nothing takes such a pod out of rotation before the update.", perPodNamespace, "namespace").experimental(),
 		silentRestarts: counter("kubeflap_pod_silent_restarts_total",
-			"Container restarts while the pod's Ready condition stayed True.", perPodNamespace, "namespace"),
+			"Number of container restarts during which the pod's Ready condition stayed True.", perPodNamespace, "namespace"),
 	}
 	m.misreported = gauge("kubeflap_pods_misreported",
 		"Pods whose Ready condition is wrong, by kind. unready_after_recovery: the condition has been False for more than 10 s although the node and all containers are ready. ready_on_lost_node: the condition is True although the node has sent no heartbeat for longer than the grace period.",

@@ -15,12 +15,12 @@ type verdictMetrics struct{ ongoing, resolved, start, end, node, silences, lastS
 func newVerdictMetrics() *verdictMetrics {
 	return &verdictMetrics{
 		ongoing: gauge("kubeflap_incidents", "Ongoing incidents by scope and verdict.", perVerdict, "scope", "verdict"),
-		resolved: counter("kubeflap_incidents_total", "Resolved incidents by scope and last verdict. Incidents do not count if they were merged into another incident, or withdrawn because a watch delivered events late.",
+		resolved: counter("kubeflap_incidents_total", "Resolved incidents by scope and last verdict. Excludes incidents that were merged into another incident, or withdrawn because a watch delivered events late.",
 			perVerdict, "scope", "verdict"),
 		start: gauge("kubeflap_incident_start_timestamp_seconds",
-			"Unix time at which the incident started. For details, see /flaps?id=ID on kubeflap's page. The subject label names the node, the workload or the Service.",
+			"Unix time at which the incident started. For details, see /flaps?id=ID in kubeflap's web interface. The subject label names the node, the workload or the Service.",
 			"one per incident that is ongoing or was resolved in the last 10 minutes", "id", "scope", "namespace", "subject", "cause", "verdict").experimental(),
-		end: gauge("kubeflap_incident_end_timestamp_seconds", "Unix time at which everything in the incident had recovered. If something flaps again, the same incident continues.",
+		end: gauge("kubeflap_incident_end_timestamp_seconds", "Unix time at which everything affected by the incident had recovered. If something flaps again, the same incident continues.",
 			"one per incident in which everything has recovered, until 10 minutes after the recovery", "id").experimental(),
 		node: gauge("kubeflap_node_verdict", "1 while the node belongs to an incident with this verdict.",
 			"one per Node and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "node", "verdict"),

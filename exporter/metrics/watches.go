@@ -14,17 +14,17 @@ type watchMetrics struct {
 func newWatchMetrics() *watchMetrics {
 	return &watchMetrics{
 		events: counter("kubeflap_watch_events_total",
-			"Events received from the watch of the resource.", perResource, "resource", "type"),
+			"Watch events received for the resource.", perResource, "resource", "type"),
 		relists: counter("kubeflap_watch_relists_total",
 			"Number of times the resource was listed again because its watch could not be resumed.", perResource, "resource"),
 		errors: counter("kubeflap_watch_errors_total",
-			"Failed lists and watches of the resource.", perResource, "resource"),
+			"Failed list and watch requests for the resource.", perResource, "resource"),
 		synced: gauge("kubeflap_watch_synced",
 			"1 once the resource has been listed, 0 before that and while it is unavailable.", perResource, "resource"),
 		lastEvent: gauge("kubeflap_watch_last_event_timestamp_seconds",
-			"Unix time of the last event or bookmark of the resource.", "one per watched resource after it has synced, except the optional control plane Leases", "resource"),
+			"Unix time of the last event or bookmark received for the resource.", "one per watched resource after it has synced, except the optional control plane Leases", "resource"),
 		blind: counter("kubeflap_watch_blind_seconds_total",
-			"Time without a working watch of the resource since it was first synced. Excludes interruptions of less than a second in which no event was lost.", perResource, "resource"),
+			"Time without a working watch on the resource since it was first synced. Excludes interruptions of less than a second in which no event was lost.", perResource, "resource"),
 		unavailable: gauge("kubeflap_watch_unavailable",
 			"1 while the resource cannot be watched because it is absent or forbidden. Metrics that need the resource are missing.", perUnavailable, "resource", "reason").experimental(),
 	}
