@@ -20,11 +20,11 @@ const (
 	// settle is the pause before a measurement.
 	settle = time.Second
 	// scrapes is the number of scrapes for each encoding. probes is the number of latency measurements for each delay.
-	// At least 100 of them are necessary to measure a share of 99 %.
+	// At least 100 measurements are necessary to find out whether 99 % of them succeed.
 	scrapes, probes = 20, 100
 )
 
-// benchFlags holds the flags of the command bench.
+// benchFlags holds the flags of the bench command.
 type benchFlags struct {
 	options bench.Options
 	sizes   []string

@@ -129,7 +129,7 @@ func buildAll(ctx context.Context, log *slog.Logger) error {
 	return err
 }
 
-// stand starts a cluster, and keeps it running until the context ends.
+// stand starts a cluster, which runs until the context ends.
 func stand(ctx context.Context, options cluster.Options, out io.Writer) error {
 	c, err := cluster.Start(ctx, options)
 	if err != nil {

@@ -27,8 +27,8 @@ const recording = "exporter/recording/incidents/1-heartbeat-loss.jsonl.gz"
 
 var listens = regexp.MustCompile(`msg="Listening on" address=(\S+)`)
 
-// checkArtefacts returns the problems of the artifacts in the directory, such as wrong versions or different digests of
-// the same file.
+// checkArtefacts returns the problems of the artifacts in the directory, such as wrong versions or contradictory
+// digests of a file.
 func checkArtefacts(ctx context.Context, dir string, b build) []string {
 	var err error
 	if b.revision, err = head(ctx); err != nil {
@@ -55,7 +55,7 @@ func checkArtefacts(ctx context.Context, dir string, b build) []string {
 	return append(problems, checkProvenance(dir, b)...)
 }
 
-// checkBinary checks that --version and the metric kubeflap_build_info show this version and revision.
+// checkBinary checks that --version and the metric kubeflap_build_info show the given version and revision.
 func checkBinary(ctx context.Context, binary, version, revision string) (problems []string) {
 	said, err := output(exec.CommandContext(ctx, binary, "--version"))
 	want := fmt.Sprintf("kubeflap, version %s (branch: HEAD, revision: %s)", version, revision)
@@ -74,8 +74,8 @@ func checkBinary(ctx context.Context, binary, version, revision string) (problem
 	return problems
 }
 
-// buildInfo returns the metric kubeflap_build_info. It starts the binary with a recording, and scrapes the address that
-// the binary logs.
+// buildInfo returns the metric kubeflap_build_info. It starts the binary to replay a recording, and scrapes the address
+// that the binary logs.
 func buildInfo(ctx context.Context, binary string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -88,7 +88,7 @@ func output(cmd *exec.Cmd) (string, error) {
 	return strings.TrimRight(string(out), "\n"), nil
 }
 
-// report prints the problems. It returns an error if there are any.
+// report prints the problems, and returns an error if there are any.
 func report(out io.Writer, problems []string) error {
 	for _, p := range problems {
 		fmt.Fprintln(out, "release:", p)

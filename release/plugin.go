@@ -22,7 +22,7 @@ import (
 //go:embed flap.yaml.tmpl
 var manifestTemplate string
 
-// manifestIn returns the path of the plugin's krew manifest. krew requires that the file name is the plugin's name.
+// manifestIn returns the path of the plugin's krew manifest. krew requires that the file is named after the plugin.
 func manifestIn(dir string) string { return filepath.Join(dir, "flap.yaml") }
 
 // archive is the archive of the plugin for one platform.

@@ -72,7 +72,7 @@ func writeProvenance(ctx context.Context, dir string, b build) error {
 	return nil
 }
 
-// made returns all artifacts with their digests.
+// made returns all artifacts of the release with their digests.
 func made(dir string, b build) ([]*intoto.ResourceDescriptor, error) {
 	files := []string{chartIn(dir, b.version), manifestIn(dir)}
 	for arch := range strings.FieldsSeq(b.arches) {

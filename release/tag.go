@@ -76,7 +76,7 @@ func sections() ([]section, error) {
 	return found, nil
 }
 
-// checkChangelog returns the problems of CHANGELOG.md. The first section must be Unreleased, and must be empty. The
+// checkChangelog returns the problems of CHANGELOG.md. The first section must be named Unreleased and be empty. The
 // next section must be that of the version.
 func checkChangelog(version string) (problems []string) {
 	found, err := sections()
@@ -111,7 +111,7 @@ func checkChangelog(version string) (problems []string) {
 	return problems
 }
 
-// checkPublished returns a problem for each document that says that there is no release yet.
+// checkPublished returns a problem for each document that still says that there is no release.
 func checkPublished(ctx context.Context) (problems []string) {
 	// git grep fails if nothing matches.
 	files, err := git(ctx, "grep", "--name-only", "--ignore-case", "no release has been published yet", "--", "*.md", "*.txt")
@@ -124,7 +124,7 @@ func checkPublished(ctx context.Context) (problems []string) {
 	return problems
 }
 
-// about holds the versions of the chart and of kubeflap from a Chart.yaml.
+// about is the part of a Chart.yaml with the versions of the chart and of kubeflap.
 type about struct {
 	Version    string `json:"version"`
 	AppVersion string `json:"appVersion"`

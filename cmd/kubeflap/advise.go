@@ -22,7 +22,7 @@ import (
 // adviceGiven is the exit status if there is any advice.
 const adviceGiven exitStatus = 3
 
-// keptIncidents is the maximum number of incidents that advise and watch keep. It equals the default of
+// keptIncidents is the maximum number of incidents that the advise and watch commands keep. It equals the default of
 // --incidents.size.
 const keptIncidents = 500
 
@@ -101,7 +101,7 @@ func makePrintable(families []*dto.MetricFamily) {
 	}
 }
 
-// read returns the metrics. For error messages, it also returns a description of their source.
+// read returns the metrics. It also returns a description of their source for error messages.
 func (a *adviser) read(p program) (families []*dto.MetricFamily, from string, err error) {
 	switch {
 	case a.remote.url != "":
@@ -128,7 +128,7 @@ func readRecording(ctx context.Context, file string, settingsOfTracker track.Set
 	return gather(r.pipelines[0])
 }
 
-// observe watches a live cluster for the duration in --for, and returns the cluster's metrics.
+// observe returns the metrics of a live cluster, which it watches for the duration of --for.
 func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
 	pipeline := newPipeline(settings{tracker: a.tracker.settings(), incidents: keptIncidents}, time.Now, newSilentReporter(""))
 	watcher, err := newWatcher(p.logger, a.cluster, pipeline.apply)
@@ -167,7 +167,7 @@ func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
 	return nil, fmt.Errorf("could not list all resources within --for=%s", limit)
 }
 
-// waitForSync waits until all resources are listed. It returns an error after the time limit.
+// waitForSync waits until all resources are listed. It returns an error if this takes longer than `limit`.
 func waitForSync(ctx context.Context, tracker *track.Tracker, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -75,7 +75,7 @@ func newDemo(recordings []clusterRecording, speed float64, settings settings, si
 	return d
 }
 
-// introduce prints the list of recordings and the URLs. moved is set if the demo does not use the default port.
+// introduce prints the list of recordings and the URLs. `moved` is set if the demo does not use the default port.
 func (d demo) introduce(moved bool) {
 	fmt.Fprintf(d.out, "kubeflap replays %d recordings of a real control plane:\n\n", len(d.recordings))
 	for _, rec := range d.recordings {
@@ -119,8 +119,8 @@ func (d demo) conclude() {
 		"Press Ctrl-C to stop the demo.\n", d.site, d.program)
 }
 
-// If the default port is in use, takeFreePort selects a free port and returns true. Only the demo may do so, because
-// Prometheus would not find the new port.
+// takeFreePort selects another port if the default port is in use, and reports whether it did. Other commands must not
+// select another port, because Prometheus would not find it.
 func takeFreePort(ctx context.Context, listen *toolkit.FlagConfig) (moved bool, err error) {
 	if addresses := *listen.WebListenAddresses; len(addresses) != 1 || addresses[0] != defaultAddress {
 		return false, nil
@@ -140,7 +140,7 @@ func takeFreePort(ctx context.Context, listen *toolkit.FlagConfig) (moved bool, 
 	return true, listener.Close()
 }
 
-// onlyWarnings is a log handler that drops lines below level warning. The demo's terminal already shows all events.
+// onlyWarnings is a log handler that drops lines below the warning level. The demo's terminal already shows all events.
 type onlyWarnings struct{ slog.Handler }
 
 // Enabled implements slog.Handler.

@@ -92,7 +92,7 @@ func (p period) open(path string) (*recording.Reader, error) {
 		if !p.from.IsZero() || !p.to.IsZero() {
 			return nil, fmt.Errorf("--from and --to need a --data.dir directory, and %s is not a directory", path)
 		}
-		return recording.Open(path) //nolint:wrapcheck // the error names the file
+		return recording.Open(path) //nolint:wrapcheck // the error contains the path
 	}
 	until := p.to.Time
 	if until.IsZero() {
@@ -106,8 +106,8 @@ func (p period) open(path string) (*recording.Reader, error) {
 	return openDirectory(context.Background(), path, p.from.Time, until)
 }
 
-// openDirectory opens a --data.dir directory as a single recording. The recording contains the events between from and
-// to.
+// openDirectory opens a --data.dir directory as a single recording. The recording contains the events between `from`
+// and `to`.
 func openDirectory(ctx context.Context, dir string, from, to time.Time) (*recording.Reader, error) {
 	events, anonymised, err := flightrecorder.Read(ctx, dir, from, to)
 	if err != nil {
@@ -118,5 +118,5 @@ func openDirectory(ctx context.Context, dir string, from, to time.Time) (*record
 		// The pipe passes an error of recordings.Write to the reader.
 		_ = in.CloseWithError(recordings.Write(in, events, recording.Header{Recorded: from, Anonymised: anonymised}))
 	}()
-	return recording.NewReader(out, dir) //nolint:wrapcheck // the error names the directory
+	return recording.NewReader(out, dir) //nolint:wrapcheck // the error contains the path
 }

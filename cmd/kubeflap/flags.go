@@ -34,7 +34,7 @@ func addClusterFlags(cmd *kingpin.CmdClause, namespaceHelp string) clusterFlags 
 // watchedNamespace is the help text of --namespace for commands that watch a cluster.
 const watchedNamespace = "Watch only this namespace. If permitted, also watch nodes and their Leases. Requires no cluster-wide permissions."
 
-// given reports whether any flag selects a cluster.
+// given returns true if any of the flags that select a cluster is set.
 func (f clusterFlags) given() bool { return *f.kubeconfig+*f.context+*f.cluster+*f.user != "" }
 
 // load loads the kubeconfig.
@@ -102,7 +102,7 @@ func addFlag(cmd *kingpin.CmdClause, name, help, value string, into kingpin.Valu
 	cmd.Flag(name, help).Default(value).SetValue(named{into, name})
 }
 
-// named adds the flag's name to the errors of a flag value.
+// named is a flag value whose errors contain the flag's name.
 type named struct {
 	kingpin.Value
 	flag string

@@ -45,7 +45,7 @@ type history struct {
 	size    int
 	logger  *slog.Logger
 	jobs    chan saveJob
-	// ended is closed when no more incidents will be saved.
+	// `ended` is closed when no more incidents will be saved.
 	ended chan struct{}
 	// current holds the incidents of this process.
 	current *correlate.Log
@@ -55,19 +55,19 @@ type history struct {
 	lastCheck, lastFullCheck time.Time
 	// changeCursor is the argument for the next call of correlate.Log.Changed.
 	changeCursor uint64
-	// compared is the time of the last call of the method compare.
+	// `compared` is the time of the last call of the method compare.
 	compared time.Time
-	// reported holds the IDs of earlier processes' incidents that have been reported as continued.
+	// `reported` holds the IDs of earlier processes' incidents that have been reported as continued.
 	reported map[string]bool
 	// reportedMerged holds the IDs of earlier processes' incidents that have been reported as merged.
 	reportedMerged map[string]bool
-	// unsaved holds, by ID, the incidents that could not be saved because the disk hung.
+	// `unsaved` holds, by ID, the incidents that could not be saved because the disk hung.
 	unsaved map[string]incident.Incident
-	// pendingEnds holds the IDs of earlier processes' incidents whose ends must still be reported.
+	// pendingEnds holds the IDs of earlier processes' incidents whose ends have not been reported yet.
 	pendingEnds map[string]bool
-	// interrupted is set when the ongoing incidents of the previous process have been saved as interrupted.
+	// `interrupted` is set after the ongoing incidents of the previous process have been saved as interrupted.
 	interrupted bool
-	// unread is zero if incidents.jsonl could be read. Otherwise, it is the time before which incidents are missing.
+	// `unread` is zero if incidents.jsonl could be read. Otherwise, incidents before this time are missing.
 	unread time.Time
 	// stateErr is the error of the last attempt to save coverage.json and silences.json, or nil. Only the method write
 	// uses stateErr.
@@ -96,9 +96,9 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 	return h
 }
 
-// stoppedAt estimates when the previous process stopped. asOf is the time when that process last wrote coverage.json,
-// or zero if unknown. writes holds the modification times of other files. Times long after asOf are ignored, because
-// the directory may have been copied.
+// stoppedAt estimates when the previous process stopped. asOf is the time at which that process last wrote
+// coverage.json, or zero if unknown. `writes` holds the modification times of other files. Times long after asOf are
+// ignored, because the directory may have been copied.
 func stoppedAt(asOf time.Time, writes ...time.Time) time.Time {
 	stopped := asOf
 	for _, t := range writes {
@@ -129,7 +129,8 @@ func readState[T any](dir, name string, logger *slog.Logger) (saved T) {
 }
 
 // saveAndFilter saves the incidents of the notices and returns the notices to report. A new incident may continue one
-// from before the restart. saveAndFilter then merges the two, and reports their continuation and their end only once.
+// from before the restart. saveAndFilter then merges the two, and returns only one notice about their continuation and
+// one about their end.
 func (h *history) saveAndFilter(at time.Time, notices []incident.Notice) []incident.Notice {
 	var changed []incident.Incident
 	var kept []incident.Notice
@@ -188,7 +189,7 @@ func (h *history) adaptContinued(at time.Time, n *incident.Notice, raw string, o
 }
 
 // adaptMerged adapts the notice n about an incident that has become part of another one. It returns false if n must not
-// be reported. For example, both incidents may continue the same incident from before the restart.
+// be reported. This is the case, for example, if both incidents continue the same incident from before the restart.
 func (h *history) adaptMerged(at time.Time, n *incident.Notice, raw string) bool {
 	earlier, _, found := h.Find(at, h.PastIDOf(raw))
 	into, ok := h.incident(at, n.Into)
@@ -296,8 +297,8 @@ func (h *history) incident(t time.Time, id string) (incident.Incident, bool) {
 	return past, ok
 }
 
-// currentOne returns the incident of this process with the given ID. If it has become part of another incident,
-// currentOne returns the other incident.
+// currentOne returns the incident of this process with the given ID. If this incident has become part of another
+// incident, currentOne returns the incident that contains it.
 func (h *history) currentOne(t time.Time, id string) (incident.Incident, bool) {
 	if x, ok := h.current.Incident(t, id); ok {
 		return x, true

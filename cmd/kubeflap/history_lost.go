@@ -17,7 +17,8 @@ func (h *history) checkForLoss(unreadable error, path string, earlierWatched boo
 	}
 }
 
-// LostUntil returns the time before which incidents may be missing. It returns zero if their file was intact.
+// LostUntil returns the time before which incidents may be missing. It returns zero if the file of incidents was
+// intact.
 func (h *history) LostUntil() time.Time {
 	if lost := h.journal.LostUntil(); lost.After(h.unread) {
 		return lost

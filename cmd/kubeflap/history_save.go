@@ -13,11 +13,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// saveJob is a request to save incidents. done is closed after the attempt.
+// saveJob is a request to save incidents. `done` is closed after the attempt.
 type saveJob struct {
 	at        time.Time
 	incidents []incident.Incident
-	// state is also saved, unless it is nil.
+	// `state` is also saved, unless it is nil.
 	state *savedState
 	done  chan struct{}
 }
@@ -28,8 +28,8 @@ type savedState struct {
 	silences verdict.Past
 }
 
-// snapshot holds the parts of an incident that are compared with its last save. The fields of the struct important are
-// compared more often than the others.
+// snapshot holds the fields of an incident that show whether the incident has changed since it was last saved. Changes
+// of the fields in `important` are saved sooner than changes of the other fields.
 type snapshot struct {
 	important struct {
 		state                          incident.State
@@ -54,8 +54,8 @@ func snapshotOf(x *incident.Incident) (c snapshot) {
 	return c
 }
 
-// run saves incidents until ctx is canceled. It then saves the remaining jobs in the queue, and finally the job from
-// last().
+// run saves incidents until ctx is canceled. It then saves the remaining jobs in the queue, and finally the job that
+// `last` returns.
 func (h *history) run(ctx context.Context, last func() saveJob) error {
 	defer close(h.ended)
 	failing := ""
@@ -74,8 +74,8 @@ func (h *history) run(ctx context.Context, last func() saveJob) error {
 	}
 }
 
-// write saves a job and returns the error text, or an empty string. failing is the result of the previous call. write
-// logs an error only if it differs from failing.
+// write saves a job and returns the error text, or an empty string. `failing` is the result of the previous call. write
+// logs an error only if the error differs from that result.
 func (h *history) write(job saveJob, failing string) string {
 	defer close(job.done)
 	err := h.journal.Save(job.at, job.incidents...)
@@ -104,7 +104,7 @@ func (h *history) saveState(name string, state any) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", name, err)
 	}
-	return h.journal.SaveBeside(name, text) //nolint:wrapcheck // the error names the file
+	return h.journal.SaveBeside(name, text) //nolint:wrapcheck // the error contains the file name
 }
 
 // save saves incidents. It waits at most saveWithin for the disk.
@@ -147,8 +147,8 @@ func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
 	}
 }
 
-// newSaveJob returns a job with the ongoing incidents that must be saved. If all is false, these are the incidents with
-// important changes. If all is true, the job also contains incidents with changed counts, and the state.
+// newSaveJob returns a job with the ongoing incidents that must be saved. If `all` is false, these are the incidents
+// with important changes. If `all` is true, the job also contains the incidents with changed counts, and the state.
 func (h *history) newSaveJob(at time.Time, covered *coverage.Log, all bool) saveJob {
 	job := saveJob{at: at, done: make(chan struct{})}
 	var outlines []incident.Incident
@@ -175,8 +175,8 @@ func (h *history) newSaveJob(at time.Time, covered *coverage.Log, all bool) save
 	return job
 }
 
-// incidentToSave returns the complete incident if it must be saved. outline is the same incident from an overview,
-// without some of its fields.
+// incidentToSave returns the complete incident if it must be saved. `outline` is the same incident without some of its
+// fields, as in an overview.
 func (h *history) incidentToSave(at time.Time, outline *incident.Incident, all bool) (incident.Incident, bool) {
 	old, known := h.lastSaved[outline.ID]
 	ended := outline.State == incident.StateEnded
@@ -196,7 +196,7 @@ func (h *history) incidentToSave(at time.Time, outline *incident.Incident, all b
 	return x, true
 }
 
-// pruneLastSaved shrinks lastSaved to the incidents of the overview.
+// pruneLastSaved keeps only the incidents of the overview in lastSaved.
 func (h *history) pruneLastSaved(overview []incident.Incident) {
 	was := h.lastSaved
 	h.lastSaved = make(map[string]snapshot, len(overview))

@@ -83,7 +83,7 @@ func warnOfDropped(p program, answer *api.Answer) {
 		phrase.Count(c.IncidentsDropped, "older incident", "older incidents"), c.IncidentsDroppedUntil.UTC().Format("2006-01-02 15:04:05 UTC"))
 }
 
-// filtered describes the list's filters.
+// filtered returns a description of the list's filters.
 func (a *incidentLister) filtered() string {
 	text := ""
 	if name := *a.cluster.namespace; name != "" {
@@ -95,7 +95,8 @@ func (a *incidentLister) filtered() string {
 	return text
 }
 
-// warn prints the resources that kubeflap does not watch. Incidents that need them may be missing.
+// warn prints a warning for each resource that kubeflap does not watch. Incidents that depend on this resource may be
+// missing.
 func (a *incidentLister) warn(p program, answer *api.Answer) {
 	for _, x := range answer.Coverage.NotWatched {
 		text := "Warning: kubeflap does not watch " + strings.TrimSpace(x.Cluster+" "+x.Resource)

@@ -19,7 +19,7 @@ import (
 // instance holds the flags for a running kubeflap, either in the cluster of the kubeconfig or at a URL.
 type instance struct {
 	cluster clusterFlags
-	// service is kubeflap's Service. serviceFlag is the name of the flag for this Service.
+	// `service` is kubeflap's Service. serviceFlag is the name of the flag for this Service.
 	service, serviceFlag string
 	remote               remote
 	// sourceName describes the kubeflap instance that answered the last request.
@@ -50,8 +50,8 @@ func (i *instance) validate() error {
 	return i.remote.validate()
 }
 
-// readIncidents fetches the incidents that match both the query and the flags. text is kubeflap's response as JSON.
-// answer is the decoded response.
+// readIncidents fetches the incidents that match both the query and the flags. `text` is kubeflap's response as JSON.
+// `answer` is the decoded response.
 func (i *instance) readIncidents(p program, query url.Values) (text []byte, answer *api.Answer, err error) {
 	for name, value := range map[string]string{"namespace": *i.cluster.namespace, "cluster": i.remote.cluster} {
 		if value != "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch"
 )
 
-// checkLeases reads Leases directly from the API server when the Lease watch may be late. A late watch looks like nodes
-// that stopped renewing their Leases. The tracker receives each Lease as an event. checkLeases reopens a Lease watch
+// checkLeases reads Leases directly from the API server when the Lease watch may be late. With a late watch, nodes seem
+// to have stopped renewing their Leases. The tracker receives each Lease as an event. checkLeases reopens a Lease watch
 // that lags behind.
 func checkLeases(ctx context.Context, tracker *track.Tracker, watcher *watch.Watcher) error {
 	ticker := time.NewTicker(200 * time.Millisecond)

@@ -73,7 +73,8 @@ func attributes(x transition.Transition) []slog.Attr {
 	return all
 }
 
-// incident logs a notice about an incident. Only the last line about an incident contains its counts and durations.
+// incident writes a notice about an incident to the log. Only the last line about an incident contains its counts and
+// durations.
 func (l logReporter) incident(_ time.Time, n incident.Notice) {
 	x := &n.Incident
 	about := []any{"id", x.ID, "verdict", x.Verdict, "cause", x.Cause, "scope", x.Scope, "namespace", x.Namespace, "subject", x.Subject, "start", stamp(x.Start)}

@@ -19,32 +19,33 @@ const (
 // events or scrapes. Lines that do not fit into the queue are dropped and counted.
 type logQueue struct {
 	out io.Writer
-	// onDropped writes the number of dropped lines to out.
+	// onDropped writes the number of dropped lines to `out`.
 	onDropped func(lines int)
-	// done is closed when the goroutine ends.
+	// `done` is closed when the goroutine ends.
 	done chan struct{}
 
 	mu sync.Mutex
-	// changed is signaled when a field below changes.
+	// `changed` is signaled when one of the following fields changes.
 	changed *sync.Cond
 	queue   []logLine
-	// gap counts the lines dropped since the last line entered the queue. dropped counts all dropped lines.
+	// `gap` is the number of lines dropped since a line was last added to the queue. `dropped` is the total number of
+	// dropped lines.
 	gap     int
 	dropped uint64
 	closed  bool
-	// writing is set while a line is being written to out.
+	// `writing` is set while a line is being written to `out`.
 	writing bool
-	// blocking makes Write wait for space instead of dropping lines.
+	// `blocking` is set if Write waits for space instead of dropping lines.
 	blocking bool
 }
 
-// logLine is the text of one Write. gap is the number of lines dropped before this line.
+// logLine is the text of one Write. `gap` is the number of lines dropped before this line.
 type logLine struct {
 	text []byte
 	gap  int
 }
 
-// newLogQueue returns a queue that writes to out. Call close to end it.
+// newLogQueue returns a queue that writes to `out`. Call close to end it.
 func newLogQueue(out io.Writer, onDropped func(lines int)) *logQueue {
 	q := &logQueue{out: out, onDropped: onDropped, done: make(chan struct{})}
 	q.changed = sync.NewCond(&q.mu)
@@ -70,8 +71,8 @@ func (q *logQueue) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Until ctx is canceled, block makes Write wait for space instead of dropping lines. Commands that serve or watch do
-// not call it, because a blocked log would block them.
+// block makes Write wait for space instead of dropping lines. It has this effect until ctx is canceled. Commands that
+// serve or watch do not call block, because a blocked log would block them.
 func (q *logQueue) block(ctx context.Context) {
 	q.setBlocking(true)
 	context.AfterFunc(ctx, func() { q.setBlocking(false) })
@@ -84,7 +85,7 @@ func (q *logQueue) setBlocking(blocking bool) {
 	q.changed.Broadcast()
 }
 
-// If blocking is set, flush waits until all lines are written. Otherwise it returns immediately.
+// flush waits until all lines are written. It returns immediately if `blocking` is not set.
 func (q *logQueue) flush() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -115,8 +116,8 @@ func (q *logQueue) run() {
 	}
 }
 
-// take waits for the next line. If the queue is empty but lines were dropped, take returns only the number of dropped
-// lines. It returns false when the queue is closed and empty.
+// take waits for the next line. If the queue is empty but lines were dropped, the result contains only the number of
+// dropped lines. take returns false when the queue is closed and empty.
 func (q *logQueue) take() (logLine, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 
 const (
 	// gcPercent is the amount of garbage that triggers a collection, in percent of the live heap. A small value saves
-	// memory. It costs little CPU here, because the live heap changes little.
+	// memory. The additional CPU cost is small, because the live heap changes little.
 	gcPercent = 25
 	// memoryShare is the soft memory limit of the Go runtime, as a fraction of the container's memory limit.
 	memoryShare = 0.9

@@ -28,21 +28,21 @@ type pipeline struct {
 	incidents *correlate.Log
 	reporter  reporter
 
-	// record receives each event before the tracker receives it. record is nil if nothing is recorded.
+	// `record` receives each event before the tracker receives it. `record` is nil if nothing is recorded.
 	record func(event.Event)
 	// waitForDisk waits if a list of resources arrives faster than the disk can store it. The pipeline does not hold mu
 	// during the call, so other events do not wait. waitForDisk is nil if nothing is recorded.
 	waitForDisk func(event.Event)
-	// coverage records when resources were not watched.
+	// `coverage` is the log of the times at which resources were not watched.
 	coverage *coverage.Log
-	// history keeps the incidents of earlier processes. It is nil if no incidents are kept.
+	// `history` contains the incidents of earlier processes. It is nil if no incidents are kept.
 	history *history
 	// recorderStatus returns the state of the flight recorder. It is nil if nothing is recorded.
 	recorderStatus func() flightrecorder.Status
 	// whatIf predicts the effects of other settings. It reads the recordings, and is nil if nothing is recorded.
 	whatIf *background.Predictor
 	now    func() time.Time
-	// started is the creation time of the pipeline. It is zero in a replay, whose time starts with the first event.
+	// `started` is the creation time of the pipeline. It is zero in a replay, whose time starts with the first event.
 	started time.Time
 	// mu ensures that transitions are distributed in the order in which the tracker returns them.
 	mu sync.Mutex
@@ -55,7 +55,7 @@ type pipeline struct {
 // reporter prints or logs transitions and incidents. The pipeline never calls it concurrently.
 type reporter interface {
 	transition(x transition.Transition)
-	// incident reports a notice about an incident. at is the current time.
+	// incident prints or logs a notice about an incident. `at` is the current time.
 	incident(at time.Time, n incident.Notice)
 }
 
@@ -66,7 +66,7 @@ type settings struct {
 	incidents int
 }
 
-// newPipeline returns a pipeline that calls now() for the current time.
+// newPipeline returns a pipeline that calls `now` for the current time.
 func newPipeline(settings settings, now func() time.Time, to reporter) *pipeline {
 	p := &pipeline{tracker: track.New(settings.tracker), incidents: correlate.New(settings.incidents), reporter: to, now: now, started: now()}
 	p.coverage = coverage.New(p.started, coverage.State{}, time.Time{})
@@ -95,8 +95,8 @@ func (p *pipeline) handle(e event.Event) {
 	}
 }
 
-// changesWatch reports whether an event may show that a resource is watched again, or no longer watched. The coverage
-// must be updated immediately after such an event, because a fast replay ends before the first tick.
+// changesWatch reports whether events of this type can change whether a resource is watched. After such an event, the
+// coverage must be updated immediately, because a fast replay ends before the first tick.
 func changesWatch(t event.Type) bool {
 	return t == event.Listing || t == event.Synced || t == event.Up || t == event.Down || t == event.Unavailable
 }
@@ -112,7 +112,7 @@ func (p *pipeline) advance() time.Time {
 	return t
 }
 
-// updateCoverage updates the coverage. Before a replay starts, t is zero.
+// updateCoverage updates the coverage. It does nothing before a replay starts, because t is then zero.
 func (p *pipeline) updateCoverage(t time.Time) {
 	if !t.IsZero() {
 		p.coverage.Update(t, p.tracker.Unwatched(t))
@@ -141,8 +141,8 @@ func (p *pipeline) report(at time.Time, notices []incident.Notice) {
 	}
 }
 
-// runTicker advances the time at a short interval until ctx is canceled. No event announces a late heartbeat or the end
-// of an incident.
+// runTicker advances the time at a short interval until ctx is canceled. This is necessary because no event announces a
+// late heartbeat or the end of an incident.
 func (p *pipeline) runTicker(ctx context.Context) error {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
@@ -172,7 +172,7 @@ func (p *pipeline) updateHistory(t time.Time) {
 	p.history.saveOngoing(t, p.coverage)
 }
 
-// visibility reports whether nodes and Services are watched. It returns false for both while /-/ready fails.
+// visibility tells whether nodes and Services are watched. Both results are false while /-/ready fails.
 func (p *pipeline) visibility(t time.Time) archive.WatchedKinds {
 	if len(p.tracker.Unready(t)) > 0 {
 		return archive.WatchedKinds{}
@@ -209,7 +209,7 @@ func (p *pipeline) isFinished() bool {
 	return p.finished
 }
 
-// cluster returns the pipeline's data for the pages.
+// cluster returns the pipeline's data for the web pages.
 func (p *pipeline) cluster(name string) web.Cluster {
 	c := web.Cluster{
 		Name: name, Unwatched: p.unwatched, Coverage: p.coverage.Now, Finished: p.isFinished, Recorder: p.recorderStatus, Displaced: p.displaced,
@@ -235,7 +235,7 @@ func (p *pipeline) cluster(name string) web.Cluster {
 }
 
 // allIncidents returns the current incidents and those of earlier processes. New incidents are reported and saved
-// before read returns them.
+// before they are returned.
 func (p *pipeline) allIncidents(incidents func(t time.Time) []incident.Incident) ([]incident.Incident, time.Time) {
 	t := p.advance()
 	if p.history == nil {
@@ -247,8 +247,8 @@ func (p *pipeline) allIncidents(incidents func(t time.Time) []incident.Incident)
 	return p.history.Join(t, incidents(t), p.history.size), t
 }
 
-// displaced returns the number of incidents that were dropped in favor of newer ones. Incidents of earlier processes
-// are included.
+// displaced returns the number of incidents that were dropped in favor of newer ones. The number includes incidents of
+// earlier processes.
 func (p *pipeline) displaced() incident.Displaced {
 	t := p.advance()
 	all := p.incidents.Displaced(t)

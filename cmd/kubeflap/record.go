@@ -66,12 +66,12 @@ type recorder struct {
 	writer     *recording.Writer
 	anonymiser *recording.Anonymiser
 	file       string
-	// tracker decides when Leases must be read directly, without the watch. The recording includes these Leases.
+	// `tracker` decides when Leases must be read directly, without the watch. The recording includes these Leases.
 	tracker *track.Tracker
 	events  int
-	// listed is set after the first complete list. A recording without a complete list is deleted.
+	// `listed` is set after the first complete list. A recording without a complete list is deleted.
 	listed bool
-	// fail stops the watches if the file cannot be written. err is the write error.
+	// `fail` stops the watches if the file cannot be written. `err` is the write error.
 	fail context.CancelFunc
 	err  error
 }

@@ -48,13 +48,14 @@ func (r *remote) validate() error {
 }
 
 const (
-	// remoteTimeout limits the whole request. The metrics of a large cluster take one or two seconds.
+	// remoteTimeout is the maximum duration of a request, including the response. The metrics of a large cluster take
+	// one or two seconds.
 	remoteTimeout = 30 * time.Second
 	// remoteLimit is the maximum size of a response in bytes. The metrics of even the largest clusters are far smaller.
 	remoteLimit = 1 << 30
 )
 
-// readMetrics fetches the metrics. Errors name the affected URL or file.
+// readMetrics fetches the metrics. Errors contain the affected URL or file.
 func (r *remote) readMetrics(ctx context.Context) (families []*dto.MetricFamily, err error) {
 	err = r.get(ctx, r.address("/metrics"), string(expfmt.NewFormat(expfmt.TypeTextPlain)), func(body io.Reader) error {
 		if families, err = parseMetrics(body); err != nil {
@@ -107,7 +108,7 @@ func (r *remote) request(ctx context.Context, address, accept string) (*http.Res
 	return response, nil
 }
 
-// statusError is a response with a status other than 200. text is kubeflap's error message, or empty.
+// statusError is a response with a status other than 200. `text` is kubeflap's error message, or empty.
 type statusError struct {
 	url, status string
 	code        int
@@ -123,8 +124,8 @@ func (e *statusError) Error() string {
 	return text
 }
 
-// reasonIn returns kubeflap's error message from a response. In a plain text response, the message is the first line. A
-// line that only repeats the status is ignored.
+// reasonIn returns kubeflap's error message from a response. In a plain text response, the message is the first line.
+// reasonIn ignores a line that only repeats the status.
 func reasonIn(response *http.Response) string {
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
 		var failure struct{ Error string }

@@ -76,7 +76,7 @@ func openRecordingsOf(files []string, between period) ([]clusterRecording, error
 		}
 		name := ""
 		if len(files) > 1 {
-			// A file name may contain any bytes, but a label value must be valid text.
+			// A file name can contain any bytes, but a label value must be valid UTF-8.
 			name = printable.Line(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".jsonl"))
 		}
 		if len(files) > 1 && name == "" {
@@ -100,7 +100,7 @@ type replay struct {
 	afterReplay     func(*slog.Logger)
 }
 
-// newReplay returns a replay. It calls report once per recording to get a reporter.
+// newReplay returns a replay. It calls `report` once per recording to get a reporter.
 func newReplay(recordings []clusterRecording, speed float64, settings settings, report func(cluster string) reporter) *replay {
 	r := &replay{recordings: recordings, beforeRecording: func(clusterRecording) {}, afterReplay: func(logger *slog.Logger) {
 		logger.Info("replay complete; serving the final state until interrupted")

@@ -82,7 +82,7 @@ func (r *reportWriter) filter() postmortem.Filter {
 // method returns the error.
 func (r *reportWriter) report(p program) error {
 	if r.file != "" {
-		// Fail before reading if the file cannot be written.
+		// Fail early if the file exists, because reading can take a long time.
 		if _, err := os.Lstat(r.file); err == nil {
 			return fmt.Errorf("--output-file: %w", existsError(r.file))
 		}
@@ -119,8 +119,8 @@ func existsError(file string) error {
 	return fmt.Errorf("%s already exists and is not overwritten", file)
 }
 
-// save writes the report to the file or to out. It does not overwrite a file. If a write fails, it removes the
-// incomplete file.
+// save writes the report to the file, or to `out` if no file is set. It does not overwrite a file. If a write fails, it
+// removes the incomplete file.
 func (r *reportWriter) save(out io.Writer, text []byte) error {
 	if r.file == "" {
 		if _, err := out.Write(text); err != nil {
@@ -128,7 +128,7 @@ func (r *reportWriter) save(out io.Writer, text []byte) error {
 		}
 		return nil
 	}
-	// Like a recording, a report contains names from the cluster, so other users must not read it.
+	// Like a recording, a report contains names from the cluster, so other users must not be able to read it.
 	file, err := os.OpenFile(r.file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		err = existsError(r.file)
@@ -143,8 +143,8 @@ func (r *reportWriter) save(out io.Writer, text []byte) error {
 	return nil
 }
 
-// period returns the times of --from and --to. If a flag is not set, period returns begin or now instead. For a
-// recording, now is the end of the recording.
+// period returns the times of --from and --to. The defaults are `begin` and `now`. For a recording, `now` is the end of
+// the recording.
 func (r *reportWriter) period(begin, now time.Time) (from, to time.Time, err error) {
 	from, to = r.from.resolve(now, begin), r.to.resolve(now, now)
 	if to.Before(from) && r.to.given() {
@@ -202,8 +202,8 @@ func (m *timeOrAgo) String() string { return m.text }
 
 func (m *timeOrAgo) given() bool { return m.text != "" }
 
-// resolve returns the flag's time. A duration, such as 2h, is subtracted from now. If the flag is not set, resolve
-// returns its second argument.
+// resolve returns the flag's time. A duration, such as 2h, is subtracted from `now`. If the flag is not set, resolve
+// returns `otherwise`.
 func (m *timeOrAgo) resolve(now, otherwise time.Time) time.Time {
 	switch {
 	case !m.given():

@@ -16,8 +16,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// furtherBack lists longer margins before the period. readDirectory tries the next margin if a Service or node is not
-// ready during the whole margin. The longest margin is limited, because a fault may last for days.
+// furtherBack contains margins before the period that are longer than background.Margin. readDirectory tries the next
+// margin if a Service or node was unready from the start of the previous margin to the start of the period. It gives up
+// after the longest margin, because a fault can last for days.
 var furtherBack = []time.Duration{time.Hour, 6 * time.Hour}
 
 // readDirectory replays a period of a --data.dir directory, with a margin before and after the period.

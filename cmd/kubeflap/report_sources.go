@@ -32,7 +32,7 @@ import (
 // reportedIncidents is the maximum number of incidents that a report keeps from a recording.
 const reportedIncidents = 10_000
 
-// readRecording replays the recording. damage is the error that ended the replay early, or nil.
+// readRecording replays the recording. The result `damage` is the error that ended the replay early, or nil.
 func (r *reportWriter) readRecording(p program, in *postmortem.Input) (damage, err error) {
 	if info, err := os.Stat(r.recording); err == nil && info.IsDir() {
 		return r.readDirectory(p, in)
@@ -69,7 +69,7 @@ type replayResult struct {
 	pipeline *pipeline
 	seen     *postmortem.Observer
 	study    *whatif.Study
-	// damage is the error that ended the replay early, or nil.
+	// `damage` is the error that ended the replay early, or nil.
 	damage error
 }
 
@@ -144,7 +144,7 @@ func (r *reportWriter) setPeriod(seen *postmortem.Observer, in *postmortem.Input
 	return checkOverlap(in.From, in.To, begin, end)
 }
 
-// readPipeline reads the state at the end of a recording.
+// readPipeline adds the incidents and the advice to a report, as of the end of the recording.
 func (r *reportWriter) readPipeline(pipeline *pipeline, seen *postmortem.Observer, in *postmortem.Input) error {
 	switch f := in.Filter; {
 	case f.Service != "" && !seen.HasService(f.Namespace, f.Service):
@@ -179,7 +179,7 @@ func adviseIn(in *postmortem.Input, families []*dto.MetricFamily, cluster string
 	in.Advice = &given
 }
 
-// readRunning reads from a running kubeflap. damage is always nil.
+// readRunning reads from a running kubeflap. The result `damage` is always nil.
 func (r *reportWriter) readRunning(p program, in *postmortem.Input) (damage, err error) {
 	if in.From, in.To, err = r.period(time.Time{}, time.Now()); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func (s *source) validate() error {
 	return s.remote.validate()
 }
 
-// name describes the recording.
+// name returns a description of the recording.
 func (s *source) name() string {
 	if s.path != "" {
 		return filepath.Base(s.path)
@@ -65,7 +65,7 @@ func (s *source) open(ctx context.Context) (*recording.Reader, func(), error) {
 	}
 	reader, err := recording.Open(s.path)
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // the error names the file
+		return nil, nil, err //nolint:wrapcheck // the error contains the path
 	}
 	return reader, func() { _ = reader.Close() }, nil
 }
@@ -122,18 +122,18 @@ func (s *source) openURL(ctx context.Context) (*recording.Reader, func(), error)
 	reader, err := recording.NewReader(body, redacted(s.remote.url))
 	if err != nil {
 		stop()
-		return nil, nil, err //nolint:wrapcheck // the error names the URL
+		return nil, nil, err //nolint:wrapcheck // the error contains the URL
 	}
 	return reader, stop, nil
 }
 
-// inFuture is the error for a period that has not begun.
+// inFuture returns the error for a period that has not begun.
 func inFuture(from, now time.Time) error {
 	return fmt.Errorf("--from: %s is in the future: it is now %s", inUTC(from), inUTC(now))
 }
 
-// recordingPatience is the maximum time to wait for the next part of a recording. The first part may take long, because
-// the server must read earlier recordings first.
+// recordingPatience is the maximum time to wait for the next part of a recording. The first part can take a long time,
+// because the server must read earlier recordings first.
 const recordingPatience = 2 * time.Minute
 
 var errNothingSent = fmt.Errorf("the server sent nothing for %s", recordingPatience)

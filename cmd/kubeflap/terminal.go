@@ -13,8 +13,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// renewInterval is the interval at which a kubelet renews its Lease. A heartbeat within this interval is never printed
-// as late, even if the grace period is short.
+// renewInterval is the interval at which a kubelet renews its Lease. The terminal does not print a heartbeat as late
+// before this interval has passed, even if the grace period is short.
 const renewInterval = 10 * time.Second
 
 // remedyIndent and remedyWidth are the indentation of remedies, and the maximum width of their lines.
@@ -27,19 +27,20 @@ const (
 // line.
 type terminal struct {
 	out io.Writer
-	// page is the URL of the page that lists the recording's incidents. It is empty for a live cluster, because the
+	// `page` is the URL of the page that lists the recording's incidents. It is empty for a live cluster, because the
 	// watch command serves no page.
 	page string
-	// dated makes the terminal print the date before the first line of each day. day is the last printed date.
+	// `dated` is set if the terminal prints the date before the first line of each day. `day` is the last printed date.
 	dated bool
 	day   string
-	// awaitsInitialState is set until the method printInitialState is called. waiting holds the newest transition about
-	// the grace period, until printInitialState prints it.
+	// awaitsInitialState is set until the method printInitialState is called. Until then, `waiting` is the newest
+	// transition about the grace period. printInitialState prints it.
 	awaitsInitialState bool
 	waiting            *transition.GracePeriodKnown
-	// last is the time of the last line.
+	// `last` is the time of the last line.
 	last time.Time
-	// grace is the last printed line about the grace period. The terminal does not print the same line again.
+	// `grace` is the last printed line about the grace period. The terminal does not print the same line twice in
+	// succession.
 	grace string
 }
 
@@ -69,7 +70,7 @@ func (t *terminal) transition(x transition.Transition) {
 	t.line(x.FoundAt(), x.When(), x.String())
 }
 
-// incident prints a notice about an incident. If this is the last notice about the incident, it also prints the remedy.
+// incident prints a notice about an incident. After the last notice about an incident, it also prints the remedy.
 func (t *terminal) incident(at time.Time, n incident.Notice) {
 	t.line(at, at, t.incidentLine(n))
 	over := n.Kind == incident.Dropped || n.Kind == incident.Ongoing || n.Kind == incident.Ended
@@ -78,10 +79,12 @@ func (t *terminal) incident(at time.Time, n incident.Notice) {
 	}
 }
 
-// If a change is detected at least this long after it happened, the terminal also prints when it happened.
+// minDetectionDelay is the minimum delay between a change and its detection for which the terminal also prints the time
+// of the change.
 const minDetectionDelay = time.Second
 
-// line prints text with the time of detection. If the change was detected late, line() adds the time of the change.
+// line prints a line with the time of detection and the text. If the change was detected late, it adds the time of the
+// change.
 func (t *terminal) line(found, when time.Time, text string) {
 	if found.After(t.last) {
 		t.last = found

@@ -75,8 +75,8 @@ func (w *whatIf) validate() error {
 	return nil
 }
 
-// study returns a Study for the flags. The recorded --node-monitor-period is still unknown, so study assumes the
-// minimum. With the minimum, the Study keeps every silence that may matter.
+// study returns a Study for the flags. The recorded --node-monitor-period is not known yet, so study assumes the
+// minimum. With the minimum, the Study keeps every silence that can matter.
 func (w *whatIf) study() *whatif.Study {
 	if len(w.grace) == 0 {
 		return whatif.NewUsual(time.Duration(w.recorded))

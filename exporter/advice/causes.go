@@ -8,7 +8,7 @@ import (
 
 // causeText holds the texts for a cause. They contain placeholders in braces.
 type causeText struct {
-	// happened summarizes the incident. remedy describes how to fix it.
+	// The field happened summarizes the incident, and remedy describes how to fix it.
 	happened, remedy string
 	// Before the first address is lost, pending is used instead of happened, and pendingRemedy instead of remedy.
 	pending, pendingRemedy string
@@ -183,7 +183,7 @@ func (a Affected) Advice() string { return a.fill(causeTexts[a.Cause].advice) }
 // Why returns the reason for the change that Advice recommends.
 func (a Affected) Why() string { return causeTexts[a.Cause].why }
 
-// WindowAdvice returns advice on the batching of endpoint updates. Callers append it to Advice.
+// WindowAdvice returns advice on the batching of endpoint updates. Callers append it to the result of Advice.
 func (a Affected) WindowAdvice() string { return windowAdvice(a.Windows) }
 
 func (a Affected) fill(text string) string {

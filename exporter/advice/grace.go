@@ -8,12 +8,13 @@ const (
 	HeartbeatInterval = 10 * time.Second
 	// DefaultGracePeriod is the default of --node-monitor-grace-period since v1.32.
 	DefaultGracePeriod = 50 * time.Second
-	// LongestGrace is the longest grace period to recommend. Dead nodes receive traffic until the grace period ends.
+	// LongestGrace is the longest grace period that kubeflap recommends. Dead nodes receive traffic until the grace
+	// period ends.
 	LongestGrace = 2 * time.Minute
 
-	// leastForSlow is the shortest grace period to recommend if heartbeats are late. A kubelet notices a broken
-	// connection after 45 s: 30 s until the HTTP/2 ping and 15 s for its response. After that, it must still send a
-	// heartbeat.
+	// leastForSlow is the shortest grace period that kubeflap recommends if heartbeats are late. A kubelet notices a
+	// broken connection after 45 s: 30 s until the HTTP/2 ping and 15 s for its response. After that, it also needs
+	// time to send a heartbeat.
 	leastForSlow = time.Minute
 )
 
@@ -45,8 +46,8 @@ func (g GracePeriod) LongestOnTime() time.Duration { return g.interval() * 104 /
 // request.
 func (g GracePeriod) Undisturbed() time.Duration { return g.LongestOnTime() + 1100*time.Millisecond }
 
-// Shortest returns the shortest safe grace period: twice the heartbeat interval. Below it, a single lost heartbeat
-// makes a node Unknown.
+// Shortest returns the shortest safe grace period: twice the heartbeat interval. With a shorter grace period, a single
+// lost heartbeat makes a node Unknown.
 func (g GracePeriod) Shortest() time.Duration { return 2 * g.interval() }
 
 // Unsafe reports whether the grace period is shorter than Shortest and thus unsafe for all nodes.
@@ -63,11 +64,12 @@ func (g GracePeriod) LateThreshold() time.Duration {
 }
 
 // Recommended returns the grace period to set. It returns 0 if the current grace period is suitable or unknown, or if
-// it cannot be set. The metric, the page, the alerts and `kubeflap advise` all use this result.
+// the grace period cannot be set. The metric, the page, the alerts and `kubeflap advise` all use this result.
 //
 // If heartbeats are late, the result is twice the longest interval, rounded up to a multiple of 10 s. It is at least
 // one minute and at most two minutes. A node then stays Ready even if one heartbeat is lost and the next one is late.
-// If no heartbeats are late, the result is the default.
+// If no heartbeats are late, the result is the default. In both cases, the result is at least twice Undisturbed, even
+// if this exceeds two minutes.
 func (g GracePeriod) Recommended() time.Duration {
 	switch {
 	case g.Managed || g.Period == 0:

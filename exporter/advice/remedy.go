@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// FewestToCompare is the minimum number of nodes at which a node's fault can be distinguished from a fault of the
-// control plane.
+// FewestToCompare is the minimum number of nodes that a cluster needs so that kubeflap can distinguish a fault of a
+// node from a fault of the control plane.
 const FewestToCompare = 3
 
 // OnlyThese is the remedy if some nodes, but not all, fell silent together.

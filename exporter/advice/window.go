@@ -10,7 +10,7 @@ import (
 )
 
 // Window counts the mistakes of a client that applies endpoint updates in batches. Length is the time for which the
-// client collects a batch.
+// client collects the updates of a batch.
 type Window struct {
 	Length time.Duration
 	// Bounces is the number of addresses that the client would have put back and removed again.
@@ -23,8 +23,8 @@ type Window struct {
 // batchPeriods names the kube-controller-manager flags that batch EndpointSlice and Endpoints updates.
 const batchPeriods = "--endpointslice-updates-batch-period and --endpoint-updates-batch-period"
 
-// hidingWindow returns the lowest index from which on n is 0 for all windows. It returns -1 if n is not 0 for the last
-// window. The windows must be sorted by Length.
+// hidingWindow returns the lowest index such that n is 0 for the window at this index and for all longer windows. It
+// returns -1 if n is not 0 for the longest window. The windows must be sorted by Length.
 func hidingWindow(windows []Window, n func(Window) int) int {
 	for i := len(windows); i > 0; i-- {
 		if n(windows[i-1]) == 0 {
@@ -69,7 +69,8 @@ func windowRemedy(windows []Window) string {
 	return strings.Join(all, " ")
 }
 
-// staleText describes how many stale addresses the clients of each window put back. It is empty if there were none.
+// staleText describes how many stale addresses clients would have put back with each window. It is empty if there were
+// none.
 func staleText(windows []Window) string {
 	var by []string
 	for _, w := range windows {

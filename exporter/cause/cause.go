@@ -57,7 +57,8 @@ func (c Cause) String() string { return texts[c] }
 // MarshalText returns the value of the label `cause`.
 func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText converts a value of the label `cause`. Values that this version does not define become Unknown.
+// UnmarshalText converts a value of the label `cause`. Values that this version does not define are converted to
+// Unknown.
 func (c *Cause) UnmarshalText(text []byte) error {
 	*c = Cause(max(slices.Index(texts[:], string(text)), 0))
 	return nil

@@ -15,12 +15,12 @@ import (
 const (
 	// maxGaps is the maximum number of gaps that are kept.
 	maxGaps = 200
-	// sameGap is the maximum difference between the starts of two gaps that are merged, and between their ends.
+	// sameGap is the maximum difference between the starts, and between the ends, of two gaps that are merged.
 	sameGap = 2 * time.Second
 )
 
-// FirstLists is the maximum time for the first lists of a process without a saved state. If the lists take longer, the
-// delay counts as a gap. Otherwise, the coverage begins after the lists.
+// FirstLists applies to a process without a saved state. If the first lists of the process take longer than FirstLists,
+// the delay counts as a gap. Otherwise, the coverage begins when the lists are complete.
 const FirstLists = 5 * time.Minute
 
 // Reasons for gaps that do not come from a watch.
@@ -43,8 +43,8 @@ type Gap struct {
 
 // State is the coverage at a point in time. It has JSON names because it is saved in a file.
 type State struct {
-	// Since is the start of the coverage. kubeflap has been watching since then, except in the gaps. Earlier processes
-	// are included if their history was kept.
+	// `Since` is the start of the coverage. kubeflap has been watching since then, except in the gaps. Earlier
+	// processes are included if their history was kept.
 	Since time.Time `json:"since"`
 	// Started is the start time of this process. It is zero in a replay.
 	Started time.Time `json:"started"`
@@ -64,24 +64,24 @@ type Log struct {
 	open [event.NumKinds]gap
 	// watched is set for resources that this process has watched.
 	watched [event.NumKinds]bool
-	// broke holds the reason why each watch last broke.
+	// `broke` holds the reason for the latest break of each watch.
 	broke [event.NumKinds]event.Reason
 }
 
-// gap is the ongoing gap of one resource. from is zero if there is no gap.
+// gap is the ongoing gap of one resource. `from` is zero if there is no gap.
 type gap struct {
 	from   time.Time
 	reason event.Reason
 }
 
-// maxUnsavedTime limits the time between the last saved state and the end of a process. Processes save the state more
-// often. A longer time means that somebody copied the files after the process stopped.
+// maxUnsavedTime is the maximum plausible time from the last save of the state to the end of the process. Processes
+// save the state more often than that. A longer time means that somebody copied the files after the process stopped.
 const maxUnsavedTime = time.Minute
 
-// New returns a Log for a process with the given start time. earlier is the saved state of the previous process, or
-// empty. stopped is the time at which the previous process stopped watching. If the clock was set back after that, New
-// keeps the earlier gaps, and the new gap begins at the start time. If the whole saved state is in the future, New
-// ignores it.
+// New returns a Log for a process with the given start time. `earlier` is the saved state of the previous process, or
+// empty. `stopped` is the time at which the previous process stopped watching. If this time is in the future because
+// the clock was set back, New keeps the earlier gaps, and the new gap begins at the start time. If even the start of
+// the saved coverage is in the future, New ignores the saved state.
 func New(started time.Time, earlier State, stopped time.Time) *Log {
 	l := &Log{begin: started, State: State{Since: started, Started: started}}
 	if earlier.Since.IsZero() || earlier.Since.After(started) {
@@ -94,8 +94,8 @@ func New(started time.Time, earlier State, stopped time.Time) *Log {
 		stopped = started
 	}
 	l.begin, l.Since, l.LeftOut = earlier.Since, earlier.Since, earlier.LeftOut
-	// End each ongoing gap when the earlier process stopped. If the clock was set back, a gap can begin later than
-	// that. End such a gap when the state was saved.
+	// End each ongoing gap at the time at which the previous process stopped. If the clock was set back, a gap can
+	// begin later than that. The end of such a gap is the time at which the state was saved.
 	for _, g := range earlier.Gaps {
 		if g.To.IsZero() {
 			g.To = stopped
@@ -111,8 +111,8 @@ func New(started time.Time, earlier State, stopped time.Time) *Log {
 	return l
 }
 
-// Overlap is for an earlier process that is still running. The gap before the first lists then gets the reason
-// NotListed instead of NotRunning. It remains a gap, because the earlier process has not saved its newest observations.
+// Overlap tells the Log that the previous process is still running. The gap before the first lists then gets the reason
+// NotListed instead of NotRunning. The gap remains, because the previous process has not saved its newest observations.
 func (l *Log) Overlap() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,7 +123,8 @@ func (l *Log) Overlap() {
 	}
 }
 
-// Observe handles the tracker's transitions for broken and working watches. Update alone may miss short breaks.
+// Observe handles the tracker's transitions for broken and working watches. Without these transitions, the Log would
+// miss breaks that start and end between two calls of Update.
 func (l *Log) Observe(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.WatchBroke:

@@ -74,8 +74,8 @@ func (r *Reader) containerStatus(data []byte, container *event.Container) {
 	}
 }
 
-// containerState reads the state. The API allows only one state. If several are set, the running state takes precedence
-// over the terminated and waiting states.
+// containerState reads a ContainerState. The API allows only one state. If several are set, the running state takes
+// precedence over the terminated and waiting states.
 func (r *fieldReader) containerState(data []byte, container *event.Container) {
 	var running, terminated []byte
 	r.readFields(data, fieldTarget{2, &running}, fieldTarget{3, &terminated})

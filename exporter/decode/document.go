@@ -18,7 +18,7 @@ type Document struct {
 	Object []byte
 }
 
-// Document reads a protobuf or JSON document. The object of a protobuf document shares the memory of data.
+// Document reads a protobuf or JSON document. The object of a protobuf document shares memory with `data`.
 func (r *Reader) Document(data []byte) (Document, error) {
 	if !bytes.HasPrefix(data, protobufPrefix) {
 		kind, object, err := fromjson.Document(data)
@@ -33,7 +33,7 @@ func (r *Reader) Document(data []byte) (Document, error) {
 	return Document{Kind: r.text(r.field(typeMeta, 2)), Object: object}, r.wrapErr("read a document")
 }
 
-// WatchEvent reads the type and the document of a metav1.WatchEvent. The document shares the memory of data.
+// WatchEvent reads the type and the document of a metav1.WatchEvent. The document shares memory with `data`.
 func (r *Reader) WatchEvent(data []byte) (eventType string, document []byte, err error) {
 	r.err = nil
 	var name, raw []byte
@@ -51,7 +51,7 @@ type List struct {
 	Items [][]byte
 }
 
-// List decodes a list. The items share the memory of data.
+// List decodes a list. The items share memory with `data`.
 func (r *Reader) List(data []byte) (List, error) {
 	r.err = nil
 	var list List

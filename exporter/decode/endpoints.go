@@ -58,7 +58,7 @@ func (r *Reader) subsets(data []byte) []event.Address {
 	return all
 }
 
-// subset adds the ready or the not-ready addresses of a subset. number is subsetReady or subsetNotReady.
+// subset adds the ready or the not-ready addresses of a subset. `number` is subsetReady or subsetNotReady.
 func (r *Reader) subset(all []event.Address, data []byte, number int32) []event.Address {
 	m := r.message(data)
 	for m.next() {
@@ -81,8 +81,8 @@ func (r *Reader) subset(all []event.Address, data []byte, number int32) []event.
 	return all
 }
 
-// maxPlaces is the maximum number of addresses that the endpoints controller writes. A map with more addresses is not
-// reused.
+// maxPlaces is the maximum number of addresses that the endpoints controller writes to one Endpoints object. A map with
+// more addresses is not reused.
 const maxPlaces = 1000
 
 // clearPlaces empties r.places for the next Endpoints object. A new map for each event would need as much memory as the
@@ -94,7 +94,7 @@ func (r *Reader) clearPlaces() {
 	clear(r.places)
 }
 
-// address converts an address, except for its readiness. targetRef is nil only if the field is absent.
+// address converts an address. It does not set Ready. targetRef is nil only if the field is absent.
 func (r *Reader) address(ip, targetRef, node []byte) event.Address {
 	address := event.Address{IP: r.text(ip), Node: r.text(node), ByHand: targetRef == nil}
 	if uid := r.field(targetRef, 4); len(uid) > 0 {

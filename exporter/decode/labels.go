@@ -13,7 +13,7 @@ const (
 
 // labelSet is a cached label set.
 type labelSet struct {
-	// raw holds the encoded entries, each preceded by its length.
+	// `raw` holds the encoded entries, each preceded by its length.
 	raw    string
 	labels map[string]string
 }

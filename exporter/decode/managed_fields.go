@@ -9,12 +9,12 @@ import (
 // sigs.k8s.io/structured-merge-diff).
 var readyStatusPath = []string{`f:status`, `f:conditions`, `k:{\"type\":\"Ready\"}`, `f:status`}
 
-// Subsets and endpoints are atomic lists, so managedFields has one entry for the whole list.
+// Subsets and endpoints are atomic lists, so a managedFields entry contains only the list itself, without its elements.
 var subsetsPath, endpointsPath = []string{"f:subsets"}, []string{"f:endpoints"}
 
-// writer returns the manager that last wrote a field, or an empty string if it is unknown. With server-side apply, a
-// field can have several owners. writer then returns the most recent owner. The entries of old API servers have no
-// subresource, so they match only if `subresource` is empty.
+// writer returns the field manager that last wrote a field, or an empty string if the manager is unknown. With
+// server-side apply, a field can have several owners. writer then returns the most recent owner. The entries of old API
+// servers have no subresource, so they match only if `subresource` is empty.
 func (r *fieldReader) writer(meta []byte, subresource string, path []string) string {
 	last, _ := r.writers(meta, subresource, path)
 	return r.text(last)
@@ -57,9 +57,9 @@ func owns(fields []byte, path []string) bool {
 	return true
 }
 
-// member finds a key of a JSON object. It returns the text from the key's value to the end, or nil if the key is
-// absent. The key must be in its encoded form, with escapes. The result is correct only for JSON from an API server,
-// but no input makes member panic.
+// member finds a key of a JSON object. It returns the rest of the input from the key's value on, or nil if the key is
+// absent. The key must be escaped as in JSON. The result is correct only for JSON from an API server, but no input
+// makes member panic.
 //
 // member runs for every pod event. A JSON decoder would take most of the CPU time of these events.
 func member(object []byte, key string) []byte {
@@ -86,7 +86,7 @@ func member(object []byte, key string) []byte {
 	return nil
 }
 
-// stringEnd returns the index of the closing quote of a JSON string that starts at i.
+// stringEnd returns the index of the closing quote of a JSON string. `i` is the index after the opening quote.
 func stringEnd(text []byte, i int) int {
 	for ; i < len(text) && text[i] != '"'; i++ {
 		if text[i] == '\\' {

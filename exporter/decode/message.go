@@ -12,8 +12,8 @@ type message struct {
 	reader *fieldReader
 	rest   []byte
 
-	// number is the current field number. Depending on the wire type, bytes or varint holds the value, and the other
-	// field is zero.
+	// `number` is the number of the current protobuf field. The value is in `bytes` or in `varint`, depending on the
+	// wire type.
 	number protowire.Number
 	bytes  []byte
 	varint uint64

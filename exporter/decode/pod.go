@@ -26,7 +26,7 @@ func (r *Reader) pod(data, metaData []byte, meta event.Meta) *event.Pod {
 	r.podMeta(metaData, pod)
 	r.podStatus(status, pod)
 	r.podConditions(metaData, pod)
-	r.podSpec(spec, pod) // needs the conditions, which decide whether a readiness gate is open
+	r.podSpec(spec, pod) // needs r.conditions for the readiness gates
 	r.containers(spec, status, pod)
 	if pod.Labels["component"] == controllerManagerName {
 		pod.ControllerManager = r.controllerManager(spec)

@@ -17,16 +17,16 @@ type Reader struct {
 	// recentLabels caches label sets. rawLabels holds the encoded labels of the current object. The memory is reused.
 	recentLabels []labelSet
 	rawLabels    []byte
-	// tolerations caches toleration periods.
+	// `tolerations` is a cache of toleration periods.
 	tolerations map[event.Toleration]*event.Toleration
-	// places maps the addresses of an Endpoints object to their indices. The memory is reused.
+	// `places` contains the index of each address of an Endpoints object. The memory is reused.
 	places map[event.UID]int
 }
 
 // fieldReader reads single fields of messages.
 type fieldReader struct {
-	// recent caches strings. The names of nodes, namespaces and images repeat, and so do reasons. Each event of a pod
-	// also repeats all strings of the pod.
+	// `recent` is a cache of strings. The names of nodes, namespaces and images repeat, and so do reasons. Each event
+	// of a pod also repeats all strings of the pod.
 	recent []string
 	// err is an error in the current object, or nil.
 	err error
@@ -65,8 +65,8 @@ type Object struct {
 	InitialEventsEnd bool
 }
 
-// Object decodes an object of the given kind. It keeps no reference to data. It returns an error if the kind is not
-// watched or if data is not a protobuf message.
+// Object decodes an object of the given kind. It keeps no reference to `data`. It returns an error if the kind is not
+// watched, or if `data` is not a protobuf message.
 func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
 	r.err = nil
 	metaData := r.field(data, objectMeta)
@@ -93,7 +93,7 @@ func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
 	return Object{Slim: slim, InitialEventsEnd: endsList}, r.wrapErr("read " + kind.String())
 }
 
-// wrapErr returns the error of the current object, or nil. It prefixes the error with the text `doing`.
+// wrapErr returns the error of the current object, or nil. It prefixes the error with `doing`.
 func (r *fieldReader) wrapErr(doing string) error {
 	if r.err == nil {
 		return nil

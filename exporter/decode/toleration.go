@@ -8,7 +8,7 @@ const (
 	taintUnreachable = "node.kubernetes.io/unreachable"
 )
 
-// maxTolerations limits the number of cached toleration periods. Most pods have the default of 300 s (see
+// maxTolerations is the maximum number of cached toleration periods. Most pods have the default of 300 s (see
 // plugin/pkg/admission/defaulttolerationseconds).
 const maxTolerations = 256
 
@@ -70,7 +70,7 @@ func (r *Reader) tolerate(data []byte, pod *event.Pod) {
 	}
 }
 
-// tolerateNothingElse sets missing tolerations to 0 s. Call it after the last toleration.
+// tolerateNothingElse sets missing tolerations to 0 s. Call it after all tolerations have been read.
 func (r *Reader) tolerateNothingElse(pod *event.Pod) {
 	if pod.ToleratesNotReady == nil {
 		pod.ToleratesNotReady = r.shared(event.Toleration{})

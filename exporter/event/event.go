@@ -1,11 +1,11 @@
 // Package event defines the events that kubeflap receives from a cluster. An Event reports that an object was added,
-// changed or deleted, or that the state of a watch changed. The objects are slim: they only contain the fields that
+// changed or deleted, or that the state of a watch changed. The objects are slim: they contain only the fields that
 // explain readiness.
 package event
 
 import "time"
 
-// Event is an event of a watch, or a step in which kubeflap reads Leases directly (see DirectReadStarted).
+// Event is an event of a watch, or a step of a direct read of Leases (see DirectReadStarted).
 type Event struct {
 	// Seen is the time at which kubeflap received the event, by its own clock.
 	Seen time.Time
@@ -34,8 +34,8 @@ const (
 	KindControlPlaneLease
 )
 
-// Kinds returns the required resources, in the order of reports. KindControlPlaneLease is optional and therefore not
-// included. Alerts, web pages and readiness probes ignore whether it can be watched.
+// Kinds returns the required resources, in the order in which kubeflap reports them. KindControlPlaneLease is optional
+// and therefore not included. Alerts, web pages and readiness probes do not depend on this optional resource.
 func Kinds() []Kind {
 	return []Kind{KindNode, KindLease, KindPod, KindService, KindEndpointSlice, KindEndpoints}
 }
@@ -97,7 +97,7 @@ type Object interface {
 	Metadata() *Meta
 }
 
-// New returns an empty object of the kind, or nil if the kind is unknown.
+// New returns an empty object of the given kind, or nil if the kind is unknown.
 func New(k Kind) Object {
 	switch k {
 	case KindNode:

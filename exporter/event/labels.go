@@ -25,9 +25,9 @@ type NodeLabel struct {
 	Trait Trait
 }
 
-// NodeLabels returns the node labels that kubeflap reads, in the order of docs/recording-format.md. kubeflap reads no
-// labels that are not in this list, because they can contain anything. The list omits labels with a different value on
-// each node, such as kubernetes.io/hostname.
+// NodeLabels returns the node labels that kubeflap reads, in the order of docs/recording-format.md. kubeflap ignores
+// all other labels, because they can contain anything. The list omits labels whose value differs on each node, such as
+// kubernetes.io/hostname.
 func NodeLabels() []NodeLabel {
 	return []NodeLabel{
 		{"topology.kubernetes.io/zone", TraitZone},

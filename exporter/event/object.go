@@ -29,7 +29,7 @@ const (
 // String returns the value of the label `status`.
 func (s Status) String() string { return textOf(statusTexts[:], s) }
 
-// ParseStatus converts the status of a condition. It returns StatusUnknown for any text that the API does not define.
+// ParseStatus converts the status of a condition. It returns StatusUnknown for any string that the API does not define.
 func ParseStatus(s string) Status {
 	switch s {
 	case "True":
@@ -79,10 +79,10 @@ type EndpointSlice struct {
 	ManagedBy string `json:"managedBy,omitempty"`
 	// Writer is the field manager that last wrote the endpoints.
 	Writer string `json:"writer,omitempty"`
-	// LastApplied reports whether the annotation kubectl.kubernetes.io/last-applied-configuration contains endpoints.
+	// LastApplied is set if the annotation kubectl.kubernetes.io/last-applied-configuration contains endpoints.
 	LastApplied bool `json:"lastApplied,omitempty"`
-	// OtherWriter is the field manager that last wrote the endpoints and still owns them, apart from the
-	// kube-controller-manager. It is empty if there is none.
+	// OtherWriter is like Writer, but ignores the kube-controller-manager. It is empty if no other field manager owns
+	// the endpoints.
 	OtherWriter string    `json:"otherWriter,omitempty"`
 	Addresses   []Address `json:"addresses,omitempty"`
 }
@@ -95,15 +95,15 @@ type Endpoints struct {
 	Meta
 	// ManagedBy is the label endpoints.kubernetes.io/managed-by (v1.33 and later).
 	ManagedBy string `json:"managedBy,omitempty"`
-	// Truncated reports whether the controller omitted addresses above the limit of 1,000.
+	// Truncated is set if the controller omitted addresses above the limit of 1,000.
 	Truncated bool `json:"truncated,omitempty"`
 	// Writer is the field manager that last wrote the subsets.
 	Writer string `json:"writer,omitempty"`
-	// LastApplied reports whether the annotation kubectl.kubernetes.io/last-applied-configuration contains subsets. The
+	// LastApplied is set if the annotation kubectl.kubernetes.io/last-applied-configuration contains subsets. The
 	// annotation remains when a controller overwrites the subsets.
 	LastApplied bool `json:"lastApplied,omitempty"`
-	// OtherWriter is the field manager that last wrote the subsets and still owns them, apart from the
-	// kube-controller-manager. It is empty if there is none.
+	// OtherWriter is like Writer, but ignores the kube-controller-manager. It is empty if no other field manager owns
+	// the subsets.
 	OtherWriter string    `json:"otherWriter,omitempty"`
 	Addresses   []Address `json:"addresses,omitempty"`
 }

@@ -55,8 +55,8 @@ type Container struct {
 	LastExitCode int32 `json:"lastExitCode,omitempty"`
 }
 
-// Toleration is the time for which a pod tolerates a taint with the effect NoExecute. After that time, the taint
-// eviction controller evicts the pod (pkg/controller/tainteviction). The zero value means immediate eviction.
+// Toleration is how long a pod tolerates a taint with the effect NoExecute. After that time, the taint eviction
+// controller evicts the pod (pkg/controller/tainteviction). The zero value means immediate eviction.
 type Toleration struct {
 	// Forever is set if the pod tolerates the taint without a time limit.
 	Forever bool `json:"forever,omitempty"`
@@ -75,8 +75,8 @@ type ControllerManager struct {
 	Flags *ControllerManagerFlags `json:"flags,omitempty"`
 }
 
-// ControllerManagerFlags holds flags of a kube-controller-manager. A nil field means that the flag is not set, so that
-// its default applies.
+// ControllerManagerFlags holds flags of a kube-controller-manager. A nil field means that the flag is not set, so its
+// default applies.
 type ControllerManagerFlags struct {
 	// MonitorPeriod is --node-monitor-period.
 	MonitorPeriod *time.Duration `json:"monitorPeriod,omitempty"`

@@ -8,8 +8,8 @@ type Reason string
 const (
 	// ReasonEnded means that the API server closed the watch normally.
 	ReasonEnded Reason = "ended"
-	// ReasonSilent means that an open watch delivered neither events nor bookmarks. A watch that lags behind a direct
-	// read has the same reason.
+	// ReasonSilent means that an open watch delivered neither events nor bookmarks, or that the watch lagged behind a
+	// direct read.
 	ReasonSilent         Reason = "silent"
 	ReasonExpired        Reason = "expired"
 	ReasonForbidden      Reason = "forbidden"
@@ -43,7 +43,7 @@ const notReady = " not ready"
 // NotReady returns the Reason for a failed check of /readyz. Only some checks have a constant.
 func NotReady(check string) Reason { return Reason(check + notReady) }
 
-// Known reports whether r is one of the constants above. These constants contain no name from a cluster.
+// Known reports whether r is one of the constants above. These constants contain no names from a cluster.
 func (r Reason) Known() bool {
 	switch r {
 	case ReasonEnded, ReasonSilent, ReasonExpired, ReasonForbidden, ReasonAbsent, ReasonUnauthorized, ReasonThrottled,

@@ -42,7 +42,7 @@ func parseText[T ~uint8](texts []string, what string, text []byte, value *T) err
 // MarshalText returns the kind's name in recordings.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText parses a text written by MarshalText. It returns an error for any other text.
+// UnmarshalText parses the text that MarshalText returns. It returns an error for any other text.
 func (k *Kind) UnmarshalText(text []byte) error {
 	return parseText(kindTexts[:], "kind", text, k)
 }
@@ -50,7 +50,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 // MarshalText returns the type's name in recordings.
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText parses a text written by MarshalText. It returns an error for any other text.
+// UnmarshalText parses the text that MarshalText returns. It returns an error for any other text.
 func (t *Type) UnmarshalText(text []byte) error {
 	return parseText(typeTexts[:], "event type", text, t)
 }
@@ -58,7 +58,7 @@ func (t *Type) UnmarshalText(text []byte) error {
 // MarshalText returns the status's name in recordings.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText parses a text written by MarshalText. It returns an error for any other text.
+// UnmarshalText parses the text that MarshalText returns. It returns an error for any other text.
 func (s *Status) UnmarshalText(text []byte) error {
 	return parseText(statusTexts[:], "status", text, s)
 }

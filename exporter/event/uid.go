@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// UID identifies an object, or a Service address. If metadata.uid is a UUID in lower case, as API servers generate it,
-// the UID holds that UUID. Otherwise, it holds a hash of metadata.uid.
+// UID identifies an object, or a Service address. If metadata.uid is a lower-case UUID, which is what API servers
+// generate, the UID holds that UUID. Otherwise, it holds a hash of metadata.uid.
 type UID [16]byte
 
 // ParseUID converts a metadata.uid. It returns the zero UID for an empty string.
@@ -21,7 +21,7 @@ func ParseUID[T string | []byte](s T) UID {
 	return hashUID(string(s))
 }
 
-// AddressUID returns the UID of an address without a target. It is a hash of the IP or host name.
+// AddressUID returns the UID of an address without a targetRef. It is a hash of the IP or host name.
 func AddressUID(address string) UID { return hashUID("address/" + address) }
 
 // IsZero reports whether the UID is absent.
@@ -49,7 +49,7 @@ func (u UID) MarshalText() ([]byte, error) {
 	return b[:], nil
 }
 
-// UnmarshalText parses a text written by MarshalText. It returns an error for any other text.
+// UnmarshalText parses the text that MarshalText returns. It returns an error for any other text.
 func (u *UID) UnmarshalText(text []byte) error {
 	uid, ok := parseUUID(text)
 	if !ok {
@@ -96,7 +96,7 @@ func hashUID(s string) UID {
 	return UID(sum[:16])
 }
 
-// Hash returns the FNV-1a hash of a text. The hash can replace a text that is only compared for equality.
+// Hash returns the FNV-1a hash of a string. The hash can replace a string that is only compared for equality.
 func Hash(s string) uint64 {
 	hash := uint64(14695981039346656037)
 	for i := range len(s) {

@@ -29,7 +29,7 @@ const (
 	suffix    = ".jsonl.gz"
 	temporary = ".tmp"
 	stampForm = "20060102T150405.000000Z"
-	// lockName is a file that the recording process locks.
+	// lockName is the name of the file that the recording process locks.
 	lockName = "lock"
 )
 
@@ -123,8 +123,8 @@ func LastWrite(dir string) (last time.Time) {
 	return last
 }
 
-// prune deletes generations that ended before the time oldest. It also deletes the oldest generations until the files
-// have at most size bytes. It never deletes the newest generation.
+// prune deletes generations that ended before the given cutoff time. If all files together still have more than size
+// bytes, prune also deletes the oldest generations. It never deletes the newest generation.
 func prune(all []file, size int64, oldest time.Time) (kept []file, err error) {
 	var total int64
 	for _, f := range all {

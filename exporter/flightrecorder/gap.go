@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// After events were lost, the recorder lists all resources again, because it keeps no objects in memory.
+// When events are lost, the recorder lists all resources again, because it keeps no objects in memory.
 
 // errTooMany means that more than queueSize events arrived while a resource was being listed.
 var errTooMany = errors.New("too many events arrived while the resources were listed again after a gap")
@@ -20,7 +20,7 @@ type watches struct {
 	// listed is set after the first complete list. listing is set during a list. torn is set if events of the current
 	// list were lost.
 	listed, listing, torn [event.NumKinds]bool
-	// down is the event that broke the watch. It is empty while the watch works.
+	// down is the Down or Unavailable event of a broken watch. It is empty while the watch works.
 	down [event.NumKinds]event.Event
 	// cluster is the latest event of KindCluster.
 	cluster event.Event
@@ -58,10 +58,10 @@ func (w *watches) markTorn() {
 // the recorder uses that list.
 func (w *watches) mustBeListed(kind int) bool { return w.listed[kind] && !w.listing[kind] }
 
-// lists tracks the resources that the recorder lists after a gap.
+// The type lists tracks the resources that the recorder lists after a gap.
 type lists struct {
-	// waiting is set while the list of a resource is incomplete. buffered contains the events that arrived for such
-	// resources.
+	// waiting is set while the list of a resource is incomplete. buffered is the list of events that have arrived for
+	// such resources.
 	waiting  [event.NumKinds]bool
 	buffered []event.Event
 	// watches is the state of the watches when the lists began.
@@ -83,7 +83,8 @@ func (l *lists) bufferEvent(ev event.Event) (bool, error) {
 	return true, nil
 }
 
-// release ends the list of a resource. It returns the buffered events of the resource that are newer than the list.
+// release is called when the list of a resource is complete. It returns those buffered events of the resource that are
+// newer than the list.
 func (l *lists) release(kind event.Kind, version string) (after []event.Event) {
 	l.waiting[kind] = false
 	var others []event.Event

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// keyName is the file with the key of the pseudonyms. With the key, anybody can test whether a pseudonym stands for
-	// a certain name.
+	// keyName is the name of the file that contains the key of the pseudonyms. With this key, anybody can test whether
+	// a pseudonym stands for a certain name.
 	keyName = "pseudonyms.key"
 	// keySize is the size of the key in bytes. The file contains the key as hexadecimal digits. A file of NUL bytes,
 	// which a power failure can leave behind, is therefore invalid.

@@ -23,7 +23,8 @@ func (e *RenamedError) Reason() string {
 	return fmt.Sprintf("the names in the recordings change at %s, because --data.anonymise or the key of the pseudonyms changed", e.At.UTC().Format(time.RFC3339Nano))
 }
 
-// names tells whether a file contains real names or pseudonyms. Files with the same set use the same pseudonyms.
+// The type names describes whether a file contains real names or pseudonyms. Files with the same value of set use the
+// same pseudonyms.
 type names struct {
 	anonymised bool
 	set        string

@@ -24,7 +24,7 @@ type pace struct {
 }
 
 // Pace slows a list down to the speed of the disk. The list of a large cluster arrives faster than it can be written.
-// For an object of a list, Pace waits for room in the queue. It does not wait if the disk hangs. Call it after Record,
+// If the event is an object of a list, Pace waits for room in the queue, unless the disk hangs. Call Pace after Record,
 // without holding a lock.
 func (r *Recorder) Pace(ev event.Event) {
 	if ev.Type != event.Listed {

@@ -25,7 +25,7 @@ const partBits = 32
 type reading struct {
 	ctx   context.Context
 	parts []part
-	// lost holds an error for each part that could not be read completely.
+	// lost is the error of each part that could not be read completely, by the index of the part.
 	lost map[int]error
 }
 
@@ -78,8 +78,8 @@ type player struct {
 	hole bool
 }
 
-// play yields the events of a part. After a missing event, it skips the files before the next base. Otherwise, it skips
-// state files, because they repeat known objects.
+// play yields the events of a part. While events are missing, it skips all files up to the next base. Otherwise, it
+// skips state files, because they repeat known objects.
 func (p *player) play(i int) bool {
 	f := p.parts[i]
 	p.place = i << partBits

@@ -12,9 +12,10 @@ import (
 var ErrNothing = errors.New("nothing was recorded in this period")
 
 // Read returns the recorded events of a period. They begin with lists that contain the state of all objects at the
-// start of the period. If the recording starts later, the lists are at its start. Read reports the watches as down
-// while no recorder was running. After a damaged or deleted file, it reports them as down until the next list.
-// anonymised is true if all names are pseudonyms. If the names change within the period, Read returns a RenamedError.
+// start of the period. If the recording starts later, the lists contain the state at the start of the recording. Read
+// reports the watches as down while no recorder was running. After a damaged or deleted file, it reports them as down
+// until the next list. anonymised is true if all names are pseudonyms. If the names change within the period, Read
+// returns a RenamedError.
 //
 // Read can be called while a Recorder writes into the directory and deletes old files.
 func Read(ctx context.Context, dir string, from, to time.Time) (recorded eventSeq, anonymised bool, err error) {

@@ -38,9 +38,10 @@ const (
 	retryAtMost = 5 * time.Minute
 	// upkeepEvery is the interval at which the recorder checks whether a new file or generation is due.
 	upkeepEvery = 10 * time.Second
-	// fileAge and fileShare limit the age and the size of a file. generationAge and generationShare limit a generation.
-	// A share of n means 1/n of the directory's size limit. Generations are short, because a replay must read a
-	// generation from its start. Reading two hours of heartbeats of 1,000 nodes takes a second.
+	// fileAge and fileShare are the maximum age and size of a file. generationAge and generationShare are the maximum
+	// age and size of a generation. A share of n means 1/n of the directory's size limit. Generations are short,
+	// because a replay must read a generation from its start. Reading two hours of heartbeats of 1,000 nodes takes a
+	// second.
 	fileAge         = time.Hour
 	fileShare       = 64
 	generationAge   = 2 * time.Hour
@@ -49,13 +50,13 @@ const (
 
 // Settings configure a Recorder.
 type Settings struct {
-	// Dir is the directory. It is created if it does not exist.
+	// Dir is the directory for the recordings. It is created if it does not exist.
 	Dir string
 	// Size is the maximum size of the directory in bytes. Age is the retention time of events.
 	Size int64
 	Age  time.Duration
-	// Anonymise replaces names, addresses and UIDs with pseudonyms. The key of the pseudonyms is a file in the
-	// directory.
+	// Anonymise replaces names, addresses and UIDs with pseudonyms. The key of the pseudonyms is stored in a file in
+	// the directory.
 	Anonymise bool
 	// List lists the objects of a resource and returns the list's resourceVersion. The recorder calls it after events
 	// were lost.
@@ -70,12 +71,13 @@ type Recorder struct {
 	flushRequested chan struct{} // flushRequested receives a value when the queue exceeds writeAbove
 	pace           pace
 	began          time.Time
-	// clock decides whether recordings can be deleted by age. Only the goroutine that writes events uses it.
+	// clock tells whether the current time is reliable enough to delete recordings by age. Only the goroutine that
+	// writes events uses it.
 	clock clockMonitor
 
 	mu     sync.Mutex
 	status Status
-	// gap is set if events were lost after the resources were last listed.
+	// gap is set if the resources must be listed again, because events were lost.
 	gap     bool
 	watches watches
 }
@@ -170,7 +172,8 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// failed stores a failure in the status. It does not log the same failure again.
+// failed is called after a failure. It updates the status, and logs the failure unless the previous attempt failed for
+// the same reason.
 func (r *Recorder) failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

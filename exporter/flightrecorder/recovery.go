@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// settledAfter is the time from the last list of a recovery until the recovery counts as successful. By then, the disk
-// has accepted the lists, because files are flushed every second.
+// A recovery counts as successful when settledAfter has passed since its last list. By then, the disk has accepted the
+// lists, because files are flushed every second.
 const settledAfter = 3 * time.Second
 
 // errRemoved means that the open file was deleted, for example with its directory.
@@ -50,8 +50,8 @@ func (w *writer) confirm() {
 	w.recorder.markRecording()
 }
 
-// end ends a session after a failure, or normally if failure is nil. It returns the failure. If failure is nil, it
-// returns the error from closing the last file.
+// end ends a session. The parameter failure is the error that ended the session, or nil if the session ended normally.
+// end returns this error. If it is nil, end returns the error from closing the last file.
 func (w *writer) end(failure error) error {
 	if closeErr := w.close(); failure == nil {
 		failure = closeErr

@@ -26,7 +26,7 @@ func keyOf(object event.Object) key {
 
 // summary describes the state of all objects after the events up to a position.
 type summary struct {
-	// newest maps each existing object to the position of its newest event.
+	// newest is the position of the newest event of each existing object.
 	newest map[key]int
 	// kinds holds the state of each watch.
 	kinds [event.NumKinds]watchState
@@ -43,7 +43,7 @@ type watchState struct {
 	// set after a complete list.
 	listing int
 	listed  bool
-	// down is the event that broke the watch. It is empty if the watch has worked since.
+	// down is the Down or Unavailable event of a broken watch. It is empty while the watch works.
 	down event.Event
 }
 
@@ -96,8 +96,8 @@ func (s *summary) dropUnlisted(kind event.Kind, listing int) {
 // afterAll is later than any event, because no recording contains events after 2199.
 var afterAll = time.Date(2200, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// stateAt returns the state of all objects at the end of a reading, in the form of lists. The parameter at becomes the
-// time of the events in these lists. stateAt reads all events twice, and needs about 40 bytes of memory per object.
+// stateAt returns the state of all objects at the end of a reading, in the form of lists. The parameter at specifies
+// the time of all events in these lists. stateAt reads all events twice, and needs about 40 bytes of memory per object.
 func stateAt(r *reading, at time.Time) (eventSeq, error) {
 	s, err := summarise(r, afterAll)
 	if err != nil {
@@ -106,8 +106,9 @@ func stateAt(r *reading, at time.Time) (eventSeq, error) {
 	return s.replay(r, at, time.Time{}), nil
 }
 
-// replay returns lists with the summarized state, and then the later events. The parameter from becomes the time of the
-// events in the lists. The parameter to is the end of the later events. If to is zero, replay only returns the lists.
+// replay returns lists with the summarized state, followed by the later events. The parameter from specifies the time
+// of all events in the lists. The parameter to specifies the end of the later events. If it is zero, replay only
+// returns the lists.
 func (s *summary) replay(r *reading, from, to time.Time) eventSeq {
 	return func(yield func(event.Event, error) bool) {
 		if !s.yieldBegin(from, yield) {
@@ -171,8 +172,9 @@ func (s *summary) yieldEnd(r *reading, at time.Time, yield func(event.Event, err
 	return true
 }
 
-// newestAs returns an event in the form that it has in a list. ok is false if a later event has the same object. If a
-// list of the resource is unfinished, ok is also false for objects that it does not contain, because they may be gone.
+// newestAs returns an event in the form that it has in a list. ok is true only for the newest event of an object that
+// exists. If a list of the resource is unfinished, ok is false for objects that the list does not contain, because they
+// may have been deleted.
 func (s *summary) newestAs(ev placed, at time.Time) (listed event.Event, ok bool) {
 	if !ev.Type.HasObject() {
 		return ev.Event, false

@@ -2,8 +2,8 @@ package flightrecorder
 
 import "time"
 
-// The recorder deletes recordings by age only if the clock has not been set forward for clockStableAfter. The clock can
-// be wrong for a short time, for example before the first NTP synchronization.
+// After the process starts or the clock is set forward, the recorder waits for clockStableAfter before it deletes
+// recordings by age. The clock can be wrong for a short time, for example before the first NTP synchronization.
 const clockStableAfter = time.Hour
 
 // clockMonitor measures the time since the clock was last set forward.
@@ -14,8 +14,9 @@ type clockMonitor struct {
 	running, since time.Duration
 }
 
-// isStable reports whether the clock has not been set forward for clockStableAfter. wall is the current time. running
-// is the monotonic time since the start of the process.
+// isStable reports whether at least clockStableAfter has passed since the process started and since the clock was last
+// set forward. The parameter wall is the current time. The parameter running is the monotonic time since the process
+// started.
 func (s *clockMonitor) isStable(wall time.Time, running time.Duration) bool {
 	if step := wall.Sub(s.wall) - (running - s.running); !s.wall.IsZero() && step > clockSlack {
 		s.since = running

@@ -46,7 +46,7 @@ func (g generation) endsAfter(t time.Time, next generation) bool {
 // part is a file to read.
 type part struct {
 	file
-	// nextStart is the start of the generation to read after this one. It is zero if there is none.
+	// nextStart is the start of the next generation to read. It is zero if there is none.
 	nextStart time.Time
 	// discontinuous is set for a base that does not continue the previous part.
 	discontinuous bool

@@ -32,11 +32,11 @@ type writer struct {
 	generationSize  int64
 	// stateDue is set if a new generation with a state file is due.
 	stateDue bool
-	// lists tracks the resources that are being listed after a gap.
+	// The field lists tracks the resources that are being listed after a gap.
 	lists     lists
 	listParts chan listPart
-	// background counts the goroutines that list resources or write a state. writingState is set while a state is being
-	// written.
+	// background waits for the goroutines that list resources or write a state. writingState is set while a state is
+	// being written.
 	background   sync.WaitGroup
 	writingState atomic.Bool
 	recovery     recovery
@@ -81,8 +81,9 @@ func (w *writer) write(ev event.Event) error {
 	return w.add(ev)
 }
 
-// add writes an event. It creates a file if none is open. If the clock was set, add first begins a new generation,
-// because readers find a generation by its start time.
+// add writes an event. It creates a file if none is open. If the time of the event is more than clockSlack before the
+// newest event or more than fileAge after it, add first begins a new generation. The clock may have been set, and
+// readers find a generation by its start time.
 func (w *writer) add(ev event.Event) error {
 	step := ev.Seen.Sub(w.newest)
 	if w.next == roleNext && (step < -clockSlack || step > fileAge) {
@@ -112,7 +113,7 @@ func (w *writer) flush() error {
 	return w.open.Flush()
 }
 
-// create creates the next file. seen is the time of its first event.
+// create creates the next file. The parameter seen is the time of the first event in this file.
 func (w *writer) create(seen time.Time) error {
 	begins := seen.Truncate(time.Microsecond)
 	path := pathOf(w.recorder.settings.Dir, begins, w.number+1, w.next)

@@ -18,8 +18,8 @@ func (d *Displaced) Add(other Displaced) {
 	}
 }
 
-// Drop counts the displaced incident x. The parameter seen is the last time at which x was known to be ongoing. Drop
-// uses it if x has no end.
+// Drop adds the displaced incident x to d. If x has no end, Drop uses `seen` instead: the last time at which x was
+// known to be ongoing.
 func (d *Displaced) Drop(x *Incident, seen time.Time) {
 	until := x.End
 	if until.IsZero() {

@@ -31,11 +31,12 @@ type State string
 const (
 	// StateRunning means that a node, an address or a Service has not recovered.
 	StateRunning State = "running"
-	// StatePending means that no address is missing, but the endpoints controller will probably remove some.
+	// StatePending means that no address is missing, but the endpoints controller will probably remove some addresses.
 	StatePending State = "pending"
-	// StateRecovered means that everything has recovered, but the incident has not ended yet.
+	// StateRecovered means that everything has recovered, but a new failure would still belong to this incident.
 	StateRecovered State = "recovered"
-	// StateEnded means that the incident has ended, because nothing has failed again.
+	// StateEnded means that the incident is over: everything has stayed recovered, or newer incidents have displaced
+	// this one.
 	StateEnded State = "ended"
 )
 
@@ -45,13 +46,13 @@ type Incident struct {
 	// field Also lists the IDs of incidents that were merged into this one.
 	ID   string
 	Also []string
-	// Start is the time at which the incident began. End is the time at which everything had recovered, or zero.
+	// Start is the time at which the incident began. End is the time by which everything had recovered, or zero.
 	Start, End time.Time
 	State      State
 	Cause      cause.Cause
 	Scope      Scope
 	// Subject is the name of the node, workload, Service or control-plane component. Namespace is empty if the subject
-	// has none.
+	// has no namespace.
 	Namespace, Subject string
 	// Nodes and Services list the affected nodes and Services. Both lists have a maximum length. NodesLeftOut and
 	// ServicesLeftOut count the omitted items.
@@ -65,7 +66,7 @@ type Incident struct {
 	OutageTime             time.Duration
 	// Turned is the number of times that a node's Ready condition became False or Unknown.
 	Turned int
-	// Evicted is the number of pods that were evicted from nodes that were not Ready.
+	// Evicted is the number of pods evicted from nodes that were not Ready.
 	Evicted int
 	Numbers Numbers
 	// Decision holds the verdict and the hypotheses that were considered.
@@ -86,8 +87,8 @@ type Incident struct {
 	Withdrawn string
 }
 
-// Compare orders incidents for readers: running incidents first, then pending ones, then all others. Within each group,
-// the newest come first. Compare returns a result like cmp.Compare.
+// Compare orders incidents for display: running incidents first, then pending ones, then all others. Within each group,
+// the newest come first. Like cmp.Compare, it returns -1, 0 or +1.
 func Compare(a, b *Incident) int {
 	return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
 }
@@ -120,9 +121,10 @@ type Standing struct {
 	Namespace, Subject string
 	Scope              Scope
 	Verdict            verdict.Verdict
-	// Ongoing reports whether the incident has not ended.
+	// Ongoing is true until the incident ends.
 	Ongoing bool
-	// Nodes lists the nodes of a node incident. Services lists the Services that lost addresses.
+	// Nodes lists the affected nodes. It is empty for incidents of workloads and Services. Services lists the affected
+	// Services.
 	Nodes    []string
 	Services []transition.Service
 }
@@ -143,7 +145,8 @@ type Silences struct {
 	Last time.Time
 }
 
-// Numbers holds measurements for the remedy. A number that the remedy does not need is 0.
+// Numbers holds the settings and measurements that an incident's texts may mention. A number that does not apply to the
+// incident is 0.
 type Numbers struct {
 	GracePeriod time.Duration
 	// LongestInterval is the longest time between two heartbeats. LongestAtLeast is set if the actual time may be
@@ -161,7 +164,8 @@ type Service struct {
 	Lost, Bounces, Outages int
 	// OutageTime is the time without any ready address, including the current outage.
 	OutageTime time.Duration
-	// Inexact reports whether OutageTime is approximate, because a watch was broken when an outage started or ended.
+	// Inexact reports whether OutageTime is approximate. This is the case if kubeflap did not see when an outage
+	// started or ended.
 	Inexact bool
 	// Down reports whether the Service currently has no ready address.
 	Down bool
@@ -174,7 +178,7 @@ type Evidence struct {
 	Text        string
 }
 
-// Span is an interval of the timeline. End is zero if the span is ongoing.
+// Span is an interval on the timeline. End is zero if the span is ongoing.
 type Span struct {
 	Track      Track
 	Name       string
@@ -193,7 +197,7 @@ const (
 	TrackForeign   Track = "foreign"
 	TrackAddress   Track = "address"
 	TrackOutage    Track = "outage"
-	// TrackBlind shows when kubeflap was not watching, because it restarted.
+	// TrackBlind shows when kubeflap was not watching because of a restart.
 	TrackBlind Track = "blind"
 )
 
@@ -206,7 +210,8 @@ func Tracks() []Track {
 type Notice struct {
 	Kind     NoticeKind
 	Incident Incident
-	// Into and IntoSubject are the ID and the subject of the incident into which this one was merged.
+	// Into and IntoSubject are the ID and the subject of the incident into which this one was merged. They are empty
+	// for other kinds of Notice.
 	Into, IntoSubject string
 }
 
@@ -219,14 +224,15 @@ const (
 	Started NoticeKind = iota + 1
 	// Changed means that a pending incident is now running.
 	Changed
-	// Ended means that the incident has ended, because everything has stayed recovered.
+	// Ended means that everything has recovered and the incident is over.
 	Ended
-	// Merged means that the incident is now part of another one. Later reports contain the other one instead.
+	// Merged means that the incident is now part of another incident. Later notices are about that incident.
 	Merged
-	// Dropped means that newer incidents displaced this one while it was ongoing. Its end will not be reported.
+	// Dropped means that kubeflap dropped the ongoing incident to make room for newer ones. Its end will not be
+	// reported.
 	Dropped
-	// Ongoing means that the incident was still ongoing after the last transition.
+	// Ongoing means that the incident was still ongoing after the last transition, at the end of a recording.
 	Ongoing
-	// Continued means that the incident was ongoing before kubeflap restarted, and still is.
+	// Continued means that the incident was ongoing before kubeflap restarted, and is still ongoing.
 	Continued
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// MaxNodes and MaxServices limit an incident's lists of nodes and Services.
+// MaxNodes and MaxServices are the maximum lengths of an incident's lists of nodes and Services.
 const (
 	MaxNodes    = 100
 	MaxServices = 50

@@ -9,8 +9,8 @@ import (
 // MaxOpen limits the number of addresses and the number of outages in Open.
 const MaxOpen = 1000
 
-// Open lists the objects of an incident that have not recovered. After a restart, kubeflap checks whether these objects
-// have recovered.
+// Open lists those objects of an incident that have not recovered. After a restart, kubeflap checks whether these
+// objects have recovered.
 type Open struct {
 	Nodes []string
 	// Renewed maps the name of a node to the last renewTime of its Lease. It has no entry if the time is unknown.
@@ -27,7 +27,7 @@ type Open struct {
 // IsDisplaced reports whether newer incidents displaced this one while it was ongoing.
 func (x *Incident) IsDisplaced() bool { return x.Open != nil && x.Open.Displaced }
 
-// OpenAddress is an address that a Service still lists as not ready.
+// OpenAddress is a lost address that its Service lists as not ready.
 type OpenAddress struct {
 	Namespace, Service string
 	ID                 event.UID

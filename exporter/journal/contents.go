@@ -50,12 +50,13 @@ func lineOf(s *archive.Saved, offset, length int64) line {
 // lines holds the newest line of each incident, by ID.
 type lines map[string]line
 
-// newest returns at most size lines, sorted by the start of their incidents. It drops ended incidents before ongoing
-// ones, and old incidents before newer ones, as in record.Store. It also counts the dropped lines.
+// newest returns at most size lines, sorted by the start of their incidents. If there are more lines, it drops ended
+// incidents first and then ongoing incidents, starting with the oldest, as in record.Store. It also counts the dropped
+// lines.
 func (l lines) newest(size int) (kept []line, dropped incident.Displaced) {
 	merged := map[string]bool{}
-	// Find the merged incidents first. The line of a merged incident can precede or follow the incident that contains
-	// it.
+	// Find the merged incidents first. The line of a merged incident can be before or after the line of the incident
+	// that it was merged into.
 	for _, x := range l {
 		for _, id := range x.also {
 			merged[id] = true
@@ -88,7 +89,7 @@ func (l lines) newest(size int) (kept []line, dropped incident.Displaced) {
 // contents is the content of a file.
 type contents struct {
 	header
-	// saved holds the last saved state of each incident. lines holds the position of that state.
+	// saved is the last saved state of each incident, by ID. lines is the position of each of these states.
 	saved map[string]archive.Saved
 	lines lines
 	// size is the size of the file in bytes.
@@ -109,8 +110,8 @@ func (c *contents) damage() string {
 	return ""
 }
 
-// newest returns the incidents to keep, sorted by start. displaced counts all incidents that were ever displaced from
-// the file.
+// newest returns the incidents to keep, sorted by start. displaced is the number of all incidents that were ever
+// displaced from the file.
 func (c *contents) newest(size int) (kept []archive.Saved, displaced incident.Displaced) {
 	lines, displaced := c.lines.newest(size)
 	for _, x := range lines {

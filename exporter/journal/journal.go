@@ -23,13 +23,14 @@ import (
 )
 
 const (
-	// maxLine limits the length of a line in bytes. An incident usually needs a few kilobytes, because its lists are
-	// bounded.
+	// maxLine is the maximum length of a line in bytes. An incident usually needs a few kilobytes, because its lists
+	// are bounded.
 	maxLine = 4 << 20
 	// rewriteAbove is the minimum size at which the file is rewritten. The file must also have doubled since the last
 	// rewrite.
 	rewriteAbove = 4 << 20
-	// writeSize is the size of a write in bytes. The line of a single incident usually fits into one write.
+	// writeSize is the size of the read and write buffers in bytes. The line of a single incident usually fits into one
+	// buffer.
 	writeSize = 64 << 10
 )
 
@@ -46,13 +47,13 @@ type Journal struct {
 	// file in bytes. rewritten is the size after the last rewrite.
 	lines             lines
 	length, rewritten int64
-	// pending holds the incidents that could not be written yet, by ID.
+	// pending is the set of incidents that could not be written yet, by ID.
 	pending   map[string]archive.Saved
 	displaced incident.Displaced
 	// written is the number of displaced incidents in the file's header.
 	written incident.Displaced
-	// exists is set if Open found a file. damage describes the damage to that file. Because of damage, incidents from
-	// before lostUntil may be missing.
+	// exists is set if Open found a file. damage describes the damage to that file. Incidents from before lostUntil may
+	// be missing because of damage.
 	exists    bool
 	damage    string
 	lostUntil time.Time
@@ -72,8 +73,8 @@ func Open(path string, size int) (*Journal, []archive.Saved, error) {
 	return j, kept, err
 }
 
-// Damage describes why incidents may be missing from the file, or returns an empty string. If an earlier process
-// created the file, set existed. A missing file then counts as damage.
+// Damage describes why incidents may be missing from the file, or returns an empty string. Set existed to true if an
+// earlier process created the file. A missing file then counts as damage.
 func (j *Journal) Damage(existed bool) string {
 	if !j.exists && existed {
 		return "the file does not exist"
@@ -205,7 +206,7 @@ func (c *countingWriter) Write(text []byte) (int, error) {
 	return n, err //nolint:wrapcheck // the caller wraps it
 }
 
-// open opens the file for writing, unless another process has it open.
+// open opens the file for writing. It returns an error if another process uses the journal.
 func (j *Journal) open() error {
 	if j.file != nil {
 		if j.intact() && j.length < max(rewriteAbove, 2*j.rewritten) {
@@ -230,8 +231,8 @@ func (j *Journal) open() error {
 	return nil
 }
 
-// intact reports whether the file has the size that this process last wrote. If not, it drops j.lines, so that the file
-// is read again.
+// intact reports whether the file still has the size that it had after the last write of this process. If not, intact
+// drops j.lines, so that the file is read again.
 func (j *Journal) intact() bool {
 	info, err := os.Stat(j.path)
 	if err == nil && info.Size() == j.length {

@@ -68,7 +68,8 @@ func JSON(out io.Writer, text []byte, id string) error {
 func YAML(out io.Writer, text []byte, id string) error {
 	text, err := selectIncident(text, id)
 	if err == nil {
-		// The YAML library rejects control characters and surrogate pairs. Write their escapes as plain text instead.
+		// The YAML library rejects control characters and surrogate pairs. Write their escape sequences as plain text
+		// instead.
 		text, err = yaml.JSONToYAML([]byte(escaped(string(text), `\\u`)))
 	}
 	if err == nil {
@@ -80,8 +81,8 @@ func YAML(out io.Writer, text []byte, id string) error {
 	return nil
 }
 
-// selectIncident returns the incident with the given ID from a JSON response, or the whole response if id is empty.
-// Fields that later versions of kubeflap may add are kept.
+// selectIncident returns the incident with the given ID from a JSON response, or the whole response if id is empty. It
+// keeps fields that this version of kubeflap does not know.
 func selectIncident(text []byte, id string) ([]byte, error) {
 	if id == "" {
 		return text, nil

@@ -23,7 +23,7 @@ func recorderMetrics() Catalogue {
 	}
 }
 
-// NewFlightRecorder returns a flight recorder's metrics, for the process registry.
+// NewFlightRecorder returns a collector of the flight recorder's metrics, for the process registry.
 func NewFlightRecorder(status func() flightrecorder.Status) prometheus.Collector {
 	c := recorderCollector{status: status}
 	for i, m := range recorderMetrics() {

@@ -41,8 +41,8 @@ func NewPage(process prometheus.Gatherer) *Page {
 	return &Page{process: process, histograms: prometheus.NewRegistry(), library: prometheus.NewRegistry()}
 }
 
-// Add adds a cluster. Call it before the first scrape. name becomes the value of ClusterLabel. If name is empty, the
-// series do not have this label.
+// Add adds a cluster. Call it before the first scrape. The parameter name is the value of ClusterLabel. If it is empty,
+// the series do not have this label.
 func (p *Page) Add(c *Collector, name string) {
 	library, histograms := prometheus.Registerer(p.library), prometheus.Registerer(p.histograms)
 	if name != "" {
@@ -68,12 +68,12 @@ func (p *Page) Gather() ([]*dto.MetricFamily, error) {
 	return prometheus.Gatherers{p.library, p.process}.Gather()
 }
 
-// Scrape is a copy of all metrics at one time.
+// Scrape is a copy of all metrics at one point in time.
 type Scrape struct {
 	page *Page
 	// snapshots holds one snapshot per cluster.
 	snapshots []snapshot
-	// others holds the histograms and the process metrics, which expfmt writes.
+	// others is the list of metrics that expfmt writes: the histograms and the process metrics.
 	others []*dto.MetricFamily
 	series scrape
 }

@@ -14,8 +14,8 @@ import (
 
 // A scrape encodes the series of one metric at a time, because all formats group series by metric. The collect function
 // of a group therefore runs once per metric. A cluster can have a hundred thousand series, so encoding a series must
-// not allocate memory. A scrape neither validates nor sorts series. The declarations are valid, and the tracker's order
-// is stable.
+// not allocate memory. A scrape neither validates nor sorts series, because the declarations are valid and the
+// tracker's order is stable.
 type scrape struct {
 	encoding exposition.Encoding
 	// metric is the index of the current metric. Samples of other metrics are ignored.
@@ -25,8 +25,8 @@ type scrape struct {
 	hasSeries bool
 	// out collects the output into large writes.
 	out *bufio.Writer
-	// If registry is not nil, series are sent to registry instead of out. selected tells for each metric index whether
-	// to send the metric.
+	// If registry is not nil, series are sent to registry instead of out. selected[i] is true if the metric with the
+	// index i should be sent.
 	registry chan<- prometheus.Metric
 	selected []bool
 
@@ -34,8 +34,8 @@ type scrape struct {
 	cluster string
 	object  object
 	// labels holds the encoded labels of the group's objects, one after another. The labels of object i end at ends[i].
-	// next is the index of the next object. Only the first metric of a group encodes the labels. All metrics of a group
-	// have the same objects in the same order.
+	// next is the index of the next object. The labels are encoded only for the first metric of a group, because all
+	// metrics of a group have the same objects in the same order.
 	labels []byte
 	ends   []int
 	next   int
@@ -47,7 +47,7 @@ type scrape struct {
 type object struct {
 	// created is the start time of the object's counters. It is zero if the time is unknown.
 	created time.Time
-	// encoded holds the object's labels in the format of the scrape.
+	// encoded is the object's labels, encoded in the format of the scrape.
 	encoded []byte
 	// labels holds alternating names and values, for a registry.
 	labels []string
@@ -132,7 +132,7 @@ func (s *scrape) write(m *Metric, value float64, labels []string) {
 	}
 }
 
-// writeMessage encodes one of the object's series as a field of its MetricFamily.
+// writeMessage encodes a series of the object as a field of the MetricFamily.
 func (s *scrape) writeMessage(m *Metric, value float64, names, labels []string) {
 	o := &s.object
 	s.scratch = append(s.scratch[:0], o.encoded...)

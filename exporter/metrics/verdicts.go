@@ -38,7 +38,7 @@ func (m *verdictMetrics) catalogue() Catalogue {
 	return Catalogue{m.ongoing, m.resolved, m.start, m.end, m.node, m.silences, m.lastSilence, m.service}
 }
 
-// possible lists the verdicts that incidents of each scope can have.
+// possible is the list of verdicts that incidents of each scope can have.
 var possible = []struct {
 	scope    incident.Scope
 	verdicts []verdict.Verdict

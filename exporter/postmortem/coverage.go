@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// tolerance is the longest unobserved time at the start or end of the period that the report does not mention.
+// tolerance is the maximum length of a gap that the report ignores if the gap is at the start or the end of the period.
 const tolerance = time.Second
 
 // gaps returns the gaps that overlap the period, ordered by time. A gap is a time in which kubeflap did not watch a
@@ -90,7 +90,7 @@ func coverageText(in *Input) string {
 	return "kubeflap watched all resources for the whole period."
 }
 
-// maxGaps limits the rows in the table of gaps.
+// maxGaps is the maximum number of rows in the table of gaps.
 const maxGaps = 200
 
 func (d *document) addGaps(in *Input) {

@@ -14,7 +14,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// document holds the texts of a report for both formats. The templates escape these texts.
+// document holds the text of a report, for Markdown and HTML. The templates escape the text.
 type document struct {
 	Title, Period, Limits string
 	Summary               []string
@@ -67,7 +67,7 @@ type window struct{ Length, Bounces, Stale string }
 
 type gapRow struct{ Resources, From, To, Lasted, Reason, MayMiss string }
 
-// documentOf returns the texts of a report.
+// documentOf returns the text of a report.
 func documentOf(in *Input) document {
 	d := document{Period: periodOf(in), Limits: limitsOf(in.Filter)}
 	incidents := slices.Clone(in.Answer.Incidents)
@@ -201,7 +201,7 @@ func addHypothesis(all []reason, h *api.Hypothesis) []reason {
 	return append(all, reason{[]string{h.Verdict}, h.Because})
 }
 
-// toFix returns the component to fix. For the unknown verdict of a newer kubeflap, it returns the verdict.
+// toFix returns the component to fix. For a verdict that only a newer kubeflap knows, it returns the verdict itself.
 func toFix(name string) string {
 	v, known := verdict.Parse(name)
 	if !known {

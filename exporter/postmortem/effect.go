@@ -38,8 +38,8 @@ func effectOf(x *api.Incident) string {
 	return strings.Join(parts, ", ")
 }
 
-// manualLost reports whether an incident removed only manually managed addresses from an Endpoints object. If kubeflap
-// reads EndpointSlices, it does not count these addresses as lost.
+// manualLost reports whether, in an incident, a Service lost only manually managed addresses of an Endpoints object. If
+// kubeflap reads EndpointSlices, it does not count these addresses as lost.
 func manualLost(x *api.Incident) bool {
 	return x.Scope == "service" && x.AddressesLost == 0 &&
 		slices.ContainsFunc(x.Timeline, func(s api.Span) bool { return s.Lane == string(incident.TrackAddress) })

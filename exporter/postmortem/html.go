@@ -23,7 +23,8 @@ func HTML(out io.Writer, in *Input) error {
 	if err := page.Execute(&text, documentOf(in)); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	// The template escapes markup. printable.Text escapes invisible characters and characters that reverse text.
+	// The template escapes markup. printable.Text escapes invisible characters, and characters that reverse the
+	// direction of text.
 	if _, err := io.WriteString(out, printable.Text(text.String())); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}

@@ -25,10 +25,10 @@ func Markdown(out io.Writer, in *Input) error {
 	return nil
 }
 
-// special lists the characters that Markdown or GitHub's extensions may interpret within a line.
+// special contains the characters that Markdown or GitHub's extensions may interpret within a line.
 const special = "\\`*_[]<>&|~$#"
 
-// escape escapes a text for a paragraph or a table cell in Markdown. It puts a backslash before each special character,
+// escape escapes text for a paragraph or a table cell in Markdown. It puts a backslash before each special character,
 // and before characters that would create a link.
 func escape(s string) string {
 	var text strings.Builder
@@ -59,10 +59,11 @@ func beginsBlock(line string, i int) bool {
 	return first && (rest == "" || rest[0] == ' ')
 }
 
-// plain lists the characters that need no escaping in a code span.
+// plain contains the characters that need no escaping in a code span.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:, "
 
-// code formats a name as a code span. If the name contains other characters than plain, code escapes the name instead.
+// code formats a name as a code span. If the name contains a character that is not in `plain`, code escapes the name
+// instead.
 func code(s string) string {
 	if s == "" || strings.Trim(s, plain) != "" || strings.TrimSpace(s) != s {
 		return escape(s)

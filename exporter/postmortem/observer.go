@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Observer collects facts about a recording that are not part of incidents. These are its time span, versions and
-// names, and the objects that were not ready when it began.
+// Observer collects the facts about a recording that incidents do not contain: the time span, the versions of
+// Kubernetes, the names of nodes and Services, and the objects that were not ready at the start.
 type Observer struct {
 	begin, end time.Time
 	versions   []string
@@ -74,8 +74,8 @@ func (o *Observer) HasNode(name string) bool { return o.names[[2]string{"", name
 // Kubernetes returns the versions of the API server in order of appearance.
 func (o *Observer) Kubernetes() []string { return o.versions }
 
-// VersionFromMetrics returns the version of a running kubeflap from its metrics, or an empty string. found reports
-// whether the metrics contain the node, Service or namespace of the filter. If the filter names a cluster,
+// VersionFromMetrics returns the version of a running kubeflap from its metrics, or an empty string. The result `found`
+// is true if the metrics contain the node, Service or namespace of the filter. If the filter names a cluster,
 // VersionFromMetrics ignores the metrics of other clusters.
 func VersionFromMetrics(families []*dto.MetricFamily, f Filter) (version string, found bool) {
 	for _, family := range families {

@@ -23,10 +23,10 @@ type Input struct {
 	// Start is the state at the start of the recording. It is nil for a running kubeflap, which does not keep this
 	// state.
 	Start *Start
-	// Advice is nil if the settings could not be read. NoAdvice then holds the reason.
+	// Advice holds the recommended settings. It is nil if they could not be determined. NoAdvice then holds the reason.
 	Advice   *report.Report
 	NoAdvice string
-	// WhatIf predicts from the recording what other settings would have changed. It is nil if there is no recording.
+	// WhatIf predicts from the recording what other settings would have changed. It is nil if no recording was read.
 	// NoWhatIf then holds the reason.
 	WhatIf   *answer.Answer
 	NoWhatIf string
@@ -45,7 +45,7 @@ type Source struct {
 	Kubernetes []string
 	// Recording describes the recording. It is nil for a running kubeflap.
 	Recording *Recording
-	// URL is the URL of the running kubeflap, or a description of it, such as its Service.
+	// URL is the URL of the running kubeflap, or another description of this kubeflap, such as its Service.
 	URL string
 }
 

@@ -20,14 +20,14 @@ type Start struct {
 	ServicesUnknown, NodesUnknown bool
 }
 
-// Unready is a Service or a node that was not ready. Until is the time at which the object became ready or was deleted.
-// It is zero if neither happened in the recording.
+// Unready is a Service or a node that was not ready. `Until` is the time at which the object became ready or was
+// deleted. It is zero if neither happened in the recording.
 type Unready struct {
 	Namespace, Name string
 	Until           time.Time
 }
 
-// overlaps reports whether the Service or node was still unready at the given time.
+// overlaps reports whether the Service or node was still unready at the time `from`.
 func (x *Unready) overlaps(from time.Time) bool { return x.Until.IsZero() || x.Until.After(from) }
 
 // Lasts reports whether any Service or node was still unready at t.
@@ -43,18 +43,19 @@ type firstState struct {
 	// addresses is the kind of object that holds the Services' addresses.
 	addresses event.Kind
 	synced    map[event.Kind]bool
-	// decided is set after the first complete lists. After that, services contains only Services that had no ready
+	// decided is set after the first complete lists. After that, `services` contains only Services that had no ready
 	// address in these lists.
 	decided bool
-	// missing holds the names that have not yet appeared in a repeated list.
+	// `missing` is used while a kind is listed again. It holds the known names that have not yet appeared in the new
+	// list.
 	missing map[event.Kind]map[[2]string]bool
 }
 
-// firstService counts the addresses of a Service. For each EndpointSlice, slices holds the number of ready addresses
+// firstService counts the addresses of a Service. For each EndpointSlice, `slices` holds the number of ready addresses
 // and the number of all addresses.
 type firstService struct {
 	slices map[string][2]int
-	// hadAddresses reports whether the Service had addresses in the first list.
+	// hadAddresses is set if the Service had addresses in the first list.
 	hadAddresses bool
 	until        time.Time
 }
@@ -124,8 +125,8 @@ func (s *firstService) end(t time.Time) {
 	}
 }
 
-// slice counts the addresses of an EndpointSlice, or of an Endpoints object. An Endpoints object counts as the
-// Service's only slice.
+// slice handles an event of an EndpointSlice or an Endpoints object. An Endpoints object counts as the Service's only
+// slice.
 func (f *firstState) slice(e event.Event, name [2]string, slice string, addresses []event.Address) {
 	if e.Kind != f.addresses {
 		return
@@ -172,8 +173,8 @@ func (f *firstState) relist(k event.Kind) {
 	f.missing[k] = names
 }
 
-// listed handles the end of a list. If an object is missing from a repeated list, it was deleted while kubeflap did not
-// watch.
+// listed is called at the end of a list. If an object is missing from a repeated list, the object was deleted while
+// kubeflap did not watch.
 func (f *firstState) listed(e event.Event) {
 	for name := range f.missing[e.Kind] {
 		if n := f.nodes[name[1]]; n != nil && e.Kind == event.KindNode && n.Until.IsZero() {
@@ -203,7 +204,7 @@ func (f *firstState) decide() {
 }
 
 // start returns the Services and nodes that were not ready when the recording began. It omits Services that had no
-// address at the start and no ready address later. They may be empty on purpose.
+// address at the start and no ready address later. Such Services may be empty on purpose.
 func (f *firstState) start(begin time.Time) *Start {
 	s := &Start{Time: begin, ServicesUnknown: !f.decided, NodesUnknown: !f.synced[event.KindNode]}
 	for name, x := range f.services {

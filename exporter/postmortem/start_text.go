@@ -7,7 +7,7 @@ import (
 )
 
 // startOf returns the Services and nodes that match the filter and were not ready at the start of the recording. It
-// omits those that became ready before the period began.
+// omits those that became ready or were deleted before the period began.
 func startOf(in *Input) (services, nodes []Unready) {
 	if in.Start == nil {
 		return nil, nil
@@ -45,7 +45,8 @@ func startText(in *Input) (all []string) {
 	return all
 }
 
-// namesUntil returns at most maxNamed names, each with the time at which the Service or node became ready.
+// namesUntil returns at most maxNamed names, each with the time at which the Service or node became ready or was
+// deleted.
 func namesUntil(all []Unready) string {
 	var names []string
 	for _, x := range all[:min(len(all), maxNamed)] {

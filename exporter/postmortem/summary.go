@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// maxNamed limits the number of incidents or objects that a sentence names.
+// maxNamed is the maximum number of incidents or objects that a sentence names.
 const maxNamed = 5
 
 // summaryOf returns the summary: what happened, what to fix, the effect, and the gaps in coverage.

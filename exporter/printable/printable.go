@@ -16,8 +16,8 @@ func Line(s string) string { return escape(s, "") }
 // Text escapes text for display on several lines. It keeps line feeds and tabs.
 func Text(s string) string { return escape(s, "\n\t") }
 
-// Wrap escapes text and wraps it at word boundaries. width is the maximum length of a line, including the indentation.
-// The caller must indent the first line.
+// Wrap escapes text and wraps it at word boundaries. `width` is the maximum length of a line, including the
+// indentation. The caller must indent the first line.
 func Wrap(text string, indent, width int) string {
 	var lines []string
 	line := ""
@@ -31,7 +31,7 @@ func Wrap(text string, indent, width int) string {
 }
 
 // escape replaces unprintable characters and invalid UTF-8 with Go escapes such as \x1b or \u202e. It does not change
-// the characters in the parameter keep.
+// the characters in `keep`.
 func escape(s, keep string) string {
 	shown := func(r rune) bool { return unicode.IsPrint(r) || strings.ContainsRune(keep, r) }
 	bad := func(r rune) bool { return r == utf8.RuneError || !shown(r) }

@@ -15,14 +15,14 @@ import (
 
 // Anonymiser replaces all data that identifies a cluster: names, addresses, UIDs, images, labels and free text. It
 // keeps times, numbers and the words that Kubernetes itself writes (see anonymise_words.go). A name always gets the
-// same pseudonym. A replay of the anonymised recording therefore gives the same results. An Anonymiser is safe for
-// concurrent use.
+// same pseudonym, so a replay of the anonymised recording gives the same results as the original. An Anonymiser is safe
+// for concurrent use.
 type Anonymiser struct {
 	mu sync.Mutex
 	// mac computes pseudonyms from a key. If it is nil, pseudonyms are numbered in order of first appearance.
 	mac  hash.Hash
 	text []byte // text is a buffer for the input of mac
-	// The maps hold the numbered pseudonyms.
+	// The following maps are only used for numbered pseudonyms.
 	pseudonyms map[realName]string
 	count      map[string]uint32
 	uids       map[event.UID]event.UID
@@ -64,8 +64,8 @@ func (a *Anonymiser) Header(header Header) Header {
 	return header
 }
 
-// Event returns the event with an anonymised copy of its object. It does not modify the object, because the tracker may
-// use it.
+// Event returns the event with an anonymised copy of its object. It does not modify the original object, because the
+// tracker may be using that object.
 func (a *Anonymiser) Event(ev event.Event) event.Event {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -190,7 +190,7 @@ func (a *Anonymiser) taintKey(original string) string {
 	return a.pseudonym(realName{"taint", "", original})
 }
 
-// mapSlice calls replace for every entry of a list, and returns the results as a new list.
+// mapSlice calls `replace` for every entry of a list, and returns the results as a new list.
 func mapSlice[T any](list []T, replace func(T) T) []T {
 	replaced := slices.Clone(list)
 	for i, entry := range list {
@@ -199,7 +199,8 @@ func mapSlice[T any](list []T, replace func(T) T) []T {
 	return replaced
 }
 
-// message keeps Kubernetes' own messages, with pseudonyms for containers. It drops all other messages.
+// message returns Kubernetes' own messages with pseudonyms for containers. For all other messages, it returns an empty
+// string.
 func (a *Anonymiser) message(namespace, original string) string {
 	if isKubernetesMessage(original) {
 		return original

@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// labels replaces the labels of a pod or a selector. Equal labels stay equal, so a selector still matches the same
-// pods.
+// labels returns pseudonyms for the labels of a pod or a selector. Equal labels get equal pseudonyms, so a selector
+// matches the same pods as before.
 func (a *Anonymiser) labels(original map[string]string) map[string]string {
 	return replaceEntries(original, func(key, value string) (string, string) {
 		return a.labelKey(key), a.pseudonym(realName{"value", "", value})

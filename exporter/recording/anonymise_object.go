@@ -133,9 +133,9 @@ func (a *Anonymiser) condition(namespace string, original *event.Condition) *eve
 	return &c
 }
 
-// address replaces the IP, node and UID of an address. Without a key, a UID that was derived from the IP
-// (event.AddressUID) is derived from the new IP. With a key, several IPs may get the same new IP. The new UID then
-// depends on the old UID.
+// address replaces the IP, node and UID of an address. If event.AddressUID derived the UID from the IP, and the
+// Anonymiser has no key, the new UID is derived from the new IP. With a key, several IPs can get the same new IP, so
+// the new UID is always derived from the old UID.
 func (a *Anonymiser) address(original event.Address) event.Address {
 	replaced := original
 	replaced.IP = a.ip(original.IP)
@@ -149,7 +149,7 @@ func (a *Anonymiser) address(original event.Address) event.Address {
 }
 
 // ip replaces an IPv4 address with one from 10.0.0.0/8, and an IPv6 address with one from fd00::/8. The new address
-// contains a counter or, with a key, a digest. ip treats any other text as a host name.
+// contains a counter or, with a key, a digest. ip treats any other string as a host name.
 func (a *Anonymiser) ip(original string) string {
 	ip, err := netip.ParseAddr(original)
 	if err != nil {
@@ -198,7 +198,7 @@ func (a *Anonymiser) uid(original event.UID) event.UID {
 	if known, ok := a.uids[original]; ok {
 		return known
 	}
-	made := event.UID{6: 0x40, 8: 0x80} // as above
+	made := event.UID{6: 0x40, 8: 0x80} // the version and variant, as above
 	binary.BigEndian.PutUint32(made[12:], a.number("uid"))
 	a.uids[original] = made
 	return made

@@ -117,7 +117,7 @@ func isKubernetesTaint(key string) bool {
 }
 
 // isDepartureTaint reports whether an autoscaler, a cloud or a maintenance tool uses this taint to announce that a node
-// will leave the cluster. Replays need these taints, and they identify no cluster.
+// will leave the cluster. Replays need these taints, and the taints do not identify a cluster.
 func isDepartureTaint(key string) bool {
 	switch key {
 	case "DeletionCandidateOfClusterAutoscaler", "UpdateInProgress", "aws-node-termination-handler/rebalance-recommendation",

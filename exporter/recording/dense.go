@@ -47,5 +47,5 @@ type countedBytes struct {
 func (c *countedBytes) Write(p []byte) (int, error) {
 	n, err := c.to.Write(p)
 	c.n += int64(n)
-	return n, err //nolint:wrapcheck // the Writer names the file
+	return n, err //nolint:wrapcheck // the Writer adds the path
 }

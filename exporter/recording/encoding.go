@@ -1,6 +1,6 @@
-// Package recording writes events to a file and replays them in real time, faster, or without waiting. A recording is
-// JSON Lines: a header, then one event per line (docs/recording-format.md). An Anonymiser replaces names with
-// pseudonyms.
+// Package recording writes events to a file and replays them in real time, at another speed, or without waiting. A
+// recording is JSON Lines: a header, then one event per line (docs/recording-format.md). An Anonymiser replaces names
+// with pseudonyms.
 package recording
 
 import (
@@ -19,7 +19,8 @@ const (
 	Version = 2
 	// denseVersion is the format version in which a line can hold several Lease renewals.
 	denseVersion = 3
-	// oldestVersion is the oldest format version that Reader accepts. It lacks some fields and one kind of object.
+	// oldestVersion is the oldest format version that Reader accepts. This version lacks some fields and one kind of
+	// object.
 	oldestVersion = 1
 )
 
@@ -35,15 +36,15 @@ type Header struct {
 	Kubernetes string `json:"kubernetes,omitempty"`
 	// Title is a one-line description of the recording.
 	Title string `json:"title,omitempty"`
-	// Anonymised reports whether names are replaced with pseudonyms.
+	// Anonymised is set if names are replaced with pseudonyms.
 	Anonymised bool `json:"anonymised"`
 	// Pseudonyms identifies the key of the pseudonyms. Recordings with the same non-empty value use the same pseudonym
 	// for each name. It is "" if the pseudonyms were made without a key.
 	Pseudonyms string `json:"pseudonyms,omitempty"`
 }
 
-// format identifies a file as a recording. It is decoded before the rest of the header, which may depend on the
-// version.
+// format identifies a file as a recording. It is decoded before the other fields of the header, because they can depend
+// on the version.
 type format struct {
 	Kubeflap string `json:"kubeflap"`
 	Version  int    `json:"version"`
@@ -94,7 +95,7 @@ type line[Object any] struct {
 // encoder encodes lines. It reuses its buffer.
 type encoder struct{ buf bytes.Buffer }
 
-// event encodes an event. The line is valid until the next call.
+// event encodes an event as a line. The returned bytes are valid until the next call.
 func (e *encoder) event(ev event.Event) ([]byte, error) {
 	if err := check(ev); err != nil {
 		return nil, err

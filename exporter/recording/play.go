@@ -11,9 +11,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Play calls apply for each event. The delays between the calls are the recorded delays, divided by the clock's speed.
-// If the recorder's clock was set back, the next event follows immediately. Play returns after the last event, at the
-// first error, or when the context is canceled.
+// Play calls `apply` for each event. The delays between the calls are the recorded delays, divided by the clock's
+// speed. If the recorder's clock was set back, the next event follows immediately. Play returns after the last event,
+// at the first error, or when the context is canceled.
 func Play(ctx context.Context, events iter.Seq2[event.Event, error], clock *Clock, apply func(event.Event)) error {
 	if clock.speed < 0 || math.IsNaN(clock.speed) {
 		return fmt.Errorf("speed %v: must be above 0, or 0 to replay immediately", clock.speed)
@@ -54,14 +54,14 @@ type Clock struct {
 	speed float64
 
 	mu sync.Mutex
-	// first is the recorded time of the first event. started is the real time at which the replay started.
+	// `first` is the recorded time of the first event. `started` is the real time at which the replay started.
 	first, started time.Time
-	// low is the time of the last applied event. high is the time of the next event.
+	// `low` is the time of the last applied event. `high` is the time of the next event.
 	low, high time.Time
 }
 
-// NewClock returns the clock of a replay. Speed 1 is real time, and 60 is a minute per second. At speed 0 or infinity,
-// there are no delays.
+// NewClock returns the clock of a replay. Speed 1 is real time. At speed 60, a minute of the recording takes a second.
+// At speed 0 or infinity, there are no delays.
 func NewClock(speed float64) *Clock { return &Clock{speed: speed} }
 
 // Now returns the current time in the replay. It returns the zero time before the first event.

@@ -28,7 +28,7 @@ type Reader struct {
 	header Header
 	span   span
 	leases renewals.Leases
-	// pending holds the remaining events of the last line. Next returns them one by one.
+	// `pending` holds the remaining events of the last line. Next returns them one by one.
 	pending []event.Event
 	// err is the error that ended the recording. It is io.EOF at the regular end.
 	err error

@@ -8,7 +8,7 @@ import (
 )
 
 // inUTC returns a copy of the object with its times in UTC, so that recordings do not depend on the time zone. It does
-// not modify the object, because the tracker may use it.
+// not modify the original object, because the tracker may be using that object.
 func inUTC(object event.Object) event.Object {
 	switch o := object.(type) {
 	case *event.Node:

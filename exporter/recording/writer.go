@@ -19,7 +19,7 @@ import (
 // last flush are lost. A flush after each line would cost more space than the compression saves.
 const flushEvery = time.Second
 
-// Writer writes a recording. Several goroutines may use it.
+// Writer writes a recording. It is safe for concurrent use.
 type Writer struct {
 	name string
 	file io.Closer // file is nil if the caller closes the output
@@ -30,9 +30,9 @@ type Writer struct {
 	encoder encoder
 	bytes   *countedBytes // bytes is nil if the size is not needed
 	span    span
-	// dense writes several Lease renewals per line. It is nil if each event has its own line.
+	// `dense` combines several Lease renewals in one line. It is nil if each event has its own line.
 	dense *dense
-	// flushTimer is the timer for the next flush, or nil if everything is flushed. pending is the number of events
+	// flushTimer is the timer for the next flush, or nil if everything is flushed. `pending` is the number of events
 	// since the last flush.
 	flushTimer *time.Timer
 	pending    int
@@ -90,7 +90,7 @@ func CreateDense(path string, header Header) (*Writer, error) {
 	return w.beginFile(header)
 }
 
-// NewWriter starts an uncompressed recording on out. Close does not close out.
+// NewWriter starts an uncompressed recording on `out`. Close does not close `out`.
 func NewWriter(out io.Writer, header Header) (*Writer, error) {
 	w := &Writer{name: "stream", out: out}
 	if err := w.begin(header); err != nil {
@@ -99,7 +99,7 @@ func NewWriter(out io.Writer, header Header) (*Writer, error) {
 	return w, nil
 }
 
-// NewDenseWriter starts a recording on out in the format of CreateDense. Close does not close out.
+// NewDenseWriter starts a recording on `out` in the format of CreateDense. Close does not close `out`.
 func NewDenseWriter(out io.Writer, header Header) (*Writer, error) {
 	w := &Writer{name: "stream", bytes: &countedBytes{to: out}, dense: newDense()}
 	w.gzip = gzip.NewWriter(w.bytes)

@@ -9,17 +9,19 @@ import (
 const (
 	// maxLabel is the maximum length of a label in characters. Such a label fits on the screen of a phone.
 	maxLabel = 42
-	// minName is the minimum length of a shortened name. A label with such a name may exceed maxLabel.
+	// minName is the minimum length of a shortened name. Names are not shortened further, even if the label then
+	// exceeds maxLabel.
 	minName = 12
-	// extra is the number of characters by which a shortened name may exceed its limit, to differ from other names.
+	// extra is the number of characters by which a shortened name can exceed its maximum length, to differ from other
+	// names.
 	extra = 3
 )
 
-// room returns the maximum number of characters of a name before the row's label.
+// room returns the number of characters that are available for the name that precedes the row's label.
 func (r *Row) room() int { return maxLabel - len(": ") - utf8.RuneCountInString(r.Label) }
 
-// label puts the names before the labels of their rows. It removes the middle of long names, but different names stay
-// distinct.
+// label adds each row's name to the start of the row's label. It removes the middle of long names, but different names
+// stay distinct.
 func label(rows []Row) {
 	var long []string
 	most := maxLabel
@@ -40,8 +42,8 @@ func label(rows []Row) {
 	}
 }
 
-// shorten removes the middle of long names, at the same position in each name. most is the maximum length of the
-// results. If different names would look the same, the results may be slightly longer (see extra), or get a number.
+// shorten removes the middle of long names, at the same position in each name. `most` is the maximum length of the
+// results. If different names would look the same, the results are slightly longer (see `extra`) or get a number.
 func shorten(names []string, most int) map[string]string {
 	letters := map[string][]rune{}
 	for _, name := range names {
@@ -60,8 +62,8 @@ func shorten(names []string, most int) map[string]string {
 }
 
 // heads returns candidates for the number of characters to keep at the start of each name, best first. The best
-// candidate keeps the host of a domain name. If no name is a domain name, it keeps equal parts of the start and the
-// end.
+// candidate keeps a domain name up to its first dot. If no name is a domain name, the best candidate keeps equal parts
+// of the start and the end.
 func heads(names []string, kept int) []int {
 	best := (kept + 1) / 2
 	for _, name := range names {
@@ -81,8 +83,8 @@ func heads(names []string, kept int) []int {
 	return all
 }
 
-// cut shortens each name to its first and last characters. head and tail are the numbers of characters to keep. The
-// result different is false if two different names become equal.
+// cut shortens each name to its first and last characters. `head` and `tail` are the numbers of characters to keep. The
+// result `different` is false if two different names become equal.
 func cut(names []string, letters map[string][]rune, head, tail int) (short map[string]string, different bool) {
 	short, different = map[string]string{}, true
 	taken := map[string]string{}

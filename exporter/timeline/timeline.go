@@ -1,4 +1,4 @@
-// Package timeline lays out the timeline of an incident, for the page and for reports.
+// Package timeline lays out the timeline of an incident, for the web page and for reports.
 package timeline
 
 import (
@@ -23,7 +23,7 @@ type Drawing struct {
 	Alt string
 }
 
-// Row is a row of bars with a label above it. A row without bars states how many more rows are not drawn.
+// Row is a row of bars with a label above it. The label of a row without bars states how many more rows are not drawn.
 type Row struct {
 	Lane, Label string
 	TextY, BarY int
@@ -53,7 +53,7 @@ type span struct{ from, to time.Time }
 const (
 	rowHeight = 30
 	axis      = 22
-	// maxRows limits the rows per lane. maxBars limits the bars per row.
+	// maxRows is the maximum number of rows per lane. maxBars is the maximum number of bars per row.
 	maxRows = 6
 	maxBars = 40
 )
@@ -77,12 +77,12 @@ func laneText(l incident.Track) string {
 	case incident.TrackOutage:
 		return "no ready address"
 	}
-	return string(l) // a report may contain the incidents of a newer kubeflap
+	return string(l) // a report can contain incidents of a newer kubeflap
 }
 
-// Draw returns an incident's timeline, or nil if the incident has none. until is the end of the incident or, for an
-// ongoing incident, the current time. Spans without an end extend to until. Each kind of span, such as "not Ready", is
-// a lane. If inList is set, a lane has one row. Otherwise, a lane has one row for each name.
+// Draw returns an incident's timeline, or nil if the incident has none. `until` is the end of the incident or, for an
+// ongoing incident, the current time. A span without an end extends to this time. Each kind of span, such as "not
+// Ready", is a lane. If inList is set, a lane has one row. Otherwise, a lane has one row for each name.
 func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
 	if len(x.Timeline) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
 	if !until.After(from) {
 		until = from.Add(time.Millisecond)
 	}
-	// Bars are joined if the gap between them is at most finest.
+	// Two bars are joined if the gap between them is at most this long.
 	finest := until.Sub(from) / 400
 	if inList {
 		finest = until.Sub(from) / 50
@@ -154,7 +154,8 @@ func rowsOf(spans []incident.Span, inList bool, until time.Time) []Row {
 	return rows
 }
 
-// place computes the bars and the label of row i. The label does not include the name. Overlapping spans share a bar.
+// place computes the bars and the label of row i. The label does not include the row's name yet. Overlapping spans
+// share a bar.
 func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) {
 	r.TextY, r.BarY = i*rowHeight+13, i*rowHeight+18
 	if len(r.spans) == 0 {
@@ -187,7 +188,7 @@ func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) 
 
 func percent(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }
 
-// union joins neighboring spans if the time between them is at most gap.
+// union joins neighboring spans if the time between them is at most `gap`.
 func union(spans []span, gap time.Duration) []span {
 	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
 	var all []span

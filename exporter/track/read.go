@@ -12,7 +12,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// asOf moves the time forward to `at` and runs a query. The time never moves back.
+// asOf advances the tracker's time to `at`, and then runs a query. If `at` is earlier than the tracker's time, the time
+// does not change.
 func asOf[T any](t *Tracker, at time.Time, answer func() T) T {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -30,9 +31,9 @@ func (t *Tracker) Services(at time.Time, into []endpoints.Service) []endpoints.S
 	return asOf(t, at, func() []endpoints.Service { return t.endpoints.All(into) })
 }
 
-// IsLost reports two facts about a Node. `lost` is true if the Node is not Ready, or its Lease still has the renewTime
-// `renewed`. `beat` is true if its Lease has another renewTime. If `renewed` is zero, IsLost ignores the Lease. Both
-// are false if the Node does not exist.
+// IsLost returns two facts about a Node. `lost` is true if the Node is not Ready, or if the renewTime of its Lease is
+// still `renewed`. `beat` is true if the Lease has a renewTime other than `renewed`. If `renewed` is zero, IsLost
+// ignores the Lease. Both results are false if the Node does not exist.
 func (t *Tracker) IsLost(node string, renewed time.Time) (lost, beat bool) {
 	lost = asOf(t, time.Time{}, func() (lost bool) {
 		lost, beat = t.nodes.IsLost(node, renewed)
@@ -46,7 +47,7 @@ func (t *Tracker) IsDown(namespace, name string) bool {
 	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsDown(namespace, name) })
 }
 
-// IsFailing reports whether a Service has addresses, but no ready one.
+// IsFailing reports whether a Service has addresses, but none of them is ready.
 func (t *Tracker) IsFailing(namespace, name string) bool {
 	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsFailing(namespace, name) })
 }
@@ -93,7 +94,7 @@ func (t *Tracker) Watches(at time.Time, into []watches.Watch) []watches.Watch {
 	return asOf(t, at, func() []watches.Watch { return t.watches.All(into) })
 }
 
-// Unwatched returns the watches that do not work. It excludes resources that the cluster does not have.
+// Unwatched returns the watches that do not work, except those of resources that the cluster does not have.
 func (t *Tracker) Unwatched(at time.Time) []watches.Watch { return asOf(t, at, t.watches.Unwatched) }
 
 // Unready returns the watches that prevent kubeflap from being ready.
@@ -115,7 +116,8 @@ func (t *Tracker) AddressSource() event.Kind { return asOf(t, time.Time{}, t.end
 // GracePeriod returns the current node monitor grace period and its source. The period is 0 if unknown.
 func (t *Tracker) GracePeriod() grace.Setting { return asOf(t, time.Time{}, t.nodes.GracePeriod) }
 
-// Heartbeats returns the nodes' longest heartbeat interval, and whether a cloud provider runs the control plane.
+// Heartbeats returns the longest of the nodes' normal heartbeat intervals, and whether a cloud provider runs the
+// control plane.
 func (t *Tracker) Heartbeats() nodes.Heartbeats { return asOf(t, time.Time{}, t.nodes.Heartbeats) }
 
 // ManagerFlags appends the flags that are set in kube-controller-manager pods to the given slice and returns the

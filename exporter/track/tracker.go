@@ -1,8 +1,8 @@
 // Package track computes the state of a cluster from its events. It detects when nodes, pods and Service addresses lose
 // readiness, and determines the causes.
 //
-// The tracker reads no clock. Events and queries supply the time, so a replay of recorded events gives the same results
-// as the live events.
+// The tracker does not read the system clock. Events and queries supply the time, so a replay of recorded events gives
+// the same results as the live events.
 package track
 
 import (
@@ -27,8 +27,8 @@ type Settings struct {
 	// BounceWindow is the maximum duration of a bounce. In a bounce, an address stops being ready and becomes ready
 	// again.
 	BounceWindow time.Duration
-	// AddressSource is the resource from which the tracker reads address states, KindEndpointSlice or KindEndpoints. 0
-	// means EndpointSlices, or Endpoints if the cluster has no EndpointSlices.
+	// AddressSource is the resource from which the tracker reads address states: KindEndpointSlice or KindEndpoints.
+	// The zero value means EndpointSlices, or Endpoints if the cluster has no EndpointSlices.
 	AddressSource event.Kind
 	// KnownManagers names additional controllers that are allowed to add addresses to a Service with a selector.
 	// Controllers for which event.IsSliceManager returns true are always allowed.
@@ -50,7 +50,7 @@ type Tracker struct {
 	endpoints    *endpoints.Endpoints
 }
 
-// New returns a Tracker that has not processed any event.
+// New returns a Tracker that has not processed any events.
 func New(settings Settings) *Tracker {
 	t := &Tracker{watches: watches.New()}
 	t.controlPlane = controlplane.New(t.watches, &t.found)
@@ -214,7 +214,8 @@ func (t *Tracker) watchWorks(e event.Event) {
 	t.found.Add(transition.WatchWorks{At: transition.At{Time: e.Seen}, Resource: e.Kind, Blind: blind})
 }
 
-// findCutOff uses failed direct reads to detect watches that are cut off. Such watches are open, but deliver no events.
+// findCutOff uses failed direct reads to detect watches that are cut off. Such watches are open, but deliver no
+// objects.
 func (t *Tracker) findCutOff(e event.Event) {
 	failed := t.nodes.ReadFailed()
 	if failed.IsZero() || !reads.HidesEtcd(e) {
@@ -225,8 +226,8 @@ func (t *Tracker) findCutOff(e event.Event) {
 	}
 }
 
-// watchesRestored records that one of the cut-off watches delivers events again. All watches then work again and
-// deliver the delayed events.
+// watchesRestored handles the first object that arrives after watches were cut off. The object shows that the API
+// server can read from etcd again, so all these watches count as working.
 func (t *Tracker) watchesRestored(seen time.Time) {
 	for _, e := range t.watches.RecordRestored(seen) {
 		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.RecordWorking(e)})
@@ -249,8 +250,8 @@ func (t *Tracker) sweep(e event.Event) {
 	}
 }
 
-// Advance moves the time forward without an event. Heartbeats can then become late, and waits for evidence can end.
-// Like Apply, Advance returns the new transitions in order.
+// Advance moves the time forward without an event. As time passes, heartbeats can become late, and waits for evidence
+// can end. Like Apply, Advance returns the new transitions in order.
 func (t *Tracker) Advance(to time.Time) []transition.Transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -269,8 +270,8 @@ func (t *Tracker) advance(to time.Time) {
 	t.endpoints.HandleDue()
 }
 
-// settleDue determines why pods and addresses lost readiness if the wait for evidence ends by `to`. It works in
-// chronological order, so the times of queries do not affect the results.
+// settleDue determines why pods and addresses lost readiness, for each loss whose wait for evidence ends by `to`. It
+// works in chronological order, so the times of queries do not affect the results.
 func (t *Tracker) settleDue(to time.Time) {
 	for {
 		due, settle := t.pods.Due(to)

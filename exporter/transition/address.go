@@ -56,16 +56,18 @@ func (x AddressReady) String() string { return x.sentence(" is ready") }
 type AddressLost struct {
 	At
 	Address
-	// Removed reports whether the address left the Service. If false, the address is still listed but not ready.
+	// Removed is set if the address was removed from the Service. Otherwise, the Service still has the address, but the
+	// address is not ready.
 	Removed bool
 	Cause   cause.Cause
-	// Steady reports whether the first writer of the addresses also removed this one, and the Service has no selector.
+	// Steady is set if the Service has no selector, and the field manager that first wrote its addresses also removed
+	// this address.
 	Steady bool
-	// Foreign reports whether a foreign address of a Service with a selector was removed. If the removal started an
-	// outage, Foreign is set only if the Service had just lost its own addresses.
+	// Foreign is set if the address was removed and was a foreign address (see ForeignAddresses). If the removal
+	// started an outage, Foreign is set only if the Service had lost its own addresses shortly before.
 	Foreign bool
-	// Managed reports whether a known manager removed its own address. The reason for such a removal is not visible in
-	// this cluster.
+	// Managed is set if a known manager of EndpointSlices, such as Cilium, removed one of its own addresses. The reason
+	// for such a removal is not visible in this cluster.
 	Managed bool
 	// Announced describes how the removal of the pod's node was announced, such as "a cordon". It is set only if the
 	// pod was deleted or evicted after the announcement.
@@ -92,7 +94,7 @@ func (x AddressLost) String() string {
 	return x.sentence(" is not ready%s", causeSuffix(x.Cause))
 }
 
-// AddressRemoved means that an address left the Service while it was not ready.
+// AddressRemoved means that an unready address was removed from the Service.
 type AddressRemoved struct {
 	At
 	Address
@@ -104,8 +106,8 @@ func (x AddressRemoved) String() string { return x.sentence(" removed") }
 type AddressBounced struct {
 	At
 	Address
-	// Away is the time for which the address was not ready. If AtMost is set, Away is only an upper limit, because a
-	// watch was broken at the start or the end.
+	// Away is how long the address was not ready. If AtMost is set, Away is an upper bound, because a watch was broken
+	// when this time started or ended.
 	Away   time.Duration
 	AtMost bool
 }
@@ -129,12 +131,12 @@ func (x AddressLeftOut) String() string {
 	return x.sentence(" was left out of the truncated Endpoints")
 }
 
-// AddressFollowedPod means that an address became ready or unready after its pod.
+// AddressFollowedPod means that the readiness of an address changed because the readiness of its pod changed.
 type AddressFollowedPod struct {
 	At
 	Address
 	Ready bool
-	// Delay is the time since the pod's change, or 0 if kubeflap saw the address change first.
+	// Delay is the time from the pod's change to the address's change, or 0 if kubeflap saw the address's change first.
 	Delay time.Duration
 }
 
@@ -142,7 +144,7 @@ func (x AddressFollowedPod) String() string {
 	return x.sentence(" turned %s %s after its pod", Readiness(x.Ready), round(x.Delay))
 }
 
-// Readiness returns the value of the label `to` for address readiness.
+// Readiness returns the value of the `to` label for a ready or unready address.
 func Readiness(ready bool) string {
 	if ready {
 		return "ready"
@@ -150,12 +152,12 @@ func Readiness(ready bool) string {
 	return "not_ready"
 }
 
-// ConsumerBounced describes a hypothetical client that batches endpoint updates. The client would have restored an
-// address and then removed it again.
+// ConsumerBounced means that a hypothetical client that batches endpoint updates would have added an address and then
+// removed it again.
 type ConsumerBounced struct {
 	At
 	Address
-	// Window is the time for which the client collects updates before it applies them.
+	// Window is how long the client collects updates before it applies them.
 	Window time.Duration
 }
 
@@ -163,12 +165,12 @@ func (x ConsumerBounced) String() string {
 	return fmt.Sprintf("%s: a client that batches updates for %s would have added an address and removed it again", x.Service, x.Window)
 }
 
-// ConsumerReaddedStale describes a hypothetical client that batches endpoint updates. During an in-place image change,
-// the client would have added an address again before the new container was ready.
+// ConsumerReaddedStale means that a hypothetical client that batches endpoint updates would have added an address too
+// early. During an in-place image change, the client would have added the address before the new container was ready.
 type ConsumerReaddedStale struct {
 	At
 	Address
-	// Window is the time for which the client collects updates before it applies them.
+	// Window is how long the client collects updates before it applies them.
 	Window time.Duration
 }
 

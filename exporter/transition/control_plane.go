@@ -21,8 +21,8 @@ type ControlPlane struct {
 	APIServers int
 }
 
-// LeaderChanged means that the kube-controller-manager's Lease has a new holder. To is empty if the leader released the
-// Lease.
+// LeaderChanged means that the holder of the kube-controller-manager's Lease changed. `To` is the new holder, or empty
+// if the leader released the Lease.
 type LeaderChanged struct {
 	At
 	To string
@@ -38,13 +38,13 @@ func (x LeaderChanged) String() string {
 	return "new leader of the kube-controller-manager: " + x.To
 }
 
-// ControlPlaneLeaseLate means that the kube-controller-manager's leader or an API server stopped renewing its Lease. At
+// ControlPlaneLeaseLate means that the leading kube-controller-manager or an API server stopped renewing its Lease. At
 // least one other control-plane Lease is still being renewed.
 type ControlPlaneLeaseLate struct {
 	At
 	// Name identifies the Lease. Host is the machine of the API server, if known.
 	Name, Host string
-	// Since is the time of the last renewal, by kubeflap's clock.
+	// `Since` is the time of the last renewal, by kubeflap's clock.
 	Since time.Time
 }
 
@@ -60,7 +60,7 @@ type ControlPlaneLeaseRenewed struct {
 	At
 	Name    string
 	Silence time.Duration
-	// InTime reports whether the renewTimes show renewals on time. If so, only the watch was late.
+	// InTime reports whether the renewals were on time according to their renewTimes. If so, only the watch was late.
 	InTime bool
 }
 
@@ -74,7 +74,7 @@ func (x ControlPlaneLeaseRenewed) String() string {
 // LeasesRead means that a direct read of Leases finished while nodes were silent.
 type LeasesRead struct {
 	At
-	// Answered reports whether the API server answered. Reason is the error of a failed read, or empty.
+	// Answered is set if the API server answered. Reason is the error of a failed read, or empty.
 	Answered bool
 	Reason   event.Reason
 }

@@ -13,8 +13,8 @@ type HeartbeatSeen struct {
 	Node string
 	// Interval is the time since the previous heartbeat.
 	Interval time.Duration
-	// Unwatched reports whether the interval started before kubeflap began to watch the node. If so, Interval is
-	// measured by the node's clock.
+	// Unwatched is set if the interval started before kubeflap began to watch the node. If so, Interval is measured by
+	// the node's clock.
 	Unwatched bool
 }
 
@@ -48,10 +48,11 @@ type HeartbeatLate struct {
 	// Announced describes how the node's removal was announced, such as "a cordon". It ignores announcements that came
 	// after the heartbeat was due.
 	Announced string
-	// Unwatched reports whether the heartbeat was already late by the node's clock when kubeflap began to watch the
-	// node. Counters do not include such heartbeats.
+	// Unwatched is set if the heartbeat was already late by the node's clock when kubeflap began to watch the node.
+	// Counters do not include such heartbeats.
 	Unwatched bool
-	// Last is the node's last renewal according to the first list after a break of the watch. It is zero if unknown.
+	// Last is the time of the node's last renewal according to the first list after a break of the watch. It is zero if
+	// unknown.
 	Last time.Time
 }
 
@@ -68,7 +69,7 @@ type HeartbeatMissed struct {
 	Node string
 	// Silence is the time without a heartbeat, which equals the grace period.
 	Silence time.Duration
-	// Read reports whether a direct read of Leases confirmed that the node sent no heartbeat.
+	// Read is set if a direct read of Leases confirmed that the node sent no heartbeat.
 	Read bool
 	Loss NodeLoss
 }
@@ -87,26 +88,27 @@ type NodeLoss struct {
 	// MarkedAge is the age of the node's newest heartbeat when the node controller set Ready to Unknown. It ignores
 	// heartbeats that the controller may not have seen. It is 0 if Ready is not Unknown, or if the age is unknown.
 	MarkedAge time.Duration
-	// GracePeriod is the current grace period, or 0 if unknown. Managed reports whether a cloud provider runs the
-	// control plane. If so, users cannot set its flags.
+	// GracePeriod is the current grace period, or 0 if unknown. Managed is set if a cloud provider runs the control
+	// plane. If so, users cannot set its flags.
 	GracePeriod time.Duration
 	Managed     bool
 	// ControlPlane is the state of the control-plane Leases at the time of the loss.
 	ControlPlane ControlPlane
-	// Blind reports whether kubeflap's watch was broken at some time since the last heartbeat. If so, kubeflap may have
+	// Blind is set if kubeflap's watch was broken at some time since the last heartbeat. If so, kubeflap may have
 	// missed heartbeats.
 	Blind bool
 	// Last is the time of the node's last renewal according to the first list after a break of the watch. It is zero if
 	// unknown, or if kubeflap has seen a newer heartbeat.
 	Last time.Time
-	// Unseen reports whether kubeflap sees only the node's status reports and no heartbeats. These reports can be 5 min
+	// Unseen is set if kubeflap sees only the node's status reports and no heartbeats. These reports can be 5 min
 	// apart.
 	Unseen bool
-	// Labels holds the node's labels that other nodes can share. It is nil if unknown.
+	// Labels holds the node's labels that several nodes can share, such as the zone. It is nil if unknown.
 	Labels []NodeLabel
-	// Found reports whether the node was lost before kubeflap began to watch it. If so, Perhaps describes an
-	// announcement of the node's removal that may be older or newer than the loss. Returned is then the number of other
-	// nodes that became Ready soon after this node fell silent.
+	// Found is set if the node was lost before kubeflap began to watch it. The fields Perhaps and Returned are set only
+	// in this case. The field Perhaps describes an announcement of the node's removal if it is unknown whether the
+	// announcement came before the loss. Returned is the number of other nodes that became Ready soon after this node
+	// fell silent.
 	Found    bool
 	Perhaps  string
 	Returned int
@@ -137,11 +139,11 @@ type NodeFoundLost struct {
 	Node string
 	// Silence is the time since the last heartbeat, as measured by the node's own clock. It is 0 if unknown.
 	Silence time.Duration
-	// Unknown reports whether the node controller had set Ready to Unknown. Marked is the time of that change by the
+	// Unknown is set if the node controller had set Ready to Unknown. Marked is the time of that change by the
 	// controller's clock, or zero if unknown.
 	Unknown bool
 	Marked  time.Time
-	// InDoubt reports whether the last heartbeat is too recent for the status Unknown. The node may have recovered, the
+	// InDoubt is set if the last heartbeat is too recent for the status Unknown. The node may have recovered, the
 	// status may be wrong, or the clocks may differ.
 	InDoubt bool
 	Loss    NodeLoss
@@ -166,7 +168,7 @@ func (x NodeFoundLost) String() string {
 type ClockSetBack struct {
 	At
 	Node string
-	// By is the size of the step, computed from the renewals.
+	// `By` is the size of the step, computed from the renewals.
 	By time.Duration
 }
 
@@ -197,12 +199,12 @@ type NodeReadyChanged struct {
 	At
 	Node     string
 	From, To event.Status
-	// Lasted is the time for which Ready had the status From. If Complete is false, Lasted is a lower limit.
+	// Lasted is how long Ready had the status From. If Complete is false, Lasted is a lower bound.
 	Lasted   time.Duration
 	Complete bool
 	// Silence is the time since the last heartbeat, or 0 if no heartbeat is known.
 	Silence time.Duration
-	// Loss is set if To is Unknown. If To is False, only its fields Trigger and Announced are set.
+	// Loss is set if To is Unknown. If To is False, only the Trigger and Announced fields of Loss are set.
 	Loss NodeLoss
 }
 
@@ -237,8 +239,8 @@ type NodeNotMarked struct {
 	Node string
 	// Silence is the time since the last heartbeat.
 	Silence time.Duration
-	// Certain reports whether only the node controller can be at fault. Otherwise, an unseen leader change may have
-	// restarted the grace period, or the grace period may be longer than the default.
+	// Certain is set if only the node controller can be at fault. Otherwise, an unseen leader change may have restarted
+	// the grace period, or the grace period may be longer than the default.
 	Certain bool
 	Loss    NodeLoss
 }
@@ -304,7 +306,7 @@ func (x NodeRemoved) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeRemoved) String() string { return fmt.Sprintf("node %s: removed", x.Node) }
 
-// Machine says whether a recreated Node has the same machine as the deleted Node with its name.
+// Machine says whether a recreated Node runs on the same machine as the deleted Node of the same name.
 type Machine uint8
 
 // The values of Machine.
@@ -320,7 +322,7 @@ const (
 	MachineUnclear
 )
 
-// NodeReturned means that a Node was created with the name of a Node that was deleted in the last hour.
+// NodeReturned means that a Node was created with the name of a Node that had been deleted within the last hour.
 type NodeReturned struct {
 	At
 	Node    string
@@ -347,11 +349,11 @@ type GracePeriodKnown struct {
 	At
 	// Period is the current grace period, or 0 if unknown. Default is the default value in this Kubernetes version.
 	Period, Default time.Duration
-	// Assumed reports whether Period is only an assumption, based on the default.
+	// Assumed is set if Period is only an assumption, based on the default.
 	Assumed bool
-	// Interval is the longest undisturbed heartbeat interval of any node. It is 0 if there are no nodes.
+	// Interval is the longest of the nodes' normal heartbeat intervals. It is 0 if there are no nodes.
 	Interval time.Duration
-	// Managed reports whether a cloud provider runs the control plane. If so, users cannot set the grace period.
+	// Managed is set if a cloud provider runs the control plane. If so, users cannot set the grace period.
 	Managed bool
 	// Nodes is the number of nodes. It is 0 until the first list is complete.
 	Nodes int

@@ -48,7 +48,7 @@ func (x PodReadyChanged) String() string {
 type PodReadyWasStale struct {
 	At
 	Pod
-	// Stale is the time for which Ready was wrong.
+	// Stale is how long Ready was wrong.
 	Stale time.Duration
 }
 
@@ -81,7 +81,7 @@ func (x PodRestartedSilently) String() string {
 type PodEvicted struct {
 	At
 	Pod
-	// Status is the node's Ready status, Unknown or False. After is the time since Ready changed to this status.
+	// Status is the node's Ready status, Unknown or False. `After` is the time since Ready changed to this status.
 	Status event.Status
 	After  time.Duration
 	// Tolerates is the pod's toleration of the taint. It is nil if unknown.

@@ -41,7 +41,7 @@ type OutageEnded struct {
 	// Lasted is the time without a ready address. It is approximate if Complete is false.
 	Lasted time.Duration
 	Cause  cause.Cause
-	// Complete reports whether kubeflap saw the start and the end of the outage as they happened.
+	// Complete is set if kubeflap saw the start and the end of the outage as they happened.
 	Complete bool
 }
 
@@ -65,7 +65,7 @@ type EndpointsReset struct {
 	At
 	Service
 	Count int
-	// BySelector reports whether the endpoints controller removed the addresses because the Service has a selector.
+	// BySelector is set if the endpoints controller removed the addresses because the Service has a selector.
 	BySelector bool
 	Trigger    uint64
 }
@@ -96,7 +96,7 @@ type SelectorConflict struct {
 	At
 	Service
 	Count int
-	// Overwritten reports whether the endpoints controller had removed the addresses before kubeflap started.
+	// Overwritten is set if the endpoints controller had removed the addresses before kubeflap started.
 	Overwritten bool
 	Trigger     uint64
 }
@@ -118,8 +118,8 @@ func (x SelectorConflictEnded) String() string {
 	return x.Service.String() + ": the selector conflict is resolved"
 }
 
-// ForeignAddresses means that a Service with a selector has foreign addresses. Neither a Kubernetes controller nor a
-// known manager wrote them.
+// ForeignAddresses means that a Service with a selector has foreign addresses. These are addresses that neither a
+// Kubernetes controller nor a known manager of EndpointSlices wrote.
 type ForeignAddresses struct {
 	At
 	Service

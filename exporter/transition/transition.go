@@ -16,8 +16,8 @@ import (
 type Transition interface {
 	// When returns the time of the change, by kubeflap's clock.
 	When() time.Time
-	// Found returns the time at which the tracker found the change, by kubeflap's clock. It is later than When if the
-	// tracker had to wait for evidence of the cause.
+	// FoundAt returns the time at which the tracker found the change, by kubeflap's clock. It is later than the time of
+	// the change if the tracker had to wait for evidence of the cause.
 	FoundAt() time.Time
 	// Fields returns the names of the affected objects, for structured log lines.
 	Fields() Fields
@@ -25,7 +25,7 @@ type Transition interface {
 	String() string
 }
 
-// Fields names the objects that a transition concerns. Fields that do not apply are empty.
+// Fields holds the names of the objects that a transition concerns. A field that does not apply is empty.
 type Fields struct {
 	Namespace, Service, Pod, Node string
 	IP                            netip.Addr
@@ -36,8 +36,7 @@ type Fields struct {
 // At is the time of a transition.
 type At struct {
 	Time time.Time
-	// Waited is the time for which the tracker waited for evidence of the cause, or 0 if the cause was known
-	// immediately.
+	// Waited is how long the tracker waited for evidence of the cause, or 0 if the cause was known immediately.
 	Waited time.Duration
 }
 

@@ -12,7 +12,8 @@ type WatchBroke struct {
 	At
 	Resource event.Kind
 	Reason   event.Reason
-	// Since is the last time at which the watch certainly worked. kubeflap notices a dead connection only later.
+	// `Since` is the last time at which the watch certainly worked. kubeflap notices a dead connection only after a
+	// delay.
 	Since time.Time
 }
 
@@ -27,7 +28,7 @@ func (x WatchBroke) String() string {
 type WatchWorks struct {
 	At
 	Resource event.Kind
-	// Blind is the time for which the watch was broken.
+	// Blind is how long the watch was broken.
 	Blind time.Duration
 }
 

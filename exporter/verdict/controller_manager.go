@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// controllerManager weighs whether the node controller is at fault. It may have set a node to Unknown despite a recent
+// controllerManager judges whether the node controller is at fault. It may have set a node to Unknown despite a recent
 // heartbeat, or left silent nodes Ready.
 func controllerManager(f *NodeLoss) (Answer, string) {
 	inTime := f.countSilences(func(s *Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })

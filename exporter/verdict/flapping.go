@@ -7,7 +7,7 @@ import (
 // manyTimes is the rate per hour above which chance explains that nodes fell silent together.
 const manyTimes = 0.05
 
-// flapAlone weighs whether nodes that fell silent together have a common cause. If each of them often falls silent
+// flapAlone judges whether nodes that fell silent together have a common cause. If each of them often falls silent
 // alone, chance can explain the group. The answer is Yes if chance is excluded, and No if chance explains the group.
 func (f *NodeLoss) flapAlone(group []*Silence) Answer {
 	expected := f.coincidenceRate(group)

@@ -33,8 +33,8 @@ func (f *NodeLoss) announcementDoubt() string {
 	return ""
 }
 
-// othersSent describes the heartbeats of the nodes that are not part of the incident. From before its start, kubeflap
-// knows only when their Ready conditions last changed.
+// othersSent describes the heartbeats of the nodes that are not part of the incident. For the time before kubeflap
+// started, it is known only when the Ready conditions of these nodes last changed.
 func (f *NodeLoss) othersSent(others int) string {
 	text := "the other " + phrase.Count(others, "node", "nodes")
 	if f.found() > 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// gracePeriod weighs whether the grace period is too short for undisturbed heartbeats.
+// gracePeriod judges whether the grace period is too short for undisturbed heartbeats.
 func gracePeriod(f *NodeLoss) (Answer, string) {
 	switch {
 	case f.GracePeriod == 0:

@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	// remembered is the time for which a silence counts toward the cluster's rate of silences. maxRemembered limits the
-	// number of these silences.
+	// remembered is how long a silence counts toward the cluster's rate of silences. maxRemembered limits the number of
+	// these silences.
 	remembered    = 24 * time.Hour
 	maxRemembered = 1000
-	// maxUnwatched is the longest interruption between two kubeflap processes that counts as time without silences.
-	// After a longer interruption, kubeflap forgets the silences that the earlier process saw.
+	// maxUnwatched is the maximum length of an interruption between two kubeflap processes. A shorter interruption
+	// counts as time without silences. After a longer interruption, kubeflap forgets the silences that the earlier
+	// process saw.
 	maxUnwatched = time.Hour
 )
 
@@ -60,7 +61,8 @@ func (h *History) Past(t time.Time) Past {
 	return p
 }
 
-// Restore adds the silences that an earlier process observed. It must be called before the first transition.
+// Restore adds the silences that an earlier process observed. It must be called before the first transition is
+// recorded.
 func (h *History) Restore(p Past) {
 	if p.Since.IsZero() {
 		return
@@ -83,7 +85,7 @@ func (h *History) Late(node string, since time.Time) {
 // NotLate removes a node from the late nodes because it sent a heartbeat, was deleted, or exceeded the grace period.
 func (h *History) NotLate(node string) { delete(h.late, node) }
 
-// LateNodes returns the late nodes, sorted by their last heartbeat.
+// LateNodes returns the late nodes, sorted by the time of their last heartbeat.
 func (h *History) LateNodes() (all []*Silence) {
 	for node, since := range h.late {
 		all = append(all, &Silence{Node: node, Began: since})
@@ -106,8 +108,8 @@ func (h *History) Begin(t time.Time) {
 	h.restored = time.Time{}
 }
 
-// Add inserts a silence in order of start times. It removes silences from more than 24 hours before the newest one. If
-// there are still too many, it removes the oldest.
+// Add inserts a silence in order of start times. It removes silences that began more than 24 hours before the newest
+// silence. If more than maxRemembered silences remain, it removes the oldest.
 func (h *History) Add(s *Silence) {
 	at := len(h.silences)
 	for at > 0 && h.silences[at-1].Began.After(s.Began) {
@@ -116,7 +118,8 @@ func (h *History) Add(s *Silence) {
 	h.silences = slices.Insert(h.silences, at, s)
 	old := h.silences[len(h.silences)-1].Began.Add(-remembered)
 	keep := slices.IndexFunc(h.silences, func(x *Silence) bool { return x.Began.After(old) })
-	// Keep ongoing silences that began before kubeflap watched, because they may have the same cause as newer silences.
+	// Keep ongoing silences that began before kubeflap started watching, because they may have the same cause as newer
+	// silences.
 	older := slices.DeleteFunc(h.silences[:keep], func(x *Silence) bool { return !x.Found.Is || !x.isOngoing() })
 	h.silences = slices.Delete(h.silences, len(older), keep)
 	h.silences = slices.Delete(h.silences, 0, max(len(h.silences)-maxRemembered, 0))
@@ -194,7 +197,8 @@ func (h *History) AfterOrLasting(t time.Time) []*Silence {
 }
 
 // Rate returns the rate of unexplained silences in a cluster with the given number of nodes. It omits silences that
-// began before kubeflap watched. It also omits silences of the last hour, because their verdicts may still change.
+// began before kubeflap started watching. It also omits silences that began in the last hour, because their verdicts
+// may still change.
 func (h *History) Rate(t time.Time, nodes int) chance.Rate {
 	r := chance.Rate{NodeTime: time.Duration(nodes) * min(t.Sub(h.since), remembered)}
 	for _, s := range h.silences {

@@ -5,10 +5,10 @@ import "slices"
 // Judgement is the decision about an incident. All silences of the incident share one Judgement, so a revision applies
 // to all of them.
 type Judgement struct {
-	// reviewed is the verdict at the last review of the incident. asked is the verdict at the last query or review,
-	// whichever was later.
+	// The field reviewed is the verdict at the last review of the incident. The field asked is the verdict at the last
+	// query or review, whichever was later.
 	reviewed, asked Verdict
-	// into is the Judgement of the incident that this one was merged into, or nil.
+	// The field `into` is the Judgement of the incident into which this incident was merged, or nil.
 	into *Judgement
 }
 
@@ -66,11 +66,11 @@ const (
 
 var reasonTexts = [ReasonCount]string{NoReason: "", Late: "late", Slow: "slow", Down: "down", Announced: "announced", Rebooted: "rebooted", Upgraded: "upgraded", ClockSetBack: "clock_set_back"}
 
-// String returns the value of the label `reason`.
+// String returns the value of the `reason` label.
 func (r Reason) String() string { return reasonTexts[r] }
 
-// ParseReason converts a value of the label `reason`. ok is false for unknown values, which later versions of kubeflap
-// may use.
+// ParseReason returns the reason for a value of the `reason` label. ok is false for unknown values, which later
+// versions of kubeflap may use.
 func ParseReason(s string) (r Reason, ok bool) {
 	i := slices.Index(reasonTexts[:], s)
 	return Reason(max(i, 0)), i >= 0

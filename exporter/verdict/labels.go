@@ -82,8 +82,8 @@ func severalText(silent []*Silence, nodes int) string {
 	return ""
 }
 
-// othersText describes groups of the incident's nodes that fell silent together earlier or later than the largest
-// group.
+// othersText describes other groups of the incident's nodes that fell silent together. These groups fell silent earlier
+// or later than the largest group.
 func (f *NodeLoss) othersText() (text string) {
 	group := f.largestGroup()
 	rest := withoutNodes(slices.DeleteFunc(slices.Clone(f.Silences), func(s *Silence) bool { return s.BeganBlind || !f.isDisturbed(s) }), group)

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// oneNode weighs whether the fault lies in the node itself, and not in something that it shares with other nodes.
+// oneNode judges whether the fault lies in the node itself, and not in something that it shares with other nodes.
 func oneNode(f *NodeLoss) (Answer, string) {
 	if f.unseen() > 0 {
 		return Unknown, unseenText
@@ -58,10 +58,9 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	return Yes, f.othersSent(others) + deletedText(f)
 }
 
-// goneWithin is a duration. If a Node is deleted within this time of its last heartbeat, its machine may have been
-// reclaimed. The cloud controller manager deletes Nodes without a machine soon after they stop being Ready. The source
-// is MonitorNodes in the node lifecycle controller of cloud-provider. If the deletion is later, the machine probably
-// failed first.
+// If a Node is deleted within goneWithin of its last heartbeat, its machine may have been reclaimed. The
+// cloud-controller-manager deletes a Node without a machine soon after the Node stops being Ready (node lifecycle
+// controller of cloud-provider, MonitorNodes). If the Node is deleted later, the machine probably failed first.
 const goneWithin = 10 * time.Minute
 
 // isGone reports whether the node's machine may have been reclaimed.
@@ -69,8 +68,8 @@ func (s *Silence) isGone() bool {
 	return s.isDeleted() && s.Deleted.Sub(s.Began) <= goneWithin
 }
 
-// oneOfSeveral checks whether other nodes that fell silent at the same time speak against a fault of the node. The text
-// is empty if they do not.
+// oneOfSeveral checks whether other nodes fell silent at the same time, which would be evidence against a fault of the
+// node itself. The text is empty if there is no such evidence.
 func (f *NodeLoss) oneOfSeveral() (Answer, string) {
 	if len(f.largestGroup()) < 2 {
 		if late := f.lateWith(); late != nil {

@@ -67,14 +67,14 @@ type Silence struct {
 type Found struct {
 	// Is reports whether the silence began before kubeflap started watching.
 	Is bool
-	// InDoubt reports whether the last heartbeat is too recent to explain the status Unknown. The node had recovered,
-	// the status was wrong, or the clocks differ.
+	// InDoubt reports whether the last heartbeat is too recent to explain the status Unknown. In this case, the node
+	// had already recovered, the status was wrong, or the clocks differ.
 	InDoubt bool
 	// Marked is the time at which the node controller set Ready to Unknown, by the controller's clock. It is zero if
 	// Ready was not Unknown.
 	Marked time.Time
-	// Perhaps describes an announcement of the node's departure that may be older or newer than the start of the
-	// silence. It is empty if there is none.
+	// Perhaps describes an announcement of the node's departure if it is unknown whether the announcement came before
+	// the silence. Otherwise, Perhaps is empty.
 	Perhaps string
 	// Returned is the number of other nodes that turned Ready soon after the silence began.
 	Returned int
@@ -82,8 +82,8 @@ type Found struct {
 
 // NodeLoss holds the facts of a node incident.
 type NodeLoss struct {
-	// Silences holds the incident's silences, sorted by Began. Recent holds the unexplained silences of all nodes that
-	// began in the last hour or are ongoing. It includes silences of the incident.
+	// Silences holds the incident's silences, sorted by Began. Recent holds the cluster's unexplained silences that
+	// began in the last hour or are ongoing, including those of the incident.
 	Silences, Recent []*Silence
 	// Late holds the nodes that have been silent for more than half the grace period, but not yet for the whole grace
 	// period.
@@ -106,17 +106,18 @@ type NodeLoss struct {
 	// Rate measures how often nodes of this cluster fall silent.
 	Rate chance.Rate
 
-	// group caches the result of the method largestGroup. grouped reports whether the cache is valid.
+	// The field group caches the result of the method largestGroup. The field grouped reports whether the cache is
+	// valid.
 	group   []*Silence
 	grouped bool
-	// sorted holds Recent in order of Began. near caches a result of findLargestGroup.
+	// The field sorted holds Recent in order of Began. The field near caches a result of findLargestGroup.
 	sorted    []*Silence
 	near      near
 	soloCache soloCache
-	// shared caches the answer of sharedPath. It is nil until it is computed.
+	// The field shared caches the answer of sharedPath. It is nil until it is computed.
 	shared *lazyAnswer
-	// successive caches the answer of weighSuccessive, which is the same for all incidents. It is nil until it is
-	// computed.
+	// The field successive caches the answer of weighSuccessive, which is the same for all incidents. It is nil until
+	// it is computed.
 	successive *successiveResult
 }
 

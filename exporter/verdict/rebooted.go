@@ -28,8 +28,9 @@ func rebooted(f *NodeLoss) (Answer, string) {
 	return No, "the bootID is the same as before"
 }
 
-// rebooting names nodes that rebooted while others of the group are still silent. All of them may have lost a shared
-// host or power supply. The text is empty for fewer than two reboots, or if a node came back without a reboot.
+// rebooting names nodes that rebooted while other nodes of the group are still silent. All nodes of the group may have
+// lost a shared host or power supply. The text is empty if fewer than two nodes rebooted, if no node is still silent,
+// or if a node came back without a reboot.
 func (f *NodeLoss) rebooting() string {
 	var back []string
 	away := 0

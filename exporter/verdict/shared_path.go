@@ -86,7 +86,7 @@ func (f *NodeLoss) weighShared() (Answer, func() string) {
 	return holds, because
 }
 
-// atOnce weighs whether several nodes fell silent within one heartbeat interval for a common reason.
+// atOnce judges whether several nodes fell silent within one heartbeat interval for a common reason.
 func atOnce(f *NodeLoss) (Answer, func() string) {
 	silent := f.largestGroup()
 	if len(silent) < 2 {
@@ -105,7 +105,7 @@ func atOnce(f *NodeLoss) (Answer, func() string) {
 	}
 }
 
-// oneCause weighs whether silences that began together have a common cause. The text is the end of a sentence that
+// oneCause judges whether silences that began together have a common cause. The text is the end of a sentence that
 // explains the answer.
 func (f *NodeLoss) oneCause(silent []*Silence) (Answer, string) {
 	p := f.Rate.GroupProbability(len(silent), f.Nodes, f.Interval)
@@ -133,7 +133,7 @@ func (f *NodeLoss) oneCause(silent []*Silence) (Answer, string) {
 	return Unknown, ": this may be chance"
 }
 
-// weighSuccessive weighs whether nodes fell silent one after another more often than chance allows.
+// weighSuccessive judges whether nodes fell silent one after another more often than chance allows.
 func weighSuccessive(f *NodeLoss) (Answer, string) {
 	if f.successive == nil {
 		f.successive = f.findSuccessive()

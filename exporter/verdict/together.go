@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// largestGroup returns the largest group of silences that began within one heartbeat interval. The group can include
-// silences of other incidents. It omits silences whose start kubeflap did not see.
+// largestGroup returns the largest group of silences that began within one heartbeat interval of each other. The group
+// can include silences of other incidents. It omits silences whose start kubeflap did not see.
 func (f *NodeLoss) largestGroup() []*Silence {
 	if !f.grouped {
 		f.group, f.grouped = f.findLargestGroup(), true
@@ -28,7 +28,8 @@ func (f *NodeLoss) findLargestGroup() []*Silence {
 	all := f.groupable(own)
 	if len(own) == 1 && len(all) == 1 && slices.Contains(others, own[0]) {
 		// The group of a single silence depends only on the silences around it. Incidents with the same silences around
-		// them can therefore share the cache. One node cannot have two disturbed silences this close together.
+		// them can therefore share the cache. All other silences in the range are of other nodes, because one node
+		// cannot have two disturbed silences so close together.
 		if f.near.from != from || f.near.to != to {
 			f.near = near{from, to, largestGroupOfSorted(f.groupable(others), f.Interval)}
 		}
@@ -42,13 +43,13 @@ func (f *NodeLoss) findLargestGroup() []*Silence {
 	return largestGroupOf(all, f.Interval)
 }
 
-// near caches a group, with the index range of the silences from which it was computed.
+// near is a cache for a group, with the index range of the silences from which it was computed.
 type near struct {
 	from, to int
 	group    []*Silence
 }
 
-// groupable returns the disturbed silences whose start kubeflap saw.
+// groupable returns the silences for which isDisturbed returns true and whose start kubeflap saw.
 func (f *NodeLoss) groupable(all []*Silence) []*Silence {
 	some := make([]*Silence, 0, len(all))
 	for _, s := range all {
@@ -88,8 +89,8 @@ func hasNear(all []*Silence, s *Silence, interval time.Duration) bool {
 }
 
 // independentSilences returns the silences of the last hour that have no common cause. It omits silences that began
-// together, unless their causes certainly differ. It also omits silences after kubelet upgrades and of reclaimed
-// machines, because upgrades and replacements proceed node by node.
+// together, unless their causes certainly differ. It also omits silences that follow a kubelet upgrade, and silences of
+// reclaimed machines, because upgrades and replacements proceed node by node.
 func (f *NodeLoss) independentSilences() (alone []*Silence) {
 	rest := slices.DeleteFunc(slices.Clone(f.Recent), func(s *Silence) bool {
 		return !f.inLastHour(s) || !f.isDisturbed(s) || s.isGone() || f.Upgrades != nil && f.Upgrades.Before(s.Node, s.Began)
@@ -126,14 +127,14 @@ func (f *NodeLoss) appendIndependent(alone, rest []*Silence) []*Silence {
 }
 
 // isDisturbed reports whether something delayed the node's heartbeats. The silence must be proven, and longer than an
-// unisDisturbed heartbeat interval. A shorter silence is normal, even if it exceeds a short grace period. The result is
+// undisturbed heartbeat interval. A shorter silence is normal, even if it exceeds a short grace period. The result is
 // false for kubelet upgrades and clock steps.
 func (f *NodeLoss) isDisturbed(s *Silence) bool {
 	return !s.Unseen && !s.Blind && !s.Found.isDoubtful() && !s.Upgraded && s.ClockBack == 0 && f.lasted(s) > f.Interval
 }
 
-// beganBlind reports whether nodes of the incident and other nodes fell silent during the same break of kubeflap's own
-// watch. It is then unknown whether they fell silent together.
+// beganBlind reports whether a node of the incident and at least one other node fell silent during the same break of
+// kubeflap's own watch. It is then unknown whether they fell silent together.
 func (f *NodeLoss) beganBlind() bool {
 	for _, s := range f.Recent {
 		isNear := func(x *Silence) bool {
@@ -150,8 +151,8 @@ const beganBlindText = "several nodes fell silent while kubeflap's own watch was
 
 func (f *NodeLoss) lasted(s *Silence) time.Duration { return s.Lasted(f.Now) }
 
-// lateToo returns other nodes whose heartbeats became late at the same time. They may still recover within the grace
-// period.
+// lateToo returns other nodes whose heartbeats became late at the same time. These nodes may still recover within the
+// grace period.
 func (f *NodeLoss) lateToo() (names []string) {
 	for _, s := range f.Late {
 		isNear := func(x *Silence) bool {
@@ -164,7 +165,8 @@ func (f *NodeLoss) lateToo() (names []string) {
 	return names
 }
 
-// largestGroupOf returns the largest group of silences of different nodes that began within one interval.
+// largestGroupOf returns the largest group of silences that began within one interval of each other. Each silence in
+// the group is of a different node.
 func largestGroupOf(all []*Silence, interval time.Duration) []*Silence {
 	return largestGroupOfSorted(byBegan(all), interval)
 }

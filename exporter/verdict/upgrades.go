@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// upgradeText describes a kubelet upgrade that may be the common cause of silences that began together. The text is
-// empty if there was none.
+// upgradeText describes a kubelet upgrade that may have caused silences to begin together. The text is empty if there
+// was no such upgrade.
 func (f *NodeLoss) upgradeText() string {
 	if text := f.upgradedTogether(f.largestGroup()); text != "" {
 		return text
@@ -16,9 +16,9 @@ func (f *NodeLoss) upgradeText() string {
 	return f.upgrading()
 }
 
-// upgrading names nodes that came back with a different kubelet version while the rest of the group is still silent.
-// The silent nodes may be in an upgrade, too. The text is empty if no node is back, or if one came back with the same
-// version.
+// upgrading names nodes that came back with a different kubelet version while the other nodes of the group are still
+// silent. An upgrade of the silent nodes may be in progress, too. The text is empty if no node is back, or if a node
+// came back with the same version.
 func (f *NodeLoss) upgrading() string {
 	silent := f.largestGroup()
 	if len(silent) < 2 || slices.ContainsFunc(silent, func(s *Silence) bool { return !s.Ended.IsZero() }) {
@@ -31,8 +31,8 @@ func (f *NodeLoss) upgrading() string {
 	return nodesText(back) + " fell silent with them and came back with a different kubelet version, so an upgrade may have stopped all of them"
 }
 
-// upgradedTogether describes a kubelet upgrade shortly before the silences that affected these nodes and only a few
-// others. The new kubelets may be the common cause. The text is empty if there was no such upgrade.
+// upgradedTogether describes a kubelet upgrade that affected these nodes and only a few others shortly before the
+// silences. The new kubelets may be the common cause. The text is empty if there was no such upgrade.
 func (f *NodeLoss) upgradedTogether(silent []*Silence) string {
 	if f.Upgrades == nil || len(silent) == 0 {
 		return ""

@@ -50,21 +50,21 @@ var texts = [Count]string{
 	UpdateInPlace: "update_in_place", Workload: "workload",
 }
 
-// String returns the value of the label `verdict`.
+// String returns the value of the `verdict` label.
 func (v Verdict) String() string { return texts[v] }
 
-// MarshalText returns the value of the label `verdict`.
+// MarshalText returns the value of the `verdict` label.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText converts a value of the label `verdict`. Unknown values, for example from later versions of kubeflap,
+// UnmarshalText parses a value of the `verdict` label. Unknown values, for example from later versions of kubeflap,
 // become Undecided.
 func (v *Verdict) UnmarshalText(text []byte) error {
 	*v, _ = Parse(string(text))
 	return nil
 }
 
-// Parse converts a value of the label `verdict`. ok is false for unknown values, which later versions of kubeflap may
-// use.
+// Parse returns the verdict for a value of the `verdict` label. ok is false for unknown values, which later versions of
+// kubeflap may use.
 func Parse(s string) (v Verdict, ok bool) {
 	i := slices.Index(texts[:], s)
 	return Verdict(max(i, 0)), i >= 0
@@ -98,7 +98,7 @@ func (a Answer) String() string { return answers[a] }
 // MarshalText returns the answer as it appears in kubeflap's API.
 func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText converts an answer from kubeflap's API. Any other text becomes Unknown.
+// UnmarshalText parses an answer from kubeflap's API. Any other text becomes Unknown.
 func (a *Answer) UnmarshalText(text []byte) error {
 	*a = Answer(max(slices.Index(answers[:], string(text)), 0))
 	return nil

@@ -21,20 +21,21 @@ type follower struct {
 	running  sync.WaitGroup
 	// passing is a lock. passPage holds this lock while it emits events.
 	passing chan struct{}
-	// current points to the open watch, so that Watcher.Reopen can end it.
+	// current is the open watch, which Watcher.Reopen can end.
 	current *atomic.Pointer[stream]
 
-	// If watches keep ending right after they were opened, shortSince is the time of the first such end. Otherwise, it
-	// is zero.
+	// If watches keep ending right after they were opened, shortSince is the time at which the first of these watches
+	// ended. Otherwise, it is zero.
 	shortSince time.Time
 	// delayNext is set if the back-off must delay the next watch.
 	delayNext bool
 	backoff   wait.Backoff
-	// silent counts consecutive watches that failed with event.ReasonSilent.
+	// silent is the number of consecutive watches that failed with event.ReasonSilent.
 	silent int
 	// listStalled is set if the last watch became silent before its streamed list was complete.
 	listStalled bool
-	// probes counts consecutive watches with a short timeout (probeTimeouts) that ended normally but delivered nothing.
+	// probes is the number of consecutive watches with a short timeout (probeTimeouts) that ended normally but
+	// delivered nothing.
 	probes int
 	// noBookmarks is set if the server ends watches at their timeout but sends no bookmarks.
 	noBookmarks bool

@@ -11,7 +11,7 @@ import (
 )
 
 // health tracks whether the watch of a resource works. It emits Down and Up events, and logs each reason for a failure
-// once. The reflector never calls its methods concurrently.
+// once. The reflector never calls the methods of health concurrently.
 type health struct {
 	kind event.Kind
 	log  *slog.Logger
@@ -21,23 +21,24 @@ type health struct {
 
 	// downSince is the time at which the watch went down. It is zero while the watch works.
 	downSince time.Time
-	// suspect is not empty if the watch was silent, or if it repeatedly ended right after it was opened. Such a suspect
-	// watch counts as down until an event or a bookmark arrives, even if a list succeeds.
+	// suspect is the reason why the watch is suspect: it was silent, or it repeatedly ended right after it was opened.
+	// A suspect watch counts as down until an event or a bookmark arrives, even if a list succeeds. If the watch is not
+	// suspect, the reason is empty.
 	suspect event.Reason
 	// listed is the time of the last list, or zero.
 	listed time.Time
-	// logged holds the reasons that were logged since the watch went down.
+	// logged is the list of reasons that have been logged since the watch went down.
 	logged []event.Reason
 	// All resources share reminders.
 	reminders *reminders
-	// refusedSince is the time since which all requests have been denied. It is zero if the last request was not
-	// denied. withdraw stops the reflector when all requests have been denied for withdrawnAfter.
+	// refusedSince is the time at which the current series of denied requests began. It is zero if the last request was
+	// not denied. withdraw stops the reflector when all requests have been denied for withdrawnAfter.
 	refusedSince time.Time
 	withdraw     context.CancelFunc
 }
 
-// The permission counts as withdrawn if all requests are denied for withdrawnAfter. A server that has just started
-// denies all requests until it has read the RBAC rules.
+// The permission counts as withdrawn if all requests are denied for withdrawnAfter. A shorter time proves nothing,
+// because a server denies all requests at startup until it has read the RBAC rules.
 const withdrawnAfter = time.Minute
 
 // down emits a Down event after a failed list, a failed attempt to open a watch, or the end of a watch. err is nil if
@@ -76,13 +77,13 @@ func unreachable(reason event.Reason) bool {
 // remindAfter is the interval between log lines while the API server stays unreachable.
 const remindAfter = time.Minute
 
-// If all watches fail, reminders lets only one of them log a reminder.
+// The type reminders allows all watches together to log at most one reminder per minute.
 type reminders struct {
 	mu   sync.Mutex
 	last time.Time
 }
 
-// due reports whether the caller must log a reminder now.
+// due reports whether the caller should log a reminder now.
 func (r *reminders) due() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,7 +137,7 @@ func (h *health) markSuspect(err error) { h.suspect = reasonOf(err) }
 
 func (h *health) isSuspect() bool { return h.suspect != "" }
 
-// alive marks a suspect watch as working, because an event or a bookmark arrived.
+// alive is called when an event or a bookmark arrives. It marks a suspect watch as working.
 func (h *health) alive() {
 	if !h.isSuspect() {
 		return
@@ -145,7 +146,7 @@ func (h *health) alive() {
 	h.emitUp()
 }
 
-// trust marks a suspect watch as working, because the server sends no bookmarks.
+// trust is called if the server sends no bookmarks. It marks a suspect watch as working.
 func (h *health) trust(ctx context.Context) {
 	h.suspect = ""
 	h.up(ctx)
@@ -163,7 +164,7 @@ func (h *health) synced() {
 	h.sink(event.Event{Seen: h.listed, Kind: h.kind, Type: event.Down, Reason: h.suspect})
 }
 
-// works records that the watch works, and ends its downtime if there was one.
+// works is called when the watch is known to work. It ends the downtime if there was one.
 func (h *health) works() {
 	took := h.downFor()
 	if len(h.logged) > 0 {

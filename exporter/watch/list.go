@@ -16,9 +16,9 @@ import (
 // in v1.33).
 //
 // Like kubectl, list sends no resourceVersion, so the server reads the current state from etcd, in pages. By default, a
-// reflector requests version "0". For this version, the watch cache ignores the limit and returns the whole list. The
-// reflector's documentation warns about lists from etcd, because thousands of kubelets may list at the same time
-// (Reflector.WatchListPageSize). kubeflap is a single client.
+// reflector requests version "0". The watch cache then ignores the limit and returns the whole list. The reflector's
+// documentation warns about lists from etcd, because thousands of kubelets may list at the same time
+// (Reflector.WatchListPageSize). kubeflap, however, is a single client.
 func (f *follower) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	options.ResourceVersion, options.ResourceVersionMatch = "", ""
 	// Servers end a list request after one minute (apiserver, --request-timeout).

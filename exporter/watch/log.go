@@ -18,8 +18,8 @@ func klogTo(logger *slog.Logger) klog.Logger {
 	return logr.FromSlogHandler(quiet{logger.Handler()})
 }
 
-// quiet lowers the levels of client-go's log lines, because a reflector logs every failed attempt. Errors become
-// warnings, and all other lines become debug lines.
+// quiet is a handler that lowers the levels of client-go's log lines, because a reflector logs every failed attempt.
+// Errors become warnings, and all other lines become debug lines.
 type quiet struct{ slog.Handler }
 
 func lowered(level slog.Level) slog.Level {

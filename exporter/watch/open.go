@@ -20,14 +20,14 @@ const (
 	// reported as up. If the resourceVersion has expired, the server responds with status 200, but immediately sends an
 	// error event (apiserver, cacher.Watch).
 	peekTime = 100 * time.Millisecond
-	// minLife is how long a watch that delivers nothing must last to count as working. Servers end working watches only
+	// A watch that delivers nothing counts as working if it lasts at least minLife. Servers end working watches only
 	// after minutes.
 	minLife = 4 * time.Second
-	// resumeFor is the maximum age of the last known state. Up to this age, a broken watch resumes at its last
-	// resourceVersion. If the state is older, the resource is listed again, because etcd is compacted every 5 minutes.
+	// A broken watch resumes at its last resourceVersion if the last known state of the resource is younger than
+	// resumeFor. Otherwise, the resource is listed again, because etcd is compacted every 5 minutes.
 	resumeFor = 5 * time.Minute
-	// If a watch keeps ending right after it was opened, it becomes suspect after suspectAfter. The delay allows for a
-	// starting server, which also ends some watches early.
+	// If a watch keeps ending right after it was opened, it becomes suspect after suspectAfter. The delay is needed
+	// because a server that is starting also ends some watches early.
 	suspectAfter = 10 * time.Second
 	// maxSilentWatches is the maximum number of consecutive silent watches before the resource is listed again.
 	maxSilentWatches = 2
@@ -158,8 +158,8 @@ func (f *follower) open(ctx context.Context, cancel context.CancelFunc, options 
 // openFailed reports that a watch could not be opened. It returns the error for the reflector.
 func (f *follower) openFailed(ctx context.Context, err error, options *metav1.ListOptions) error {
 	if options.SendInitialEvents != nil {
-		// After any other error, the reflector lists in pages. The error is not reported yet, because it may only mean
-		// that the server does not support WatchList.
+		// Report only silent servers and errors that the reflector retries. Any other error may only mean that the
+		// server does not support WatchList, in which case the reflector lists in pages.
 		if reflectorRetries(err) || errors.Is(err, errSilent) {
 			f.health.down(ctx, err)
 		}
@@ -177,8 +177,8 @@ func (f *follower) openFailed(ctx context.Context, err error, options *metav1.Li
 func (f *follower) peek(ctx context.Context, s *stream) error {
 	limit := peekTime
 	if f.health.isSuspect() {
-		// A suspect watch probably ends early again. If the reflector received such a watch, it would list again (see
-		// shortWatch).
+		// A suspect watch will probably end early again. Wait longer, because the reflector lists again if it receives
+		// a watch that ends early (see shortWatch).
 		limit = minLife
 	}
 	err := s.peek(ctx, limit)
@@ -193,7 +193,7 @@ func (f *follower) peek(ctx context.Context, s *stream) error {
 	return nil
 }
 
-// ended records how a watch ended, and reports the end.
+// ended is called when a watch has ended. It records how the watch ended, and reports the end.
 func (f *follower) ended(ctx context.Context, s *stream, cause error) {
 	suspect, lasted := f.health.isSuspect(), time.Since(s.opened) >= minLife
 	if s.delivered && !suspect {
@@ -234,8 +234,8 @@ func (f *follower) noteShort(cause error) {
 	}
 }
 
-// probeEnded records that a suspect watch ended normally but delivered nothing. If all probes end this way, the server
-// sends no bookmarks. The watch then counts as working.
+// probeEnded records that a suspect watch ended normally but delivered nothing. If all probes end this way, kubeflap
+// concludes that the server sends no bookmarks. The watch then counts as working.
 func (f *follower) probeEnded(ctx context.Context, s *stream) {
 	if s.listFirst {
 		return

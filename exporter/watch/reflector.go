@@ -27,8 +27,9 @@ const (
 	// again. The API server's own reflectors use the same value (apiserver, storage/cacher,
 	// MaxInternalErrorRetryDuration).
 	retryInternal = 30 * time.Second
-	// shortWatch is slightly longer than one second. If a watch ends within one second without an event, the reflector
-	// lists again (handleAnyWatch, VeryShortWatchError).
+	// If a suspect watch starts with a list, it stays open for shortWatch after the list. shortWatch must exceed one
+	// second. If a watch ends within one second without an event, the reflector lists again (handleAnyWatch,
+	// VeryShortWatchError).
 	shortWatch = 1500 * time.Millisecond
 )
 
@@ -85,8 +86,8 @@ type resumable struct{ error }
 // Unwrap returns the original error and ECONNREFUSED, which isWatchErrorRetriable looks for.
 func (r resumable) Unwrap() []error { return []error{syscall.ECONNREFUSED, r.error} }
 
-// endingClock ends all waits when the context is canceled. Before it requests a streamed list again, the reflector
-// waits without checking the context (watchList).
+// endingClock ends all waits when the context is canceled. By default, the reflector waits without checking the context
+// before it requests a streamed list again (watchList).
 type endingClock struct {
 	clock.RealClock
 	ctx context.Context

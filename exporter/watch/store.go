@@ -10,11 +10,11 @@ import (
 )
 
 // store implements a reflector's store, but keeps no objects. It emits an event for each object. The reflector never
-// calls its methods concurrently.
+// calls the methods of store concurrently.
 type store struct {
 	resource *apiclient.Resource
 	sink     func(event.Event)
-	// store calls alive before each event and bookmark of the watch. It calls synced after each list.
+	// alive is called before each event and bookmark of the watch. synced is called after each list.
 	alive, synced func()
 }
 

@@ -20,15 +20,15 @@ const (
 	// (cacheWatcher.process). This version advances with each event of the resource and with each progress notification
 	// from etcd. Progress notifications arrive every 5 s if kubeadm configured etcd, otherwise every 10 minutes. The
 	// watch cache also requests a notification before it serves a list that must be current. If a new watch delivers
-	// nothing for quietTicks, kubeflap therefore requests such a list. After the first bookmark, bookmarks arrive every
-	// minute.
+	// nothing for quietTicks ticks, kubeflap therefore requests such a list. After the first bookmark, bookmarks arrive
+	// every minute.
 	maxSilence = 90 * time.Second
 	// silenceTicks is the number of timer ticks in maxSilence. After quietTicks ticks without an event, onQuiet is
 	// called.
 	silenceTicks = 6
 	quietTicks   = 3
-	// maxOverdue is how long a watch may continue after its timeout. Servers measure the timeout with their own clocks
-	// (apiserver, handlers.serveWatchHandler).
+	// kubeflap ends a watch that continues for maxOverdue after its timeout. Servers measure the timeout with their own
+	// clocks (apiserver, handlers.serveWatchHandler).
 	maxOverdue = 30 * time.Second
 )
 
@@ -41,19 +41,20 @@ type stream struct {
 	done  chan struct{}
 	stop  sync.Once
 	first *watch.Event
-	// behind receives a value if the watch must end because it lags behind etcd.
+	// A value in the channel behind means that the watch must end, because it lags behind etcd.
 	behind chan struct{}
 
 	// onEnd is called once after the last event. onQuiet is called after quietTicks ticks without an event, unless the
 	// server has already sent a bookmark.
 	onEnd   func(error)
 	onQuiet func()
-	// onListed receives the objects of a large streamed list. It is nil when the list is complete. changes holds the
-	// other events that arrive during the list.
+	// onListed receives the objects of a large streamed list. It is nil unless such a list is in progress. changes is
+	// the list of Modified and Deleted events that arrive in the meantime.
 	onListed func(runtime.Object)
 	changes  []watch.Event
 
-	// opened is the time of the server's response. overdue fires if the server does not end the watch on time.
+	// opened is the time of the server's response. The timer overdue fires if the server does not end the watch on
+	// time.
 	opened  time.Time
 	overdue *time.Timer
 	// quiet is the number of ticks since the last event. No tick fires while the process is suspended. After a
@@ -106,7 +107,7 @@ func (s *stream) discard() {
 	s.tick.Stop()
 }
 
-// reopen ends a watch that lags behind etcd.
+// reopen ends a watch that lags behind etcd, so that the reflector opens a new one.
 func (s *stream) reopen() {
 	select {
 	case s.behind <- struct{}{}:
@@ -221,7 +222,7 @@ func (s *stream) sendChanges() bool {
 	return true
 }
 
-// note stores why the watch ended. Only the first cause counts, because a stopped watch may then look like a broken
+// note stores why the watch ended. Later causes are ignored, because a watch that kubeflap stops can look like a broken
 // connection.
 func (s *stream) note(cause error) {
 	s.lock.Lock()

@@ -23,7 +23,8 @@ type serverVersion struct {
 	readAt time.Time
 }
 
-// recovered requests another read of the version if a watch was down for at least minOutage.
+// recovered is called after a watch was down. If the downtime was at least minOutage, recovered requests another read
+// of the version.
 func (s *serverVersion) recovered(after time.Duration) {
 	if after < minOutage {
 		return
@@ -34,7 +35,7 @@ func (s *serverVersion) recovered(after time.Duration) {
 	}
 }
 
-// run reads the version when recovered requests it, until the context is canceled.
+// run waits for requests to read the version, and handles them until the context is canceled.
 func (s *serverVersion) run(ctx context.Context) {
 	for {
 		select {
@@ -49,8 +50,8 @@ func (s *serverVersion) run(ctx context.Context) {
 	}
 }
 
-// read requests the version, and emits it if it has changed. Errors are logged and otherwise ignored, because kubeflap
-// works without the version.
+// read gets the version from the API server, and emits it if it has changed. Errors are logged and otherwise ignored,
+// because kubeflap works without the version.
 func (s *serverVersion) read(ctx context.Context) {
 	s.readAt = time.Now()
 	version, err := s.client.Version(ctx)

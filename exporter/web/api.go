@@ -30,8 +30,8 @@ func apiHandler(clusters []Cluster) http.HandlerFunc {
 	}
 }
 
-// checkCluster returns an error if no cluster matches the query. An empty list of incidents would look like an
-// all-clear.
+// checkCluster returns an error if no cluster matches the query. Without this error, the response would be an empty
+// list of incidents, which would look like an all-clear.
 func checkCluster(clusters []Cluster, q *query.Query) error {
 	var names []string
 	for _, c := range clusters {

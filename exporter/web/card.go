@@ -16,19 +16,20 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/recordings"
 )
 
-// card holds the data of an incident's card. In a list, a card shows only the remedy and the timeline.
+// card holds the data of an incident's card. In a list, a card shows only the heading, the remedy, the figures and the
+// timeline.
 type card struct {
 	heading
 	Figures  []figure
 	Timeline *timeline.Drawing
 	Evidence []evidenceRow
 	Effects  []effectRow
-	// NodeLinks links each node to its incidents. JSON is the link to the incident in the API.
+	// NodeLinks contains a link to the incidents of each node. JSON is the link to the incident in the API.
 	NodeLinks []nodeLink
 	JSON      string
 	// ToFix names the component to fix. It is empty if the verdict is undecided.
 	ToFix string
-	// Weighed lists the considered hypotheses.
+	// Weighed is the list of considered hypotheses.
 	Weighed  []weighedRow
 	Detailed bool
 	// Recording is the link to the incident's recording, or empty.
@@ -38,7 +39,7 @@ type card struct {
 	WhatIf *whatIfView
 }
 
-// recordedAround is the margin before and after the incident in its recording.
+// recordedAround is how much time a recording includes before and after its incident.
 const recordedAround = 10 * time.Minute
 
 type figure struct{ Value, What string }

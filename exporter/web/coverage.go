@@ -59,23 +59,24 @@ func recorderOf(s flightrecorder.Status) *api.Recorder {
 	return r
 }
 
-// maxGapRows limits the gaps that the page shows.
+// maxGapRows is the maximum number of gaps that the page shows.
 const maxGapRows = 20
 
 // coverageView holds the page's data about coverage.
 type coverageView struct {
-	// Since is empty if nothing was watched yet. Restarted is set if the coverage began in an earlier process.
+	// Since is empty if nothing has been watched yet. Restarted is set if the coverage began in an earlier process.
 	Since     string
 	Restarted bool
 	// Before is set if the page's period begins before kubeflap started to watch. Future is set if the page's period
 	// has not begun.
 	Before, Future bool
-	// Gaps holds the newest gaps of the period, newest first. Hidden counts the older gaps, which the page omits.
-	// LeftOut counts the gaps that kubeflap dropped.
+	// Gaps holds the newest gaps of the period, newest first. Hidden is the number of older gaps, which the page omits.
+	// LeftOut is the number of gaps that kubeflap has dropped.
 	Gaps            []gapRow
 	Hidden, LeftOut int
-	// Dropped says how many incidents were dropped, or is empty. DroppedUntil is the latest time at which one of them
-	// was known to be ongoing. Incomplete is set if dropped incidents may belong to the page's period.
+	// Dropped is a text with the number of dropped incidents, or empty if there are none. DroppedUntil is the latest
+	// time at which one of them was known to be ongoing. Incomplete is set if dropped incidents may belong to the
+	// page's period.
 	Dropped, DroppedUntil string
 	Incomplete            bool
 	// LostUntil is the time until which incidents of earlier processes may be missing because a file was damaged. It is
@@ -83,8 +84,8 @@ type coverageView struct {
 	LostUntil string
 	Lost      bool
 	// NotRecording is the reason why events are not recorded. NotRecordingSince is the time at which the recording
-	// stopped. Both are empty if events are recorded, or if there is no flight recorder. Unrecorded counts the events
-	// that were not recorded.
+	// stopped. Both are empty if events are recorded, or if there is no flight recorder. Unrecorded is the number of
+	// events that were not recorded.
 	NotRecording, NotRecordingSince string
 	Unrecorded                      uint64
 }

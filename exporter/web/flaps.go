@@ -21,7 +21,7 @@ import (
 //go:embed page
 var files embed.FS
 
-// maxCards limits the number of cards below the table.
+// maxCards is the maximum number of cards below the table.
 const maxCards = 10
 
 // flapsPage holds the template data of /flaps.
@@ -48,10 +48,10 @@ type flapsPage struct {
 	Namespaces       []string
 	Services         []string
 	Nodes            []string
-	// Active describes the query's filters in words.
+	// Active contains a description of each active filter.
 	Active   []string
 	Filtered bool
-	// Detailed reports whether the page shows a single incident with its evidence.
+	// Detailed is set if the page shows a single incident with its evidence.
 	Detailed bool
 }
 
@@ -168,7 +168,7 @@ func (p *flapsPage) addCard(x clusterIncident) {
 }
 
 // title returns the page title, which browser tabs show. It starts with the number of running incidents, and with
-// "blind" if some resources are not watched. The number ignores all filters except the cluster.
+// "blind" if some resources are not watched. Of all filters, only the cluster affects this number.
 func (p *flapsPage) title(running int) string {
 	title := "Incidents · kubeflap"
 	if p.Detailed {
@@ -185,7 +185,7 @@ func (p *flapsPage) title(running int) string {
 	return title
 }
 
-// maxSuggestions limits the suggestions for each filter field.
+// maxSuggestions is the maximum number of suggestions for each filter field.
 const maxSuggestions = 200
 
 func (p *flapsPage) suggest(all []clusterIncident) {

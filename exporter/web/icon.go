@@ -12,8 +12,8 @@ func iconLink(running int, blind bool) string {
 	return "/flaps.svg?" + url.Values{"running": {strconv.Itoa(running)}, "blind": {strconv.FormatBool(blind)}}.Encode()
 }
 
-// iconHandler draws an icon with the number of running incidents. The icon is red if there are any, and green if there
-// are none. It is gray with a question mark if kubeflap sees none but does not watch some resources.
+// iconHandler draws an icon with the number of running incidents. The icon is red if there are any. If there are none,
+// it is green, or gray with a question mark if some resources are not watched.
 func iconHandler(w http.ResponseWriter, r *http.Request) {
 	parameters := r.URL.Query()
 	running, err := strconv.ParseUint(parameters.Get("running"), 10, 32)

@@ -20,31 +20,31 @@ type Cluster struct {
 	Incidents func() ([]incident.Incident, time.Time)
 	// Overview is like Incidents, but omits the evidence, timeline, numbers, summary and remedy.
 	Overview func() ([]incident.Incident, time.Time)
-	// Incident returns the incident with an ID. ok reports whether it exists.
+	// Incident returns the incident with the given ID. ok reports whether it exists.
 	Incident func(id string) (x incident.Incident, ok bool)
 	// Recorded is set for a replay, whose times differ from the user's clock.
 	Recorded bool
-	// Finished reports whether a replay has reached the end of its recording. It is nil for a live cluster.
+	// Finished reports whether a replay has reached the end of its recording. The function is nil for a live cluster.
 	Finished func() bool
 	// Unwatched returns the resources that are currently not watched.
 	Unwatched func() []watches.Watch
-	// Coverage returns the times at which resources were not watched.
+	// Coverage returns the periods in which resources were not watched.
 	Coverage func() coverage.State
 	// Displaced returns the number of incidents that were dropped to make room for newer ones.
 	Displaced func() incident.Displaced
 	// LostUntil returns the time until which incidents of earlier processes may be missing because a file was damaged.
 	// It returns zero if none is missing. The function is nil if incidents are not kept in a file.
 	LostUntil func() time.Time
-	// Recorder returns the state of the flight recorder. It is nil if there is none.
+	// Recorder returns the state of the flight recorder. The function is nil if there is no flight recorder.
 	Recorder func() flightrecorder.Status
 	// WhatIf predicts what would have happened during an incident with other settings. It returns immediately, even if
 	// the prediction is not finished. The function is nil if nothing is recorded.
 	WhatIf func(x *incident.Incident, asOf time.Time) background.Prediction
-	// downloads reports whether the page links to recordings of incidents.
+	// downloads is set if the page links to recordings of incidents.
 	downloads bool
 }
 
-// clusterIncident is an incident with its cluster and the current time there.
+// clusterIncident is an incident with its cluster and the current time in that cluster.
 type clusterIncident struct {
 	cluster *Cluster
 	// number is the index of the cluster. It distinguishes two replays of the same recording, whose incidents have the
@@ -84,8 +84,8 @@ func runningIn(every []clusterIncident, q *query.Query) (n int) {
 }
 
 // find returns the incidents that match a query, regardless of state and verdict. They are sorted by incident.Compare.
-// If no incident has the query's ID, find uses the query's subject and time. A link from another replica may contain an
-// ID that this replica does not know.
+// If no incident has the query's ID, find uses the query's subject and time instead, because a link from another
+// replica may contain an ID that this replica does not know.
 func find(every []clusterIncident, q *query.Query) []clusterIncident {
 	all := selected(every, q)
 	if other, ok := q.WithoutID(); ok && len(all) == 0 {

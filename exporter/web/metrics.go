@@ -44,7 +44,7 @@ func metricsHandler(page *metrics.Page, registry *prometheus.Registry, logger *s
 	})), nil
 }
 
-// failures registers the counter of failed scrapes that promhttp also uses.
+// failures registers the counter of failed scrapes, which promhttp also uses.
 func failures(registry *prometheus.Registry) (*prometheus.CounterVec, error) {
 	failed := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "promhttp_metric_handler_errors_total",

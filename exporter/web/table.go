@@ -101,7 +101,7 @@ func stateNote(x *clusterIncident) string {
 	return length(x.asOf.Sub(x.End)) + " ago"
 }
 
-// timeAfter formats a time. It omits the date if both times have the same date.
+// timeAfter formats the time t. It omits the date if t has the same date as the earlier time.
 func timeAfter(earlier, t time.Time) string {
 	if earlier.UTC().Format(time.DateOnly) == t.UTC().Format(time.DateOnly) {
 		return t.UTC().Format(time.TimeOnly)

@@ -43,7 +43,7 @@ func reasonOf(w *watches.Watch) string {
 	return "error"
 }
 
-// unwatchedRow groups resources that have been unwatched since the same second for the same reason.
+// unwatchedRow groups resources of a cluster that have been unwatched since the same second for the same reason.
 type unwatchedRow struct{ Resources, Cluster, Since, For, Reason string }
 
 func unwatchedRows(all []unwatched, asOf time.Time) []unwatchedRow {

@@ -17,11 +17,12 @@ import (
 )
 
 const (
-	// maxScrapes limits concurrent scrapes. Two Prometheus servers and a user need fewer.
+	// maxScrapes is the maximum number of concurrent scrapes. Two Prometheus servers and a user need fewer.
 	maxScrapes = 10
-	// maxReaders limits concurrent requests for incidents.
+	// maxReaders is the maximum number of concurrent requests for incidents.
 	maxReaders = 10
-	// maxDownloads limits concurrent downloads of recordings, because each one reads files and compresses them.
+	// maxDownloads is the maximum number of concurrent downloads of recordings. It is low, because each download reads
+	// and compresses files.
 	maxDownloads = 2
 )
 
@@ -33,9 +34,9 @@ type Pages struct {
 	Clusters []Cluster
 	// Unready returns the resources that make /-/ready fail.
 	Unready func() []watches.Watch
-	// Profiles enables the profiles of the Go runtime, at the paths that go tool pprof uses.
+	// If Profiles is set, the profiles of the Go runtime are served at the paths that go tool pprof uses.
 	Profiles bool
-	// Recordings serves recordings at recordings.Path. It is nil if downloads are disabled.
+	// Recordings is the handler for recordings.Path. It is nil if downloads are disabled.
 	Recordings http.Handler
 }
 
@@ -98,7 +99,8 @@ func landingPage() (http.Handler, error) {
 	return page, nil
 }
 
-// limitConcurrency limits the number of concurrent requests to cap(places). It rejects all others with status 503.
+// limitConcurrency limits the number of concurrent requests to cap(places). It rejects additional requests with status
+// 503.
 func limitConcurrency(places chan struct{}, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {

@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// whatIfView holds predictions about an incident with other settings. If there is no prediction, Table has no rows, and
-// Text gives the reason.
+// whatIfView holds predictions of how an incident would have gone with other settings. If there is no prediction, Table
+// has no rows, and Text gives the reason.
 type whatIfView struct {
 	Text string
 	// From and To are the start and the end of the recorded period.
@@ -19,8 +19,8 @@ type whatIfView struct {
 	CannotSay []string
 }
 
-// whatIfOf returns the predictions for an incident. It returns nil if nothing is recorded, or if the incident is not
-// about nodes. The settings only affect incidents of nodes.
+// whatIfOf returns the predictions for an incident. It returns nil if nothing is recorded, or if the incident does not
+// involve nodes. The settings only affect incidents that involve nodes.
 func whatIfOf(x *clusterIncident) *whatIfView {
 	if x.cluster.WhatIf == nil || len(x.Nodes) == 0 || x.Scope == incident.ScopeWorkload || x.Scope == incident.ScopeService {
 		return nil

@@ -34,7 +34,7 @@ type service struct {
 	// slices maps the name of each EndpointSlice to its addresses.
 	slices    map[string]map[event.UID]event.Address
 	addresses map[event.UID]*address
-	// kept holds the addresses that were removed because of an eviction.
+	// The slice kept holds the addresses that were removed because their pods were evicted.
 	kept []*address
 }
 
@@ -49,7 +49,7 @@ type address struct {
 	// ready is set if the address is ready in the recording. held is set if the address is unready and the only reason
 	// is that its node is Unknown.
 	ready, held bool
-	// left is set if held was set when the address was removed from the Service. kept is set if the address was removed
+	// left is set if the address was held when it was removed from the Service. kept is set if the address was removed
 	// because its pod was evicted.
 	left, kept bool
 	// standsFor is the address that this address replaced after an eviction, or nil.
@@ -59,7 +59,7 @@ type address struct {
 }
 
 // change is a recorded change of an address. ready is set if the address was ready after the change. base is set if the
-// address would have been ready if no node had been Unknown.
+// address would have been ready without any Unknown nodes.
 type change struct {
 	at          time.Time
 	address     *address
@@ -107,7 +107,7 @@ func (s *services) applyEndpoints(seen sighting, o *event.Endpoints) {
 	}
 }
 
-// update replaces the addresses of one of a Service's slices.
+// update replaces the addresses in one of a Service's slices.
 func (s *services) update(x *service, seen sighting, slice string, all []event.Address) {
 	was := x.slices[slice]
 	is := map[event.UID]event.Address{}
@@ -181,7 +181,7 @@ func (s *services) finish(begin time.Time) {
 	slices.SortStableFunc(s.changes, func(a, b change) int { return a.at.Compare(b.at) })
 }
 
-// setReady records whether an address is ready. The caller sets only two fields of c, first and gone.
+// setReady records whether an address is ready. Callers set only the fields `first` and `gone` of c.
 func (s *services) setReady(a *address, t time.Time, ready bool, c change) {
 	a.ready = ready
 	c.at, c.address, c.ready, c.base = t, a, ready, ready || a.held && !c.gone

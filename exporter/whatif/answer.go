@@ -35,7 +35,7 @@ func (s *Study) Predict(settings []Settings) answer.Answer {
 	return a
 }
 
-// replacements describes the assumption about the replacements of evicted pods.
+// replacements returns text about when the replacement of an evicted pod is assumed to be ready.
 func (s *Study) replacements() string {
 	text := "When another pod would be ready in the place of an evicted one. The ranges begin with the eviction and end "
 	if s.pods.replacementTakes == 0 {
@@ -91,7 +91,7 @@ func (s *Study) check(recorded Settings) *answer.Check {
 	c := &answer.Check{}
 	for _, x := range s.silences {
 		if x.hasUnknownLength() {
-			continue // the prediction would be the recorded result
+			continue // the prediction would only repeat the recorded result
 		}
 		switch p := s.predictOne(x, recorded, recorded); {
 		case p.outcome == answer.TooClose:
@@ -136,7 +136,7 @@ func (s *Study) row(x Settings) answer.Row {
 	return row
 }
 
-// evictor returns the model of the taint eviction controller for settings.
+// evictor returns the model of the taint eviction controller for the given settings.
 func (s *Study) evictor(x Settings) *evictor {
 	return &evictor{
 		settings: x, pods: s.pods.byNode(), replacementTakes: s.pods.replacementTakes,
@@ -144,7 +144,7 @@ func (s *Study) evictor(x Settings) *evictor {
 	}
 }
 
-// withoutFailed returns the lower and the upper counts without the effects of failed nodes.
+// withoutFailed returns the lower and the upper bounds of the counts, without the effects of failed nodes.
 func (s *Study) withoutFailed(marks []mark, evicted evictions, low, high counts) (without, with counts) {
 	failed := func(m mark) bool { return m.silence.failed }
 	if !slices.ContainsFunc(marks, failed) {
@@ -157,7 +157,7 @@ func (s *Study) withoutFailed(marks []mark, evicted evictions, low, high counts)
 	return s.sweep(marks, needless(evicted.best), false, false), s.sweep(marks, needless(evicted.worst), true, false)
 }
 
-// between returns the range between two counts in any order.
+// between returns the range between two counts, which can be in any order.
 func between[T int | uint64](a, b T) answer.Range { return answer.Between(float64(a), float64(b)) }
 
 // record replaces predictions for the recorded settings with the recorded results.

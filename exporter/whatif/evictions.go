@@ -8,14 +8,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
 
-// evictionDelay is the usual maximum time that the controllers need to set the taint and evict a pod.
+// evictionDelay is the longest time that the controllers usually need to set the taint and evict a pod.
 const evictionDelay = 2 * time.Second
 
-// In the intervals of yes, a condition is certainly true. In the intervals of maybe, it may be true.
+// The type `certainly` holds the intervals in which a condition is certainly true (yes) or possibly true (maybe).
 type certainly struct{ yes, maybe []interval }
 
-// eviction is the eviction of a pod from a marked node. replaced is the time at which the replacement of the pod is
-// ready, or zero.
+// eviction is the predicted eviction of a pod from an Unknown node. replaced is the time at which the replacement of
+// the pod is ready, or zero if no replacement becomes ready.
 type eviction struct {
 	mark         *mark
 	pod          *pod
@@ -26,22 +26,23 @@ type eviction struct {
 type evictions struct {
 	// all counts all evictions. needless counts the evictions from nodes that came back.
 	all, needless answer.Range
-	// best holds the evictions if all addresses become ready again as early as possible. worst holds the evictions if
-	// they become ready again as late as possible.
+	// The slice best holds the evictions for the case that all addresses become ready again as early as possible. The
+	// slice worst holds the evictions for the case that all addresses become ready again as late as possible.
 	best, worst []eviction
 }
 
-// evictor predicts which pods the taint eviction controller evicts from marked nodes.
+// evictor predicts which pods the taint eviction controller evicts from Unknown nodes.
 type evictor struct {
 	settings Settings
 	tainter  tainter
 	// pods maps the name of each node to its recorded pods.
 	pods map[string][]*pod
-	// replacementTakes is the longest recorded time until the replacement of an evicted pod was Ready, or 0.
+	// replacementTakes is the longest recorded time from an eviction until the pod's replacement was Ready. It is 0 if
+	// no replacement was recorded. Pods of StatefulSets do not count.
 	replacementTakes time.Duration
 }
 
-// evict predicts the evictions from marked nodes.
+// evict predicts the evictions from the nodes that become Unknown.
 func (v *evictor) evict(marks []mark) (all evictions) {
 	counted := map[*pod]answer.Range{}
 	for _, t := range v.tainter.taints(marks, v.evictable) {
@@ -64,7 +65,7 @@ func (v *evictor) evict(marks []mark) (all evictions) {
 	return all
 }
 
-// evictable returns the number of pods that a taint can evict if the controller sets it as early as possible.
+// evictable returns the number of pods that a taint can evict if the controller sets the taint as early as possible.
 func (v *evictor) evictable(t *taint) (n int) {
 	for _, p := range v.pods[t.mark.silence.node] {
 		n += count(t.may(v.settings, p, t.mark.earliest))
@@ -72,8 +73,9 @@ func (v *evictor) evictable(t *taint) (n int) {
 	return n
 }
 
-// count counts the evictions from a node. The lower and the upper limit assume different orders of the taints, because
-// the order may be unknown. A replacement counts only if the replaced pod counts.
+// count counts the evictions from a node. The lower and the upper bound assume different orders of the taints, because
+// the order may be unknown. The eviction of a replacement pod counts only if the eviction of the pod that it replaced
+// counts.
 func (all *evictions) count(x Settings, t *taint, pods []*pod, evicted map[*pod]answer.Range) {
 	for _, p := range pods {
 		if evicted[p] != (answer.Range{}) {
@@ -91,8 +93,8 @@ func (all *evictions) count(x Settings, t *taint, pods []*pod, evicted map[*pod]
 	}
 }
 
-// may reports whether the taint can evict the pod p. tainted is the time at which the controller sets the taint. The
-// controller removes the taint at most one monitor period after the node is Ready again.
+// The method `may` reports whether it is possible that the taint evicts the pod p. tainted is the time at which the
+// controller sets the taint. The controller removes the taint at most one monitor period after the node is Ready again.
 func (t *taint) may(x Settings, p *pod, tainted time.Time) bool {
 	m := t.mark
 	tolerates, tolerated := tolerationOf(x, p)
@@ -109,8 +111,8 @@ func (t *taint) may(x Settings, p *pod, tainted time.Time) bool {
 	return !returned.Add(t.period).Before(at)
 }
 
-// must reports whether the taint certainly evicts the pod p. tainted is the time at which the controller sets the
-// taint.
+// The method `must` reports whether the taint certainly evicts the pod p. tainted is the time at which the controller
+// sets the taint.
 func (t *taint) must(x Settings, p *pod, tainted time.Time) bool {
 	tolerates, _ := tolerationOf(x, p)
 	at := tainted.Add(tolerates + evictionDelay)
@@ -127,13 +129,15 @@ func (t *taint) returns() (from, by time.Time) {
 	return t.mark.readyFrom, t.mark.readyBy
 }
 
-// isIdle reports whether any of the intervals overlaps the time from the mark until the eviction.
+// isIdle reports whether any of the intervals overlaps the period from the time at which the node becomes Unknown until
+// the given time.
 func (t *taint) isIdle(all []interval, until time.Time) bool {
 	return slices.ContainsFunc(all, func(f interval) bool { return !f.to.Before(t.mark.at) && f.from.Before(until) })
 }
 
-// best predicts an eviction whose replacement is ready as early as possible. A StatefulSet creates the replacement only
-// after the kubelet has terminated the old pod (statefulset, updateStatefulSet).
+// best predicts the eviction of the pod p in the best case: the replacement is ready as early as possible. A
+// StatefulSet creates the replacement only after the kubelet has terminated the old pod (statefulset,
+// updateStatefulSet).
 func (v *evictor) best(t *taint, p *pod) eviction {
 	tolerates, _ := tolerationOf(v.settings, p)
 	at := t.mark.at.Add(t.first.Sub(t.mark.earliest) + tolerates)
@@ -147,8 +151,9 @@ func (v *evictor) best(t *taint, p *pod) eviction {
 	return e
 }
 
-// worst predicts an eviction whose replacement is ready as late as possible. The replacement takes as long as the
-// slowest recorded replacement. If no replacement was recorded, the new pod is ready when the node is Ready again.
+// worst predicts the eviction of the pod p in the worst case: the replacement is ready as late as possible. The
+// replacement takes as long as the slowest recorded replacement. If no replacement was recorded, the new pod is ready
+// when the node is Ready again.
 func (v *evictor) worst(t *taint, p *pod) eviction {
 	tolerates, _ := tolerationOf(v.settings, p)
 	at := t.mark.at.Add(max(t.last.Sub(t.mark.latest), 0) + tolerates + evictionDelay)

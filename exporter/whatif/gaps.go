@@ -9,11 +9,12 @@ import (
 
 // gaps holds the periods in which kubeflap did not watch a resource.
 type gaps struct {
-	// down holds the start of the current gap for each kind. synced is set after the first complete list of a kind.
+	// The map down holds the start of the current gap for each kind. synced is set after the first complete list of a
+	// kind.
 	down   map[event.Kind]time.Time
 	synced map[event.Kind]bool
-	// blind holds the gaps of Leases and Nodes, in which kubeflap may have missed heartbeats. nodes holds only the gaps
-	// of Nodes.
+	// The slice blind holds the gaps in the watches of Leases and Nodes. In these gaps, kubeflap may have missed
+	// heartbeats. The slice nodes holds only the gaps in the watch of Nodes.
 	blind, nodes []interval
 }
 
@@ -75,7 +76,7 @@ func (g *gaps) finish() {
 }
 
 // nodesSeenUntil returns t if kubeflap saw all changes of Nodes before t. If kubeflap may have missed changes in a gap,
-// it returns the start of this gap.
+// the result is the start of this gap.
 func (g *gaps) nodesSeenUntil(t time.Time) time.Time {
 	if down, is := g.down[event.KindNode]; is {
 		return down

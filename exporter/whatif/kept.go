@@ -6,8 +6,8 @@ import "time"
 // its events independently.
 const slow = 5 * time.Second
 
-// hold must be called when the node controller has set a pod's Ready condition to False. It sets held for addresses of
-// the pod that have just become unready.
+// hold must be called when the node controller has set a pod's Ready condition to False. It sets `held` for the pod's
+// addresses that have just become unready.
 func (s *services) hold(p *pod, t time.Time) {
 	for _, a := range p.addresses {
 		s.holdAddress(a, t)
@@ -25,7 +25,8 @@ func (s *services) holdAddress(a *address, t time.Time) {
 	a.held, last.base = true, true
 }
 
-// keep must be called when a pod was evicted. It sets kept for held addresses of the pod that were just removed.
+// keep must be called when a pod has been evicted. It sets `kept` for the pod's addresses that were held and have just
+// been removed.
 func (s *services) keep(p *pod, t time.Time) {
 	for _, a := range p.addresses {
 		if !a.left || a.kept {
@@ -44,8 +45,8 @@ func (a *address) keep() {
 	a.service.kept = append(a.service.kept, a)
 }
 
-// linkKept links kept addresses with the addresses that replaced them. It removes a kept address when the last
-// replacement of its pod is gone.
+// linkKept links kept addresses with the addresses that replaced them. For each kept address, it also adds a change
+// that removes the address when the last replacement of its pod is gone.
 func (s *services) linkKept(begin time.Time) {
 	for _, p := range s.pods.all {
 		for _, a := range p.addresses {

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
 )
 
-// limits are the flags that limit the rate at which the node lifecycle controller taints nodes.
+// limits holds the flags that limit the rate at which the node lifecycle controller taints nodes.
 type limits struct {
 	// rate is --node-eviction-rate, and secondary is --secondary-node-eviction-rate. Both apply to each zone, and are
 	// in nodes per second.
@@ -15,7 +15,7 @@ type limits struct {
 	unhealthy float64
 }
 
-// largeZone is the default of --large-cluster-size-threshold. Recordings do not contain the flag.
+// largeZone is the default of --large-cluster-size-threshold. Recordings do not contain this flag.
 const largeZone = 50
 
 // limitsOf returns the recorded flags, and the defaults of flags that are not recorded (kube-controller-manager,

@@ -7,9 +7,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
 
-// mark is a predicted interval in which a node is Unknown. back is the time at which the node and its pods are Ready
-// again. The node itself becomes Ready between readyFrom and readyBy. The kubelet reports its pods as Ready up to 10 s
-// later. back, readyFrom and readyBy are zero if the node is still Unknown at the end of the recording.
+// mark is a predicted interval in which a node is Unknown. The field back is the time at which the node and its pods
+// are Ready again. The node itself becomes Ready between readyFrom and readyBy. The kubelet reports the node's pods as
+// Ready up to 10 s later. back, readyFrom and readyBy are zero if the node is still Unknown at the end of the
+// recording.
 type mark struct {
 	silence              *silence
 	outcome              answer.Outcome
@@ -19,8 +20,8 @@ type mark struct {
 	readyFrom, readyBy   time.Time
 }
 
-// in reports whether the mark counts. Marks with the outcome Yes count. If unsure is set, TooClose marks also count,
-// and so do Untold marks of nodes that were not already Unknown.
+// The method `in` reports whether the mark counts. Marks with the outcome Yes count. If unsure is set, marks with the
+// outcome TooClose also count, and so do marks with the outcome Untold, unless the node was already Unknown before.
 func (m mark) in(unsure bool) bool {
 	return m.outcome == answer.Yes || unsure && (m.outcome == answer.TooClose || m.outcome == answer.Untold && !m.silence.wasUnknown)
 }
@@ -55,9 +56,9 @@ func (s *Study) predict(x Settings) []mark {
 	return all
 }
 
-// bound derives the outcome from the recorded outcome if both settings have the same monitor period. With a shorter
-// grace period, the controller marks every node that it marked in the recording. With a longer grace period, it marks
-// no node that it did not mark in the recording.
+// bound derives the outcome from the recorded outcome if both settings have the same monitor period. If a node became
+// Unknown in the recording, it also becomes Unknown with a shorter grace period. If a node did not become Unknown in
+// the recording, it does not become Unknown with a longer grace period either.
 func (m *mark) bound(x, recorded Settings) {
 	silent := m.silence
 	if x.MonitorPeriod != recorded.MonitorPeriod || silent.wasUnknown || silent.unsure {
@@ -72,7 +73,8 @@ func (m *mark) bound(x, recorded Settings) {
 	}
 }
 
-// tooEarly explains a recorded mark that came before the end of the recorded grace period.
+// tooEarly returns the reason why there is no prediction for a node that became Unknown before the end of the recorded
+// grace period.
 func tooEarly(certain bool) string {
 	if certain {
 		return "the recorded controller did not wait for its own grace period"
@@ -93,9 +95,10 @@ func (s *Study) predictOne(silent *silence, x, recorded Settings) mark {
 	return m
 }
 
-// doubt checks whether the controller was able to act at the predicted time. If not, the controller may have been
-// restarted. A restart begins the grace period of each node again. The prediction is then certain only if the silence
-// lasts for another grace period.
+// doubt checks whether the controller was able to act at the predicted time. During the intervals in s.quiet and
+// s.dark, the controller may have restarted, and a restarted controller waits for a full grace period. If the predicted
+// time is in such an interval, the prediction is certain only if the silence lasts for another grace period after the
+// interval.
 func (s *Study) doubt(m *mark, x Settings) {
 	stopped := slices.Concat(s.quiet, s.dark)
 	until := m.latest
@@ -156,7 +159,7 @@ func (x *silence) predict(settings Settings) mark {
 	return m
 }
 
-// fact replaces a prediction for the recorded settings with the recorded outcome.
+// fact replaces the prediction with the recorded outcome. The prediction must be for the recorded settings.
 func (m *mark) fact() {
 	if t := m.silence.marked; !t.IsZero() {
 		m.outcome, m.because, m.earliest, m.at, m.latest = answer.Yes, "", t, t, t
@@ -165,8 +168,9 @@ func (m *mark) fact() {
 	m.outcome, m.because = answer.No, ""
 }
 
-// returned gives the time at which the node and its pods are Ready again after a mark. It is zero if the silence lasts
-// until the end of the recording.
+// returned returns the time at which the node and its pods are Ready again after the node became Unknown. The result is
+// zero if the silence lasts until the end of the recording. If the recording does not show this time, returned adds
+// usual to the end of the silence.
 func (x *silence) returned(usual time.Duration) time.Time {
 	switch {
 	case x.end == endOpen:
@@ -181,8 +185,8 @@ func (x *silence) returned(usual time.Duration) time.Time {
 	return x.to.Add(usual)
 }
 
-// usualReturn returns the median time from the end of a silence until the node and its pods are Ready. If the recording
-// contains no such silence, it returns 5 s, which is half of the kubelet's status interval.
+// usualReturn returns the median time from the end of a silence until the node and its pods are Ready. If no node
+// returned from Unknown in the recording, the result is 5 s, which is half of the kubelet's status interval.
 func (s *Study) usualReturn() time.Duration {
 	var all []time.Duration
 	for _, x := range s.silences {
@@ -201,10 +205,10 @@ func (s *Study) usualReturn() time.Duration {
 // nodeStatusUpdateFrequency (10 s), 4 % jitter, and the duration of an update.
 const statusInterval = 10500 * time.Millisecond
 
-// nodeReturned returns the earliest and the latest time at which the node is Ready again after a mark. Both times are
-// zero if the recording ends first. After a silence, the kubelet corrects the status at once if its cache already shows
-// the status Unknown. Otherwise, it corrects the status one interval later (kubelet, tryUpdateNodeStatus). The recorded
-// time is therefore used only for the recorded settings.
+// nodeReturned returns the earliest and the latest possible time at which the node is Ready again after it became
+// Unknown. Both times are zero if the recording ends during the silence. After a silence, the kubelet corrects the
+// status at once if its cache already shows the status Unknown. Otherwise, it corrects the status one status interval
+// later (kubelet, tryUpdateNodeStatus). The recorded time is therefore used only for the recorded settings.
 func (x *silence) nodeReturned(isRecorded bool) (from, by time.Time) {
 	switch {
 	case x.end == endOpen:

@@ -14,14 +14,15 @@ type node struct {
 	// start of the recording, and known is false.
 	last  time.Time
 	known bool
-	// saved is the renewTime that the node controller remembers. shown is the newest renewTime of the Lease. reported
-	// is the node's lastHeartbeatTime.
+	// The field saved is the renewTime that the node controller remembers. The field shown is the newest renewTime of
+	// the Lease. The field reported is the node's lastHeartbeatTime.
 	saved, shown, reported time.Time
 	ready                  event.Status
 	bootID                 string
 	listed                 bool
-	// open is the current silence if the node became Unknown during it, otherwise nil. closed is the silence that ended
-	// most recently. marked is the newest silence during which the node became Unknown.
+	// The field open is the current silence if the node became Unknown during it, otherwise nil. The field closed is
+	// the silence that ended most recently. The field marked is the newest silence during which the node became
+	// Unknown.
 	open, closed, marked *silence
 }
 
@@ -52,8 +53,8 @@ type silence struct {
 	marked, back, podsBack time.Time
 	// failed is set if the node really failed.
 	failed bool
-	// blind is set if a watch was broken during the silence. shortest and longest are the limits of the silence's
-	// length.
+	// blind is set if a watch was broken during the silence. shortest and longest are the bounds on the length of the
+	// silence.
 	blind             bool
 	shortest, longest time.Duration
 	newLeader         bool
@@ -70,8 +71,8 @@ func (s *Study) named(name string) *node {
 	return n
 }
 
-// applyLease updates a node from its Lease. The node controller counts a renewal only if its renewTime is later than
-// the renewTime that it has saved.
+// applyLease updates a node from its Lease. The node controller counts a renewal only if the new renewTime is later
+// than the one that the controller has saved.
 func (s *Study) applyLease(e event.Event, l *event.Lease) {
 	n := s.named(l.Name)
 	if e.Type == event.Deleted {
@@ -89,9 +90,9 @@ func (s *Study) applyLease(e event.Event, l *event.Lease) {
 	}
 }
 
-// start sets the node's last heartbeat from the first list. seen is the time at which the list was received. told is a
-// heartbeat time from this list. If this time is more than usualInterval before seen, the last heartbeat is unknown,
-// and start uses seen instead.
+// start sets the node's last heartbeat from the first list. seen is the time at which the list was received. told is
+// the heartbeat time in the list. If told is after seen, or more than usualInterval before it, the time of the last
+// heartbeat is unknown, and start uses seen instead.
 func (s *Study) start(n *node, seen, told time.Time) {
 	age := seen.Sub(told)
 	known := age >= 0 && age <= usualInterval
@@ -198,8 +199,8 @@ func (n *node) begin(s *Study) *silence {
 // If a node becomes Unknown within sameTime after a heartbeat, the controller had not seen this heartbeat yet.
 const sameTime = 2 * time.Second
 
-// readyIs records a change of the Ready condition. Only the node controller sets Unknown, and only the kubelet sets
-// True or False.
+// readyIs records a change of the Ready condition. Only the node controller sets the status Unknown, and only the
+// kubelet sets the status True or False.
 func (s *Study) readyIs(n *node, e event.Event, status event.Status) {
 	was, t := n.ready, e.Seen
 	switch {
@@ -214,7 +215,7 @@ func (s *Study) readyIs(n *node, e event.Event, status event.Status) {
 			x = n.begin(s)
 		}
 		x.marked, n.marked = t, x
-		if n.known && e.Type == event.Modified && s.gaps.nodesSeenUntil(t).Equal(t) { // the time of the mark is certain
+		if n.known && e.Type == event.Modified && s.gaps.nodesSeenUntil(t).Equal(t) { // the time at which the node became Unknown is certain
 			s.grace.Sample(t.Sub(x.from), t, 10*time.Second)
 		}
 	case was == event.StatusUnknown:
@@ -239,7 +240,7 @@ func (s *Study) markedAt(node string, t time.Time) *silence {
 // next.
 const podsReturn = 30 * time.Second
 
-// podIsBack records that a pod on the node is no longer marked.
+// podIsBack records that the kubelet has overwritten the Ready=False that the node controller had set on a pod.
 func (n *node) podIsBack(t time.Time) {
 	if x := n.marked; x != nil && (x.podsBack.IsZero() || t.Sub(x.podsBack) < podsReturn) {
 		x.podsBack = t

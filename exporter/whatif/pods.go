@@ -29,25 +29,27 @@ type pod struct {
 	replacement, replaces *pod
 	// readyAt is the first time at which the pod was Ready.
 	readyAt time.Time
-	// marked is set if the node controller set Ready to False.
+	// marked is set if the node controller set the pod's Ready condition to False.
 	marked    bool
 	addresses []*address
 }
 
 // pods holds the pods of a recording, with their evictions and replacements.
 type pods struct {
-	// byUID holds the existing pods, including pods that are known only from an address. all holds the pods with
-	// events, including deleted pods, in the order of their first events.
+	// The map byUID holds the existing pods, including pods that are known only from an address. The slice all holds
+	// the pods that have events in the recording, including deleted pods, in the order of their first events.
 	byUID map[event.UID]*pod
 	all   []*pod
 	// evicted is the number of evictions, and evictedNeedlessly is the number of evictions from nodes that came back.
-	// replacementTakes is the longest time from an eviction until the pod's replacement was Ready.
+	// replacementTakes is the longest time from an eviction until the pod's replacement was Ready. Pods of StatefulSets
+	// do not count.
 	evicted, evictedNeedlessly int
 	replacementTakes           time.Duration
 }
 
 // podChange describes what an event changed for a pod. evicted is set if the taint eviction controller deleted the pod.
-// marked is set if the node controller marked the pod, and unmarked is set if the kubelet reverted the mark.
+// marked is set if the node controller set the pod's Ready condition to False. unmarked is set if the kubelet overwrote
+// that condition.
 type podChange struct{ evicted, marked, unmarked bool }
 
 func newPods() *pods { return &pods{byUID: map[event.UID]*pod{}} }
@@ -91,8 +93,9 @@ func (all *pods) apply(seen sighting, o *event.Pod) (p *pod, is podChange) {
 // isStateful reports whether a StatefulSet owns the pod.
 func (p *pod) isStateful() bool { return strings.HasPrefix(p.owner, "StatefulSet/") }
 
-// left returns the time at which the pod would be gone if it had not been evicted, or zero. This is the time at which
-// its last replacement is gone. An eviction before the given time counts as a normal deletion.
+// left returns the time at which the pod would have disappeared without an eviction, or zero if it would still exist.
+// If the pod was replaced, this is the time at which its last replacement disappeared. An eviction before the given
+// time counts as a normal deletion.
 func (p *pod) left(from time.Time) time.Time {
 	switch {
 	case p.replacement != nil:
@@ -149,8 +152,8 @@ func (all *pods) byNode() map[string][]*pod {
 	return nodes
 }
 
-// isMarked reports whether the node controller marked the pod. In this case, Ready is False without a reason, although
-// the containers are ready (MarkPodsNotReady).
+// isMarked reports whether the node controller set the pod's Ready condition to False (MarkPodsNotReady). In this case,
+// the condition has no reason and no message, although the containers are ready.
 func isMarked(o *event.Pod) bool {
 	r := o.Ready
 	return r != nil && r.Status == event.StatusFalse && r.Reason == "" && r.Message == "" && o.ContainersReady == event.StatusTrue

@@ -26,7 +26,7 @@ type span struct {
 	fast, slow float64
 }
 
-// leaves returns the latest time at which the controller removes a recovered node from the queue.
+// leaves returns the latest possible time at which the controller removes a recovered node from the queue.
 func (t *taint) leaves(z *zoneQueue) time.Time {
 	if t.mark.readyBy.IsZero() {
 		return z.never
@@ -68,8 +68,8 @@ func (z *zoneQueue) slowest(begin time.Time) {
 	}
 }
 
-// take removes a taint from the queue, and returns it. If several taints can be first in the queue, the function better
-// decides.
+// take removes the next taint from the queue and returns it. If several taints can be next, take uses the function
+// `better` to choose one.
 func (z *zoneQueue) take(queue *[]*taint, better func(a, b *taint) bool) *taint {
 	all, best := *queue, 0
 	for i, t := range all {
@@ -109,8 +109,8 @@ func (z *zoneQueue) end(i int) time.Time {
 	return z.never
 }
 
-// earliest returns the earliest time for a taint that follows a taint at the time t. The rate limiter's bucket holds
-// one node (scheduler.EvictionRateLimiterBurst).
+// earliest returns the earliest possible time of the next taint after a taint at the time t. The rate limiter's bucket
+// holds one token (scheduler.EvictionRateLimiterBurst).
 func (z *zoneQueue) earliest(t time.Time) time.Time {
 	need := 1.0
 	for i := z.at(t); i < len(z.spans); i++ {
@@ -124,8 +124,8 @@ func (z *zoneQueue) earliest(t time.Time) time.Time {
 	return z.never
 }
 
-// latest returns the latest time for a taint that follows a taint at the time t. After a change of the rate, the bucket
-// is empty (RateLimitedTimedQueue, SwapLimiter).
+// latest returns the latest possible time of the next taint after a taint at the time t. After a change of the rate,
+// the rate limiter's bucket is empty (RateLimitedTimedQueue, SwapLimiter).
 func (z *zoneQueue) latest(t time.Time) time.Time {
 	for i := z.at(t); i < len(z.spans); i++ {
 		if at := t.Add(atRate(1, z.spans[i].slow)); !at.After(z.end(i)) {

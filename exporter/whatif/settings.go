@@ -31,9 +31,9 @@ type Settings struct {
 	Window time.Duration
 }
 
-// Usual returns the settings that pages and reports compare, in ascending order. The grace periods are 20 to 120 s,
-// plus the recorded grace period if it is at least one heartbeat interval. If pods were evicted, the recorded grace
-// period is also combined with other tolerations.
+// Usual returns the settings that pages and reports compare, in ascending order of their grace periods. The grace
+// periods are 20 to 120 s, plus the recorded grace period if it is at least one heartbeat interval. If pods were
+// evicted, the recorded grace period is also combined with other tolerations.
 func Usual(recorded Settings, evicted bool) (all []Settings) {
 	for _, grace := range UsualGracePeriods(recorded) {
 		x := Settings{GracePeriod: grace, MonitorPeriod: recorded.MonitorPeriod, Toleration: AsRecorded}
@@ -62,9 +62,10 @@ func UsualGracePeriods(recorded Settings) []time.Duration {
 const (
 	// jitter is the uncertainty of the times at which the controller sees a heartbeat and starts a pass.
 	jitter = 300 * time.Millisecond
-	// pass is the usual maximum duration of a controller pass. The monitor period starts after the pass.
+	// pass is the longest time that the controller usually needs to check all nodes once. The next monitor period
+	// begins after that.
 	pass = 30 * time.Millisecond
-	// catchUp is how long a watch that works again may still deliver missed events.
+	// catchUp is the longest time that a restored watch needs to deliver the events that it missed.
 	catchUp = 2 * time.Second
 	// usualInterval is slightly longer than an undisturbed heartbeat interval (10 s plus up to 4 % jitter).
 	usualInterval = 11 * time.Second
@@ -74,10 +75,10 @@ const (
 	failedAfter = 5 * time.Minute
 )
 
-// ticks returns the number of monitor periods after which the grace period is over for the controller. The controller
-// measures the time from the pass in which it notices a heartbeat (node lifecycle controller, tryUpdateNodeHealth).
-// Each pass starts one period after the end of the previous pass (wait.UntilWithContext). So N passes take slightly
-// longer than N periods.
+// ticks returns the number of monitor periods after which the controller finds that the grace period is over. The
+// controller measures the time from the pass in which it notices a heartbeat (node lifecycle controller,
+// tryUpdateNodeHealth). Each pass starts one period after the end of the previous pass (wait.UntilWithContext). So N
+// passes take slightly longer than N periods.
 func (x Settings) ticks() int64 {
 	n := int64((x.GracePeriod + x.MonitorPeriod - 1) / x.MonitorPeriod)
 	return max(n, 1)

@@ -15,8 +15,9 @@ type kept struct {
 }
 
 // readyKept updates the periods in which a node was certainly Ready. The kubelet and the node controller set
-// lastTransitionTime only if the status changes (tryUpdateNodeHealth, and MergeKubeletStatus of pkg/kubelet). If
-// lastTransitionTime is the same before and after a gap, the node therefore stayed Ready in the gap.
+// lastTransitionTime only if the status changes (tryUpdateNodeHealth, and MergeKubeletStatus of pkg/kubelet).
+// Therefore, if lastTransitionTime is the same before and after a gap in the watch of Nodes, the node stayed Ready
+// during the gap.
 func (s *Study) readyKept(e event.Event, name string, ready *event.Condition) {
 	all := s.kept[name]
 	last := len(all) - 1
@@ -36,7 +37,7 @@ func (s *Study) readyKept(e event.Event, name string, ready *event.Condition) {
 	}
 }
 
-// stayedReady reports whether a node was certainly Ready during a silence. Call it after all periods have ended.
+// stayedReady reports whether a node was certainly Ready for the whole silence. All periods in s.kept must have ended.
 func (s *Study) stayedReady(x *silence) bool {
 	return x.marked.IsZero() && slices.ContainsFunc(s.kept[x.node], func(k kept) bool {
 		return !k.from.After(x.from) && !k.to.Before(x.to)
@@ -46,8 +47,8 @@ func (s *Study) stayedReady(x *silence) bool {
 // hasUnknownLength reports whether the node certainly stayed Ready during a silence of unknown length.
 func (x *silence) hasUnknownLength() bool { return x.stayed && x.shortest < x.longest }
 
-// survives reports whether the node would certainly have stayed Ready with the other settings. This requires that the
-// node stayed Ready with the recorded settings. By itself, a longer grace period does not make a node Unknown earlier.
+// survives reports whether the node would certainly have stayed Ready with the other settings. The result is true only
+// if hasUnknownLength is true and the controller would not have acted earlier with the other settings.
 func (x *silence) survives(recorded, other Settings) bool {
 	if !x.hasUnknownLength() || recorded.GracePeriod == 0 {
 		return false

@@ -14,24 +14,26 @@ import (
 
 // Study holds the data for predictions about a recording. All times are event times.
 type Study struct {
-	// least is the minimum length of the silences to keep. Shorter silences are too short to make a node Unknown with
-	// any of the settings.
+	// least is the minimum length of the silences that the Study keeps. Shorter silences cannot make a node Unknown
+	// with any of the settings.
 	least      time.Duration
 	begin, end time.Time
 	grace      grace.Finder
-	// toSpecify names the flag that specifies the grace period.
+	// toSpecify names the flag with which users can specify the grace period during the recording.
 	toSpecify string
 	nodes     map[string]*node
 	zones     *zones
 	silences  []*silence
 	gaps      gaps
-	// kept holds the periods in which each node was certainly Ready, by the node's name.
+	// The map kept holds the periods in which each node was certainly Ready. The keys are node names.
 	kept map[string][]kept
-	// lastBeat is the time of the newest heartbeat of any node. quiet and dark hold the intervals in which no node sent
-	// a heartbeat. In the intervals of quiet, the watches worked. In the intervals of dark, a watch was broken.
+	// lastBeat is the time of the newest heartbeat of any node. The slices quiet and dark hold the intervals in which
+	// kubeflap saw no heartbeat of any node. The watches worked during the intervals in quiet. A watch was broken
+	// during the intervals in dark.
 	lastBeat    time.Time
 	quiet, dark []interval
-	// leader is the holder of the controller manager's Lease. led holds the times at which the holder changed.
+	// leader is the holder of the kube-controller-manager's Lease. The slice led holds the times at which the holder
+	// changed.
 	leader   string
 	led      []time.Time
 	pods     *pods
@@ -41,8 +43,8 @@ type Study struct {
 // interval is a period of time. Its end is zero if the interval has not ended.
 type interval struct{ from, to time.Time }
 
-// New returns a Study for predictions with the settings. recorded is the grace period during the recording, or 0 to
-// find it in the recording.
+// New returns a Study for predictions with the settings. recorded is the grace period during the recording. If it is 0,
+// the Study derives the grace period from the recording.
 func New(settings []Settings, recorded time.Duration) *Study {
 	all := newPods()
 	s := &Study{
@@ -57,8 +59,8 @@ func New(settings []Settings, recorded time.Duration) *Study {
 	return s
 }
 
-// NewUsual returns a Study for PredictUsual. recorded is the grace period during the recording, or 0 to find it in the
-// recording.
+// NewUsual returns a Study for PredictUsual. recorded is the grace period during the recording. If it is 0, the Study
+// derives the grace period from the recording.
 func NewUsual(recorded time.Duration) *Study {
 	s := New(nil, recorded)
 	s.least, s.toSpecify = usualInterval, "kubeflap's --node-monitor-grace-period"
@@ -146,7 +148,7 @@ func (s *Study) applyLeader(e event.Event, l *event.ControlPlaneLease) {
 	s.leader = l.Holder
 }
 
-// Finish ends the recording. Do not call Apply after Finish.
+// Finish completes the Study after the last event of the recording. Do not call Apply after Finish.
 func (s *Study) Finish() {
 	s.gaps.finish()
 	if s.end.After(s.lastBeat) {

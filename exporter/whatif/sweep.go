@@ -13,7 +13,7 @@ import (
 // bounceWindow is the default of --bounce-window.
 const bounceWindow = 2 * time.Minute
 
-// counts are the results of a sweep.
+// counts holds the results of a sweep.
 type counts struct {
 	losses, needless, outages int
 	outage                    time.Duration
@@ -22,29 +22,30 @@ type counts struct {
 	updates, bounces [consumers.NumWindows]uint64
 }
 
-// turn is the start or the end of a predicted mark or eviction.
+// turn is the start or the end of a predicted eviction, or of a predicted period in which a node is Unknown.
 type turn struct {
 	at   time.Time
 	kind turnKind
 	mark *mark
-	// pod is the pod that is evicted or replaced.
+	// pod is the evicted pod if kind is turnEvicted or turnReplaced, otherwise nil.
 	pod *pod
 }
 
 type turnKind uint8
 
 const (
-	// turnMarked means that a node is marked, and turnReturned means that the node returns.
+	// turnMarked means that a node becomes Unknown. turnReturned means that the node and its pods are Ready again.
 	turnMarked turnKind = iota
 	turnReturned
-	// turnCost means that a failed node was not marked during its silence. Such a turn affects only counts.traffic.
+	// turnCost means that a failed node does not become Unknown during its silence. Such a turn affects only
+	// counts.traffic.
 	turnCost
 	// turnEvicted means that a pod is evicted, and turnReplaced means that the replacement of the pod is ready.
 	turnEvicted
 	turnReplaced
 )
 
-// sweep replays the changes of all addresses, and applies the predicted marks.
+// sweep replays the recorded changes of all addresses, and applies the predicted marks and evictions.
 type sweep struct {
 	recorded bool
 	marked   map[string]int
@@ -57,8 +58,9 @@ type sweep struct {
 	counts   counts
 }
 
-// state is the state of an address during a sweep. moved is set after the pod was evicted. node is then the node of the
-// replacement, or empty if this node is unknown. absent is set from the eviction until the replacement is ready.
+// state is the state of an address during a sweep. moved is set if the pod was evicted. In this case, node is the node
+// of the replacement pod, or empty if that node is not known. absent is set from the eviction until the replacement is
+// ready.
 type state struct {
 	base, ready, moved, absent bool
 	node                       string
@@ -160,7 +162,7 @@ func (x *sweep) turn(t turn) {
 	if (t.kind == turnMarked || t.kind == turnCost) && silence.failed {
 		until := t.at
 		if !until.After(silence.from) {
-			until = silence.to // the time of the mark is unknown
+			until = silence.to // it is not known when the node becomes Unknown
 		}
 		x.counts.traffic += time.Duration(x.readyOn(silence.node)) * until.Sub(silence.from)
 	}
@@ -179,7 +181,7 @@ func (x *sweep) turn(t turn) {
 	}
 }
 
-// mark changes the number of a node's active marks.
+// mark adds `by` (1 or -1) to the number of active marks of a node, and updates the node's addresses.
 func (x *sweep) mark(node string, by int, t time.Time) {
 	x.marked[node] += by
 	for _, a := range x.byNode[node] {
@@ -211,7 +213,7 @@ func (x *sweep) evict(t turn) {
 	}
 }
 
-// nodeOf returns the node of an address. After the pod was evicted, it returns the node of the replacement.
+// nodeOf returns the node of an address. If the pod was evicted, the result is the node of the replacement pod.
 func (x *sweep) nodeOf(a *address) string {
 	if st := x.states[a]; st.moved {
 		return st.node
@@ -219,7 +221,8 @@ func (x *sweep) nodeOf(a *address) string {
 	return a.node
 }
 
-// readyOn returns the number of ready addresses on a node.
+// readyOn returns the number of ready addresses on a node. It omits addresses that stay ready when the node becomes
+// Unknown.
 func (x *sweep) readyOn(node string) (n int) {
 	for _, a := range x.byNode[node] {
 		if x.states[a].ready && !a.apart && x.nodeOf(a) == node {

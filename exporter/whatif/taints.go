@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
 
-// tainter predicts when the node lifecycle controller sets the NoExecute taints of marked nodes.
+// tainter predicts when the node lifecycle controller sets the NoExecute taints of Unknown nodes.
 type tainter struct {
 	// period is the monitor period. begin and end are the start and the end of the recording.
 	period     time.Duration
@@ -16,8 +16,8 @@ type tainter struct {
 	zones      *zones
 }
 
-// taints returns the taints that may result from the marks, sorted by the times of the marks. It also computes when the
-// controller sets each taint. The function pods returns the number of pods that a taint may evict.
+// taints returns the taints that can result from the marks, sorted by the times of the marks. It also computes when the
+// controller sets each taint. The function pods returns the number of pods that a taint can evict.
 func (r tainter) taints(marks []mark, pods func(*taint) int) (all []*taint) {
 	marked := slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return !m.in(true) })
 	slices.SortStableFunc(marked, func(a, b mark) int { return a.at.Compare(b.at) })
@@ -39,7 +39,7 @@ func (r tainter) taints(marks []mark, pods func(*taint) int) (all []*taint) {
 	return all
 }
 
-// taint is a NoExecute taint of a marked node, with the possible times at which the controller sets it.
+// taint is a NoExecute taint of an Unknown node, with the possible times at which the controller sets it.
 type taint struct {
 	mark *mark
 	// period is the monitor period. end is the end of the recording. idle holds the intervals in which every node is
@@ -47,11 +47,12 @@ type taint struct {
 	period time.Duration
 	end    time.Time
 	idle   *certainly
-	// pods is the number of pods that the taint may evict.
+	// pods is the number of pods that the taint can evict.
 	pods int
-	// fast is the time if as many pods as possible are evicted. The controller then taints early, and taints nodes with
-	// many pods first. slow is the time if as few pods as possible are evicted. The controller then taints late, and
-	// taints nodes with many pods last. first and last are the earliest and the latest possible time of this taint.
+	// fast is the time of the taint for the case that as many pods as possible are evicted. In this case, the
+	// controller taints early, and taints nodes with many pods first. slow is the time of the taint for the case that
+	// as few pods as possible are evicted. In this case, the controller taints late, and taints nodes with many pods
+	// last. first and last are the earliest and the latest possible time of this taint.
 	fast, slow, first, last time.Time
 	// allowed is the earliest time at which the rate limiter allows the taint.
 	allowed time.Time
@@ -79,7 +80,7 @@ func (r tainter) schedule(name string, all []*taint) {
 	}
 }
 
-// spans returns the limits of a zone's tainting rate over time.
+// spans returns the bounds on the rate at which the controller taints the nodes of a zone, over time.
 func (r tainter) spans(name string, z *zoneQueue) []span {
 	type step struct {
 		at        time.Time

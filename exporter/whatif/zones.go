@@ -2,7 +2,8 @@ package whatif
 
 // zones holds the nodes of each zone.
 type zones struct {
-	// nodes holds the names of all nodes seen in each zone, and deleted holds the number of deleted nodes in each zone.
+	// The map nodes holds the names of all nodes seen in each zone. The map deleted holds the number of deleted nodes
+	// in each zone.
 	nodes   map[string]map[string]bool
 	deleted map[string]int
 }

@@ -46,12 +46,12 @@ type Options struct {
 	Profiles, Source string
 	Log              *slog.Logger
 
-	// Run sets scraper.
+	// scraper is set by Run.
 	scraper *scraper
 }
 
-// Result holds the measured figures of all programs at one size. Runs contains, by program name, the figures of each
-// run.
+// Result holds the measured figures of all programs at one size. Runs maps the name of each program to the figures of
+// its runs.
 type Result struct {
 	Size Size
 	Runs map[string][]Figures
@@ -143,8 +143,8 @@ func (o Options) measureRecorder(ctx context.Context, m *Measured) (err error) {
 	return m.Recorded.write(o.Page)
 }
 
-// checkPage checks that the page has markers for each result. A missing marker would otherwise fail the benchmark after
-// an hour.
+// checkPage checks that the page has markers for each result. Otherwise, a missing marker would fail the benchmark only
+// after an hour.
 func (o Options) checkPage() error {
 	var parts []string
 	for _, size := range o.Sizes {
@@ -234,7 +234,7 @@ func (o Options) build(ctx context.Context, dir string) (b binaries, err error) 
 	return b, err
 }
 
-// withLoad starts a cluster. It calls the function do while the Leases of the nodes are being renewed.
+// withLoad starts a cluster, and renews the Leases of its nodes while the function do runs.
 func withLoad(ctx context.Context, log *slog.Logger, size Size, data string, do func(context.Context, *cluster.Cluster, *load) error) error {
 	c, err := cluster.Start(ctx, clusterOptions(log, data))
 	if err != nil {

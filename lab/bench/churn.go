@@ -49,7 +49,7 @@ type Churned struct {
 type Sample struct {
 	After time.Duration
 	// Memory is the resident memory in bytes. Heap is the heap size in bytes at which the next garbage collection
-	// starts. CPUPerMinute is in seconds.
+	// starts. CPUPerMinute is the CPU time per minute, in seconds.
 	Memory, Heap, CPUPerMinute, Series, Goroutines float64
 }
 

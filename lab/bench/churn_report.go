@@ -54,8 +54,8 @@ func every(d time.Duration) string {
 	return "every " + spelled(d)
 }
 
-// settled returns the samples except those from the start of the run, when kubeflap's history is still growing. The
-// start is the first sixth of the run, but at most 10 minutes.
+// settled returns all samples except those from the start of the run, when kubeflap's history is still growing. It
+// omits the first sixth of the run, but at most 10 minutes.
 func (c Churned) settled() (samples []Sample) {
 	for _, s := range c.Samples {
 		if s.After > min(c.Duration/6, 10*time.Minute) {

@@ -25,11 +25,12 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// fixtures creates objects as the API server would store them in etcd. Creating all objects of a large cluster through
-// the API server would need most of an hour and 15 GiB of memory.
+// fixtures creates objects as the API server would store them in etcd. To create all objects of a large cluster through
+// the API server would take most of an hour and need 15 GiB of memory.
 type fixtures struct {
 	size Size
-	// These objects were created through the API server, one of each kind. They show which fields the API server sets.
+	// The following objects, one of each kind, were created through the API server. They show which fields the API
+	// server sets.
 	node      *corev1.Node
 	lease     *coordinationv1.Lease
 	pod       *corev1.Pod
@@ -41,8 +42,8 @@ type fixtures struct {
 	uids []types.UID
 }
 
-// One Service, its pods and their nodes are created through the API server. The method first returns the number of
-// these objects.
+// first is the number of objects that are created through the API server: one Service, its pods, and the nodes of these
+// pods.
 func (s Size) first() Size {
 	return Size{Nodes: min(s.perService(), s.Nodes), Pods: s.perService(), Services: 1}
 }
@@ -70,7 +71,7 @@ type stored interface {
 	metav1.Object
 }
 
-// all returns an iterator over the objects that are not created through the API server, with their keys in etcd.
+// all is an iterator over the objects that are not created through the API server, with their keys in etcd.
 func (t *fixtures) all() iter.Seq2[string, runtime.Object] {
 	return func(yield func(string, runtime.Object) bool) {
 		first, going := t.size.first(), true
@@ -97,9 +98,9 @@ func (t *fixtures) all() iter.Seq2[string, runtime.Object] {
 	}
 }
 
-// system sets the metadata that the API server would set. It copies the managed fields of the parameter first, which
-// was created through the API server. The parameter thereHere contains pairs of a string in these fields and its
-// replacement.
+// system sets the metadata that the API server would set. The parameter first is an object of the same kind that was
+// created through the API server. system copies its managed fields, and replaces strings in them: thereHere contains
+// pairs of an old string and its replacement.
 func system(object, first metav1.Object, thereHere ...string) {
 	object.SetUID(uuid.NewUUID())
 	object.SetCreationTimestamp(first.GetCreationTimestamp())
@@ -165,8 +166,8 @@ func (t *fixtures) sliceFixture(service *corev1.Service, members []member) *disc
 // batch is the number of objects that are written in one transaction.
 const batch = 1_000
 
-// write adds all objects to the database file of a stopped etcd. A running etcd would also write them to its log. etcd
-// reads this log at each start and keeps it in memory.
+// write adds all objects to the database file of a stopped etcd. A running etcd would also write the objects to its
+// log, which etcd reads at each start and keeps in memory.
 func (t *fixtures) write(data string) error {
 	db, err := bbolt.Open(filepath.Join(data, "member", "snap", "db"), 0o600, &bbolt.Options{NoSync: true, FreelistType: bbolt.FreelistMapType})
 	if err != nil {

@@ -17,8 +17,8 @@ type Grown struct {
 	ByKind []Line
 }
 
-// Line holds kubeflap's figures for a growing number of objects of one kind. The number of all other objects stays the
-// same. Beside describes these other objects.
+// Line holds kubeflap's figures for a growing number of objects of one kind. The number of objects of every other kind
+// is constant. The field Beside describes those objects.
 type Line struct {
 	Kind   string
 	Beside string

@@ -50,8 +50,8 @@ func (m *measurement) measureLatency(ctx context.Context) error {
 	return nil
 }
 
-// earliest returns an offset in seconds. At this offset and all larger ones, at least 99 % of the scrapes showed the
-// event.
+// earliest returns, in seconds, the smallest offset that is late enough. At this offset and all larger ones, at least
+// 99 % of the scrapes showed the event.
 func earliest(shares []float64) float64 {
 	result := math.Inf(1)
 	for i := len(shares) - 1; i >= 0 && shares[i] >= 0.99; i-- {

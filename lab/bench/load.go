@@ -32,7 +32,7 @@ const (
 type load struct {
 	size   Size
 	client kubernetes.Interface
-	// leases and nodes hold the latest versions of the objects. Each object has a lock, which is held during writes.
+	// leases and nodes hold the latest versions of the objects. The lock of an object is held during each write.
 	leases                []*coordinationv1.Lease
 	nodes                 []*corev1.Node
 	leaseLocks, nodeLocks []sync.Mutex
@@ -175,15 +175,15 @@ func (l *load) flap(ctx context.Context, eventsPerSecond float64) error {
 	})
 }
 
-// paced calls the function do until the context ends or the function returns an error. The rate is perSecond calls per
-// second, or lower if the calls take too long.
+// paced calls the function do repeatedly, until the context ends or a call returns an error. The rate is perSecond
+// calls per second, or lower if the calls take too long.
 func paced(ctx context.Context, perSecond float64, do func(ctx context.Context, i int) error) error {
 	if perSecond <= 0 {
 		return nil
 	}
 	// Do not cancel a request that has been sent. Otherwise, the local copy of its object could be outdated.
 	writing := context.WithoutCancel(ctx)
-	// Limit a burst of late requests to those of a tenth of a second.
+	// If requests are late, catch up with a burst of at most the requests that are due in 0.1 s.
 	limiter := rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10)))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(loaders)

@@ -22,8 +22,8 @@ type Pace struct {
 	Rest, Load time.Duration
 	// Events is the number of events per second under load.
 	Events float64
-	// Settle is the pause after the start, after load, and between scrapes. The program can collect garbage in this
-	// time.
+	// Settle is the pause after the start, after load, and between scrapes. During this pause, the program can collect
+	// garbage.
 	Settle time.Duration
 	// Scrapes is the number of scrapes for each encoding. Probes is the number of latency measurements at each offset.
 	Scrapes, Probes int
@@ -70,7 +70,8 @@ func (o Options) measure(ctx context.Context, c *cluster.Cluster, l *load, p pro
 		steps = append(steps, m.measureLatency)
 	}
 	if p.metrics {
-		// Measure scrapes at the end, because the program releases memory from its start only after some minutes.
+		// Measure scrapes at the end, because the program takes some minutes to release the memory that its startup
+		// needed.
 		steps = append(steps, m.measureScrapes)
 	}
 	steps = append(steps, m.measurePeak)
@@ -144,8 +145,8 @@ func (m *measurement) observe(ctx context.Context, d time.Duration) (observed, e
 	}
 }
 
-// observeFlaps observes the program under load. It repeats an observation in which no pod flapped, because a slow disk
-// can stop etcd for that long. It returns an error after flapTimeout.
+// observeFlaps observes the program under load. If no pod flapped during an observation, it observes again, because a
+// slow disk can stop etcd for an entire observation. It returns an error after flapTimeout.
 func (m *measurement) observeFlaps(ctx context.Context) (observed, error) {
 	for begin := time.Now(); ; {
 		seen, err := m.observe(ctx, m.pace.Load)
@@ -174,7 +175,7 @@ func (m *measurement) measureEvents(ctx context.Context) error {
 	return poll.Sleep(ctx, m.pace.Settle)
 }
 
-// underLoad calls the function do while pods flap. It returns the number of events per second.
+// underLoad makes pods flap while the function do runs. It returns the number of events per second.
 func (m *measurement) underLoad(ctx context.Context, do func(context.Context) error) (eventRate float64, err error) {
 	loading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -265,7 +266,7 @@ func (r *running) sawEvents(ctx context.Context, written int64) error {
 		if err != nil {
 			return fmt.Errorf("%s has not printed how many events it has seen: %w", r.name, err)
 		}
-		// A reflector misses events when it lists the objects again.
+		// When a reflector lists the objects again, it misses events.
 		if float64(events) < 0.99*float64(written) {
 			return fmt.Errorf("%s saw only %d of %d events", r.name, events, written)
 		}

@@ -92,7 +92,7 @@ func appLabels(app string) map[string]string {
 }
 
 // standingService returns a Service that exists during the whole benchmark. Its cluster IP is fixed, because the API
-// server would choose a random one.
+// server would otherwise choose a random one.
 func (s Size) standingService(service int) *corev1.Service {
 	object := s.serviceObject(service)
 	object.Spec.ClusterIP = clusterIP(service)

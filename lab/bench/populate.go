@@ -27,7 +27,7 @@ import (
 // writers is the maximum number of concurrent requests while a cluster is being filled.
 const writers = 32
 
-// clusterOptions returns the options for a cluster without controllers and kubelets. Only the bench writes to it.
+// clusterOptions returns the options for a cluster without controllers or kubelets. Only the bench writes to it.
 func clusterOptions(log *slog.Logger, data string) cluster.Options {
 	return cluster.Options{
 		NoControllerManager: true, Data: data, Log: log,
@@ -163,7 +163,7 @@ func writeService(ctx context.Context, client kubernetes.Interface, object *core
 }
 
 // populated returns a directory for cluster.Options.Data. It contains the data of a cluster with all objects of the
-// given size. If the cache does not contain this data, populated creates it.
+// given size. If the cache does not contain this data yet, populated creates it.
 func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	key, err := size.key()
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 )
 
 // profiler is a source file that is added to kubeflap's main package. It records a CPU profile from the start of the
-// process until a request for /first. kubeflap's own pprof endpoints (--web.enable-pprof) only record after a request.
+// process until a request for /first. kubeflap's own pprof endpoints (--web.enable-pprof) start to record only when
+// they receive a request.
 const profiler = `package main
 
 import (
@@ -67,7 +68,7 @@ func buildProfiled(ctx context.Context, source, dir string) (string, error) {
 	return binary, nil
 }
 
-// profile writes heap profiles and CPU profiles of kubeflap to a directory. The CPU profiles show the start, the
+// profile writes heap profiles and CPU profiles of kubeflap to a directory. The CPU profiles cover the startup, the
 // handling of events under load, and continuous scrapes.
 func (o Options) profile(ctx context.Context, size Size) error {
 	dir, err := os.MkdirTemp("", "kubeflap-bench-")
@@ -115,7 +116,7 @@ func (o Options) profile(ctx context.Context, size Size) error {
 	})
 }
 
-// whileScraped scrapes the program without pauses while the function do runs.
+// whileScraped runs the function do. In the meantime, it scrapes the program without pauses.
 func (m *measurement) whileScraped(ctx context.Context, do func(context.Context) error) error {
 	scraping, stop := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)

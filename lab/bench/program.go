@@ -31,7 +31,7 @@ func Programs() []string {
 	return []string{Kubeflap, PeerWhole, PeerAllowed, FloorTyped, FloorTransformer}
 }
 
-// allowed lists the readiness metrics of kube-state-metrics. The comparison is fairest with only these metrics.
+// allowed is the list of readiness metrics of kube-state-metrics. The comparison is fairest with only these metrics.
 const allowed = "kube_node_status_condition,kube_lease_renew_time,kube_endpoint_address,kube_pod_status_ready,kube_pod_status_ready_time," +
 	"kube_endpointslice_endpoints,kube_service_info"
 
@@ -93,8 +93,8 @@ func peerArgs(kubeconfig, address, telemetry string) []string {
 	}
 }
 
-// peerListed returns nil if kube-state-metrics has listed all six resources. The metrics for these objects may not
-// exist yet.
+// peerListed returns nil if kube-state-metrics has listed all six resources. At that time, some objects may have no
+// metrics yet.
 func peerListed(ctx context.Context, r *running) error {
 	const resources = 6
 	listed := 0
@@ -232,7 +232,7 @@ func (r *running) untilSynced(ctx context.Context, size Size) (usage, error) {
 }
 
 // rested waits until the program is idle. It returns the program's resource usage at the start of the idle time. Only
-// the peak of the memory is read at the end of that time.
+// the peak memory is read later, at the end of the idle time.
 func (r *running) rested(ctx context.Context, begin usage, size Size) (usage, error) {
 	for {
 		if err := poll.Sleep(ctx, restWindow); err != nil {

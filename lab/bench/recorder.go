@@ -28,8 +28,8 @@ const (
 	rolloutEvents = 3.5
 	// generations is the number of times per day that the flight recorder writes lists of all objects.
 	generations = 12
-	// recordings matches the files of the flight recorder. The name of each file begins with a time in the format
-	// recordingStamp.
+	// recordings is the pattern for the names of the flight recorder's files. Each name begins with a time in the
+	// format recordingStamp.
 	recordings     = "*.jsonl.gz"
 	recordingStamp = "20060102T150405.000000Z"
 )
@@ -42,8 +42,8 @@ type Recorded struct {
 	// List is the size of the recorded initial lists in bytes.
 	List   float64
 	Phases []RecorderPhase
-	// Without and With are kubeflap's startup times in seconds, without and with --data.dir. Full is the size of the
-	// recordings in that directory in bytes.
+	// Without and With are kubeflap's startup times in seconds, without and with --data.dir. Full is the size, in
+	// bytes, of the recordings in that directory.
 	Without, With []float64
 	Full          float64
 }
@@ -64,9 +64,9 @@ type recorders struct {
 	without, with *running
 }
 
-// record compares kubeflap with and without --data.dir under three kinds of load. There are first no events, then the
-// events of a usual day, and then many flapping pods. Each load takes a third of the duration d. At the end, record
-// compares the startup times.
+// record compares kubeflap with and without --data.dir under three kinds of load. The first load has no events, the
+// second has the events of a usual day, and the third has many flapping pods. Each load takes a third of the duration
+// d. At the end, record compares the startup times.
 func (o Options) record(ctx context.Context, size Size, d time.Duration) (recorded Recorded, err error) {
 	recorded.Size, recorded.Duration = size, d
 	data, err := o.populated(ctx, size)
@@ -142,7 +142,7 @@ func (r *recorders) start(ctx context.Context, size Size, recording bool) (*runn
 	return started, nil
 }
 
-// phase takes samples of both kubeflap instances during a load.
+// phase measures both kubeflap instances during a load.
 func (r *recorders) phase(ctx context.Context, d time.Duration, p *RecorderPhase, load func(context.Context) error) error {
 	before, err := recordedBytes(r.dir)
 	if err != nil {

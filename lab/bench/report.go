@@ -77,7 +77,7 @@ func runs(n int) string {
 	return fmt.Sprintf("Medians of %d runs", n)
 }
 
-// bound is the maximum value of a figure of kubeflap.
+// bound is a target: the maximum value of one of kubeflap's figures.
 type bound struct {
 	Figure
 	// If the field "of" is set, it names a program, and the limit is relative to that program's figure. If the field
@@ -86,7 +86,7 @@ type bound struct {
 	than  Figure
 	limit float64
 	unit  unit
-	// from is the minimum number of nodes. The target does not apply to smaller clusters.
+	// The target applies to clusters with at least this number of nodes.
 	from int
 }
 

@@ -57,7 +57,7 @@ func (c *Cluster) startAPIServer(i int, etcd string) error {
 		"--authorization-mode=RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + key, "--service-account-signing-key-file=" + key,
-		// Each of the two ranges is large enough for thousands of Services.
+		// The IPv4 range and the IPv6 range are both large enough for thousands of Services.
 		"--service-cluster-ip-range=10.0.0.0/16,fd00:ffff::/108",
 		// The endpoint reconciler would refuse the loopback address.
 		"--endpoint-reconciler-type=none",

@@ -39,8 +39,8 @@ var (
 	oldestMod string
 	//go:embed kubernetes-v1.31.sum
 	oldestSum string
-	// The lab has its own kubelet program, because kubemark's kubelet does not run probes. There is a file runtime_*.go
-	// for each release.
+	// The lab has its own kubelet program, because kubemark's kubelet does not run probes. Each release has its own
+	// file runtime_*.go.
 	//go:embed kubelet/main.go
 	kubeletMain string
 	//go:embed kubelet/runtime_v1.37.go

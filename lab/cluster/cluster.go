@@ -34,7 +34,7 @@ type Options struct {
 	// ControllerManagerPod creates a pod with the controller manager's flags, as in a kubeadm cluster. The controller
 	// manager itself does not run in this pod.
 	ControllerManagerPod bool
-	// NoControllerManager omits the controller manager and the kubelets. Then no component changes objects.
+	// NoControllerManager omits the controller manager and the kubelets, so that no component changes objects.
 	NoControllerManager bool
 	// APIServerFlags are additional flags of the API servers.
 	APIServerFlags []string
@@ -251,8 +251,8 @@ func (c *Cluster) Stop() {
 	}
 }
 
-// Remove simulates the removal of a node's machine. It stops the kubelet and the container runtime. The Node object
-// stays.
+// Remove simulates the removal of a node's machine. It stops the kubelet and the container runtime, and keeps the Node
+// object.
 func (c *Cluster) Remove(node string) {
 	c.Kubelets[node].Stop()
 	c.Runtimes[node].stop()
@@ -260,8 +260,8 @@ func (c *Cluster) Remove(node string) {
 	delete(c.Runtimes, node)
 }
 
-// Boot simulates a reboot. The node loses all containers, and gets a new boot ID. The caller must stop the kubelet
-// before the call.
+// Boot simulates a reboot. The node loses all containers, and gets a new boot ID. The caller must have stopped the
+// kubelet.
 func (c *Cluster) Boot(node string) error {
 	c.Runtimes[node].forget()
 	if err := c.boot(node); err != nil {

@@ -80,8 +80,8 @@ func (c *Cluster) startControllerManager(ctx context.Context) error {
 	return nil
 }
 
-// controllerManagerPod returns a pod that looks like the mirror pod of a static pod. It does not have the mirror
-// annotation. With that annotation, the kubelet would delete the pod, because the node has no manifest of it.
+// controllerManagerPod returns a pod that looks like the mirror pod of a static pod. It lacks the mirror annotation.
+// With that annotation, the kubelet would delete the pod, because the node has no manifest for it.
 func (c *Cluster) controllerManagerPod(flags []string) *corev1.Pod {
 	const name = "kube-controller-manager"
 	node, no := NodeName(0), false
@@ -101,8 +101,8 @@ func (c *Cluster) controllerManagerPod(flags []string) *corev1.Pod {
 	}
 }
 
-// GracePeriod returns the grace period of the node controller. The second result says whether clients can find out this
-// period. Clients know the default, and can read another value from the flags of the controller manager's pod.
+// GracePeriod returns the grace period of the node controller, and whether clients can find it out. Clients know the
+// default, and can read any other value from the flags of the controller manager's pod.
 func (c *Cluster) GracePeriod() (period time.Duration, shown bool) {
 	for _, flag := range c.options.ControllerManagerFlags {
 		if value, ok := strings.CutPrefix(flag, "--node-monitor-grace-period="); ok {

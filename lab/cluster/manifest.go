@@ -41,7 +41,7 @@ func Manifests(text []byte) ([]Manifest, error) {
 		if err := yamlutil.Unmarshal(document, &m.Object); err != nil {
 			return nil, fmt.Errorf("read a manifest: %w", err)
 		}
-		if len(m.Object) > 0 { // skip documents that only contain comments
+		if len(m.Object) > 0 { // skip documents that contain only comments
 			all = append(all, m)
 		}
 	}

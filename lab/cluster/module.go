@@ -70,7 +70,7 @@ func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []
 			return "", err
 		}
 	}
-	// The directory only gets its final name when it is complete. So an interrupted build is never used.
+	// The directory gets its final name only when it is complete, so an interrupted build is never used.
 	if err := os.Rename(unfinished, dir); err != nil {
 		return "", fmt.Errorf("keep the built programs: %w", err)
 	}

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// The kernel gives clients ports from 32768 on. The lab's servers use lower ports, so no client can take the port of a
-// server.
+// The kernel assigns ports from 32768 upward to clients. The lab's servers use lower ports, so no client can take the
+// port of a server.
 const (
 	firstPort = 20000
 	ports     = 12000
 )
 
-// given holds the ports that FreePort has returned in this process.
+// given is the set of ports that FreePort has returned in this process.
 var given sync.Map
 
 // FreePort returns an unused address on loopback. It never returns the same address twice.

@@ -34,7 +34,7 @@ type Process struct {
 
 // Command describes a program for StartProcess.
 type Command struct {
-	// Path locates the program. Args are its arguments, without the program name.
+	// Path is the path of the program. Args are its arguments, without the program name.
 	Path string
 	Args []string
 	// Env holds environment variables in addition to those of the lab.
@@ -61,8 +61,8 @@ func (p *Process) start() error {
 	go func() {
 		defer close(exited)
 		defer log.Close()
-		// The kernel sends the death signal when the thread that started the process exits. So this thread must live as
-		// long as the process.
+		// The kernel sends the death signal when the thread that started the process exits. Therefore, this thread must
+		// live as long as the process.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()

@@ -12,8 +12,8 @@ import (
 	"k8s.io/cri-client/pkg/fake"
 )
 
-// Runtime is the fake container runtime of a node. It runs no containers, and only stores their state. The containers
-// outlive the kubelet, and a scenario can make them exit.
+// Runtime is the fake container runtime of a node. It only stores the state of containers, and does not run them. The
+// containers outlive the kubelet, and a scenario can make them exit.
 type Runtime struct {
 	*fake.RemoteRuntime
 	server *grpc.Server
@@ -76,7 +76,7 @@ func (r *Runtime) Exit(namespace, pod string, code int32, reason string) error {
 // StopSlowly sets how long the containers of each pod take to stop, for example to complete requests.
 func (r *Runtime) StopSlowly(stopping func(pod string) time.Duration) { r.stopping.Store(&stopping) }
 
-// StopContainer stops a container. Before that, it waits for the time that StopSlowly has set for the pod.
+// StopContainer waits for the time that StopSlowly has set for the pod, and then stops the container.
 func (r *Runtime) StopContainer(ctx context.Context, request *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
 	if stopping := r.stopping.Load(); stopping != nil {
 		select {

@@ -7,9 +7,9 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Unlike returns the differences between two kubeflap instances that received the same events in a different order. It
-// compares the counters, and the causes of each Service's last lost address. In each Difference, Truth is the value of
-// the first instance.
+// Unlike compares two kubeflap instances that received the same events in a different order, and returns the
+// differences. It compares the counters, and the causes of each Service's last lost address. In each Difference, Truth
+// is the value of the first instance.
 func Unlike(first, second truth.Counts) []Difference {
 	first, second = orderless(first), orderless(second)
 	series := map[string]bool{}
@@ -28,7 +28,8 @@ func Unlike(first, second truth.Counts) []Difference {
 	return all
 }
 
-// same compares the two values more strictly than agree. A series with the value 0 must exist in both instances.
+// same compares the two values more strictly than the method agree does. A series with the value 0 must exist in both
+// instances.
 func (d Difference) same() bool {
 	if name := truth.Name(d.Series); name != lastLoss && isTime(name) {
 		return d.agree()
@@ -45,10 +46,10 @@ func orderless(reported truth.Counts) truth.Counts {
 			strings.HasPrefix(name, "kubeflap_endpoints_propagation_seconds"), name == "kubeflap_service_stale_readds_total":
 			// Drop metrics of the process and of the watches. Also drop metrics that combine events of two watches.
 		case strings.HasPrefix(name, "kubeflap_consumer_") && !strings.Contains(series, `window="0s"`):
-			// Drop metrics of batching windows. A kubelet makes a pod ready again after about 5 s. At that time, a
-			// window of 5 s can be open or closed.
+			// Drop the metrics of clients that batch updates. A kubelet makes a pod ready again after about 5 s. At
+			// that time, a window of 5 s can be open or closed.
 		case name == lastLoss:
-			// Only compare whether the series exists. Its value depends on when the instance received the event.
+			// Compare only whether the series exists. Its value depends on when the instance received the event.
 			kept[series] = 1
 		case strings.HasSuffix(name, "_total"), strings.HasSuffix(name, "_count"):
 			kept[series] = value

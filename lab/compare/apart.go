@@ -54,8 +54,8 @@ func (c Comparison) Measure(ctx context.Context, period time.Duration) (apart Ap
 	}
 }
 
-// apart returns the differences in one scrape. They are never too small, but can be too large by the duration of the
-// scrape. The exact time at which kubeflap reads the clock is unknown.
+// apart returns the differences in one scrape. The exact time at which kubeflap reads its clock is unknown, so a
+// difference can be too large by up to the duration of the scrape. It is never too small.
 func (m sample) apart() Apart {
 	a := Apart{Scrapes: 1}
 	for series := range m.reported {
@@ -74,7 +74,7 @@ func (m sample) apart() Apart {
 }
 
 func (m sample) still(series string) bool {
-	// If the counts are not equal, the two times may belong to different heartbeats.
+	// If the counts differ, the times of kubeflap and the recorder may belong to different heartbeats.
 	return m.before[series] == m.reported[series] && m.reported[series] == m.after[series]
 }
 

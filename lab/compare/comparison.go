@@ -20,8 +20,9 @@ type Comparison struct {
 	Base Base
 }
 
-// Base holds the counts of the recorder and of kubeflap at a time without changes. With a Base, only the increases
-// after that time must be equal. A Base is necessary if kubeflap's watches were broken before that time.
+// Base holds the counts of the recorder and of kubeflap at a time when nothing changes in the cluster. With a Base,
+// only the increases after that time must be equal. A Base is necessary if kubeflap's watches were broken before that
+// time.
 type Base struct {
 	Truth, Reported truth.Counts
 }
@@ -85,14 +86,14 @@ func (c Comparison) Take(ctx context.Context) (Base, error) {
 	return Base{Truth: now, Reported: reported}, err
 }
 
-// Agree scrapes kubeflap until its counts equal those of the recorder, but at most for the time patience. kubeflap and
-// the recorder do not receive an event at exactly the same time.
+// Agree scrapes kubeflap until its counts equal those of the recorder, because the two do not receive an event at
+// exactly the same time. If the counts still differ after the time given by patience, it returns an error.
 func (c Comparison) Agree(ctx context.Context, patience time.Duration) error {
 	return poll.Until(ctx, patience, "kubeflap and the truth to agree", c.Once)
 }
 
 // Seen scrapes kubeflap until it has received the same events as the recorder. Unlike Agree, Seen ignores the causes of
-// lost addresses. kubeflap can take up to 15 s to decide a cause.
+// lost addresses. kubeflap can take up to 15 s to determine a cause.
 func (c Comparison) Seen(ctx context.Context, patience time.Duration) error {
 	return poll.Until(ctx, patience, "kubeflap to see the same events as the recorder", func(ctx context.Context) error {
 		return c.once(ctx, func(d Difference) bool { return d.ofLossByCause() })
@@ -109,8 +110,8 @@ func (c Comparison) once(ctx context.Context, ignore func(Difference) bool) erro
 	if err != nil {
 		return err
 	}
-	// The recorder may count events during the scrape. So kubeflap's counts must equal the recorder's counts from
-	// before or after the scrape.
+	// The recorder may count events during the scrape. Therefore, kubeflap's counts must equal the recorder's counts
+	// either from before the scrape or from after it.
 	differences := slices.DeleteFunc(Differences(m.after, m.reported), ignore)
 	if len(differences) > 0 && len(slices.DeleteFunc(Differences(m.before, m.reported), ignore)) > 0 {
 		return fmt.Errorf("%d series differ:\n%s", len(differences), Table(differences))

@@ -95,7 +95,7 @@ func (d Difference) agree() bool {
 	case name == truth.LastLossSeries: // this value is a number of series, not a time
 		return d.Truth == d.Reported
 	case name == intervalSum:
-		// The sum only depends on the first and the last heartbeat of each node. Each interval starts where the
+		// The sum depends only on the first and the last heartbeat of each node. Each interval starts where the
 		// previous interval ended, so the times of all heartbeats in between cancel out.
 		return math.Abs(d.Truth-d.Reported) <= 3*Tolerance
 	case isTime(name):

@@ -22,7 +22,8 @@ type Incident struct {
 	Considered []Considered `json:"considered"`
 }
 
-// Considered is a hypothesis about an incident. Because is the fact that decides whether the hypothesis holds.
+// Considered is a hypothesis about an incident. Its field Because is the fact that decides whether the hypothesis
+// holds.
 type Considered struct {
 	Verdict string `json:"verdict"`
 	Holds   string `json:"holds"`
@@ -30,7 +31,7 @@ type Considered struct {
 }
 
 // Because returns the facts that decide the verdict. If the verdict is undecided, it returns the facts of all
-// hypotheses that may hold.
+// hypotheses that may still hold.
 func (x Incident) Because() string {
 	var all []string
 	for _, c := range x.Considered {
@@ -45,7 +46,7 @@ func (x Incident) Because() string {
 type Answer struct {
 	Incidents []Incident `json:"incidents"`
 	Coverage  struct {
-		// NotWatched is JSON that names the resources that kubeflap did not watch.
+		// NotWatched is JSON with the names of the resources that kubeflap did not watch.
 		NotWatched json.RawMessage `json:"not_watched"`
 	} `json:"coverage"`
 }

@@ -14,7 +14,8 @@ const (
 	lastLoss      = "kubeflap_service_last_loss_timestamp_seconds"
 )
 
-// addLosses adds aggregations over all causes to kubeflap's counts. The recorder only has these aggregations.
+// addLosses adds aggregations over all causes to kubeflap's counts. The recorder has only these aggregations, and no
+// causes.
 func addLosses(reported truth.Counts) {
 	for series, value := range reported {
 		labels := withoutCause(series)

@@ -21,7 +21,7 @@ const patience = 2 * time.Minute
 // Span holds the counts just before and just after a recording ended.
 type Span struct {
 	before, after answers
-	// lasted is the time between before and after.
+	// lasted is the time between the two readings of the counts.
 	lasted time.Duration
 	// blind is true if kubeflap's watches were broken during the recording.
 	blind bool
@@ -49,7 +49,7 @@ func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err e
 }
 
 // quiet waits until there has been no transition for the duration settle. The recorder and kubeflap have then received
-// the same events. quiet returns both counts and the time at which they were read.
+// the same events. quiet returns the counts of both, and the time at which it read them.
 func (c Comparison) quiet(ctx context.Context) (before answers, began time.Time, err error) {
 	err = poll.Until(ctx, patience, "no more changes", func(ctx context.Context) (err error) {
 		transitions := c.Truth.Transitions()
@@ -84,7 +84,7 @@ func (s Span) Replayed(reported truth.Counts) error {
 	}))
 }
 
-// Rest compares the replay with the live kubeflap. It only compares metrics that the recorder does not count. Some of
+// Rest compares the replay with the live kubeflap. It compares only metrics that the recorder does not count. Some of
 // these metrics depend on the order of events from different watches, so they can differ.
 func (s Span) Rest(reported truth.Counts) []Difference {
 	return s.outside(s.before.live, s.after.live, reported, func(name string) bool {
@@ -122,8 +122,8 @@ func failed(who string, differences []Difference) error {
 }
 
 // replayable reports whether a metric must have the same value in the replay as in the original run. The age of a
-// heartbeat depends on the time of the scrape. If the watches were broken, the number of heartbeats can differ, because
-// the recording has its own watches.
+// heartbeat is not replayable, because it depends on the time of the scrape. If the watches were broken, no metric of
+// heartbeats is replayable: the recording has its own watches, so the number of heartbeats can differ.
 func (s Span) replayable(name string) bool {
 	name = plain(name)
 	switch {

@@ -69,7 +69,7 @@ func Ready(ctx context.Context, url string) error {
 	return nil
 }
 
-// Scrape reads all series at a URL. For histograms, it only returns the series _count and _sum.
+// Scrape reads all series at a URL. For histograms, it returns only the series _count and _sum.
 func Scrape(ctx context.Context, url string) (truth.Counts, error) {
 	families, err := Families(ctx, url)
 	if err != nil {

@@ -27,7 +27,7 @@ func ReadDictionary() (map[string]Metric, error) {
 	}
 	defer f.Close()
 	all := map[string]Metric{
-		// prometheus/common declares this metric. The table in docs/metrics.md does not contain it.
+		// The table in docs/metrics.md does not contain this metric, because prometheus/common declares it.
 		"kubeflap_build_info": {"gauge", []string{"branch", "goarch", "goos", "goversion", "revision", "tags", "version"}},
 	}
 	lines := bufio.NewScanner(f)
@@ -50,7 +50,7 @@ func ReadDictionary() (map[string]Metric, error) {
 	return all, lines.Err()
 }
 
-// quoted returns the texts between backquotes.
+// quoted returns the strings between backquotes.
 func quoted(cell string) []string {
 	var all []string
 	for i, s := range strings.Split(cell, "`") {

@@ -25,7 +25,7 @@ type Rule struct {
 // Name returns the name of the alert or of the recorded metric.
 func (r *Rule) Name() string { return r.Alert + r.Record }
 
-// RulePath returns the path to a file in rules/.
+// RulePath returns the path of a file in rules/.
 func RulePath(name string) string { return filepath.Join(Root, "rules", name) }
 
 // ReadRules reads all rules, each with the labels of its results.
@@ -62,7 +62,7 @@ func (r *Rule) derive(recorded map[string][]string) error {
 		return err
 	}
 	if r.Record != "" {
-		// A recording rule can read its own previous value, which adds no labels.
+		// A recording rule can read its own previous value. That adds no labels.
 		delete(set, anyLabel)
 		recorded[r.Record] = slices.Sorted(maps.Keys(set))
 		if set, err = labelsOf(expr, recorded); err != nil {

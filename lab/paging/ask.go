@@ -30,8 +30,8 @@ func (p *Paging) Query(ctx context.Context, query string) ([]map[string]string, 
 	return series, nil
 }
 
-// Held returns the alerts in Alertmanager. The alerts in sent have been sent or will be sent. The alerts in inhibited
-// are inhibited by other alerts.
+// Held returns the alerts in Alertmanager in two lists: the alerts that have been or will be sent to the receiver, and
+// the alerts that other alerts inhibit.
 func (p *Paging) Held(ctx context.Context) (sent, inhibited []Page, err error) {
 	for state, into := range map[string]*[]Page{"active=true&inhibited=false": &sent, "active=false&inhibited=true": &inhibited} {
 		var alerts []alert

@@ -29,7 +29,7 @@ const noPage = `<!doctype html><title>Alertmanager</title>
 func Build(ctx context.Context, log *slog.Logger) (prometheus, alertmanager string, err error) {
 	binaries, err := cluster.BuildModules(ctx, log, "prometheus", []cluster.Module{{
 		Mod: prometheusMod, Sum: prometheusSum, LDFlags: "-s -w",
-		// Omit service discovery for clouds. It would take longer to build than everything else.
+		// Omit service discovery for clouds. It would take longer to compile than everything else together.
 		Tags:     "remove_all_sd,enable_kubernetes_sd",
 		Programs: map[string][]string{"prometheus": {"github.com/prometheus/prometheus/cmd/prometheus"}},
 	}})

@@ -51,8 +51,8 @@ func (p *Paging) writeAlertmanagerConfig() (path string, err error) {
 	return path, nil
 }
 
-// prometheusConfig sets the target labels that the Prometheus Operator would set. It scrapes kubeflap, and the
-// addresses in kube-system that do not refer to a pod. The scenario endpoints-reset writes such addresses.
+// prometheusConfig sets the target labels that the Prometheus Operator would set. It makes Prometheus scrape kubeflap,
+// and the addresses in kube-system that do not refer to a pod. The scenario endpoints-reset writes such addresses.
 const prometheusConfig = `
 global: {scrape_interval: %[1]s, scrape_timeout: %[1]s, evaluation_interval: %[1]s}
 rule_files: [%[2]s]

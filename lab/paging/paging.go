@@ -46,7 +46,7 @@ type Paging struct {
 }
 
 // Start starts Prometheus and Alertmanager, and builds them if necessary. It returns when Prometheus has scraped
-// kubeflap once, because PromQL only shows increases after the first sample. The caller must call Stop.
+// kubeflap once, because PromQL shows an increase only after the first sample. The caller must call Stop.
 func Start(ctx context.Context, options Options) (*Paging, error) {
 	dir, err := os.MkdirTemp("", "kubeflap-lab-paging-")
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *Paging) start(ctx context.Context) (err error) {
 		"--storage.tsdb.path="+filepath.Join(p.dir, "prometheus"),
 		// Alertmanager sends a page after group_wait, with the latest annotations from Prometheus. The annotations of
 		// the first evaluation lack details about a silent node. With the default resend delay of 1m, the page would
-		// contain these annotations.
+		// still contain these first annotations.
 		"--rules.alert.resend-delay=5s")
 	if err != nil {
 		return err

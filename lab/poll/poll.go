@@ -24,7 +24,7 @@ func Until(ctx context.Context, timeout time.Duration, what string, check func(c
 		if err == nil {
 			return nil
 		}
-		// If the timeout canceled the check, keep the previous error, which says what is missing.
+		// If the timeout canceled the check, keep the error of the previous check, which says what is missing.
 		if last == nil || ctx.Err() == nil {
 			last = err
 		}

@@ -27,15 +27,15 @@ type faults struct {
 	status int
 	// ending is true if each new watch must end immediately.
 	ending bool
-	// opened is the number of watches that have been opened. Watches are numbered from 1. All watches with a number up
-	// to ended must end.
+	// Watches are numbered from 1, and opened is the number of the newest watch. ended is the number of the newest
+	// watch that must end. All older watches must then end, too.
 	opened, ended int
 	// changed is closed when one of the fields above changes.
 	changed chan struct{}
 }
 
-// freeze describes how a resource is frozen. With the extent OpenWatches, only the watches with a number up to upTo are
-// frozen.
+// freeze describes how a resource is frozen. With the extent OpenWatches, only the watches with the number upTo or
+// lower are frozen.
 type freeze struct {
 	extent Extent
 	upTo   int
@@ -101,8 +101,8 @@ type clientWatch struct {
 // over reports whether the watch must end. The caller must hold the lock.
 func (w *clientWatch) over() bool { return w.ending || w.number <= w.ended }
 
-// pass waits until data with the given arrival time can be sent to the client. If the result over is true, the watch
-// must end instead.
+// pass waits until data with the given arrival time can be sent to the client. If pass returns true, the watch must end
+// instead.
 func (w *clientWatch) pass(ctx context.Context, arrived time.Time) (over bool, err error) {
 	w.mu.Lock()
 	late := w.delays[w.resource] - time.Since(arrived)

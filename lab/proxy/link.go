@@ -19,7 +19,8 @@ type Link struct {
 	stop     context.CancelFunc
 
 	mu sync.Mutex
-	// whole is a channel that is closed while the link is not cut.
+	// whole is a closed channel while the link works. While the link is cut, whole is an open channel, and a receive
+	// from it blocks.
 	whole chan struct{}
 }
 

@@ -84,8 +84,8 @@ func (p *Proxy) Kubeconfig(from, to string) error {
 	return nil
 }
 
-// ServeHTTP implements http.Handler. It blocks frozen requests. After a call of Answer, it responds with the status
-// from that call.
+// ServeHTTP implements http.Handler. It blocks frozen requests. If Answer has set a status, it responds with that
+// status.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	resource, watch := parse(r.URL)
 	if err := p.faults.admit(r.Context(), resource, watch); err != nil {
@@ -156,8 +156,8 @@ func (p *Proxy) Answer(status int) {
 	})
 }
 
-// EndWatches ends all watches. If ending is true, new watches also end immediately. A later call with false allows new
-// watches again.
+// EndWatches ends all watches. If ending is true, new watches also end immediately. A later call with ending false
+// allows new watches again.
 func (p *Proxy) EndWatches(ending bool) {
 	p.faults.change(func(f *faults) {
 		f.ending = ending

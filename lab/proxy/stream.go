@@ -9,7 +9,7 @@ import (
 )
 
 // stream is the response body of a watch. It reads the API server's data immediately, so that the API server sees a
-// fast client. Faults only delay the data on its way to the client.
+// fast client. Faults delay only the data on its way to the client.
 type stream struct {
 	ctx    context.Context
 	cancel context.CancelFunc

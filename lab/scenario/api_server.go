@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// away is how long the API server is down. It is longer than the grace period. An observer that does not know that
-	// its watches are broken would report all heartbeats as late.
+	// away is how long the API server is down. It is longer than the grace period, so an observer that does not know
+	// that its watches are broken would report all heartbeats as late.
 	away      = 28 * time.Second
 	awayGrace = 24 * time.Second
 	// frozen is how long the API server is paused while all watches are open. It is longer than the interval between
@@ -48,7 +48,7 @@ func apiServerStall() Scenario {
 				l.Cluster.APIServer.Pause,
 				func() error { return poll.Sleep(ctx, frozen) },
 				l.Cluster.APIServer.Resume,
-				// The recorder must also count the long intervals that the pause causes.
+				// Wait until the recorder has also counted the long intervals that the pause causes.
 				func() error { return l.waitForCountAtLeast(ctx, 2, "kubeflap_node_heartbeat_interval_seconds_count") },
 				// A heartbeat from before the pause can arrive shortly after the pause has begun.
 				func() error { return l.checkAllLate(frozen - time.Second) },
@@ -59,8 +59,8 @@ func apiServerStall() Scenario {
 	}
 }
 
-// flapEverything makes all addresses of the Service not ready for a moment, and also a node. Before that, it waits for
-// a heartbeat from every node.
+// flapEverything waits for a heartbeat from every node. Then it makes all addresses of the Service not ready for a
+// moment. Finally, it does the same with one node.
 func (l *Lab) flapEverything(ctx context.Context) error {
 	const node, flips, turns = "node-1", "kubeflap_service_address_flips_total", "kubeflap_node_ready_transitions_total"
 	before, err := l.Truth.Counts()
@@ -86,8 +86,8 @@ func (l *Lab) flapEverything(ctx context.Context) error {
 }
 
 // restartAPIServer kills the API server and restarts it after the grace period. The controller manager is down for
-// longer than the API server, as if both ran on one machine. So while kubeflap reconnects, the kubelets are the only
-// writers, and they only renew their Leases.
+// longer than the API server, as if both ran on one machine. While kubeflap reconnects, the kubelets are therefore the
+// only writers, and they write only heartbeats.
 func (l *Lab) restartAPIServer(ctx context.Context) error {
 	c := l.Cluster
 	b, err := l.beforeBlindness(ctx)
@@ -108,8 +108,8 @@ func (l *Lab) restartAPIServer(ctx context.Context) error {
 	)
 }
 
-// catchesUp waits until kubeflap's count of a metric has reached the recorder's count. Before the pause, the API server
-// may have sent an event to only one of the two. The other one receives the event after the pause.
+// catchesUp waits until kubeflap's count of a metric has reached the recorder's count. Without this wait, the API
+// server could be paused when the recorder has received an event that kubeflap has not.
 func (c *Checks) catchesUp(ctx context.Context, metric string) error {
 	if c.URL == "" {
 		return nil

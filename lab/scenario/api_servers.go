@@ -9,8 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// apiServerUnreachable pauses one of three API servers. A third of the kubelets use this server, and no other client
-// does.
+// apiServerUnreachable pauses one of three API servers. A third of the kubelets are the only clients of this server.
 func apiServerUnreachable() Scenario {
 	const nodes, servers = 9, 3
 	var lost []string
@@ -50,7 +49,8 @@ func apiServerUnreachable() Scenario {
 				func() error {
 					return l.waitForCount(ctx, float64(len(lost)), "kubeflap_service_addresses", "service", "web", "state", "not_ready")
 				},
-				// kubeflap can name an API server that has missed two renewals of its Lease.
+				// Wait until the API server has missed two renewals of its Lease. After that, kubeflap can name this
+				// server.
 				func() error { return poll.Sleep(ctx, 20*time.Second) },
 				server.Resume,
 				func() error {
@@ -62,7 +62,7 @@ func apiServerUnreachable() Scenario {
 	}
 }
 
-// checkOnlyLate checks that the given nodes were late, and no other node was.
+// checkOnlyLate checks that the given nodes were late, and that no other node was.
 func checkOnlyLate(l *Lab, lost []string, least time.Duration) error {
 	late := map[string]bool{}
 	for _, node := range lost {

@@ -17,10 +17,10 @@ const takenOutFor = 7 * time.Second
 // replicas is the number of pods. All but two of them are upgraded.
 const replicas = batchSize + 2
 
-// stopDelays returns, by pod, how long the old container takes to stop. All pods stop within 10 s, but not within 5 s.
-// A client that batches updates for 10 s sees all stops at once. A client that batches updates for 2 s or 5 s does not.
-// The kubelet notices a stop up to 1 s later. The first two stops are less than 4 s apart, so the kubelet never notices
-// them exactly 5 s apart.
+// stopDelays returns, by pod, how long the old container takes to stop. The first and the last stop are more than 5 s
+// and less than 10 s apart. A client that batches updates for 10 s therefore sees all stops at once, but a client that
+// batches updates for 2 s or 5 s does not. The kubelet notices a stop up to 1 s later. The first two stops are less
+// than 4 s apart, so the kubelet always notices them less than 5 s apart.
 func stopDelays() map[string]time.Duration {
 	return map[string]time.Duration{
 		podName(0): time.Second, podName(1): 4500 * time.Millisecond, podName(2): 8500 * time.Millisecond, podName(3): 9 * time.Second,
@@ -29,7 +29,7 @@ func stopDelays() map[string]time.Duration {
 
 // batchUpgrade reproduces an incident with clients that batch updates of Endpoints. A batch of pods is removed from the
 // load balancers, and then all their images change. Each container stops after its own delay. When the first address
-// becomes not ready, the clients set their load balancers to all ready addresses. This puts back pods that were
+// becomes not ready, the clients set their load balancers to all ready addresses, and thereby put back pods that were
 // removed.
 func batchUpgrade() Scenario {
 	return Scenario{
@@ -55,7 +55,8 @@ func batchUpgrade() Scenario {
 	}
 }
 
-// prepareBatchUpgrade creates pods whose readiness probes start late, so that a new container is not ready immediately.
+// prepareBatchUpgrade creates pods whose readiness probes start late. A new container is therefore not ready
+// immediately.
 func prepareBatchUpgrade(ctx context.Context, l *Lab) error {
 	probes := newProbes()
 	return allOf(
@@ -99,7 +100,7 @@ func (s *Steps) stopSlowly() {
 	}
 }
 
-// eachLeftOnce checks that each address of the batch became not ready only once in the Service.
+// eachLeftOnce checks that each address of the batch became not ready exactly once.
 func (c *Checks) eachLeftOnce(ctx context.Context) error {
 	return c.waitForCount(ctx, batchSize, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
 }

@@ -15,21 +15,22 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// batchingClients are clients of a Service that batch its changes. Each client has a load balancer. After the first
-// change, a client waits for its batching window. Then it sets its load balancer to the addresses that are ready in the
-// slices.
+// batchingClients are clients that batch the changes of a Service's addresses. Each client has a load balancer. After
+// the first change, a client waits for its batching window. Then it sets its load balancer to the addresses that are
+// ready in the slices.
 type batchingClients struct {
 	mu sync.Mutex
 	// listed holds, by slice and pod, whether the pod's address is ready.
 	listed map[string]map[string]bool
-	// left holds the addresses that have stopped being ready in the slices since the start.
+	// The map left contains the addresses that have stopped being ready in the slices at least once.
 	left map[string]bool
 	all  []*batchingClient
 }
 
 type batchingClient struct {
 	window time.Duration
-	// open is true while the client waits. in holds the addresses in its load balancer.
+	// open is true while the client waits for its batching window to end. The map in contains the addresses in its load
+	// balancer.
 	open bool
 	in   map[string]bool
 	// stale counts the addresses that the client removed and added again although they were always ready in the slices.
@@ -139,8 +140,7 @@ func (c *batchingClients) apply(x *batchingClient) {
 	x.in = ready
 }
 
-// takeOut removes the batch of pods from the load balancers, as the tool that upgrades them does before it changes
-// images.
+// takeOut removes the batch of pods from the load balancers, as an upgrade tool does before it changes the images.
 func (c *batchingClients) takeOut() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 const (
 	// lookPeriod is the interval between two checks of kubeflap during a fault.
 	lookPeriod = time.Second
-	// slack is how much longer a fault may last than planned. On a slow machine, kubeflap can take this long to report
+	// slack is the maximum time by which a fault is prolonged. On a slow machine, kubeflap can take this long to report
 	// that it is blind.
 	slack = time.Minute
 )
@@ -25,7 +25,7 @@ const (
 type watchFaultCheck struct {
 	*blindness
 	fault watchFault
-	// from is the time at which the fault began. incidents holds the IDs of the incidents before it.
+	// from is the time at which the fault began. incidents holds the IDs of the incidents before the fault.
 	from      time.Time
 	incidents map[string]bool
 	// coverage is the last value of coverage.not_watched in the API.
@@ -155,7 +155,7 @@ func (b *watchFaultCheck) checkNoFalseReports(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// namesNobody checks that kubeflap has counted no incident and no verdict since the fault began.
+// namesNobody checks that kubeflap's metrics show no new incident and no new verdict since the fault began.
 func (b *watchFaultCheck) namesNobody(ctx context.Context) error {
 	reported, err := b.lab.scrape(ctx)
 	if err != nil {
@@ -232,8 +232,8 @@ func (b *watchFaultCheck) beatsInTruth(ctx context.Context) error {
 	})
 }
 
-// noIntervalOf checks that kubeflap has measured no heartbeat interval as long as the fault. It saw no heartbeats
-// during the fault.
+// noIntervalOf checks that kubeflap has measured no heartbeat interval that is as long as the fault. Such an interval
+// would be wrong, because kubeflap saw no heartbeats during the fault.
 func (b *watchFaultCheck) noIntervalOf(gone time.Duration) error {
 	var errs []error
 	for node := range b.lab.Cluster.Kubelets {

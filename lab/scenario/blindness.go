@@ -23,11 +23,11 @@ const (
 	// afterglow is how long kubeflap's counts can change after the last event. The longest batching window that
 	// kubeflap simulates is 10 s.
 	afterglow = 11 * time.Second
-	// comeBack is the maximum time from the return of the API server until all of kubeflap's watches work. kubeflap
+	// comeBack is the maximum time from the return of the API server until all watches of kubeflap work. kubeflap
 	// retries at least every 10 s. Several attempts can fail, and lists take time on a slow machine.
 	comeBack = time.Minute
-	// catchUp is more than the 2 s after a reconnect in which kubeflap measures no intervals. Events that arrive in
-	// these 2 s can be old.
+	// catchUp is how long a test waits after a reconnect. It must exceed the first 2 s, in which kubeflap measures no
+	// intervals because events can be old.
 	catchUp = 3 * time.Second
 	// noticed is the maximum time from the death of the API server until kubeflap reports it. The connection breaks
 	// immediately, but a slow machine needs more time.
@@ -37,10 +37,10 @@ const (
 // blindness holds kubeflap's metrics before and after an outage of the API server.
 type blindness struct {
 	lab *Lab
-	// began is a time slightly before the first scrape.
+	// began is the time at which beforeBlindness was called, before it waited and scraped.
 	began            time.Time
 	before, reported truth.Counts
-	// excused means that heartbeats were really late, so kubeflap may count late heartbeats.
+	// excused is true if heartbeats were really late. kubeflap is then allowed to count late heartbeats.
 	excused bool
 }
 
@@ -111,8 +111,9 @@ func (c *Checks) waitForRecoveredWatches(ctx context.Context) error {
 	})
 }
 
-// checkUnchanged checks that no series has changed, appeared or disappeared. It ignores metrics of heartbeats, because
-// kubelets can renew their Leases before kubeflap's watches work again.
+// checkUnchanged checks that no series has changed, appeared or disappeared. It ignores metrics of incidents and
+// watches. It also ignores metrics of heartbeats, because kubelets can renew their Leases before kubeflap's watches
+// work again.
 func (b *blindness) checkUnchanged() error {
 	moves := func(series string) bool {
 		name := truth.Name(series)
@@ -160,8 +161,9 @@ func (b *blindness) checkBlindTime(gone time.Duration) error {
 }
 
 // beats checks that kubeflap has lost no heartbeat and counted none twice, as far as the counts can show this. While
-// the API server is up, a node renews its Lease every 10 s. It also renews the Lease once when the server is back, and
-// sometimes posts its status. The longest possible interval is the outage plus up to one renewal interval before it.
+// the API server is up, a node renews its Lease every 10 s. When the server is back, the node renews its Lease once
+// more, and sometimes posts its status. The longest possible interval is the sum of the outage and the renewal interval
+// before it.
 func (b *blindness) beats(gone time.Duration) error {
 	most := 3 + math.Floor((time.Since(b.began)-afterglow-gone).Seconds()/renewal.Seconds())
 	var errs []error

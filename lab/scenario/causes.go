@@ -19,15 +19,16 @@ const causesNamespace = "causes"
 // taint is a NoExecute taint that evicts pods without a toleration.
 const taint = "example.com/broken"
 
-// causeCase is a fault for one Service. The Service loses an address, or must not lose one.
+// causeCase is a fault for one Service. Its Loss says whether the Service is expected to lose addresses, and why.
 type causeCase struct {
 	Loss
-	// pod changes each of the two pods before it is created, and spec changes the Service. Both may be nil.
+	// If pod is not nil, it changes each of the two pods before the pod is created. If spec is not nil, it changes the
+	// spec of the Service.
 	pod  func(*corev1.Pod)
 	spec func(*corev1.ServiceSpec)
 	// prepare creates the Service and its pods. If it is nil, the default is one pod on each of two nodes.
 	prepare func(ctx context.Context, l *Lab, service string) error
-	// lose makes an address of the Service not ready. If possible, it makes the address ready again.
+	// lose causes the fault. If possible, it also makes the address ready again.
 	lose func(ctx context.Context, l *Lab, service string) error
 }
 
@@ -280,8 +281,7 @@ func loseByEdit(ctx context.Context, l *Lab, service string) error {
 	if _, err := client.Update(ctx, slice, metav1.UpdateOptions{FieldManager: "kubectl-edit"}); err != nil {
 		return fmt.Errorf("edit slice: %w", err)
 	}
-	// The controller may restore the endpoint so fast that polls never see the change, so wait for the recorder's
-	// count.
+	// The controller may restore the endpoint before a poll can see the change, so wait for the recorder's count.
 	const churn = "kubeflap_service_address_churn_total"
 	return allOf(
 		func() error {

@@ -16,11 +16,11 @@ import (
 // settleKubelet is enough time for a restarted kubelet to probe each pod and to report the results.
 const settleKubelet = 3 * time.Second
 
-// restarted is the Service whose kubelet restarts. On the oldest release, the scenario kubelet-restart tests this
-// instead.
+// restarted is the name of the Service for the case of a kubelet restart. On the oldest release, the scenario
+// kubelet-restart tests this case instead.
 const restarted = "restarted"
 
-// kubeletCases returns the faults that are caused on a node.
+// kubeletCases returns the faults that happen on a node.
 func kubeletCases(p *probes) []causeCase {
 	return []causeCase{
 		{Loss: Loss{"probed", "probe_failed", 1, "a readiness probe fails once"}, pod: p.ready, lose: p.loseByProbe},
@@ -62,7 +62,7 @@ func (p *probes) loseByProbe(ctx context.Context, l *Lab, service string) error 
 func (p *probes) loseByLiveness(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	p.set(liveness, pod, true)
-	err := l.waitForNotReadyFlip(ctx, service) // the address is not ready for only some milliseconds
+	err := l.waitForNotReadyFlip(ctx, service) // the address becomes ready again within milliseconds
 	p.set(liveness, pod, false)
 	if err != nil {
 		return err
@@ -70,11 +70,12 @@ func (p *probes) loseByLiveness(ctx context.Context, l *Lab, service string) err
 	return l.waitForRecordedReady(ctx, service, 2)
 }
 
-// exitShows is how long to wait for a kubelet to report that a container exited. The kubelet may also never report it.
+// exitShows is how long to wait for a kubelet to report that a container exited. Sometimes the kubelet never reports
+// it.
 const exitShows = 30 * time.Second
 
-// exiting returns a function that makes a container exit. The kubelet restarts the container. If it does so before it
-// reports the exit, no address becomes not ready, and the function tries again.
+// exiting returns a function that makes a container exit. The kubelet restarts the container. If the kubelet does so
+// before it has reported the exit, no address becomes not ready. The function then tries again.
 func exiting(code int32, reason string) func(context.Context, *Lab, string) error {
 	return func(ctx context.Context, l *Lab, service string) error {
 		for {
@@ -107,7 +108,7 @@ func loseByCompletion(ctx context.Context, l *Lab, service string) error {
 	return l.waitForRecordedReady(ctx, service, 1)
 }
 
-// greedy requests more than half of the only CPU of a hollow node.
+// greedy makes a pod request more than half of the only CPU of a hollow node.
 func greedy(pod *corev1.Pod) {
 	pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("600m")}
 }

@@ -40,7 +40,8 @@ func onHostNetwork(pod *corev1.Pod) {
 	pod.Spec.NodeName, pod.Spec.HostNetwork = cluster.NodeName(0), true
 }
 
-// failPublished makes a readiness probe fail. The Service publishes not-ready addresses, so it must not lose one.
+// failPublished makes a readiness probe fail. The Service publishes not-ready addresses, so it is expected to lose
+// none.
 func (p *probes) failPublished(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	return allOf(

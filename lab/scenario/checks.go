@@ -20,8 +20,8 @@ type Checks struct {
 	cluster *cluster.Cluster
 }
 
-// waitForCountAtLeast waits until the recorder has counted at least n, in all series of the metric with the given
-// labels together.
+// waitForCountAtLeast waits until the recorder's count is at least n. It adds up all series of the metric with the
+// given labels.
 func (c *Checks) waitForCountAtLeast(ctx context.Context, n float64, metric string, labels ...string) error {
 	what := fmt.Sprintf("at least %v of %s%v", n, metric, labels)
 	return poll.Until(ctx, patience, what, func(context.Context) error {
@@ -36,7 +36,7 @@ func (c *Checks) waitForCountAtLeast(ctx context.Context, n float64, metric stri
 	})
 }
 
-// waitForCount waits until the recorder's count is exactly value. It adds up all series of the metric with the given
+// waitForCount waits until the recorder's count equals value. It adds up all series of the metric with the given
 // labels.
 func (c *Checks) waitForCount(ctx context.Context, value float64, metric string, labels ...string) error {
 	what := fmt.Sprintf("%s%v to be %v", metric, labels, value)

@@ -15,20 +15,22 @@ import (
 
 // These scenarios test the circuit breaker of the node controller (NodeControllerLeaseCircuitBreaker, v1.37). Before
 // the node controller sets a node to Unknown, it reads the node's Lease from the API server. If that Lease differs from
-// the cached one, or if the read fails, the breaker is open: the node controller sets no node to Unknown.
+// the Lease in the node controller's cache, or if the read fails, the breaker is open: the node controller sets no node
+// to Unknown.
 
 const (
 	breakerNodes, breakerVictim = 3, "node-2"
-	// breakerHolds is the minimum time for which the node stays Ready after the grace period. It then still stays Ready
-	// until the alert breakerAlert has arrived. This alert fires after 2 minutes.
+	// breakerHolds is the minimum time for which the node must stay Ready after the grace period. After this time, the
+	// scenario waits for the alert breakerAlert, which fires after 2 minutes. The node must stay Ready until this alert
+	// has arrived.
 	breakerHolds = 120 * time.Second
 	breakerAlert = "KubeflapSilentNodesReady"
 	breakerOff   = "--feature-gates=NodeControllerLeaseCircuitBreaker=false"
 )
 
 // openBreakerScenario completes a scenario in which a node stops while the breaker is open. The node stays Ready, and
-// its pods stay in Services. The leader is known, so a change of the leader cannot explain this. The functions open and
-// shut control the breaker.
+// its pods stay in Services. Leader election is on, so kubeflap can rule out a change of the leader as the reason. The
+// parameters open and shut are functions that open and close the breaker.
 func openBreakerScenario(s Scenario, open, shut func(context.Context, *Lab) error) Scenario {
 	s.Incident = Incident{"control_plane", "node_heartbeat_lost", "controller_manager", "errors of its watch of Leases"}
 	s.Alone = true
@@ -55,7 +57,7 @@ func openBreakerScenario(s Scenario, open, shut func(context.Context, *Lab) erro
 	return s
 }
 
-// circuitBreakerOpen opens the breaker with a silent watch of Leases. Reads of Leases work.
+// circuitBreakerOpen opens the breaker with a silent watch of Leases. The node controller can still read Leases.
 func circuitBreakerOpen() Scenario {
 	return openBreakerScenario(
 		Scenario{
@@ -75,7 +77,7 @@ func circuitBreakerOpen() Scenario {
 }
 
 // circuitBreakerForbidden opens the breaker with a ClusterRole from before v1.37, as in a cluster whose administrators
-// manage the roles of the control plane. The watch of Leases works.
+// manage the roles of the control plane. The watch of Leases still works.
 func circuitBreakerForbidden() Scenario {
 	return openBreakerScenario(
 		Scenario{
@@ -108,7 +110,8 @@ func (s *Steps) allowLeases(ctx context.Context, verbs ...string) error {
 	return nil
 }
 
-// dieUnseen stops a node while the breaker is open. The node becomes Unknown as soon as the breaker is closed.
+// dieUnseen pauses a node's kubelet while the breaker is open. The node is expected to become Unknown only after the
+// breaker is closed.
 func dieUnseen(ctx context.Context, l *Lab, open, shut func(context.Context, *Lab) error) error {
 	kubelet := l.Cluster.Kubelets[breakerVictim]
 	unknown := func(n float64) error {
@@ -120,8 +123,8 @@ func dieUnseen(ctx context.Context, l *Lab, open, shut func(context.Context, *La
 	return allOf(
 		func() error { return l.WaitForHeartbeats(ctx) },
 		func() error { return open(ctx, l) },
-		// If the watch is silent, the cached Lease of the node is out of date from this renewal on, so it always
-		// differs from the API server's.
+		// If the watch is silent, the cached Lease of the node is out of date after this renewal. It therefore always
+		// differs from the Lease in the API server.
 		func() error { return l.waitForLeaseRenewal(ctx, breakerVictim) },
 		kubelet.Pause,
 		func() error { return poll.Sleep(ctx, grace+breakerHolds) },

@@ -13,19 +13,19 @@ import (
 )
 
 // stall is how long etcd is paused. It is longer than the grace period, so the node controller tries to set nodes to
-// Unknown. Its writes wait in the API server and succeed when etcd continues, before the kubelets retry. If they waited
-// longer, the node controller could get an error for a write that succeeded. It would then find the node already
+// Unknown. Its writes wait in the API server and succeed when etcd continues, before the kubelets retry. With a longer
+// pause, the node controller could get an error for a write that succeeded. It would then find the node already
 // Unknown, and would not set the node's pods to not ready.
 const stall = grace + 8*time.Second
 
 // controlPlaneStall disables the circuit breaker. With the breaker, the node controller reads a node's Lease again
-// after the stall. If the kubelet has renewed the Lease by then, the node does not become Unknown. So there might be no
-// Unknown node. The scenario etcd-stall tests the breaker.
+// after the stall. If the kubelet has renewed the Lease by then, the node does not become Unknown. It could happen that
+// no node becomes Unknown. The scenario etcd-stall tests the breaker.
 func controlPlaneStall(release cluster.Release) Scenario {
 	const nodes = 4
-	// During the stall, the node controller blocks at the first late node that it checks. When the stall ends, nodes
-	// that were not yet late renew their Leases. With the default period of 5s, almost all checks begin when all nodes
-	// are late.
+	// During the stall, the node controller blocks at the first late node that it finds. If other nodes are not late
+	// yet, they can renew their Leases when the stall ends, and stay Ready. With the default period of 5s, almost all
+	// checks begin when all nodes are already late.
 	flags := []string{graceFlag(), "--node-monitor-period=5s"}
 	if hasCircuitBreaker(release) {
 		flags = append(flags, breakerOff)
@@ -69,8 +69,8 @@ func controlPlaneStall(release cluster.Release) Scenario {
 }
 
 // stallUntilNoticed pauses etcd until the node controller has set a node to Unknown and its pods to not ready. All
-// nodes are late in each pause, but it is random how many become Unknown. On a busy machine, it may be none, so there
-// are three attempts.
+// nodes are late in each pause, but it is random how many of them become Unknown. On a busy machine, there may be none,
+// so stallUntilNoticed tries up to three times.
 func (l *Lab) stallUntilNoticed(ctx context.Context) error {
 	const attempts = 3
 	var err error
@@ -102,7 +102,7 @@ func (c *Checks) lostANode(context.Context) error {
 	return nil
 }
 
-// WaitForHeartbeats waits for a heartbeat of each hollow node. kubeflap and the recorder only measure an interval if
+// WaitForHeartbeats waits for a heartbeat of each hollow node. kubeflap and the recorder measure an interval only if
 // they have seen the heartbeats at both ends.
 func (c *Checks) WaitForHeartbeats(ctx context.Context) error {
 	for node := range c.cluster.Kubelets {

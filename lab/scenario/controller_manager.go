@@ -44,14 +44,14 @@ func staleLeaseScenario(breaker bool, s Scenario) Scenario {
 	return s
 }
 
-// patientLeader returns flags for leader election. With them, a controller manager that cannot renew its own Lease
-// keeps running for 4 minutes. By default, it exits after 10 s.
+// patientLeader returns flags for leader election. With these flags, a controller manager that cannot renew its own
+// Lease exits after 4 minutes. By default, it would exit after 10 s.
 func patientLeader() []string {
 	return []string{"--leader-elect", "--leader-elect-lease-duration=5m", "--leader-elect-renew-deadline=4m"}
 }
 
-// controllerManagerStopped pauses the controller manager. When it continues, the node monitor may run before or after
-// the watch delivers the new Leases.
+// controllerManagerStopped pauses the controller manager. When the controller manager continues, it is random whether
+// the node monitor runs before or after the watch delivers the new Leases.
 func controllerManagerStopped(release cluster.Release) Scenario {
 	return staleLeaseScenario(hasCircuitBreaker(release), Scenario{
 		Name:      "controller-manager-stopped",
@@ -112,8 +112,8 @@ func staleLeases(ctx context.Context, l *Lab) func() error {
 	}
 }
 
-// runControllerManagerFault runs a fault of the controller manager. Without the circuit breaker, a node must become
-// Unknown although its Lease is renewed. With the breaker, no node may become Unknown.
+// runControllerManagerFault runs a fault of the controller manager. Without the circuit breaker, a node is expected to
+// become Unknown although its Lease is renewed. With the breaker, no node is expected to become Unknown.
 func runControllerManagerFault(ctx context.Context, l *Lab, breaker bool, fault func() error) error {
 	if err := l.WaitForHeartbeats(ctx); err != nil {
 		return err

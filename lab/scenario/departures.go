@@ -16,11 +16,12 @@ import (
 // removalTaint is the taint with which the Cluster Autoscaler announces that it will delete a node.
 const removalTaint = `[{"key":"ToBeDeletedByClusterAutoscaler","value":"1","effect":"NoSchedule"}]`
 
-// unhurried is the flag for a long grace period. With it, no heartbeat is late although the kubelets are paused while
-// kubeflap starts. After a late heartbeat, kubeflap would not treat a cordon as an announcement.
+// unhurried is a flag that sets a long grace period. The kubelets are paused while kubeflap starts, and with a shorter
+// grace period, their heartbeats would be late. After a late heartbeat, kubeflap would not treat a cordon as an
+// announcement.
 const unhurried = "--node-monitor-grace-period=40s"
 
-// alertSent is the maximum time until a node's alert has been sent. It includes a scrape, an evaluation, and
+// alertSent is the maximum time until an alert about a node has been sent. It includes a scrape, an evaluation, and
 // Alertmanager's group_wait of 30 s.
 const alertSent = time.Minute
 
@@ -74,7 +75,7 @@ func departures() Scenario {
 	}
 }
 
-// departBeside drains and removes the announced nodes. While they are silent, another node reboots without an
+// departBeside drains and removes the announced nodes. While these nodes are silent, another node reboots without an
 // announcement.
 func departBeside(ctx context.Context, l *Lab, leaving []string, rebooted string) error {
 	return allOf(
@@ -98,7 +99,7 @@ func (l *Lab) leaveUnannounced(ctx context.Context, node string) error {
 	)
 }
 
-// lostPage returns the page for a node that left without an announcement.
+// lostPage returns the expected page for a node whose heartbeats stop without an announcement.
 func lostPage(node, remedy string) Page {
 	return Page{Alert: "KubeflapNodeHeartbeatLost", Object: "Node " + node, Remedy: remedy}
 }

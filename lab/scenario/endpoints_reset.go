@@ -14,8 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// controlPlaneServices returns two Services whose components run outside pods. The Services have a selector anyway, so
-// the endpoints controller overwrites their Endpoints.
+// controlPlaneServices returns two Services whose components run outside pods. The Services have a selector
+// nevertheless, so the endpoints controller overwrites their Endpoints.
 func controlPlaneServices() []string { return []string{"kube-scheduler", "kube-controller-manager"} }
 
 func endpointsReset() Scenario {
@@ -68,7 +68,7 @@ func prepareEndpointsReset(ctx context.Context, l *Lab) error {
 			return err
 		}
 		// Wait until the controller has created empty Endpoints for the new Service. The controller would overwrite
-		// addresses that were written earlier.
+		// addresses that were written before that.
 		err := poll.Until(ctx, patience, "Endpoints of "+name, func(ctx context.Context) error {
 			_, err := l.Client.CoreV1().Endpoints(metav1.NamespaceSystem).Get(ctx, name, metav1.GetOptions{})
 			return err

@@ -17,12 +17,12 @@ import (
 )
 
 // etcdGone is how long etcd is paused. It includes the API server's request timeout (60 s) and the grace period. The
-// remaining time is enough for the alert for nodes that are silent but Ready, which waits for 2 minutes. The node
-// controller cannot read Leases in this time, so the circuit breaker keeps the nodes Ready.
+// remaining 130 s exceed the 2 minutes after which the alert for nodes that are silent but Ready would fire. While etcd
+// is paused, the node controller cannot read Leases, so the circuit breaker keeps the nodes Ready.
 const etcdGone = time.Minute + grace + 130*time.Second
 
-// etcdStall pauses etcd for so long that the API server drops its connections, watches and requests. All observers may
-// miss events, so the pause is in the scenario's function Blind.
+// etcdStall pauses etcd for so long that the API server drops its connections, watches and requests. The pause is in
+// the scenario's function Blind, because all observers may miss events.
 func etcdStall() Scenario {
 	return Scenario{
 		Name:    "etcd-stall",
@@ -68,8 +68,8 @@ func (l *Lab) stallEtcd(ctx context.Context) error {
 	)
 }
 
-// blamesEtcd checks that kubeflap finds the fault in what all nodes share, and nowhere else. kubeflap must report this
-// before the given time is over.
+// blamesEtcd checks for the given time that kubeflap blames nothing but etcd. Each incident with a verdict must have
+// the verdict shared_path, and there must be such an incident before the time is over.
 func (b *blindness) blamesEtcd(ctx context.Context, lasts time.Duration) error {
 	l, verdict := b.lab, ""
 	if l.URL == "" {
@@ -108,8 +108,8 @@ func (b *blindness) blamesEtcd(ctx context.Context, lasts time.Duration) error {
 	return nil
 }
 
-// staysReady checks that no node has changed its Ready condition since before the stall. kubeflap must have counted no
-// transition of a node and no lost address.
+// staysReady checks that the Ready condition of every node is unchanged since beforeBlindness was called. kubeflap must
+// also have counted no transition of a node or an address, and no lost address.
 func (b *blindness) staysReady(ctx context.Context) error {
 	nodes, err := b.lab.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {

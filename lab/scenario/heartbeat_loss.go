@@ -10,12 +10,12 @@ import (
 )
 
 // grace is the grace period in most scenarios. It is short, so that a silent node becomes Unknown soon. A heartbeat is
-// late after half the grace period, and kubelets renew their Leases every 10.0 to 10.4 s. With less than 20 s, kubeflap
-// would report an incident about the grace period itself.
+// late after half the grace period, and kubelets renew their Leases every 10.0 to 10.4 s. With a grace period of less
+// than 20 s, kubeflap would report an incident about the grace period itself.
 const grace = 24 * time.Second
 
 // heartbeatLoss uses a short grace period on the newest release. On the oldest release, it tests the default grace
-// period, which is different there.
+// period, because newer releases have another default.
 func heartbeatLoss(release cluster.Release) Scenario {
 	lost, flags := grace, []string{graceFlag(), "--node-monitor-period=1s"}
 	if release == cluster.Oldest {
@@ -27,7 +27,7 @@ func heartbeatLoss(release cluster.Release) Scenario {
 		Summary:   "one kubelet stops for longer than the grace period: its node turns Unknown, and its pods leave the Service",
 		Incident:  Incident{"node", "node_heartbeat_lost", "node", "--node-monitor-grace-period to "},
 		Alone:     true,
-		// The Service only loses the addresses on the paused kubelet's node.
+		// The Service loses only the addresses on the paused kubelet's node.
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
 		Pages: []Page{{
 			Alert: "KubeflapNodeHeartbeatLost", Object: "Node node-2",
@@ -54,8 +54,8 @@ func heartbeatLoss(release cluster.Release) Scenario {
 					return l.waitForCount(ctx, 2, "kubeflap_service_addresses", "service", "web", "state", "not_ready")
 				},
 				func() error { return l.checkLate(victim, lost-time.Second) },
-				// An instance with a late watch of Nodes can see the last heartbeat later. For this instance, too, the
-				// silence must exceed the grace period.
+				// A kubeflap instance whose watch of Nodes is delayed can see the last heartbeat later. The silence
+				// must exceed the grace period for that instance, too.
 				func() error { return poll.Sleep(ctx, 3*time.Second) },
 				kubelet.Resume,
 				func() error {

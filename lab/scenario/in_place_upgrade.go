@@ -11,12 +11,12 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// gate is a readiness gate, with which the lab changes the readiness of pods at exact times. The kubelet updates the
-// Ready condition immediately.
+// gate is a readiness gate that the lab uses to change the readiness of pods at exact times. When the gate's condition
+// changes, the kubelet updates the Ready condition immediately.
 const gate corev1.PodConditionType = "example.com/in-rotation"
 
-// stagger is the pause between two pods of a batch. With four pods, the changes do not fit into a batching window of 2
-// s.
+// stagger is the pause between two pods of a batch. It is long enough that the changes of four pods do not fit into a
+// batching window of 2 s.
 const stagger = 700 * time.Millisecond
 
 const batchSize = 4
@@ -79,8 +79,8 @@ func (l *Lab) restartSilently(ctx context.Context) error {
 	)
 }
 
-// upgradeSlowly reproduces the incident. The images change while the addresses are ready. After that, the addresses
-// become not ready and ready again, twice.
+// upgradeSlowly reproduces the original incident. The images change while the addresses are ready. After that, the
+// addresses become not ready and ready again, twice.
 func (l *Lab) upgradeSlowly(ctx context.Context) error {
 	if err := l.upgrade(ctx, "example.com/app:3"); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (s *Steps) turnGate(ctx context.Context, pod string, up bool) error {
 	return s.setCondition(ctx, "shop", pod, string(gate), status)
 }
 
-// eachPod calls do with each pod of the batch. It pauses after each call.
+// eachPod calls the function do for each pod of the batch, and pauses after each call.
 func (s *Steps) eachPod(ctx context.Context, pause time.Duration, do func(pod string) error) error {
 	for i := range batchSize {
 		if err := do(podName(i)); err != nil {

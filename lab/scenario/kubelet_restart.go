@@ -13,13 +13,13 @@ import (
 const (
 	// renewal is the interval between two renewals of a Lease.
 	renewal = 10 * time.Second
-	// offBeat is the time from a renewal of the Lease to the restart of the kubelet. Only a renewal that comes early
-	// shows the restart. On a slow machine, a kubelet takes seconds to start.
+	// offBeat is the time from a renewal of the Lease to the restart of the kubelet. It is short, because kubeflap
+	// recognizes the restart by a renewal that comes early, and a kubelet takes seconds to start on a slow machine.
 	offBeat = time.Second
 )
 
-// probedPods is the number of pods. With 12 pods, there is at least one whose status the new kubelet writes before it
-// probes the pod.
+// probedPods is the number of pods. With 12 pods, there is at least one pod whose status the new kubelet writes before
+// it probes that pod.
 const probedPods = 12
 
 func kubeletRestart() Scenario {
@@ -54,8 +54,8 @@ func kubeletRestart() Scenario {
 				func() error {
 					return l.waitForCountAtLeast(ctx, 1, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
 				},
-				// More pods become not ready, one by one. This ends when the kubelet has probed all pods again and has
-				// reported the results.
+				// More pods become not ready, one by one. This phase ends when the kubelet has probed all pods again
+				// and has reported the results.
 				func() error { return p.askedAgain(ctx, readiness, podsOnFirst()...) },
 				func() error { return poll.Sleep(ctx, settleKubelet) },
 				func() error {

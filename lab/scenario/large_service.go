@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	// large is more than the 1,000 addresses that fit into an Endpoints object. The endpoints controller omits the
-	// rest. When pods are deleted, it omits different addresses.
+	// large is the number of pods of the Service. It exceeds the 1,000 addresses that fit into an Endpoints object, so
+	// the endpoints controller omits some addresses. After pods are deleted, the omitted addresses are not the same as
+	// before.
 	large = 1005
-	// crowd is a node without a kubelet, because a hollow kubelet does not support so many pods.
+	// crowd is the name of a node without a kubelet. A hollow kubelet does not support so many pods.
 	crowd = "crowd"
 )
 
@@ -25,7 +26,7 @@ func largeService() Scenario {
 		Name:    "large-service",
 		Summary: "pods of a Service with more than 1,000 addresses are deleted: Endpoints are truncated, slices are rearranged",
 		Causes:  []Loss{{"web", "pod_deleted", 3, "pods of a Service with 1,005 addresses are deleted: its Endpoints are truncated"}},
-		// On the oldest release, kubeflap lists objects in pages. So many pods need several pages.
+		// On the oldest release, kubeflap lists objects in pages. This scenario has enough pods for several pages.
 		ByRelease: true,
 		// The node without a kubelet must stay Ready although it sends no heartbeats.
 		Options: cluster.Options{Nodes: 1, ControllerManagerFlags: []string{"--node-monitor-grace-period=10m"}},
@@ -37,8 +38,8 @@ func largeService() Scenario {
 				// Create the Service last, so that the controllers write all addresses at once.
 				func() error { _, err := l.serviceWith(ctx, "shop", "web", nil); return err },
 				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", large) },
-				// Renew the Lease before the recording begins. Otherwise the recording would begin while the node is
-				// silent. The recorder would count that silence at once, but the replay would not.
+				// Renew the Lease before the recording begins. Otherwise, the node would already be silent at that
+				// time. The recorder would count that silence immediately, but the replay would not.
 				func() error { return l.renewLease(ctx, crowd, time.Now()) },
 			)
 		},

@@ -46,7 +46,7 @@ func maintenance() Scenario {
 }
 
 // drainForMaintenance announces the maintenance of a node, and drains it. It sets one condition after another. kubeflap
-// must report the announcement with each of them.
+// must report the announcement for each of the conditions.
 func (l *Lab) drainForMaintenance(ctx context.Context, node string) error {
 	return allOf(
 		func() error { return l.announce(ctx, node, "MaintenancePlanned", "") },
@@ -77,8 +77,8 @@ func (l *Lab) maintain(ctx context.Context, node string) error {
 	)
 }
 
-// announce sets a condition of a node to True. The same write sets the condition previous to False. kubeflap must then
-// report that the node is departing because of a condition.
+// announce sets a condition of a node to True. If the parameter previous is not empty, the same write sets the
+// condition with that name to False. kubeflap must then report that the node is departing because of a condition.
 func (l *Lab) announce(ctx context.Context, node, condition, previous string) error {
 	conditions := []string{lifecycle(condition, "True")}
 	if previous != "" {
@@ -90,12 +90,13 @@ func (l *Lab) announce(ctx context.Context, node, condition, previous string) er
 	)
 }
 
-// lifecycle returns a condition as a node maintenance controller would set it now.
+// lifecycle returns a condition with the current time, as a node maintenance controller would set it.
 func lifecycle(condition, status string) string {
 	return fmt.Sprintf(`{"type":%q,"status":%q,"reason":"Maintenance","lastTransitionTime":%s}`, condition, status, now())
 }
 
-// departsBy waits until kubeflap's metric says whether a condition announces that the node departs (1) or not (0).
+// departsBy waits until kubeflap_node_departing has the given value for the reason "condition". The value is 1 if a
+// condition announces that the node departs, and 0 otherwise.
 func (c *Checks) departsBy(ctx context.Context, node string, is float64) error {
 	return c.waitForReportedValue(ctx, is, "kubeflap_node_departing", "node", node, "reason", "condition")
 }

@@ -95,7 +95,7 @@ func (c *Checks) waitForPodGone(ctx context.Context, namespace, pod string) erro
 }
 
 // singleReplicaDrain drains two nodes one after the other. Each drain evicts the only pod of the Service "web". The
-// Service has no ready address for so long that an unplanned outage would cause a page.
+// Service then has no ready address for so long that an unplanned outage of that length would cause a page.
 func singleReplicaDrain() Scenario {
 	drained := []string{cluster.NodeName(1), cluster.NodeName(2)}
 	return Scenario{
@@ -145,5 +145,6 @@ func (l *Lab) drainOnly(ctx context.Context, node, from, to, elsewhere string) e
 	)
 }
 
-// imagePull is longer than one minute. An unplanned outage of this length causes a page.
+// imagePull is the simulated duration of an image pull. It exceeds one minute, so an unplanned outage of this length
+// would cause a page.
 const imagePull = 80 * time.Second

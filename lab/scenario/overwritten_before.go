@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// overwrittenBefore reproduces the incident of overwritten Endpoints. It starts kubeflap only after they were
+// overwrittenBefore reproduces the incident of overwritten Endpoints. kubeflap starts only after the Endpoints were
 // overwritten.
 func overwrittenBefore() Scenario {
 	return Scenario{

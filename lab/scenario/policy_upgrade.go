@@ -20,8 +20,8 @@ import (
 // recipes is the directory of the recipes, relative to the lab's directory.
 const recipes = "../docs/recipes"
 
-// policyUpgrade is the batch upgrade with the admission policies of docs/recipes. With them, the controllers remove all
-// pods of the batch in one update. So no client puts an address back.
+// policyUpgrade is the batch upgrade with the admission policies of docs/recipes. With these policies, the controllers
+// remove all pods of the batch in one update, so no client puts an address back.
 func policyUpgrade() Scenario {
 	return Scenario{
 		Name:       "policy-upgrade",
@@ -141,7 +141,7 @@ func countReady(addresses map[string]bool) (n int) {
 	return n
 }
 
-// endpointsFollow waits until no pod of the batch is a ready address in the Endpoints object.
+// endpointsFollow waits until no pod of the batch has a ready address in the Endpoints object.
 func (s *Steps) endpointsFollow(ctx context.Context) error {
 	return poll.Until(ctx, patience, "Endpoints without the batch", func(ctx context.Context) error {
 		o, err := s.Client.CoreV1().Endpoints("shop").Get(ctx, "web", metav1.GetOptions{})
@@ -168,8 +168,8 @@ func (s *Steps) replaced(ctx context.Context, image string) error {
 	})
 }
 
-// undrainPods deletes the ConfigMap that lists the drained pods. No controller watches it. So undrainPods also changes
-// the Service, and the controllers then write its slices and Endpoints again.
+// undrainPods deletes the ConfigMap that lists the drained pods. No controller watches this ConfigMap. undrainPods
+// therefore also changes the Service, so that the controllers write its slices and Endpoints again.
 func (s *Steps) undrainPods(ctx context.Context) error {
 	if err := s.Client.CoreV1().ConfigMaps("shop").Delete(ctx, "drained", metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete the list of drained pods: %w", err)

@@ -14,7 +14,7 @@ import (
 )
 
 // probes is an HTTP server that answers the kubelets' probes of all pods, because the lab's containers run no process.
-// Probes succeed until a call of set makes them fail.
+// Probes succeed until the method set makes them fail.
 type probes struct {
 	port int
 
@@ -85,7 +85,7 @@ const (
 	liveness  = "liveness"
 )
 
-// ready adds a readiness probe with failureThreshold 1.
+// ready gives a pod a readiness probe with failureThreshold 1.
 func (p *probes) ready(pod *corev1.Pod) {
 	pod.Spec.Containers[0].ReadinessProbe = p.probe(readiness, pod.Name)
 }

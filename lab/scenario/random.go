@@ -175,5 +175,5 @@ func (c *Checks) enoughHappened() error {
 // pick returns a random element.
 func pick[T any](c *chaos, of []T) T { return of[c.random.IntN(len(of))] }
 
-// clock returns the current time according to the node. It can go back.
+// clock returns the current time according to the node's clock, which can be set back.
 func (n *chaosNode) clock() time.Time { return time.Now().Add(-n.behind) }

@@ -13,7 +13,7 @@ import (
 type chaosNode struct {
 	name  string
 	ready corev1.ConditionStatus
-	// behind is how far the node's clock is behind.
+	// behind is the time by which the node's clock is slow.
 	behind time.Duration
 	// posted and renewed are the times of the last writes of the node's status and of its Lease.
 	posted, renewed time.Time

@@ -13,7 +13,7 @@ type chaosPod struct {
 	ready    bool
 	restarts int
 	images   int
-	// dying means that the pod is terminating.
+	// dying is true if the pod is terminating.
 	dying bool
 }
 
@@ -53,8 +53,8 @@ func (c *chaos) flipPod(ctx context.Context) error {
 	return c.patchPod(ctx, chaosNamespace, pod.name, fmt.Sprintf(`{"status":{"conditions":[%s]}}`, pod.condition()), "status")
 }
 
-// restartContainer restarts the container of a pod. Sometimes it also changes the readiness. A restart is only silent
-// if the pod stays Ready.
+// restartContainer restarts the container of a pod. Sometimes it also changes the readiness. A restart counts as silent
+// only if the pod stays Ready.
 func (c *chaos) restartContainer(ctx context.Context) error {
 	pod := pick(c, c.pods)
 	pod.restarts++

@@ -14,8 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// settle is the pause between two changes whose order matters. If they arrive on different watches, a watcher cannot
-// know their order.
+// settle is the pause between two changes whose order matters. Without this pause, a watcher could receive them in the
+// wrong order if they arrive on different watches.
 const settle = 100 * time.Millisecond
 
 // longAgo is the time after which every watcher has seen a change, even on a slow machine.
@@ -24,8 +24,9 @@ const longAgo = 2 * time.Second
 // waitUntilAllSeen waits until every watcher has seen all changes so far.
 func (c *Checks) waitUntilAllSeen(ctx context.Context) error { return c.waitUntilSeen(ctx, time.Now()) }
 
-// waitUntilSeen waits until every watcher has seen a change that was written at the given time. Unless the change is
-// old, it also waits until kubeflap and the recorder have seen the same events.
+// waitUntilSeen waits until every watcher has seen a change that was written at the given time. If the change is older
+// than longAgo, waitUntilSeen returns immediately. Otherwise, it also waits until kubeflap and the recorder have seen
+// the same events.
 func (c *Checks) waitUntilSeen(ctx context.Context, written time.Time) error {
 	if time.Since(written) > longAgo {
 		return nil
@@ -54,7 +55,7 @@ type chaosService struct {
 	publish  bool
 	// slices holds the names of the manually managed slices.
 	slices []string
-	// written is the time of the last manual write of its Endpoints or slices.
+	// written is the time of the last manual write of the Service's Endpoints or slices.
 	written time.Time
 }
 
@@ -97,9 +98,9 @@ func (c *chaos) changeService(ctx context.Context) error {
 	return c.waitUntilAllSeen(ctx)
 }
 
-// takeSelector empties manually managed Endpoints before their Service gets a selector. Otherwise the controller would
-// overwrite them immediately. A watcher could not know whether the Service already had the selector then, because the
-// Service and the Endpoints arrive on different watches.
+// takeSelector empties manually managed Endpoints before their Service gets a selector. Otherwise, the controller would
+// overwrite the Endpoints as soon as the Service has the selector. The new selector and the overwritten Endpoints
+// arrive on different watches, so a watcher could not know which of them came first.
 func (c *chaos) takeSelector(ctx context.Context, service *chaosService) error {
 	if service.selector {
 		return nil
@@ -170,7 +171,7 @@ func (c *chaos) writeByHand(ctx context.Context) error {
 	}
 	var ips []string
 	for range c.random.IntN(4) {
-		// Choose from few addresses, so that an address that was removed often comes back.
+		// Choose from only a few addresses, so that removed addresses often come back.
 		ips = append(ips, fmt.Sprintf("192.0.2.%d", 10*len(ips)+1+c.random.IntN(3)))
 	}
 	return c.writeEndpoints(ctx, chaosNamespace, service.name, ips...)

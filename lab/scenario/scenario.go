@@ -1,4 +1,4 @@
-// Package scenario reproduces the five incidents and other faults with real components.
+// Package scenario reproduces the five original incidents and other faults, with real components of Kubernetes.
 package scenario
 
 import (
@@ -18,7 +18,7 @@ const patience = 3 * time.Minute
 type Scenario struct {
 	Name    string
 	Summary string
-	// Options configures the cluster. If Options.Release is set, the scenario only runs on that release.
+	// Options configures the cluster. If Options.Release is set, the scenario runs only on that release.
 	Options cluster.Options
 	// Extra means that the scenario takes too long for normal test runs. Run it with make lab-verdicts.
 	Extra bool
@@ -29,11 +29,11 @@ type Scenario struct {
 	// Run causes the fault and the recovery. It returns an error if the cluster did not react as expected, or if there
 	// was nothing to count. It does not check kubeflap's counts.
 	Run func(context.Context, *Lab) error
-	// Blind breaks the watches of kubeflap, and may break those of other observers. It returns when kubeflap's watches
-	// work again. Observers may miss events during this time. So Run runs once before and once after Blind, and the
-	// counts of kubeflap and the recorder must be equal after each run.
+	// Blind breaks the watches of kubeflap, and possibly those of other observers. It returns when kubeflap's watches
+	// work again. In the meantime, observers can miss events. Therefore, the lab calls Run once before and once after
+	// Blind, and compares the counts of kubeflap and the recorder after each call.
 	Blind func(context.Context, *Lab) error
-	// Proxied connects kubeflap to the API server through Lab.Proxy, for faults that only affect kubeflap.
+	// Proxied connects kubeflap to the API server through Lab.Proxy, for faults that affect only kubeflap.
 	Proxied bool
 	// KubeflapOn is the index of the API server that kubeflap uses. All other clients use index 0.
 	KubeflapOn int
@@ -45,20 +45,22 @@ type Scenario struct {
 	Alone bool
 	// Because is a part of the fact that decides the verdict of Incident.
 	Because string
-	// Advice is a kind of advice that kubeflap must give about the nodes of the incident. It must give no other kind
-	// about them. If Advice is empty, this is not checked.
+	// Advice is a kind of advice that kubeflap must give about the nodes of the incident. kubeflap must give no other
+	// kind of advice about these nodes. If Advice is empty, this is not checked.
 	Advice string
 	// Reports lists all incidents that kubeflap must report.
 	Reports []Report
-	// Advised lists texts that `kubeflap advise` must print. NotAdvised lists texts that it must not print.
+	// Advised lists strings that the output of `kubeflap advise` must contain. NotAdvised lists strings that it must
+	// not contain.
 	Advised, NotAdvised []string
 	// NoIncident means that kubeflap must report no incident.
 	NoIncident bool
 	// Pages lists the alerts that must reach the pager. No other alert may reach it.
 	Pages []Page
-	// Quiet lists the alerts that must fire, but that an alert in Pages must inhibit.
+	// Quiet lists the alerts that must fire and be inhibited by an alert in Pages.
 	Quiet []string
-	// Causes lists the expected losses of addresses by Service. If it is set, no other Service may lose an address.
+	// Causes lists the expected losses of addresses by Service. If it is set, all other Services are expected to lose
+	// none.
 	Causes []Loss
 	// LastLosses maps Services to the expected cause of their last lost address.
 	LastLosses map[string]string
@@ -67,14 +69,14 @@ type Scenario struct {
 // Pageable reports whether the scenario defines which alerts must reach the pager.
 func (s *Scenario) Pageable() bool { return s.Pages != nil || s.Reports != nil || s.NoIncident }
 
-// Loss says which addresses a Service must lose, and why.
+// Loss says how many addresses a Service is expected to lose, and why.
 type Loss struct {
 	Service string
-	// Cause is the cause of each lost address. If it is empty, the Service must not lose an address.
+	// Cause is the cause of each lost address. If it is empty, the Service is expected to lose no address.
 	Cause string
 	// Addresses is the minimum number of lost addresses. The recorder knows the exact number.
 	Addresses float64
-	// What describes the fault, for docs/causes.md.
+	// The field What describes the fault, for docs/causes.md.
 	What string
 }
 
@@ -84,14 +86,14 @@ type Incident struct {
 }
 
 // Report is an incident that kubeflap's API must report. The facts that decide the verdict must contain the text in
-// Because. If the verdict is undecided, the facts about the remaining hypotheses must contain it. The remedy must
-// contain the text in Remedy.
+// Because. If the verdict is undecided, this text must be in the facts about the hypotheses that may still hold. The
+// remedy must contain the text in Remedy.
 type Report struct {
 	Verdict, Scope, Subject, Because, Remedy string
 }
 
-// Page is an expected alert. Its text must name Object and contain all texts in Says. The web page to which it links
-// must contain the text Remedy.
+// Page is an expected alert. Its text must name Object and contain all texts in Says. The web page to which the alert
+// links must contain the text Remedy.
 type Page struct {
 	Alert, Object string
 	Says          []string
@@ -105,10 +107,10 @@ type Lab struct {
 	// Proxy connects kubeflap to the API server. It is nil unless Scenario.Proxied is set.
 	Proxy *proxy.Proxy
 	Log   *slog.Logger
-	// Scraped waits until Prometheus has scraped the addresses of a Service and then kubeflap. After that, PromQL can
-	// show increases of both. Scraped is nil if Prometheus does not run.
+	// Scraped waits until Prometheus has scraped the addresses of a Service, and then for another scrape of kubeflap.
+	// After that, PromQL can show increases in the metrics of both. Scraped is nil if Prometheus does not run.
 	Scraped func(ctx context.Context, namespace, service string) error
-	// Paged waits until an alert has arrived at the receiver. It is nil if Prometheus does not run.
+	// Paged waits until an alert has arrived at the receiver. Paged is nil if Prometheus does not run.
 	Paged func(ctx context.Context, alert string) error
 	// Seed makes the random scenario repeatable.
 	Seed uint64
@@ -163,7 +165,7 @@ func All(release cluster.Release) []Scenario {
 }
 
 // Find returns the scenario with the given name for a release. If release is empty, it returns the scenario for the
-// newest possible release.
+// newest release that has it.
 func Find(name string, release cluster.Release) (Scenario, error) {
 	anyRelease := release == ""
 	if anyRelease {

@@ -17,8 +17,8 @@ func shortFlap() Scenario {
 		Summary:    "a node is NotReady for less than a second, between two scrapes",
 		Options:    cluster.Options{},
 		NextScrape: true,
-		// Without a kubelet, nothing else writes the node's status. The node controller's grace period is longer than
-		// the scenario.
+		// The node has no kubelet, so only the scenario writes the node's status. The node controller's grace period is
+		// longer than the scenario.
 		Prepare: func(ctx context.Context, l *Lab) error { return l.createNode(ctx, node) },
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(

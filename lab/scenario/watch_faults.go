@@ -17,8 +17,8 @@ func watched() []string {
 // watchFault is a fault between kubeflap and a healthy API server.
 type watchFault struct {
 	name, summary string
-	// blind lists the resources that kubeflap cannot watch during the fault. kubeflap must report that it is blind to
-	// them.
+	// blind contains the resources that kubeflap cannot watch during the fault. kubeflap must report that it is blind
+	// to these resources.
 	blind []string
 	lasts time.Duration
 	begin func(*Lab)
@@ -51,8 +51,8 @@ func watchFaults() []watchFault {
 	}
 }
 
-// Faults returns the scenarios in which kubeflap's watches fail, but the recorder's watches do not. Each takes minutes,
-// and its result does not depend on the release.
+// Faults returns the scenarios in which kubeflap's watches fail, but the recorder's watches do not. Each of them takes
+// minutes, and the result does not depend on the release.
 func Faults(release cluster.Release) []Scenario {
 	var all []Scenario
 	for _, f := range watchFaults() {

@@ -60,7 +60,8 @@ func zoneCut() Scenario {
 					return err
 				}
 			}
-			// Wait until the alerts for the two slow nodes have been sent. The alert for the zone would inhibit them.
+			// Wait until the alerts for the two slow nodes have been sent. Later, the alert for the zone would inhibit
+			// them.
 			if err := poll.Sleep(ctx, alertSent); err != nil {
 				return err
 			}
@@ -69,8 +70,8 @@ func zoneCut() Scenario {
 	}
 }
 
-// silenced causes a fault that makes nodes silent for longer than the grace period. It waits until all of them have
-// recovered.
+// silenced makes nodes silent with the function begin, and waits until they are Unknown. Then it ends the fault with
+// the function end, and waits until all of these nodes have recovered.
 func (l *Lab) silenced(ctx context.Context, begin, end func() error, nodes ...string) error {
 	return allOf(
 		begin,

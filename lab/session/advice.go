@@ -11,13 +11,12 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// blames returns the kinds of advice about the cause of silent nodes. They include undecided.
+// blames returns the kinds of advice about the cause of silent nodes. The list includes the kind "undecided".
 func blames() []string {
 	return []string{"nodes_slow", "nodes_silent", "control_plane_late", "controller_manager_slow", "nodes_rebooted", "kubelets_upgraded", "clocks_set_back", "undecided"}
 }
 
-// waitForAdvice waits until `kubeflap advise` gives the wanted kind of advice. The advice must not name any other
-// cause.
+// waitForAdvice waits until `kubeflap advise` gives the wanted kind of advice, and names no other cause.
 func waitForAdvice(ctx context.Context, kubeflap, url, want string) error {
 	return poll.Until(ctx, patience, "the expected advice", func(ctx context.Context) error {
 		kinds, text, err := advice(ctx, kubeflap, url)

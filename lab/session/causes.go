@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// evidenceWithin is longer than the time that kubeflap needs to decide the cause of a lost address. It can be too
-	// short if a watch lags.
+	// evidenceWithin is how long to wait for kubeflap to determine the cause of a lost address. It can be too short if
+	// a watch lags.
 	evidenceWithin = 1500 * time.Millisecond
 	// lagPeriod is the interval between two scrapes in the method lag.
 	lagPeriod = 100 * time.Millisecond
@@ -27,10 +27,10 @@ const (
 	flipsMetric    = "kubeflap_service_address_flips_total"
 )
 
-// reportsCauses waits until each Service has lost enough addresses with the expected cause. Other causes must not
-// occur.
+// reportsCauses waits until each Service has lost enough addresses with the expected cause, and no Service has lost an
+// address with another cause.
 func (s *Session) reportsCauses(ctx context.Context) error {
-	// Wait until kubeflap has decided the cause of each lost address. Otherwise, the check could miss a wrong cause.
+	// Wait until kubeflap has determined the cause of each lost address. Otherwise, the check could miss a wrong cause.
 	if err := poll.Sleep(ctx, evidenceWithin); err != nil {
 		return err
 	}
@@ -121,15 +121,15 @@ func (s *Session) lag(ctx context.Context) (stop func()) {
 		result <- longest
 	}()
 	return func() {
-		// Wait until the addresses that were lost last have a cause, too.
+		// Wait until the most recently lost addresses also have a cause.
 		_ = poll.Sleep(ctx, evidenceWithin)
 		cancel()
 		s.Lag = <-result
 	}
 }
 
-// The result of lost is the number of addresses that a Service has lost, by any cause. It assumes that removed
-// addresses were ready, as in all scenarios with expected causes.
+// lost returns how many addresses a Service has lost for any cause. It assumes that all removed addresses were ready,
+// which is true in all scenarios with expected causes.
 func lost(counts truth.Counts, service string) float64 {
 	return counts.Sum(churnMetric, "service", service, "change", "removed") + counts.Sum(flipsMetric, "service", service, "to", "not_ready")
 }

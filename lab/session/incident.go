@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// Before kubeflap opens an incident, it waits for replacements of lost addresses. calmFor is longer than this wait.
+	// calmFor is how long a test waits for an unexpected incident. It exceeds the time for which kubeflap waits for
+	// replacements of lost addresses before it opens an incident.
 	calmFor = 12 * time.Second
 )
 
@@ -61,8 +62,7 @@ func (s *Session) reportsIncident(ctx context.Context) error {
 	})
 }
 
-// incident returns the reported incident that the scenario expects. If kubeflap does not report it, the result is an
-// error.
+// incident returns the reported incident that the scenario expects, or an error if kubeflap does not report it.
 func (s *Session) incident(ctx context.Context) (compare.Incident, error) {
 	want := s.scenario.Incident
 	reported, err := compare.Incidents(ctx, s.URL)
@@ -92,7 +92,7 @@ func namesNoOther(reported compare.Answer, verdict string) error {
 	return errors.Join(errs...)
 }
 
-// checkNoIncident checks twice that kubeflap reports no incident. The second check is calmFor after the first.
+// checkNoIncident checks that kubeflap reports no incident. It repeats this check after the time calmFor.
 func checkNoIncident(ctx context.Context, url string) error {
 	check := func() error {
 		reported, err := compare.Incidents(ctx, url)

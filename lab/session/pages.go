@@ -16,7 +16,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/scenario"
 )
 
-// Paged holds the delay of a page, and the maximum delay. The delay starts when kubeflap first reports the incident.
+// Paged holds the delay of a page, and the maximum delay. The delay is measured from the time at which kubeflap first
+// reports the incident.
 type Paged struct {
 	Alert         string
 	After, Within time.Duration
@@ -106,7 +107,7 @@ func (s *Session) pages(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.Paging.Alive())
 	}
-	// Alertmanager can notify about further alerts of a group later, so also check the alerts that it holds.
+	// Alertmanager can send further alerts of a group later, so also check the alerts that it still holds.
 	for _, page := range append(s.Paging.Receiver.Pages(), reported...) {
 		if !slices.ContainsFunc(s.scenario.Pages, func(want scenario.Page) bool { return fits(page, want) }) {
 			return fmt.Errorf("unexpected page %+v", page)
@@ -146,8 +147,8 @@ func nothingPends(ctx context.Context, p *paging.Paging) error {
 // page waits for one alert, and checks the web page behind its link.
 func (s *Session) page(ctx context.Context, want scenario.Page) error {
 	var got paging.Page
-	// Wait longer than the limit, because the machine may be compiling at the same time. A person checks the delay in
-	// the log.
+	// Wait longer than the limit, because the machine may be compiling at the same time. The delay is only logged, and
+	// a person has to check it.
 	err := poll.Until(ctx, s.pageWithin()+patience, "the page "+want.Alert, func(context.Context) error {
 		all := s.Paging.Receiver.Pages()
 		for _, got = range all {
@@ -161,8 +162,8 @@ func (s *Session) page(ctx context.Context, want scenario.Page) error {
 		return err
 	}
 	visible := s.visible
-	// Measure the delay from the start of Prometheus if the incident was already visible then, or if the page arrived
-	// before the incident was visible.
+	// Measure the delay from the start of Prometheus if the incident was visible before that start, or if the page
+	// arrived before the incident was visible.
 	if visible.Before(s.Paging.Since) || got.Arrived.Before(visible) {
 		visible = s.Paging.Since
 	}

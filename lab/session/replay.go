@@ -55,8 +55,8 @@ func readRecording(path string) ([]byte, error) {
 	return text, err
 }
 
-// replay ends the recording and replays it at two speeds. The metrics of the first replay must agree with the recorder.
-// The metrics of the second replay must equal those of the first replay.
+// replay ends the recording and replays it at two speeds. At the end of the first replay, the metrics must agree with
+// the recorder. At the end of the second replay, they must equal those of the first replay.
 func (s *Session) replay(ctx context.Context) error {
 	if s.record == nil {
 		return nil
@@ -76,8 +76,8 @@ func (s *Session) replay(ctx context.Context) error {
 	return errors.Join(span.Replayed(reported), s.replayPaced(ctx, reported))
 }
 
-// replayOnce returns the metrics at the end of the replay. No flag sets the grace period, because the recording must
-// contain it.
+// replayOnce returns the metrics at the end of the replay. It sets no flag for the grace period, because the recording
+// must contain the grace period.
 func replayOnce(ctx context.Context, o Options) (truth.Counts, error) {
 	var out, errOut bytes.Buffer
 	cmd := exec.CommandContext(ctx, o.Kubeflap, "replay", o.Save, "--once")

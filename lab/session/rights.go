@@ -15,8 +15,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// grantRights creates kubeflap's account with exactly the permissions in the manifest. So the lab also tests that these
-// permissions suffice.
+// grantRights creates kubeflap's account with exactly the permissions in the manifest. The lab thereby also tests that
+// these permissions suffice.
 func (s *Session) grantRights(ctx context.Context) error {
 	if s.options.Kubeflap == "" {
 		return nil

@@ -44,7 +44,7 @@ func (d Delays) String() string {
 }
 
 // liveAfter is a pause after the start of the watches. For the first 2 s, kubeflap treats events as possibly old, and
-// measures no interval from them. After the pause, all instances measure the same intervals.
+// measures no intervals. After the pause, all instances measure the same intervals.
 const liveAfter = 3 * time.Second
 
 // second is an additional kubeflap instance whose watches are delayed.
@@ -53,9 +53,9 @@ type second struct {
 	url    string
 }
 
-// lateBeforeStart returns the metrics of each kubeflap before the scenario, by URL. They may contain late heartbeats,
-// because the kubelets are paused until all instances have started. An instance that starts earlier than another can
-// count more late heartbeats. So the method scrape subtracts these counts.
+// lateBeforeStart returns, by URL, the metrics of each kubeflap instance before the scenario. The kubelets are paused
+// until all instances have started, so an instance that starts early can already have counted late heartbeats. The
+// method scrape subtracts these counts.
 func (s *Session) lateBeforeStart(ctx context.Context) (map[string]truth.Counts, error) {
 	late := map[string]truth.Counts{}
 	if s.seconds == nil {
@@ -90,7 +90,8 @@ func (s *Session) scrape(ctx context.Context, url string) (truth.Counts, error) 
 	return reported, err
 }
 
-// startProxy starts a proxy for a kubeflap. It writes a kubeconfig that uses this proxy with kubeflap's permissions.
+// startProxy starts a proxy for a kubeflap instance, and writes a kubeconfig that uses this proxy with kubeflap's
+// permissions.
 func (s *Session) startProxy(name string) (p *proxy.Proxy, kubeconfig string, err error) {
 	address, err := cluster.FreePort()
 	if err != nil {
@@ -183,7 +184,7 @@ func checkSameIncidents(ctx context.Context, url, lateURL string) error {
 	return fmt.Errorf("the incidents differ; first instance:\n%s\ndelayed instance:\n%s", strings.Join(first, "\n"), strings.Join(late, "\n"))
 }
 
-// identities returns a line for each incident. It contains the fields that must be equal in all instances.
+// identities returns a line for each incident. The line contains the fields that must be equal in all instances.
 func identities(ctx context.Context, url string) ([]string, error) {
 	reported, err := compare.Incidents(ctx, url)
 	var lines []string

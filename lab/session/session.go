@@ -21,7 +21,7 @@ import (
 const (
 	// patience is the timeout for an expected state. Most states appear immediately, but the machine may be busy.
 	patience = 2 * time.Minute
-	// nextScrape is the time within which Prometheus scrapes once.
+	// nextScrape is the time within which Prometheus scrapes at least once.
 	nextScrape = paging.Interval
 	// measurePeriod is the interval at which the times of kubeflap and the recorder are compared.
 	measurePeriod = time.Second
@@ -36,10 +36,10 @@ type Options struct {
 	// Save is the path to which kubeflap writes a recording. If it is not empty, a replay of the recording must also
 	// agree with the recorder.
 	Save string
-	// Rules is the directory of the alert rules. If it is not empty, Prometheus and Alertmanager also run.
+	// Rules is the directory of the alert rules. If Rules is not empty, Prometheus and Alertmanager also run.
 	Rules string
-	// Seconds starts one additional kubeflap for each element. The element holds the delays of that kubeflap's watches.
-	// At the end, all instances must report the same.
+	// Seconds describes additional kubeflap instances. For each element, the session starts an instance whose watches
+	// have these delays. At the end, all instances must report the same.
 	Seconds []Delays
 	// Seed is the seed of the random scenario.
 	Seed uint64
@@ -52,7 +52,7 @@ type Options struct {
 // Session is a running scenario.
 type Session struct {
 	Cluster *cluster.Cluster
-	// Truth is the recorder. It is started together with kubeflap.
+	// Truth is the recorder. The session starts it together with kubeflap.
 	Truth *truth.Recorder
 	// URL is kubeflap's URL. It is empty if kubeflap is not running.
 	URL string
@@ -74,7 +74,7 @@ type Session struct {
 	base     compare.Base
 	kubeflap []*cluster.Process
 	proxies  []*proxy.Proxy
-	// late holds, by URL, the metrics of each kubeflap before the scenario.
+	// late maps the URL of each kubeflap instance to its metrics before the scenario.
 	late    map[string]truth.Counts
 	seconds []second
 	// account is the path of a kubeconfig with kubeflap's permissions.
@@ -161,8 +161,8 @@ func (s *Session) play(ctx context.Context) error {
 	}
 	s.over = time.Now()
 	s.options.Log.Info("scenario has ended", "scenario", s.scenario.Name)
-	// Call stop after the method judge, because kubeflap can still report lost addresses until then. stop also checks
-	// the times of these addresses.
+	// Call stop after judge, because kubeflap can still report lost addresses while judge runs. The function stop also
+	// checks the times of these addresses.
 	return errors.Join(s.judge(ctx), stop())
 }
 
@@ -187,7 +187,7 @@ func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
 		return fmt.Errorf("start a new recorder: %w", err)
 	}
 	s.lab.Truth = s.Truth
-	// The recorder only measures an interval if it has seen the heartbeats at both ends.
+	// The recorder measures an interval only if it has seen the heartbeats at both ends.
 	if err := s.lab.WaitForHeartbeats(ctx); err != nil {
 		return err
 	}

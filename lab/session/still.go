@@ -17,12 +17,12 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// stillFor is the required time without writes. A request that a component sent before its pause arrives within this
-// time.
+// stillFor is the required time without writes. If a component sent a request just before it was paused, the request
+// arrives within this time.
 const stillFor = 500 * time.Millisecond
 
-// withWritersPaused calls the function do while the kubelets and the controller manager are paused. A running
-// controller manager would mark the nodes Unknown, because the paused kubelets send no heartbeats.
+// withWritersPaused pauses the kubelets and the controller manager while the function do runs. If only the kubelets
+// were paused, the controller manager would set the nodes to Unknown.
 func (s *Session) withWritersPaused(ctx context.Context, do func() error) (err error) {
 	writers := []*cluster.Process{s.Cluster.ControllerManager}
 	for _, kubelet := range s.Cluster.Kubelets {

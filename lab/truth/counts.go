@@ -29,7 +29,7 @@ func Name(series string) string {
 	return name
 }
 
-// Sum adds the values of all series of a metric that have all of the given labels.
+// Sum returns the sum of all series of a metric that have all of the given labels.
 func (c Counts) Sum(name string, labels ...string) float64 {
 	var sum float64
 	for series, value := range c {

@@ -28,9 +28,9 @@ func (s *state) applyEndpoints(object *corev1.Endpoints, gone bool, seen time.Ti
 	}
 }
 
-// besidePods updates the number of addresses that refer to pods. It returns true if the Service has a selector, and has
-// such addresses or had them before this change. In such a Service, the removal of an address without a pod is a
-// repair, and does not count as a reset.
+// besidePods updates the number of addresses that refer to pods. It returns true if the Service has a selector, and at
+// least one of its addresses referred to a pod before or after this change. In such a Service, the removal of an
+// address without a pod is a repair, and does not count as a reset.
 func (s *state) besidePods(key types.NamespacedName) bool {
 	svc := s.services[key]
 	before := svc.derived
@@ -78,7 +78,7 @@ func (s *state) derived(key types.NamespacedName, uid types.UID) int {
 const sliceController = "endpointslice-controller.k8s.io"
 
 // removable returns how many manually managed addresses a controller could remove from slices. If the Service has a
-// selector, the endpointslice controller only changes its own slices.
+// selector, the only such controller is the endpointslice controller, which changes only its own slices.
 func (svc *service) removable() int {
 	if svc.selector {
 		return svc.ownMade
@@ -86,8 +86,9 @@ func (svc *service) removable() int {
 	return svc.handMade
 }
 
-// handMade counts the addresses without a pod. It omits mirrored slices, because they only repeat the Endpoints. The
-// result own is the number of these addresses in slices of the endpointslice controller.
+// handMade counts, in the slices of a Service, the addresses that do not refer to a pod. It omits mirrored slices,
+// because they only repeat the Endpoints. The result own is the number of these addresses in slices of the
+// endpointslice controller.
 func (s *state) handMade(key types.NamespacedName, uid types.UID) (n, own int) {
 	for _, slice := range s.slices {
 		if serviceOf(slice) != key || ownedByAnother(slice, uid) ||
@@ -106,7 +107,8 @@ func (s *state) handMade(key types.NamespacedName, uid types.UID) (n, own int) {
 	return n, own
 }
 
-// noticeHandWritten creates the counter of resets, with the value 0, when the Service has a manually managed address.
+// noticeHandWritten creates the Service's counter of resets, with the value 0, if the Service has a manually managed
+// address.
 func (s *state) noticeHandWritten(key types.NamespacedName) {
 	if svc := s.services[key]; svc != nil && handWritten(s.endpoints[key])+svc.handMade > 0 {
 		svc.resets[svc.selector] += 0

@@ -2,8 +2,8 @@ package truth
 
 import "k8s.io/apimachinery/pkg/types"
 
-// The recorder does not know the causes of lost addresses. So it counts these aggregations over all causes, by
-// namespace and service.
+// The recorder does not know the causes of lost addresses. It therefore counts only these aggregations over all causes,
+// by namespace and service.
 const (
 	LossesOfAnyCause = "sum(kubeflap_service_address_losses_total)"
 	LastLoss         = "max(kubeflap_service_last_loss_timestamp_seconds)"

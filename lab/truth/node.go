@@ -30,8 +30,8 @@ type node struct {
 
 	transitions map[corev1.ConditionStatus]int
 	heartbeats  int
-	// last is the time from which the heartbeat's age is measured. It is the time of the latest heartbeat, if the
-	// recorder has seen one.
+	// last is the time from which the age of the latest heartbeat is measured. If the recorder has seen a heartbeat,
+	// last is the time of the latest one.
 	last     time.Time
 	finished []interval
 
@@ -62,8 +62,8 @@ func (s *state) applyNode(object *corev1.Node, gone bool, seen time.Time) {
 	}
 	ready, reported := readyCondition(object)
 	present := hasReady(object)
-	// In tryUpdateNodeHealth, the node controller saves the current Lease in two cases. It has set the condition to
-	// Unknown, or the condition has appeared or disappeared.
+	// In tryUpdateNodeHealth, the node controller saves the current Lease if it has set the condition to Unknown, or if
+	// the condition has appeared or disappeared.
 	if present != old.present || ready != old.ready && ready == corev1.ConditionUnknown {
 		old.savedLease = s.leases[object.Name]
 	}
@@ -96,7 +96,7 @@ func (s *state) firstSight(object *corev1.Node, seen time.Time) *node {
 }
 
 // lastBeforeBaseline returns the time of the last heartbeat before the recorder started, according to the node's clock.
-// If that clock is ahead, the result is the time seen, because the age must not be negative.
+// If that clock is ahead, the result is the parameter seen, because the age must not be negative.
 func lastBeforeBaseline(n *node, seen time.Time) time.Time {
 	last := n.reported.Time
 	if n.savedLease != nil && renewed(n.savedLease).After(last) {
@@ -177,7 +177,7 @@ func readyCondition(object *corev1.Node) (corev1.ConditionStatus, metav1.Time) {
 			continue
 		}
 		if condition.Reason == "NodeStatusNeverUpdated" {
-			// The node controller wrote this condition, so it is not a kubelet report.
+			// The node controller wrote this condition, so it does not show a report of the kubelet.
 			return condition.Status, metav1.Time{}
 		}
 		return condition.Status, condition.LastHeartbeatTime

@@ -1,8 +1,8 @@
 // Package truth counts what happens in a cluster, independently of kubeflap.
 //
-// It counts the documented metrics, and shares no code with the exporter. After each event of a Service, it computes
-// all addresses of the Service again and compares them with the previous ones. It is simple, so that its results can be
-// trusted.
+// The recorder counts the documented metrics, and shares no code with the exporter. After each event of a Service, it
+// computes all addresses of the Service again and compares them with the previous ones. It is simple, so that its
+// results can be trusted.
 package truth
 
 import (
@@ -28,7 +28,7 @@ type Recorder struct {
 	err   error
 }
 
-// state holds the recorder's state. Only one goroutine changes it.
+// state holds the recorder's state. Only one goroutine changes the state.
 type state struct {
 	// inBaseline is true until all initial lists have been read. The objects in these lists are stored, but not
 	// counted.

@@ -34,10 +34,12 @@ type service struct {
 	selector bool
 
 	addresses map[string]addressState
-	// left is a map of addresses that were ready and no longer are. The value is the time of this change.
+	// The map left contains the addresses that are no longer ready, and the time at which each of them stopped being
+	// ready.
 	left map[string]time.Time
-	// handMade is the number of addresses without a pod, except in mirrored slices. ownMade is how many of these are in
-	// slices of the endpointslice controller. derived is the number of addresses that refer to pods.
+	// handMade is the number of addresses without a pod, except in mirrored slices. ownMade is the number of these
+	// addresses that are in slices of the endpointslice controller. derived is the number of addresses that refer to
+	// pods.
 	handMade, ownMade, derived int
 	// foreign holds the addresses in slices that the endpointslice controller does not manage. It is empty if the
 	// Service has no selector.
@@ -46,11 +48,12 @@ type service struct {
 	flips                            map[addressState]int
 	added, removed, outages, bounces int
 	// lost is the number of times that a ready address became not ready or disappeared. lastLost is the time of the
-	// latest such change. It ignores the removal of a foreign address if the Service still had ready addresses.
+	// latest such change. For lastLost, the removal of a foreign address does not count if the Service still had ready
+	// addresses.
 	lost     int
 	lastLost time.Time
-	// resets counts the resets of manually managed addresses. The key is true if the Service had a selector. A key
-	// exists from the first manually managed address on.
+	// resets counts the resets of manually managed addresses. The key says whether the Service had a selector at the
+	// time of the reset. A key exists as soon as the Service has had a manually managed address.
 	resets map[bool]int
 }
 

@@ -78,8 +78,8 @@ func (s *source) baseline(ctx context.Context) ([]change, error) {
 	return changes, nil
 }
 
-// follow sends every event after the list, in order and without gaps, until the context ends. It reopens a broken watch
-// after the last received event. If it may have missed events, it returns an error.
+// follow sends every event after the list, in order and without gaps, until the context ends. If the watch breaks, it
+// opens a new one at the resource version of the last received event. It returns an error if it may have missed events.
 func (s *source) follow(ctx context.Context, to chan<- change) error {
 	for ctx.Err() == nil {
 		err := s.followOnce(ctx, to)

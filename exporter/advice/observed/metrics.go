@@ -17,7 +17,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// The metrics that advice needs.
+// The metrics that `kubeflap advise` needs.
 const (
 	metricGrace          = "kubeflap_node_monitor_grace_period_seconds"
 	metricRecommended    = "kubeflap_node_monitor_grace_period_recommended_seconds"
@@ -48,7 +48,7 @@ const (
 	metricUnavailable    = "kubeflap_watch_unavailable"
 )
 
-// Metrics returns the names of the metrics that advice needs.
+// Metrics returns the names of the metrics that `kubeflap advise` needs.
 func Metrics() []string {
 	return []string{
 		metricGrace, metricRecommended, metricExpected, metricManaged, metricInterval, metricLongest, metricLate, metricMissed, metricVerdict, metricSilences, metricLastSilence, metricConflict,
@@ -200,7 +200,7 @@ func (r *reader) intervals() (h report.Histogram) {
 		for _, b := range m.GetHistogram().GetBucket() {
 			h.Buckets = append(h.Buckets, report.Bucket{Bound: b.GetUpperBound(), Count: b.GetCumulativeCount()})
 		}
-		// The text format contains the bucket +Inf, but client_golang provides only the total count.
+		// The text format contains the +Inf bucket, but client_golang provides only the total count.
 		if n := len(h.Buckets); n > 0 && !math.IsInf(h.Buckets[n-1].Bound, 1) {
 			h.Buckets = append(h.Buckets, report.Bucket{Bound: math.Inf(1), Count: m.GetHistogram().GetSampleCount()})
 		}

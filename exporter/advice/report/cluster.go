@@ -38,10 +38,10 @@ type Cluster struct {
 // Node holds the heartbeat statistics of a node.
 type Node struct {
 	Name string
-	// Longest is the longest interval of the last ten minutes.
+	// Longest is the longest heartbeat interval of the last ten minutes.
 	Longest time.Duration
-	// Late counts the intervals longer than half the grace period. Missed counts the intervals longer than the whole
-	// grace period. Both counts start when kubeflap starts.
+	// Late counts the heartbeat intervals longer than half the grace period. Missed counts the intervals longer than
+	// the whole grace period. Both counts start when kubeflap starts.
 	Late, Missed uint64
 	// Verdicts holds the verdicts of the node's incidents in the last ten minutes.
 	Verdicts []verdict.Verdict

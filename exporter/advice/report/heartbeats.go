@@ -29,12 +29,12 @@ type heartbeats struct {
 	now                            time.Time
 	nodes                          []Node
 	intervals                      Histogram
-	// slow holds the nodes with late heartbeats. silent holds the nodes that were down.
+	// The slice slow holds the nodes with late heartbeats. The slice silent holds the nodes that were down.
 	slow, silent []lateNode
 	// allLate is set if nearly all nodes were late in the last ten minutes.
 	allLate bool
-	// earlier is an upper bound for the lengths of all intervals that ended more than ten minutes ago. It is 0 if those
-	// intervals do not matter.
+	// The field earlier is an upper bound on the length of heartbeat intervals that ended more than ten minutes ago and
+	// that the grace period should cover. It is 0 if there are no such intervals.
 	earlier time.Duration
 }
 

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Report is the advice for a cluster. docs/advise.md documents its JSON. New versions may add fields, but they do not
-// change existing fields.
+// Report is the advice for a cluster. docs/advise.md documents its JSON format. New versions may add fields, but they
+// do not change existing fields.
 type Report struct {
 	Version int `json:"version"`
 	// Advice reports whether a recommendation has the severity bad or warning.
@@ -126,8 +126,8 @@ type LateNode struct {
 	Longest float64 `json:"longest_interval_seconds"`
 	Late    uint64  `json:"heartbeats_late"`
 	Missed  uint64  `json:"heartbeats_missed"`
-	// Times counts the silences that led to the recommendation. Last is the time of the newest one. Both are zero if
-	// unknown.
+	// Times counts the silences that led to the recommendation. Last is the time of the newest of these silences. Both
+	// are zero if unknown.
 	Times uint64    `json:"times,omitempty"`
 	Last  time.Time `json:"last,omitzero"`
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// ShortToleration counts the pods of a namespace with short tolerations of nodes that are not Ready. Shortest is the
-// shortest of these tolerations.
+// ShortToleration counts a namespace's pods that have a short tolerationSeconds for nodes that are not Ready. Shortest
+// is the shortest of these tolerations.
 type ShortToleration struct {
 	Namespace string
 	Pods      int
@@ -23,7 +23,8 @@ type flagAdvice struct {
 	name string
 	// differs reports whether the value differs enough from the profiles to need a change.
 	differs func(value float64, b *heartbeats) bool
-	// assumed describes the value in the profiles. why returns the reason for the advice.
+	// The field assumed describes the value in the profiles, and advice describes the change to make. The function why
+	// returns the reason for the advice.
 	assumed, advice string
 	why             func(value float64, b *heartbeats) string
 }
@@ -31,7 +32,7 @@ type flagAdvice struct {
 // podsOfANode is the default value of the kubelet's maxPods.
 const podsOfANode = 110
 
-// flagAdvices has an entry for each flag that `advise` checks. The defaults come from app/options and
+// flagAdvices has an entry for each flag that `kubeflap advise` checks. The defaults come from app/options and
 // nodelifecycle/config of the kube-controller-manager.
 var flagAdvices = []flagAdvice{
 	{
@@ -76,10 +77,10 @@ var flagAdvices = []flagAdvice{
 }
 
 // whyEvictionRate explains the advice on --node-eviction-rate. With a rate of 0, the node lifecycle controller still
-// taints one node in each zone. The limiter of a new zone starts with one token, which is never refilled
+// taints one node in each zone. The rate limiter of a new zone starts with one token, and never gets another one
 // (addPodEvictorForNewZone). A node with Ready=False also uses up this token. If most nodes of a large zone are not
-// Ready, the secondary rate applies (ReducedQPSFunc). When they are Ready again, the controller taints no node at all,
-// because the new limiter has no token (SwapLimiter).
+// Ready, the secondary rate applies (ReducedQPSFunc). Once these nodes are Ready again, the controller taints no nodes
+// at all, because the new limiter has no token (SwapLimiter).
 func whyEvictionRate(v float64, _ *heartbeats) string {
 	if v <= 0 {
 		return "after its start, the kube-controller-manager evicts the pods of only one node in each zone: the first that is not Ready. " +

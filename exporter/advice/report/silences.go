@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// lately is the period for which kubeflap's metrics show a node's longest interval.
+	// lately is the period for which kubeflap's metrics show the longest heartbeat interval of a node.
 	lately = 10 * time.Minute
 	// If the newest silence of a node is older than worthAction, the node only gets a note.
 	worthAction = 24 * time.Hour
@@ -20,8 +20,8 @@ const (
 // lateNode is a node in a recommendation.
 type lateNode struct {
 	Node
-	// times is the number of silences. last is the end of the newest silence. Both are zero if the metrics come from an
-	// older kubeflap.
+	// The field times is the number of silences. The field last is the end of the newest silence, or the time of the
+	// newest event if the node has a current verdict. Both are zero if the metrics come from an older kubeflap.
 	times uint64
 	last  time.Time
 	// missed is set if a heartbeat interval of the node exceeded the grace period.
@@ -97,8 +97,8 @@ func sortSlowest(nodes []lateNode) {
 	})
 }
 
-// byAge returns the recommendation that find creates for the nodes. Nodes whose newest silence is older than
-// worthAction get a separate note.
+// byAge returns the recommendation that the function find creates for the nodes. Nodes whose newest silence is older
+// than worthAction get a separate note.
 func (b *heartbeats) byAge(nodes []lateNode, find func([]lateNode) Recommendation) (all []Recommendation) {
 	var fresh, old []lateNode
 	for _, n := range nodes {

@@ -77,7 +77,8 @@ func times(n uint64) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// brief formats a duration to a tenth of a second, without a trailing "0s".
+// brief formats a duration, rounded to a tenth of a second. It omits zero seconds after minutes: "1m" instead of
+// "1m0s".
 func brief(d time.Duration) string {
 	s := d.Round(100 * time.Millisecond).String()
 	if strings.HasSuffix(s, "m0s") {
@@ -86,7 +87,7 @@ func brief(d time.Duration) string {
 	return s
 }
 
-// rounded rounds to milliseconds, because finer digits differ from scrape to scrape.
+// rounded rounds a number of seconds to milliseconds, because finer digits differ from scrape to scrape.
 func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 func isInf(x float64) bool { return math.IsInf(x, 1) }

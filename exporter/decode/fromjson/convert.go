@@ -11,14 +11,14 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// table lists the fields to convert, with their JSON names, protobuf numbers and converters.
+// table is a list of the fields to convert, with their JSON names, protobuf numbers and converters.
 type table []struct {
 	name    string
 	number  protowire.Number
 	convert converter
 }
 
-// converter appends a field to a message. path is the location of the JSON value, for errors.
+// converter appends a field to a message. `path` is the location of the JSON value, for error messages.
 type converter func(to []byte, number protowire.Number, path string, value []byte) ([]byte, error)
 
 // Document converts an object or a list of a watched kind, and returns its kind and message. For other documents, the
@@ -63,7 +63,8 @@ func (t table) convert(to []byte, number protowire.Number, path string, value []
 	return appendBytes(to, number, message), err
 }
 
-// each makes a converter for lists from a converter for their elements. A null element becomes an empty element.
+// each returns a converter for a list whose elements are converted by `convert`. A null element becomes an empty
+// element.
 func each(convert converter) converter {
 	return func(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 		var elements []json.RawMessage

@@ -1,9 +1,9 @@
 package fromjson
 
-// The tables list JSON names and protobuf numbers of the converted fields. The numbers come from the generated.proto
-// files of k8s.io/api.
+// The tables contain the JSON names and the protobuf numbers of the fields to convert. The numbers come from the
+// generated.proto files of k8s.io/api.
 
-// documents maps the watched kinds and their lists to tables.
+// documents contains the table of each watched kind, and of the kind's list.
 var documents = map[string]table{
 	"Node": nodeTable, "NodeList": listOf(nodeTable),
 	"Lease": leaseTable, "LeaseList": listOf(leaseTable),

@@ -1,5 +1,5 @@
-// Package archive merges incidents from before and after a restart of kubeflap. It calls them past incidents and
-// current incidents.
+// Package archive merges the incidents from before a restart of kubeflap (past incidents) with those from after the
+// restart (current incidents).
 package archive
 
 import (
@@ -31,24 +31,24 @@ type Archive struct {
 	// stopped is the time until which the previous process is known to have watched the cluster.
 	stopped time.Time
 	past    []*past
-	// interrupted holds the ongoing incidents as they were when kubeflap stopped.
+	// The list interrupted holds the ongoing incidents as they were when kubeflap stopped.
 	interrupted []incident.Incident
 }
 
 // past is an incident from before the restart.
 type past struct {
 	incident.Incident
-	// stopped is the time until which kubeflap is known to have watched the incident before the restart.
+	// The field stopped is the time until which kubeflap is known to have watched the incident before the restart.
 	stopped time.Time
-	// listedAt is the time at which the current process finished listing the objects of the incident. It is zero before
-	// that. checked is set after Check has compared the incident with the cluster.
+	// listedAt is the time at which the current process finished listing the objects of the incident. It is zero until
+	// then. The flag checked is set once Check has compared the incident with the cluster.
 	listedAt time.Time
 	checked  bool
-	// ongoing is set if the incident was ongoing when kubeflap stopped. unresolved starts with the same value. It
-	// becomes false when the incident ends, or when a current incident continues it.
+	// The flag ongoing is set if the incident was ongoing when kubeflap stopped. The flag unresolved initially has the
+	// same value. It becomes false when the incident ends, or when a current incident continues this incident.
 	ongoing, unresolved bool
-	// continuedBy holds the IDs of the current incidents that continue this incident. joined is the newest result of
-	// merging them with this incident, or nil.
+	// continuedBy holds the IDs of the current incidents that continue this incident. The field joined is the newest
+	// result of merging them with this incident, or nil.
 	continuedBy []string
 	joined      *incident.Incident
 	// openObjects holds the objects that had not recovered when kubeflap stopped.
@@ -56,12 +56,13 @@ type past struct {
 	// silentSince is the start of the longest silence that was ongoing when kubeflap stopped. It is zero if no node was
 	// silent.
 	silentSince time.Time
-	// unseen is set if everything recovered while kubeflap was not watching.
+	// The flag unseen is set if everything recovered while kubeflap was not watching.
 	unseen bool
 }
 
-// New returns an archive of the saved incidents. The parameter stopped is the time at which the previous process
-// stopped watching the cluster. If it is zero, New uses the time at which that process last saved an ongoing incident.
+// New returns an archive of the saved incidents. The parameter `stopped` is the time at which the previous process
+// stopped watching the cluster. If `stopped` is zero, New uses the time at which that process last saved an ongoing
+// incident.
 func New(saved []Saved, stopped time.Time) *Archive {
 	a := &Archive{stopped: stopped}
 	for _, s := range saved {
@@ -88,8 +89,8 @@ func New(saved []Saved, stopped time.Time) *Archive {
 // this time is unknown.
 func (a *Archive) Stopped() time.Time { return a.stopped }
 
-// interrupt records that kubeflap stopped watching while the incident was ongoing. The parameter saved is the time at
-// which the incident was saved. The parameter stopped is the time until which the previous process is known to have
+// interrupt records that kubeflap stopped watching while the incident was ongoing. The parameter `saved` is the time at
+// which the incident was saved. The parameter `stopped` is the time until which the previous process is known to have
 // watched the cluster.
 func (p *past) interrupt(saved, stopped time.Time) {
 	i := p.openBlind()
@@ -177,7 +178,8 @@ func (a *Archive) IDs() (all []string) {
 // saves them, so that the next process also knows about the interruption.
 func (a *Archive) Interrupted() []incident.Incident { return a.interrupted }
 
-// watched ends the timeline span in which kubeflap was not watching. The clock may have been set back during this span.
+// watched ends the timeline span in which kubeflap was not watching. If the clock was set back during this span,
+// watched sets the length of the span to zero.
 func (p *past) watched(watching time.Time) {
 	i := p.openBlind()
 	if i < 0 {
@@ -259,7 +261,7 @@ func (p *past) closeHypotheses() {
 	}
 }
 
-// recoverUnseen records that everything had recovered when kubeflap resumed watching.
+// recoverUnseen records that everything had already recovered when kubeflap resumed watching.
 func (p *past) recoverUnseen() {
 	p.State, p.End, p.unseen = incident.StateRecovered, p.listedAt, true
 	if p.listedAt.Before(p.Start) {
@@ -305,7 +307,7 @@ func (a *Archive) Find(t time.Time, id string) (x incident.Incident, current []s
 }
 
 // alone returns the incident as of t without the current incidents. If it was merged with current incidents that are
-// now displaced, alone returns the last merged state instead. If this state has no end, the result shown is false.
+// now displaced, alone returns the last merged state instead. If this state has no end, the result `shown` is false.
 func (p *past) alone(t time.Time) (x incident.Incident, shown bool) {
 	if p.joined == nil || p.hasOpenObjects() {
 		return p.asOf(t), true

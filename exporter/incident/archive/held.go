@@ -19,8 +19,8 @@ type Cluster struct {
 	Down, Failing func(ServiceName) bool
 	// Out reports whether a Service lists the given address as not ready.
 	Out func(ServiceName, event.UID) bool
-	// Diverging reports whether a Service's Endpoints have disagreed with its EndpointSlices or pods for more than 10
-	// s.
+	// Diverging reports whether Endpoints, EndpointSlices and pods have disagreed on the readiness of an address of a
+	// Service for more than 10 s.
 	Diverging func(ServiceName) bool
 }
 
@@ -33,25 +33,26 @@ type ServiceName struct{ Namespace, Name string }
 // openObject is a node, an address or an outage that had not recovered when kubeflap stopped. The current process
 // starts no incident for such an object, because it has never seen the object ready.
 type openObject struct {
-	// node is the name of a node. renewed is the last renewTime of the node's Lease, or zero if unknown. For an address
-	// or an outage, node is empty and service is set.
+	// The field node is the name of a node. The field renewed is the last renewTime of the node's Lease, or zero if
+	// unknown. For all other objects, node is empty and service is set.
 	node    string
 	renewed time.Time
 	service ServiceName
-	// address is the UID of an address. It is zero if the object is an outage, or if withdrawn is set.
+	// The field address is the UID of an address. It is zero for all other objects.
 	address event.UID
-	// withdrawn is set if somebody removed pod addresses from the Service's Endpoints.
+	// The flag withdrawn is set if the object stands for pod addresses that somebody removed from the Service's
+	// Endpoints.
 	withdrawn bool
-	// beat is set if the node has sent a heartbeat since kubeflap stopped.
+	// The flag beat is set if the node has sent a heartbeat since kubeflap stopped.
 	beat bool
-	// began is the time from which the current process measures an outage. inGap is set if the outage began while
-	// kubeflap was not watching.
+	// The field began is the time from which the current process measures an outage. The flag inGap is set if the
+	// outage began while kubeflap was not watching.
 	began time.Time
 	inGap bool
-	// seen is set if Check has found that the object had not recovered.
+	// The flag seen is set if Check has found that the object had not recovered yet.
 	seen bool
-	// hasRecovered is set if the object has recovered. recovered is the time at which the current process noticed the
-	// recovery.
+	// hasRecovered is set if the object has recovered. The field recovered is the time at which the current process
+	// noticed the recovery.
 	hasRecovered bool
 	recovered    time.Time
 }
@@ -159,9 +160,10 @@ func (a *Archive) NeedsCheck() bool {
 	return slices.ContainsFunc(a.past, func(p *past) bool { return !p.listedAt.IsZero() && (!p.checked || p.hasOpenObjects()) })
 }
 
-// Check compares the past incidents with the cluster at t. The result changed holds the IDs of incidents that Check
-// compared for the first time, and of incidents that have recovered since the last call. The result ongoing holds the
-// IDs of those incidents in changed that have not recovered. It omits incidents that a current incident continues.
+// Check compares the past incidents with the cluster at t. The result `changed` contains the IDs of incidents that
+// Check compared for the first time, and of incidents that have recovered since the last call. The result `ongoing`
+// contains the IDs from `changed` whose incidents have not recovered. It omits incidents that a current incident
+// continues.
 func (a *Archive) Check(t time.Time, c *Cluster) (ongoing, changed []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -277,7 +279,7 @@ func (p *past) lastRecovery() (last time.Time) {
 	return last
 }
 
-// recoveredAt returns the time at which everything had recovered, or zero if something has not recovered.
+// recoveredAt returns the time by which everything had recovered, or zero if something has not recovered.
 func (p *past) recoveredAt() time.Time {
 	switch {
 	case p.hasOpenObjects():
@@ -394,7 +396,8 @@ func (p *past) stillOpen() *incident.Open {
 	return open
 }
 
-// summarise updates the summary, unless an earlier version of kubeflap saved the incident.
+// summarise updates the effect on Services in the summary. It changes nothing if the incident comes from a version of
+// kubeflap that did not save Happened.
 func summarise(x *incident.Incident) {
 	effect := x.LossText()
 	if effect == "" && isAboutNodes(x.Scope) {
@@ -406,7 +409,7 @@ func summarise(x *incident.Incident) {
 }
 
 // soonAfter reports whether the incident recovered at most record.Quiet before t. If kubeflap did not see the recovery,
-// soonAfter uses p.stopped instead.
+// soonAfter uses p.stopped instead of its time.
 func (p *past) soonAfter(t time.Time) bool {
 	switch at := p.recoveredAt(); {
 	case at.IsZero():

@@ -20,7 +20,7 @@ func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 	before := p.asOf(t)
 	all := before
 	if x.Withdrawn != "" && p.Withdrawn == "" && len(p.openObjects) == 0 {
-		// Everything in p had recovered before the restart. So p remains valid although x was withdrawn.
+		// Everything in p had recovered before the restart. Therefore, p remains valid although x was withdrawn.
 		all.State, all.Also = x.State, append(slices.Clone(all.Also), x.ID)
 		return all
 	}
@@ -52,9 +52,10 @@ func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 // isDetailed reports whether x contains all fields. Overviews have neither a summary nor evidence.
 func isDetailed(x *incident.Incident) bool { return x.Summary != "" || x.Evidence != nil }
 
-// isRevisedBy reports whether the verdict of the current incident x replaces the verdict of p. It does if the nodes are
-// now part of a control-plane incident. It also does if p blames the node or a shared path, but kubeflap now has a
-// better explanation. The better explanation is a reboot, a departure or the deletion of all nodes.
+// isRevisedBy reports whether the verdict of the current incident x replaces the verdict of p. This is the case if the
+// nodes are now part of a control-plane incident. It is also the case if p blames the node or a shared path, but
+// kubeflap now has a better explanation: a reboot, a departure or the deletion of all nodes. In the second case, a
+// verdict that blames a shared path stays if p has nodes that x lacks.
 func (p *past) isRevisedBy(x *incident.Incident) bool {
 	if rank(x.Scope) > rank(p.Scope) {
 		return true
@@ -188,7 +189,7 @@ func allOf(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// maxAlso limits the list Also of an incident. Each restart may add an ID to it.
+// maxAlso limits the length of an incident's list Also. Each restart may add an ID to this list.
 const maxAlso = 100
 
 // removeID returns a copy of ids without the given ID and without duplicates. It keeps the newest maxAlso IDs.

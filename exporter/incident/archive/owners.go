@@ -17,7 +17,7 @@ type group struct {
 }
 
 // Join merges the current incidents with the past incidents as of t. It sorts them with incident.Compare, and returns
-// at most the given number.
+// at most `size` of them.
 func (a *Archive) Join(t time.Time, current []incident.Incident, size int) []incident.Incident {
 	shown, _ := a.split(t, current, size)
 	return shown
@@ -49,7 +49,7 @@ func (a *Archive) split(t time.Time, current []incident.Incident, size int) (sho
 		if continued[p] {
 			continue
 		}
-		// For past incidents that were merged into one, alone returns the same incident.
+		// If several past incidents were merged into one, alone returns the merged incident for each of them.
 		if x, ok := p.alone(t); ok && !listed[x.ID] {
 			listed[x.ID] = true
 			all = append(all, x)
@@ -60,9 +60,9 @@ func (a *Archive) split(t time.Time, current []incident.Incident, size int) (sho
 	return all[:room], all[room:]
 }
 
-// One returns a current incident as of t, merged with the past incidents that it continues. The result continued is
-// false if there are no such past incidents. The result others holds further current incidents that continue the same
-// past incidents. The parameter find returns a current incident by its ID.
+// One returns a current incident as of t, merged with the past incidents that it continues. The result `continued` is
+// false if there are no such past incidents. The result `others` holds further current incidents that continue the same
+// past incidents. The function `find` returns a current incident by its ID.
 func (a *Archive) One(t time.Time, current incident.Incident, find func(id string) (incident.Incident, bool)) (x incident.Incident, others []incident.Incident, continued bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,8 +105,8 @@ func (a *Archive) groups(current []incident.Incident) (all []*group) {
 	return all
 }
 
-// without removes nodes from a copy of the current incident x. It removes the nodes of ongoing past incidents that are
-// not in owners.
+// without returns the current incident x, but omits the nodes of ongoing past incidents that x does not continue. The
+// parameter owners holds the past incidents that x continues.
 func (a *Archive) without(x *incident.Incident, owners []*past) *incident.Incident {
 	var others []*past
 	for _, p := range a.past {
@@ -166,7 +166,8 @@ func (g *group) id() string {
 	return first.ID
 }
 
-// rank is higher for a control-plane incident, because the incident of a single node can be merged into it.
+// rank returns a higher number for control-plane incidents, because the incident of a single node can be merged into
+// them.
 func rank(s incident.Scope) int {
 	if s == incident.ScopeControlPlane {
 		return 1
@@ -229,9 +230,9 @@ func (p *past) common(x *incident.Incident) (n int) {
 	return n
 }
 
-// continuesAs reports whether the incident x continues the incident p. It does not if p had ended when x began.
-// Otherwise, it does if both have the same ID. Incidents of nodes also match if they share a node or the subject. Other
-// incidents match if they share the subject and the cause.
+// continuesAs reports whether the incident x continues the incident p. It returns false if p had ended before x began.
+// Otherwise, the incidents match if they have the same ID. Incidents of nodes also match if they share a node or the
+// subject. Other incidents match if they share the subject and the cause.
 func (p *past) continuesAs(x *incident.Incident) bool {
 	switch {
 	case p.endedBefore(x.Start):
@@ -253,14 +254,14 @@ func (p *past) continuesAs(x *incident.Incident) bool {
 	return same && (p.Scope == incident.ScopeNode || p.Cause == x.Cause)
 }
 
-// isApartFrom reports whether x is separate from p, an incident of nodes that fell silent together. It is separate if
-// it has nodes that p lacks, but no node of p that is still lost.
+// isApartFrom reports whether x is separate from p, an incident of nodes that fell silent together. x is separate if it
+// has nodes that p lacks, but no node of p that is still lost.
 func (p *past) isApartFrom(x *incident.Incident) bool {
 	others := slices.ContainsFunc(x.Nodes, func(name string) bool { return !slices.Contains(p.Nodes, name) })
 	return p.Scope == incident.ScopeControlPlane && p.Subject == record.ControlPlaneSubject().Name && others && p.common(x) == 0
 }
 
-// endedBefore reports whether the incident had ended for good at t.
+// endedBefore reports whether the incident had ended for good before t.
 func (p *past) endedBefore(t time.Time) bool {
 	switch {
 	case p.hasOpenObjects():

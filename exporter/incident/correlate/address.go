@@ -22,20 +22,20 @@ type addresses struct {
 	lately  map[record.AddressKey]*address
 }
 
-// address is an address that was lost recently or has stale re-adds. A stale re-add is a mistake of simulated clients
-// that batch updates. Such a client puts the address back while its container is being replaced.
+// address is the state of an address that was lost recently or has stale re-adds. A stale re-add is a mistake of a
+// simulated client: the client puts the address back while the pod's container is still being replaced.
 type address struct {
 	record *record.Record
-	// listedNotReady is set while the Service lists the lost address as not ready. away is set while the lost address
-	// is missing from the Service, but may return.
+	// listedNotReady is set while the Service lists the lost address as not ready. The flag away is set while the lost
+	// address is missing from the Service, but may return.
 	listedNotReady, away bool
-	// losses is the number of times that this address was lost during the incident.
+	// The field losses is the number of times that this address was lost during the incident.
 	losses int32
-	// changed is the time of the last recorded change of the address.
+	// The field changed is the time of the last recorded change of the address.
 	changed time.Time
 	span    *evidence.Span
-	// readds counts the stale re-adds until the address is lost. Then they are added to the incident of this loss.
-	// readded is the time of the first stale re-add.
+	// The field readds counts the stale re-adds until the address is lost. moveReadds then moves them to the incident.
+	// The field readded is the time of the first stale re-add.
 	readds  windows.ByWindow
 	readded time.Time
 }
@@ -84,8 +84,8 @@ func (l *addresses) lost(x transition.AddressLost) {
 	l.records.Touch(r, x.Time)
 }
 
-// takeOut records whether the incident waits until the address is ready again. It waits for an address that the Service
-// still lists. It does not wait for a removed address, which may never come back.
+// takeOut records whether the incident waits until the address is ready again. An incident waits for an address that
+// the Service still lists. It does not wait for a removed address, which may never come back.
 func (l *addresses) takeOut(r *record.Record, a *address, x transition.AddressLost) {
 	a.span = a.span.End(x.Time)
 	switch {
@@ -152,8 +152,8 @@ func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
 	l.records.Touch(r, t)
 }
 
-// consumerBounced counts an address that a simulated client put back and removed again. The address must have been lost
-// in an in-place update.
+// consumerBounced counts an address that a simulated client put back and removed again. It ignores addresses that were
+// not lost in an in-place update.
 func (l *addresses) consumerBounced(x transition.ConsumerBounced) {
 	if a := l.lately[keyOf(x.Address)]; a != nil && a.record != nil && a.record.Root().Cause == cause.InPlaceUpdate {
 		a.record.Root().ConsumerBounces.Count(x.Window)
@@ -177,8 +177,8 @@ func (l *addresses) consumerReadded(x transition.ConsumerReaddedStale) {
 	a.readds.Count(x.Window)
 }
 
-// moveReadds moves the stale re-adds of a lost address to the incident if an in-place update caused the loss. If a
-// client that batches updates made this mistake, kubeflap also reports the incident.
+// moveReadds moves the stale re-adds of a lost address to the incident if an in-place update caused the loss. If
+// clients that batch updates made some of the re-adds, kubeflap also reports the incident.
 func (l *addresses) moveReadds(r *record.Record, a *address, x transition.AddressLost) {
 	if a.readded.IsZero() {
 		return

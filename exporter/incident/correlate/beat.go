@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
-// handleUnreportedHeartbeat handles a heartbeat that the tracker may not have reported. The tracker did not know the
-// interval before this heartbeat. Such a heartbeat can end a silence.
+// handleUnreportedHeartbeat handles a heartbeat that the tracker may not have reported, because it did not know the
+// interval before the heartbeat. Such a heartbeat can end a silence.
 func (l *nodes) handleUnreportedHeartbeat(n *node, t time.Time) {
 	switch s := n.silence; {
 	case !n.isSilent || !t.After(n.lastHeartbeat):
@@ -20,8 +20,8 @@ func (l *nodes) handleUnreportedHeartbeat(n *node, t time.Time) {
 	}
 }
 
-// sawWhole records that kubeflap measured a heartbeat interval. The parameter from is the start of the interval. A
-// silence within the interval did not end while the watch was broken.
+// sawWhole records that kubeflap measured a heartbeat interval that began at `from`. Therefore, a silence within this
+// interval did not end while the watch was broken.
 func (n *node) sawWhole(from time.Time) {
 	if s := n.silence; s != nil && s.Ended.IsZero() && !from.After(s.Began) {
 		s.EndedBlind = false

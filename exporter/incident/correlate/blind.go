@@ -27,9 +27,9 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 	}
 }
 
-// relisted returns the time of a silent node's last heartbeat. If last is zero, this is the parameter listed.
-// Otherwise, the silence began while the watch was broken, and last is the renewTime in the first list after that. This
-// list proves the silence.
+// relisted returns the time of a silent node's last heartbeat. If `last` is zero, the result is `listed`. Otherwise,
+// the silence began while the watch was broken, and the result is `last`: the renewTime in the first list after the
+// break. That list proves the silence.
 func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	if last.IsZero() {
 		return listed
@@ -70,8 +70,8 @@ func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 	l.records.WithdrawIfEmpty(r, x.Time)
 }
 
-// clockSetBack records that a node's clock was set back. The clock change explains the node's current or next silence.
-// Then neither the kubelet nor the network is at fault.
+// clockSetBack records that a node's clock was set back. The clock change explains the node's current or next silence,
+// so neither the kubelet nor the network is at fault.
 func (l *nodes) clockSetBack(x transition.ClockSetBack) {
 	n := l.recordTransition(x.Node, x.Time)
 	n.setBack, n.setBackBy = x.Time, x.By

@@ -39,8 +39,8 @@ func leaseStopped(name string, since time.Time) evidence.Entry {
 // passed, kubeflap assumes different causes.
 const lookBack = 15 * time.Second
 
-// addStopped adds evidence of control-plane Leases that were no longer renewed. Their last renewal was after the start
-// of the silence, or at most lookBack earlier.
+// addStopped adds evidence of control-plane Leases that were no longer renewed. It ignores Leases whose last renewal
+// was more than lookBack before the start of the silence.
 func (l *nodes) addStopped(r *record.Record, began time.Time) {
 	for name, since := range l.records.ControlPlane.StoppedSince(began.Add(-lookBack)) {
 		r.Evidence.Add(leaseStopped(name, since))

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// foundLost handles a node that was lost before kubeflap watched it.
+// foundLost handles a node that was lost before kubeflap began to watch it.
 func (l *nodes) foundLost(x transition.NodeFoundLost) {
 	n := l.recordTransition(x.Node, x.Time)
 	if x.Loss.GracePeriod > 0 {

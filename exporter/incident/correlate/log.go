@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// delay is the time by which timers run late. Some transitions arrive late, because the tracker waits for the cause
-	// of a loss. It usually waits for a second, but up to 15 s if a watch lags.
+	// delay is how late timers run. Some transitions arrive late, because the tracker waits for the cause of a loss. It
+	// usually waits for a second, but up to 15 s if a watch lags.
 	delay = time.Second
 	// sweepEvery is the interval between two sweeps.
 	sweepEvery = time.Minute
@@ -29,7 +29,7 @@ const (
 // Log holds a cluster's incidents. It is safe for concurrent use.
 type Log struct {
 	mu sync.Mutex
-	// swept is the time of the last sweep.
+	// The field swept is the time of the last sweep.
 	swept   time.Time
 	records *record.Store
 
@@ -182,8 +182,8 @@ func (l *Log) observeService(x transition.Transition) {
 	}
 }
 
-// advance runs all timers that are due at t, in order of time. Therefore, the incidents do not depend on the number of
-// queries.
+// advance moves the current time to t and runs the timers that are due, in order of time. Therefore, the incidents do
+// not depend on the number of queries.
 func (l *Log) advance(t time.Time) {
 	if now := l.records.Now(); now.After(t) {
 		t = now // t is before now if the tracker waited for a cause
@@ -196,7 +196,7 @@ func (l *Log) advance(t time.Time) {
 	}
 }
 
-// sweep frees objects that no incident needs at t.
+// sweep frees objects that incidents no longer need at t.
 func (l *Log) sweep(t time.Time) {
 	l.swept = t
 	l.addresses.sweep(t)
@@ -214,7 +214,7 @@ func (l *Log) Incidents(t time.Time) []incident.Incident { return ask(l, t, l.re
 func (l *Log) Overview(t time.Time) []incident.Incident { return ask(l, t, l.records.Overview) }
 
 // Changed is like Overview, but returns only the incidents that have changed since an earlier call. Their order is
-// undefined. Pass the result until of that call as since, or 0 to get all incidents.
+// undefined. For `since`, pass the result `until` of the earlier call. To get all incidents, pass 0.
 func (l *Log) Changed(t time.Time, since uint64) (all []incident.Incident, until uint64) {
 	all = ask(l, t, func() []incident.Incident {
 		all, until = l.records.Changed(since)
@@ -232,7 +232,7 @@ func (l *Log) Incident(t time.Time, id string) (x incident.Incident, ok bool) {
 	return x, ok
 }
 
-// Displaced counts the incidents that were dropped by t to make room for newer ones.
+// Displaced counts the incidents that were dropped to make room for newer ones, as of t.
 func (l *Log) Displaced(t time.Time) incident.Displaced { return ask(l, t, l.records.Displaced) }
 
 // Standings returns the ongoing and the recently resolved incidents as of t. It also counts the incidents that have
@@ -258,7 +258,7 @@ func (l *Log) Silences(t time.Time) []incident.Silences {
 	return l.records.Silences()
 }
 
-// Past returns the silences that have ended by t. After a restart, pass them to Restore.
+// Past returns the silences that had ended by t. After a restart, pass them to Restore.
 func (l *Log) Past(t time.Time) verdict.Past {
 	return ask(l, t, func() verdict.Past { return l.records.History.Past(t) })
 }
@@ -281,7 +281,7 @@ func (l *Log) Reserve(ids ...string) {
 // Notices returns the changes of incidents between the last call and t.
 func (l *Log) Notices(t time.Time) []incident.Notice { return ask(l, t, l.records.Notices) }
 
-// LastNotices returns a notice for each incident whose end has not been reported by t. Call it after the last
+// LastNotices returns a notice, as of t, for each incident whose end has not been reported. Call it after the last
 // transition.
 func (l *Log) LastNotices(t time.Time) []incident.Notice { return ask(l, t, l.records.LastNotices) }
 

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// markDelay is the maximum time from the end of a silence until the node controller sets the node to Unknown. The
+	// markDelay is how long after the end of a silence the node controller may still set the node to Unknown. The
 	// controller sees a heartbeat up to one monitor period (5 s) late, and its write may be delayed.
 	markDelay = 15 * time.Second
 	// nodeMemory is the minimum time for which a node is remembered after its last transition.
@@ -25,35 +25,35 @@ const (
 type nodes struct {
 	records *record.Store
 	// lastTransition maps each node in the cluster to the time of its last transition. The time is zero if kubeflap has
-	// seen pods of the node, but no transition.
+	// seen pods of the node, but no transition of the node itself.
 	lastTransition map[string]time.Time
-	// known is the number of Nodes, or 0 if kubeflap cannot see Nodes.
+	// The field known is the number of Nodes, or 0 if kubeflap cannot see Nodes.
 	known int
-	// troubled holds the nodes that recently had transitions other than heartbeats.
+	// The map troubled holds the nodes that recently had transitions other than heartbeats.
 	troubled map[string]*node
-	// losses holds the recently lost nodes, sorted by time.
+	// The list losses holds the recently lost nodes, sorted by time.
 	losses []nodeLoss
-	// gone holds the silent nodes that were recently deleted. deleted maps all recently deleted nodes to the time of
-	// the deletion.
+	// The map gone holds the silent nodes that were recently deleted. The map deleted holds the deletion times of all
+	// recently deleted nodes.
 	gone    map[string]removedNode
 	deleted map[string]time.Time
 }
 
-// node is a node with recent transitions other than heartbeats.
+// node is the state of a node that recently had transitions other than heartbeats.
 type node struct {
 	name string
-	// seen is the time of the last transition other than a heartbeat. The field late is the time of the last late
-	// heartbeat.
+	// The field seen is the time of the last transition other than a heartbeat. The field late is the last time at
+	// which a heartbeat became late.
 	seen, late time.Time
 	// isSilent is set while the node is silent. lastHeartbeat is the time of the last heartbeat before the silence.
 	isSilent      bool
 	lastHeartbeat time.Time
-	// trigger is the value of transition.NodeLoss.Trigger when the node was last lost. renewed is the last renewTime
-	// before the node was lost.
+	// The field trigger is the value of transition.NodeLoss.Trigger when the node was last lost. The field renewed is
+	// the last renewTime before this loss.
 	trigger uint64
 	renewed time.Time
-	// listed is the time at which a broken watch was restored. It is set if the node fell silent while the watch was
-	// broken.
+	// The field listed is the time at which a broken watch was restored. It is set if the node fell silent while the
+	// watch was broken.
 	listed time.Time
 	// setBack is the time at which the node's clock was last set back, or zero. setBackBy is the size of that clock
 	// step.
@@ -62,7 +62,7 @@ type node struct {
 	// notReady is set while the node is not Ready, unless it has never been Ready.
 	notReady bool
 	record   *record.Record
-	// silence is the newest silence, or nil. It may be ongoing.
+	// The field silence is the node's newest silence, which may be ongoing. It is nil if there is none.
 	silence *verdict.Silence
 	// silenceSpan and notReadySpan are the node's ongoing timeline spans in its incident.
 	silenceSpan, notReadySpan *evidence.Span
@@ -71,8 +71,8 @@ type node struct {
 	timer  timer.Timer
 }
 
-// count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, count uses the map lastTransition
-// instead.
+// count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, it counts the entries of
+// lastTransition instead.
 func (l *nodes) count() int {
 	if l.known > 0 {
 		return l.known
@@ -122,7 +122,7 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	case x.Unwatched:
 		n.foundSince(before)
 	case n.isSilent && !before.After(n.listed):
-		x.Interval = x.Time.Sub(n.lastHeartbeat) // the previous heartbeat, at lastHeartbeat, came from a list
+		x.Interval = x.Time.Sub(n.lastHeartbeat) // the previous heartbeat (lastHeartbeat) is known only from a list
 	default:
 		n.sawWhole(before)
 		l.handleUnreportedHeartbeat(n, before)
@@ -131,7 +131,7 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 }
 
 // heartbeatsResumed handles the first heartbeat after a silence. The tracker could not measure the interval before this
-// heartbeat, but handleUnreportedHeartbeat may know it.
+// heartbeat, but handleUnreportedHeartbeat may be able to compute this interval.
 func (l *nodes) heartbeatsResumed(x transition.HeartbeatsResumed) {
 	l.handleUnreportedHeartbeat(l.recordTransition(x.Node, x.Time), x.Time)
 }
@@ -274,7 +274,7 @@ func (n *node) endSilence(heartbeat time.Time) {
 	}
 }
 
-// close records that a node has recovered, unless the node is still silent or not Ready.
+// close records that a node has recovered, unless it is still silent or still not Ready.
 func (l *nodes) close(r *record.Record, n *node, t time.Time) {
 	if !n.isSilent && !n.notReady {
 		delete(r.Open.Nodes, n.name)

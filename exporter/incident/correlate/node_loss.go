@@ -89,9 +89,8 @@ func (l *nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 	return n.record
 }
 
-// controlPlaneOf returns the subject of the control-plane incident to which a lost node belongs. The node must have
-// fallen silent together with nodes of this incident. If the start of the silence is unknown, a recent loss of any node
-// is sufficient.
+// controlPlaneOf returns the subject of the control-plane incident whose nodes fell silent together with the lost node
+// n. If the start of n's silence is unknown, it is sufficient that any node was lost recently.
 func (l *nodes) controlPlaneOf(n *node, t time.Time) (s record.Subject, ok bool) {
 	if n.silence != nil && n.silence.Ended.IsZero() {
 		return l.records.ControlPlaneNear(n.silence.Began, t, l.records.CommonCauseWindow())
@@ -115,7 +114,7 @@ func (l *nodes) graceTooShort() bool {
 	return l.records.GracePeriod > 0 && l.records.GracePeriod <= l.records.Undisturbed()
 }
 
-// lostLately reports whether a node was lost shortly before t. A loss at t may then have the same cause.
+// lostLately reports whether a node was lost shortly before t. If so, a loss at t may have the same cause.
 func (l *nodes) lostLately(t time.Time) bool {
 	n := len(l.losses)
 	return n > 0 && t.Sub(l.losses[n-1].at) <= max(l.records.CommonCauseWindow(), record.Quiet)
@@ -134,7 +133,7 @@ func (l *nodes) noteLoss(n *node, t time.Time) {
 }
 
 // mergeIfShared merges incidents of single nodes whose silences have a common cause, such as etcd or the network. The
-// result is a control-plane incident. The parameter near is the start of one of these silences.
+// result is a control-plane incident. The parameter `near` is the start of one of these silences.
 func (l *nodes) mergeIfShared(t, near time.Time) {
 	within := l.records.CommonCauseWindow() + record.Quiet
 	recent := l.records.History.After(near.Add(-within))
@@ -152,7 +151,7 @@ func (l *nodes) mergeClocks(t time.Time) {
 	l.merge(l.records.History.SetBackTogether(t.Add(-l.records.CommonCauseWindow()-record.Quiet), l.records.Undisturbed()), record.ClocksSubject(), t)
 }
 
-// merge merges incidents of single nodes into one. The parameter shared holds their silences, which have a common
+// merge merges incidents of single nodes into one. The parameter `shared` holds their silences, which have a common
 // cause.
 func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Time) {
 	var some []*record.Record

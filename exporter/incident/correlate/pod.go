@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// podMemory is the maximum time for which an unready pod is remembered. maxNotes limits the observations per pod.
+	// podMemory is the maximum time for which an unready pod is remembered. maxNotes limits the number of observations
+	// per pod.
 	podMemory = time.Hour
 	maxNotes  = 6
 )
@@ -29,11 +30,11 @@ type podKey struct{ namespace, name string }
 func (k podKey) String() string { return k.namespace + "/" + k.name }
 
 type pod struct {
-	// seen is the time of the pod's last transition.
+	// The field seen is the time of the pod's last transition.
 	seen  time.Time
 	notes []evidence.Entry
-	// down is the time at which the pod stopped being Ready. It is zero while the pod is Ready. The timeline span
-	// starts at the same time.
+	// The field down is the time at which the pod stopped being Ready. It is zero while the pod is Ready. The timeline
+	// span starts at this time.
 	down time.Time
 	span *evidence.Span
 }
@@ -112,8 +113,8 @@ func (l *pods) evicted(x transition.PodEvicted) {
 	l.records.Touch(r, x.Time)
 }
 
-// moveNotes adds the observations about the pod of a lost address to the incident. The parameter again is set if this
-// incident already contains a loss of the address.
+// moveNotes adds the observations about the pod of a lost address to the incident. The parameter `again` is set if the
+// incident already contained an earlier loss of the address.
 func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool) {
 	key := podKey{x.Namespace, x.Pod.Name}
 	p := l.lately[key]
@@ -121,7 +122,7 @@ func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool)
 		return
 	}
 	for _, note := range p.notes {
-		// The stale period may have begun before the first loss.
+		// The stale period may have begun before the first loss, so it does not explain a later one.
 		if note.Kind != evidence.PodWasStale || !again {
 			r.Evidence.Add(note)
 		}
@@ -132,7 +133,7 @@ func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool)
 	}
 }
 
-// gone ends the span of a pod that left its Service. A new pod of a StatefulSet may get the same name.
+// gone ends the timeline span of a pod that left its Service, because a new pod of a StatefulSet may get the same name.
 func (l *pods) gone(key podKey, t time.Time) {
 	if p := l.lately[key]; p != nil {
 		p.span = p.span.End(t)

@@ -6,7 +6,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// These constants limit the entries and spans of an incident. The first and the last ones are kept.
+// These constants limit the number of evidence entries and timeline spans of an incident. The first and the last ones
+// are kept.
 const (
 	firstEntries, lastEntries = 12, 24
 	firstSpans, lastSpans     = 24, 72
@@ -19,7 +20,7 @@ func Limit(all []incident.Evidence) (kept []incident.Evidence, dropped int) {
 }
 
 // LimitSpans shortens the combined timeline of several incidents to the maximum length for one incident. It returns the
-// kept spans and the number of dropped ones. It keeps the newest spans in which kubeflap was not watching.
+// kept spans and the number of dropped ones. Of the spans in which kubeflap was not watching, it keeps the newest.
 func LimitSpans(all []incident.Span) (kept []incident.Span, dropped int) {
 	var blind, others []incident.Span
 	for _, x := range all {
@@ -42,7 +43,8 @@ func limit[T any](all []T, keepFirst, keepLast int) (kept []T, dropped int) {
 	return b.all(), b.dropped
 }
 
-// bounded keeps the first and the last added items, and counts the items that it drops in between.
+// bounded is a list that keeps the first and the last items that were added. It counts the items that it drops in
+// between.
 type bounded[T any] struct {
 	first, last         []T
 	keepFirst, keepLast int

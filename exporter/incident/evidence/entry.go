@@ -90,7 +90,7 @@ const (
 	VerdictRevised
 )
 
-// Entry is an observation, possibly made several times.
+// Entry is an observation that may have been made several times.
 type Entry struct {
 	Kind Kind
 	Time time.Time
@@ -102,12 +102,13 @@ type Entry struct {
 	// the largest value.
 	Number   int
 	Duration time.Duration
-	// Inexact reports whether Duration is approximate, because a watch was broken at its start or end.
+	// Inexact reports whether Duration is approximate. This is the case if kubeflap did not see when the duration
+	// started or ended.
 	Inexact bool
 
 	until time.Time
 	count int
-	// names holds the names of the observed nodes or pods, so that each of them only counts once.
+	// The set names holds the names of the observed nodes or pods, so that each of them counts only once.
 	names map[string]struct{}
 }
 
@@ -120,8 +121,8 @@ func NewEntries() Entries {
 }
 
 const (
-	// batchWithin is the maximum time between two entries that are combined. A new entry can be combined only with the
-	// newest maxLookBack entries.
+	// batchWithin is the maximum time between two entries that are combined. A new entry can be combined only with one
+	// of the newest maxLookBack entries.
 	batchWithin = 15 * time.Second
 	maxLookBack = 8
 )
@@ -160,8 +161,8 @@ func (l *Entries) has(e *Entry) bool {
 	})
 }
 
-// opposites maps some kinds to their opposites. Two entries of a kind are not combined if an entry of the opposite kind
-// is between them.
+// opposites maps some kinds to their opposites. Two entries of such a kind are not combined if an entry of the opposite
+// kind is between them.
 var opposites = [VerdictRevised + 1]Kind{
 	AddressLost: AddressReturned, AddressReturned: AddressLost, OutageStarted: OutageEnded, OutageEnded: OutageStarted,
 	EndpointsReset: EndpointsRewritten, EndpointsRewritten: EndpointsReset,
@@ -179,7 +180,8 @@ func (e *Entry) take(more Entry) {
 	e.Duration, e.Inexact = max(e.Duration, more.Duration), e.Inexact || more.Inexact
 }
 
-// maxNames limits the names in one entry. A full entry counts all further observations, even those of known names.
+// maxNames limits the number of names in one entry. Up to this limit, an entry counts each name once. Beyond it, the
+// entry counts each observation.
 const maxNames = 200
 
 func (e *Entry) countIn(more Entry) {

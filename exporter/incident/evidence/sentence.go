@@ -79,7 +79,7 @@ func (e *Entry) nodeSentence() string {
 	return ""
 }
 
-// before returns the sentence for an observation from before kubeflap's start.
+// before returns the sentence for something that happened before kubeflap started.
 func (e *Entry) before() string {
 	switch e.Kind {
 	case HeartbeatBefore:

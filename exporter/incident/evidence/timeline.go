@@ -16,7 +16,7 @@ func NewTimeline() Timeline {
 	return Timeline{bounded[*Span]{keepFirst: firstSpans, keepLast: lastSpans}}
 }
 
-// Span is an interval of the timeline. Its end is zero if the span is ongoing.
+// Span is an interval on the timeline. Its end is zero if the span is ongoing.
 type Span struct {
 	track      incident.Track
 	name       string
@@ -48,7 +48,7 @@ func (l *Timeline) Take(from *Timeline) {
 // LeftOut returns the number of dropped spans.
 func (l *Timeline) LeftOut() int { return l.spans.dropped }
 
-// Lasting returns how long the oldest ongoing span of a track has lasted at t. It returns 0 if there is no ongoing
+// Lasting returns how long the oldest ongoing span of a track had lasted at t. It returns 0 if there is no ongoing
 // span.
 func (l *Timeline) Lasting(track incident.Track, t time.Time) (longest time.Duration) {
 	for _, s := range l.spans.all() {
@@ -59,7 +59,7 @@ func (l *Timeline) Lasting(track incident.Track, t time.Time) (longest time.Dura
 	return longest
 }
 
-// Spans returns the spans, sorted by track and start. If end is not zero, it truncates spans that end later.
+// Spans returns the spans, sorted by track and start. It truncates spans that end after `end`, unless `end` is zero.
 func (l *Timeline) Spans(end time.Time) []incident.Span {
 	kept, tracks := l.spans.all(), incident.Tracks()
 	slices.SortStableFunc(kept, func(a, b *Span) int {

@@ -13,13 +13,13 @@ import (
 type Heartbeats struct {
 	// GracePeriod is the current grace period, or 0 if unknown.
 	GracePeriod time.Duration
-	// Managed is set if a cloud provider runs the control plane. The user cannot set the control plane's flags then.
+	// Managed is set if a cloud provider runs the control plane. If so, the user cannot set the control plane's flags.
 	Managed bool
 	// defaultGrace is the default grace period of the Kubernetes version. interval is the heartbeat interval. Both are
 	// 0 if unknown.
 	defaultGrace, interval time.Duration
-	// late holds the late heartbeats of the last day. count is the number of nodes in the cluster when the newest of
-	// them arrived. nodes holds the nodes with silences or late heartbeats.
+	// The list late holds the late heartbeats of the last day. The field count is the number of nodes in the cluster
+	// when the newest late heartbeat arrived. The map nodes holds the nodes with silences or late heartbeats.
 	late  []*silence
 	count int
 	nodes map[string]*node

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// lateFor is the time for which a late heartbeat affects the recommended grace period. This time is lateRemembered
-	// if the heartbeat exceeded the grace period, or if the node had several late heartbeats. The constant often is the
-	// minimum number for "several". maxLate limits the number of late heartbeats in memory.
+	// lateFor is the time for which a late heartbeat affects the recommended grace period. If the heartbeat arrived
+	// after the grace period, or if its node had at least `often` late heartbeats, this time is lateRemembered instead.
+	// maxLate limits the number of late heartbeats in memory.
 	lateFor        = 10 * time.Minute
 	lateRemembered = 24 * time.Hour
 	often          = 3
@@ -25,7 +25,7 @@ func (h *Heartbeats) IsLate(interval time.Duration) bool {
 }
 
 // RecordLateHeartbeat records that a late heartbeat arrived at t. The parameter interval is the time since the previous
-// heartbeat. The parameter nodes is the number of nodes in the cluster.
+// heartbeat. The parameter `nodes` is the number of nodes in the cluster.
 func (h *Heartbeats) RecordLateHeartbeat(name string, t time.Time, interval time.Duration, nodes int) {
 	h.count = nodes
 	n := h.named(name)
@@ -72,8 +72,8 @@ func (h *Heartbeats) justifiesLongerGracePeriod(x *silence, now time.Time) bool 
 }
 
 // JudgeLate decides whether the late heartbeats of the last hour have a shared cause, or whether each node itself is at
-// fault. It skips heartbeats that exceeded the grace period, because those belong to incidents. The parameter f holds
-// the current facts about the cluster.
+// fault. It skips heartbeats that arrived after the grace period, because those belong to incidents. The parameter f
+// holds the current facts about the cluster.
 func (h *Heartbeats) JudgeLate(f *verdict.NodeLoss) {
 	var open []*silence
 	for _, x := range slices.Backward(h.late) {

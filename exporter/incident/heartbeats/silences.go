@@ -15,45 +15,48 @@ const (
 	revisableFor = time.Hour
 	// maxRevisable is the maximum number of silences per node whose verdicts can still be revised.
 	maxRevisable = 10
-	// A rebooted node may report its new bootID up to rebootShown after its first heartbeat. An upgraded kubelet may
-	// report its version up to upgradeShown after its first heartbeat. A kubelet reports its status when it starts.
+	// rebootShown is the maximum time from the first heartbeat of a rebooted node until the node reports its new
+	// bootID. upgradeShown is the maximum time from the first heartbeat of an upgraded kubelet until the kubelet
+	// reports its version. A kubelet reports both values in the node status when it starts.
 	rebootShown  = 5 * time.Minute
 	upgradeShown = time.Minute
 )
 
 // node holds the silences of a node, and facts that may explain its next silence.
 type node struct {
-	// revisable holds the silences whose verdict can still be revised, sorted by time. older counts all older silences.
+	// The list revisable holds the silences whose verdicts can still be revised, sorted by time. The map older counts
+	// all older silences.
 	revisable []*silence
 	older     map[kind]total
-	// becameLate is the last time at which a heartbeat became late. announced describes the announced departure of the
-	// node at that time, or is empty.
+	// becameLate is the last time at which a heartbeat became late. The field announced describes how the node's
+	// departure had been announced by that time. It is empty if there was no announcement.
 	becameLate time.Time
 	announced  string
-	// rebooted is the last time at which the node reported a new bootID. upgraded is the last time at which it reported
-	// a different kubelet version. setBack is the last time at which its clock was set back. The field by is the amount
-	// by which it was set back.
+	// The field rebooted is the last time at which the node reported a new bootID. The field upgraded is the last time
+	// at which the node reported a different kubelet version. The field setBack is the last time at which its clock was
+	// set back, and `by` is the size of that clock step.
 	rebooted, upgraded, setBack time.Time
 	by                          time.Duration
 }
 
-// silence is a silence that belongs to an incident, or the interval before a late heartbeat.
+// silence is either a silence that belongs to an incident, or the interval before a late heartbeat.
 type silence struct {
 	*verdict.Silence
-	// withinGracePeriod is set if the heartbeat arrived before the grace period ended. There is no incident then.
+	// withinGracePeriod is set if the next heartbeat arrived before the grace period ended. If so, there is no
+	// incident.
 	withinGracePeriod bool
 	// mayBeReboot is set if the node reported a new bootID soon after the silence. The report may be delayed, so the
 	// reboot may have caused this silence or a newer one.
 	mayBeReboot bool
 }
 
-// kind is the verdict about a silence, together with a more precise reason.
+// kind combines the verdict about a silence with a more precise reason.
 type kind struct {
 	verdict verdict.Verdict
 	reason  verdict.Reason
 }
 
-// total is a number of silences and the end of the newest one.
+// total is a number of silences, together with the end of the newest one.
 type total struct {
 	count uint64
 	last  time.Time
@@ -85,8 +88,8 @@ func (n *node) newest() *silence {
 	return n.revisable[len(n.revisable)-1]
 }
 
-// BecameLate records that a heartbeat is late. The parameter announced describes the announced departure of the node,
-// or is empty.
+// BecameLate records that a heartbeat is late. The parameter `announced` describes how the node's departure was
+// announced. It is empty if there was no announcement.
 func (h *Heartbeats) BecameLate(name string, t time.Time, announced string) {
 	n := h.named(name)
 	n.becameLate, n.announced = t, announced
@@ -137,8 +140,8 @@ func (h *Heartbeats) SetBack(name string, t time.Time, by time.Duration) {
 }
 
 // endedBy returns the silence that a reboot or upgrade at t explains. This is the newest silence if it is ongoing or
-// ended at most shown before t. If a heartbeat became late after the silence, endedBy returns nil. The reboot or
-// upgrade then explains the later delay.
+// ended at most the time `shown` before t. If a heartbeat became late after the silence, endedBy returns nil. In this
+// case, the reboot or upgrade explains the later delay.
 func (n *node) endedBy(t time.Time, shown time.Duration) *verdict.Silence {
 	x := n.newest()
 	switch {
@@ -167,8 +170,8 @@ func (h *Heartbeats) add(n *node, x *silence) {
 	}
 }
 
-// fold removes the oldest silences from n.revisable and adds them to the counts. The parameter some is the number of
-// these silences. Their verdicts are final.
+// fold removes the given number of silences from n.revisable, oldest first, and adds them to the counts in n.older. The
+// verdicts of these silences are then final.
 func (h *Heartbeats) fold(n *node, some int) {
 	for _, x := range n.revisable[:some] {
 		if x.Judgement == nil {
@@ -183,7 +186,7 @@ func (h *Heartbeats) fold(n *node, some int) {
 	n.revisable = slices.Delete(n.revisable, 0, some)
 }
 
-// Sweep replaces silences with final verdicts by counts.
+// Sweep drops the silences whose verdicts can no longer be revised, and keeps only their counts.
 func (h *Heartbeats) Sweep(t time.Time) {
 	for _, n := range h.nodes {
 		some := slices.IndexFunc(n.revisable, func(x *silence) bool { return x.Ended.IsZero() || t.Sub(x.Ended) <= revisableFor })

@@ -3,10 +3,10 @@ package leftout
 
 import "hash/fnv"
 
-// most is the maximum number of names. Further names are not counted.
+// most is the maximum number of hashes in Names. Further names are not counted.
 const most = 10_000
 
-// Names holds hashes of the omitted names, so that each name only counts once.
+// Names holds hashes of the omitted names, so that each name counts only once.
 type Names map[uint64]struct{}
 
 func hashOf(name string) uint64 {
@@ -27,7 +27,7 @@ func (n *Names) add(hash uint64) {
 	}
 }
 
-// Take adds the names in the parameter from, except the names in the parameter listed.
+// Take adds the names in `from` that are not in `listed`.
 func (n *Names) Take(from Names, listed []string) {
 	hashes := make(map[uint64]bool, len(listed))
 	for _, name := range listed {

@@ -14,7 +14,7 @@ import (
 
 const maxSilences = 200
 
-// counts holds the nodes and Services that an incident affected, and the numbers of events.
+// counts holds the counters of an incident. It also lists the affected nodes and Services.
 type counts struct {
 	// KnownNodes is the number of nodes in the cluster.
 	KnownNodes int
@@ -24,15 +24,15 @@ type counts struct {
 	// announcement.
 	Planned     int
 	AnnouncedBy string
-	// WithNode counts the lost addresses on Nodes that had been deleted without notice. deleted holds the names of
-	// these Nodes.
+	// WithNode counts the lost addresses on Nodes that had been deleted without notice. The field deleted holds the
+	// names of these Nodes.
 	WithNode int
 	deleted  []string
 	// Turned counts how often a node's Ready condition became False or Unknown. TurnedUnknown counts how often it
 	// became Unknown.
 	Turned, TurnedUnknown int
-	// Found counts the nodes that were already lost when kubeflap started watching. FoundUnknown counts the Unknown
-	// nodes among them.
+	// Found counts the nodes that were already lost when kubeflap started watching. FoundUnknown is the number of those
+	// nodes that were Unknown.
 	Found, FoundUnknown int
 	// Evicted counts the pods that were evicted from nodes that were not Ready.
 	Evicted int
@@ -43,11 +43,11 @@ type counts struct {
 	Longest time.Duration
 	// HeartbeatLost is set if a node stopped sending heartbeats. This explains all other failures of the node.
 	HeartbeatLost bool
-	// ByCause counts the lost addresses for each cause. The count is 0 if the cause made pods unready, but no address
-	// was lost.
+	// ByCause counts the lost addresses for each cause. The count is 0 if the cause made pods unready without the loss
+	// of an address.
 	ByCause map[cause.Cause]int
 	// ConsumerBounces counts the addresses that simulated clients put back and then removed again. StaleReadds counts
-	// the addresses that these clients put back while the container was being replaced.
+	// the addresses that these clients put back while the pod's container was being replaced.
 	ConsumerBounces, StaleReadds windows.ByWindow
 
 	Outages    int
@@ -55,8 +55,8 @@ type counts struct {
 	// Resets counts how often manually managed addresses were removed.
 	Resets int
 
-	// Silences holds the newest silences of the incident's nodes, at most maxSilences. judgement is the verdict about
-	// all of them.
+	// Silences holds the newest silences of the incident's nodes, at most maxSilences. The field judgement is the
+	// verdict that they all share.
 	Silences  []*verdict.Silence
 	judgement *verdict.Judgement
 
@@ -136,7 +136,7 @@ func (c *counts) Bounce(x transition.Service) {
 func (c *counts) nodeCount() int { return len(c.nodes) + len(c.nodesLeftOut) }
 
 // EffectOn returns the incident's effect on a Service. If the list of Services is full, the effect on a new Service is
-// not kept.
+// returned but not stored.
 func (c *counts) EffectOn(x transition.Service) *Effect {
 	for _, e := range c.services {
 		if e.service == x {
@@ -184,7 +184,7 @@ func (c *counts) take(from *counts) {
 	c.takeLeftOut(from)
 }
 
-// takeLeftOut adds the names that another incident left out of its lists. It skips the names that this incident lists.
+// takeLeftOut adds the names that another incident omitted from its lists. It skips the names that this incident lists.
 func (c *counts) takeLeftOut(from *counts) {
 	c.nodesLeftOut.Take(from.nodesLeftOut, c.nodes)
 	services := make([]string, 0, len(c.services))

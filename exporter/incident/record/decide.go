@@ -40,7 +40,7 @@ func (s *Store) judge() {
 	}
 }
 
-// weigh weighs the hypotheses about a node incident with the current facts.
+// weigh weighs the hypotheses about a node incident, based on the current facts.
 func (s *Store) weigh(r *Record) verdict.Decision { return r.weigh(s.NodeLoss(nil, r.KnownNodes)) }
 
 // weigh weighs the hypotheses about an incident. The parameter f holds facts about the cluster.
@@ -73,7 +73,7 @@ const (
 	reviewAfter = time.Second
 	reviewEvery = 5 * time.Second
 	reviewFor   = 15 * time.Second
-	// maxReviewed limits the incidents per review. A larger number of incidents soon merges into one.
+	// maxReviewed is the maximum number of incidents per review. If there are more, they soon merge into one incident.
 	maxReviewed = 50
 )
 
@@ -103,7 +103,7 @@ func (s *Store) review(t time.Time) {
 }
 
 // RecordLateHeartbeat records that a late heartbeat arrived at t. The parameter interval is the time since the previous
-// heartbeat. The parameter nodes is the number of nodes in the cluster.
+// heartbeat. The parameter `nodes` is the number of nodes in the cluster.
 func (s *Store) RecordLateHeartbeat(node string, t time.Time, interval time.Duration, nodes int) {
 	s.Heartbeats.RecordLateHeartbeat(node, t, interval, nodes)
 	s.reviewLater(t)
@@ -118,8 +118,8 @@ func (s *Store) reviewLater(t time.Time) {
 	s.Timers.Schedule(&s.reviews, due)
 }
 
-// revisit reconsiders final decisions, because later silences of other nodes may provide more evidence. It skips
-// decisions that blame anything other than a single node.
+// revisit reconsiders final decisions, because later silences of other nodes may provide more evidence. It considers
+// only undecided verdicts and, if nodes fell silent one after another, verdicts that blame a single node.
 func (s *Store) revisit(f *verdict.NodeLoss, t time.Time) {
 	inTurn, revisited := verdict.SuccessiveSilences(f) != nil, 0
 	for _, r := range slices.Backward(s.shown) {
@@ -138,7 +138,7 @@ func (s *Store) revisit(f *verdict.NodeLoss, t time.Time) {
 	}
 }
 
-// Explain reconsiders the verdict of a node incident after one of its silences was explained.
+// Explain reconsiders the verdict of a node incident after kubeflap has found an explanation for one of its silences.
 func (s *Store) Explain(r *Record, t time.Time) {
 	switch {
 	case !r.settled:
@@ -150,8 +150,8 @@ func (s *Store) Explain(r *Record, t time.Time) {
 	}
 }
 
-// revise records the verdict, and adds an evidence entry if the verdict has changed. The entry contains the time of the
-// revision, which may be later than the reason for it.
+// revise records the verdict, and adds an evidence entry if the verdict has changed. The time of the entry is the time
+// of the revision. The facts that led to the revision may be older.
 func (s *Store) revise(r *Record, d verdict.Decision) {
 	if r.hasLastVerdict && r.lastVerdict != d.Verdict {
 		e := evidence.Entry{Kind: evidence.VerdictRevised, Time: s.now, Name: "from " + r.lastVerdict.String() + " to " + d.Verdict.String()}

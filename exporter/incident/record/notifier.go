@@ -6,30 +6,30 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// notifier tracks changes of incidents until they are reported. Store.Notices queries it.
+// notifier tracks changes of incidents until Store.Notices reports these changes.
 type notifier struct {
-	// changed is the first incident that has changed since the last query, or nil.
+	// The field changed is the first incident that has changed since the last call of Store.Notices, or nil.
 	changed *Record
-	// changes counts the changes of all incidents. Record.change is the value of changes after the last change of that
-	// incident.
+	// The field changes is a counter for the changes of all incidents. Record.change is the value of this counter after
+	// the last change of that record.
 	changes uint64
-	// checkAll is set if the next query must check all incidents, because several have changed or one has ended for
-	// good.
+	// checkAll is set if the next call of Store.Notices must check all incidents. This is the case if several incidents
+	// have changed, or if one has ended for good.
 	checkAll bool
-	// end is the earliest time at which a recovered incident will end if nothing changes. It is zero if there is no
-	// recovered incident.
+	// The field end is the time at which the first of the recovered incidents will end if nothing changes. It is zero
+	// if there are no recovered incidents.
 	end time.Time
-	// departed holds the final notices of incidents that were merged or dropped.
+	// The field departed holds the final notices about incidents that were merged or dropped.
 	departed []incident.Notice
 }
 
-// reported holds the last reported state of an incident.
+// reported is what kubeflap has reported about an incident: its start, its end and its last state.
 type reported struct {
 	started, ended bool
 	state          incident.State
 }
 
-// note records that an incident changed.
+// note marks an incident as changed, so that the next call of Store.Notices checks it.
 func (n *notifier) note(r *Record) {
 	n.mark(r)
 	switch {
@@ -47,7 +47,7 @@ func (n *notifier) mark(r *Record) {
 	r.change = n.changes
 }
 
-// due returns the incidents that may have unreported changes at t. It selects them from the list shown.
+// due returns the incidents that may have unreported changes at t. It selects them from `shown`.
 func (n *notifier) due(t time.Time, shown []*Record) []*Record {
 	var due []*Record
 	switch {
@@ -60,14 +60,15 @@ func (n *notifier) due(t time.Time, shown []*Record) []*Record {
 	return due
 }
 
-// report returns how an incident has changed since its last report. It returns 0 if there is nothing to report.
+// report returns the kind of notice that is due for an incident, or 0 if there is nothing to report. It also records
+// what has been reported.
 func (n *notifier) report(r *Record, t time.Time) incident.NoticeKind {
 	was := r.reported
 	state := r.state(t)
 	r.reported = reported{started: true, ended: was.ended || state == incident.StateEnded, state: state}
 	switch {
 	case !was.started:
-		// If the incident has also ended, the next query reports its end.
+		// If the incident has also ended, the next call of Store.Notices reports its end.
 		r.reported.ended = false
 		return incident.Started
 	case r.reported.ended && !was.ended:
@@ -101,7 +102,7 @@ func (s *Store) Notices() []incident.Notice {
 	return append(all, s.notifier.takeDeparted()...)
 }
 
-// LastNotices returns a notice for each incident whose end was not reported. Call it after the last transition.
+// LastNotices returns a notice for each incident whose end has not been reported. Call it after the last transition.
 func (s *Store) LastNotices() []incident.Notice {
 	all := s.notifier.takeDeparted()
 	for _, r := range s.shown {
@@ -124,8 +125,9 @@ func (n *notifier) takeDeparted() []incident.Notice {
 	return all
 }
 
-// depart adds a final notice for an incident that was merged or dropped. It adds none if the start was never reported,
-// or if the end already was. The parameter into is the incident into which r was merged, or nil.
+// depart adds a final notice for an incident that was merged or dropped. It adds no notice if the start of the incident
+// has not been reported, or if the end has already been reported. The parameter `into` is the incident into which r was
+// merged, or nil.
 func (s *Store) depart(r *Record, kind incident.NoticeKind, into *Record) {
 	if !r.reported.started || r.reported.ended {
 		return

@@ -22,8 +22,8 @@ import (
 // belongs to the same incident.
 const Quiet = 2 * time.Minute
 
-// stuckAfter is the time after which an incident becomes harmful if a lost address is still not ready. The incident is
-// then reported within 2 minutes of the first loss.
+// stuckAfter is the time after which an incident counts as harmful because a lost address is still not ready. This
+// ensures that the incident is reported within 2 minutes of the first loss.
 const stuckAfter = 100 * time.Second
 
 // Record is an incident that can still change. Package correlate and its subpackages write the exported fields.
@@ -36,37 +36,39 @@ type Record struct {
 	// ConflictSpan lasts while Open.Conflict is true. RemovedSpan lasts while both Open.Conflict and Removed are true.
 	// ForeignSpan lasts while Open.Foreign is not empty.
 	ConflictSpan, RemovedSpan, ForeignSpan *evidence.Span
-	// Writers names the unexpected writers of a Service's addresses, or is empty. Contested is set if two writers keep
-	// undoing each other's changes. Foreign is set if a Service with a selector had foreign addresses (see
-	// transition.ForeignAddresses). Withdrawn is set if somebody removed pod addresses from Endpoints.
+	// Writers describes the unexpected writers of a Service's addresses. It is empty if there are none. Contested is
+	// set if two writers keep undoing each other's changes. Foreign is set if a Service with a selector had foreign
+	// addresses (see transition.ForeignAddresses). Withdrawn is set if somebody removed pod addresses from Endpoints.
 	Writers                       string
 	Contested, Foreign, Withdrawn bool
-	// Conflicted is set if the Service had a selector and manually managed addresses. Removed is set while these
+	// Conflicted is set if the Service had both a selector and manually managed addresses. Removed is set while these
 	// addresses are missing. ServiceGone is set if the Service was deleted.
 	Conflicted, Removed, ServiceGone bool
 
 	id    string
 	also  []string
 	start time.Time
-	// recovered is the time at which everything had recovered, or zero.
+	// The field recovered is the time by which everything had recovered, or zero.
 	recovered time.Time
-	// harmless is set as long as the incident has caused no harm, for example during a rollout. shown is set if the
-	// incident is reported. settled is set if the incident has ended for good.
+	// The flag harmless is set as long as the incident has caused no harm, for example during a rollout. The flag shown
+	// is set if the incident is reported. The flag settled is set if the incident has ended for good.
 	harmless, shown, settled bool
-	// The field into is the incident into which this one was merged.
+	// The field into is the incident into which this one was merged, or nil.
 	into     *Record
 	reported reported
-	// mergeableUntil is the time until which the incident of a single node may still be merged into a larger one. It is
-	// zero after this time.
+	// mergeableUntil is the time until which the incident of a single node can still be merged into a larger one. It
+	// becomes zero at that time.
 	mergeableUntil time.Time
 	timer          timer.Timer
-	// withdrawn is set if the incident did not really happen. The watch had delivered heartbeats late.
+	// The flag withdrawn is set if the incident did not really happen: the heartbeats were on time, but the watch
+	// delivered them late.
 	withdrawn bool
-	// touched is the time of the last change. change is the value of notifier.changes after that change.
+	// The field touched is the time of the last change of a node incident. The field change is the value of
+	// notifier.changes after the last change of this record.
 	touched time.Time
 	change  uint64
-	// lastVerdict is the verdict at the last review. It is only valid if hasLastVerdict is set. final is the final
-	// decision about a node incident. It is nil until the incident has ended for good.
+	// lastVerdict is the verdict at the last review. It is only valid if hasLastVerdict is set. The field final is the
+	// final decision about a node incident. It is nil until the incident has ended for good.
 	lastVerdict    verdict.Verdict
 	hasLastVerdict bool
 	final          *verdict.Decision
@@ -74,20 +76,21 @@ type Record struct {
 
 // Open holds everything that has not recovered.
 type Open struct {
-	// Nodes contains the last renewTime of each node's Lease, or zero if unknown.
+	// Nodes maps each node to the last renewTime of its Lease, or to zero if this time is unknown.
 	Nodes map[string]time.Time
-	// Addresses contains the time at which each address was lost. Outages contains the start of each outage.
+	// Addresses maps each address to the time at which it was lost. Outages maps each Service to the start of its
+	// outage.
 	Addresses map[AddressKey]time.Time
 	Outages   map[transition.Service]time.Time
-	// Conflict is set if the Service has a selector and manually managed addresses. It stays set when these addresses
-	// are removed.
+	// Conflict is set if the Service has both a selector and manually managed addresses. It stays set when these
+	// addresses are removed.
 	Conflict bool
-	// Foreign names the EndpointSlices and Endpoints that contain foreign addresses although the Service has a
-	// selector. Withdrawn names the objects from which somebody removed pod addresses.
+	// The keys of Foreign describe the EndpointSlices and Endpoints that contain foreign addresses although the Service
+	// has a selector. The keys of Withdrawn describe the Endpoints from which somebody removed pod addresses.
 	Foreign, Withdrawn map[string]struct{}
 }
 
-// AddressKey identifies a Service address.
+// AddressKey identifies an address of a Service.
 type AddressKey struct {
 	Service transition.Service
 	ID      event.UID
@@ -147,7 +150,7 @@ func (r *Record) Harmless() bool { return r.harmless }
 // Settled reports whether the incident has ended for good. Later changes belong to another incident.
 func (r *Record) Settled() bool { return r.settled }
 
-// HasEndedBy reports whether the incident has ended for good by t.
+// HasEndedBy reports whether the incident had ended for good by t.
 func (r *Record) HasEndedBy(t time.Time) bool {
 	return r.settled || !r.recovered.IsZero() && t.Sub(r.recovered) > Quiet
 }
@@ -161,7 +164,7 @@ func (r *Record) Ongoing() bool {
 // after the selector conflict has ended.
 func (r *Record) lacksAddresses() bool { return r.Removed && r.Open.Conflict }
 
-// affected returns the facts for the texts about a workload or Service.
+// affected returns the facts that the texts about a workload or Service need.
 func (r *Record) affected() advice.Affected {
 	a := advice.Affected{Cause: r.Cause, Namespace: r.Namespace, Name: r.fullName(), Contested: r.Contested, PodAddressesRemoved: r.Withdrawn, Pending: r.Resets == 0 && r.Lost == 0}
 	a.ForeignAddressesGone = a.Pending && r.Foreign && !r.Withdrawn && len(r.Open.Foreign) == 0
@@ -191,8 +194,9 @@ func (r *Record) state(t time.Time) incident.State {
 }
 
 // harmfulAt returns the time at which the incident becomes harmful because a lost address is still not ready. The
-// result is false if there is no such time. Changed Services have none, because Outages.judge considers their new
-// addresses. Manual writes have none, because a writer may remove addresses on purpose.
+// second result is false if there is no such time. There is none for the cause ServiceChanged, because Outages.judge
+// also considers the Service's new addresses. There is none for the cause ManualWrite, because a writer may remove
+// addresses on purpose.
 func (r *Record) harmfulAt() (time.Time, bool) {
 	if !r.harmless || r.settled || r.Cause == cause.ServiceChanged || r.Cause == cause.ManualWrite {
 		return time.Time{}, false

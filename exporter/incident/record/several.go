@@ -10,10 +10,10 @@ import (
 // maxSeveral limits the number of control-plane incidents that are active at the same time.
 const maxSeveral = 5
 
-// ControlPlaneNear returns the subject of an active control-plane incident. One of its nodes must have fallen silent at
-// began, plus or minus near. If there is no such incident, ok is false, and x is the subject of a new incident. If
-// maxSeveral incidents are already active, x is the subject of the first one. Zones that fail one after another form
-// separate incidents, because their nodes do not fall silent together.
+// ControlPlaneNear returns the subject of an active control-plane incident in which a node fell silent around the time
+// `began`, at most `near` before or after it. If there is no such incident, ok is false, and x is the subject for a new
+// incident. If maxSeveral incidents are already active, x is the subject of the first one instead. Zones that fail one
+// after another form separate incidents, because their nodes do not fall silent together.
 func (s *Store) ControlPlaneNear(began, t time.Time, near time.Duration) (x Subject, ok bool) {
 	free := -1
 	for i := range maxSeveral {
@@ -34,7 +34,7 @@ func nthControlPlaneSubject(nth int) Subject {
 	return x
 }
 
-// fellSilent reports whether a node of the incident fell silent at began, plus or minus near.
+// fellSilent reports whether a node of the incident fell silent at most `near` before or after `began`.
 func (r *Record) fellSilent(began time.Time, near time.Duration) bool {
 	return slices.ContainsFunc(r.Silences, func(x *verdict.Silence) bool { return x.Began.Sub(began).Abs() <= near })
 }

@@ -24,7 +24,7 @@ func (s *Store) Incidents() []incident.Incident {
 func (s *Store) Overview() []incident.Incident { return s.copies(s.outline) }
 
 // Changed is like Overview, but returns only the incidents that have changed since an earlier call. Their order is
-// undefined. Pass the result until of that call as since, or 0 to get all incidents.
+// undefined. For `since`, pass the result `until` of the earlier call. To get all incidents, pass 0.
 func (s *Store) Changed(since uint64) (all []incident.Incident, until uint64) {
 	for _, r := range s.shown {
 		if r.change > since {
@@ -46,7 +46,7 @@ func (s *Store) Incident(id string) (x incident.Incident, ok bool) {
 
 func (s *Store) copies(of func(*Record) incident.Incident) []incident.Incident {
 	all := make([]incident.Incident, 0, len(s.shown))
-	// The newest incidents are at the end of the list.
+	// The newest incidents are at the end of s.shown.
 	for _, r := range slices.Backward(s.shown) {
 		all = append(all, of(r))
 	}
@@ -91,7 +91,7 @@ func (s *Store) outline(r *Record) incident.Incident {
 	return x
 }
 
-// end returns the time at which everything had recovered, or zero if something has not recovered.
+// end returns the time by which everything had recovered, or zero if something has not recovered.
 func (r *Record) end(now time.Time) time.Time {
 	state := r.state(now)
 	if state != incident.StateRecovered && state != incident.StateEnded {
@@ -120,8 +120,8 @@ func (r *Record) servicesAsOf(t time.Time) (all []incident.Service) {
 	return all
 }
 
-// mainCause returns the main cause of an incident. For a node incident, this is a lost heartbeat if there was one.
-// Otherwise, it is the cause with the most lost addresses.
+// mainCause returns the main cause of an incident. For a node incident, this is cause.NodeHeartbeatLost if a heartbeat
+// was lost, or else the cause with the most lost addresses.
 func (r *Record) mainCause() cause.Cause {
 	if !r.IsAboutNodes() || r.HeartbeatLost {
 		return r.Cause

@@ -27,28 +27,28 @@ type Store struct {
 	heartbeats.Heartbeats
 	// History holds the silences of all nodes.
 	History verdict.History
-	// ControlPlane holds the facts from control-plane Leases and direct reads.
+	// ControlPlane holds the facts from control-plane Leases and from direct reads of Leases.
 	ControlPlane verdict.ControlPlane
 	// LeaseBreak is the last break of the Lease watch.
 	LeaseBreak verdict.Break
 
 	size int
-	// now is the time of the newest transition or query.
+	// The field now is the time of the newest transition or query.
 	now time.Time
-	// active holds the incidents that can still change, by the key of their subject. shown holds the incidents that are
-	// reported.
+	// The map active holds the incidents that can still change, by the key of their subject. The list shown holds the
+	// incidents that are reported.
 	active map[string]*Record
 	shown  []*Record
-	// harmless is the number of active incidents that have caused no harm so far.
+	// The field harmless is the number of active incidents that have caused no harm so far.
 	harmless int
 	notifier notifier
-	// reviews is the timer for the review of verdicts.
+	// The field reviews is the timer that triggers the review of verdicts.
 	reviews  timer.Timer
 	reviewed time.Time
 	resolved map[incident.Resolution]uint64
-	// reserved holds the IDs of incidents from earlier processes. New incidents must not get these IDs.
+	// The map reserved holds the IDs of incidents from earlier processes. New incidents must not get these IDs.
 	reserved map[string]bool
-	// displaced counts the reported incidents that were dropped to make room for newer ones.
+	// The field displaced counts the reported incidents that were dropped to make room for newer ones.
 	displaced incident.Displaced
 }
 
@@ -65,7 +65,7 @@ func (s *Store) Now() time.Time { return s.now }
 // Displaced returns the number of reported incidents that were dropped to make room for newer ones.
 func (s *Store) Displaced() incident.Displaced { return s.displaced }
 
-// Advance moves the current time forward to t. It never moves it back.
+// Advance moves the current time forward to t. It never moves the time back.
 func (s *Store) Advance(t time.Time) {
 	if t.After(s.now) {
 		s.now = t
@@ -81,7 +81,7 @@ func (s *Store) CommonCauseWindow() time.Duration {
 	return s.GracePeriod
 }
 
-// Find returns the active incident of a subject. It returns nil if there is no such incident, or if the incident has
+// Find returns the active incident of a subject. It returns nil if there is no such incident, or if the incident had
 // ended for good by t.
 func (s *Store) Find(x Subject, t time.Time) *Record {
 	r := s.active[x.key()]
@@ -121,8 +121,8 @@ func (s *Store) Reserve(ids ...string) {
 	}
 }
 
-// unique appends a number to an ID if the ID is reserved or another incident has it. This keeps the IDs different if
-// the same write started two incidents.
+// unique appends a number to an ID if the ID is reserved or another incident has it. This keeps IDs unique even if the
+// same write started two incidents.
 func unique(id string, among []*Record, reserved map[string]bool) string {
 	taken := func(id string) bool {
 		return reserved[id] || slices.ContainsFunc(among, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
@@ -247,7 +247,7 @@ func (s *Store) Touch(r *Record, t time.Time) {
 	}
 }
 
-// AddToNodes adds an evidence entry to each ongoing incident of nodes.
+// AddToNodes adds an evidence entry to each ongoing incident that is about nodes.
 func (s *Store) AddToNodes(e evidence.Entry) {
 	for _, r := range s.active {
 		if r.IsAboutNodes() && r.Ongoing() {

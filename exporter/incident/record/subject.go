@@ -32,7 +32,7 @@ type Subject struct {
 	Kind            Kind
 	Namespace, Name string
 	Cause           cause.Cause
-	// Nth distinguishes the control-plane incidents that are active at the same time, starting at 0.
+	// Nth distinguishes the control-plane incidents that are active at the same time. It is 0 for the first one.
 	Nth int
 }
 
@@ -46,7 +46,7 @@ func ClocksSubject() Subject {
 	return Subject{Kind: KindClocks, Name: "clocks", Cause: cause.NodeHeartbeatLost}
 }
 
-// ServiceSubject returns the subject for an incident of a Service. The parameter why is the cause of the incident.
+// ServiceSubject returns the subject for an incident of a Service with the given cause.
 func ServiceSubject(x transition.Service, why cause.Cause) Subject {
 	return Subject{Kind: KindService, Namespace: x.Namespace, Name: x.Name, Cause: why}
 }
@@ -54,8 +54,8 @@ func ServiceSubject(x transition.Service, why cause.Cause) Subject {
 // IsAboutNodes reports whether the subject is a node, or something that nodes share.
 func (s Subject) IsAboutNodes() bool { return s.Kind != KindWorkload && s.Kind != KindService }
 
-// key returns the key of an active incident. All failures of a node have one key, because their causes are related. For
-// a workload or a Service, each cause has its own key, because it has its own remedy.
+// key returns the key of an active incident. All failures of a node share one key, because their causes are related.
+// For a workload or a Service, each cause has its own key, because the remedy depends on the cause.
 func (s Subject) key() string {
 	switch s.Kind {
 	case KindNode:
@@ -86,7 +86,7 @@ func (s Subject) scope() incident.Scope {
 	return incident.ScopeService
 }
 
-// fullName returns the name of the subject for sentences.
+// fullName returns the name of the subject as used in sentences.
 func (s Subject) fullName() string {
 	kind, name, found := strings.Cut(s.Name, "/")
 	switch {

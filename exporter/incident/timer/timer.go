@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Timer calls a function at a scheduled time. This may be too early, because Schedule never postpones a timer. The
-// function must therefore check whether its work is due.
+// Timer calls a function at a scheduled time. The call may come too early, because Schedule never postpones a timer.
+// The function must therefore check whether its work is due.
 type Timer struct {
 	due  time.Time
 	name string
@@ -44,8 +44,8 @@ func (q *Queue) Stop(x *Timer) {
 	}
 }
 
-// Run runs the timers that are due at t, in the order of their due times. Before each timer, it passes the timer's due
-// time to the function pass.
+// Run runs the timers that are due at t, in the order of their due times. Before each timer, it calls `pass` with the
+// timer's due time.
 func (q *Queue) Run(t time.Time, pass func(due time.Time)) {
 	for len(q.timers) > 0 && !q.timers[0].due.After(t) {
 		x := heap.Pop(&q.timers).(*Timer)

@@ -1,5 +1,5 @@
-// Package windows counts the addresses that simulated clients put back by mistake. It has one count for each window in
-// which clients may batch endpoint updates.
+// Package windows counts the addresses that simulated clients put back by mistake. It has one count for each batching
+// window of the clients.
 package windows
 
 import (

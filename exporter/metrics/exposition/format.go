@@ -17,8 +17,8 @@ const (
 	NumEncodings
 )
 
-// EncodingOf converts a format to an Encoding. ok is false for rare formats and rare escaping schemes. client_golang
-// writes these.
+// EncodingOf converts a format to an Encoding. ok is false for rare formats and rare escaping schemes, which
+// client_golang must write instead.
 func EncodingOf(format expfmt.Format) (e Encoding, ok bool) {
 	switch format.FormatType() {
 	case expfmt.TypeTextPlain:

@@ -14,8 +14,8 @@ var (
 	quoted   = strings.NewReplacer("\\", `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-// Head returns the text that precedes the series of a metric: the HELP and TYPE lines, or the fields of the
-// MetricFamily. In OpenMetrics, the HELP and TYPE lines of a counter omit the suffix _total.
+// Head returns the text that precedes the series of a metric: the HELP and TYPE lines or, in protobuf, the fields of
+// the MetricFamily. In OpenMetrics, the HELP and TYPE lines of a counter omit the suffix _total.
 func Head(name, help string, kind dto.MetricType, format Encoding) []byte {
 	if format == Protobuf {
 		return description(name, help, kind)
@@ -44,7 +44,8 @@ func AppendLabel(b []byte, name, value string) []byte {
 	return append(b, `",`...)
 }
 
-// mustQuote is equivalent to strings.ContainsAny, but much faster for short texts such as labels.
+// mustQuote reports whether a label value contains a character that must be escaped. For short strings, it is much
+// faster than strings.ContainsAny.
 func mustQuote(value string) bool {
 	for i := range len(value) {
 		if c := value[i]; c == '\\' || c == '\n' || c == '"' {

@@ -5,13 +5,13 @@ import "math"
 // parser reads lines that Batch.Line wrote. It is five times as fast as encoding/json.
 type parser struct {
 	text []byte
-	// numbers holds the numbers of all entries, one entry after another. Entry i ends before numbers[ends[i]].
+	// `numbers` holds the numbers of all entries, one entry after another. Entry i ends before numbers[ends[i]].
 	numbers []int64
 	ends    []int
 }
 
-// parse returns false for any text that Batch.Line cannot write, even for equivalent JSON. The result is valid until
-// the next call.
+// parse parses a line. It returns false for any text that Batch.Line would not write, even if the text is equivalent
+// JSON. The result is valid until the next call.
 func (p *parser) parse(text []byte) (in line, ok bool) {
 	if !IsBatch(text) {
 		return in, false
@@ -78,7 +78,7 @@ func (p *parser) accept(c byte) bool {
 	return true
 }
 
-// number reads an integer. It returns false for numbers that are not canonical or too large.
+// number reads an integer. It returns false if the number is too large or not in canonical form.
 func (p *parser) number() (n int64, ok bool) {
 	negative := p.accept('-')
 	digits := 0

@@ -16,13 +16,13 @@ import (
 // maxEntries is the maximum number of renewals in one line.
 const maxEntries = 1000
 
-// maxOffset is the maximum of the two times in an entry (see line). An event with a longer time is written on its own
-// line.
+// maxOffset is the maximum of each of the two times in an entry (see the type `line`). If one of these times is longer,
+// the event gets its own line.
 const maxOffset = 365 * 24 * time.Hour
 
 // line is the JSON of several renewals. An entry has four numbers. The first is the index of the Lease, in order of
 // first appearance in the file. The second is the time since the previous entry, or since Seen for the first entry. The
-// third is the time from the renew time to the event. Both times are in microseconds. The fourth is the change of
+// third is the time from the renewTime to the event. Both times are in microseconds. The fourth is the change of
 // resourceVersion since the previous Lease event. It is missing if the Lease has no resourceVersion.
 type line struct {
 	Renewals [][]int64 `json:"renewals"`
@@ -38,7 +38,7 @@ func IsBatch(text []byte) bool {
 }
 
 // Leases holds the latest state of each Lease in a file. The writer and the reader of a line must have the same Leases,
-// because the line only contains the changes.
+// because a line contains only the changes of the Leases.
 type Leases struct {
 	index   map[event.UID]int
 	known   []*event.Lease
@@ -118,7 +118,7 @@ func (b *Batch) Line() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// Events decodes the events of a line. The Leases must be the same as when the line was written.
+// Events decodes the events of a line. The Leases must be in the same state as when the line was written.
 func (l *Leases) Events(text []byte) ([]event.Event, error) {
 	in, ok := l.parser.parse(text)
 	if !ok {
@@ -143,7 +143,7 @@ func (l *Leases) Events(text []byte) ([]event.Event, error) {
 	return events, nil
 }
 
-// lease returns a copy of the entry's Lease with the version in the entry.
+// lease returns a copy of the entry's Lease with the resourceVersion from the entry.
 func (l *Leases) lease(entry []int64) (*event.Lease, error) {
 	switch {
 	case len(entry) != 3 && len(entry) != 4:
@@ -170,7 +170,7 @@ func outOfRange(microseconds int64) bool {
 	return microseconds > most || microseconds < -most
 }
 
-// renewed reports whether two states of a Lease differ only in renew time and version.
+// renewed reports whether two states of a Lease differ only in renewTime and resourceVersion.
 func renewed(before, after *event.Lease) bool {
 	b, a := *before, *after
 	_, was := number(b.ResourceVersion)

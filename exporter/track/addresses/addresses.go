@@ -12,8 +12,7 @@ import (
 // State describes an address in a Service.
 type State uint8
 
-// States of an address. None means that the object does not contain the address. The others are ordered from best to
-// worst.
+// States of an address. None means that the address is absent. The other states are ordered from best to worst.
 const (
 	None State = iota
 	Ready
@@ -48,7 +47,7 @@ type Address struct {
 	countByState [NumStates - Ready]uint16
 }
 
-// Origin holds the IP of an address, and whether the address is manually managed.
+// Origin holds the IP of an address, and a flag for manually managed addresses.
 type Origin struct {
 	// raw is the IP in 16 bytes, or zero for a host name.
 	raw [16]byte
@@ -103,7 +102,8 @@ func (s *Set) find(id event.UID) (int, bool) {
 }
 
 // ChangeState changes the state of an address in one object, from `was` to `is`. If `from` is zero, the address keeps
-// its Origin. ChangeState returns the address, and its best state in all objects before and after the change.
+// its Origin. ChangeState returns the address, the best state that it had in any object before the change, and its best
+// state after the change.
 func (s *Set) ChangeState(id event.UID, from Origin, was, is State) (moved Address, before, after State) {
 	i, found := s.find(id)
 	if !found {

@@ -1,5 +1,5 @@
-// Package consumers models clients that read Endpoints or EndpointSlices and batch the updates, such as load balancer
-// controllers. It computes how these consumers would react to changes of a Service's addresses.
+// Package consumers models clients of Endpoints and EndpointSlices, such as load balancer controllers. These consumers
+// apply updates in batches. The package computes how they would react to changes of a Service's addresses.
 package consumers
 
 import (
@@ -36,19 +36,19 @@ type Service interface {
 type Consumers struct {
 	watches *watches.Watches
 	pods    podFacts
-	// bounceWindow limits both parts of a bounce. The first part lasts from the removal of an address until the
-	// consumer puts the address back. The second part lasts until the consumer removes the address again.
+	// bounceWindow is the maximum length of each part of a bounce. The first part lasts from the removal of an address
+	// until the consumer puts the address back. The second part lasts until the consumer removes the address again.
 	bounceWindow time.Duration
 	namespaces   totals.Totals[counts]
-	// open holds the open batches of each window, sorted by the time at which they close.
+	// `open` holds the open batches of each window, sorted by the time at which they close.
 	open [NumWindows]queue.Queue[batch]
-	// stale holds the Services that have stale re-adds, or pods that are being updated in place.
+	// `stale` contains the Services with stale re-adds, or with pods that are being updated in place.
 	stale map[Service]*staleness
 }
 
 type counts struct{ updates, bounces [NumWindows]uint64 }
 
-// batch is an open batch of changes of one Service, for one consumer.
+// batch is the open batch of one consumer of one Service.
 type batch struct {
 	service  Service
 	consumer *consumer
@@ -59,17 +59,17 @@ type Set struct{ byWindow *[NumWindows]consumer }
 
 // consumer is the state of one consumer of one Service.
 type consumer struct {
-	// due is the time at which the open batch closes, or zero.
+	// `due` is the time at which the open batch closes, or zero.
 	due time.Time
-	// applied holds the addresses that have changed since the batch opened. The value is true if the address was ready
-	// before.
+	// `applied` contains the addresses that have changed since the batch opened. The value is true if the address was
+	// ready before the first change.
 	applied map[event.UID]bool
-	// turns holds the addresses that the consumer removed recently, with the times of their removal and return.
+	// `turns` contains the addresses that the consumer removed recently, with the times of their removal and return.
 	turns map[event.UID]turns
 }
 
-// turns holds the times at which a consumer last removed an address and put it back. The field back is 0 until the
-// address is put back.
+// turns records when a consumer last removed an address, and when it put the address back. The field back is 0 until
+// the address is put back.
 type turns struct{ out, back event.Moment }
 
 // Applied is an address that a consumer put back or removed when a batch closed.
@@ -80,11 +80,12 @@ type Applied struct {
 	Window  time.Duration
 }
 
-// Closed holds the mistakes of consumers. A bounce is an address that a consumer put back and later removed again. A
-// stale re-add is an address that a consumer put back during an in-place update of its pod.
+// Closed lists the mistakes that consumers made when their batches closed. A bounce is an address that a consumer
+// removed, put back, and removed again. A stale re-add is an address that a consumer put back during an in-place update
+// of its pod.
 type Closed struct{ Bounces, StaleReadds []Applied }
 
-// New returns Consumers without Services.
+// New returns an empty Consumers.
 func New(watches *watches.Watches, pods podFacts, bounceWindow time.Duration) *Consumers {
 	return &Consumers{watches: watches, pods: pods, bounceWindow: bounceWindow, stale: map[Service]*staleness{}}
 }
@@ -131,7 +132,7 @@ func (c *Consumers) Close(t time.Time) (closed Closed) {
 }
 
 // nextDue returns the index of the window whose batch is due next, or -1 if no batch is due by t. The oldest batch of a
-// window is due first, because all batches of a window are equally long.
+// window is due first, because all batches of a window stay open for the same time.
 func (c *Consumers) nextDue(t time.Time) int {
 	next := -1
 	for i := range c.open {
@@ -176,8 +177,8 @@ func (c *Consumers) apply(b batch, window int, closed *Closed) {
 	}
 }
 
-// addressChanged applies the change of one address. It returns true if the consumer removes an address that it put back
-// at `oldest` or later.
+// addressChanged applies the change of one address, and reports whether the change is a bounce. In a bounce, the
+// consumer removes an address that it put back at `oldest` or later.
 func (x *consumer) addressChanged(id event.UID, ready bool, now, oldest event.Moment) (bounced bool) {
 	last := x.turns[id]
 	switch {
@@ -196,7 +197,8 @@ func (x *consumer) addressChanged(id event.UID, ready bool, now, oldest event.Mo
 	return bounced
 }
 
-// forget drops the addresses that have not changed since `oldest`. It frees an empty map.
+// forget drops the addresses that the consumer has neither removed nor put back since `oldest`. If no addresses are
+// left, forget also frees the map.
 func (x *consumer) forget(oldest event.Moment) {
 	maps.DeleteFunc(x.turns, func(_ event.UID, last turns) bool { return max(last.out, last.back) < oldest })
 	if len(x.turns) == 0 {
@@ -204,8 +206,8 @@ func (x *consumer) forget(oldest event.Moment) {
 	}
 }
 
-// Forget drops the addresses that consumers removed too long ago for a bounce. It frees the memory of a Service's
-// consumers if they have no recent changes.
+// Forget drops the addresses whose last removal or return is too old to be part of a bounce. It frees the memory of a
+// Service's consumers if they have no recent changes.
 func (c *Consumers) Forget(set *Set, t time.Time) {
 	if set.byWindow == nil {
 		return

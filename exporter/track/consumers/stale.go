@@ -13,16 +13,18 @@ import (
 )
 
 // A tool for in-place updates can remove pods from the load balancer before it changes their images. The kubelet
-// reports such a pod as Ready until the old container is gone. Therefore the addresses become not ready one by one. A
-// client that batches endpoint updates applies the whole list of ready addresses when its window closes. If the window
-// closes during the update, the client puts the addresses that are still ready back into the load balancer.
+// reports such a pod as Ready until its old container is gone. The old containers do not stop at the same time, so the
+// addresses become not ready one by one. A client that batches endpoint updates applies the whole list of ready
+// addresses when its window closes. If the window closes during the update, the client puts the addresses that are
+// still ready back into the load balancer.
 //
 // An address is a stale re-add if three conditions hold. An image of its pod was changed in place at most 2 minutes
 // ago. The pod has not been Ready with a new container since then. The address is ready when a window of the Service
-// closes. This window can have opened because another address changed.
+// closes. A change of another address can have opened this window.
 //
-// A stale re-add counts once for each image change and window length, because the load balancer then uses the address
-// again. kubeflap does not see the load balancer, so it assumes that the tool had removed the address.
+// For each image change and window length, an address counts as a stale re-add at most once. After the first re-add,
+// the load balancer uses the address again, so a later window does not put it back. kubeflap does not see the load
+// balancer, so it assumes that the tool had removed the address.
 
 // podFacts lists the methods of package pods that this package calls.
 type podFacts interface {
@@ -32,8 +34,8 @@ type podFacts interface {
 
 // staleness holds the in-place updates and the stale re-adds of one Service.
 type staleness struct {
-	// updating holds the address of each pod that is being updated. The value says, for each window, whether the
-	// consumer has put the address back since the update began.
+	// `updating` contains the address of each pod that is being updated. The value reports, for each window, whether
+	// the consumer has put the address back since the update began.
 	updating map[event.UID][NumWindows]bool
 	// readds counts the stale re-adds by window.
 	readds [NumWindows]uint64
@@ -49,7 +51,8 @@ func (c *Consumers) Updated(s Service, address event.UID) {
 	x.updating[address] = [NumWindows]bool{}
 }
 
-// readd counts the stale re-adds of one consumer at t, and appends them to readds.
+// readd counts the stale re-adds of one consumer at t. It appends them to the given slice and returns the extended
+// slice.
 func (c *Consumers) readd(s Service, window int, t time.Time, readds []Applied) []Applied {
 	x := c.stale[s]
 	if x == nil {

@@ -43,29 +43,29 @@ type lease struct {
 	holder     string
 	// holderSince is the time at which kubeflap first saw the current holder of the Lease.
 	holderSince time.Time
-	// `renewed` is the Lease's renewTime. `seen` is the time at which the watch showed it. `live` is set if the last
-	// renewal arrived as a change. A renewal in a list does not count, because a list also contains stale Leases.
-	// `late` is set while the Lease is late.
+	// `renewed` is the Lease's renewTime. `seen` is the time at which the watch showed this renewTime. `live` is set if
+	// the last renewal arrived as a change event. A renewal in a list does not count, because a list also contains
+	// stale Leases. `late` is set while the Lease is late.
 	renewed, seen time.Time
 	live, late    bool
-	// `made` is the estimated time of the last renewal by kubeflap's clock. It is earlier than `seen` if the watch or
-	// etcd delayed the renewal. lateSince is the time of the last renewal before the Lease became late. gap is the
-	// longest interval between two renewals since lateSince.
+	// `made` is the estimated time of the last renewal, measured by kubeflap's clock. It is earlier than `seen` if the
+	// watch or etcd delayed the renewal. lateSince is the time of the last renewal before the Lease became late. gap is
+	// the longest interval between two renewals since lateSince.
 	made, lateSince time.Time
 	gap             time.Duration
-	// delays holds the most recent delays from a renewTime to the renewal's arrival. Each delay includes the difference
-	// between the holder's clock and kubeflap's.
+	// `delays` holds the most recent delays from a renewTime to the renewal's arrival. Each delay includes the
+	// difference between the holder's clock and kubeflap's.
 	delays []time.Duration
 }
 
 const (
-	// maxDelays is the maximum number of stored delays. They cover half a minute of a leader's renewals. minDelays is
-	// the number of delays that LeaderDelay requires.
+	// maxDelays is the maximum number of stored delays. It is enough for half a minute of a leader's renewals.
+	// minDelays is the number of delays that LeaderDelay requires.
 	maxDelays = 16
 	minDelays = 8
 )
 
-// New returns a ControlPlane without Leases.
+// New returns an empty ControlPlane.
 func New(watches *watches.Watches, found *transition.List) *ControlPlane {
 	return &ControlPlane{watches: watches, found: found, leases: map[string]*lease{}}
 }

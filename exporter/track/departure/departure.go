@@ -20,7 +20,7 @@ const (
 )
 
 const (
-	// cordonAnnounces is the time for which a cordon counts as an announcement. After all pods have left the node, the
+	// cordonAnnounces is the time for which a cordon counts as an announcement. If all pods have left the node, the
 	// cordon counts for as long as the node stays empty.
 	cordonAnnounces = time.Hour
 	// troubleBefore is the time for which a node must have been healthy before a cordon. Otherwise the cordon does not
@@ -30,22 +30,23 @@ const (
 
 // Departure holds the announcements of one node's departure. The zero value has no announcements.
 type Departure struct {
-	// `now` is the current announcement, except for a cordon. `before` is the previous announcement. Consecutive
-	// announcements without a gap are merged into `before`, which keeps the reason and the start of the first one.
+	// `now` is the current announcement, and `before` is the previous one. Neither is a cordon. Consecutive
+	// announcements without a gap are merged into `before`, which keeps the reason and the start of the first
+	// announcement.
 	now, before announcement
-	// cordoned is the time at which the node became unschedulable, or zero. sound is set if the node was Ready at that
-	// time and had been healthy for longer than troubleBefore.
+	// `cordoned` is the time at which the node became unschedulable, or zero. `sound` is set if the node was Ready at
+	// that time and had been healthy for longer than troubleBefore.
 	cordoned time.Time
 	sound    bool
-	// pods counts the running pods, except DaemonSet pods and static pods. hadPods is set if the node has run at least
-	// one of these pods since the cordon.
+	// `pods` is the number of running pods, without DaemonSet pods and static pods. hadPods is set if the node has run
+	// at least one of these pods since the cordon.
 	pods    int
 	hadPods bool
 }
 
-// announcement is an announcement by a taint, a deletion or a condition. reason and name are empty if there is none.
-// `since` is the time at which kubeflap first saw the announcement. `until` is its end, or zero for the current
-// announcement.
+// announcement is an announcement by a taint, a deletion or a condition. reason and name are empty if there is no
+// announcement. `since` is the time at which kubeflap first saw the announcement. `until` is its end, or zero for the
+// current announcement.
 type announcement struct {
 	reason       Reason
 	name         string
@@ -121,14 +122,15 @@ func (d *Departure) At(t time.Time) (reason Reason, name string) {
 }
 
 // emptied reports whether all pods have left the node since the cordon. It ignores DaemonSet pods and static pods. It
-// returns false if kubeflap saw no pod on the node, because kubeflap may watch only some namespaces.
+// returns false if kubeflap saw no such pods on the node, because kubeflap may watch only some namespaces.
 func (d *Departure) emptied() bool { return d.hadPods && d.pods == 0 }
 
 // Announced returns a description of the announcement that was in effect at t, or an empty string.
 func (d *Departure) Announced(t time.Time) string { return textOf(d.At(t)) }
 
 // AnnouncedNow returns a description of the current announcement, or an empty string. It accepts announcements of any
-// age, and cordons of unhealthy nodes. Use it for the first list, which does not show the age of announcements.
+// age, and cordons of unhealthy nodes. Use it for the first list of Nodes, which does not show the age of
+// announcements.
 func (d *Departure) AnnouncedNow() string {
 	if d.now.reason == "" && !d.cordoned.IsZero() {
 		return textOf(Cordon, "")

@@ -3,11 +3,11 @@ package earlier
 
 import "time"
 
-// returnedWithin is the longest time from the end of a lost node's grace period until another node becomes Ready. A
-// node that becomes Ready later counts as unrelated, because a growing cluster gets new nodes all the time.
+// returnedWithin limits CountAfter to nodes that become Ready at most this long after the end of a lost node's grace
+// period. Nodes that become Ready later count as unrelated, because a growing cluster gets new nodes all the time.
 const returnedWithin = 10 * time.Minute
 
-// longest is the maximum credible time since a node was lost. A longer time indicates a wrong clock.
+// `longest` is the maximum credible time since a node was lost. A longer time indicates a wrong clock.
 const longest = 365 * 24 * time.Hour
 
 // IsCredible reports whether t is set and is at most one year before `now`.
@@ -58,9 +58,9 @@ func (r ReadyTimes) CountAfter(silent time.Time, period time.Duration) (nodes in
 }
 
 // MarkedAge returns the age of a node's last heartbeat at the time when the node controller set the node to Unknown.
-// `heartbeat` is a time by the node's clock. `marked` is a time by the controller's clock, in whole seconds. MarkedAge
-// returns 0 if the heartbeat was younger than the grace period. In this case, the node has recovered, the controller
-// was wrong, or the clocks differ.
+// `heartbeat` is the time of the heartbeat by the node's clock. `marked` is the time of the change to Unknown by the
+// controller's clock, in whole seconds. MarkedAge returns 0 if the heartbeat was younger than the grace period. In this
+// case, the node has recovered, the controller was wrong, or the clocks differ.
 func MarkedAge(heartbeat, marked time.Time, period time.Duration) time.Duration {
 	if marked.Add(time.Second).Sub(heartbeat) < period {
 		return 0

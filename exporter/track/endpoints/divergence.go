@@ -19,9 +19,9 @@ const divergesAfter = 10 * time.Second
 type divergence struct {
 	watches *watches.Watches
 	pods    podFacts
-	// marked is the queue of Services that await a comparison.
+	// `marked` contains the Services that await a comparison.
 	marked queue.Queue[marked]
-	// scratch is memory for sorting.
+	// scratch is memory that is reused for sorting.
 	scratch []addresses.Placed
 }
 
@@ -30,11 +30,11 @@ type marked struct {
 	at      time.Time
 }
 
-// diverging holds the disagreements about the addresses of one Service.
+// diverging is the record of the disagreements about the addresses of one Service.
 type diverging struct {
-	// marked reports whether the Service awaits a comparison.
+	// `marked` is set while the Service awaits a comparison.
 	marked bool
-	// since maps each address to the start of the disagreement about its readiness.
+	// `since` contains the start of the disagreement about each address.
 	since map[event.UID]time.Time
 }
 
@@ -87,8 +87,8 @@ func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind
 }
 
 // endpointsOf returns the addresses in the Endpoints object. The list is valid until the next call. If `compare` is
-// false, the list cannot be compared with the slices. For example, the manually managed addresses of a Service with a
-// selector never appear in slices.
+// false, the Endpoints object cannot be compared with the slices. For example, the manually managed addresses of a
+// Service with a selector never appear in slices.
 func (x *divergence) endpointsOf(s *service, readFrom event.Kind) (sorted []addresses.Placed, compare bool) {
 	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || writers.InConflict(s) || s.HasSelector() && s.writers.ManualInEndpoints() > 0 {
 		return nil, false

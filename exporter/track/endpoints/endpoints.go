@@ -1,6 +1,6 @@
 // Package endpoints tracks the addresses of Services in Endpoints and EndpointSlices. It detects addresses that stop
-// being ready, and Services without a ready address. It also detects manually managed addresses, and objects that
-// disagree with each other.
+// being ready, and Services without a ready address. It also detects manually managed addresses, and disagreements
+// between Endpoints, slices and pods.
 package endpoints
 
 import (
@@ -30,12 +30,12 @@ type podFacts interface {
 	CountPending(namespace string, by pods.Selector) int
 }
 
-// Settings configure Endpoints.
+// Settings is the configuration for New.
 type Settings struct {
 	// BounceWindow is the maximum length of a bounce. An address bounces if it stops being ready and becomes ready
 	// again within this time.
 	BounceWindow time.Duration
-	// Source is the resource from which address states are read, KindEndpointSlice or KindEndpoints. 0 means
+	// Source is the resource from which address states are read: KindEndpointSlice or KindEndpoints. 0 means
 	// EndpointSlices if the cluster has them, and Endpoints otherwise.
 	Source event.Kind
 	// KnownManagers lists managers that are allowed to add addresses to a Service with a selector. The managers that
@@ -43,7 +43,7 @@ type Settings struct {
 	KnownManagers []string
 }
 
-// Endpoints holds the Services of a cluster and their addresses.
+// Endpoints tracks the Services of a cluster and their addresses.
 type Endpoints struct {
 	settings Settings
 	watches  *watches.Watches
@@ -55,10 +55,10 @@ type Endpoints struct {
 	services registry
 	slices   map[event.UID]*source
 	objects  map[event.UID]*source
-	// pasts holds the states of Services before EndpointSlices were listed again. compareWithPast compares them with
-	// the new list.
+	// pasts holds the states that Services had before a relist of EndpointSlices. After the relist, compareWithPast
+	// compares them with the new states.
 	pasts []*past
-	// scratch is memory for sorting.
+	// scratch is memory that is reused for sorting.
 	scratch struct{ before, after []addresses.Placed }
 
 	losses      *losses.Losses
@@ -66,11 +66,11 @@ type Endpoints struct {
 	writers     *writers.Writers
 	consumers   *consumers.Consumers
 	divergence  divergence
-	// forgotten is the time at which forgetOld last removed old data.
+	// `forgotten` is the time at which forgetOld last removed old data.
 	forgotten time.Time
 }
 
-// New returns Endpoints without Services.
+// New returns an empty tracker.
 func New(settings Settings, watches *watches.Watches, found *transition.List, pods podFacts, losses *losses.Losses) *Endpoints {
 	x := &Endpoints{
 		settings: settings, watches: watches, found: found, pods: pods,
@@ -155,8 +155,8 @@ func (x *Endpoints) Sweep(e event.Event) {
 	}
 }
 
-// sweepSources drops the objects that are missing from the newest list. The order of the UIDs makes the order of the
-// transitions reproducible.
+// sweepSources drops the objects that are missing from the newest list. It sorts them by UID, so that the order of the
+// transitions is reproducible.
 func (x *Endpoints) sweepSources(e event.Event, sources map[event.UID]*source) {
 	for _, id := range sortedIDs(sources) {
 		if sources[id].generation != x.watches.Generation(e.Kind) {
@@ -165,7 +165,7 @@ func (x *Endpoints) sweepSources(e event.Event, sources map[event.UID]*source) {
 	}
 }
 
-// CompareAll schedules a comparison of every Service.
+// CompareAll schedules a comparison between Endpoints, slices and pods for every Service.
 func (x *Endpoints) CompareAll(t time.Time) {
 	for _, s := range x.services.byName {
 		x.divergence.mark(s, t)
@@ -175,9 +175,9 @@ func (x *Endpoints) CompareAll(t time.Time) {
 // Source returns the resource from which address states are currently read.
 func (x *Endpoints) Source() event.Kind { return x.readFrom }
 
-// ChooseSource selects EndpointSlices as the source of address states if they can be watched, and Endpoints otherwise.
-// If EndpointSlices have been listed before, it switches to Endpoints only when the watch of Endpoints works. Until
-// then, the last known states stay in use.
+// ChooseSource selects the source of address states, unless Settings.Source is set. It selects EndpointSlices if they
+// can be watched, and Endpoints otherwise. If EndpointSlices have been listed before, it switches to Endpoints only
+// when the watch of Endpoints works. Until then, the last known states stay in use.
 func (x *Endpoints) ChooseSource() {
 	noSlices := x.watches.Missing(event.KindEndpointSlice)
 	slicesSynced := x.watches.IsSynced(event.KindEndpointSlice)

@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	// propagationLimit limits the time from a pod's change to the change of its address. Later changes of the address
-	// are not measured.
+	// propagationLimit is the maximum time from a change of a pod to the change of its address. Longer times are not
+	// reported.
 	propagationLimit = time.Minute
-	// sideBySide is the longest time by which an address change can be seen before the pod change that caused it. The
-	// two resources have separate watches, and connections are read in batches (see exporter/watch/batching).
+	// sideBySide is the maximum time between an address change and the pod change that caused it, if kubeflap sees the
+	// address change first. This order is possible because the two resources have separate watches, and connections are
+	// read in batches (see exporter/watch/batching).
 	sideBySide = 50 * time.Millisecond
 )
 
@@ -25,7 +26,7 @@ const (
 type propagation struct {
 	watches *watches.Watches
 	losses  *losses.Losses
-	// pending holds the address changes that were seen before the corresponding pod changes.
+	// `pending` contains the address changes that were seen before the corresponding pod changes.
 	pending []pending
 }
 
@@ -47,8 +48,8 @@ func (x *propagation) observe(s addressUpdate, p *pods.Pod, change transition.Ad
 	}
 }
 
-// notePending stores an address change whose pod change has not been seen yet. It ignores changes due to the Service's
-// creation, its selector, or publishNotReadyAddresses.
+// notePending stores an address change whose pod change has not been seen yet. It ignores changes due to the creation
+// of the Service, a new selector, or publishNotReadyAddresses.
 func (x *propagation) notePending(s addressUpdate, change transition.AddressFollowedPod) {
 	x.forgetPending(s.at)
 	if s.at.After(s.created) && s.at.After(s.ledger.Changed) && !s.publish {

@@ -32,8 +32,8 @@ type Service struct {
 	LastCause cause.Cause
 	// Manual reports whether the Service has ever had manually managed addresses. A reset is the removal of all these
 	// addresses. ResetsWithSelector counts the resets while the Service had a selector, and ResetsSelectorless counts
-	// the others. SelectorConflict reports whether the Service has manually managed Endpoints and a selector that
-	// matches no pod.
+	// the other resets. SelectorConflict reports whether the Service has manually managed Endpoints and a selector that
+	// matches no pods.
 	Manual                                 bool
 	ResetsWithSelector, ResetsSelectorless uint64
 	SelectorConflict                       bool
@@ -81,8 +81,8 @@ func (x *Endpoints) IsOut(namespace, name string, id event.UID) bool {
 	return s != nil && s.exists && s.addresses.StateOf(id) == addresses.NotReady
 }
 
-// IsDiverging reports whether the readiness of an address has differed between Endpoints, EndpointSlices and pods for
-// more than 10 s.
+// IsDiverging reports whether a Service has an address whose readiness has differed between Endpoints, EndpointSlices
+// and pods for more than 10 s.
 func (x *Endpoints) IsDiverging(namespace, name string) bool {
 	s := x.services.byName[key{namespace, name}]
 	return s != nil && s.exists && s.diverging.asOf(x.watches.Now()) > 0

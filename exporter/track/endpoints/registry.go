@@ -11,7 +11,8 @@ import (
 
 type key struct{ namespace, name string }
 
-// ownedKey identifies a slice's owner by the name in the slice's label and the UID in its owner reference.
+// ownedKey identifies the Service that owns a slice, by the name in the slice's label and the UID in the slice's owner
+// reference.
 type ownedKey struct {
 	key
 	uid event.UID
@@ -20,10 +21,10 @@ type ownedKey struct {
 // registry holds the Services by name.
 type registry struct {
 	byName map[key]*service
-	// others holds Services that are only known because a slice names them as its owner. Such a Service has not been
-	// seen yet, or has been replaced by another Service with the same name.
+	// `others` contains the Services that kubeflap knows only as the owner of a slice. Such a Service has not been seen
+	// yet, or has been replaced by another Service with the same name.
 	others map[ownedKey]*service
-	// sorted holds the Services, sorted by namespace and name. It is nil after a Service has been added or removed.
+	// `sorted` holds the Services, sorted by namespace and name. It is nil after a Service has been added or removed.
 	sorted []*service
 }
 
@@ -65,8 +66,8 @@ func (r *registry) adopt(k key, uid event.UID) *service {
 	return s
 }
 
-// detach removes a slice or an Endpoints object from its Service. It also drops a deleted Service that has no objects
-// left.
+// detach removes a slice or an Endpoints object from its Service. It also drops the Service if the Service does not
+// exist and has no objects left.
 func (r *registry) detach(h *source) {
 	s := h.service
 	i := slices.Index(s.sources, h)

@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/writers"
 )
 
-// past is the state of a Service before EndpointSlices were listed again. The list arrives slice by slice, and an
-// address can move from one slice to another. Therefore kubeflap compares the addresses when the list is complete.
+// past is the state of a Service before a relist of EndpointSlices. The list arrives slice by slice, and an address can
+// move from one slice to another. Therefore, kubeflap compares the addresses only after the list is complete.
 type past struct {
 	service   *service
 	addresses []addresses.Address
@@ -36,7 +36,7 @@ func (x *Endpoints) remember(h *source, e event.Event) {
 	x.pasts = append(x.pasts, &past{s, slices.Clone(s.addresses.List), s.addresses.Count[addresses.Ready], writers.TallyOfSlices(s), writers.ReportedForeign(s)})
 }
 
-// compareWithPast compares the Services in a new list with their earlier states, and counts the changes.
+// compareWithPast compares the states of Services before and after a relist, and counts the changes.
 func (x *Endpoints) compareWithPast(e event.Event) {
 	pasts := x.pasts
 	x.pasts = nil

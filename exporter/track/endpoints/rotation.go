@@ -22,11 +22,11 @@ type addressUpdate struct {
 	// another Service, and in switchSource. It is also the case for later lists of EndpointSlices, because
 	// compareWithPast counts their changes.
 	quiet bool
-	// wasTruncated reports whether the Endpoints object omitted addresses before the event. truncated reports whether
+	// wasTruncated reports whether the Endpoints object omitted addresses before the event. `truncated` reports whether
 	// the object omits addresses now.
 	wasTruncated, truncated bool
 	// mirrored is set for a slice that mirrors Endpoints. known is set if a known manager manages the object. foreign
-	// is set if an unknown writer manages the object, and the Service has a selector.
+	// is set if the Service has a selector and an unknown writer manages the object.
 	mirrored, foreign, known bool
 	// wereForeign holds the addresses that were foreign before the event.
 	wereForeign []event.UID
@@ -121,7 +121,7 @@ func (x *Endpoints) reportGain(s addressUpdate, a *addresses.Address, from, to a
 	x.losses.ReportOf(s.service, a.UID, change)
 }
 
-// rotationExit holds the earliest time at which an address can have stopped being ready. The time is exact if seen is
+// rotationExit holds the earliest time at which an address can have stopped being ready. The time is exact if `seen` is
 // set.
 type rotationExit struct {
 	at   time.Time

@@ -12,18 +12,18 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// service is a Service and its addresses. The addresses can be seen before the Service.
+// service is a Service and its addresses. kubeflap can see the addresses before the Service.
 type service struct {
 	key key
-	// uid is zero if it is unknown. Endpoints contain only the name of their Service.
+	// uid is zero if it is unknown. An Endpoints object contains only the name of its Service.
 	uid        event.UID
 	generation uint32
 	created    time.Time
 	kind       string
-	// selector selects the Service's pods, or is empty. publish is publishNotReadyAddresses.
+	// selector is the Service's pod selector, or empty. publish is the value of publishNotReadyAddresses.
 	selector pods.Selector
 	publish  bool
-	// exists reports whether the Service was seen and not deleted.
+	// `exists` is set if the Service has been seen and has not been deleted.
 	exists bool
 	// choice is a hash of the selector and publishNotReadyAddresses.
 	choice uint64
@@ -43,13 +43,13 @@ type service struct {
 
 	consumers consumers.Set
 	diverging diverging
-	// remembered is the number of the EndpointSlice list for which the Service's state was last stored.
+	// `remembered` is the number of the last list of EndpointSlices for which the Service's state was stored.
 	remembered uint32
-	// alone is the list that contains only this Service. Pods without another Service share this list.
+	// `alone` is a list that contains only this Service. Pods that belong to no other Service share this list.
 	alone pods.ServiceList
 }
 
-// counts holds the counts of a Service's addresses, except for losses.
+// counts holds the counters of a Service's addresses, except for losses.
 type counts struct {
 	turnedReady, turnedNotReady uint64
 	added, removed, bounces     uint64
@@ -58,9 +58,9 @@ type counts struct {
 // outage measures the time without a ready address.
 type outage struct {
 	count uint64
-	// finished is the total length of the outages that have ended.
+	// `finished` is the total length of the outages that have ended.
 	finished time.Duration
-	// since is the start of the current outage, or zero. live is set if kubeflap saw the start without delay.
+	// `since` is the start of the current outage, or zero. `live` is set if kubeflap saw the start without delay.
 	since time.Time
 	live  bool
 }
@@ -78,7 +78,7 @@ func newService(k key, uid event.UID) *service {
 	return s
 }
 
-// Exists reports whether the Service was seen and not deleted.
+// Exists reports whether the Service has been seen and has not been deleted.
 func (s *service) Exists() bool { return s.exists }
 
 // Namespace returns the Service's namespace.
@@ -92,7 +92,7 @@ func (s *service) Named() transition.Service {
 	return transition.Service{Namespace: s.key.namespace, Name: s.key.name}
 }
 
-// WasCleared reports whether the Service has a selector, and its Endpoints contain no manually managed addresses.
+// WasCleared reports whether the Service has a selector, but no manually managed addresses in its Endpoints.
 func (s *service) WasCleared() bool { return s.HasSelector() && s.writers.ManualInEndpoints() == 0 }
 
 // HasSelector reports whether the Service has a selector.
@@ -104,8 +104,8 @@ func (s *service) UID() event.UID { return s.uid }
 // Writers returns the clients that write the Service's addresses.
 func (s *service) Writers() *writers.Set { return &s.writers }
 
-// HasSteadyWriter reports whether the Service has no selector, and the first writer of its addresses also made the
-// latest write.
+// HasSteadyWriter reports whether the first writer of the Service's addresses also made the latest write. It returns
+// false if the Service has a selector.
 func (s *service) HasSteadyWriter() bool { return !s.HasSelector() && s.writers.Steady() }
 
 // Ledger returns the Service's losses.
@@ -132,8 +132,8 @@ func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 	x.writers.Check(s, e.Seen)
 }
 
-// noteChoice records that a Service began to select other pods. This change can also explain address losses that were
-// seen a little earlier.
+// noteChoice records a change of the selector or of publishNotReadyAddresses. This change can also explain address
+// losses that kubeflap saw shortly before the change.
 func (s *service) noteChoice(e event.Event, o *event.Service) {
 	choice := choiceOf(o)
 	if s.choice == choice {
@@ -146,8 +146,8 @@ func (s *service) noteChoice(e event.Event, o *event.Service) {
 	s.choice = choice
 }
 
-// choiceOf returns a hash of the selector and publishNotReadyAddresses. It does not depend on map order, and is never
-// 0.
+// choiceOf returns a hash of the selector and publishNotReadyAddresses. The hash does not depend on map order, and is
+// never 0.
 func choiceOf(o *event.Service) uint64 {
 	choice := uint64(2)
 	if o.PublishNotReady {
@@ -159,8 +159,8 @@ func choiceOf(o *event.Service) uint64 {
 	return choice | 1
 }
 
-// makeCurrent makes a newly seen Service the current one with the name k. It moves Endpoints and slices without an
-// owner from the previous Service to the new one. The move does not count as a change of addresses.
+// makeCurrent makes a newly seen Service the current one with the name k. It moves objects without an owner reference
+// from the previous Service to the new one. The move does not count as a change of addresses.
 func (x *Endpoints) makeCurrent(old *service, k key, uid event.UID) *service {
 	s := x.services.adopt(k, uid)
 	if old == nil {
@@ -182,7 +182,7 @@ func (x *Endpoints) retire(s *service) {
 	x.services.forgetIfGone(s)
 }
 
-// end reports that a Service was deleted, or replaced by another one with the same name.
+// end reports that a Service was deleted, or replaced by another Service with the same name.
 func (x *Endpoints) end(s *service) {
 	if s.exists {
 		x.found.Add(transition.ServiceRemoved{At: at(x.watches.Now()), Service: s.Named()})

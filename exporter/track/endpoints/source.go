@@ -13,9 +13,9 @@ type source struct {
 	generation uint32
 	// owner is the UID of the Service in the object's owner reference, or zero.
 	owner event.UID
-	// truncated reports whether the last version of the object omitted addresses.
+	// `truncated` is set if the last version of the object omitted addresses.
 	truncated bool
-	// entries are in the object's order. repeated is set if an address occurs more than once.
+	// entries contains the addresses in the order of the object. repeated is set if an address occurs more than once.
 	entries  []addresses.Entry
 	repeated bool
 }
@@ -93,8 +93,8 @@ func (x *Endpoints) applyAddresses(h *source, e event.Event, held []event.Addres
 	x.divergence.mark(h.service, e.Seen)
 }
 
-// sameAddresses reports whether the source already has exactly these addresses in the same order. Most events do not
-// change the list of addresses, so no sorting is necessary.
+// sameAddresses reports whether the source already has exactly these addresses in the same order. This is true for most
+// events, and the addresses then need no sorting.
 func (h *source) sameAddresses(held []event.Address) bool {
 	if h.repeated || len(held) != len(h.entries) {
 		return false

@@ -12,7 +12,7 @@ type Flag struct {
 	Value float64
 }
 
-// flags lists the flags that kubeflap shows if they are set.
+// `flags` lists the kube-controller-manager flags that Finder.Flags can return.
 var flags = []struct {
 	name  string
 	value func(*event.ControllerManagerFlags) *float64

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Source says where the grace period comes from. It is the value of the label `source`.
+// Source says where the grace period comes from. It is the value of the `source` label.
 type Source string
 
 // Sources of the grace period.
@@ -52,17 +52,17 @@ type Finder struct {
 	episodes []episode
 }
 
-// episode is a group of nodes that the node controller set to Unknown within a minute. They count as one sample,
-// because the same delay affects all of them.
+// episode is a group of nodes that the node controller set to Unknown within a minute of each other. A group counts as
+// one sample, because the same delay affects all its nodes.
 type episode struct {
 	at time.Time
-	// shortest is the shortest time from a node's last heartbeat until the node controller set the node to Unknown.
+	// `shortest` is the shortest time from a node's last heartbeat until the node controller set the node to Unknown.
 	shortest time.Duration
 }
 
 const (
-	// believedAfter is the number of episodes that must agree on a grace period other than the default. A slow or
-	// restarted controller manager causes single wrong samples.
+	// believedAfter is the number of episodes that must agree before kubeflap believes that the grace period is not the
+	// default. A slow or restarted controller manager can cause a single wrong sample.
 	believedAfter = 3
 	// rememberedEpisodes is the maximum number of stored episodes. It is larger than believedAfter, so a single wrong
 	// sample has no effect.
@@ -92,11 +92,11 @@ func (g *Finder) Current() Setting {
 	return Setting{period, SourceDefault}
 }
 
-// longestGrace is longer than any sensible grace period.
+// longestGrace is an upper bound for grace periods in practice.
 const longestGrace = 5 * time.Minute
 
-// LongestUnseen returns the longest silence during which a healthy node controller can leave a node Ready. kubeflap may
-// not see the reason, such as a leader change that starts a new grace period for each node.
+// LongestUnseen returns the longest silence during which a healthy node controller can leave a node Ready. The reason
+// for the delay can be invisible to kubeflap. For example, a leader change starts a new grace period for each node.
 func (g *Finder) LongestUnseen(period time.Duration) time.Duration {
 	longest := 2*period + MonitorSlack
 	if !g.IsCertain() {
@@ -106,7 +106,7 @@ func (g *Finder) LongestUnseen(period time.Duration) time.Duration {
 }
 
 // IsCertain reports whether evidence confirms the grace period. A default is confirmed once the node controller has set
-// a node to Unknown after a silence of about this length.
+// a node to Unknown after a silence of approximately the default duration.
 func (g *Finder) IsCertain() bool {
 	is := g.Current()
 	return is.Source != SourceDefault || slices.ContainsFunc(g.episodes, func(x episode) bool {
@@ -157,8 +157,8 @@ func (g *Finder) Default() time.Duration {
 	return shortest
 }
 
-// observed returns the grace period on which the newest episodes agree. Episodes agree if they differ by at most the
-// controller's own delay (MonitorSlack).
+// `observed` returns the newest grace period on which at least believedAfter episodes agree. Episodes agree if they
+// differ by at most the controller's own delay (MonitorSlack).
 func (g *Finder) observed() (shortest time.Duration, agreed bool) {
 	for _, newest := range slices.Backward(g.episodes) {
 		shortest, n := newest.shortest, 0
@@ -195,16 +195,16 @@ func (g *Finder) Sample(d time.Duration, t time.Time, interval time.Duration) {
 	g.episodes = append(g.episodes, episode{t, d})
 }
 
-// Outlived records that a node stayed Ready during a silence of length d. It drops the episodes with a clearly shorter
-// grace period, and returns true if there were any.
+// Outlived records that a node stayed Ready during a silence of length d. It drops the episodes whose grace period is
+// shorter than d by more than MonitorSlack, and reports whether there were any.
 func (g *Finder) Outlived(d time.Duration) bool {
 	before := len(g.episodes)
 	g.episodes = slices.DeleteFunc(g.episodes, func(x episode) bool { return d > x.shortest+MonitorSlack })
 	return len(g.episodes) < before
 }
 
-// defaultOf returns the default grace period of a Kubernetes version such as "v1.31.4+k3s1". For an unreadable version,
-// it returns the default of the newest versions.
+// defaultOf returns the default grace period of a Kubernetes version such as "v1.31.4+k3s1". If it cannot parse the
+// version, it returns the default of the newest versions.
 func defaultOf(version string) time.Duration {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	if len(parts) < 2 {

@@ -22,7 +22,7 @@ func (x *Intervals) Move(was, is time.Duration) {
 	}
 }
 
-// Longest returns the longest interval of all nodes, or 0 without nodes.
+// Longest returns the longest interval of all nodes, or 0 if there are no nodes.
 func (x Intervals) Longest() (longest time.Duration) {
 	for every := range x {
 		longest = max(longest, every)

@@ -28,7 +28,7 @@ func (q *Queue[T]) Later(at time.Time) {
 	heap.Fix(q, 0)
 }
 
-// First returns up to `most` different items that match, in the order of their checks.
+// First returns at most `most` distinct items that match, in the order of their checks.
 func (q *Queue[T]) First(most int, match func(T) bool) (all []T) {
 	sorted := slices.Clone(*q)
 	slices.SortFunc(sorted, func(a, b Check[T]) int { return a.At.Compare(b.At) })

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// changeWindow is the maximum time between a change of a Service and the loss of an address that the change explains.
+// changeWindow is the maximum time from a change of a Service to an address loss that the change explains.
 const changeWindow = 30 * time.Second
 
 // explanation is the most likely cause of a loss, given the evidence so far.
@@ -53,15 +53,15 @@ func (q *Losses) explain(l *Loss) explanation {
 	return q.explainAgainstPod(l, p, notReady)
 }
 
-// explainAgainstPod explains a loss that the last known state of the pod does not explain. The pod is not the cause, or
-// the pod watch lags.
+// explainAgainstPod explains a loss that the last known state of the pod does not explain. Either the pod is not the
+// cause, or the pod watch lags.
 func (q *Losses) explainAgainstPod(l *Loss, p *pods.Pod, notReady bool) explanation {
 	why := q.explainByService(l)
 	if !p.IsReady() || why != cause.Unknown && why != cause.PodDeleted || q.watches.Missing(event.KindPod) {
 		return explanation{cause: why}
 	}
 	if since := l.Change.Time.Sub(q.watches.Time(p.ReadyChangedAt())); why == cause.Unknown && notReady && since >= 0 && since <= watches.LagWait {
-		// The slice watch may lag and show an old state. The pod has already recovered from this state.
+		// The slice watch may lag and show an old state, from which the pod has already recovered.
 		why = p.Recovered()
 	}
 	return explanation{cause: why, lagging: true}
@@ -96,8 +96,8 @@ func (q *Losses) explainManual(l *Loss) cause.Cause {
 	return cause.ManualWrite
 }
 
-// explainByService explains a loss without a change of the pod. Possible causes are a change of the Service's selector
-// and an edit of an object that a controller manages. Otherwise, the pod watch may lag.
+// explainByService explains a loss if no known change of the pod explains it. Possible causes are a change of the
+// Service's selector and an edit of an object that a controller manages. Otherwise, the pod watch may lag.
 func (q *Losses) explainByService(l *Loss) cause.Cause {
 	s, t := l.Service.Ledger(), l.Change.Time
 	lagging := q.watches.Lagging(event.KindService, q.watches.Now())

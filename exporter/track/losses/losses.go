@@ -20,7 +20,7 @@ type Service interface {
 	// HasSteadyWriter reports whether the latest writer of a Service's addresses was also their first writer. It
 	// returns false if the Service has a selector.
 	HasSteadyWriter() bool
-	// WasCleared reports whether the Service has a selector, and its Endpoints have no manually managed addresses.
+	// WasCleared reports whether the Service has a selector, but no manually managed addresses in its Endpoints.
 	WasCleared() bool
 	Ledger() *Ledger
 }
@@ -48,7 +48,7 @@ type nodeFacts interface {
 type Loss struct {
 	Service Service
 	Change  transition.AddressLost
-	// Foreign is set if an unknown writer manages the object with the address, and the Service has a selector. Known is
+	// Foreign is set if the Service has a selector and an unknown writer manages the object with the address. Known is
 	// set if a known manager manages that object.
 	Foreign, Known bool
 	// Manual is set if the address had no targetRef. InEndpoints is set if the address was in Endpoints, or in a slice
@@ -61,9 +61,9 @@ type Loss struct {
 	outageEnd   *transition.OutageEnded
 	// `after` holds later changes of the address. They are reported after the loss.
 	after []transition.Transition
-	// settled reports whether the cause has been determined.
+	// `settled` is set if the cause has been determined.
 	settled bool
-	// older is the previous unreported loss of the same address, or nil.
+	// `older` is the previous unreported loss of the same address, or nil.
 	older *Loss
 }
 
@@ -74,8 +74,8 @@ type Losses struct {
 	pods    podFacts
 	nodes   nodeFacts
 
-	// fresh holds the losses that are younger than evidenceWait, sorted by time. `lagging` holds older losses that wait
-	// for evidence from a lagging watch. A settled loss stays in its queue until its waiting time has passed.
+	// `fresh` holds the losses that are younger than evidenceWait, sorted by time. `lagging` holds older losses that
+	// wait for evidence from a lagging watch. A settled loss stays in its queue until its waiting time has passed.
 	fresh, lagging queue.Queue[*Loss]
 	// byAddress maps each address to its newest unreported loss.
 	byAddress map[event.UID]*Loss
@@ -94,7 +94,7 @@ type Ledger struct {
 	Changed, Edited, SliceDeleted time.Time
 
 	// Lost counts how often an address stopped being ready. ByCause counts the settled losses by cause. Last and
-	// LastCause are the time and the cause of the newest settled loss. Both ignore foreign addresses.
+	// LastCause are the time and the cause of the newest settled loss, without the losses of foreign addresses.
 	Lost      uint64
 	ByCause   [cause.Count]uint32
 	Last      time.Time
@@ -102,10 +102,10 @@ type Ledger struct {
 	// ownLost is the time at which the Service last lost a ready address that is not foreign.
 	ownLost time.Time
 
-	// unreported holds the unreported losses sorted by time.
+	// `unreported` holds the unreported losses, sorted by time.
 	unreported queue.Queue[*Loss]
-	// outage is the last loss that began an outage, or nil if it has been reported. outageCause is the reported cause
-	// of the current outage.
+	// `outage` is the last loss that began an outage, or nil if this loss has been reported. outageCause is the
+	// reported cause of the current outage.
 	outage      *Loss
 	outageCause cause.Cause
 }
@@ -149,12 +149,12 @@ func (q *Losses) forget(l *Loss) {
 }
 
 // goneWithin is the maximum time between the loss of a Service's own addresses and the removal of its foreign
-// addresses. Within this time, the removal does not count as the cause of the outage (transition.AddressLost, Foreign).
+// addresses. A removal within this time does not count as the cause of an outage (transition.AddressLost, Foreign).
 const goneWithin = 2 * time.Minute
 
 // OutageBegan records that the last loss of an event began an outage. The outage has the same cause as this loss.
-// `position` is the value of Position before the event. If foreign addresses remained alone for longer than goneWithin,
-// they no longer count as foreign.
+// `position` is the value of Position before the event. If the removed foreign addresses outlasted the Service's own
+// addresses by more than goneWithin, they no longer count as foreign.
 func (q *Losses) OutageBegan(s Service, position int) {
 	ledger := s.Ledger()
 	ledger.outageCause = cause.Unknown
@@ -182,7 +182,7 @@ func (q *Losses) OutageEnded(s Service, change transition.OutageEnded) {
 }
 
 // settle sets the cause of a loss. It then reports the Service's settled losses in order of time. A settled loss waits
-// for older losses, so all instances of kubeflap report the same order.
+// for older losses, so all instances of kubeflap report the losses in the same order.
 func (q *Losses) settle(l *Loss, why cause.Cause) {
 	ledger := l.Service.Ledger()
 	l.settled = true
@@ -214,8 +214,8 @@ func (q *Losses) reportLoss(s Service, l *Loss) {
 	l.Change.Waited = q.watches.Now().Sub(l.Change.Time)
 	q.Report(s, l.Change)
 	if l.beganOutage {
-		// An outage is reported only after its cause is known. If the Service was deleted in the meantime, there was no
-		// outage.
+		// An outage is reported only after its cause is known. It is not reported if the Service was deleted in the
+		// meantime.
 		q.Report(s, transition.OutageStarted{At: l.Change.At, Service: s.Named(), Cause: l.Change.Cause, Trigger: l.Change.Trigger})
 	}
 	for _, change := range l.after {
@@ -236,8 +236,8 @@ func (q *Losses) reportLoss(s Service, l *Loss) {
 	q.Report(s, *l.outageEnd)
 }
 
-// ReportOf reports a change of an address. If a loss of the address has not been reported yet, the change waits for
-// this report. Otherwise the address would seem to become ready before it was lost.
+// ReportOf reports a change of an address. If a loss of the address has not been reported yet, the change is reported
+// after this loss. Otherwise the address would seem to become ready before it was lost.
 func (q *Losses) ReportOf(s Service, address event.UID, change transition.Transition) {
 	for l := q.byAddress[address]; l != nil; l = l.older {
 		if l.Service == s {

@@ -15,8 +15,8 @@ import (
 // any order. If the watch with the evidence lags, the loss waits for watches.LagWait instead.
 const evidenceWait = time.Second
 
-// SettleCertainOf settles the losses of an address that have a certain cause, oldest first. Call it after an event of
-// the address's pod.
+// SettleCertainOf settles an address's losses whose cause is certain, oldest first. Call it after an event of the
+// address's pod.
 func (q *Losses) SettleCertainOf(id event.UID) { q.settleOldestFirst(q.byAddress[id]) }
 
 func (q *Losses) settleOldestFirst(l *Loss) {
@@ -42,8 +42,9 @@ func (q *Losses) settleIfCertain(l *Loss) {
 	}
 }
 
-// Due returns the time at which the next loss stops waiting, and a function that settles this loss. The function is nil
-// if no loss stops waiting by the time `by`.
+// Due returns the earliest time at which the waiting time of a loss ends, and a function to call at that time. This
+// function settles the loss, or lets the loss wait for a lagging watch. It is nil if no waiting time ends at `by` or
+// earlier.
 func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
 	if !q.fresh.IsEmpty() {
 		if at := q.fresh.Front().Change.Time.Add(evidenceWait); !at.After(by) {
@@ -96,8 +97,8 @@ func (q *Losses) PodResolved(w *pods.ReadinessLoss) {
 	q.settleOverdueOf(w.ID)
 }
 
-// settleFollowing settles the losses that a pod's readiness change caused. By now, the pod may be Ready again or
-// deleted.
+// settleFollowing settles the losses that a pod's readiness change caused. By now, the pod can be Ready again, or it
+// can be deleted.
 func (q *Losses) settleFollowing(w *pods.ReadinessLoss) {
 	for l := q.byAddress[w.ID]; l != nil; l = l.older {
 		if !l.settled && !l.Change.Removed && q.followed(w, l) {

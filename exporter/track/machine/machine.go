@@ -12,7 +12,7 @@ import (
 
 // Identity identifies a Node's machine. The zero value is an unknown machine.
 type Identity struct {
-	// boot and provider are hashes of bootID and providerID, or 0 if they were never reported.
+	// boot and provider are hashes of bootID and providerID, or 0 if the Node never reported them.
 	boot, provider uint64
 	// `since` is the time at which kubeflap first saw the Node. `again` is set for a recreated Node until its machine
 	// has been compared with the machine of the deleted Node.
@@ -37,11 +37,11 @@ func (i *Identity) Note(o *event.Node) (rebooted bool) {
 }
 
 const (
-	// remembered is the time for which Former keeps a deleted Node. maxRemembered is the maximum number of Nodes that
+	// `remembered` is the time for which Former keeps a deleted Node. maxRemembered is the maximum number of Nodes that
 	// it keeps.
 	remembered    = time.Hour
 	maxRemembered = 1000
-	// initialised is the longest time that the cloud controller manager needs to set the providerID of a new Node.
+	// `initialised` is the longest time that the cloud controller manager needs to set the providerID of a new Node.
 	initialised = 5 * time.Minute
 )
 
@@ -71,7 +71,7 @@ func (f *Former) newest(name string) int {
 }
 
 // Compare compares a Node's machine with the machine of the deleted Node of the same name. The comparison may have to
-// wait for fields that the new Node lacks at first. ok is true when the comparison has been made.
+// wait for fields that the new Node lacks at first. ok is true if this call made the comparison.
 func (f *Former) Compare(name string, is *Identity, t time.Time) (m transition.Machine, ok bool) {
 	i := -1
 	switch {

@@ -16,15 +16,16 @@ func (x *Nodes) Known(name string) bool { return x.nodes[name] != nil }
 const notReadyWindow = 5 * time.Minute
 
 // NotReadyAt reports whether the node's kubelet reported Ready=False shortly before t (kubelet, nodestatus
-// ReadyCondition). If `by` is set, the lastTransitionTime of the report must not be later than `by`.
+// ReadyCondition). If `by` is set, NotReadyAt returns false if the lastTransitionTime of the report is later than `by`.
 func (x *Nodes) NotReadyAt(name string, t, by time.Time) bool {
 	n := x.nodes[name]
 	return n != nil && n.exists && n.ready == event.StatusFalse && t.Sub(n.statusSince) <= notReadyWindow &&
 		(by.IsZero() || n.falseSince.IsZero() || !n.falseSince.After(by))
 }
 
-// RestartedBefore reports whether the node's kubelet started shortly before t, and its pods became not ready for this
-// reason. If `by` is set, the kubelet must not have started after `by` by its own clock.
+// RestartedBefore reports whether a start of the node's kubelet shortly before t can have made the node's pods not
+// ready. If `by` is set, RestartedBefore returns false if the kubelet started after that time, according to its own
+// clock.
 func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 	n := x.nodes[name]
 	return n != nil && n.kubelet.MadePodsFlap(t, n.returned, by)
@@ -33,13 +34,13 @@ func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 // CauseOfMark returns the reason why the node controller set the Ready condition of a pod to False. kubeflap saw this
 // write at t. podReady is the time since which the pod had been Ready, or zero if unknown.
 //
-// The controller writes to all pods of a node that it sets to Unknown (node lifecycle controller, monitorNodeHealth).
-// While a node is not Ready, the controller also writes to pods that change or are bound to the node (node lifecycle
-// controller, processPod).
+// When the controller sets a node to Unknown, it writes to all pods of the node (node lifecycle controller,
+// monitorNodeHealth). While a node is not Ready, the controller also writes to each pod that changes or is bound to the
+// node (node lifecycle controller, processPod).
 //
 // The pod watch can lag, so a status that the node had shortly before t also explains the write. The node watch can
-// lag, too, and not show the status yet. The cause is then certain only if the node has been silent for longer than the
-// grace period.
+// lag, too, so it may not show the status yet. In this case, the cause is certain only if the node has been silent for
+// longer than the grace period.
 func (x *Nodes) CauseOfMark(name string, t, podReady time.Time) (why cause.Cause, certain bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists || x.watches.Missing(event.KindNode) {
@@ -92,8 +93,8 @@ func (x *Nodes) Lost(t time.Time) map[string]bool {
 	return lost
 }
 
-// Announced describes the departure announcement that was in effect at t, such as a taint. It returns an empty string
-// if there was none.
+// Announced describes the announcement of the node's removal, drain or reboot that was in effect at t, such as a taint.
+// It returns an empty string if there was no announcement.
 func (x *Nodes) Announced(name string, t time.Time) string {
 	n := x.nodes[name]
 	if n == nil || !n.exists {

@@ -33,7 +33,7 @@ func (x *Nodes) ListEnded(t time.Time) {
 	}
 }
 
-// foundLost returns the transition of a node that was already lost when kubeflap started to watch it.
+// foundLost returns the transition for a node that was already lost when kubeflap started to watch it.
 func (x *heartbeats) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 	h := &n.heartbeat
 	lost := transition.NodeFoundLost{At: at(t), Node: n.name, Loss: x.loss(n)}
@@ -62,8 +62,8 @@ func (x *heartbeats) watchedSince(n *node) time.Time {
 }
 
 // missedFrom returns the time from which an interval that starts at `base` counts as missed. `before` is true if the
-// grace period ended before kubeflap watched the node. `base` is then a time by the node's clock, which may be slow. So
-// missedFrom allows one more heartbeat interval, unless the node controller has set the node to Unknown.
+// grace period ended before kubeflap watched the node. In this case, `base` is a time by the node's clock, which may be
+// slow. So missedFrom allows one more heartbeat interval, unless the node controller has set the node to Unknown.
 func (x *heartbeats) missedFrom(n *node, base time.Time) (at time.Time, before bool) {
 	at, since := base.Add(x.period), x.watchedSince(n)
 	switch {
@@ -75,15 +75,16 @@ func (x *heartbeats) missedFrom(n *node, base time.Time) (at time.Time, before b
 	return since.Add(n.heartbeat.rhythm.Undisturbed()), true
 }
 
-// doubts reports whether the time of the last heartbeat is doubtful. By the node's clock, the node was lost before
-// kubeflap watched it. But this clock may be slow.
+// `doubts` reports whether the time of the last heartbeat is doubtful. This is the case if, by the node's clock, the
+// node was lost before kubeflap watched it. The clock may be slow.
 func (x *heartbeats) doubts(n *node, t time.Time) bool {
 	at, before := x.missedFrom(n, x.intervalStart(n))
 	return before && !n.heartbeat.missed && n.ready == event.StatusTrue && !t.After(at)
 }
 
 // lastRenewal returns the time of the last Lease renewal if kubeflap has seen no heartbeat since the watch broke.
-// Otherwise lastRenewal returns zero. The time of a renewal during the break is an estimate from its renewTime.
+// Otherwise lastRenewal returns zero. If the renewal happened during the break, its time is estimated from its
+// renewTime.
 func (x *heartbeats) lastRenewal(n *node) time.Time {
 	h := &n.heartbeat
 	if x.isBlind() || h.last.After(x.resumed) || x.source() != event.KindLease || n.leaseGeneration != x.watches.Generation(event.KindLease) {

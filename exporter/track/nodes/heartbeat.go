@@ -15,7 +15,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// heartbeats holds the heartbeat state that is common to all nodes.
+// `heartbeats` holds the heartbeat state that all nodes share.
 type heartbeats struct {
 	watches *watches.Watches
 	found   *transition.List
@@ -24,16 +24,16 @@ type heartbeats struct {
 	// isManaged reports whether a cloud provider runs the control plane.
 	isManaged func() bool
 	labelled  shared.Counts
-	// resumed is the end of the last break of the watch that shows heartbeats. Heartbeat intervals start at that time
+	// `resumed` is the end of the last break of the watch that shows heartbeats. Heartbeat intervals start at that time
 	// or later, so heartbeats during the break never count as late.
 	resumed time.Time
 	// liveFrom is the time from which heartbeats arrive without delay. Until then, a resumed watch delivers the events
 	// that it missed.
 	liveFrom time.Time
-	// checks is a queue with the next check of each node. A check finds out whether the node's heartbeat is late or
+	// `checks` is a queue with the next check of each node. A check finds out whether the node's heartbeat is late or
 	// missed. To save work, a new heartbeat does not reschedule the check, so a check can be too early.
 	checks looks.Queue[*node]
-	// reads holds the results of direct reads of Leases.
+	// `reads` holds the results of direct reads of Leases.
 	reads   reads.Reads
 	overdue overdue
 	// initialCheckDone is set after kubeflap has searched the first lists for lost nodes. readyTimes holds the times
@@ -49,20 +49,20 @@ func (x *heartbeats) resume(t time.Time) {
 // heartbeat holds the state of one node's heartbeats. Heartbeats that the node controller ignores do not count (node
 // lifecycle controller, tryUpdateNodeHealth).
 type heartbeat struct {
-	// `last` is the time of the last heartbeat, or zero. estimated is set if this time is an estimate, usually from the
-	// node's clock.
+	// `last` is the time of the last heartbeat, or zero. `estimated` is set if this time is an estimate, usually from
+	// the node's clock.
 	last      time.Time
 	estimated bool
-	// estimateByNode is the time by the node's clock from which `last` was estimated, or zero. confirmed is set after
-	// the node controller has confirmed estimateByNode by setting the node to Unknown.
+	// estimateByNode is the time by the node's clock from which `last` was estimated, or zero. `confirmed` is set after
+	// the node controller has set the node to Unknown, which confirms estimateByNode.
 	estimateByNode time.Time
 	confirmed      bool
-	// lastByNode is a timestamp by the node's clock: the time of the last heartbeat, or zero if unknown. timed is set
-	// if the heartbeat arrived without delay. Then `last` is exact.
+	// lastByNode is the time of the last heartbeat by the node's clock, or zero if unknown. `timed` is set if the
+	// heartbeat arrived without delay, which means that `last` is exact.
 	lastByNode time.Time
 	timed      bool
 	// `previous` holds the times of the previous heartbeats, newest first. Unknown times are zero. The times cover one
-	// minute, because the API server can delay a write of the node controller for so long.
+	// minute, because the API server can delay a write of the node controller for up to a minute.
 	previous [7]time.Time
 	// firstSeen is the time at which kubeflap began to watch the node. Heartbeats that became late before that time
 	// are not counted.
@@ -75,7 +75,7 @@ type heartbeat struct {
 	// lastRenewTime is the renewTime of the last renewal. renewalSeen is the time of this renewal by kubeflap's
 	// clock.
 	lastRenewTime, renewalSeen time.Time
-	// rhythm measures the node's heartbeat intervals. `every` is the measured interval, or 0 while the node does not
+	// `rhythm` measures the node's heartbeat intervals. `every` is the measured interval, or 0 while the node does not
 	// exist.
 	rhythm rhythm.Kubelet
 	every  time.Duration
@@ -86,11 +86,11 @@ type heartbeat struct {
 	// catchUp checks whether a missed heartbeat was delayed by the watch, and not by the node. It is nil if no check is
 	// in progress.
 	catchUp *reads.CatchUp
-	// pending holds the heartbeats that do not count yet, because the reason for their delay is unknown.
+	// `pending` holds the heartbeats that do not count yet, because the reason for their delay is unknown.
 	pending reads.Pending
-	// steady counts the node's regular status reports while Leases cannot be watched.
+	// `steady` counts the node's regular status reports while Leases cannot be watched.
 	steady rhythm.Steady
-	// overdue is set if the node controller should have set Ready to Unknown, but has not done so.
+	// `overdue` is set if the node controller should have set Ready to Unknown, but has not done so.
 	overdue bool
 	// scheduledCheck is the time of the node's next check, or zero if the current interval needs no more checks.
 	scheduledCheck       time.Time
@@ -141,8 +141,9 @@ func (x *Nodes) countHeartbeat(n *node, t, seen, byNode time.Time) {
 	x.scheduleCheck(n)
 }
 
-// sentAt returns the time at which the node sent a heartbeat that kubeflap saw at t. After a break of the watch, t can
-// be much later. So sentAt uses byNode, the time by the node's clock, if byNode is plausible.
+// sentAt returns the time at which the node sent a heartbeat that kubeflap saw at t. If the watch was broken, kubeflap
+// may have seen the heartbeat much later than the node sent it. So sentAt uses byNode, the time by the node's clock, if
+// byNode is plausible.
 func (h *heartbeat) sentAt(t, byNode time.Time) time.Time {
 	if h.estimated || h.lastByNode.IsZero() || byNode.IsZero() {
 		return t
@@ -215,8 +216,8 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 }
 
 // statusHeartbeat handles the lastHeartbeatTime of the Ready condition. Any change of that time is a heartbeat, even a
-// change to an earlier time. The node controller then replaces its copy of the Lease with the current Lease (node
-// lifecycle controller, tryUpdateNodeHealth).
+// change to an earlier time. At each such change, the node controller replaces its copy of the Lease with the current
+// Lease (node lifecycle controller, tryUpdateNodeHealth).
 func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	if ready == nil || ready.Reason == reasonNeverUpdated || n.heartbeat.reported.Equal(ready.LastHeartbeatTime) {
 		return
@@ -233,7 +234,7 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 		x.overdue.answers.Note(e.Seen)
 		x.CountLate(e.Seen)
 	case x.reads.Doubtful() && !n.heartbeat.last.IsZero():
-		// The delayed Lease watch may still show earlier heartbeats.
+		// The Lease watch may be late, so earlier heartbeats may arrive after this one.
 		x.addPending(n, reads.PendingHeartbeat{Made: e.Seen, Seen: e.Seen, Report: true})
 		return
 	}

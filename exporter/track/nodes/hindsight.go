@@ -100,7 +100,7 @@ func (x *heartbeats) catchUpAfter(n *node, e event.Event, renewed time.Time) *re
 	return h.catchUp
 }
 
-// reportCatchUp adds a transition if the renewals show that the watch was late, and not the node.
+// reportCatchUp adds a transition if the renewals show that the watch was late and the node was not.
 func (x *heartbeats) reportCatchUp(n *node, t, renewed time.Time) {
 	h := &n.heartbeat
 	if h.catchUp == nil || !h.catchUp.Covers(t, renewed, x.period/2) {

@@ -30,7 +30,8 @@ type Heartbeats struct {
 	Managed bool
 }
 
-// Heartbeats returns the nodes' longest heartbeat interval, and whether the control plane is managed.
+// Heartbeats returns the longest of the nodes' normal heartbeat intervals, and whether a cloud provider runs the
+// control plane.
 func (x *Nodes) Heartbeats() Heartbeats {
 	return Heartbeats{Interval: x.intervals.Longest(), Managed: x.grace.IsManaged()}
 }

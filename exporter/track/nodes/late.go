@@ -60,8 +60,8 @@ func (x *heartbeats) CountLate(t time.Time) {
 	x.found.AddInOrder(late)
 }
 
-// nextCheck returns the time of a node's next check. At that time, the current interval becomes late or missed.
-// nextCheck returns zero if no check is needed.
+// nextCheck returns the time of a node's next check. At that time, the current interval becomes late or missed unless a
+// heartbeat arrives. nextCheck returns zero if no check is needed.
 func (x *heartbeats) nextCheck(n *node) time.Time {
 	base := x.intervalStart(n)
 	switch {

@@ -24,14 +24,14 @@ type Nodes struct {
 	heartbeats
 	grace grace.Finder
 	nodes map[string]*node
-	// former identifies the machines of deleted Nodes.
+	// `former` identifies the machines of deleted Nodes.
 	former machine.Former
-	// pods counts the running pods of each node, without DaemonSet pods and static pods.
+	// `pods` counts the running pods of each node, except DaemonSet pods and static pods.
 	pods map[string]int
-	// sorted holds the nodes, sorted by name. It is nil after a node has been added or removed.
+	// `sorted` holds the nodes, sorted by name. Adding or removing a node resets it to nil.
 	sorted []*node
-	// intervals counts the nodes by heartbeat interval. settings holds the facts about the grace period that kubeflap
-	// reported last.
+	// intervals counts the nodes by heartbeat interval. `settings` holds the last reported facts about the grace
+	// period.
 	intervals grace.Intervals
 	settings  transition.GracePeriodKnown
 }
@@ -47,17 +47,17 @@ type node struct {
 	heartbeat                   heartbeat
 
 	machine machine.Identity
-	// version is a hash of the kubelet's version, or 0. troubled is the last time at which a heartbeat became late or
+	// version is a hash of the kubelet's version, or 0. `troubled` is the last time at which a heartbeat became late or
 	// the node became not Ready.
 	version   uint64
 	troubled  time.Time
 	departure departure.Departure
 	labels    shared.Labels
-	// markedInTime counts how often the node controller set the node to Unknown too early. The newest heartbeat was
-	// then younger than the grace period.
+	// markedInTime counts how often the node controller set the node to Unknown although the newest heartbeat was
+	// younger than the grace period.
 	markedInTime uint64
 	kubelet      restart.Kubelet
-	// returned is the time of the last change of Ready from Unknown to True.
+	// `returned` is the time of the last change of Ready from Unknown to True.
 	returned time.Time
 	condition
 }
@@ -135,7 +135,7 @@ func (x *Nodes) noteLabels(n *node, o *event.Node) {
 	n.labels = x.labelled.Replace(n.labels, shared.Of(o))
 }
 
-// CountPods adds `by` to the number of pods on a node. The caller excludes DaemonSet pods and static pods.
+// CountPods adds `by` to the number of pods on a node. The caller must exclude DaemonSet pods and static pods.
 func (x *Nodes) CountPods(name string, by int) {
 	if x.pods[name] += by; x.pods[name] == 0 {
 		delete(x.pods, name)

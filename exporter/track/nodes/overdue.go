@@ -14,18 +14,19 @@ import (
 // lookEvery is the shortest time between two searches for overdue nodes.
 const lookEvery = time.Second
 
-// overdue finds nodes that the node controller should have set to Unknown. They are still Ready although their silence
-// exceeds the grace period plus the controller's own delay. The API server accepted writes during that time.
+// `overdue` finds nodes that are still Ready although the node controller should have set them to Unknown. Their
+// silence exceeds the grace period plus the controller's own delay, and the API server accepted writes during that
+// time.
 //
-// The node controller can be stuck. It can also wait because its copy of the Leases lags behind the API server (v1.37,
-// NodeControllerLeaseCircuitBreaker).
+// A possible reason is that the node controller is stuck. It can also be waiting because its copy of the Leases lags
+// behind the API server (v1.37, NodeControllerLeaseCircuitBreaker).
 type overdue struct {
 	// controlPlane knows how long the current kube-controller-manager has been the leader.
 	controlPlane *controlplane.ControlPlane
 
 	// candidates are the nodes that have been silent for longer than the grace period.
 	candidates []*node
-	// answers records evidence that the API server accepts writes.
+	// `answers` holds evidence that the API server accepts writes.
 	answers reads.Answers
 	looked  time.Time
 }
@@ -41,7 +42,7 @@ func (o *overdue) forget(n *node) {
 	o.candidates = slices.DeleteFunc(o.candidates, func(x *node) bool { return x == n })
 }
 
-// names returns the names of up to askAtOnce candidates. Direct reads of their Leases show whether the API server
+// `names` returns the names of up to askAtOnce candidates. Direct reads of their Leases show whether the API server
 // answers.
 func (o *overdue) names() (names []string) {
 	for _, n := range o.candidates {

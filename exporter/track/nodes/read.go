@@ -32,10 +32,10 @@ type Node struct {
 	// Departing says how the node's removal, drain or reboot was announced. It is empty if there is no announcement.
 	Departing departure.Reason
 	// Overdue reports whether the node is still Ready although its silence exceeds the grace period by more than 15 s.
-	// The API server answers in the meantime.
+	// The API server accepted writes during that time.
 	Overdue bool
-	// MarkedInTime counts how often the node controller set Ready to Unknown too early. The newest heartbeat was then
-	// younger than the grace period.
+	// MarkedInTime counts how often the node controller set Ready to Unknown although the newest heartbeat was younger
+	// than the grace period.
 	MarkedInTime uint64
 }
 
@@ -51,9 +51,9 @@ func (x *Nodes) All(into []Node) []Node {
 	return into
 }
 
-// IsLost reports two facts about a Node. `lost` is true if the Node is not Ready, or its Lease still has the renewTime
-// `renewed`. `beat` is true if its Lease has another renewTime. If `renewed` is zero, IsLost ignores the Lease. Both
-// are false if the Node does not exist.
+// IsLost returns two facts about a Node. `lost` is true if the Node is not Ready, or if the renewTime of its Lease is
+// still `renewed`. `beat` is true if the Lease has a renewTime other than `renewed`. If `renewed` is zero, IsLost
+// ignores the Lease. Both results are false if the Node does not exist.
 func (x *Nodes) IsLost(name string, renewed time.Time) (lost, beat bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists {

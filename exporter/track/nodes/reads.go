@@ -11,8 +11,8 @@ import (
 // askAtOnce is the maximum number of Leases per direct read.
 const askAtOnce = 3
 
-// showsLag reports whether a Lease event proves that the watch lagged. The event arrives late, but the renewal was in
-// time by the node's clock. So this heartbeat does not count as late.
+// showsLag reports whether a Lease event proves that the watch lagged. This is the case if the event arrives late
+// although the renewal was in time by the node's clock. Such a renewal does not count as late.
 func (x *heartbeats) showsLag(n *node, e event.Event, l *event.Lease) bool {
 	if !x.reads.IsWatchLagging() || x.reads.Doubtful() || n == nil || e.Type != event.Modified || n.heartbeat.lastRenewTime.IsZero() || n.heartbeat.last.IsZero() {
 		return false
@@ -24,9 +24,9 @@ func (x *heartbeats) showsLag(n *node, e event.Event, l *event.Lease) bool {
 	return l.RenewTime.Sub(n.heartbeat.lastRenewTime) <= mark && e.Seen.Sub(x.intervalStart(n)) > mark
 }
 
-// provenAt returns the time from which it is certain that a node was silent until `mark`. It assumes that no more
-// events arrive. Without a Lease watch, there are no direct reads. Then status reports of other nodes must prove that
-// the watch works.
+// provenAt returns the earliest time at which the silence of a node up to `mark` is proven. It assumes that no more
+// events arrive. Without a Lease watch, there are no direct reads. In this case, the proof is a status report of
+// another node after `mark`.
 func (x *heartbeats) provenAt(mark time.Time) (at time.Time, ok bool) {
 	if x.source() == event.KindNode {
 		return x.reads.ShownAfter(mark)
@@ -40,7 +40,7 @@ func (x *heartbeats) leaseRead(n *node, e event.Event, l *event.Lease) {
 	}
 }
 
-// ApplyRead handles the result of a direct read of Leases.
+// ApplyRead handles the start or the result of a direct read of Leases.
 func (x *heartbeats) ApplyRead(e event.Event) {
 	x.reads.Apply(e, x.overdue.controlPlane.Servers())
 	if e.Type == event.DirectReadStarted {
@@ -56,8 +56,8 @@ func (x *heartbeats) ApplyRead(e event.Event) {
 // Otherwise ReadFailed returns zero.
 func (x *heartbeats) ReadFailed() time.Time { return x.reads.Failed() }
 
-// askAfter is the time from a late heartbeat to a direct read of Leases. In a large cluster, a working watch shows
-// another heartbeat within milliseconds, so no read is necessary.
+// askAfter is how long kubeflap waits for a late heartbeat before it reads Leases directly. In a large cluster, a
+// working watch shows the heartbeat of another node within milliseconds, so no read is necessary.
 const askAfter = 500 * time.Millisecond
 
 // LeasesToRead returns the nodes whose Leases kubeflap should read directly, without the watch. If a heartbeat is late,
@@ -76,7 +76,8 @@ func (x *heartbeats) LeasesToRead() []string {
 	return nil // no heartbeat has been late for long enough
 }
 
-// longestSilent returns the names of the nodes that have been silent for longest.
+// longestSilent returns the names of up to askAtOnce nodes, earliest check first. Nodes whose heartbeats already count
+// as missed have no check.
 func (x *heartbeats) longestSilent() (names []string) {
 	for _, n := range x.checks.First(askAtOnce, func(n *node) bool { return n.hasLease }) {
 		names = append(names, n.name)

@@ -17,23 +17,24 @@ const (
 
 // condition is the state of a node's Ready condition.
 type condition struct {
-	// posted is set if the node has a Ready condition. everReady is set if kubeflap has ever seen the node as Ready.
+	// `posted` is set if the node has a Ready condition. everReady is set if kubeflap has ever seen the node as Ready.
 	posted, everReady bool
 	ready             event.Status
 	// foundUnknown is set if the node controller had set Ready to Unknown before kubeflap first saw the node.
 	foundUnknown bool
-	// transition is the lastTransitionTime of Ready. falseSince is the lastTransitionTime of the last Ready=False. If
+	// `transition` is the lastTransitionTime of Ready. falseSince is the lastTransitionTime of the last Ready=False. If
 	// Ready was never False, falseSince is the first lastTransitionTime that kubeflap saw.
 	transition, falseSince time.Time
 	// statusSince is the time since which Ready is known to have its current status. sinceSeen is set if kubeflap saw
 	// the change to that status.
 	statusSince time.Time
 	sinceSeen   bool
-	// lastFalse is the time of the last change of Ready from False. lastUnknown is the time of the last change from
-	// Unknown.
+	// lastFalse is the time at which Ready last changed from False to another status. lastUnknown is the time at which
+	// Ready last changed from Unknown.
 	lastFalse, lastUnknown time.Time
 	transitions            [3]uint64
-	// unready is the total time for which the node was not Ready. It excludes the time since the last change of Ready.
+	// `unready` is the total time for which the node was not Ready. It excludes the time since the last change of
+	// Ready.
 	unready time.Duration
 }
 
@@ -145,9 +146,9 @@ func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 	}
 }
 
-// markedUnknown handles a change to Ready=Unknown by the node controller. The controller then also saves a copy of the
-// current Lease (node lifecycle controller, tryUpdateNodeHealth). The time since the last heartbeat is the grace period
-// plus the controller's delay. It serves as a sample of the grace period.
+// markedUnknown handles a change to Ready=Unknown by the node controller. When it makes this change, the controller
+// also saves a copy of the current Lease (node lifecycle controller, tryUpdateNodeHealth). The time since the last
+// heartbeat is the grace period plus the controller's delay. It serves as a sample of the grace period.
 func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	h := &n.heartbeat
 	h.controllerRenewTime = h.apiRenewTime
@@ -178,7 +179,8 @@ func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duratio
 	return m.Age(append([]time.Time{h.last}, h.previous[:]...), x.liveFrom)
 }
 
-// loss describes the failure of a silent node. Its silence began when the first missing heartbeat was due.
+// `loss` describes the failure of a silent node. The silence counts from the time at which the first missing heartbeat
+// was due.
 func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	unseen, began := !x.canDetectSilence(n), n.heartbeat.last.Add(n.heartbeat.rhythm.Interval())
 	if unseen {

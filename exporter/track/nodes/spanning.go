@@ -10,10 +10,10 @@ import (
 // clock. A larger difference means that the watch delayed a heartbeat.
 const clocksAgree = 5 * time.Second
 
-// spansBreak reports whether the watch broke before the heartbeat at t, but missed no earlier heartbeat. A restored
-// watch shows earlier heartbeats first, so kubeflap would already know them. byNode is the time of the heartbeat at t
-// by the node's clock. If the two clocks disagree on the interval before the heartbeat, the watch delayed it. Then
-// spansBreak returns false.
+// spansBreak reports whether the watch broke between the node's last known heartbeat and the heartbeat at t, and the
+// node sent no heartbeat in between. A restored watch shows such heartbeats first, so kubeflap would already know them.
+// byNode is the time of the heartbeat at t by the node's clock. If the two clocks disagree on the interval between the
+// two heartbeats, the watch delayed one of them, and spansBreak returns false.
 func (x *heartbeats) spansBreak(n *node, t, byNode time.Time) bool {
 	h := &n.heartbeat
 	switch {

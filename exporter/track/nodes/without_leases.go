@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// source returns the resource that shows heartbeats.
+// `source` returns the resource that kubeflap watches for heartbeats.
 func (x *heartbeats) source() event.Kind {
 	if x.watches.Missing(event.KindLease) {
 		return event.KindNode
@@ -20,7 +20,8 @@ func (x *heartbeats) canDetectSilence(n *node) bool {
 	return x.source() == event.KindLease || n.heartbeat.steady.Is()
 }
 
-// provesSilence reports whether missing heartbeats prove a silence before the node controller sets the node to Unknown.
+// provesSilence reports whether missing heartbeats prove that the node is silent, even before the node controller sets
+// it to Unknown.
 func (x *heartbeats) provesSilence(n *node) bool {
 	return x.canDetectSilence(n) && (x.source() == event.KindLease || x.watches.Absent(event.KindLease))
 }

@@ -23,9 +23,9 @@ type deletion struct {
 	at time.Time
 }
 
-// Departed returns why an address of a recently deleted pod was lost. Set notReady if the address became not ready
-// before the deletion. In this case, Departed returns why the pod was not Ready. ok is false if the pod was not deleted
-// recently.
+// Departed returns why an address of a recently deleted pod was lost. Set notReady if the address became not ready but
+// was not removed. If the pod was not Ready when it was deleted, Departed then returns why the pod was not Ready. ok is
+// false if the pod was not deleted recently.
 func (x *Pods) Departed(id event.UID, notReady bool) (why cause.Cause, ok bool) {
 	d, ok := x.recentlyDeleted[id]
 	if ok && notReady && d.pod.WasReady() && d.pod.cause != cause.Unknown {

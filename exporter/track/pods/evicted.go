@@ -10,12 +10,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// byTaint is a reason of the condition DisruptionTarget. The taint eviction controller sets it (see
+// byTaint is a reason of the condition DisruptionTarget. The taint eviction controller sets this reason (see
 // pkg/controller/tainteviction).
 const byTaint = "DeletionByTaintManager"
 
-// noteRemovalCause stores why a pod's addresses are removed permanently. It keeps the first cause. For example, a
-// completed pod is usually deleted later. noteRemovalCause also reports a taint eviction from a node that is not Ready.
+// noteRemovalCause stores why a pod's addresses are removed permanently. It keeps the first cause, because a completed
+// pod, for example, is usually deleted later. noteRemovalCause also reports a taint eviction from a node that is not
+// Ready.
 func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 	if p.removalCause != cause.Unknown {
 		return
@@ -34,8 +35,7 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 	x.found.Add(transition.PodEvicted{At: transition.At{Time: t}, Pod: p.named(), Status: status, After: t.Sub(since), Tolerates: tolerates})
 }
 
-// shortToleration is the longest toleration that counts as short, in seconds. The reboot of a node takes longer than
-// this.
+// shortToleration is the longest toleration that counts as short, in seconds. A reboot of a node usually takes longer.
 const shortToleration = 60
 
 // short is a map key. It identifies the pods with the same namespace and the same short toleration.

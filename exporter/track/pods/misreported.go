@@ -27,7 +27,7 @@ const (
 // pod statuses with those of the API server every 10 s (see syncBatch in pkg/kubelet/status).
 const recoverWithin = 10 * time.Second
 
-// Misreported is the number of a namespace's pods with a wrong Ready condition.
+// Misreported is the number of a namespace's pods with one kind of wrong Ready condition.
 type Misreported struct {
 	Namespace string
 	Kind      MisreportKind
@@ -48,7 +48,7 @@ func (x *Pods) noteStuck(id event.UID, p *Pod, o *event.Pod, t time.Time) {
 	}
 }
 
-// Misreported appends the namespaces of pods with a wrong Ready condition to the given slice and returns the extended
+// Misreported appends the counts of pods with a wrong Ready condition to the given slice. It returns the extended
 // slice.
 func (x *Pods) Misreported(into []Misreported) []Misreported {
 	t, counts := x.watches.Now(), map[Misreported]int{}

@@ -33,8 +33,8 @@ func (s Selector) selects(labels map[string]string) bool {
 	return len(s) > 0
 }
 
-// pending holds the labels of the pods in phase Pending, by namespace and UID. It excludes pods that are being deleted
-// or evicted. A Pending pod can lack an IP, and therefore an address (see ShouldPodBeInEndpoints in
+// pending is a map of the labels of the pods in phase Pending, by namespace and UID. It excludes pods that are being
+// deleted or evicted. A Pending pod can lack an IP, and therefore an address (see ShouldPodBeInEndpoints in
 // k8s.io/endpointslice).
 type pending map[string]map[event.UID]map[string]string
 

@@ -15,35 +15,36 @@ type text = unique.Handle[string]
 
 // Pod is the stored state of a pod. Pods are the most numerous objects, so the fields are ordered to avoid padding.
 type Pod struct {
-	// rest is the pod's name. If afterOwner is set, the name begins with the owner's name, and rest omits the owner's
-	// name.
+	// `rest` is the pod's name. If afterOwner is set, the name begins with the owner's name, and `rest` holds only the
+	// remainder.
 	rest      string
 	namespace *totals.Namespace[counts]
 	node      text
 	owner     text
 	// readyChangedAt is the time at which Ready last changed. updatedAt is the time at which an image last changed in
-	// place. containerEndedAt is the time at which kubeflap saw an exited container while Ready was True.
+	// place. containerEndedAt is the time at which kubeflap first saw an exited container while Ready was True.
 	readyChangedAt, updatedAt, containerEndedAt event.Moment
 	containers                                  []container
-	// services lists the Services that are known to contain the pod.
+	// `services` lists the Services that are known to contain the pod.
 	services            *ServiceList
 	generation          uint32
 	ready               event.Status
 	running, afterOwner bool
 	// gated is set if the pod has a readiness gate. Gates can only be set when a pod is created.
 	gated bool
-	// pending reports whether the pod is in Pods.pending.
+	// `pending` is set if the pod is in Pods.pending.
 	pending bool
-	// everReady reports whether the pod has been Ready at any time since it was first seen. A pod that was never Ready
-	// is starting.
+	// everReady reports whether the pod has been Ready at any time since it was first seen. A pod that has never been
+	// Ready is still starting.
 	everReady bool
 	// replaced is set if a container was replaced after the last in-place update. updateDone is set if the pod has been
 	// Ready with the new container.
 	replaced, updateDone bool
-	// short is the pod's short toleration in seconds, plus one. It is 0 if the pod has no short toleration.
+	// `short` is the pod's short toleration in seconds, plus one. It is 0 if the pod has no short toleration.
 	short uint8
-	// cause explains why the pod is not Ready. recovered explains why the pod was not Ready before it last became
-	// Ready. removalCause explains why its addresses are removed permanently, or is Unknown if they stay.
+	// `cause` is the reason why the pod is not Ready. `recovered` is the reason why the pod was not Ready before it
+	// last became Ready. removalCause is the reason why the pod's addresses are removed permanently, or Unknown if they
+	// stay.
 	cause, recovered, removalCause cause.Cause
 }
 
@@ -78,8 +79,8 @@ func (p *Pod) Recovered() cause.Cause { return p.recovered }
 // RemovalCause returns why the pod's addresses are removed permanently, or Unknown if they stay.
 func (p *Pod) RemovalCause() cause.Cause { return p.removalCause }
 
-// occupies reports whether the pod runs on a node, and would be evicted if the node were drained. DaemonSet pods and
-// static pods stay.
+// occupies reports whether the pod runs on a node and would be evicted in a drain of the node. A drain does not evict
+// DaemonSet pods and static pods.
 func (p *Pod) occupies() bool {
 	if !p.running || p.node == (text{}) {
 		return false
@@ -143,7 +144,7 @@ func (p *Pod) name() string {
 	return p.rest
 }
 
-// ownerName returns the owner without its kind.
+// ownerName returns the owner's name, without the kind.
 func (p *Pod) ownerName() string {
 	_, name, _ := strings.Cut(p.owner.Value(), "/")
 	return name

@@ -34,7 +34,7 @@ type Pods struct {
 	watches *watches.Watches
 	found   *transition.List
 	nodes   nodeFacts
-	// resolved is called when the cause of a readiness loss has been determined. For each pod, it is called in the
+	// `resolved` is called when the cause of a readiness loss has been determined. For each pod, it is called in the
 	// order of the losses.
 	resolved func(*ReadinessLoss)
 
@@ -45,13 +45,13 @@ type Pods struct {
 	recentlyDeleted map[event.UID]deletedPod
 	deletions       queue.Queue[deletion]
 	pending         pending
-	// stuck holds the pods that are not Ready although their containers and readiness gates are ready. The value is the
-	// time at which kubeflap first saw this state.
+	// `stuck` contains the pods that are not Ready although their containers and readiness gates are ready. The value
+	// is the time at which kubeflap first saw this state.
 	stuck map[event.UID]time.Time
 	// onLost counts the Ready pods on lost nodes, by node and namespace. It contains the nodes that were lost when
 	// readyOnLost was last called.
 	onLost map[string]map[string]int
-	// short counts the pods with short tolerations.
+	// `short` counts the pods with short tolerations.
 	short map[short]int
 }
 
@@ -61,13 +61,14 @@ type counts struct {
 	// ungatedUpdates counts the in-place updates of pods without a readiness gate.
 	ungatedUpdates uint64
 	silentRestarts uint64
-	// unready counts how often Ready changed from True to another status.
+	// `unready` counts how often Ready changed from True to another status.
 	unready uint64
-	// transitions counts the changes of Ready by the new status and the cause.
+	// `transitions` counts the changes of Ready by the new status and the cause.
 	transitions [3][cause.Count]uint64
 }
 
-// New returns an empty Pods. It calls the given function when the cause of a readiness loss has been determined.
+// New returns an empty tracker of pods. The tracker calls `resolved` when the cause of a readiness loss has been
+// determined.
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
 		watches: watches, found: found, nodes: nodes, resolved: resolved,
@@ -138,8 +139,8 @@ func (x *Pods) set(p *Pod, o *event.Pod) {
 	}
 }
 
-// Delete handles a pod's deletion. It expects the pod's last state, or nil if that state was not seen. ok is false if
-// the pod is unknown.
+// Delete handles a pod's deletion. `last` is the pod's last state, or nil if kubeflap did not see this state. ok is
+// false if the pod is unknown.
 func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 	p := x.pods[id]
 	if p == nil {
@@ -204,8 +205,8 @@ type Namespace struct {
 	UngatedUpdates uint64
 	SilentRestarts uint64
 	// Unready counts how often the Ready condition of a pod changed from True to another status. Transitions counts the
-	// changes of the condition by the new status and by cause.Cause. A change counts when its cause has been
-	// determined.
+	// changes of the condition by the new status and by cause.Cause. Transitions counts a change only after its cause
+	// has been determined.
 	Unready     uint64
 	Transitions [3][cause.Count]uint64
 }

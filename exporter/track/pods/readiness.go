@@ -31,18 +31,18 @@ type ReadinessLoss struct {
 	// nodeBy is the latest time at which a node failure can explain the loss, or zero if unknown. It is based on the
 	// kubelet's timestamps, because the node watch can lag.
 	nodeBy time.Time
-	// ready is the time at which the pod last became Ready, or zero if it was Ready in the first list.
+	// `ready` is the time at which the pod last became Ready, or zero if it was Ready in the first list.
 	ready time.Time
 	// Cause is set when the loss is resolved.
 	Cause cause.Cause
 	node  string
-	// tentative is the most likely cause so far. ProbeFailed can become NodeNotReady or KubeletRestart.
+	// `tentative` is the most likely cause so far. ProbeFailed can become NodeNotReady or KubeletRestart.
 	// NodeHeartbeatLost means that the node controller set the pod's Ready to False, but kubeflap last saw the node
 	// Ready.
 	tentative cause.Cause
-	// changes holds changes of Ready. They are reported when the loss is resolved.
+	// `changes` contains the changes of Ready that are reported when the loss is resolved.
 	changes []transition.PodReadyChanged
-	// later is the pod's next readiness loss with the same tentative cause, or nil. It is resolved after this loss.
+	// `later` is the pod's next readiness loss with the same tentative cause, or nil. It is resolved after this loss.
 	later *ReadinessLoss
 }
 
@@ -57,13 +57,13 @@ func (w *ReadinessLoss) newest() *ReadinessLoss {
 // before the pod's next readiness loss.
 func (w *ReadinessLoss) CanExplain(t time.Time) bool { return w.later == nil || t.Before(w.later.At) }
 
-// readinessLosses holds the readiness changes whose cause is not certain yet.
+// readinessLosses holds the readiness losses whose cause is not certain yet.
 type readinessLosses struct {
 	// Both maps hold the oldest loss of each pod.
 	byPod  map[event.UID]*ReadinessLoss
 	byNode map[string]map[event.UID]*ReadinessLoss
-	// Both queues are sorted by time. The losses in probes have the tentative cause ProbeFailed. All others are in
-	// marks.
+	// `probes` contains the losses with the tentative cause ProbeFailed, and `marks` contains all other losses. Both
+	// queues are sorted by time.
 	probes, marks queue.Queue[*ReadinessLoss]
 }
 
@@ -185,8 +185,8 @@ func (x *Pods) reportNow(p *Pod, change transition.PodReadyChanged) {
 	x.found.Add(change)
 }
 
-// NodeReadyChanged handles a change of a node's Ready condition. It resolves the pods' readiness losses that now have a
-// certain cause.
+// NodeReadyChanged handles a change of a node's Ready condition. For each pod of the node, it resolves the readiness
+// losses that now have a certain cause.
 func (x *Pods) NodeReadyChanged(node string) {
 	x.resolveEach(x.undecided.byNode[node], x.isAnyCertain)
 }
@@ -219,7 +219,7 @@ func (x *Pods) resolveEach(of map[event.UID]*ReadinessLoss, match func(*Readines
 }
 
 // resolve determines the final cause of a pod's oldest readiness loss, and does nothing for other losses. Afterwards,
-// it resolves the pod's next loss if the cause of any later loss is certain.
+// it resolves the pod's next loss if the cause of this next loss or of a later one is certain.
 func (x *Pods) resolve(w *ReadinessLoss) {
 	if w == nil || x.undecided.byPod[w.ID] != w {
 		return

@@ -13,7 +13,7 @@ type lossEvidence struct {
 	now    *event.Pod
 	nodes  nodeFacts
 	at     time.Time
-	// updated is the time at which the pod was last updated in place.
+	// `updated` is the time at which the pod was last updated in place.
 	updated time.Time
 }
 

@@ -24,8 +24,8 @@ func (l *ServiceList) existing() *ServiceList {
 	return &ServiceList{l.Service, rest}
 }
 
-// JoinService records that a Service contains the pod. The parameter alone is a list that contains only this Service.
-// Pods without another Service share this list.
+// JoinService records that a Service contains the pod. `alone` is a list that contains only this Service. Pods that
+// belong to no other Service share this list.
 func (p *Pod) JoinService(alone *ServiceList) {
 	for l := p.services; l != nil; l = l.Rest {
 		if l.Service == alone.Service {

@@ -26,7 +26,7 @@ func (q *Queue[T]) Take() T {
 	q.taken++
 	switch {
 	case q.IsEmpty() && cap(q.items) > 1024:
-		q.items, q.head = nil, 0 // release the memory of a burst
+		q.items, q.head = nil, 0 // release the memory after a burst
 	case q.head > len(q.items)/2:
 		kept := copy(q.items, q.items[q.head:])
 		clear(q.items[kept:])
@@ -38,5 +38,5 @@ func (q *Queue[T]) Take() T {
 // End returns the position after the newest item. The position stays valid when items are taken.
 func (q *Queue[T]) End() int { return q.taken + len(q.items) - q.head }
 
-// From returns the items from a position that End returned earlier.
+// From returns the items that were pushed after End returned the given position, without those that Take has removed.
 func (q *Queue[T]) From(position int) []T { return q.items[max(position-q.taken, 0)+q.head:] }

@@ -2,8 +2,8 @@ package reads
 
 import "time"
 
-// answersWithin is the longest normal time between two signs that the API server accepts writes. A single node renews
-// every 10 s, and direct reads are at least 10 s apart.
+// answersWithin is the longest normal time between two signs that the API server accepts writes. Each node renews its
+// Lease every 10 s, and direct reads are at least 10 s apart.
 const answersWithin = 15 * time.Second
 
 // Answers records signs that the API server accepts writes. Last is the time of the newest sign. Since is the end of

@@ -1,5 +1,6 @@
 // Package reads evaluates direct reads of Leases, which distinguish a silent watch from silent nodes. Bookmarks cannot
-// do so. The API server sends them from memory, even while etcd stalls (apiserver, storage/cacher, dispatchEvents).
+// do so, because the API server sends bookmarks from memory, even while etcd stalls (apiserver, storage/cacher,
+// dispatchEvents).
 package reads
 
 import (
@@ -11,14 +12,14 @@ import (
 const (
 	// AskEvery is the shortest time between two direct reads.
 	AskEvery = 10 * time.Second
-	// unaskedWait is the time after which a late heartbeat counts without a direct read. Older recordings contain no
-	// direct reads.
+	// unaskedWait is how long a late heartbeat waits for a direct read before it counts without one. Older recordings
+	// contain no direct reads.
 	unaskedWait = time.Second
 	// catchUpWithin is the time within which the watch must show a renewal that a read has shown. Reads and watch
 	// events can arrive in any order.
 	catchUpWithin = 2 * time.Second
-	// upToDateWithin is the longest time for which a restored watch shows old renewals. If renewals look old after that
-	// time, a clock was set.
+	// upToDateWithin is the longest time for which a restored watch shows old renewals. If renewals still look old
+	// after that time, a clock has been changed.
 	upToDateWithin = 15 * time.Second
 )
 
@@ -28,15 +29,15 @@ type Reads struct {
 	// `shown` is the time of the newest heartbeat that the watch has shown.
 	shown time.Time
 	// `asked` is the start of the last read. `asking` is set until the answer to this read arrives. `proven` is the
-	// start of the last read that found no newer renewal than the watch had shown. `answered` is the time of the answer
-	// to that read.
+	// start of the last read that found nothing newer than the watch had shown. `answered` is the time of the answer to
+	// that read.
 	asked, proven, answered time.Time
 	asking                  bool
 	// `failed` is the start of the last read if that read proved nothing. `failed` is reset when the watch has caught
 	// up, or when another read succeeds. `resumed` is the time at which the watch showed its first renewal after the
 	// failed read.
 	failed, resumed time.Time
-	// `ahead` holds, by Lease name, the renewTimes that a read has shown and the watch has not. aheadSince is the time
+	// `ahead` holds, by Lease name, the renewTimes that a read has shown but the watch has not. aheadSince is the time
 	// of the first of these reads.
 	ahead      map[string]time.Time
 	aheadSince time.Time
@@ -94,7 +95,7 @@ func (r *Reads) MustReopenWatch(t time.Time) bool {
 	return r.IsWatchLagging() && t.Sub(r.aheadSince) > catchUpWithin
 }
 
-// ProvenAfter reports whether a read at `mark` or later found no newer renewal than the watch had shown.
+// ProvenAfter reports whether a read that started at `mark` or later found nothing newer than the watch had shown.
 func (r *Reads) ProvenAfter(mark time.Time) bool { return !r.proven.Before(mark) }
 
 // ShownAfter returns the time of the newest heartbeat that the watch has shown. ok is false if that time is before
@@ -103,10 +104,10 @@ func (r *Reads) ShownAfter(mark time.Time) (at time.Time, ok bool) {
 	return r.shown, !r.shown.Before(mark)
 }
 
-// ProvenAt returns the earliest time at which it is certain that a node was silent until `mark`. It assumes that no
-// more events arrive. The proof is a later heartbeat of another node, or a later read that finds no newer renewal. A
-// read that fails because the API server cannot reach etcd is also a proof, because no node can have renewed its Lease.
-// ok is false while the watch lags.
+// ProvenAt returns the earliest time at which the silence of a node up to `mark` is proven. It assumes that no more
+// events arrive. The proof is a heartbeat of another node after `mark`, or a read after `mark` that finds nothing newer
+// than the watch has shown. A read that fails because the only API server cannot reach etcd is also proof, because no
+// node can have renewed its Lease. ok is false while the watch lags.
 func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
 	at = mark.Add(unaskedWait)
 	switch {
@@ -135,8 +136,8 @@ func (r *Reads) NewerRenewal(t time.Time, l *event.Lease) {
 	r.ahead[l.Name] = l.RenewTime
 }
 
-// Apply handles the start or the result of a direct read. servers is the number of API servers in the cluster, or 0 if
-// unknown.
+// Apply handles the start or the result of a direct read. `servers` is the number of API servers in the cluster, or 0
+// if unknown.
 func (r *Reads) Apply(e event.Event, servers int) {
 	if e.Type == event.DirectReadStarted {
 		r.asked, r.asking = e.Seen, true
@@ -151,12 +152,12 @@ func (r *Reads) Apply(e event.Event, servers int) {
 	}
 }
 
-// saysOfNodes reports whether an answer proves something about the nodes. An answer with all Leases does so. An error
-// of etcd also does so if there is only one API server, because no node can have renewed its Lease. With several API
-// servers, the others may still reach etcd.
+// saysOfNodes reports whether an answer proves something about the nodes. An answer with all requested Leases is proof.
+// An etcd error is proof if the number of API servers is one or unknown, because no node can have renewed its Lease. If
+// there are several API servers, nodes may have renewed their Leases through a server that still reaches etcd.
 //
 // An answer from a proxy, or from an API server that throttles kubeflap, proves nothing. The answer Forbidden counts as
-// proof, because kubeflap must also work without permission for direct reads.
+// proof, because kubeflap must work even if it has no permission for direct reads.
 func saysOfNodes(reason event.Reason, servers int) bool {
 	switch reason {
 	case "", event.ReasonForbidden:

@@ -13,18 +13,18 @@ import (
 // kubelets are often late.
 //
 // The renewal must be early by the node's clock and by kubeflap's clock, because someone may have set one of the
-// clocks. beatFrom is the shortest normal time between renewals by the node's clock, in percent of the heartbeat
-// interval. seenFrom is the shortest normal time by kubeflap's clock. It is lower because the delivery time varies.
-// `within` is the longest time between the renewal and the report.
+// clocks. beatFrom is the shortest normal time between two renewals, measured by the node's clock, in percent of the
+// heartbeat interval. seenFrom is the shortest normal time, measured by kubeflap's clock. It is lower because the
+// delivery time varies. `within` is the longest time between the renewal and the report.
 const (
 	beatFrom = 99
 	seenFrom = 95
 	within   = 5 * time.Second
-	// `window` is the time that a kubelet needs after its start to probe its pods again.
+	// `window` is the time that a kubelet needs after it starts to probe its pods again.
 	window = 30 * time.Second
 )
 
-// Kubelet holds the observed starts of a kubelet.
+// Kubelet holds the last start of a kubelet, and the evidence for a new start.
 type Kubelet struct {
 	// `started` is the probable time of the kubelet's last start. `early` is the time at which kubeflap saw the last
 	// early renewal. earlyBy is the renewTime of that renewal. `reported` is the time of the last status report.
@@ -34,7 +34,8 @@ type Kubelet struct {
 }
 
 // IsEarly reports whether the time between two renewals was too short by the node's clock and by kubeflap's clock.
-// byNode and bySeen are the times by these clocks. If bySeen is 0, it is unknown and counts as too short.
+// byNode and bySeen are the times that these clocks measured. If bySeen is 0, the time is unknown and counts as too
+// short.
 func IsEarly(interval, byNode, bySeen time.Duration) bool {
 	hundredth := interval / 100
 	return byNode < beatFrom*hundredth && bySeen < seenFrom*hundredth
@@ -69,10 +70,10 @@ func (k *Kubelet) SetVersion(version string) {
 	k.makesPodsFlap = err == nil && parts[0] == "1" && minor < 35
 }
 
-// MadePodsFlap reports whether the kubelet started shortly before t, and its pods became not ready for this reason.
-// `returned` is the time at which Ready last changed from Unknown to True. A start near that time does not count,
-// because a kubelet that was only unreachable looks the same. If `by` is set, the kubelet must not have started after
-// `by` by its own clock.
+// MadePodsFlap reports whether a kubelet start shortly before t can have made the pods not ready. `returned` is the
+// time at which the node's Ready condition last changed from Unknown to True. A start near that time does not count,
+// because a kubelet that was only unreachable looks the same. If `by` is set, a start after `by`, measured by the
+// node's clock, does not count either.
 func (k *Kubelet) MadePodsFlap(t, returned, by time.Time) bool {
 	return k.makesPodsFlap && !k.started.IsZero() && t.Sub(k.started) <= window &&
 		(returned.IsZero() || returned.Sub(k.started).Abs() > within) && (by.IsZero() || !k.earlyBy.After(by))

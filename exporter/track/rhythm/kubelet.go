@@ -6,7 +6,7 @@ const (
 	// renewInterval is the default interval of a kubelet's Lease renewals. It is a quarter of nodeLeaseDurationSeconds,
 	// which is 40 s by default (kubelet, nodeLeaseRenewIntervalFraction).
 	renewInterval = 10 * time.Second
-	// longestInterval is the longest interval that a Lease can set. Shortest is the lower limit.
+	// longestInterval is the upper bound on an interval that is derived from a Lease. Shortest is the lower bound.
 	longestInterval = time.Minute
 )
 
@@ -14,7 +14,7 @@ const (
 type Kubelet struct {
 	// Duration is the Lease's leaseDurationSeconds, or 0.
 	Duration int32
-	// Renewals and Reports are the rhythms of Lease renewals and status reports, by the node's clock.
+	// Renewals and Reports are the rhythms of Lease renewals and status reports, measured by the node's clock.
 	Renewals, Reports Rhythm
 }
 

@@ -7,9 +7,9 @@ import "time"
 const Shortest = time.Second
 
 const (
-	// A count rises with each interval that agrees with the previous intervals, and falls with every different
-	// interval. A rhythm is regular if the count is at least regularAfter. The count can reach regularMost. Then a few
-	// irregular intervals do not end the rhythm.
+	// A count rises with each interval that agrees with the previous intervals, and falls with each interval that does
+	// not agree. A rhythm is regular if the count is at least regularAfter. The count stops at regularMost. This value
+	// exceeds regularAfter, so that a few irregular intervals do not end the rhythm.
 	regularAfter = 4
 	regularMost  = 8
 )

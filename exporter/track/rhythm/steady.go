@@ -3,7 +3,7 @@ package rhythm
 import "time"
 
 // Without a Lease watch, kubeflap uses status reports as heartbeats. In a cluster without Leases, the node controller
-// does so, too.
+// does the same.
 //
 // In a cluster with Leases, a kubelet reports a changed status every 10 s, and an unchanged status every 5 min
 // (kubelet, nodeStatusUpdateFrequency and nodeStatusReportFrequency). In a cluster without Leases, it reports any
@@ -16,7 +16,7 @@ const (
 	// Kubelet.Undisturbed.
 	steadyWithin = 11500 * time.Millisecond
 	// steadyFrom is the number of steady reports after which a node counts as steady. The count stops at steadyMost. A
-	// node with that count stays steady after one late report.
+	// node that has reached steadyMost stays steady after one late report.
 	steadyFrom = 18
 	steadyMost = 24
 )
@@ -33,5 +33,5 @@ func (s *Steady) Learn(interval time.Duration) {
 	*s = max(*s-(steadyMost-steadyFrom), 0)
 }
 
-// Is returns true if the node's reports are steady.
+// Is reports whether the node's reports are steady.
 func (s Steady) Is() bool { return s >= steadyFrom }

@@ -1,4 +1,4 @@
-// Package shared counts the labels that nodes share, such as their zone and pool.
+// Package shared counts the nodes that have a label in common, such as the label of their zone or node pool.
 package shared
 
 import (
@@ -9,7 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Labels holds a node's labels that other nodes can share. They are interned, because many nodes have the same values.
+// Labels holds a node's labels that other nodes can share. The strings are interned, because many nodes have the same
+// values.
 type Labels []label
 
 type label struct{ key, value unique.Handle[string] }
@@ -27,8 +28,8 @@ func Of(o *event.Node) (labels Labels) {
 // Counts holds the number of nodes for each label.
 type Counts map[label]int
 
-// Replace changes a node's labels from `old` to `labels`, and returns the new labels. For a removed node, `labels` is
-// nil.
+// Replace updates the counts when a node's labels change from `old` to `labels`. It returns the new labels. For a
+// removed node, `labels` is nil.
 func (x Counts) Replace(old, labels Labels) Labels {
 	if slices.Equal(old, labels) {
 		return old

@@ -10,8 +10,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/queue"
 )
 
-// keepFor is the time for which counts are kept after a namespace has lost its last member, such as a pod. Counters
-// therefore continue when a workload is recreated, or scaled to zero and back.
+// keepFor is the time for which counts are kept after a namespace has lost its last member, such as a pod. Therefore,
+// the counters do not restart when a workload is recreated, or scaled to zero and back.
 const keepFor = time.Hour
 
 // Namespace holds the counts of one namespace.
@@ -25,7 +25,7 @@ type Namespace[T any] struct {
 // Totals holds the counts of all namespaces that have members, or had members in the last hour.
 type Totals[T any] struct {
 	all map[string]*Namespace[T]
-	// sorted holds the namespaces, sorted by name. It is nil after a namespace has been added or dropped.
+	// `sorted` holds the namespaces, sorted by name. It is nil after a namespace has been added or dropped.
 	sorted  []*Namespace[T]
 	emptied queue.Queue[emptied[T]]
 }
@@ -59,7 +59,7 @@ func (t *Totals[T]) Leave(n *Namespace[T], at time.Time) {
 	}
 }
 
-// Forget drops the namespaces that have had no member for more than an hour.
+// Forget drops the namespaces that have had no members for more than an hour.
 func (t *Totals[T]) Forget(now time.Time) {
 	for !t.emptied.IsEmpty() && now.Sub(t.emptied.Front().at) > keepFor {
 		x := t.emptied.Take()

@@ -8,8 +8,8 @@ const (
 	// seenByController is the longest time until the node controller sees a heartbeat. It is one monitor period (5 s)
 	// plus the delivery time.
 	seenByController = 7 * time.Second
-	// delivery is the longest time from lastTransitionTime to the arrival of the change of Ready, if the clocks agree.
-	// lastTransitionTime is in whole seconds.
+	// `delivery` is the longest normal time from lastTransitionTime until kubeflap sees the change of Ready, if the
+	// clocks agree. It includes the rounding of lastTransitionTime to whole seconds.
 	delivery = 2 * time.Second
 )
 
@@ -18,15 +18,16 @@ type Mark struct {
 	// Seen is the time at which kubeflap saw the change. Transition is lastTransitionTime by the controller's clock, in
 	// whole seconds.
 	Seen, Transition time.Time
-	// Delay is the shortest known delay between a timestamp of the controller and the arrival of the write. It includes
-	// the difference between the clocks.
+	// Delay is the shortest known delay from a timestamp by the controller's clock to the arrival of the write at
+	// kubeflap. It includes the difference between the two clocks.
 	Delay time.Duration
 	// DelayKnown reports whether Delay was measured.
 	DelayKnown bool
 }
 
-// between returns the earliest and the latest time at which the controller can have set Ready to Unknown, by kubeflap's
-// clock. A delayed write can arrive much later. known is false if the clocks differ too much.
+// `between` returns the earliest and the latest time at which the controller can have set Ready to Unknown, by
+// kubeflap's clock. The write can arrive much later. `known` is false if Transition cannot be converted reliably to
+// kubeflap's clock.
 func (m Mark) between() (earliest, latest time.Time, known bool) {
 	if !m.DelayKnown {
 		return m.Seen, m.Seen, m.Seen.Sub(m.Transition).Abs() <= delivery

@@ -12,22 +12,22 @@ const (
 	// lagBucket is the precision of the times in lags.seen. lagBuckets is the number of buckets in LagWait.
 	lagBucket  = 50 * time.Millisecond
 	lagBuckets = int(LagWait / lagBucket)
-	// maxIgnoredLag is the longest lag that is ignored. Connections are read in batches, so a lag of some hundredths of
-	// a second is normal.
+	// maxIgnoredLag is the longest lag that is ignored. Connections are read in batches, so a lag of a few hundredths
+	// of a second is normal.
 	maxIgnoredLag = 300 * time.Millisecond
-	// lagRemembered is the time for which a watch is assumed to lag after a lag was noticed.
+	// lagRemembered is how long a watch is assumed to lag after kubeflap has noticed a lag.
 	lagRemembered = 5 * time.Minute
 )
 
-// lags detects watches that lag behind the others. The API server numbers all writes in the order in which etcd
+// `lags` detects watches that lag behind other watches. The API server numbers all writes in the order in which etcd
 // accepted them. So a watch lags if it delivers a write after another watch has delivered a later write.
 //
-// The API does not guarantee that versions of different resources are comparable. If they are not comparable, kubeflap
-// can wait longer than necessary for the cause of a lost address.
+// The API does not guarantee that the resourceVersions of different resources are comparable. If they are not
+// comparable, kubeflap can wait longer than necessary for the cause of a lost address.
 type lags struct {
-	// seen holds resourceVersions in increasing order, and the time at which each was first seen.
+	// `seen` holds resourceVersions in increasing order, and the time at which kubeflap first saw each of them.
 	seen []seenVersion
-	// until holds a time for each watch. The watch is assumed to lag until this time.
+	// `until` holds, for each watch, the time until which the watch is assumed to lag.
 	until [event.NumKinds]time.Time
 }
 
@@ -38,7 +38,7 @@ type seenVersion struct {
 
 func newLags() lags { return lags{seen: make([]seenVersion, 0, lagBuckets)} }
 
-// note records the version of an object from a watch.
+// `note` records the resourceVersion of an object that a watch delivered.
 func (g *lags) note(k event.Kind, text string, t time.Time) {
 	if text == "" {
 		return // older recordings contain no versions

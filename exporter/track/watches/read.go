@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Watch is the state of the watch of one resource at the time of the query.
+// Watch is the state of one resource's watch at the time of the query.
 type Watch struct {
 	Resource event.Kind
 	// Events counts the events by type.
@@ -21,7 +21,7 @@ type Watch struct {
 	// Blind is the total time without a working watch.
 	Blind time.Duration
 	// Since is the time at which the watch stopped working, and Reason is the cause. Both fields are zero while the
-	// watch works. Before the first list, Since is the time of the first event.
+	// watch works. Until the first list is complete, Since is the time of the first event of any resource.
 	Since  time.Time
 	Reason event.Reason
 }
@@ -35,8 +35,8 @@ func (w *Watches) All(into []Watch) []Watch {
 	return w.matching(into, func(*state) bool { return true })
 }
 
-// Unwatched returns the watches that do not work, except those of resources that the cluster does not have. Either the
-// resource is forbidden or not listed yet, or the watch is broken.
+// Unwatched returns the watches that do not work, except those of resources that the cluster does not have. A watch
+// does not work if it is broken, or if its resource is forbidden or not listed yet.
 func (w *Watches) Unwatched() []Watch {
 	return w.matching(nil, func(s *state) bool {
 		absent := s.missing && s.reason == event.ReasonAbsent

@@ -1,5 +1,5 @@
-// Package watches keeps the state of each resource's watch, and the current time. The package reads no clock: events
-// and queries supply the time.
+// Package watches keeps the state of each resource's watch, and the current time. It does not read the system clock:
+// events and queries supply the time.
 package watches
 
 import (
@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// tolerance is the length below which a break of a watch is ignored. The API server ends a watch every 5 to 10
-	// minutes (see Reflector in client-go). The watch then continues from the same resource version within
+	// `tolerance` is the shortest break of a watch that counts. Shorter breaks are normal: the API server ends a watch
+	// every 5 to 10 minutes (see Reflector in client-go), and the watch continues from the same resource version within
 	// milliseconds.
 	tolerance = time.Second
 	// catchUp is the longest time that a restored watch needs to deliver the events that it missed.
@@ -21,11 +21,11 @@ const (
 
 // Watches holds the state of all watches of a cluster.
 type Watches struct {
-	// begin is the time of the first event. `now` is the time of the newest event or query, and never goes back.
+	// `begin` is the time of the first event. `now` is the time of the newest event or query, and never goes back.
 	begin, now time.Time
 	state      [event.NumKinds]state
 	lags       lags
-	// shown is the time of the last object from any watch. cutOff is set if any watch is cut off.
+	// `shown` is the time of the last object from any watch. cutOff is set if any watch is cut off.
 	shown  time.Time
 	cutOff bool
 }
@@ -34,19 +34,19 @@ type Watches struct {
 type state struct {
 	// generation is the number of the newest list. An object that is missing from the newest list no longer exists.
 	generation uint32
-	// synced is set when the first list is complete. syncedAt is the time at which that list was complete.
+	// `synced` is set when the first list is complete. syncedAt is the time at which that list was complete.
 	synced   bool
 	syncedAt time.Time
 	up       bool
-	// cutOff is set if the watch is open but delivers no objects, because the API server cannot read from etcd. up is
-	// then false.
+	// cutOff is set if the watch is open but delivers no objects, because the API server cannot read from etcd. In this
+	// case, `up` is false.
 	cutOff bool
-	// missing reports whether the resource is absent or forbidden.
+	// `missing` is set if the resource is absent or forbidden.
 	missing bool
 	// downSince is the time at which the watch broke. It is zero while the watch works and before the first list.
 	downSince time.Time
-	// resumed is the time at which the watch began to work, after its first list or a break. broke is the start of
-	// that break.
+	// `resumed` is the time at which the watch last began to work, after its first list or a break. `broke` is the
+	// start of the last break. Both ignore breaks shorter than `tolerance`.
 	resumed, broke  time.Time
 	blind           time.Duration
 	reason          event.Reason
@@ -55,7 +55,7 @@ type state struct {
 	relists, errors uint64
 }
 
-// New returns Watches that have seen no event.
+// New returns an empty Watches.
 func New() *Watches { return &Watches{lags: newLags()} }
 
 // Now returns the time of the newest event or query.
@@ -68,13 +68,13 @@ func (w *Watches) AdvanceTo(t time.Time) {
 	}
 }
 
-// Moment converts a time to its short form. Time converts it back.
+// Moment converts a time to an event.Moment.
 func (w *Watches) Moment(t time.Time) event.Moment { return event.MomentOf(t, w.begin) }
 
-// Time converts a moment back to a time.
+// Time converts an event.Moment back to a time.
 func (w *Watches) Time(m event.Moment) time.Time { return m.Time(w.begin) }
 
-// Count records an event before the event is applied.
+// Count records an event. Call it before the event is applied.
 func (w *Watches) Count(e event.Event) {
 	if w.begin.IsZero() {
 		w.begin = e.Seen
@@ -206,8 +206,8 @@ func (w *Watches) Absent(k event.Kind) bool {
 // DownSince returns the time at which the watch broke. It is zero while the watch works and before the first list.
 func (w *Watches) DownSince(k event.Kind) time.Time { return w.state[k].downSince }
 
-// Live reports whether events arrive without delay. A restored watch first delivers all missed events at once, and is
-// only live afterwards.
+// Live reports whether events arrive without delay. A restored watch first delivers all missed events at once, and
+// becomes live afterwards.
 func (w *Watches) Live(k event.Kind, t time.Time) bool { return w.state[k].live(t) }
 
 func (s *state) live(t time.Time) bool { return s.up && !t.Before(LiveFrom(s.resumed)) }

@@ -9,14 +9,14 @@ import (
 // maxWindow is the age after which a value no longer counts.
 const maxWindow = 10 * time.Minute
 
-// Window provides the maximum over the last ten minutes. It only keeps values that can still become the maximum: each
-// is smaller and newer than the previous one.
+// Window provides the maximum over the last ten minutes. It keeps only the values that can still become the maximum.
+// Therefore, each value is smaller and newer than the previous one.
 type Window struct {
 	samples []sample
 }
 
 type sample struct {
-	at    int64 // at is in Unix nanoseconds
+	at    int64 // in Unix nanoseconds
 	value time.Duration
 }
 

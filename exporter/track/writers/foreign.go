@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// keeper says which kind of writer manages an object's addresses.
+// keeper is the kind of writer that manages an object's addresses.
 type keeper uint8
 
 const (
@@ -23,15 +23,15 @@ const (
 	foreigner
 )
 
-// foreign holds addresses that neither Kubernetes nor a known manager wrote. They count as foreign only if the Service
-// has a selector.
+// foreign is the record of an object's addresses that neither Kubernetes nor a known manager wrote. These addresses
+// count as foreign only if the Service has a selector.
 type foreign struct {
 	addresses []event.UID
 	ready     int
 	// object is the name of the object that contains the addresses, with its manager or writer. version is the object's
 	// resourceVersion when the addresses appeared.
 	object, version string
-	// reported is set if the addresses were reported as foreign.
+	// reported is set if the addresses have been reported as foreign.
 	reported bool
 }
 
@@ -57,8 +57,9 @@ func (x *Writers) classifySlice(h *Source, o *event.EndpointSlice) {
 
 // classifyEndpoints records the writer and the foreign addresses of an Endpoints object. A known manager writes no
 // foreign addresses. If an unknown writer changes the object of another writer, the addresses that it adds or makes
-// ready are foreign. Otherwise, the addresses without a targetRef are foreign. The first writer's name is not checked,
-// because a distribution can rename the controller. The parameter before contains the object's previous addresses.
+// ready are foreign. In all other cases, the addresses without a targetRef are foreign. The name of the first writer is
+// not checked, because a distribution can rename the controller. The parameter before holds the object's previous
+// addresses.
 func (x *Writers) classifyEndpoints(h *Source, o *event.Endpoints, before []addresses.Entry) {
 	was := h.keeper
 	h.keeper = unproven
@@ -164,7 +165,7 @@ func (x *Writers) checkForeign(s Service, t time.Time) {
 		if f == nil {
 			continue
 		}
-		// If the selector matches no pod, manually managed Endpoints are reported as a selector conflict instead.
+		// If the selector matches no pods, manually managed Endpoints are reported as a selector conflict instead.
 		is := s.Exists() && s.HasSelector() && len(f.addresses) > 0 && (h.Kind != event.KindEndpoints || !InConflict(s))
 		switch {
 		case is && !f.reported:
@@ -187,14 +188,14 @@ func (x *Writers) emptied(o *event.Endpoints) bool {
 	return len(o.Addresses) == 0 && (o.LastApplied || other)
 }
 
-// IsForeign reports whether a foreign writer manages the source, and the Service has a selector.
+// IsForeign reports whether the Service has a selector and a foreign writer manages the source.
 func IsForeign(s Service, h *Source) bool { return h.keeper == foreigner && s.HasSelector() }
 
 // IsKnown reports whether the source has a known manager.
 func (h *Source) IsKnown() bool { return h.keeper == knownManager }
 
-// ForeignAddresses returns the number of distinct foreign addresses of a Service. It returns 0 without a selector,
-// because no Kubernetes controller writes the addresses of such a Service.
+// ForeignAddresses returns the number of distinct foreign addresses of a Service. It returns 0 for a Service without a
+// selector, because no Kubernetes controller writes the addresses of such a Service.
 func ForeignAddresses(s Service) int {
 	if !s.HasSelector() {
 		return 0

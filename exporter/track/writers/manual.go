@@ -7,18 +7,18 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// manual counts a Service's manually managed addresses. They have no targetRef, because no controller derived them from
-// a pod.
+// manual is the count of a Service's manually managed addresses. Such addresses have no targetRef, because no
+// controller derived them from a pod.
 type manual struct {
-	// endpoints counts the addresses in the Endpoints object. slices counts the addresses in slices of Kubernetes
-	// controllers. others counts the addresses in other slices.
+	// These fields count the addresses in the Endpoints object, in slices of Kubernetes controllers, and in other
+	// slices.
 	endpoints, slices, others int
-	// ever reports whether the Service has had manually managed addresses. cleared is set when all of them are removed
-	// while the Service has a selector. cleared is unset when a pod matches the selector. conflict is set while a
-	// conflict is reported.
+	// `ever` is set if the Service has ever had manually managed addresses. `cleared` is set when all of these
+	// addresses are removed while the Service has a selector. It is unset when a pod matches the selector, or when the
+	// selector is removed. `conflict` is set while a selector conflict is reported.
 	ever, cleared, conflict bool
 	// A reset is the removal of all manually managed addresses. resetsWithSelector counts the resets while the Service
-	// had a selector, and resetsSelectorless counts the others.
+	// had a selector, and resetsSelectorless counts the other resets.
 	resetsWithSelector, resetsSelectorless uint64
 }
 
@@ -37,7 +37,7 @@ func (s *Set) Manual() Manual {
 // ManualInEndpoints returns the number of manually managed addresses in the Endpoints object.
 func (s *Set) ManualInEndpoints() int { return s.manual.endpoints }
 
-// Change describes an event that changes a Service.
+// Change describes an event that changes a Service's addresses.
 type Change struct {
 	Service Service
 	At      time.Time
@@ -79,8 +79,9 @@ func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	x.Check(c.Service, c.At)
 }
 
-// CompareSlices detects a reset when EndpointSlices have been listed again. The parameter before is the tally from
-// before this list. Addresses in slices that mirror Endpoints are counted in the Endpoints object instead.
+// CompareSlices detects a reset in a relist of EndpointSlices. `before` is the tally from before the relist. If
+// Endpoints have been listed, the tally omits the addresses in slices that mirror them. Such addresses are counted in
+// the Endpoints object.
 func (x *Writers) CompareSlices(c Change, before Tally) {
 	if c.Service.Exists() {
 		x.compare(c, before, c.Service.Writers().tallyOf(event.KindEndpointSlice, c.Service.HasSelector()), false)
@@ -88,8 +89,8 @@ func (x *Writers) CompareSlices(c Change, before Tally) {
 	x.Check(c.Service, c.At)
 }
 
-// Tally counts a Service's addresses. manual counts the manually managed addresses in one resource, either Endpoints or
-// EndpointSlices. managed counts the addresses with a targetRef in both resources.
+// Tally counts a Service's addresses. `manual` counts the manually managed addresses in one resource, either Endpoints
+// or EndpointSlices. `managed` counts the addresses with a targetRef in both resources.
 type Tally struct{ manual, managed int }
 
 // TallyOfSlices counts a Service's addresses for CompareSlices.
@@ -102,7 +103,7 @@ func (s *Set) tallyOf(k event.Kind, selector bool) Tally {
 }
 
 // compare reports a reset, or the return of addresses after a reset. If the selector matches pods now, or matched pods
-// before the event, there is no reset. The removed addresses were then foreign addresses.
+// before the event, there is no reset. In this case, the removed addresses were foreign addresses.
 func (x *Writers) compare(c Change, before, now Tally, inEndpoints bool) {
 	s, selector := c.Service.Writers(), c.Service.HasSelector()
 	switch {
@@ -145,10 +146,10 @@ func (m *manual) counterFor(h *Source) *int {
 	return &m.slices
 }
 
-// InConflict reports whether a Service has manually managed Endpoints and a selector that matches no pod. The endpoints
-// controller has cleared these Endpoints, or will clear them at its next sync (see syncService in
-// pkg/controller/endpoint). This controller does not change manually managed slices. If pods match the selector,
-// manually managed addresses are foreign instead.
+// InConflict reports whether a Service has manually managed Endpoints and a selector that matches no pods. The
+// endpoints controller has cleared these Endpoints, or will clear them at its next sync (see syncService in
+// pkg/controller/endpoint). Manually managed slices cause no conflict, because this controller does not change them. If
+// pods match the selector, manually managed addresses count as foreign addresses.
 func InConflict(s Service) bool {
 	w := s.Writers()
 	return s.HasSelector() && (w.manual.endpoints > 0 && w.managed == 0 || w.manual.cleared)
@@ -179,8 +180,8 @@ func (x *Writers) Check(s Service, t time.Time) {
 	x.checkWithdrawn(s, t)
 }
 
-// wasOverwritten reports whether the Service's Endpoints were overwritten before they were first seen, and the selector
-// matches no pod. It returns true at most once.
+// wasOverwritten reports whether a Service has a selector that matches no pods, and Endpoints that were overwritten
+// before kubeflap first saw them. It returns true at most once.
 func wasOverwritten(s Service) (overwritten bool) {
 	if !s.Exists() {
 		return false
@@ -193,8 +194,8 @@ func wasOverwritten(s Service) (overwritten bool) {
 	return overwritten
 }
 
-// triggerOfConflict returns a value that identifies a conflict. It does not depend on the order in which the Service
-// and its Endpoints were seen.
+// triggerOfConflict returns a value that identifies a conflict. The value does not depend on the order in which the
+// Service and its Endpoints were seen.
 func triggerOfConflict(s Service) uint64 {
 	for _, h := range s.Writers().sources {
 		if h.Kind == event.KindEndpoints {

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// contestedWithin limits the age of the earlier addresses that a rival writer restores.
+// contestedWithin is the maximum age of an earlier state that a rival writer restores.
 const contestedWithin = 10 * time.Minute
 
 // write describes a write of an object's addresses.
@@ -25,15 +25,16 @@ type written struct {
 	at        time.Time
 }
 
-// rivals holds the last two states of an object's addresses. The field before is empty if the same writer wrote both.
+// rivals holds the last two states of an object's addresses. The field before is empty if the same writer wrote both
+// states.
 type rivals struct {
 	before, last written
-	// undone counts the consecutive writes in which a writer restored its own earlier state.
+	// `undone` counts the consecutive writes in which a writer restored its own earlier state.
 	undone int
 }
 
 // compete detects two writers that undo each other's changes to a Service without a selector. A single undone change
-// can be a correction. So each writer must have undone a change of the other.
+// can be a correction. So compete reports a contest only after each writer has undone a change of the other writer.
 func (x *Writers) compete(s Service, h *Source, e event.Event, w write) {
 	name := rivalOf(w.writer)
 	if name == "" || h.Mirrored || h.Controlled || s.HasSelector() || !s.Exists() {

@@ -7,10 +7,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// withdrawn describes ready addresses that a foreign writer removed from a controller's Endpoints.
+// withdrawn is the record of ready addresses that a foreign writer removed from a controller's Endpoints, or set to not
+// ready.
 type withdrawn struct {
 	count int
-	// object names the Endpoints and their writer. version is their resourceVersion when the addresses were removed.
+	// object is the name of the Endpoints object, with its writer. version is the resourceVersion of this object when
+	// the addresses were removed.
 	object, version string
 	reported        bool
 }

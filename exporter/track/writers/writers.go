@@ -23,9 +23,9 @@ type Service interface {
 
 // Set holds the writers of one Service's addresses. The zero value has no writers.
 type Set struct {
-	// sources describes the slices and Endpoints that contain the Service's addresses.
+	// sources describes the writers of the slices and Endpoints that contain the Service's addresses.
 	sources []*Source
-	// managed counts the addresses with a targetRef. Only controllers write a targetRef.
+	// `managed` counts the addresses with a targetRef. Only controllers write a targetRef.
 	managed int
 	manual  manual
 }
@@ -37,24 +37,24 @@ type Source struct {
 	// controller.
 	Mirrored, Controlled bool
 
-	// writer is a hash of the field manager that first wrote the addresses. If a controller named managerName writes
-	// them later, writer becomes a hash of that name. newest is a hash of the field manager of the latest write, or 0
+	// `writer` is a hash of the field manager that first wrote the addresses. If managerName writes the addresses
+	// later, `writer` becomes a hash of managerName. `newest` is a hash of the field manager of the latest write, or 0
 	// if unknown.
 	writer, newest uint64
-	// manual counts the addresses without a targetRef, and managed counts the addresses with a targetRef. other is set
-	// for a slice that no Kubernetes controller manages.
+	// `manual` counts the addresses without a targetRef, and `managed` counts the addresses with a targetRef. `other`
+	// is set for a slice that no Kubernetes controller manages.
 	manual, managed int
 	other           bool
 	// version is the resourceVersion at which manually managed addresses appeared in Endpoints.
 	version string
-	// keeper is the kind of writer. foreign holds the addresses of a foreign writer, or is nil. These addresses only
-	// count as foreign if the Service has a selector.
+	// keeper is the kind of writer. `foreign` describes the addresses of a foreign writer, or is nil. These addresses
+	// count as foreign only if the Service has a selector.
 	keeper  keeper
 	foreign *foreign
-	// own holds the addresses that were in the Endpoints before a foreign writer changed them. The value is true if the
-	// address was ready. own is nil if the writer is not foreign.
+	// `own` contains the addresses that were in the Endpoints object before a foreign writer changed it. The value is
+	// true if the address was ready. `own` is nil if the writer is not foreign.
 	own map[event.UID]bool
-	// withdrawn describes the addresses that a foreign writer removed, or is nil.
+	// withdrawn describes the addresses that a foreign writer removed or set to not ready, or is nil.
 	withdrawn *withdrawn
 	// wereForeign holds the addresses that had been reported as foreign before the newest event.
 	wereForeign []event.UID
@@ -83,11 +83,11 @@ const (
 type Writers struct {
 	watches *watches.Watches
 	losses  *losses.Losses
-	// known holds the managers that the operator configured.
+	// `known` holds the managers that the operator configured.
 	known map[string]bool
 }
 
-// New returns Writers that trust the given managers and the managers that event.IsSliceManager recognizes.
+// New returns a Writers that trusts the given managers and the managers that event.IsSliceManager recognizes.
 func New(watches *watches.Watches, losses *losses.Losses, known []string) *Writers {
 	x := &Writers{watches: watches, losses: losses, known: map[string]bool{}}
 	for _, name := range known {
@@ -156,8 +156,8 @@ func (x *Writers) NoteLeft(s Service, h *Source, t time.Time) {
 	}
 }
 
-// Steady reports whether the latest write of each object came from the first writer of the object. It is false if there
-// is no object. Slices that mirror Endpoints do not count, because they contain another object's addresses.
+// Steady reports whether the latest write of each object came from the first writer of the object. It returns false if
+// there are no objects. Slices that mirror Endpoints do not count, because they contain another object's addresses.
 func (s *Set) Steady() bool {
 	steady := false
 	for _, h := range s.sources {

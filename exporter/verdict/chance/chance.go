@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// SignificanceLevel is the probability below which chance is excluded. It limits the share of cases in which
-	// independent failures look like a common cause.
+	// SignificanceLevel is the probability below which chance is excluded as an explanation. It limits the share of
+	// cases in which independent failures look like a common cause.
 	SignificanceLevel = 1.0 / 1000
 	// priorSilences is the assumed number of silences per node in priorTime, for a cluster without a history. With a
 	// smaller number, two unrelated silences in a large cluster would look related.

@@ -6,8 +6,8 @@ import "time"
 const (
 	// upgradeExplains is the longest time from an upgrade to a silence that the new kubelet may have caused.
 	upgradeExplains = 10 * time.Minute
-	// upgradesRemembered must exceed upgradeExplains plus one hour, because verdicts consider the silences of the last
-	// hour.
+	// upgradesRemembered is how long upgrades are kept. It must exceed upgradeExplains plus one hour, because verdicts
+	// consider the silences of the last hour.
 	upgradesRemembered = 2 * time.Hour
 )
 

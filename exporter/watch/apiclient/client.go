@@ -22,7 +22,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Timeout limits the duration of short requests. Lists and watches may take longer.
+// Timeout is the maximum duration of short requests. Lists and watches may take longer.
 const Timeout = 10 * time.Second
 
 // maxReadyz is the maximum number of bytes to read from /readyz?verbose. The text has a few dozen lines, one for each
@@ -33,7 +33,8 @@ const maxReadyz = 64 << 10
 type Client struct {
 	http   *http.Client
 	groups map[schema.GroupVersion]rest.Interface
-	// controlPlane is the client for control-plane Leases. The clients in groups decode all Leases as node Leases.
+	// controlPlane is the client for control-plane Leases. The clients in the map groups decode all Leases as node
+	// Leases.
 	controlPlane rest.Interface
 	params       runtime.ParameterCodec
 }

@@ -33,8 +33,8 @@ type Config struct {
 }
 
 // LoadConfig finds the API server as kubectl does. If choice.Kubeconfig is set, LoadConfig uses that file. Otherwise,
-// it tries the files in $KUBECONFIG or ~/.kube/config, and then the pod's service account. Errors name these files and
-// their contexts.
+// it tries the files in $KUBECONFIG or ~/.kube/config, and then the pod's service account. Its errors mention these
+// files and their contexts.
 func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = choice.Kubeconfig

@@ -53,8 +53,8 @@ func unusable(err error, kubeconfig *api.Config, rules *clientcmd.ClientConfigLo
 	return fmt.Errorf("use the kubeconfig %s: %w", files(rules, ""), err)
 }
 
-// files lists the paths of the kubeconfig files. If fault is not empty, each existing file is followed by fault in
-// parentheses.
+// files returns the paths of the kubeconfig files as text. If fault is not empty, each existing file is followed by
+// fault in parentheses.
 func files(rules *clientcmd.ClientConfigLoadingRules, fault string) string {
 	paths := rules.Precedence
 	if rules.ExplicitPath != "" {

@@ -69,9 +69,9 @@ func IsAnswered(err error) bool { return statusCode(err) != 0 || isUnreadable(er
 func IsExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
 // IsTemporary reports whether a request that has succeeded before may succeed again. This is the case if there was no
-// response, or if a server or proxy was overloaded. Denied access counts as temporary, because a starting server
-// rejects users until it has read the RBAC rules (plugin/pkg/auth/authorizer/rbac). A 404 counts as temporary, because
-// a proxy responds with 404 if its server is down.
+// response, or if a server or proxy was overloaded. Denied access counts as temporary, because a server rejects users
+// at startup until it has read the RBAC rules (plugin/pkg/auth/authorizer/rbac). A 404 counts as temporary, because a
+// proxy responds with 404 if its server is down.
 func IsTemporary(err error) bool {
 	switch code := statusCode(err); code {
 	case 0, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests:

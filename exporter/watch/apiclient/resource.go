@@ -117,8 +117,8 @@ func (r *Resource) List(ctx context.Context, options *metav1.ListOptions) (*Page
 	return pageOf(r.Request(options).Do(ctx))
 }
 
-// CurrentVersion returns the current resourceVersion of the resource's list. It requests at most one object, without a
-// resourceVersion. With version "0", the watch cache would ignore this limit.
+// CurrentVersion returns the current resourceVersion of the resource's list. The request limits the list to one object,
+// and contains no resourceVersion. With version "0", the watch cache would ignore the limit.
 func (r *Resource) CurrentVersion(ctx context.Context) (string, error) {
 	list, err := pageOf(r.Request(&metav1.ListOptions{Limit: 1}).MaxRetries(0).Do(ctx))
 	if err != nil {

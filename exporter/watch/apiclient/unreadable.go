@@ -18,7 +18,7 @@ import (
 const (
 	// An error shows at most maxShown bytes of an unreadable response. These bytes suffice to recognize a login page.
 	maxShown = 120
-	// maxShowWait limits the time to read the start of an unreadable response.
+	// maxShowWait is the maximum time to read the start of an unreadable response.
 	maxShowWait = time.Second
 )
 
@@ -53,8 +53,8 @@ func isUnreadable(err error) bool {
 }
 
 // contentTypes is a transport that returns an error for a response with an unexpected content type. The error shows the
-// start of the response. client-go would only report that it has no serializer. It would also leave the body of a watch
-// open (rest.Request, newStreamWatcher).
+// start of the response. Without this transport, client-go would only report that it has no serializer. It would also
+// leave the body of a watch open (rest.Request, newStreamWatcher).
 type contentTypes struct{ http.RoundTripper }
 
 // WrappedRoundTripper returns the inner transport, so that its idle connections can be closed (apimachinery,

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// warnings logs each distinct warning from the API server once. Since v1.33, the server sends a warning with every
-// Endpoints response (API lifecycle, "v1 Endpoints is deprecated").
+// The type warnings logs each distinct warning from the API server once. Since v1.33, the server sends a warning with
+// every Endpoints response (API lifecycle, "v1 Endpoints is deprecated").
 type warnings struct {
 	log  *slog.Logger
 	lock sync.Mutex
 	seen map[string]bool
 }
 
-// maxWarnings limits the memory use. The whole API has only a few warnings.
+// maxWarnings is the maximum number of warnings to keep in memory. The whole API has only a few.
 const maxWarnings = 100
 
 func newWarnings(log *slog.Logger) *warnings {

@@ -1,9 +1,9 @@
-// Package batching makes a connection read small events in batches of up to 20 ms.
+// Package batching wraps connections so that small events are read in batches. A batch spans at most 20 ms.
 //
 // Most of the CPU time for a small event is spent on waking the process. A read that starts shortly after another read
 // therefore waits for more data. The kernel does not wake the process in the meantime (SO_RCVLOWAT).
 //
-// These results were measured with the same API server (docs/performance.md):
+// Results with and without batching, measured against the same API server (docs/performance.md):
 //
 //   - 1,000 events in a small cluster: 0.37 s of CPU time without batching, 0.18 s with batching.
 //   - Startup with 1,000 nodes and 30,000 pods: 4.9 s of CPU time without batching, 2.2 s with batching. The lists took
@@ -22,7 +22,7 @@ import (
 const (
 	// window is the maximum time for which a read waits for more data.
 	window = 20 * time.Millisecond
-	// A window in which at least listBytes bytes arrive counts as part of a list.
+	// If at least listBytes bytes arrive in a window, kubeflap assumes that they belong to a list.
 	listBytes = 256 << 10
 	// listWait is the maximum wait while a list arrives. A longer wait would fill the connection's buffers and delay
 	// the request for the next page.
@@ -62,7 +62,7 @@ type conn struct {
 	// start is the time at which the current window began. size is the number of bytes read in the current window.
 	start time.Time
 	size  int
-	// list is set if the previous window was part of a list.
+	// list is set if at least listBytes bytes arrived in the previous window.
 	list bool
 }
 

@@ -1,5 +1,5 @@
-// Package leases requests node Leases that the API server reads from etcd. Watches are served from the API server's
-// memory, which may lag behind etcd.
+// Package leases requests node Leases in a way that makes the API server read them from etcd. Watches, in contrast, are
+// served from the API server's memory, which may lag behind etcd.
 package leases
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// timeout limits the duration of Reader.Read. If etcd is down, /readyz responds after 4 s, because two of its checks
-// run in sequence and wait for 2 s each (apiserver, storage/storagebackend, DefaultHealthcheckTimeout and
+// timeout is the maximum duration of Reader.Read. If etcd is down, /readyz responds after 4 s, because two of its
+// checks run in sequence and wait for 2 s each (apiserver, storage/storagebackend, DefaultHealthcheckTimeout and
 // DefaultReadinessTimeout).
 const timeout = 5 * time.Second
 

@@ -14,9 +14,9 @@ import (
 // Access is the result of Check for one resource.
 type Access struct {
 	apiclient.Resource
-	// absent reports whether the API server lacks the resource.
+	// absent is set if the API server does not have the resource.
 	absent bool
-	// refused lists the forbidden verbs. refusal is the server's error.
+	// refused is the list of forbidden verbs. refusal is the server's error.
 	refused []string
 	refusal error
 	// failed is the error that prevented the check, or nil if the check has a result.
@@ -41,7 +41,7 @@ func (a *Access) Reason() event.Reason {
 }
 
 // Check requests a list of one object, and then a watch that starts at the list's resourceVersion. If the list is
-// forbidden, Check requests a watch that starts at version "0" to find all missing verbs.
+// forbidden, Check starts the watch at version "0" instead, because it must find all missing verbs.
 func Check(ctx context.Context, resource apiclient.Resource) Access {
 	ctx, cancel := context.WithTimeout(ctx, apiclient.Timeout)
 	defer cancel()
@@ -56,7 +56,7 @@ func Check(ctx context.Context, resource apiclient.Resource) Access {
 	return a
 }
 
-// take records the result for a verb. It reports whether the next verb should be checked.
+// take stores the result for a verb. It reports whether the next verb should be checked.
 func (a *Access) take(verb string, err error) bool {
 	switch {
 	case err == nil:

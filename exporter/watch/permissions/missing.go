@@ -9,8 +9,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// missing returns an error that lists all missing required permissions, or nil. Pods, Services, and either
-// EndpointSlices or Endpoints are required. Nodes are also required unless nodesOptional is set.
+// missing returns an error that lists every required permission that was not granted, or nil if there is none. kubeflap
+// requires permission to list and watch Pods, Services, and either EndpointSlices or Endpoints. The permission for
+// Nodes is also required unless nodesOptional is set.
 func missing(all []Access, nodesOptional bool) error {
 	byKind := map[event.Kind]*Access{}
 	for i := range all {
@@ -70,8 +71,8 @@ func (a *Access) Explain() string {
 	return fmt.Sprintf("cannot %s %s (%s, %s): forbidden", strings.Join(a.refused, " and "), a.Kind, verbs, where)
 }
 
-// refusedUser returns the user that the server rejected, or "" if the error does not name the user. An error that names
-// the user reads: `nodes is forbidden: User "system:serviceaccount:monitoring:kubeflap" cannot list resource ...`
+// refusedUser returns the user that the server rejected, or "" if the error does not name the user. Example of an error
+// that names the user: `nodes is forbidden: User "system:serviceaccount:monitoring:kubeflap" cannot list resource ...`
 // (apiserver, handlers/responsewriters, forbiddenMessage).
 func refusedUser(err error) string {
 	if err == nil {

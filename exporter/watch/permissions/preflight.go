@@ -21,13 +21,14 @@ import (
 // repeatAfter is the interval between log lines while the API server does not respond.
 const repeatAfter = time.Minute
 
-// believeAfter is the delay before Preflight checks missing permissions a second time. A server that has just started
-// denies all requests until it has read the RBAC rules (plugin/pkg/auth/authorizer/rbac).
+// believeAfter is the delay before Preflight checks missing permissions a second time. At startup, a server denies all
+// requests until it has read the RBAC rules (plugin/pkg/auth/authorizer/rbac).
 const believeAfter = 5 * time.Second
 
 // Preflight checks all resources, and waits until each check has a result. It returns an error if the server rejects
-// the credentials or a required permission is missing. Nodes are required unless nodesOptional is set. Preflight calls
-// the function failed for each check without a result. The caller can then report why nothing is watched yet.
+// the credentials or a required permission is missing. The permission for Nodes is required unless nodesOptional is
+// set. For each check that has no result yet, Preflight calls failed(), so that the caller can report why nothing is
+// watched.
 func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptional bool, log *slog.Logger, failed func(event.Kind, event.Reason)) ([]Access, error) {
 	all, err := untilAnswered(ctx, resources, log, failed)
 	if err != nil || missing(all, nodesOptional) == nil {
@@ -91,8 +92,8 @@ func checkAll(ctx context.Context, resources []apiclient.Resource) []Access {
 	return all
 }
 
-// firstFailure returns the first error, but prefers an error about rejected credentials. Waiting does not correct
-// credentials.
+// firstFailure returns an error about rejected credentials if there is one, because retries do not help in this case.
+// Otherwise, it returns the first error.
 func firstFailure(all []Access) error {
 	var first error
 	for i := range all {

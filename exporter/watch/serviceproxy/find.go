@@ -24,7 +24,7 @@ const (
 // ErrNoService means that kubeflap's Service was not found.
 var ErrNoService = errors.New("no Service")
 
-// Service identifies a Service and one of its ports, by name or number.
+// Service identifies a Service and one of its ports. Port is the name or the number of the port.
 type Service struct{ Namespace, Name, Port string }
 
 // String returns the Service in the form that Parse accepts.
@@ -128,7 +128,7 @@ func (c *Client) list(ctx context.Context, path string) ([]Service, error) {
 	var all []Service
 	for _, item := range list.Items {
 		s := Service{Namespace: item.Metadata.Namespace, Name: item.Metadata.Name, Port: portName}
-		// If no port has the chart's name, use the first port.
+		// If no port has the name that the chart sets, use the first port.
 		if ports := item.Spec.Ports; len(ports) > 0 && !slices.ContainsFunc(ports, func(p port) bool { return p.Name == portName }) {
 			s.Port = strconv.Itoa(ports[0].Port)
 		}

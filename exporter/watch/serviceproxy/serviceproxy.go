@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// timeout limits each request.
+	// timeout is the maximum duration of each request.
 	timeout = 30 * time.Second
 	// limit is the maximum size of a response in bytes. Even in the largest clusters, responses are far smaller.
 	limit = 1 << 28

@@ -16,20 +16,20 @@ type Answer struct {
 	Incidents []Incident `json:"incidents"`
 }
 
-// Coverage describes when kubeflap watched. Incidents may be missing before Since, during a gap, and for each resource
-// in NotWatched. They may also be missing before IncidentsDroppedUntil and before IncidentsLostUntil.
+// Coverage describes when kubeflap watched the cluster. Incidents may be missing before Since, during a gap, and for
+// each resource in NotWatched. They may also be missing before IncidentsDroppedUntil and before IncidentsLostUntil.
 type Coverage struct {
 	NotWatched []NotWatched `json:"not_watched"`
 	// Since is the start of the coverage. kubeflap has been watching since then, except during the gaps. Started is the
-	// start time of kubeflap's process. With several clusters, each is the latest time of any cluster. In a replay,
-	// Started is always null, and Since is null until the replay starts.
+	// start time of kubeflap's process. With several clusters, Since and Started are the latest of the clusters' times.
+	// In a replay, Started is always null, and Since is null until the replay starts.
 	Since   *time.Time `json:"since"`
 	Started *time.Time `json:"started"`
 	Gaps    []Gap      `json:"gaps"`
-	// GapsLeftOut counts older gaps that were dropped.
+	// GapsLeftOut is the number of old gaps that were dropped.
 	GapsLeftOut int `json:"gaps_left_out,omitempty"`
-	// IncidentsDropped counts older incidents that were dropped, because kubeflap keeps a limited number of incidents.
-	// IncidentsDroppedUntil is the latest time at which one of them was known to be ongoing.
+	// IncidentsDropped is the number of old incidents that were dropped, because kubeflap keeps only a limited number
+	// of incidents. IncidentsDroppedUntil is the latest time at which one of them was known to be ongoing.
 	IncidentsDropped      int        `json:"incidents_dropped,omitempty"`
 	IncidentsDroppedUntil *time.Time `json:"incidents_dropped_until,omitempty"`
 	// IncidentsLostUntil is the time until which incidents may be missing, because the file with the incidents of
@@ -48,8 +48,8 @@ type Recorder struct {
 	Reason string     `json:"reason,omitempty"`
 	// Oldest is the time of the oldest recorded event, or null.
 	Oldest *time.Time `json:"oldest"`
-	// EventsLost counts the events that were not recorded since kubeflap started. Gaps counts the periods in which
-	// events were not recorded.
+	// EventsLost is the number of unrecorded events since kubeflap started. Gaps is the number of periods with
+	// unrecorded events.
 	EventsLost uint64 `json:"events_lost"`
 	Gaps       uint64 `json:"gaps"`
 }
@@ -138,12 +138,13 @@ type Numbers struct {
 	Windows                []Window `json:"consumer_windows,omitempty"`
 }
 
-// Window describes a hypothetical client that batches endpoint updates for the given number of seconds. Bounces counts
-// addresses that the client would have restored and removed again.
+// Window describes a hypothetical client that batches endpoint updates for the given number of seconds. Bounces is the
+// number of addresses that the client would have restored and removed again.
 type Window struct {
 	Seconds float64 `json:"seconds"`
 	Bounces int     `json:"bounces"`
-	// StaleReadds counts addresses that the client would have restored although the container was being replaced.
+	// StaleReadds is the number of addresses that the client would have restored although the container was being
+	// replaced.
 	StaleReadds int `json:"stale_readds"`
 }
 

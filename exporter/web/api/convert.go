@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// Of converts an incident of a cluster to JSON. For ongoing incidents, durations end at asOf.
+// Of returns the JSON representation of an incident. The duration of an ongoing incident ends at asOf.
 func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
 	a := Incident{
 		ID: x.ID, Also: x.Also, Cluster: cluster, State: string(x.State), Start: x.Start.UTC(), End: TimeOrNull(x.End),

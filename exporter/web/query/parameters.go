@@ -13,7 +13,7 @@ const (
 	maxParameter = 253
 	// MaxSubject is the maximum length of a subject in bytes: a namespace, a kind and a name.
 	MaxSubject = 2*maxParameter + 64
-	// maxPage is larger than the number of pages of any cluster.
+	// maxPage is the highest page number that is accepted. No cluster has that many pages.
 	maxPage = 1_000_000
 )
 
@@ -24,7 +24,7 @@ func longest(parameter string) int {
 	return maxParameter
 }
 
-// parameters maps each allowed parameter to a function that sets it.
+// parameters returns a function for each allowed parameter. The function sets the parameter.
 func (q *Query) parameters() map[string]func(string) error {
 	text := func(into *string) func(string) error {
 		return func(s string) error {
@@ -104,7 +104,7 @@ func ParseTime(s string) (time.Time, error) {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// Active describes the active filters in words. It omits state and verdict.
+// Active returns a description of each active filter, except state and verdict.
 func (q *Query) Active() []string {
 	var all []string
 	add := func(name, value string) {

@@ -20,7 +20,7 @@ type Query struct {
 	// Cause, Verdict and State are empty or contain one of the allowed values.
 	Cause, Verdict string
 	State          incident.State
-	// From and To select incidents that were ongoing at some time between them. A zero time is no limit.
+	// From and To select incidents that were ongoing at some time between them. A zero time means no limit.
 	From, To time.Time
 	// ID selects a single incident. If this replica knows the incident by another ID, Subject and At identify it. At is
 	// a time at which the incident was ongoing.

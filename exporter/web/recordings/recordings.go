@@ -1,4 +1,4 @@
-// Package recordings serves the flight recorder's data as a recording for kubeflap replay.
+// Package recordings serves the flight recorder's data as a recording for the kubeflap replay command.
 package recordings
 
 import (
@@ -33,9 +33,9 @@ type Period struct {
 	Anonymise bool
 }
 
-// Handler serves the recordings in a directory. It calls the function refused for each request. If the function returns
-// an error, the response has status 403 and contains the error's text. The function must return an error if clients are
-// not authenticated, because a recording shows the whole cluster.
+// Handler serves the recordings in a directory. It calls refused() for each request. If refused() returns an error, the
+// response has status 403 and contains the error's text. refused() must return an error if clients are not
+// authenticated, because a recording shows the whole cluster.
 func Handler(dir string, refused func() error, logger *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -84,8 +84,8 @@ func Write(out io.Writer, events iter.Seq2[event.Event, error], header recording
 // the starts of the lists and the API server's version.
 const headerEvents = 64
 
-// complete adds the version of the API server to a header. If the recording begins later than the requested period, it
-// also corrects the start.
+// complete adds the version of the API server to a header. If the recording begins later than the requested period,
+// complete also corrects the header's start time.
 func complete(header recording.Header, events iter.Seq2[event.Event, error]) recording.Header {
 	n := 0
 	for ev, err := range events {
@@ -136,7 +136,7 @@ func stream(ctx context.Context, out io.Writer, events iter.Seq2[event.Event, er
 	return w.Close() //nolint:wrapcheck // the error says what failed
 }
 
-// gate rejects all writes after it was closed. Otherwise, closing a recording.Writer would write the end of an
+// gate rejects all writes after it is closed. Without the gate, closing a recording.Writer would write the end of an
 // incomplete recording.
 type gate struct {
 	out    io.Writer

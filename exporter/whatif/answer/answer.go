@@ -29,7 +29,8 @@ type Recorded struct {
 	// ManagerGracePeriodSeconds is the grace period in the controller manager's pod. It is only set if it differs from
 	// GracePeriodSeconds.
 	ManagerGracePeriodSeconds float64 `json:"controllerManagerGracePeriodSeconds,omitempty"`
-	// NodesUnknown counts the changes of Ready to Unknown. NodesBack counts the changes from Unknown to another status.
+	// NodesUnknown counts the changes of a node's Ready condition to Unknown. NodesBack counts the changes from Unknown
+	// to another status.
 	NodesUnknown  int     `json:"nodesUnknown"`
 	NodesBack     int     `json:"nodesBack"`
 	AddressesLost int     `json:"addressesLost"`
@@ -60,8 +61,8 @@ type Row struct {
 	Recorded bool `json:"recorded"`
 	Assumed  bool `json:"assumed,omitempty"`
 	Knee     bool `json:"knee"`
-	// NodesUnknown counts the changes of Ready to Unknown. Needless counts these changes only for nodes that recovered
-	// by themselves. NodesBack counts the changes from Unknown to another status.
+	// NodesUnknown counts the changes of a node's Ready condition to Unknown. Needless counts these changes only for
+	// nodes that recovered by themselves. NodesBack counts the changes from Unknown to another status.
 	NodesUnknown Range `json:"nodesUnknown"`
 	Needless     Range `json:"needless"`
 	NodesBack    Range `json:"nodesBack"`
@@ -89,7 +90,7 @@ type Row struct {
 	Transitions    []Transition `json:"transitions"`
 }
 
-// Outcome says whether the controller sets the node to Unknown during a silence.
+// Outcome says whether the controller sets a node to Unknown during a silence.
 type Outcome string
 
 // TooClose means that the outcome depends on the exact time at which the controller checks the node. Untold means that
@@ -117,8 +118,8 @@ type Transition struct {
 	Predicted Outcome `json:"predicted"`
 	// Because is the reason why the outcome is unknown.
 	Because string `json:"because,omitempty"`
-	// Earliest and Latest limit the time at which the controller sets the node to Unknown. They are set if the outcome
-	// is yes or too_close.
+	// Earliest and Latest are the bounds of the predicted time at which the controller sets the node to Unknown. They
+	// are set if the outcome is yes or too_close.
 	Earliest time.Time `json:"earliest,omitzero"`
 	Latest   time.Time `json:"latest,omitzero"`
 }
@@ -146,10 +147,10 @@ func (r *Range) Add(x Range) {
 	r.AtMost += x.AtMost
 }
 
-// Between returns the range between two values in any order.
+// Between returns the range between two values, which can be in any order.
 func Between(a, b float64) Range { return Range{min(a, b), max(a, b)} }
 
-// MarkKnee marks one row as the knee. The knee is the first row that has the fewest needless transitions, losses,
+// MarkKnee marks one row as the knee. The knee is the first row with the fewest needless transitions, losses,
 // evictions, outage seconds and bounces. If there is no such row, or if all rows are equally good, MarkKnee marks no
 // row.
 func MarkKnee(rows []Row) {
@@ -161,8 +162,8 @@ func MarkKnee(rows []Row) {
 	}
 }
 
-// costsLess reports whether r detects failed nodes earlier than the other row, or removes their addresses from rotation
-// earlier.
+// costsLess reports whether failed nodes are detected earlier with the settings of r than with those of the other row,
+// or whether the addresses of failed nodes leave rotation earlier.
 func (r Row) costsLess(other Row) bool {
 	return r.FoundAfterSeconds < other.FoundAfterSeconds || r.TrafficSeconds.AtMost < other.TrafficSeconds.AtMost
 }

@@ -4,7 +4,7 @@ import "slices"
 
 // Table is an answer as a table, for pages and reports.
 type Table struct {
-	// Heads has the heading of each column.
+	// Heads holds the heading of each column.
 	Heads []string
 	Rows  []TableRow
 }
@@ -40,8 +40,8 @@ func (a *Answer) Table() (t Table) {
 	return t
 }
 
-// Depends reports whether the settings make a difference: a node failed, became Unknown, or may become Unknown with one
-// of the settings.
+// Depends reports whether the settings make a difference. They do if a node failed, became Unknown in the recording, or
+// could become Unknown with one of the settings.
 func (a *Answer) Depends() bool {
 	return slices.ContainsFunc(a.Settings, func(r Row) bool {
 		return slices.ContainsFunc(r.Transitions, func(t Transition) bool { return t.Recorded || t.Failed || t.Predicted != No })

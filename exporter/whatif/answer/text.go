@@ -53,7 +53,7 @@ type column struct {
 	// name is the heading in pages and reports.
 	name string
 	cell func(Row) string
-	// fixed is set if the column is omitted when all its values are equal.
+	// If fixed is set, the column is omitted when all its values are equal.
 	fixed bool
 }
 
@@ -180,7 +180,7 @@ func kneeOf(rows []Row) string {
 	return ""
 }
 
-// String returns the range, or a single number if both limits are equal.
+// String returns the range, or a single number if both bounds are equal.
 func (r Range) String() string {
 	if r.AtLeast == r.AtMost {
 		return number(r.AtLeast)

@@ -1,6 +1,6 @@
 // Package background predicts how an incident would have developed with other settings. It reads the flight recorder's
-// directory in its own goroutine. Neither the tracker nor a page waits for a prediction. It limits the time and the
-// size of each prediction, and keeps the newest predictions.
+// directory in its own goroutine. Neither the tracker nor a page waits for a prediction. The package limits the time
+// and the size of each prediction, and keeps the newest predictions.
 package background
 
 import (
@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// Margin is the additional time that is read from the recordings before and after an incident.
+	// A prediction reads the recordings from Margin before the start of an incident until Margin after its end.
 	Margin = 10 * time.Minute
 	// maxLength is the maximum length of an incident. There is no prediction for a longer incident.
 	maxLength = 6 * time.Hour
@@ -63,7 +63,8 @@ type entry struct {
 	final, pending bool
 }
 
-// New returns a Predictor for a directory. grace is the configured grace period, or 0 to find it in the recording.
+// New returns a Predictor for a directory. grace is the configured grace period. If it is 0, the Predictor derives the
+// grace period from the recordings.
 func New(dir string, grace time.Duration) *Predictor {
 	return &Predictor{dir: dir, grace: grace, jobs: make(chan job, 1), kept: map[string]*entry{}}
 }

@@ -1,5 +1,6 @@
-// Command floor is a minimal API client. It watches the same six resources as kubeflap with client-go, and only decodes
-// the objects. kubeflap needs more CPU time and memory than floor because of its own code.
+// Command floor is a minimal API client. It uses client-go to watch the same six resources as kubeflap, and discards
+// each object after decoding it. If kubeflap needs more CPU time or memory than floor, the difference is the cost of
+// kubeflap's own code.
 package main
 
 import (
@@ -38,7 +39,7 @@ func main() {
 	}
 }
 
-// run watches all resources until the context ends. It prints "synced" when all resources are listed. On SIGUSR1, it
+// run watches all resources until the context ends. It prints "synced" when it has listed all resources. On SIGUSR1, it
 // prints the number of events.
 func run(ctx context.Context, kubeconfig string, transform bool) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -88,7 +89,7 @@ func run(ctx context.Context, kubeconfig string, transform bool) error {
 	return nil
 }
 
-// clientFor returns a client that uses protobuf. To save memory, the client only knows the types of one API group.
+// clientFor returns a client that uses protobuf. To save memory, the client knows only the types of one API group.
 func clientFor(config *rest.Config, group schema.GroupVersion, add func(*runtime.Scheme) error) (rest.Interface, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})

@@ -1,8 +1,8 @@
 // Command scraper scrapes metrics as Prometheus does, over one connection and without decompressing responses.
 //
-// It is a separate process, so that the benchmark does not delay the scrapes. Each line of the input is a URL, a space
-// and an encoding. The encoding is gzip or empty. For each line, the scraper prints the number of nanoseconds from the
-// request to the last byte, and the number of bytes.
+// It is a separate process, so that the benchmark does not delay the scrapes. Each line of the input consists of a URL,
+// a space and an encoding. The encoding is gzip or empty. For each line, the scraper prints the number of nanoseconds
+// from the request to the last byte, and the number of bytes.
 package main
 
 import (

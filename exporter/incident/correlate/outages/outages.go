@@ -37,27 +37,29 @@ func New(records *record.Store, writers writers.Writers) *Outages {
 // Len returns the number of Services with recently lost or gained addresses.
 func (l *Outages) Len() int { return len(l.lately) }
 
-// service is a Service with recently lost or gained addresses.
+// service is the state of a Service that recently lost or gained addresses.
 type service struct {
-	// losses holds the Service's recent losses of addresses. lossAt is the time of the newest loss.
+	// The list losses holds the Service's recent losses of addresses. The field lossAt is the time of the newest loss.
 	losses []serviceLoss
 	lossAt time.Time
-	// outage is the time at which the Service lost its last ready address, or zero. record is the outage's incident, or
-	// nil while the incident is unknown.
+	// The field outage is the start of the ongoing outage, or zero if there is none. The field record is the outage's
+	// incident, or nil while the incident is unknown.
 	outage  time.Time
 	trigger uint64
 	record  *record.Record
 	span    *evidence.Span
-	// gained is the number of ready addresses that the Service recently gained. gainedAt is the time of the newest
-	// gain.
+	// The field gained is the number of ready addresses that the Service recently gained. gainedAt is the time of the
+	// newest gain.
 	gained   int
 	gainedAt time.Time
-	// changed is the incident of a selector change, or nil. The function judge decides whether the change was harmful.
+	// The field changed is the incident of a selector change, or nil. The method judge decides whether the change was
+	// harmful.
 	changed *record.Record
 	timer   timer.Timer
 }
 
-// serviceLoss describes addresses that were lost at the same time for the same cause. record is their incident.
+// serviceLoss describes addresses that were lost at the same time for the same cause. The field record is their
+// incident.
 type serviceLoss struct {
 	at     time.Time
 	cause  cause.Cause
@@ -103,7 +105,8 @@ func (l *Outages) named(x transition.Service) *service {
 	return s
 }
 
-// LostAddress records the loss of an address. If an outage started at the same time, it belongs to the incident r.
+// LostAddress records the loss of an address. If an outage started at the same time, the outage belongs to the incident
+// r.
 func (l *Outages) LostAddress(r *record.Record, x transition.AddressLost) {
 	s := l.named(x.Service)
 	s.noteLoss(serviceLoss{x.Time, x.Cause, r})
@@ -176,7 +179,7 @@ func (l *Outages) Ended(x transition.OutageEnded) {
 	l.endOutage(x.Service, s, x.Time, evidence.OutageEnded, x.Complete)
 }
 
-// endOutage ends an outage. The parameter seen is set if kubeflap saw both the start and the end. Otherwise, the
+// endOutage ends an outage. The parameter `seen` is set if kubeflap saw both the start and the end. Otherwise, the
 // duration is inexact.
 func (l *Outages) endOutage(x transition.Service, s *service, t time.Time, how evidence.Kind, seen bool) {
 	r := s.record.Root()
@@ -203,7 +206,7 @@ func (l *Outages) Removed(x transition.ServiceRemoved) {
 	}
 }
 
-// JudgeLater schedules the decision whether a selector change harmed a Service.
+// JudgeLater schedules the decision on whether a selector change harmed a Service.
 func (l *Outages) JudgeLater(x transition.Service, r *record.Record) {
 	s := l.named(x)
 	s.changed = r

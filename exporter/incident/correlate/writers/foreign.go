@@ -64,7 +64,8 @@ func (l Writers) Withdrawn(x transition.AddressesWithdrawn) {
 	l.records.Touch(r, x.Time)
 }
 
-// WithdrawnReturned records that the withdrawn addresses are in the Endpoints again.
+// WithdrawnReturned records that the withdrawn addresses are in the Endpoints again, or that they are no longer
+// expected there.
 func (l Writers) WithdrawnReturned(x transition.Service, object string, t time.Time) {
 	r := l.records.Find(foreignWriter(x), t)
 	if r == nil {
