@@ -66,7 +66,7 @@ func namedEvents(t *testing.T, now time.Time) (all []event.Event) {
 	t.Helper()
 	for _, kind := range append(event.Kinds(), event.KindCluster, event.KindControlPlaneLease) {
 		for typ := event.Added; typ <= event.DirectReadUnanswered; typ++ {
-			if kind == event.KindCluster && typ != event.Added && typ != event.Modified {
+			if kind == event.KindCluster && typ != event.Added && typ != event.Modified && typ != event.Listed {
 				continue
 			}
 			e := event.Event{Seen: now, Kind: kind, Type: typ}

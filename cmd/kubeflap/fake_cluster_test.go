@@ -300,7 +300,7 @@ func (s *fakeCluster) start() {
 
 // watch starts kubeflap, which lists all resources.
 func (s *fakeCluster) watch() {
-	s.sink(event.Event{Seen: s.now, Kind: event.KindCluster, Type: event.Added, Object: &event.Cluster{Version: s.version}})
+	s.sink(event.Event{Seen: s.now, Kind: event.KindCluster, Type: event.Listed, Object: &event.Cluster{Version: s.version}})
 	for _, k := range append(event.Kinds(), event.KindControlPlaneLease) {
 		s.list(k)
 	}

@@ -49,7 +49,7 @@ func (r *restarted) slowly(second float64, k event.Kind, later float64) {
 	c := r.cluster
 	c.runUntil(second)
 	r.begin()
-	c.sink(event.Event{Seen: c.now, Kind: event.KindCluster, Type: event.Added, Object: &event.Cluster{Version: c.version}})
+	c.sink(event.Event{Seen: c.now, Kind: event.KindCluster, Type: event.Listed, Object: &event.Cluster{Version: c.version}})
 	for _, x := range append(event.Kinds(), event.KindControlPlaneLease) {
 		if x != k {
 			c.list(x)

@@ -394,7 +394,8 @@ func TestOnlyOneProcessRecords(t *testing.T) {
 }
 
 // TestAfterAGapTheResourcesAreListedAgain removes the directory for a while. The recorder must then list again. Watch
-// events that arrive during a list must be kept, and outdated events must not replace listed objects.
+// events that arrive during a list must be kept, and outdated events must not replace listed objects. The API server's
+// version must be written again, because older files may be deleted.
 func TestAfterAGapTheResourcesAreListedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t)
@@ -414,6 +415,7 @@ func TestAfterAGapTheResourcesAreListedAgain(t *testing.T) {
 		}
 		r, stop, log := run(t, s)
 		c = newCluster(6, r)
+		c.send(event.KindCluster, event.Listed, &event.Cluster{Version: "v1.37.2"}, "")
 		c.list()
 		for range 50 {
 			time.Sleep(time.Second)
@@ -448,7 +450,15 @@ func TestAfterAGapTheResourcesAreListedAgain(t *testing.T) {
 		if !r.Status().Recording || !strings.Contains(log.String(), "resumed recording") {
 			t.Errorf("status %+v, want that it records again; log:\n%s", r.Status(), log)
 		}
-		rest := checkState(t, read(t, s.Dir, at, now()), objects)
+		got := read(t, s.Dir, at, now())
+		isVersion := func(ev event.Event) bool {
+			o, ok := ev.Object.(*event.Cluster)
+			return ok && o.Version == "v1.37.2"
+		}
+		if !slices.ContainsFunc(got, isVersion) {
+			t.Error("the API server's version is missing")
+		}
+		rest := checkState(t, slices.DeleteFunc(got, isVersion), objects)
 		if !reflect.DeepEqual(rest, c.sent[sent:]) {
 			t.Errorf("%d events after the state, want %d", len(rest), len(c.sent)-sent)
 		}

@@ -41,7 +41,7 @@ func (w *watches) note(ev event.Event) (tornList bool) {
 		w.down[ev.Kind] = ev
 	case event.Unavailable:
 		w.listed[ev.Kind], w.down[ev.Kind] = false, ev
-	case event.Added, event.Modified:
+	case event.Listed, event.Added, event.Modified: // of these, Record only passes events of KindCluster
 		w.cluster = ev
 	}
 	return tornList
