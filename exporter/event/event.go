@@ -46,7 +46,7 @@ const NumKinds = int(KindControlPlaneLease) + 1
 // String returns the resource's name in the API and in the label `resource`.
 func (k Kind) String() string { return textOf(kindTexts[:], k) }
 
-// Type is the type of an Event. Events report changes of an object, steps of a list, steps of a direct read, and
+// Type is the type of an Event. Events report changes to an object, steps of a list, steps of a direct read, and
 // changes of the watch itself.
 type Type uint8
 

@@ -35,7 +35,7 @@ func newNodeMetrics() *nodeMetrics {
 		interval: histogram("kubeflap_node_heartbeat_interval_seconds",
 			"Time between consecutive heartbeats of the same node, across all nodes.", always),
 		intervalMax: gauge("kubeflap_node_heartbeat_interval_max_seconds",
-			"Longest time between heartbeats of the node in the last 10 minutes, including the time since the last one.", whileLeasesKnown, "node"),
+			"Longest time between heartbeats of the node in the last 10 minutes, including the time since its last heartbeat.", whileLeasesKnown, "node"),
 		heartbeats: counter("kubeflap_node_heartbeats_total",
 			"Heartbeats of the node. Only includes heartbeats that the node controller recognizes.", perNode, "node"),
 		late: counter("kubeflap_node_heartbeats_late_total",

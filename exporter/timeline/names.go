@@ -58,7 +58,7 @@ func shorten(names []string, most int) map[string]string {
 	}
 	head := heads(names, most-1)[0]
 	short, _ := cut(names, letters, head, most-1-head)
-	return numbered(names, short)
+	return addNumbers(names, short)
 }
 
 // heads returns candidates for the number of characters to keep at the start of each name, best first. The best
@@ -101,8 +101,8 @@ func cut(names []string, letters map[string][]rune, head, tail int) (short map[s
 	return short, different
 }
 
-// numbered adds numbers to short names that look the same.
-func numbered(names []string, short map[string]string) map[string]string {
+// addNumbers adds numbers to short names that look the same.
+func addNumbers(names []string, short map[string]string) map[string]string {
 	seen, used := map[string]bool{}, map[string]int{}
 	for _, name := range names {
 		if seen[name] {

@@ -34,13 +34,14 @@ type stop struct {
 	since, back time.Time
 }
 
-// Late records that a Lease is no longer renewed.
-func (c *ControlPlane) Late(x transition.ControlPlaneLeaseLate) {
+// LeaseLate records that a Lease is no longer renewed.
+func (c *ControlPlane) LeaseLate(x transition.ControlPlaneLeaseLate) {
 	c.stops = bounded(append(c.stops, stop{name: x.Name, host: x.Host, since: x.Since}))
 }
 
-// Renewed records that a Lease is renewed again. If only the watch was late, Renewed deletes the recorded stop.
-func (c *ControlPlane) Renewed(x transition.ControlPlaneLeaseRenewed) {
+// LeaseRenewed records that a Lease is renewed again. If only the watch was late, LeaseRenewed deletes the recorded
+// stop.
+func (c *ControlPlane) LeaseRenewed(x transition.ControlPlaneLeaseRenewed) {
 	if x.InTime {
 		c.stops = slices.DeleteFunc(c.stops, func(s stop) bool { return s.name == x.Name && s.back.IsZero() })
 	}

@@ -73,9 +73,9 @@ func (h *History) Restore(p Past) {
 	}
 }
 
-// Late records that a node has sent no heartbeat since the given time. This time is more than half the grace period
-// ago.
-func (h *History) Late(node string, since time.Time) {
+// HeartbeatLate records that a node has sent no heartbeat since the given time. This time is more than half the grace
+// period ago.
+func (h *History) HeartbeatLate(node string, since time.Time) {
 	if h.late == nil {
 		h.late = map[string]time.Time{}
 	}

@@ -180,7 +180,8 @@ func OfNodes(f *NodeLoss) Decision {
 	return d
 }
 
-// Withdrawn returns the decision about an incident that kubeflap has withdrawn. It excludes all hypotheses.
+// Withdrawn returns the decision about an incident that kubeflap has withdrawn. In this decision, all hypotheses are
+// excluded.
 func Withdrawn(because string) (d Decision) {
 	for _, h := range nodeHypotheses {
 		d.Considered = append(d.Considered, Considered{h.verdict, No, because})

@@ -40,7 +40,7 @@ func TestKubeletsThatWereUpgradedRightBefore(t *testing.T) {
 		{"before and afterwards", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...), upgraded(2000, all[:3]...)}, Undecided, "only the kubelets of"},
 		{"an API server stopped when they fell silent", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...), func(f *NodeLoss) {
 			f.ControlPlane.AsOf = transition.ControlPlane{Time: at(100), NewestRenewalSeen: at(99), APIServers: 3}
-			f.ControlPlane.Late(transition.ControlPlaneLeaseLate{Name: "apiserver-a", Since: at(60)})
+			f.ControlPlane.LeaseLate(transition.ControlPlaneLeaseLate{Name: "apiserver-a", Since: at(60)})
 		}}, SharedPath, ""},
 		{"the API server could not read Leases", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...), func(f *NodeLoss) {
 			f.ControlPlane.LeasesRead(transition.LeasesRead{At: transition.At{Time: at(90)}, Answered: true, Reason: "etcd is not ready"})
@@ -80,7 +80,7 @@ func TestKubeletsThatAreUpgradedWhileOthersAreSilent(t *testing.T) {
 	}
 	stopped := loss(9, away(1, upgraded(1, back(silent(0, 4, 9), 60))))
 	stopped.ControlPlane.AsOf = transition.ControlPlane{Time: at(100), NewestRenewalSeen: at(99), APIServers: 3}
-	stopped.ControlPlane.Late(transition.ControlPlaneLeaseLate{Name: "apiserver-a", Since: at(0)})
+	stopped.ControlPlane.LeaseLate(transition.ControlPlaneLeaseLate{Name: "apiserver-a", Since: at(0)})
 	for _, c := range []struct {
 		name    string
 		loss    *NodeLoss

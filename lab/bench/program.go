@@ -44,7 +44,7 @@ type program struct {
 	// synced returns nil if the program reports that it has seen all objects.
 	synced func(ctx context.Context, r *running) error
 	// rests is true if synced can return nil before the program has seen all objects. Such a program counts as synced
-	// when it is idle and confirmed returns nil.
+	// when it is idle and the function `confirmed` returns nil.
 	rests     bool
 	confirmed func(ctx context.Context, r *running, size Size) error
 	// metrics is set if the program serves metrics. profiled is set if the binary contains the profiler.

@@ -156,8 +156,8 @@ func (p *Proxy) Answer(status int) {
 	})
 }
 
-// EndWatches ends all watches. If ending is true, new watches also end immediately. A later call with ending false
-// allows new watches again.
+// EndWatches ends all watches. If `ending` is true, new watches also end immediately, until a later call with `ending`
+// set to false.
 func (p *Proxy) EndWatches(ending bool) {
 	p.faults.change(func(f *faults) {
 		f.ending = ending

@@ -78,8 +78,8 @@ func (l *Lab) beforeFault(ctx context.Context, f watchFault) (*watchFaultCheck, 
 	return b, nil
 }
 
-// checkDuringFault checks kubeflap during the fault. It prolongs the fault by up to slack if kubeflap has not yet
-// reported that it is blind.
+// checkDuringFault checks kubeflap during the fault. It prolongs the fault, by at most the constant `slack`, if
+// kubeflap has not yet reported that it is blind.
 func (b *watchFaultCheck) checkDuringFault(ctx context.Context) error {
 	var said bool
 	var unsaid, invented error

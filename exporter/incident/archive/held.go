@@ -59,7 +59,7 @@ type openObject struct {
 
 func (h *openObject) isOutage() bool { return h.node == "" && h.address.IsZero() && !h.withdrawn }
 
-// check compares the object with the cluster's state at t. The parameter watching is the time at which the current
+// check compares the object with the cluster's state at t. The parameter `watching` is the time at which the current
 // process finished listing the objects.
 func (h *openObject) check(t, watching time.Time, c *Cluster) {
 	if h.lasts(t, watching, c) {

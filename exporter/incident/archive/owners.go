@@ -81,8 +81,8 @@ func (a *Archive) One(t time.Time, current incident.Incident, find func(id strin
 	return a.groups(all)[0].joined(t), all[1:], true
 }
 
-// groups assigns the current incidents to groups. A current incident that continues no past incident forms its own
-// group.
+// groups assigns the current incidents to groups. A current incident that does not continue a past incident forms its
+// own group.
 func (a *Archive) groups(current []incident.Incident) (all []*group) {
 	for i := range current {
 		x := &group{past: a.pastIncidentsOf(&current[i])}

@@ -44,9 +44,9 @@ func keyOf(x transition.Address) record.AddressKey {
 	return record.AddressKey{Service: x.Service, ID: x.ID}
 }
 
-// lost handles the loss of a ready address. The tracker may report the loss up to 15 s late, but always before it
-// reports that the address is back.
-func (l *addresses) lost(x transition.AddressLost) {
+// addressLost handles the loss of a ready address. The tracker may report the loss up to 15 s late, but always before
+// it reports that the address is back.
+func (l *addresses) addressLost(x transition.AddressLost) {
 	if x.Foreign || x.Managed {
 		l.outages.LostForeign(x)
 		return
@@ -105,14 +105,14 @@ func (l *addresses) takeOut(r *record.Record, a *address, x transition.AddressLo
 	a.span = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, x.Time)
 }
 
-// ready handles an address that became ready.
-func (l *addresses) ready(x transition.Address, t time.Time) {
+// addressReady handles an address that became ready.
+func (l *addresses) addressReady(x transition.Address, t time.Time) {
 	l.outages.GainedAddress(x.Service, t)
-	l.returned(keyOf(x), t)
+	l.addressReturned(keyOf(x), t)
 }
 
-// returned handles a recently lost address that is back.
-func (l *addresses) returned(key record.AddressKey, t time.Time) {
+// addressReturned handles a recently lost address that is back.
+func (l *addresses) addressReturned(key record.AddressKey, t time.Time) {
 	a := l.lately[key]
 	if a == nil {
 		return
@@ -133,10 +133,10 @@ func (l *addresses) returned(key record.AddressKey, t time.Time) {
 	l.records.Touch(r, t)
 }
 
-// gone handles an unready address that is no longer listed. Either the address left the Service
+// addressGone handles an unready address that is no longer listed. Either the address left the Service
 // (evidence.AddressRemoved), or truncated Endpoints omit it (evidence.AddressLeftOut). Incidents stop waiting for the
 // address.
-func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
+func (l *addresses) addressGone(x transition.Address, t time.Time, how evidence.Kind) {
 	a := l.lately[keyOf(x)]
 	if a == nil || !a.listedNotReady {
 		return

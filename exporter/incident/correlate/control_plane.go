@@ -14,10 +14,10 @@ func (l *Log) observeControlPlane(x transition.Transition) {
 	c := &l.records.ControlPlane
 	switch x := x.(type) {
 	case transition.ControlPlaneLeaseLate:
-		c.Late(x)
+		c.LeaseLate(x)
 		l.records.AddToNodes(leaseStopped(x.Name, x.Since))
 	case transition.ControlPlaneLeaseRenewed:
-		c.Renewed(x)
+		c.LeaseRenewed(x)
 	case transition.LeaderChanged:
 		c.LeaderChanged(x.Time)
 		l.records.AddToNodes(evidence.Entry{Kind: evidence.LeaderChanged, Time: x.Time, Name: x.To})

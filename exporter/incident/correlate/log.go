@@ -120,15 +120,15 @@ func (l *Log) observeNode(x transition.Transition) {
 	case transition.NodeReadyMissed:
 		l.nodes.readyMissed(x)
 	case transition.NodeNotMarked:
-		l.nodes.notMarked(x)
+		l.nodes.nodeNotMarked(x)
 	case transition.NodeRebooted:
-		l.nodes.rebooted(x)
+		l.nodes.nodeRebooted(x)
 	case transition.KubeletUpgraded:
-		l.nodes.upgraded(x)
+		l.nodes.kubeletUpgraded(x)
 	case transition.NodeRemoved:
 		l.nodes.removed(x)
 	case transition.NodeReturned:
-		l.nodes.returned(x)
+		l.nodes.nodeReturned(x)
 	}
 }
 
@@ -136,27 +136,27 @@ func (l *Log) observeNode(x transition.Transition) {
 func (l *Log) observeService(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.AddressLost:
-		l.addresses.lost(x)
+		l.addresses.addressLost(x)
 	case transition.AddressRemoved:
-		l.addresses.gone(x.Address, x.Time, evidence.AddressRemoved)
+		l.addresses.addressGone(x.Address, x.Time, evidence.AddressRemoved)
 	case transition.AddressLeftOut:
-		l.addresses.gone(x.Address, x.Time, evidence.AddressLeftOut)
+		l.addresses.addressGone(x.Address, x.Time, evidence.AddressLeftOut)
 	case transition.AddressAdded:
 		if x.Ready {
-			l.addresses.ready(x.Address, x.Time)
+			l.addresses.addressReady(x.Address, x.Time)
 		}
 	case transition.AddressReady:
-		l.addresses.ready(x.Address, x.Time)
+		l.addresses.addressReady(x.Address, x.Time)
 	case transition.AddressBounced:
-		l.addresses.returned(keyOf(x.Address), x.Time)
+		l.addresses.addressReturned(keyOf(x.Address), x.Time)
 	case transition.ConsumerBounced:
 		l.addresses.consumerBounced(x)
 	case transition.ConsumerReaddedStale:
 		l.addresses.consumerReadded(x)
 	case transition.OutageStarted:
-		l.outages.Started(x)
+		l.outages.OutageStarted(x)
 	case transition.OutageEnded:
-		l.outages.Ended(x)
+		l.outages.OutageEnded(x)
 	case transition.EndpointsReset:
 		l.writers.EndpointsReset(x)
 	case transition.EndpointsRewritten:
@@ -170,11 +170,11 @@ func (l *Log) observeService(x transition.Transition) {
 	case transition.ForeignAddressesEnded:
 		l.writers.ForeignEnded(x.Service, x.Object, x.Time)
 	case transition.AddressesWithdrawn:
-		l.writers.Withdrawn(x)
+		l.writers.AddressesWithdrawn(x)
 	case transition.WithdrawnAddressesReturned:
 		l.writers.WithdrawnReturned(x.Service, x.Object, x.Time)
 	case transition.AddressesContested:
-		l.writers.Contested(x)
+		l.writers.AddressesContested(x)
 	case transition.ServiceRemoved:
 		l.outages.Removed(x)
 		l.addresses.serviceRemoved(x)
@@ -263,8 +263,8 @@ func (l *Log) Past(t time.Time) verdict.Past {
 	return ask(l, t, func() verdict.Past { return l.records.History.Past(t) })
 }
 
-// Restore adds the silences that an earlier process observed. Verdicts about later incidents consider these silences.
-// Call Restore before the first transition.
+// Restore adds the silences that an earlier process observed. They are taken into account in the verdicts about later
+// incidents. Call Restore before the first transition.
 func (l *Log) Restore(p verdict.Past) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -144,7 +144,7 @@ func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
 	}
 	l.records.BecameLate(x.Node, x.Time, x.Announced)
 	if x.Announced == "" {
-		l.records.History.Late(x.Node, cmp.Or(x.Last, x.Time.Add(-x.Silence)))
+		l.records.History.HeartbeatLate(x.Node, cmp.Or(x.Last, x.Time.Add(-x.Silence)))
 	}
 }
 

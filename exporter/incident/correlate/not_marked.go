@@ -8,9 +8,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// notMarked records that a silent node is still Ready after the grace period. All nodes with the verdict
+// nodeNotMarked records that a silent node is still Ready after the grace period. All nodes with the verdict
 // ControllerManager form one incident.
-func (l *nodes) notMarked(x transition.NodeNotMarked) {
+func (l *nodes) nodeNotMarked(x transition.NodeNotMarked) {
 	n := l.recordTransition(x.Node, x.Time)
 	s := n.silence
 	if s == nil || !s.Ended.IsZero() {

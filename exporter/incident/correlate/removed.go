@@ -41,9 +41,9 @@ func (l *nodes) removed(x transition.NodeRemoved) {
 	l.close(r, n, x.Time)
 }
 
-// returned handles a silent node that was deleted and created again. Its bootID and providerID show whether the machine
-// is the same.
-func (l *nodes) returned(x transition.NodeReturned) {
+// nodeReturned handles a silent node that was deleted and created again. Its bootID and providerID show whether the
+// machine is the same.
+func (l *nodes) nodeReturned(x transition.NodeReturned) {
 	g, known := l.gone[x.Node]
 	if !known {
 		return

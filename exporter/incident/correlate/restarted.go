@@ -8,15 +8,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// rebooted records a reboot, which explains the silence before it.
-func (l *nodes) rebooted(x transition.NodeRebooted) {
-	l.explain(x.Node, l.records.Rebooted(x.Node, x.Time), evidence.NodeRebooted, x.Time)
+// nodeRebooted records a reboot, which explains the silence before it.
+func (l *nodes) nodeRebooted(x transition.NodeRebooted) {
+	l.explain(x.Node, l.records.NodeRebooted(x.Node, x.Time), evidence.NodeRebooted, x.Time)
 }
 
-// upgraded records a changed kubelet version, which explains the silence that ended with the upgrade.
-func (l *nodes) upgraded(x transition.KubeletUpgraded) {
+// kubeletUpgraded records a changed kubelet version, which explains the silence that ended with the upgrade.
+func (l *nodes) kubeletUpgraded(x transition.KubeletUpgraded) {
 	l.records.History.Upgrades.Note(x.Node, x.Time)
-	l.explain(x.Node, l.records.Upgraded(x.Node, x.Time), evidence.KubeletUpgraded, x.Time)
+	l.explain(x.Node, l.records.KubeletUpgraded(x.Node, x.Time), evidence.KubeletUpgraded, x.Time)
 }
 
 // explain adds the explanation for a node's silence to the node's incident.

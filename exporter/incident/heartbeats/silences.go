@@ -107,8 +107,8 @@ func (h *Heartbeats) RemoveSilence(x *verdict.Silence) {
 // Removed forgets a deleted Node.
 func (h *Heartbeats) Removed(name string) { delete(h.nodes, name) }
 
-// Rebooted records that a node reported a new bootID. It returns the silence that the reboot explains, or nil.
-func (h *Heartbeats) Rebooted(name string, t time.Time) *verdict.Silence {
+// NodeRebooted records that a node reported a new bootID. It returns the silence that the reboot explains, or nil.
+func (h *Heartbeats) NodeRebooted(name string, t time.Time) *verdict.Silence {
 	n := h.named(name)
 	n.rebooted = t
 	for _, x := range n.revisable {
@@ -121,9 +121,9 @@ func (h *Heartbeats) Rebooted(name string, t time.Time) *verdict.Silence {
 	return x
 }
 
-// Upgraded records that a kubelet reported a different version. It returns the silence that the upgrade explains, or
-// nil.
-func (h *Heartbeats) Upgraded(name string, t time.Time) *verdict.Silence {
+// KubeletUpgraded records that a kubelet reported a different version. It returns the silence that the upgrade
+// explains, or nil.
+func (h *Heartbeats) KubeletUpgraded(name string, t time.Time) *verdict.Silence {
 	n := h.named(name)
 	n.upgraded = t
 	x := n.endedBy(t, upgradeShown)

@@ -101,10 +101,10 @@ func TestLateHeartbeatsWithinTheGracePeriod(t *testing.T) {
 		}, "shared_path late 1 25; shared_path late 1 26; shared_path late 1 27"},
 		{"announced", func(h *Heartbeats) { h.back("node-1", 0, 25, "a taint") }, ""},
 		{"announced the time before", func(h *Heartbeats) { h.back("node-1", 0, 25, "a taint"); h.back("node-1", 300, 325, "") }, "node late 1 325"},
-		{"with a reboot", func(h *Heartbeats) { h.Rebooted("node-1", at(25)); h.back("node-1", 0, 25, "") }, ""},
-		{"with a reboot that is reported later", func(h *Heartbeats) { h.back("node-1", 0, 25, ""); h.Rebooted("node-1", at(28)) }, ""},
-		{"and a reboot an hour later", func(h *Heartbeats) { h.back("node-1", 0, 25, ""); h.Rebooted("node-1", at(3600)) }, "node late 1 25"},
-		{"with an upgrade", func(h *Heartbeats) { h.back("node-1", 0, 25, ""); h.Upgraded("node-1", at(26)) }, ""},
+		{"with a reboot", func(h *Heartbeats) { h.NodeRebooted("node-1", at(25)); h.back("node-1", 0, 25, "") }, ""},
+		{"with a reboot that is reported later", func(h *Heartbeats) { h.back("node-1", 0, 25, ""); h.NodeRebooted("node-1", at(28)) }, ""},
+		{"and a reboot an hour later", func(h *Heartbeats) { h.back("node-1", 0, 25, ""); h.NodeRebooted("node-1", at(3600)) }, "node late 1 25"},
+		{"with an upgrade", func(h *Heartbeats) { h.back("node-1", 0, 25, ""); h.KubeletUpgraded("node-1", at(26)) }, ""},
 		{"with a clock that was set back", func(h *Heartbeats) { h.SetBack("node-1", at(10), 15*time.Second); h.back("node-1", 0, 25, "") }, ""},
 		{"long after a clock was set back", func(h *Heartbeats) { h.SetBack("node-1", at(-10), 15*time.Second); h.back("node-1", 0, 25, "") }, "node late 1 25"},
 		{"that could not be seen", func(h *Heartbeats) { h.RecordLateHeartbeat("node-1", at(25), 25*time.Second, 9) }, ""},
@@ -127,7 +127,7 @@ func TestAnIntervalThatMayBeAReboot(t *testing.T) {
 		h.silent([]float64{0, 130}[i], to, node)
 		h.RecordLateHeartbeat("node-1", at(to), time.Duration(to)*time.Second, 9)
 	}
-	h.Rebooted("node-1", at(182))
+	h.NodeRebooted("node-1", at(182))
 	if got := h.LongestToBridge(at(600)); got != 0 {
 		t.Errorf("%s", got)
 	}

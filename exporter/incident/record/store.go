@@ -46,7 +46,7 @@ type Store struct {
 	reviews  timer.Timer
 	reviewed time.Time
 	resolved map[incident.Resolution]uint64
-	// The map reserved holds the IDs of incidents from earlier processes. New incidents must not get these IDs.
+	// `reserved` is the set of IDs of incidents from earlier processes. New incidents must not get these IDs.
 	reserved map[string]bool
 	// The field displaced counts the reported incidents that were dropped to make room for newer ones.
 	displaced incident.Displaced

@@ -42,7 +42,7 @@ func (p *pods) IsBeingUpdated(event.UID, time.Time) bool { return p.updating }
 func TestUpdatesThatAreOverAreForgotten(t *testing.T) {
 	p := &pods{updating: true}
 	c := New(watches.New(), p, time.Minute)
-	c.Updated(&service{ready: true}, event.ParseUID("pod/web-1"))
+	c.ImageUpdated(&service{ready: true}, event.ParseUID("pod/web-1"))
 	for _, updating := range []bool{true, false} {
 		p.updating = updating
 		if c.ForgetUpdates(time.Time{}); (len(c.stale) > 0) != updating {

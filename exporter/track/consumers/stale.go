@@ -41,8 +41,8 @@ type staleness struct {
 	readds [NumWindows]uint64
 }
 
-// Updated records that an image of the address's pod was changed in place.
-func (c *Consumers) Updated(s Service, address event.UID) {
+// ImageUpdated records that an image of the address's pod was changed in place.
+func (c *Consumers) ImageUpdated(s Service, address event.UID) {
 	x := c.stale[s]
 	if x == nil {
 		x = &staleness{updating: map[event.UID][NumWindows]bool{}}

@@ -94,7 +94,7 @@ func (x *Endpoints) PodChanged(id event.UID, c pods.Change, t time.Time) {
 		s := l.Service.(*service)
 		x.divergence.mark(s, t)
 		if c.Updated {
-			x.consumers.Updated(s, id)
+			x.consumers.ImageUpdated(s, id)
 		}
 	}
 	x.losses.SettleCertainOf(id)

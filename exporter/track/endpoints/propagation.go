@@ -48,8 +48,8 @@ func (x *propagation) observe(s addressUpdate, p *pods.Pod, change transition.Ad
 	}
 }
 
-// notePending stores an address change whose pod change has not been seen yet. It ignores changes due to the creation
-// of the Service, a new selector, or publishNotReadyAddresses.
+// notePending stores a change to an address if the corresponding change to the pod has not been seen yet. It ignores
+// changes due to the creation of the Service, a new selector, or publishNotReadyAddresses.
 func (x *propagation) notePending(s addressUpdate, change transition.AddressFollowedPod) {
 	x.forgetPending(s.at)
 	if s.at.After(s.created) && s.at.After(s.ledger.Changed) && !s.publish {

@@ -195,9 +195,9 @@ func (g *Finder) Sample(d time.Duration, t time.Time, interval time.Duration) {
 	g.episodes = append(g.episodes, episode{t, d})
 }
 
-// Outlived records that a node stayed Ready during a silence of length d. It drops the episodes whose grace period is
-// shorter than d by more than MonitorSlack, and reports whether there were any.
-func (g *Finder) Outlived(d time.Duration) bool {
+// NodeStayedReady records that a node stayed Ready during a silence of length d. It drops the episodes whose grace
+// period is shorter than d by more than MonitorSlack, and reports whether there were any.
+func (g *Finder) NodeStayedReady(d time.Duration) bool {
 	before := len(g.episodes)
 	g.episodes = slices.DeleteFunc(g.episodes, func(x episode) bool { return d > x.shortest+MonitorSlack })
 	return len(g.episodes) < before

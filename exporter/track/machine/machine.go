@@ -54,8 +54,8 @@ type former struct {
 	deleted time.Time
 }
 
-// Deleted records a Node's deletion.
-func (f *Former) Deleted(name string, is Identity, t time.Time) {
+// NodeDeleted records a Node's deletion.
+func (f *Former) NodeDeleted(name string, is Identity, t time.Time) {
 	f.nodes = append(f.nodes, former{name, is, t})
 	recent := slices.IndexFunc(f.nodes, func(x former) bool { return t.Sub(x.deleted) <= remembered })
 	f.nodes = slices.Delete(f.nodes, 0, max(recent, len(f.nodes)-maxRemembered))

@@ -37,7 +37,7 @@ func TestANodeOfTheSameName(t *testing.T) {
 		{"no boot is known yet", identity("a", aws), identity("", aws), time.Hour, 0, false},
 	} {
 		var f Former
-		f.Deleted("node-1", c.was, noon)
+		f.NodeDeleted("node-1", c.was, noon)
 		c.is.since, c.is.again = noon, true
 		if got, ok := f.Compare("node-1", &c.is, noon.Add(c.age)); got != c.want || ok != c.ok {
 			t.Errorf("%s: %d %t, want %d %t", c.name, got, ok, c.want, c.ok)
@@ -50,8 +50,8 @@ func TestANodeOfTheSameName(t *testing.T) {
 
 func TestDeletedNodesAreForgotten(t *testing.T) {
 	var f Former
-	f.Deleted("node-1", identity("a", ""), noon)
-	f.Deleted("node-1", identity("b", ""), noon.Add(time.Minute))
+	f.NodeDeleted("node-1", identity("a", ""), noon)
+	f.NodeDeleted("node-1", identity("b", ""), noon.Add(time.Minute))
 	again := func(name string, minutes int) transition.Machine {
 		is := identity("b", "")
 		m, _ := f.Compare(name, &is, noon.Add(time.Duration(minutes)*time.Minute))
@@ -67,7 +67,7 @@ func TestDeletedNodesAreForgotten(t *testing.T) {
 		t.Errorf("compared with an older one: %d", m)
 	}
 	for range 3 * maxRemembered {
-		f.Deleted("node-3", Identity{}, noon.Add(time.Hour))
+		f.NodeDeleted("node-3", Identity{}, noon.Add(time.Hour))
 	}
 	if n := len(f.nodes); n != maxRemembered {
 		t.Errorf("%d are remembered", n)

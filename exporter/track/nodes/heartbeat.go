@@ -121,7 +121,7 @@ func (x *Nodes) countHeartbeat(n *node, t, seen, byNode time.Time) {
 		if x.source() == event.KindNode {
 			h.steady.Learn(interval)
 		}
-		if n.ready == event.StatusTrue && n.statusSince.Before(h.last) && x.grace.Outlived(interval) {
+		if n.ready == event.StatusTrue && n.statusSince.Before(h.last) && x.grace.NodeStayedReady(interval) {
 			x.graceChanged()
 		}
 		x.found.Add(transition.HeartbeatSeen{At: sent, Node: n.name, Interval: interval})
@@ -227,7 +227,7 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 	}
 	n.heartbeat.reported = ready.LastHeartbeatTime
 	n.heartbeat.controllerRenewTime = n.heartbeat.apiRenewTime
-	n.kubelet.Reported(e.Seen)
+	n.kubelet.StatusReported(e.Seen)
 	switch {
 	case x.source() == event.KindNode:
 		x.reads.WatchShowedReport(e.Seen)

@@ -159,7 +159,7 @@ func updateHash(hash *uint64, reported string) bool {
 func (x *Nodes) forget(n *node) {
 	now := x.watches.Now()
 	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: x.watches.NotBefore(event.KindNode, now)})
-	x.former.Deleted(n.name, n.machine, now)
+	x.former.NodeDeleted(n.name, n.machine, now)
 	x.checks.Forget(n)
 	x.overdue.forget(n)
 	x.labelled.Replace(n.labels, nil)

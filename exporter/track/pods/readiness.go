@@ -40,7 +40,7 @@ type ReadinessLoss struct {
 	// NodeHeartbeatLost means that the node controller set the pod's Ready to False, but kubeflap last saw the node
 	// Ready.
 	tentative cause.Cause
-	// `changes` contains the changes of Ready that are reported when the loss is resolved.
+	// `changes` contains the changes to Ready that are reported when the loss is resolved.
 	changes []transition.PodReadyChanged
 	// `later` is the pod's next readiness loss with the same tentative cause, or nil. It is resolved after this loss.
 	later *ReadinessLoss
@@ -250,7 +250,8 @@ func (x *Pods) isAnyCertain(w *ReadinessLoss) bool {
 	return false
 }
 
-// attribute stores the final cause of a readiness loss in the pod, unless newer losses have replaced this cause.
+// attribute makes the final cause of a readiness loss the cause of the pod, unless newer losses have replaced this
+// cause.
 func (p *Pod) attribute(w *ReadinessLoss, why cause.Cause) {
 	switch {
 	case p.ready == event.StatusTrue && w.later == nil:

@@ -44,8 +44,8 @@ func IsEarly(interval, byNode, bySeen time.Duration) bool {
 // RenewedEarly records an early renewal. kubeflap saw it at `seen`, and `renewed` is its renewTime.
 func (k *Kubelet) RenewedEarly(seen, renewed time.Time) { k.early, k.earlyBy = seen, renewed }
 
-// Reported records a status report.
-func (k *Kubelet) Reported(t time.Time) { k.reported = t }
+// StatusReported records a status report.
+func (k *Kubelet) StatusReported(t time.Time) { k.reported = t }
 
 // DetectStart records a start of the kubelet if an early renewal and a status report were close together.
 func (k *Kubelet) DetectStart() {

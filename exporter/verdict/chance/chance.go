@@ -35,8 +35,8 @@ func (r Rate) GroupProbability(silent, nodes int, interval time.Duration) float6
 	return binomialTail(nodes-1, silent-1, p)
 }
 
-// EndsProbability returns the probability that independent silences end at most the given time apart. It assumes
-// silences of up to one hour.
+// EndsProbability returns the probability that the ends of independent silences are not further apart than the given
+// time. It assumes silences of up to one hour.
 func EndsProbability(silent int, within time.Duration) float64 {
 	return math.Pow(min(1, 2*within.Hours()), float64(silent-1))
 }

@@ -135,8 +135,8 @@ func (l *Outages) GainedAddress(x transition.Service, t time.Time) {
 	l.writers.ServiceRestored(x, t)
 }
 
-// Started records the loss of a Service's last ready address.
-func (l *Outages) Started(x transition.OutageStarted) {
+// OutageStarted records the loss of a Service's last ready address.
+func (l *Outages) OutageStarted(x transition.OutageStarted) {
 	s := l.named(x.Service)
 	if !s.outage.IsZero() {
 		// The end of the previous outage was not reported.
@@ -169,8 +169,8 @@ func (l *Outages) claim(x transition.Service, s *service, why cause.Cause) {
 	}
 }
 
-// Ended records that a Service has a ready address again.
-func (l *Outages) Ended(x transition.OutageEnded) {
+// OutageEnded records that a Service has a ready address again.
+func (l *Outages) OutageEnded(x transition.OutageEnded) {
 	s := l.named(x.Service)
 	if s.outage.IsZero() {
 		s.outage = x.Time.Add(-x.Lasted)

@@ -60,7 +60,7 @@ func (l Writers) Conflict(x transition.SelectorConflict) {
 	if x.Overwritten {
 		kind = evidence.EndpointsOverwritten
 		r.Resets++
-		l.cleared(r, x.Service, x.Time)
+		l.manualAddressesRemoved(r, x.Service, x.Time)
 	}
 	r.Evidence.Add(evidence.Entry{Kind: kind, Time: x.Time, Service: x.Service, Number: x.Count})
 	r.ConflictSpan = r.Timeline.Begin(incident.TrackConflict, x.Namespace+"/"+x.Name, x.Time)
@@ -95,14 +95,14 @@ func (l Writers) EndpointsReset(x transition.EndpointsReset) {
 	r.Resets++
 	r.EffectOn(x.Service)
 	if x.BySelector {
-		l.cleared(r, x.Service, x.Time)
+		l.manualAddressesRemoved(r, x.Service, x.Time)
 	}
 	r.Evidence.Add(evidence.Entry{Kind: evidence.EndpointsReset, Time: x.Time, Service: x.Service, Number: x.Count})
 	l.records.Touch(r, x.Time)
 }
 
-// cleared records that the manually managed addresses are gone.
-func (l Writers) cleared(r *record.Record, x transition.Service, t time.Time) {
+// manualAddressesRemoved records that the manually managed addresses are gone.
+func (l Writers) manualAddressesRemoved(r *record.Record, x transition.Service, t time.Time) {
 	if !r.Removed || r.RemovedSpan == nil {
 		r.Removed = true
 		r.RemovedSpan = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, t)

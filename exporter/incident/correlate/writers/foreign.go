@@ -50,9 +50,9 @@ func (l Writers) ForeignEnded(x transition.Service, object string, t time.Time) 
 	l.records.Touch(r, t)
 }
 
-// Withdrawn records that a writer removed ready pod addresses from Endpoints. kubeflap reports this even if it reads
-// EndpointSlices, because clients may still read Endpoints.
-func (l Writers) Withdrawn(x transition.AddressesWithdrawn) {
+// AddressesWithdrawn records that a writer removed ready pod addresses from Endpoints. kubeflap reports this even if it
+// reads EndpointSlices, because clients may still read Endpoints.
+func (l Writers) AddressesWithdrawn(x transition.AddressesWithdrawn) {
 	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
 	r.EffectOn(x.Service)
@@ -79,8 +79,8 @@ func (l Writers) WithdrawnReturned(x transition.Service, object string, t time.T
 	l.records.Touch(r, t)
 }
 
-// Contested records that two writers keep undoing each other's changes to a Service without a selector.
-func (l Writers) Contested(x transition.AddressesContested) {
+// AddressesContested records that two writers keep undoing each other's changes to a Service without a selector.
+func (l Writers) AddressesContested(x transition.AddressesContested) {
 	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
 	r.EffectOn(x.Service)
