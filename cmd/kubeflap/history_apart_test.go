@@ -234,10 +234,10 @@ func TestRandomRestarts(t *testing.T) {
 			r.stops = random.IntN(2) == 0
 			r.restart(at + between(1, 60))
 			r.runUntil(r.cluster.second() + 5)
-			r.hasAll(seed, before)
+			r.checkHasAll(seed, before)
 		}
 		r.runUntil(2800)
-		r.hasAll(seed, nil)
+		r.checkHasAll(seed, nil)
 		for _, x := range r.incidents() {
 			if r.ends(x.ID) != 1 || x.State != incident.StateEnded {
 				t.Errorf("seed %d: %s of %s is %s, and its end was reported %d times", seed, x.ID, x.Subject, x.State, r.ends(x.ID))
@@ -247,8 +247,8 @@ func TestRandomRestarts(t *testing.T) {
 	}
 }
 
-// hasAll checks that the list contains all incidents from before, and none twice.
-func (r *restarted) hasAll(seed uint64, before []incident.Incident) {
+// checkHasAll checks that the list contains all incidents from before, and none twice.
+func (r *restarted) checkHasAll(seed uint64, before []incident.Incident) {
 	r.t.Helper()
 	seen := map[string]bool{}
 	for _, x := range r.incidents() {

@@ -30,7 +30,7 @@ func TestASecondProcessReportsOnceThatItCannotSave(t *testing.T) {
 		second.runUntil(c.second())
 		second.pipeline.updateHistory(second.pipeline.advance())
 	}
-	if text := log.String(); strings.Count(text, "cannot save incidents") != 1 || strings.Contains(text, "saved again") {
+	if text := log.String(); strings.Count(text, "cannot save incidents") != 1 || strings.Contains(text, "resumed saving incidents") {
 		t.Errorf("the second process logged %s", text)
 	}
 	for _, g := range second.pipeline.cluster("").Coverage().Gaps {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// keyName is the name of the file that contains the key of the pseudonyms. With this key, anybody can test whether
+	// keyName is the name of the file that contains the pseudonym key. With this key, anybody can test whether
 	// a pseudonym stands for a certain name.
 	keyName = "pseudonyms.key"
 	// keySize is the size of the key in bytes. The file contains the key as hexadecimal digits. A file of NUL bytes,
@@ -19,12 +19,12 @@ const (
 	keySize = 32
 )
 
-var errBadKey = errors.New("the key of the pseudonyms is damaged")
+var errBadKey = errors.New("the pseudonym key is damaged")
 
 func readKey(dir string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(dir, keyName))
 	if err != nil {
-		return nil, fmt.Errorf("read the key of the pseudonyms: %w", err)
+		return nil, fmt.Errorf("read the pseudonym key: %w", err)
 	}
 	key, err := hex.DecodeString(string(text))
 	if err != nil || len(key) != keySize {
@@ -37,15 +37,19 @@ func readKey(dir string) ([]byte, error) {
 // locked.
 func (r *Recorder) key() ([]byte, error) {
 	key, err := readKey(r.settings.Dir)
-	switch {
-	case errors.Is(err, errBadKey):
-		r.log.Warn("the pseudonym key was damaged and has been replaced, so the pseudonyms have changed", "file", filepath.Join(r.settings.Dir, keyName))
-	case !errors.Is(err, fs.ErrNotExist):
+	damaged := errors.Is(err, errBadKey)
+	if !damaged && !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
 	key = make([]byte, keySize)
 	_, _ = rand.Read(key) // rand.Read never returns an error
-	return key, writeKey(r.settings.Dir, key)
+	if err := writeKey(r.settings.Dir, key); err != nil {
+		return nil, err
+	}
+	if damaged {
+		r.log.Warn("the pseudonym key was damaged and has been replaced, so the pseudonyms have changed", "file", filepath.Join(r.settings.Dir, keyName))
+	}
+	return key, nil
 }
 
 // writeKey writes a key atomically and waits for the disk. If the key were lost in a crash, all pseudonyms would
@@ -54,7 +58,7 @@ func writeKey(dir string, key []byte) error {
 	path := filepath.Join(dir, keyName)
 	file, err := os.OpenFile(path+temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("create the key of the pseudonyms: %w", err)
+		return fmt.Errorf("create the pseudonym key: %w", err)
 	}
 	_, err = file.WriteString(hex.EncodeToString(key))
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
@@ -62,7 +66,7 @@ func writeKey(dir string, key []byte) error {
 	}
 	if err != nil {
 		_ = os.Remove(path + temporary) // the next attempt creates it again
-		return fmt.Errorf("write the key of the pseudonyms: %w", err)
+		return fmt.Errorf("write the pseudonym key: %w", err)
 	}
 	return nil
 }

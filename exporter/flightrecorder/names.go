@@ -8,7 +8,7 @@ import (
 )
 
 // RenamedError is returned if the names in the recordings change within the requested period. This happens after a
-// change of --data.anonymise or of the key of the pseudonyms. The recordings before and after the change must be read
+// change of --data.anonymise or of the pseudonym key. The recordings before and after the change must be read
 // separately, because they contain different names for the same object.
 type RenamedError struct{ At time.Time }
 
@@ -20,7 +20,7 @@ func (e *RenamedError) Error() string {
 
 // Reason returns the error without the advice to select another period.
 func (e *RenamedError) Reason() string {
-	return fmt.Sprintf("the names in the recordings change at %s, because --data.anonymise or the key of the pseudonyms changed", e.At.UTC().Format(time.RFC3339Nano))
+	return fmt.Sprintf("the names in the recordings change at %s, because --data.anonymise or the pseudonym key changed", e.At.UTC().Format(time.RFC3339Nano))
 }
 
 // The type names describes whether a file contains real names or pseudonyms. Files with the same value of set use the

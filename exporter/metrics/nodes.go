@@ -57,7 +57,7 @@ func newNodeMetrics() *nodeMetrics {
 		"Shortest time from a Lease's renewTime until kubeflap received the renewal, in the last 10 minutes. This is the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
 		"one per Node whose Lease was renewed in the last 10 minutes", "node")
 	m.departing = gauge("kubeflap_node_departing",
-		"1 while a taint, a lifecycle condition, a cordon or a deletion indicates that the node will shut down or be removed. docs/verdicts.md lists the taints and conditions. A cordon counts for one hour. After that, it counts only while the node has no pods other than DaemonSet pods and static pods.",
+		"1 while a taint, a lifecycle condition, a cordon or a deletion announces that the node will be drained, rebooted or removed. docs/verdicts.md lists the taints and conditions. A cordon counts for one hour. After that, it counts only while the node has no pods other than DaemonSet pods and static pods.",
 		"one per Node whose departure is announced", "node", "reason")
 	m.markedInTime = counter("kubeflap_node_marked_in_time_total",
 		"Number of times the node controller set the node's Ready condition to Unknown although less than one grace period had passed since the last heartbeat.", perNode, "node")

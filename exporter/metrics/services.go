@@ -62,7 +62,7 @@ func newServiceMetrics() *serviceMetrics {
 		"Addresses whose readiness has differed between Endpoints, EndpointSlices and pods for more than 10 s.",
 		"one per Service with at least one diverging address", "namespace", "service")
 	m.foreign = gauge("kubeflap_service_foreign_addresses",
-		"Foreign addresses of a Service with a selector. An address is foreign if its EndpointSlice or Endpoints was written neither by Kubernetes nor by a known manager. docs/verdicts.md lists the known managers.",
+		"Foreign addresses of a Service with a selector. An address is foreign if it was written neither by Kubernetes nor by a known manager. docs/verdicts.md lists the known managers.",
 		"one per Service with at least one foreign address", "namespace", "service")
 	m.pending = gauge("kubeflap_service_pods_pending",
 		"Pods in phase Pending that the Service selects. Most of them have no address yet, because they are waiting for a node, a volume or an image.",

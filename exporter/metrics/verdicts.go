@@ -18,7 +18,7 @@ func newVerdictMetrics() *verdictMetrics {
 		resolved: counter("kubeflap_incidents_total", "Resolved incidents by scope and last verdict. Excludes incidents that were merged into another incident, or withdrawn because a watch delivered events late.",
 			perVerdict, "scope", "verdict"),
 		start: gauge("kubeflap_incident_start_timestamp_seconds",
-			"Unix time at which the incident started. For details, see /flaps?id=ID in kubeflap's web interface. The subject label names the node, the workload or the Service.",
+			"Unix time at which the incident started. For details, see kubeflap's page /flaps?id=ID. The subject label names the node, the workload or the Service.",
 			"one per incident that is ongoing or was resolved in the last 10 minutes", "id", "scope", "namespace", "subject", "cause", "verdict").experimental(),
 		end: gauge("kubeflap_incident_end_timestamp_seconds", "Unix time at which everything affected by the incident had recovered. If something flaps again, the same incident continues.",
 			"one per incident in which everything has recovered, until 10 minutes after the recovery", "id").experimental(),

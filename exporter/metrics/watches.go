@@ -18,7 +18,7 @@ func newWatchMetrics() *watchMetrics {
 		relists: counter("kubeflap_watch_relists_total",
 			"Number of times the resource was listed again because its watch could not be resumed.", perResource, "resource"),
 		errors: counter("kubeflap_watch_errors_total",
-			"Failed list and watch requests for the resource.", perResource, "resource"),
+			"Failed list requests for the resource, and watches that failed or broke.", perResource, "resource"),
 		synced: gauge("kubeflap_watch_synced",
 			"1 once the resource has been listed, 0 before that and while it is unavailable.", perResource, "resource"),
 		lastEvent: gauge("kubeflap_watch_last_event_timestamp_seconds",

@@ -38,7 +38,7 @@ type Header struct {
 	Title string `json:"title,omitempty"`
 	// Anonymised is set if names are replaced with pseudonyms.
 	Anonymised bool `json:"anonymised"`
-	// Pseudonyms identifies the key of the pseudonyms. Recordings with the same non-empty value use the same pseudonym
+	// Pseudonyms identifies the pseudonym key. Recordings with the same non-empty value use the same pseudonym
 	// for each name. It is "" if the pseudonyms were made without a key.
 	Pseudonyms string `json:"pseudonyms,omitempty"`
 }

@@ -125,9 +125,9 @@ func BenchmarkSliceWithAFlip(b *testing.B) {
 	apply(b, f, changed(hundred("-")), changed(hundred("")))
 }
 
-// BenchmarkNodeWhileTurnsWait changes a node while pods of other nodes wait for their nodes' events. The cost must not
-// depend on the number of waiting pods.
-func BenchmarkNodeWhileTurnsWait(b *testing.B) {
+// BenchmarkNodeWhileReadinessLossesWait changes a node while pods of other nodes wait for their nodes' events. The cost
+// must not depend on the number of waiting pods.
+func BenchmarkNodeWhileReadinessLossesWait(b *testing.B) {
 	for _, waiting := range []int{1_000, 40_000} {
 		b.Run(strconv.Itoa(waiting), func(b *testing.B) {
 			f := New(grace40)

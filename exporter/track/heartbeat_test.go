@@ -287,9 +287,9 @@ func TestLongestIntervalIsForgottenAlsoWhileNothingIsSeen(t *testing.T) {
 	equal(t, "longest: what was seen of the running one", seconds(s.node("node-1").LongestInterval), 2)
 }
 
-// TestMarkOfAGuessedHeartbeatHeedsNoSetClock checks that setting a clock does not affect a time that was already
+// TestMarkOfAnEstimatedHeartbeatHeedsNoSetClock checks that setting a clock does not affect a time that was already
 // converted from a node's clock to kubeflap's.
-func TestMarkOfAGuessedHeartbeatHeedsNoSetClock(t *testing.T) {
+func TestMarkOfAnEstimatedHeartbeatHeedsNoSetClock(t *testing.T) {
 	now := time.Now()
 	f := New(grace40)
 	listed := func(o event.Object) {

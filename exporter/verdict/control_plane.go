@@ -111,7 +111,7 @@ func (f *NodeLoss) lastBegan() (last time.Time) {
 
 // leaderText says whether the kube-controller-manager's leader renewed its Lease during the silences.
 func (f *NodeLoss) leaderText() string {
-	if f.found() > 0 {
+	if f.countFound() > 0 {
 		return "; the state of the kube-controller-manager's leader is unknown, because " + notWatched
 	}
 	from, to := f.span()
@@ -174,7 +174,7 @@ func (f *NodeLoss) pathText() string {
 	known := f.ControlPlane.AsOf
 	text := ""
 	switch n := known.APIServers; {
-	case f.found() == len(f.Silences):
+	case f.countFound() == len(f.Silences):
 		text = "; the faulty component is unknown, because " + notWatched
 	case len(names) > 0 && len(names) < n:
 		text = fmt.Sprintf("; the API server on %s stopped renewing its Lease at %s, and the other %s did not", strings.Join(names, ", "),

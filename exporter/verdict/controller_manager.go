@@ -29,7 +29,7 @@ func controllerManager(f *NodeLoss) (Answer, string) {
 	case perhaps > 0:
 		return Unknown, fmt.Sprintf("%s still Ready after the grace period%s: the node controller has not reacted, or a new leader gives each node a fresh grace period, "+
 			"or the cluster has a longer grace period", phrase.Count(perhaps, "silent node is", "silent nodes are"), f.graceText())
-	case f.unseen() > 0:
+	case f.countUnseen() > 0:
 		return Unknown, unseenText
 	case ageUnknown > 0:
 		return Unknown, "it is unknown how old the newest heartbeat was when the node turned Unknown" + f.leaderText()

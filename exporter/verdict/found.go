@@ -9,7 +9,9 @@ import (
 
 const notWatched = "kubeflap was not watching yet"
 
-func (f *NodeLoss) found() int { return f.countSilences(func(s *Silence) bool { return s.Found.Is }) }
+func (f *NodeLoss) countFound() int {
+	return f.countSilences(func(s *Silence) bool { return s.Found.Is })
+}
 
 // isDoubtful reports whether it is uncertain that the node failed. The node's departure may have been announced, or the
 // node may have recovered already.
@@ -37,7 +39,7 @@ func (f *NodeLoss) announcementDoubt() string {
 // started, it is known only when the Ready conditions of these nodes last changed.
 func (f *NodeLoss) othersSent(others int) string {
 	text := "the other " + phrase.Count(others, "node", "nodes")
-	if f.found() > 0 {
+	if f.countFound() > 0 {
 		return text + " are sending heartbeats, and none of them turned Ready soon after the silence began"
 	}
 	return text + " sent their heartbeats on time"

@@ -14,7 +14,7 @@ func gracePeriod(f *NodeLoss) (Answer, string) {
 	case f.GracePeriod > f.Interval:
 		return No, fmt.Sprintf("the grace period of %s is longer than an undisturbed heartbeat interval (%s)", phrase.Duration(f.GracePeriod), phrase.Duration(f.Interval))
 	}
-	if f.unseen() > 0 {
+	if f.countUnseen() > 0 {
 		return Unknown, unseenText
 	}
 	late := f.countSilences(func(s *Silence) bool { return f.lasted(s) > 2*f.Interval })

@@ -82,8 +82,8 @@ func (h *History) HeartbeatLate(node string, since time.Time) {
 	h.late[node] = since
 }
 
-// NotLate removes a node from the late nodes because it sent a heartbeat, was deleted, or exceeded the grace period.
-func (h *History) NotLate(node string) { delete(h.late, node) }
+// RemoveLate removes a node from the late nodes because it sent a heartbeat, was deleted, or exceeded the grace period.
+func (h *History) RemoveLate(node string) { delete(h.late, node) }
 
 // LateNodes returns the late nodes, sorted by the time of their last heartbeat.
 func (h *History) LateNodes() (all []*Silence) {

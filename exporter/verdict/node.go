@@ -12,7 +12,7 @@ import (
 
 // oneNode judges whether the fault lies in the node itself, and not in something that it shares with other nodes.
 func oneNode(f *NodeLoss) (Answer, string) {
-	if f.unseen() > 0 {
+	if f.countUnseen() > 0 {
 		return Unknown, unseenText
 	}
 	if n := f.countSilences(func(s *Silence) bool { return s.ClockBack > 0 }); n > 0 && n == len(f.Silences) {
@@ -129,7 +129,7 @@ func deletedText(f *NodeLoss) string {
 // silenceDoubt explains what is uncertain about the silences, such as their start times. The text is empty if nothing
 // is uncertain.
 func (f *NodeLoss) silenceDoubt() string {
-	switch n := f.blind(); {
+	switch n := f.countBlind(); {
 	case n > 0 && n == len(f.Silences):
 		return f.blindText()
 	case f.beganBlind():

@@ -165,7 +165,7 @@ func OfNodes(f *NodeLoss) Decision {
 		d.Command = "kubectl get node " + f.Silences[0].Node + " -o yaml --show-managed-fields shows when somebody cordoned or tainted it"
 		return d
 	}
-	if d.Verdict == Undecided && f.unseen() > 0 {
+	if d.Verdict == Undecided && f.countUnseen() > 0 {
 		d.Command = "kubectl -n kube-node-lease get leases shows when each node last renewed its Lease; grant kubeflap get, list and watch on Leases"
 		return d
 	}
@@ -189,8 +189,8 @@ func Withdrawn(because string) (d Decision) {
 	return d
 }
 
-// blind returns the number of unproven silences.
-func (f *NodeLoss) blind() int {
+// countBlind returns the number of unproven silences.
+func (f *NodeLoss) countBlind() int {
 	return f.countSilences(func(s *Silence) bool { return s.Blind || s.Found.InDoubt })
 }
 
@@ -201,8 +201,10 @@ func (f *NodeLoss) blindText() string {
 	return "kubeflap's own watch was broken at that time, so the missing heartbeats prove nothing"
 }
 
-// unseen returns the number of silences of nodes whose heartbeats kubeflap cannot see.
-func (f *NodeLoss) unseen() int { return f.countSilences(func(s *Silence) bool { return s.Unseen }) }
+// countUnseen returns the number of silences of nodes whose heartbeats kubeflap cannot see.
+func (f *NodeLoss) countUnseen() int {
+	return f.countSilences(func(s *Silence) bool { return s.Unseen })
+}
 
 const unseenText = "kubeflap sees no Leases, only status reports that may be 5 min apart, so it is unknown what happened in between"
 

@@ -22,7 +22,7 @@ func planned(f *NodeLoss) (Answer, string) {
 func (f *NodeLoss) announcedWhen() string {
 	after := f.countSilences(func(s *Silence) bool { return s.AnnouncedAfter })
 	switch {
-	case f.unseen() > 0:
+	case f.countUnseen() > 0:
 		return "more than a grace period before Ready turned Unknown"
 	case after == 0:
 		return "before the silence"

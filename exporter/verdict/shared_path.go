@@ -51,7 +51,7 @@ func (f *NodeLoss) sharedAnswer() Answer {
 func fixedText(text string) func() string { return func() string { return text } }
 
 func (f *NodeLoss) weighShared() (Answer, func() string) {
-	if f.unseen() > 0 {
+	if f.countUnseen() > 0 {
 		return Unknown, fixedText(unseenText)
 	}
 	if n := f.countSilences(func(s *Silence) bool { return s.Upgraded }); n > 0 && n == len(f.Silences) {

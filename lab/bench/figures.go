@@ -61,7 +61,7 @@ func bytesize(v float64) string {
 	return fmt.Sprintf("%.1f MB", v/1e6)
 }
 
-// spelled formats a duration in words, such as "20 s", "10 minutes" or "1 hour". Durations that need several units have
+// spelled formats a duration in words, such as "20 s", "10 minutes" or "1 hour". If several units are needed, it uses
 // Go's format, such as "1h30m0s".
 func spelled(d time.Duration) string {
 	switch {

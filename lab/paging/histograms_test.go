@@ -70,7 +70,7 @@ func TestHistogramsAreReadInEveryForm(t *testing.T) {
 		t.Errorf("found %d panels with histograms, want 6", len(panels))
 	}
 	for _, form := range forms {
-		form.hasSlowestTenth(t)
+		form.waitForSlowestTenth(t)
 		for title, queries := range panels {
 			form.fills(t, title, queries)
 		}
@@ -106,9 +106,9 @@ func replayIncidents(t *testing.T, address string) {
 	t.Cleanup(process.Stop)
 }
 
-// hasSlowestTenth waits until the recording rules contain the 90th percentile of the batch upgrade's propagation times.
-// It is 21 to 23 ms, depending on the buckets of each form.
-func (f histogramForm) hasSlowestTenth(t *testing.T) {
+// waitForSlowestTenth waits until the recording rules contain the 90th percentile of the batch upgrade's propagation
+// times. It is 21 to 23 ms, depending on the buckets of each form.
+func (f histogramForm) waitForSlowestTenth(t *testing.T) {
 	t.Helper()
 	const of = `{cluster="4-batch-upgrade"}`
 	query := "cluster:kubeflap_endpoints_propagation_seconds:changes10m" + of + " > 5 and cluster:kubeflap_endpoints_propagation_seconds:p90" + of + " > 0.015 < 0.03"

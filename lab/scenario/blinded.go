@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// lookPeriod is the interval between two checks of kubeflap during a fault.
-	lookPeriod = time.Second
+	// checkPeriod is the interval between two checks of kubeflap during a fault.
+	checkPeriod = time.Second
 	// slack is the maximum time by which a fault is prolonged. On a slow machine, kubeflap can take this long to report
 	// that it is blind.
 	slack = time.Minute
@@ -95,7 +95,7 @@ func (b *watchFaultCheck) checkDuringFault(ctx context.Context) error {
 			said = true
 			b.lab.Log.Info("kubeflap reports that it is blind", "fault", b.fault.name, "after", lasted.Round(time.Millisecond))
 		}
-		if err := poll.Sleep(ctx, lookPeriod); err != nil {
+		if err := poll.Sleep(ctx, checkPeriod); err != nil {
 			return err
 		}
 	}

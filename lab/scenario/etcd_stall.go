@@ -98,7 +98,7 @@ func (b *blindness) blamesEtcd(ctx context.Context, lasts time.Duration) error {
 		if n := b.reported.Sum("kubeflap_node_silent_ready"); n > 0 {
 			return fmt.Errorf("%s after the stall began: got %v nodes that are silent but Ready, want 0", time.Since(begin).Round(time.Second), n)
 		}
-		if err := poll.Sleep(ctx, lookPeriod); err != nil {
+		if err := poll.Sleep(ctx, checkPeriod); err != nil {
 			return err
 		}
 	}

@@ -55,11 +55,12 @@ func (s *Session) grantRights(ctx context.Context) error {
 			return err
 		}
 	}
-	return hasRights(ctx, s.account)
+	return waitForRights(ctx, s.account)
 }
 
-// hasRights waits until the account has its permissions. The API server's authorizer reads permissions from a cache.
-func hasRights(ctx context.Context, account string) error {
+// waitForRights waits until the account has its permissions. The API server's authorizer reads permissions from a
+// cache.
+func waitForRights(ctx context.Context, account string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", account)
 	if err != nil {
 		return fmt.Errorf("read the account's kubeconfig: %w", err)

@@ -207,11 +207,11 @@ func (s WatchedKinds) covers(p *past) bool {
 }
 
 // Watching records the objects that the current process has listed and watches at t.
-func (a *Archive) Watching(t time.Time, sight WatchedKinds) {
+func (a *Archive) Watching(t time.Time, kinds WatchedKinds) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, p := range a.past {
-		if p.listedAt.IsZero() && sight.covers(p) {
+		if p.listedAt.IsZero() && kinds.covers(p) {
 			p.listedAt = t
 			p.watched(t)
 		}

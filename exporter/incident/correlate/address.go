@@ -146,7 +146,7 @@ func (l *addresses) addressGone(x transition.Address, t time.Time, how evidence.
 	delete(r.Open.Addresses, keyOf(x))
 	a.span = a.span.End(t)
 	if how == evidence.AddressRemoved {
-		l.pods.gone(podKey{x.Namespace, x.Pod.Name}, t)
+		l.pods.podGone(podKey{x.Namespace, x.Pod.Name}, t)
 	}
 	r.Evidence.Add(evidence.Entry{Kind: how, Time: t, Service: x.Service, Name: nameOf(x)})
 	l.records.Touch(r, t)

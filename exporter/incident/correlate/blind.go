@@ -43,10 +43,10 @@ func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	return last
 }
 
-// wereInTime withdraws a silence that did not happen. The heartbeats were on time, but the watch delivered them late.
-// An incident without other silences is withdrawn, too. If the node controller has set the node to Unknown, the silence
-// stays, but is no longer proven.
-func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
+// heartbeatsWereInTime withdraws a silence that did not happen. The heartbeats were on time, but the watch delivered
+// them late. An incident without other silences is withdrawn, too. If the node controller has set the node to Unknown,
+// the silence stays, but is no longer proven.
+func (l *nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 	n := l.troubled[x.Node]
 	if n == nil || n.silence == nil {
 		return
@@ -75,7 +75,7 @@ func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 func (l *nodes) clockSetBack(x transition.ClockSetBack) {
 	n := l.recordTransition(x.Node, x.Time)
 	n.setBack, n.setBackBy = x.Time, x.By
-	l.records.SetBack(x.Node, x.Time, x.By)
+	l.records.ClockSetBack(x.Node, x.Time, x.By)
 	if s := n.silence; s != nil && s.Ended.IsZero() {
 		s.ClockBack = x.By
 		l.mergeClocks(x.Time)

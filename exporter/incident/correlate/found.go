@@ -9,14 +9,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// foundLost handles a node that was lost before kubeflap began to watch it.
-func (l *nodes) foundLost(x transition.NodeFoundLost) {
+// nodeFoundLost handles a node that was lost before kubeflap began to watch it.
+func (l *nodes) nodeFoundLost(x transition.NodeFoundLost) {
 	n := l.recordTransition(x.Node, x.Time)
 	if x.Loss.GracePeriod > 0 {
 		l.records.GracePeriod = x.Loss.GracePeriod
 	}
 	l.records.Managed = x.Loss.Managed
-	l.records.History.NotLate(x.Node)
+	l.records.History.RemoveLate(x.Node)
 	fellSilent := x.Time.Add(-x.Silence)
 	s := l.beginSilence(n, fellSilent, x.Loss)
 	s.Marked, s.MarkedAge = x.Unknown, x.Loss.MarkedAge

@@ -66,9 +66,9 @@ func (l *Log) observe(x transition.Transition) {
 	case transition.HeartbeatSeen:
 		l.nodes.heartbeatSeen(x)
 	case transition.PodReadyChanged:
-		l.pods.readyChanged(x)
+		l.pods.podReadyChanged(x)
 	case transition.PodEvicted:
-		l.pods.evicted(x)
+		l.pods.podEvicted(x)
 	case transition.PodReadyWasStale:
 		l.pods.note(x.Pod, evidence.Entry{Kind: evidence.PodWasStale, Time: x.Time, Duration: x.Stale})
 	case transition.PodUpdatedInPlace:
@@ -106,19 +106,19 @@ func (l *Log) observeNode(x transition.Transition) {
 	case transition.ClockSetBack:
 		l.nodes.clockSetBack(x)
 	case transition.HeartbeatsWereInTime:
-		l.nodes.wereInTime(x)
+		l.nodes.heartbeatsWereInTime(x)
 	case transition.NodeFoundLost:
-		l.nodes.foundLost(x)
+		l.nodes.nodeFoundLost(x)
 	case transition.HeartbeatMissed:
 		l.nodes.heartbeatMissed(x)
 	case transition.NodeReadyChanged:
 		if x.To == event.StatusTrue {
-			l.nodes.turnedReady(x)
+			l.nodes.nodeTurnedReady(x)
 		} else {
-			l.nodes.turnedNotReady(x)
+			l.nodes.nodeTurnedNotReady(x)
 		}
 	case transition.NodeReadyMissed:
-		l.nodes.readyMissed(x)
+		l.nodes.nodeReadyMissed(x)
 	case transition.NodeNotMarked:
 		l.nodes.nodeNotMarked(x)
 	case transition.NodeRebooted:
@@ -126,7 +126,7 @@ func (l *Log) observeNode(x transition.Transition) {
 	case transition.KubeletUpgraded:
 		l.nodes.kubeletUpgraded(x)
 	case transition.NodeRemoved:
-		l.nodes.removed(x)
+		l.nodes.nodeRemoved(x)
 	case transition.NodeReturned:
 		l.nodes.nodeReturned(x)
 	}
@@ -162,21 +162,21 @@ func (l *Log) observeService(x transition.Transition) {
 	case transition.EndpointsRewritten:
 		l.writers.EndpointsRewritten(x)
 	case transition.SelectorConflict:
-		l.writers.Conflict(x)
+		l.writers.SelectorConflict(x)
 	case transition.SelectorConflictEnded:
-		l.writers.ConflictEnded(x.Service, x.Time)
+		l.writers.SelectorConflictEnded(x.Service, x.Time)
 	case transition.ForeignAddresses:
 		l.writers.ForeignAddresses(x)
 	case transition.ForeignAddressesEnded:
-		l.writers.ForeignEnded(x.Service, x.Object, x.Time)
+		l.writers.ForeignAddressesEnded(x.Service, x.Object, x.Time)
 	case transition.AddressesWithdrawn:
 		l.writers.AddressesWithdrawn(x)
 	case transition.WithdrawnAddressesReturned:
-		l.writers.WithdrawnReturned(x.Service, x.Object, x.Time)
+		l.writers.WithdrawnAddressesReturned(x.Service, x.Object, x.Time)
 	case transition.AddressesContested:
 		l.writers.AddressesContested(x)
 	case transition.ServiceRemoved:
-		l.outages.Removed(x)
+		l.outages.ServiceRemoved(x)
 		l.addresses.serviceRemoved(x)
 		l.writers.ServiceRemoved(x)
 	}

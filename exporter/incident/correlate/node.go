@@ -109,7 +109,7 @@ func (l *nodes) recordTransition(name string, t time.Time) *node {
 func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	l.records.History.Begin(x.Time)
 	l.lastTransition[x.Node] = x.Time
-	l.records.History.NotLate(x.Node)
+	l.records.History.RemoveLate(x.Node)
 	n := l.troubled[x.Node]
 	if n == nil {
 		if l.records.IsLate(x.Interval) {
@@ -150,7 +150,7 @@ func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
 
 func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 	n := l.recordTransition(x.Node, x.Time)
-	l.records.History.NotLate(x.Node)
+	l.records.History.RemoveLate(x.Node)
 	began := l.relisted(n, x.Time.Add(-x.Silence), x.Loss.Last)
 	l.handleUnreportedHeartbeat(n, began)
 	l.records.GracePeriod, l.records.Managed = x.Silence, x.Loss.Managed
@@ -177,7 +177,7 @@ func (l *nodes) openGap(r *record.Record, n *node, t time.Time) {
 	}
 }
 
-func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
+func (l *nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
 	n := l.recordTransition(x.Node, x.Time)
 	if x.From != event.StatusTrue && !n.notReady {
 		// A new node is starting.
@@ -218,7 +218,7 @@ func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 	l.records.Touch(r, x.Time)
 }
 
-func (l *nodes) turnedReady(x transition.NodeReadyChanged) {
+func (l *nodes) nodeTurnedReady(x transition.NodeReadyChanged) {
 	n := l.recordTransition(x.Node, x.Time)
 	r := n.current(x.Time)
 	if n.silence != nil && n.silence.Unseen {
@@ -238,7 +238,7 @@ func (l *nodes) turnedReady(x transition.NodeReadyChanged) {
 	l.close(r, n, x.Time)
 }
 
-func (l *nodes) readyMissed(x transition.NodeReadyMissed) {
+func (l *nodes) nodeReadyMissed(x transition.NodeReadyMissed) {
 	n := l.recordTransition(x.Node, x.Time)
 	if x.Status != event.StatusTrue {
 		return

@@ -59,8 +59,8 @@ func (l *pods) note(x transition.Pod, e evidence.Entry) {
 	}
 }
 
-// readyChanged handles a change of pod readiness. A change that the node caused belongs to the node's incident.
-func (l *pods) readyChanged(x transition.PodReadyChanged) {
+// podReadyChanged handles a change of pod readiness. A change that the node caused belongs to the node's incident.
+func (l *pods) podReadyChanged(x transition.PodReadyChanged) {
 	key := podKey{x.Namespace, x.Name}
 	if x.To == event.StatusTrue {
 		if p := l.lately[key]; p != nil {
@@ -89,8 +89,8 @@ func (l *pods) readyChanged(x transition.PodReadyChanged) {
 	}
 }
 
-// evicted counts an evicted pod in the incident of its node. It ignores the pod if the node has no incident.
-func (l *pods) evicted(x transition.PodEvicted) {
+// podEvicted counts an evicted pod in the incident of its node. It ignores the pod if the node has no incident.
+func (l *pods) podEvicted(x transition.PodEvicted) {
 	n := l.nodes.troubled[x.Node]
 	if n == nil {
 		return
@@ -133,8 +133,9 @@ func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool)
 	}
 }
 
-// gone ends the timeline span of a pod that left its Service, because a new pod of a StatefulSet may get the same name.
-func (l *pods) gone(key podKey, t time.Time) {
+// podGone ends the timeline span of a pod that left its Service, because a new pod of a StatefulSet may get the same
+// name.
+func (l *pods) podGone(key podKey, t time.Time) {
 	if p := l.lately[key]; p != nil {
 		p.span = p.span.End(t)
 		p.down = time.Time{}

@@ -20,13 +20,13 @@ type removedNode struct {
 	record  *record.Record
 }
 
-func (l *nodes) removed(x transition.NodeRemoved) {
+func (l *nodes) nodeRemoved(x transition.NodeRemoved) {
 	n := l.recordTransition(x.Node, x.Time)
 	l.deleted[n.name] = x.Time
 	delete(l.lastTransition, n.name)
 	delete(l.troubled, n.name)
-	l.records.History.NotLate(n.name)
-	l.records.Removed(n.name)
+	l.records.History.RemoveLate(n.name)
+	l.records.NodeRemoved(n.name)
 	r := n.current(x.Time)
 	if r == nil || !n.isSilent && !n.notReady {
 		return

@@ -301,11 +301,11 @@ func TestIncidentsHaveTheOutagesOfTheTracker(t *testing.T) {
 			b.at(now+5).is(event.Modified, pod(i))
 		}
 		b.is(event.Modified, slice())
-		b.hasTheOutagesOfItsTracker(t, seed, now+3600)
+		b.checkOutages(t, seed, now+3600)
 	}
 }
 
-func (b *tracked) hasTheOutagesOfItsTracker(t *testing.T, seed uint64, at float64) {
+func (b *tracked) checkOutages(t *testing.T, seed uint64, at float64) {
 	t.Helper()
 	outages, spent := 0, time.Duration(0)
 	incidents := b.asOf(at)

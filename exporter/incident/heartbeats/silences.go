@@ -104,8 +104,8 @@ func (h *Heartbeats) RemoveSilence(x *verdict.Silence) {
 	n.revisable, h.late = slices.DeleteFunc(n.revisable, isX), slices.DeleteFunc(h.late, isX)
 }
 
-// Removed forgets a deleted Node.
-func (h *Heartbeats) Removed(name string) { delete(h.nodes, name) }
+// NodeRemoved forgets a deleted Node.
+func (h *Heartbeats) NodeRemoved(name string) { delete(h.nodes, name) }
 
 // NodeRebooted records that a node reported a new bootID. It returns the silence that the reboot explains, or nil.
 func (h *Heartbeats) NodeRebooted(name string, t time.Time) *verdict.Silence {
@@ -133,8 +133,8 @@ func (h *Heartbeats) KubeletUpgraded(name string, t time.Time) *verdict.Silence 
 	return x
 }
 
-// SetBack records that a node's clock was set back.
-func (h *Heartbeats) SetBack(name string, t time.Time, by time.Duration) {
+// ClockSetBack records that a node's clock was set back.
+func (h *Heartbeats) ClockSetBack(name string, t time.Time, by time.Duration) {
 	n := h.named(name)
 	n.setBack, n.by = t, by
 }

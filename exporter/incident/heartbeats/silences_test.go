@@ -62,7 +62,7 @@ func TestSilencesAreRememberedForAsLongAsTheNodeExists(t *testing.T) {
 	if got := h.text(1e7); got != "shared_path 30 2960" || len(h.nodes["node-1"].revisable) > 0 {
 		t.Errorf("after 100 days: %q, and %d may be revised", got, len(h.nodes["node-1"].revisable))
 	}
-	h.Removed("node-1")
+	h.NodeRemoved("node-1")
 	if got := h.text(1e7); got != "" {
 		t.Errorf("of a Node that was deleted: %q", got)
 	}
@@ -105,8 +105,8 @@ func TestLateHeartbeatsWithinTheGracePeriod(t *testing.T) {
 		{"with a reboot that is reported later", func(h *Heartbeats) { h.back("node-1", 0, 25, ""); h.NodeRebooted("node-1", at(28)) }, ""},
 		{"and a reboot an hour later", func(h *Heartbeats) { h.back("node-1", 0, 25, ""); h.NodeRebooted("node-1", at(3600)) }, "node late 1 25"},
 		{"with an upgrade", func(h *Heartbeats) { h.back("node-1", 0, 25, ""); h.KubeletUpgraded("node-1", at(26)) }, ""},
-		{"with a clock that was set back", func(h *Heartbeats) { h.SetBack("node-1", at(10), 15*time.Second); h.back("node-1", 0, 25, "") }, ""},
-		{"long after a clock was set back", func(h *Heartbeats) { h.SetBack("node-1", at(-10), 15*time.Second); h.back("node-1", 0, 25, "") }, "node late 1 25"},
+		{"with a clock that was set back", func(h *Heartbeats) { h.ClockSetBack("node-1", at(10), 15*time.Second); h.back("node-1", 0, 25, "") }, ""},
+		{"long after a clock was set back", func(h *Heartbeats) { h.ClockSetBack("node-1", at(-10), 15*time.Second); h.back("node-1", 0, 25, "") }, "node late 1 25"},
 		{"that could not be seen", func(h *Heartbeats) { h.RecordLateHeartbeat("node-1", at(25), 25*time.Second, 9) }, ""},
 	} {
 		h := known()

@@ -79,8 +79,8 @@ func (n *notifier) report(r *Record, t time.Time) incident.NoticeKind {
 	return 0
 }
 
-// lookAgain schedules another check of an incident whose state may change without a transition.
-func (n *notifier) lookAgain(r *Record) {
+// checkLater schedules another check of an incident whose state may change without a transition.
+func (n *notifier) checkLater(r *Record) {
 	switch end := r.recovered.Add(Quiet); {
 	case r.reported.ended:
 	case r.reported.state == incident.StateEnded:
@@ -97,7 +97,7 @@ func (s *Store) Notices() []incident.Notice {
 		if kind := s.notifier.report(r, s.now); kind != 0 {
 			all = append(all, incident.Notice{Kind: kind, Incident: s.snapshot(r, s.graceFor(r))})
 		}
-		s.notifier.lookAgain(r)
+		s.notifier.checkLater(r)
 	}
 	return append(all, s.notifier.takeDeparted()...)
 }

@@ -27,13 +27,13 @@ func Convert(t, now time.Time) time.Time {
 }
 
 // Interval returns the time between two heartbeats. The first was sent at the estimated time `last`, and kubeflap saw
-// the second at `seen`. toldLast and toldSeen are the times of the heartbeats by the node's clock, or zero if unknown.
-// If both are known, Interval uses them, so a difference between the clocks has no effect.
-func Interval(last, seen, toldLast, toldSeen time.Time) time.Duration {
-	if toldLast.IsZero() || toldSeen.IsZero() {
+// the second at `seen`. lastByNode and seenByNode are the times of the heartbeats by the node's clock, or zero if
+// unknown. If both are known, Interval uses them, so a difference between the clocks has no effect.
+func Interval(last, seen, lastByNode, seenByNode time.Time) time.Duration {
+	if lastByNode.IsZero() || seenByNode.IsZero() {
 		return seen.Sub(last)
 	}
-	return toldSeen.Sub(toldLast)
+	return seenByNode.Sub(lastByNode)
 }
 
 // ReadyTimes holds the times at which nodes in the first list had become Ready.

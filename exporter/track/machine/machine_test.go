@@ -43,7 +43,7 @@ func TestANodeOfTheSameName(t *testing.T) {
 			t.Errorf("%s: %d %t, want %d %t", c.name, got, ok, c.want, c.ok)
 		}
 		if got, ok := f.Compare("node-1", &c.is, noon.Add(c.age)); got != 0 || ok {
-			t.Errorf("%s: told again: %d %t", c.name, got, ok)
+			t.Errorf("%s: compared again: %d %t", c.name, got, ok)
 		}
 	}
 }

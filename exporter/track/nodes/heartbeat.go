@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/checks"
 	"github.com/kubeflap/kubeflap/exporter/track/earlier"
-	"github.com/kubeflap/kubeflap/exporter/track/looks"
 	"github.com/kubeflap/kubeflap/exporter/track/reads"
 	"github.com/kubeflap/kubeflap/exporter/track/restart"
 	"github.com/kubeflap/kubeflap/exporter/track/rhythm"
@@ -32,7 +32,7 @@ type heartbeats struct {
 	liveFrom time.Time
 	// `checks` is a queue with the next check of each node. A check finds out whether the node's heartbeat is late or
 	// missed. To save work, a new heartbeat does not reschedule the check, so a check can be too early.
-	checks looks.Queue[*node]
+	checks checks.Queue[*node]
 	// `reads` holds the results of direct reads of Leases.
 	reads   reads.Reads
 	overdue overdue

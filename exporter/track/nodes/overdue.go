@@ -11,8 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// lookEvery is the shortest time between two searches for overdue nodes.
-const lookEvery = time.Second
+// searchEvery is the shortest time between two searches for overdue nodes.
+const searchEvery = time.Second
 
 // `overdue` finds nodes that are still Ready although the node controller should have set them to Unknown. Their
 // silence exceeds the grace period plus the controller's own delay, and the API server accepted writes during that
@@ -27,8 +27,8 @@ type overdue struct {
 	// candidates are the nodes that have been silent for longer than the grace period.
 	candidates []*node
 	// `answers` holds evidence that the API server accepts writes.
-	answers reads.Answers
-	looked  time.Time
+	answers  reads.Answers
+	searched time.Time
 }
 
 // addCandidate adds a silent node to the candidates.
@@ -57,10 +57,10 @@ func (o *overdue) names() (names []string) {
 // watch works.
 func (x *Nodes) ShowOverdue(t time.Time) {
 	o := &x.overdue
-	if len(o.candidates) == 0 || t.Sub(o.looked) < lookEvery || !x.watches.Live(event.KindNode, t) {
+	if len(o.candidates) == 0 || t.Sub(o.searched) < searchEvery || !x.watches.Live(event.KindNode, t) {
 		return
 	}
-	o.looked = t
+	o.searched = t
 	o.candidates = slices.DeleteFunc(o.candidates, func(n *node) bool { return x.isDecided(n, t) })
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// A prediction reads the recordings from Margin before the start of an incident until Margin after its end.
+	// Margin extends the period of an incident at both ends. A prediction reads the recordings of the extended period.
 	Margin = 10 * time.Minute
 	// maxLength is the maximum length of an incident. There is no prediction for a longer incident.
 	maxLength = 6 * time.Hour

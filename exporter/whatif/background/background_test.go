@@ -148,7 +148,7 @@ func TestWithoutAPrediction(t *testing.T) {
 		"long ago":                       {dir, start.Add(-48 * time.Hour), start.Add(-47 * time.Hour), later, "nothing was recorded in this period"},
 		"a long one":                     {dir, start, start.Add(7 * time.Hour), start.Add(9 * time.Hour), "the incident lasted longer than 6 hours"},
 		"no directory":                   {dir + "/none", start, end, later, "the recordings cannot be read: no such file or directory"},
-		"the names change":               {renamed, start, end, later, "the names in the recordings change at 2026-11-23T12:12:57.384751Z, because --data.anonymise or the key of the pseudonyms changed"},
+		"the names change":               {renamed, start, end, later, "the names in the recordings change at 2026-11-23T12:12:57.384751Z, because --data.anonymise or the pseudonym key changed"},
 	} {
 		given := settled(t, running(t, test.dir), "a", test.start, test.end, test.now)
 		if given.Answer != nil || !strings.Contains(given.Because, test.want) || strings.Contains(given.Because, dir) {

@@ -196,8 +196,8 @@ func (l *Outages) endOutage(x transition.Service, s *service, t time.Time, how e
 	l.records.Touch(r, t)
 }
 
-// Removed ends the outage of a Service that was deleted.
-func (l *Outages) Removed(x transition.ServiceRemoved) {
+// ServiceRemoved ends the outage of a Service that was deleted.
+func (l *Outages) ServiceRemoved(x transition.ServiceRemoved) {
 	if s := l.lately[x.Service]; s != nil {
 		if s.record != nil && !s.outage.IsZero() {
 			l.endOutage(x.Service, s, x.Time, evidence.ServiceRemoved, true)

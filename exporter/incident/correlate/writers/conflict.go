@@ -47,9 +47,9 @@ func selectorConflict(x transition.Service) record.Subject {
 	return record.ServiceSubject(x, cause.EndpointsReset)
 }
 
-// Conflict records that the Service has both a selector and manually managed addresses. These addresses may already
-// have been removed.
-func (l Writers) Conflict(x transition.SelectorConflict) {
+// SelectorConflict records that the Service has both a selector and manually managed addresses. These addresses may
+// already have been removed.
+func (l Writers) SelectorConflict(x transition.SelectorConflict) {
 	r := l.begin(selectorConflict(x.Service), x.Time, x.Trigger)
 	r.Open.Conflict, r.Conflicted = true, true
 	if x.Count > 0 {
@@ -67,8 +67,8 @@ func (l Writers) Conflict(x transition.SelectorConflict) {
 	l.records.Touch(r, x.Time)
 }
 
-// ConflictEnded records that the selector or the manually managed addresses were removed.
-func (l Writers) ConflictEnded(x transition.Service, t time.Time) {
+// SelectorConflictEnded records that the selector or the manually managed addresses were removed.
+func (l Writers) SelectorConflictEnded(x transition.Service, t time.Time) {
 	r := l.records.Find(selectorConflict(x), t)
 	if r == nil || !r.Open.Conflict {
 		return

@@ -33,8 +33,8 @@ func (l Writers) ForeignAddresses(x transition.ForeignAddresses) {
 	l.records.Touch(r, x.Time)
 }
 
-// ForeignEnded records that an EndpointSlice or Endpoints object no longer contains foreign addresses.
-func (l Writers) ForeignEnded(x transition.Service, object string, t time.Time) {
+// ForeignAddressesEnded records that an EndpointSlice or Endpoints object no longer contains foreign addresses.
+func (l Writers) ForeignAddressesEnded(x transition.Service, object string, t time.Time) {
 	r := l.records.Find(foreignWriter(x), t)
 	if r == nil {
 		return
@@ -64,9 +64,9 @@ func (l Writers) AddressesWithdrawn(x transition.AddressesWithdrawn) {
 	l.records.Touch(r, x.Time)
 }
 
-// WithdrawnReturned records that the withdrawn addresses are in the Endpoints again, or that they are no longer
-// expected there.
-func (l Writers) WithdrawnReturned(x transition.Service, object string, t time.Time) {
+// WithdrawnAddressesReturned records that the withdrawn addresses are in the Endpoints again, or that they are no
+// longer expected there.
+func (l Writers) WithdrawnAddressesReturned(x transition.Service, object string, t time.Time) {
 	r := l.records.Find(foreignWriter(x), t)
 	if r == nil {
 		return

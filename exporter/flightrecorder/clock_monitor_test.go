@@ -29,7 +29,7 @@ func TestAStepOfTheClockDeletesNothing(t *testing.T) {
 	} {
 		minutes := func(n float64) time.Duration { return time.Duration(n * float64(time.Minute)) }
 		if got := s.isStable(noon.Add(minutes(c.running+c.ahead)), minutes(c.running)); got != c.want {
-			t.Errorf("after %g minutes, %g minutes ahead: steady %t, want %t", c.running, c.ahead, got, c.want)
+			t.Errorf("after %g minutes, %g minutes ahead: stable %t, want %t", c.running, c.ahead, got, c.want)
 		}
 	}
 }

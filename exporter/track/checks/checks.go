@@ -1,5 +1,5 @@
-// Package looks provides a queue of future checks.
-package looks
+// Package checks provides a queue of future checks.
+package checks
 
 import (
 	"container/heap"
@@ -17,7 +17,7 @@ type Check[T comparable] struct {
 }
 
 // Add adds a check.
-func (q *Queue[T]) Add(at time.Time, of T) { heap.Push(q, Check[T]{at, of}) }
+func (q *Queue[T]) Add(at time.Time, item T) { heap.Push(q, Check[T]{at, item}) }
 
 // Drop removes the earliest check.
 func (q *Queue[T]) Drop() { heap.Pop(q) }
@@ -32,17 +32,17 @@ func (q *Queue[T]) Later(at time.Time) {
 func (q *Queue[T]) First(most int, match func(T) bool) (all []T) {
 	sorted := slices.Clone(*q)
 	slices.SortFunc(sorted, func(a, b Check[T]) int { return a.At.Compare(b.At) })
-	for _, l := range sorted {
-		if len(all) < most && match(l.Item) && !slices.Contains(all, l.Item) {
-			all = append(all, l.Item)
+	for _, c := range sorted {
+		if len(all) < most && match(c.Item) && !slices.Contains(all, c.Item) {
+			all = append(all, c.Item)
 		}
 	}
 	return all
 }
 
 // Forget removes all checks of an item.
-func (q *Queue[T]) Forget(of T) {
-	*q = slices.DeleteFunc(*q, func(l Check[T]) bool { return l.Item == of })
+func (q *Queue[T]) Forget(item T) {
+	*q = slices.DeleteFunc(*q, func(c Check[T]) bool { return c.Item == item })
 	heap.Init(q)
 }
 
