@@ -62,7 +62,7 @@ func circuitBreakerOpen() Scenario {
 	return openBreakerScenario(
 		Scenario{
 			Name:    "circuit-breaker-open",
-			Summary: "the controller manager's watch of Leases is silent: a failed node stays Ready, and its pods leave their Service only when the watch works again",
+			Summary: "the controller manager's watch of Leases delivers nothing: a failed node stays Ready, and its pods leave their Service only when the watch works again",
 			Options: cluster.Options{ControllerManagerProxied: true},
 		},
 		func(_ context.Context, l *Lab) error {
