@@ -33,7 +33,7 @@ build: ## Build bin/kubeflap.
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/kubeflap ./cmd/kubeflap
 help: ## Print this list.
 	@sed -nE 's/^([a-z-]+):.* ## (.*)/\1\t\2/p' Makefile | expand -t 18
-demo: ## Replay five recorded incidents and serve them on localhost:9969. Needs only Go.
+demo: ## Replay five recordings of incidents and serve them on localhost:9969. Needs only Go.
 	@echo 'Building bin/kubeflap. The first build takes a minute.'
 	@$(MAKE) --no-print-directory --silent build
 	@bin/kubeflap demo

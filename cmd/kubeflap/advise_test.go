@@ -98,7 +98,7 @@ func TestAdviceOnOneOfSeveralClusters(t *testing.T) {
 		t.Errorf("status %d %s, and\n%s\nwant\n%s", status, errOut, got, want)
 	}
 	status, _, errOut = kubeflap(t, "advise", "--url", server.URL)
-	if status != 1 || !strings.Contains(errOut, "choose one of 1-heartbeat-loss, ") {
+	if status != 1 || !strings.Contains(errOut, "set --url.cluster to one of 1-heartbeat-loss, ") {
 		t.Errorf("status %d: %s", status, errOut)
 	}
 }

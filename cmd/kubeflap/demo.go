@@ -102,21 +102,23 @@ func addressForABrowser(listen string) string {
 // conclude prints a table of all incidents.
 func (d demo) conclude() {
 	table := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
+	example := "ID"
 	fmt.Fprintln(table, "\nRECORDING\tID\tINCIDENT\tHIT\tVERDICT\tFIRST STEP")
 	for i, pipeline := range d.pipelines {
 		all, asOf := pipeline.cluster("").Incidents()
 		slices.SortStableFunc(all, func(a, b incident.Incident) int { return a.Start.Compare(b.Start) })
 		for _, x := range all {
 			row := api.Of("", asOf, &x)
-			fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", i+1, x.ID[:min(len(x.ID), listing.ShortID)],
+			example = x.ID[:min(len(x.ID), listing.ShortID)]
+			fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", i+1, example,
 				printable.Line(listing.What(&row)), printable.Line(listing.Hit(&row)), x.Verdict, advice.FirstStep(x.Verdict))
 		}
 	}
 	_ = table.Flush() // an error means that the terminal is gone
 	fmt.Fprintf(d.out, "\nThe replay is complete. To see why kubeflap excluded other causes, open %[1]s/flaps, or run in another terminal:\n\n"+
-		"  %[2]s incidents --url %[1]s        # list the incidents\n"+
-		"  %[2]s incidents --url %[1]s ID     # show one of them in full\n\n"+
-		"Press Ctrl-C to stop the demo.\n", d.site, d.program)
+		"  %[2]s incidents --url %[1]s              # list the incidents\n"+
+		"  %[2]s incidents --url %[1]s %-8[3]s     # show one of them in full\n\n"+
+		"Press Ctrl-C to stop the demo.\n", d.site, d.program, example)
 }
 
 // takeFreePort selects another port if the default port is in use, and reports whether it did. Other commands must not

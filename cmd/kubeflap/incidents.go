@@ -22,7 +22,7 @@ type incidentLister struct {
 func registerIncidents(app *kingpin.Application) (string, command) {
 	a := &incidentLister{}
 	cmd := app.Command("incidents", "List the incidents of a running kubeflap instance, or show one in full. By default, the command connects through the API server to the kubeflap instance in the kubeconfig's cluster. This requires permission to get services/proxy.")
-	cmd.Arg("id", "Show this incident in full. The beginning of its ID is enough.").StringVar(&a.id)
+	cmd.Arg("id", "Show this incident in full. The first characters of its ID are enough, at least 4.").StringVar(&a.id)
 	a.addFlags(cmd, "service", "List only incidents that affected a Service in this namespace.",
 		"List only incidents of this cluster, if the kubeflap instance serves several clusters.")
 	cmd.Flag("output", "Output format: table, wide, json or yaml. wide adds the cause and a summary.").

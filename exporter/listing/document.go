@@ -14,9 +14,16 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
+// minPrefix is the minimum length of an abbreviated ID. Shorter texts are more likely to be something else, such as the
+// number of a recording in the table of kubeflap demo.
+const minPrefix = 4
+
 // Find returns the incident whose ID starts with id. If no current ID matches, Find searches the former IDs of
-// incidents. It returns an error unless exactly one incident matches.
+// incidents. It returns an error unless exactly one incident matches, and if id is shorter than minPrefix.
 func Find(answer *api.Answer, id string) (*api.Incident, error) {
+	if len(id) < minPrefix {
+		return nil, fmt.Errorf("%q is not an incident's ID: enter at least the first %d characters of the ID", id, minPrefix)
+	}
 	current := func(x *api.Incident) []string { return []string{x.ID} }
 	former := func(x *api.Incident) []string { return x.Also }
 	for _, idsOf := range []func(*api.Incident) []string{current, former} {

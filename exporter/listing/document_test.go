@@ -9,21 +9,22 @@ import (
 // TestFind also covers the IDs of incidents that were merged into another one. No table shows these IDs.
 func TestFind(t *testing.T) {
 	answer := &api.Answer{Incidents: []api.Incident{
-		{ID: "aa11"}, {ID: "ab22", Also: []string{"aa33", "cc44", "cc45"}}, {ID: "ab55", Also: []string{"cd66"}}, {ID: "aa11-2"}, {ID: "ee77", Also: []string{"aa88", "cd99"}},
+		{ID: "00aa11"}, {ID: "00ab22", Also: []string{"00aa33", "00cc44", "00cc45"}}, {ID: "00ab55", Also: []string{"00cd66"}}, {ID: "00aa11-2"}, {ID: "00ee77", Also: []string{"00aa88", "00cd99"}},
 	}}
 	for _, c := range []struct{ prefix, id, err string }{
-		{"ab2", "ab22", ""},
-		{"ab22", "ab22", ""},
-		{"aa11", "aa11", ""},
-		{"aa11-", "aa11-2", ""},
-		{"aa3", "ab22", ""},
-		{"cc", "ab22", ""},
-		{"e", "ee77", ""},
-		{"cd9", "ee77", ""},
-		{"aa", "", "several incidents have an ID that begins with aa: aa11, aa11-2"},
-		{"ab", "", "several incidents have an ID that begins with ab: ab22, ab55"},
-		{"cd", "", "several incidents have an ID that begins with cd: cd66, cd99"},
-		{"ff", "", "none of 5 incidents has an ID that begins with ff; kubeflap drops the oldest incidents (--incidents.size)"},
+		{"00ab2", "00ab22", ""},
+		{"00ab22", "00ab22", ""},
+		{"00aa11", "00aa11", ""},
+		{"00aa11-", "00aa11-2", ""},
+		{"00aa3", "00ab22", ""},
+		{"00cc", "00ab22", ""},
+		{"00ee", "00ee77", ""},
+		{"00cd9", "00ee77", ""},
+		{"00aa", "", "several incidents have an ID that begins with 00aa: 00aa11, 00aa11-2"},
+		{"00ab", "", "several incidents have an ID that begins with 00ab: 00ab22, 00ab55"},
+		{"00cd", "", "several incidents have an ID that begins with 00cd: 00cd66, 00cd99"},
+		{"00e", "", `"00e" is not an incident's ID: enter at least the first 4 characters of the ID`},
+		{"00ff", "", "none of 5 incidents has an ID that begins with 00ff; kubeflap drops the oldest incidents (--incidents.size)"},
 	} {
 		x, err := Find(answer, c.prefix)
 		switch {

@@ -103,9 +103,9 @@ func (r *reader) check() error {
 	case len(clusters) == 0:
 		return fmt.Errorf("these are not kubeflap's metrics, because %s is missing", metricSynced)
 	case r.cluster == "" && len(clusters) > 1:
-		return fmt.Errorf("there are several clusters; choose one of %s", strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))
+		return fmt.Errorf("there are several clusters: set --url.cluster to one of %s", strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))
 	case r.cluster != "" && !clusters[r.cluster]:
-		return fmt.Errorf("there is no cluster %s; choose one of %s", r.cluster, strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))
+		return fmt.Errorf("there is no cluster %s: set --url.cluster to one of %s", r.cluster, strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))
 	}
 	missing := map[string]bool{}
 	r.each(metricSynced, func(l labels, v float64) { missing[l["resource"]] = v == 0 })

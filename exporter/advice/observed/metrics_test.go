@@ -36,8 +36,8 @@ func parse(t *testing.T, text string) (families []*dto.MetricFamily) {
 func TestMetricsThatAreNoneOfOneWholeCluster(t *testing.T) {
 	cases := []struct{ name, text, cluster, want string }{
 		{"of another program", "up 1\n", "", "not kubeflap's metrics"},
-		{"of several clusters", "kubeflap_watch_synced{cluster=\"a\"} 1\nkubeflap_watch_synced{cluster=\"b\"} 1\n", "", "choose one of a, b"},
-		{"of other clusters", "kubeflap_watch_synced{cluster=\"a\"} 1\n", "b", "no cluster b; choose one of a"},
+		{"of several clusters", "kubeflap_watch_synced{cluster=\"a\"} 1\nkubeflap_watch_synced{cluster=\"b\"} 1\n", "", "set --url.cluster to one of a, b"},
+		{"of other clusters", "kubeflap_watch_synced{cluster=\"a\"} 1\n", "b", "no cluster b: set --url.cluster to one of a"},
 		{"of a cluster that is not read yet", "kubeflap_watch_synced{resource=\"pods\"} 0\n", "", "the list of pods is not complete"},
 	}
 	for _, c := range cases {

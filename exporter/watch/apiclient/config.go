@@ -56,6 +56,9 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	if err != nil {
 		return Config{}, unusable(err, &kubeconfig, rules)
 	}
+	if err := checkPlugin(config.ExecProvider); err != nil {
+		return Config{}, err
+	}
 	namespace, _, err := deferred.Namespace()
 	if err != nil {
 		return Config{}, fmt.Errorf("read the namespace of the context: %w", err)

@@ -67,6 +67,13 @@ func TestLoadConfigSaysWhatIsMissing(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	plugin := filepath.Join(t.TempDir(), "plugin")
+	const pluginConfig = `{apiVersion: v1, kind: Config, current-context: eks, clusters: [{name: c, cluster: {server: "https://kube.test"}}],
+		contexts: [{name: eks, context: {cluster: c, user: u}}],
+		users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-plugin, interactiveMode: Never}}}]}`
+	if err := os.WriteFile(plugin, []byte(pluginConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name, environment string
 		choice            Choice
@@ -80,6 +87,7 @@ func TestLoadConfigSaysWhatIsMissing(t *testing.T) {
 		{"the current context", dangling, Choice{}, dangling + " does not contain its current context gone; choose one with --context: far, near", false},
 		{"the context", file, Choice{Context: "z"}, "--context=z: the kubeconfig " + file + " has only far, near", false},
 		{"the cluster", file, Choice{Cluster: "z"}, "--cluster=z: the kubeconfig " + file + " has only c, d", false},
+		{"the credential plugin", plugin, Choice{}, "the kubeconfig's user needs the credential plugin no-such-plugin: ", false},
 		{"the user", file, Choice{User: "z"}, "--user=z: the kubeconfig " + file + " has only u, v", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -51,6 +52,18 @@ func unusable(err error, kubeconfig *api.Config, rules *clientcmd.ClientConfigLo
 		return fmt.Errorf("the kubeconfig %s does not contain its current context %s; %s", files(rules, ""), current, choices)
 	}
 	return fmt.Errorf("use the kubeconfig %s: %w", files(rules, ""), err)
+}
+
+// checkPlugin returns an error if the kubeconfig's user needs a credential plugin that is not installed. client-go would
+// only report this for each request, as if the API server were unreachable.
+func checkPlugin(plugin *api.ExecConfig) error {
+	if plugin == nil {
+		return nil
+	}
+	if _, err := exec.LookPath(plugin.Command); err != nil {
+		return fmt.Errorf("the kubeconfig's user needs the credential plugin %s: %w", plugin.Command, err)
+	}
+	return nil
 }
 
 // files returns the paths of the kubeconfig files as text. If fault is not empty, each existing file is followed by
