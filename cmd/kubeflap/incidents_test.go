@@ -82,8 +82,8 @@ func TestNoIncidentsNamesTheClusterAndTheService(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"No incidents. Read from context prod, Service monitoring/flaps.\n":                                                                                            {},
-		"No incidents that affected a Service in the namespace shop. Read from context prod, Service a/b:80.\n":                                                        {"-n", "shop", "--service=a/b:80"},
+		"No incidents. Read from context prod, Service monitoring/flaps.\n":                                                                                               {},
+		"No incidents that affected a Service in the namespace shop. Read from context prod, Service a/b:80.\n":                                                           {"-n", "shop", "--service=a/b:80"},
 		"kubeflap: context prod, Service monitoring/flaps: none of 0 incidents has an ID that begins with xxxx; kubeflap drops the oldest incidents (--incidents.size)\n": {"xxxx"},
 	} {
 		_, out, errOut := kubeflap(t, append([]string{"incidents", "--kubeconfig", kubeconfig}, args...)...)

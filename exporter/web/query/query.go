@@ -128,13 +128,26 @@ func (q *Query) MatchesCluster(name string) bool {
 	return q.Cluster == "" || name == "" || q.Cluster == name
 }
 
+// An ID has fullID characters. In a query, it can be abbreviated to shortID characters, as kubeflap incidents and
+// kubeflap demo print it.
+const shortID, fullID = 8, 16
+
+// matchesID reports whether the query's ID is the incident's ID, or the ID of an incident that was merged into it.
+func (q *Query) matchesID(x *incident.Incident) bool {
+	if len(q.ID) < shortID || len(q.ID) >= fullID {
+		return q.ID == x.ID || slices.Contains(x.Also, q.ID)
+	}
+	abbreviates := func(id string) bool { return strings.HasPrefix(id, q.ID) }
+	return abbreviates(x.ID) || slices.ContainsFunc(x.Also, abbreviates)
+}
+
 // MatchesSubject reports whether the query selects an incident, regardless of state and verdict. If the incident's list
 // of nodes is truncated, every node matches. The same applies to Services.
 func (q *Query) MatchesSubject(cluster string, x *incident.Incident) bool {
 	switch {
 	case !q.MatchesCluster(cluster):
 		return false
-	case q.ID != "" && q.ID != x.ID && !slices.Contains(x.Also, q.ID):
+	case q.ID != "" && !q.matchesID(x):
 		return false
 	case q.ID == "" && q.Subject != "" && q.Subject != SubjectOf(x):
 		return false

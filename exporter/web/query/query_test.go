@@ -3,6 +3,8 @@ package query
 import (
 	"testing"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
 func TestTimes(t *testing.T) {
@@ -51,5 +53,17 @@ func TestWithChangesOneParameter(t *testing.T) {
 	}
 	if (&Query{}).With("state", "running") != "state=running" {
 		t.Error("a query without parameters takes none")
+	}
+}
+
+func TestAnIDCanBeAbbreviated(t *testing.T) {
+	x := &incident.Incident{ID: "aad890aafcf05867", Also: []string{"5433aabb00112233"}}
+	for id, want := range map[string]bool{
+		"aad890aafcf05867": true, "5433aabb00112233": true, "aad890aa": true, "aad890aaf": true, "5433aabb": true,
+		"aad890a": false, "": true, "aad890ab": false, "aad890aafcf05867-": false, "fcf05867": false,
+	} {
+		if got := (&Query{ID: id}).MatchesSubject("", x); got != want {
+			t.Errorf("the ID %q selects the incident: %t, want %t", id, got, want)
+		}
 	}
 }
