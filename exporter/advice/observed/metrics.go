@@ -3,6 +3,7 @@ package observed
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -104,6 +105,8 @@ func (r *reader) check() error {
 		return fmt.Errorf("these are not kubeflap's metrics, because %s is missing", metricSynced)
 	case r.cluster == "" && len(clusters) > 1:
 		return fmt.Errorf("there are several clusters: set --url.cluster to one of %s", strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))
+	case r.cluster != "" && !clusters[r.cluster] && clusters[""]:
+		return errors.New("the metrics do not name their cluster: omit --url.cluster")
 	case r.cluster != "" && !clusters[r.cluster]:
 		return fmt.Errorf("there is no cluster %s: set --url.cluster to one of %s", r.cluster, strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))
 	}

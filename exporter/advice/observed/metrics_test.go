@@ -37,6 +37,7 @@ func TestMetricsThatAreNoneOfOneWholeCluster(t *testing.T) {
 	cases := []struct{ name, text, cluster, want string }{
 		{"of another program", "up 1\n", "", "not kubeflap's metrics"},
 		{"of several clusters", "kubeflap_watch_synced{cluster=\"a\"} 1\nkubeflap_watch_synced{cluster=\"b\"} 1\n", "", "set --url.cluster to one of a, b"},
+		{"of a cluster without a name", "kubeflap_watch_synced 1\n", "b", "omit --url.cluster"},
 		{"of other clusters", "kubeflap_watch_synced{cluster=\"a\"} 1\n", "b", "no cluster b: set --url.cluster to one of a"},
 		{"of a cluster that is not read yet", "kubeflap_watch_synced{resource=\"pods\"} 0\n", "", "the list of pods is not complete"},
 	}

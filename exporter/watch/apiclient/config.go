@@ -56,7 +56,7 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	if err != nil {
 		return Config{}, unusable(err, &kubeconfig, rules)
 	}
-	if err := checkPlugin(config.ExecProvider); err != nil {
+	if err := checkPlugin(config); err != nil {
 		return Config{}, err
 	}
 	namespace, _, err := deferred.Namespace()

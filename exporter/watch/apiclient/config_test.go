@@ -2,6 +2,7 @@ package apiclient
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,13 +68,6 @@ func TestLoadConfigSaysWhatIsMissing(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	plugin := filepath.Join(t.TempDir(), "plugin")
-	const pluginConfig = `{apiVersion: v1, kind: Config, current-context: eks, clusters: [{name: c, cluster: {server: "https://kube.test"}}],
-		contexts: [{name: eks, context: {cluster: c, user: u}}],
-		users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-plugin, interactiveMode: Never}}}]}`
-	if err := os.WriteFile(plugin, []byte(pluginConfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct {
 		name, environment string
 		choice            Choice
@@ -87,7 +81,6 @@ func TestLoadConfigSaysWhatIsMissing(t *testing.T) {
 		{"the current context", dangling, Choice{}, dangling + " does not contain its current context gone; choose one with --context: far, near", false},
 		{"the context", file, Choice{Context: "z"}, "--context=z: the kubeconfig " + file + " has only far, near", false},
 		{"the cluster", file, Choice{Cluster: "z"}, "--cluster=z: the kubeconfig " + file + " has only c, d", false},
-		{"the credential plugin", plugin, Choice{}, "the kubeconfig's user needs the credential plugin no-such-plugin: ", false},
 		{"the user", file, Choice{User: "z"}, "--user=z: the kubeconfig " + file + " has only u, v", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -98,6 +91,30 @@ func TestLoadConfigSaysWhatIsMissing(t *testing.T) {
 			}
 			if !strings.Contains(err.Error(), c.says) || errors.Is(err, ErrNoCluster) != c.noCluster {
 				t.Errorf("want %q (no cluster: %v), got: %v", c.says, c.noCluster, err)
+			}
+		})
+	}
+}
+
+func TestLoadConfigLooksForTheCredentialPlugin(t *testing.T) {
+	const missing = `the kubeconfig's user needs the credential plugin no-such-plugin: exec: "no-such-plugin": executable file not found in $PATH`
+	for name, c := range map[string]struct{ user, plugin, says string }{
+		"installed":                  {"", "command: go", ""},
+		"not installed":              {"", "command: no-such-plugin", missing},
+		"not installed, with a hint": {"", `command: no-such-plugin, installHint: "Install\n it."`, missing + "; Install it."},
+		"not needed, with a token":   {"token: t, ", "command: no-such-plugin", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			user := c.user + "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, " + c.plugin + "}"
+			file := filepath.Join(t.TempDir(), "config")
+			text := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: eks, clusters: [{name: c, cluster: {server: "https://kube.test"}}],
+				contexts: [{name: eks, context: {cluster: c, user: u}}], users: [{name: u, user: {%s}}]}`, user)
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := LoadConfig(Choice{Kubeconfig: file}, "")
+			if c.says == "" && err != nil || c.says != "" && (err == nil || err.Error() != c.says) {
+				t.Errorf("got %v, want %q", err, c.says)
 			}
 		})
 	}

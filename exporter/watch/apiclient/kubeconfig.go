@@ -9,8 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kubeflap/kubeflap/exporter/printable"
 )
 
 // ErrNoCluster means that neither a kubeconfig nor a service account names an API server.
@@ -55,15 +58,22 @@ func unusable(err error, kubeconfig *api.Config, rules *clientcmd.ClientConfigLo
 }
 
 // checkPlugin returns an error if the kubeconfig's user needs a credential plugin that is not installed. client-go would
-// only report this for each request, as if the API server were unreachable.
-func checkPlugin(plugin *api.ExecConfig) error {
-	if plugin == nil {
+// only report this for each request, as if the API server were unreachable. The plugin is not needed if the user has
+// other credentials (client-go, plugin/pkg/client/auth/exec, Authenticator.UpdateTransportConfig).
+func checkPlugin(config *rest.Config) error {
+	plugin, tls := config.ExecProvider, &config.TLSClientConfig
+	hasCertificate := (len(tls.CertData) > 0 || tls.CertFile != "") && (len(tls.KeyData) > 0 || tls.KeyFile != "")
+	if plugin == nil || config.BearerToken != "" || config.BearerTokenFile != "" || config.Username != "" || hasCertificate {
 		return nil
 	}
-	if _, err := exec.LookPath(plugin.Command); err != nil {
-		return fmt.Errorf("the kubeconfig's user needs the credential plugin %s: %w", plugin.Command, err)
+	_, err := exec.LookPath(plugin.Command)
+	switch {
+	case err == nil:
+		return nil
+	case plugin.InstallHint != "":
+		return fmt.Errorf("the kubeconfig's user needs the credential plugin %s: %w; %s", plugin.Command, err, printable.Line(strings.Join(strings.Fields(plugin.InstallHint), " ")))
 	}
-	return nil
+	return fmt.Errorf("the kubeconfig's user needs the credential plugin %s: %w", plugin.Command, err)
 }
 
 // files returns the paths of the kubeconfig files as text. If fault is not empty, each existing file is followed by

@@ -128,8 +128,8 @@ func (q *Query) MatchesCluster(name string) bool {
 	return q.Cluster == "" || name == "" || q.Cluster == name
 }
 
-// An ID has fullID characters. In a query, it can be abbreviated to shortID characters, as kubeflap incidents and
-// kubeflap demo print it.
+// An ID has fullID characters, and possibly a suffix such as -2. In a query, it can be abbreviated to shortID
+// characters, as kubeflap incidents and kubeflap demo print it. Several incidents may then match.
 const shortID, fullID = 8, 16
 
 // matchesID reports whether the query's ID is the incident's ID, or the ID of an incident that was merged into it.
