@@ -109,7 +109,7 @@ func (d demo) conclude() {
 		slices.SortStableFunc(all, func(a, b incident.Incident) int { return a.Start.Compare(b.Start) })
 		for _, x := range all {
 			row := api.Of("", asOf, &x)
-			example = x.ID[:min(len(x.ID), listing.ShortID)]
+			example = api.ShortID(x.ID)
 			fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", i+1, example,
 				printable.Line(listing.What(&row)), printable.Line(listing.Hit(&row)), x.Verdict, advice.FirstStep(x.Verdict))
 		}

@@ -28,6 +28,9 @@ type watches struct {
 
 // note updates the state. It returns true if a list has ended and events of this list were lost.
 func (w *watches) note(ev event.Event) (tornList bool) {
+	if ev.Kind == event.KindCluster && ev.Object != nil {
+		w.cluster = ev
+	}
 	switch ev.Type {
 	case event.Listing:
 		w.listing[ev.Kind], w.torn[ev.Kind] = true, false
@@ -41,8 +44,6 @@ func (w *watches) note(ev event.Event) (tornList bool) {
 		w.down[ev.Kind] = ev
 	case event.Unavailable:
 		w.listed[ev.Kind], w.down[ev.Kind] = false, ev
-	case event.Listed, event.Added, event.Modified: // of these, Record only passes events of KindCluster
-		w.cluster = ev
 	}
 	return tornList
 }

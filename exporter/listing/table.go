@@ -14,15 +14,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// ShortID is the length of IDs in the table. It is sufficient to distinguish all incidents that kubeflap keeps.
-const ShortID = 8
-
 // columnGap is the number of spaces between two columns.
 const columnGap = 2
 
 // Table prints one line per incident. Lines fit in 80 columns unless names are long.
 func Table(out io.Writer, answer *api.Answer) error {
-	return table(out, answer, columns(answer, func(x *row) string { return x.ID[:min(len(x.ID), ShortID)] }))
+	return table(out, answer, columns(answer, func(x *row) string { return api.ShortID(x.ID) }))
 }
 
 // WideTable prints one line per incident, with the full ID, the cause and the summary.

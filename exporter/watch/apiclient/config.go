@@ -54,7 +54,7 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	}
 	config, err := deferred.ClientConfig()
 	if err != nil {
-		return Config{}, unusable(err, &kubeconfig, rules)
+		return Config{}, choice.unusable(err, &kubeconfig, rules)
 	}
 	if err := checkPlugin(config); err != nil {
 		return Config{}, err

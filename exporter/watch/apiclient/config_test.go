@@ -68,6 +68,18 @@ func TestLoadConfigSaysWhatIsMissing(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	// tokenless returns a kubeconfig whose users have a token file that does not exist.
+	tokenless := func(current string) string {
+		path := write(t, current)
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "token: t", "tokenFile: /no-such-token")), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
 	for _, c := range []struct {
 		name, environment string
 		choice            Choice
@@ -80,6 +92,8 @@ func TestLoadConfigSaysWhatIsMissing(t *testing.T) {
 		{"no current context", contextless, Choice{}, contextless + " has no current context; choose one with --context: far, near", false},
 		{"the current context", dangling, Choice{}, dangling + " does not contain its current context gone; choose one with --context: far, near", false},
 		{"the context", file, Choice{Context: "z"}, "--context=z: the kubeconfig " + file + " has only far, near", false},
+		{"not the context", tokenless(""), Choice{Context: "near"}, "no-such-token", false},
+		{"not the context, although the current one is missing", tokenless("gone"), Choice{Context: "near"}, "no-such-token", false},
 		{"the cluster", file, Choice{Cluster: "z"}, "--cluster=z: the kubeconfig " + file + " has only c, d", false},
 		{"the user", file, Choice{User: "z"}, "--user=z: the kubeconfig " + file + " has only u, v", false},
 	} {

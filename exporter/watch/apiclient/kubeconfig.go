@@ -1,6 +1,7 @@
 package apiclient
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,10 +44,10 @@ func (c Choice) missing(kubeconfig *api.Config, rules *clientcmd.ClientConfigLoa
 }
 
 // unusable returns an error that explains why the kubeconfig cannot be used, and how to proceed.
-func unusable(err error, kubeconfig *api.Config, rules *clientcmd.ClientConfigLoadingRules) error {
+func (c Choice) unusable(err error, kubeconfig *api.Config, rules *clientcmd.ClientConfigLoadingRules) error {
 	contexts := sorted(kubeconfig.Contexts)
 	choices := "choose one with --context: " + strings.Join(contexts, ", ")
-	switch current := kubeconfig.CurrentContext; {
+	switch current := cmp.Or(c.Context, kubeconfig.CurrentContext); {
 	case len(contexts) == 0:
 		return fmt.Errorf("%w: tried %s and the service account of a pod", ErrNoCluster, files(rules, "has no context"))
 	case current == "":
@@ -67,13 +68,14 @@ func checkPlugin(config *rest.Config) error {
 		return nil
 	}
 	_, err := exec.LookPath(plugin.Command)
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case plugin.InstallHint != "":
-		return fmt.Errorf("the kubeconfig's user needs the credential plugin %s: %w; %s", plugin.Command, err, printable.Line(strings.Join(strings.Fields(plugin.InstallHint), " ")))
 	}
-	return fmt.Errorf("the kubeconfig's user needs the credential plugin %s: %w", plugin.Command, err)
+	hint := ""
+	if plugin.InstallHint != "" {
+		hint = "; " + printable.Line(strings.Join(strings.Fields(plugin.InstallHint), " "))
+	}
+	return fmt.Errorf("the kubeconfig's user needs the credential plugin %s: %w%s", plugin.Command, err, hint)
 }
 
 // files returns the paths of the kubeconfig files as text. If fault is not empty, each existing file is followed by

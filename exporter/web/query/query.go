@@ -12,6 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // Query holds the parameters of a URL. An empty Query selects all incidents.
@@ -128,17 +129,11 @@ func (q *Query) MatchesCluster(name string) bool {
 	return q.Cluster == "" || name == "" || q.Cluster == name
 }
 
-// An ID has fullID characters, and possibly a suffix such as -2. In a query, it can be abbreviated to shortID
-// characters, as kubeflap incidents and kubeflap demo print it. Several incidents may then match.
-const shortID, fullID = 8, 16
-
-// matchesID reports whether the query's ID is the incident's ID, or the ID of an incident that was merged into it.
+// matchesID reports whether the query's ID is the incident's ID, or the ID of an incident that was merged into it. If
+// the query's ID is abbreviated, several incidents may match.
 func (q *Query) matchesID(x *incident.Incident) bool {
-	if len(q.ID) < shortID || len(q.ID) >= fullID {
-		return q.ID == x.ID || slices.Contains(x.Also, q.ID)
-	}
-	abbreviates := func(id string) bool { return strings.HasPrefix(id, q.ID) }
-	return abbreviates(x.ID) || slices.ContainsFunc(x.Also, abbreviates)
+	matches := func(id string) bool { return id == q.ID || api.Abbreviates(q.ID, id) }
+	return matches(x.ID) || slices.ContainsFunc(x.Also, matches)
 }
 
 // MatchesSubject reports whether the query selects an incident, regardless of state and verdict. If the incident's list
