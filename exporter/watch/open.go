@@ -158,6 +158,12 @@ func (f *follower) open(ctx context.Context, cancel context.CancelFunc, options 
 // openFailed reports that a watch could not be opened. It returns the error for the reflector.
 func (f *follower) openFailed(ctx context.Context, err error, options *metav1.ListOptions) error {
 	if options.SendInitialEvents != nil {
+		if apiclient.IsExpired(err) {
+			// The reflector requests the list again at once (cache.Reflector, watchList). That is right if the request
+			// contained a resourceVersion. If a proxy answers every request with 410, it would never stop.
+			f.delayNext = options.ResourceVersion == ""
+			f.health.down(ctx, err)
+		}
 		// Report only silent servers and errors that the reflector retries. Any other error may only mean that the
 		// server does not support WatchList, in which case the reflector lists in pages.
 		if reflectorRetries(err) || errors.Is(err, errSilent) {

@@ -192,3 +192,19 @@ func (s *session) wantEnd(kind event.Kind, want string) {
 	}
 	s.events[kind] = nil
 }
+
+func TestListsThatAlwaysExpireAreDelayed(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		s.start()
+		s.api.set(func() { s.api.refuse["watch pods"] = 410 })
+		close(s.api.stream("pods").end)
+		time.Sleep(time.Minute)
+		if n := len(s.api.asked("watch pods")); n > 60 {
+			t.Errorf("%d requests in a minute", n)
+		}
+		s.api.set(func() { clear(s.api.refuse) })
+		time.Sleep(time.Minute)
+		s.unrepeat(event.KindPod)
+		s.want(event.KindPod, "listing", "synced", "down ended", "down expired", "listing", "synced")
+	})
+}
