@@ -22,6 +22,7 @@ import (
 
 var (
 	release  = flag.String("release", "", "run all tests on this Kubernetes version only")
+	record   = flag.String("record", "", "directory for a recording of each scenario and the facts of the recorder")
 	verdicts = flag.Bool("verdicts", false, "run only the scenarios that are normally skipped because they take too long")
 )
 
@@ -29,7 +30,10 @@ var (
 func releases(t *testing.T) []cluster.Release {
 	t.Helper()
 	all := cluster.Releases()
-	if *release == "" {
+	switch {
+	case *release == "" && testing.Short():
+		return all[:1]
+	case *release == "":
 		return all
 	}
 	if !slices.Contains(all, cluster.Release(*release)) {
@@ -71,8 +75,20 @@ func scenarios(releases []cluster.Release) []scenario.Scenario {
 	return slices.DeleteFunc(all, leftOut)
 }
 
+// quick lists the scenarios that also run with -short, on the newest release. The recordings of all scenarios are
+// replayed in the unit tests, so these only test what recordings cannot: live watches, alerts and times.
+var quick = []string{
+	"heartbeat-loss", "endpoints-reset", "control-plane-stall", "batch-upgrade", "tight-grace-period", // the demo
+	"random", "apiserver-restart", "leases-silent",
+}
+
 // leftOut reports whether the tests skip a scenario.
-func leftOut(s scenario.Scenario) bool { return s.Extra != *verdicts }
+func leftOut(s scenario.Scenario) bool {
+	if testing.Short() {
+		return !slices.Contains(quick, s.Name) || s.Options.Release != cluster.Newest
+	}
+	return s.Extra != *verdicts
+}
 
 // nameOf returns the name of a scenario's test: the scenario and the release.
 func nameOf(s scenario.Scenario) string { return s.Name + "@" + string(s.Options.Release) }
@@ -92,11 +108,8 @@ func TestScenarios(t *testing.T) {
 		for _, s := range scenarios(releases) {
 			t.Run(nameOf(s), func(t *testing.T) {
 				t.Parallel()
-				options := session.Options{
-					Kubeflap: kubeflap, Manifest: manifest, Seed: 1, Log: logger(t),
-					Save: filepath.Join(t.TempDir(), "recording.jsonl"), Turns: turns,
-				}
-				if inAnyOrder(s) && s.Options.Release == releases[0] {
+				options := recorded(t, s, session.Options{Kubeflap: kubeflap, Manifest: manifest, Seed: 1, Log: logger(t), Turns: turns})
+				if inAnyOrder(s) && s.Options.Release == releases[0] && !testing.Short() {
 					options.Seconds = lateWatches()
 				}
 				if s.Pages != nil || s.Pageable() && s.Options.Release == releases[0] {
@@ -114,6 +127,22 @@ func TestScenarios(t *testing.T) {
 	t.Logf("a loss was shown without its cause for at most %s", all.lag)
 	all.expectCausesPage(t)
 	t.Logf("delays from kubeflap's incident to its page:\n%s", strings.Join(all.paged, "\n"))
+}
+
+// rawScenarios lists the scenarios whose watches are also recorded as bytes.
+var rawScenarios = []string{"causes", "endpoints-reset", "in-place-upgrade", "random", "relist"}
+
+// recorded adds a recording to the options. With -record, it is kept with the facts.
+func recorded(t *testing.T, s scenario.Scenario, options session.Options) session.Options {
+	options.Save = filepath.Join(t.TempDir(), "recording.jsonl")
+	if *record != "" {
+		options.Save = filepath.Join(*record, nameOf(s)+".jsonl.gz")
+		options.Facts = filepath.Join(*record, nameOf(s)+".facts.jsonl.gz")
+		if slices.Contains(rawScenarios, s.Name) && s.Options.Release == cluster.Newest {
+			options.Raw = filepath.Join(*record, nameOf(s)+".raw.gz")
+		}
+	}
+	return options
 }
 
 // results collects the results of scenarios that run concurrently.
@@ -188,7 +217,7 @@ func expectNativeHistogram(t *testing.T, running *session.Session) {
 // neither slows down a test nor counts toward its timeout.
 func buildKubeflap(t *testing.T) string {
 	t.Helper()
-	if err := buildAll(t.Context(), logger(t)); err != nil {
+	if err := buildAll(t.Context(), logger(t), releases(t)); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "kubeflap")

@@ -50,6 +50,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	runs.Flag("kubeflap", "Path of the kubeflap binary to test. Without it, only the recorder runs.").StringVar(&options.Kubeflap)
 	runs.Flag("manifest", "Manifest with kubeflap's ServiceAccount and permissions.").Default(manifest).StringVar(&options.Manifest)
 	runs.Flag("save", "File for a recording by kubeflap. Its replay is also checked.").StringVar(&options.Save)
+	runs.Flag("facts", "File for the facts that the recorder has counted. Requires --save.").StringVar(&options.Facts)
+	runs.Flag("raw", "File for the bytes of the watches. Requires --save.").StringVar(&options.Raw)
 	runs.Flag("rules", "Directory with the alert rules. If set, Prometheus and Alertmanager also run, and pages are checked.").StringVar(&options.Rules)
 	second := runs.Flag("second", "Run another kubeflap with delayed watches, such as pods=1.5s or endpoints=1s,endpointslices=2s, and compare it with the first. Repeatable.").Strings()
 	release := onRelease(runs)
@@ -73,7 +75,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case list.FullCommand():
 		return listScenarios(out)
 	case build.FullCommand():
-		return buildAll(ctx, log)
+		return buildAll(ctx, log, cluster.Releases())
 	case up.FullCommand():
 		return stand(ctx, cluster.Options{Release: cluster.Release(*upRelease), Nodes: *nodes, ControllerManagerPod: *nodes > 0, Log: log}, out)
 	case benches.FullCommand():
@@ -119,8 +121,9 @@ func onRelease(command *kingpin.CmdClause) *string {
 	return command.Flag("release", "Kubernetes version: "+strings.Join(all, " or ")+". Default: the newest one that has the scenario.").Enum(all...)
 }
 
-func buildAll(ctx context.Context, log *slog.Logger) error {
-	for _, release := range cluster.Releases() {
+// buildAll builds the control planes of the given releases, Prometheus and Alertmanager.
+func buildAll(ctx context.Context, log *slog.Logger, releases []cluster.Release) error {
+	for _, release := range releases {
 		if _, err := cluster.Build(ctx, log, release); err != nil {
 			return err
 		}

@@ -35,7 +35,11 @@ func runFaults(t *testing.T, kubeflap string, release cluster.Release, turns cha
 	for _, s := range slices.DeleteFunc(scenario.Faults(release), leftOut) {
 		t.Run(nameOf(s), func(t *testing.T) {
 			t.Parallel()
-			runScenario(t, s, session.Options{Kubeflap: kubeflap, Manifest: manifest, Turns: turns, Log: logger(t)})
+			options := session.Options{Kubeflap: kubeflap, Manifest: manifest, Turns: turns, Log: logger(t)}
+			if *record != "" {
+				options = recorded(t, s, options)
+			}
+			runScenario(t, s, options)
 		})
 	}
 }

@@ -21,6 +21,8 @@ const patience = 2 * time.Minute
 // Span holds the counts just before and just after a recording ended.
 type Span struct {
 	before, after answers
+	// began is the time of the first reading. There was no transition between the two readings.
+	began time.Time
 	// lasted is the time between the two readings of the counts.
 	lasted time.Duration
 	// blind is true if kubeflap's watches were broken during the recording.
@@ -33,8 +35,7 @@ type answers struct{ truth, live truth.Counts }
 // Around calls the function end, which must end the recording. It returns the counts before and after this call.
 func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err error) {
 	s.blind = c.Base.Reported != nil
-	var began time.Time
-	if s.before, began, err = c.quiet(ctx); err != nil {
+	if s.before, s.began, err = c.quiet(ctx); err != nil {
 		return s, err
 	}
 	if err := end(); err != nil {
@@ -44,8 +45,17 @@ func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err e
 		return s, err
 	}
 	s.after, err = c.both(ctx)
-	s.lasted = time.Since(began)
+	s.lasted = time.Since(s.began)
 	return s, err
+}
+
+// Began returns the time of the first reading of the counts. It is a quiet point: nothing but heartbeats followed.
+func (s *Span) Began() time.Time { return s.began }
+
+// WaitUntilQuiet waits until there has been no transition for a while. It returns a time after which there was none.
+func (c Comparison) WaitUntilQuiet(ctx context.Context) (time.Time, error) {
+	_, began, err := c.quiet(ctx)
+	return began, err
 }
 
 // quiet waits until there has been no transition for the duration settle. The recorder and kubeflap have then received
@@ -78,7 +88,7 @@ func (c Comparison) both(ctx context.Context) (answers, error) {
 }
 
 // Replayed compares the metrics at the end of the replay with the recorder's counts.
-func (s Span) Replayed(reported truth.Counts) error {
+func (s *Span) Replayed(reported truth.Counts) error {
 	return failed("the replay of the recording", s.outside(s.before.truth, s.after.truth, reported, func(name string) bool {
 		return slices.Contains(metrics(), name) && s.replayable(name)
 	}))
@@ -86,7 +96,7 @@ func (s Span) Replayed(reported truth.Counts) error {
 
 // Rest compares the replay with the live kubeflap. It compares only metrics that the recorder does not count. Some of
 // these metrics depend on the order of events from different watches, so they can differ.
-func (s Span) Rest(reported truth.Counts) []Difference {
+func (s *Span) Rest(reported truth.Counts) []Difference {
 	return s.outside(s.before.live, s.after.live, reported, func(name string) bool {
 		return !slices.Contains(metrics(), name) && s.replayable(name)
 	})
@@ -95,7 +105,7 @@ func (s Span) Rest(reported truth.Counts) []Difference {
 // Paces compares two replays of the same recording at different speeds. All metrics must be equal, except those of
 // kubeflap's process.
 func Paces(atOnce, paced truth.Counts) error {
-	return failed("the replay at another speed", Span{}.outside(atOnce, atOnce, paced, func(name string) bool {
+	return failed("the replay at another speed", (&Span{}).outside(atOnce, atOnce, paced, func(name string) bool {
 		return strings.HasPrefix(name, "kubeflap_") && !ofProcess(name)
 	}))
 }
@@ -124,7 +134,7 @@ func failed(who string, differences []Difference) error {
 // replayable reports whether a metric must have the same value in the replay as in the original run. The age of a
 // heartbeat is not replayable, because it depends on the time of the scrape. If the watches were broken, no metric of
 // heartbeats is replayable: the recording has its own watches, so the number of heartbeats can differ.
-func (s Span) replayable(name string) bool {
+func (s *Span) replayable(name string) bool {
 	name = plain(name)
 	switch {
 	case !strings.HasPrefix(name, "kubeflap_"), strings.HasPrefix(name, "kubeflap_watch_"), ofProcess(name),
@@ -136,7 +146,7 @@ func (s Span) replayable(name string) bool {
 
 // outside lists the series whose value in the replay is not between the values before and after. It allows the usual
 // tolerance.
-func (s Span) outside(before, after, reported truth.Counts, of func(name string) bool) []Difference {
+func (s *Span) outside(before, after, reported truth.Counts, of func(name string) bool) []Difference {
 	series := map[string]bool{}
 	for _, counts := range []truth.Counts{before, after, reported} {
 		for s := range counts {

@@ -29,18 +29,20 @@ func apiServerRestart() Scenario {
 			Nodes: 2, ControllerManagerPod: true,
 			ControllerManagerFlags: []string{"--node-monitor-grace-period=" + awayGrace.String()},
 		},
-		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
-		Run:     func(ctx context.Context, l *Lab) error { return l.flapEverything(ctx) },
-		Blind:   func(ctx context.Context, l *Lab) error { return l.restartAPIServer(ctx) },
+		Prepare:  func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
+		Run:      func(ctx context.Context, l *Lab) error { return l.flapEverything(ctx) },
+		LossesBy: "readiness_gate",
+		Blind:    func(ctx context.Context, l *Lab) error { return l.restartAPIServer(ctx) },
 	}
 }
 
 func apiServerStall() Scenario {
 	return Scenario{
-		Name:    "apiserver-stall",
-		Summary: "the API server is paused with all watches open, for less than the grace period",
-		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
-		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
+		Name:     "apiserver-stall",
+		Summary:  "the API server is paused with all watches open, for less than the grace period",
+		Options:  cluster.Options{Nodes: 2, ControllerManagerPod: true},
+		LossesBy: "readiness_gate",
+		Prepare:  func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.flapEverything(ctx) },

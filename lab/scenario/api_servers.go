@@ -25,6 +25,7 @@ func apiServerUnreachable() Scenario {
 		Because:    fmt.Sprintf("%d of %d nodes fell silent within", len(lost), nodes),
 		Advice:     "control_plane_late",
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
+		LossesBy:   "node_heartbeat_lost",
 		Pages: []Page{{
 			Alert: "KubeflapHeartbeatsLateClusterWide",
 			Says:  []string{fmt.Sprintf("%d of %d nodes", len(lost), nodes)},

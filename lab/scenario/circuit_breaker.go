@@ -37,6 +37,7 @@ func openBreakerScenario(s Scenario, open, shut func(context.Context, *Lab) erro
 	s.Because = "and still Ready, while the API server answered"
 	s.Advice = "controller_manager_slow"
 	s.LastLosses = map[string]string{"web": "node_heartbeat_lost"}
+	s.LossesBy = "node_heartbeat_lost"
 	s.Pages = []Page{{
 		Alert:  breakerAlert,
 		Says:   []string{breakerVictim, "their addresses", "or it does not trust its data"},

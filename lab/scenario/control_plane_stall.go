@@ -36,6 +36,7 @@ func controlPlaneStall(release cluster.Release) Scenario {
 		Incident:   Incident{"control_plane", "node_heartbeat_lost", "shared_path", "etcd"},
 		Alone:      true,
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
+		LossesBy:   "node_heartbeat_lost",
 		Pages: []Page{{
 			// The page can be sent before the last node is late, because the nodes send their heartbeats at different
 			// times.

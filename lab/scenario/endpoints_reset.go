@@ -26,6 +26,7 @@ func endpointsReset() Scenario {
 		// No slice contains the overwritten addresses, because the Endpoints of a Service with a selector are not
 		// mirrored.
 		LastLosses: map[string]string{"kube-scheduler": "", "kube-controller-manager": "", "database": "manual_write"},
+		LossesBy:   "manual_write",
 		Pages:      endpointsResetPages(),
 		Quiet:      []string{"KubeflapScrapeTargetsLost"},
 		ByRelease:  true,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
@@ -62,8 +63,23 @@ type Scenario struct {
 	// Causes lists the expected losses of addresses by Service. If it is set, all other Services are expected to lose
 	// none.
 	Causes []Loss
+	// LossesBy is the cause of each lost address of a Service that is not in Causes. If it is empty, the scenario does not
+	// define the cause.
+	LossesBy string
 	// LastLosses maps Services to the expected cause of their last lost address.
 	LastLosses map[string]string
+}
+
+// CauseOfLoss returns the cause of each address that a Service loses, given as namespace and name. It is empty if the
+// scenario does not define the cause.
+func (s *Scenario) CauseOfLoss(service string) string {
+	_, name, _ := strings.Cut(service, "/")
+	for _, loss := range s.Causes {
+		if loss.Service == name {
+			return loss.Cause
+		}
+	}
+	return s.LossesBy
 }
 
 // Pageable reports whether the scenario defines which alerts must reach the pager.

@@ -62,7 +62,7 @@ func Faults(release cluster.Release) []Scenario {
 	}
 	s := ofFault(release, etcdUnreachable())
 	s.Options.APIServers, s.Options.EtcdLinked, s.KubeflapOn, s.Extra = 2, true, 1, true
-	return append(all, s)
+	return append(all, relist(release), s)
 }
 
 // ofFault returns the scenario of a fault.
@@ -71,9 +71,10 @@ func ofFault(release cluster.Release, f watchFault) Scenario {
 		Name:    f.name,
 		Summary: f.summary + ": kubeflap must report that it is blind, and no false transitions",
 		// The grace period is the default. Each fault lasts longer than the grace period.
-		Options: cluster.Options{Release: release, Nodes: 2, ControllerManagerPod: true},
-		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
-		Run:     func(ctx context.Context, l *Lab) error { return l.flapEverything(ctx) },
-		Blind:   func(ctx context.Context, l *Lab) error { return l.runWatchFault(ctx, f) },
+		Options:  cluster.Options{Release: release, Nodes: 2, ControllerManagerPod: true},
+		Prepare:  func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
+		Run:      func(ctx context.Context, l *Lab) error { return l.flapEverything(ctx) },
+		LossesBy: "readiness_gate",
+		Blind:    func(ctx context.Context, l *Lab) error { return l.runWatchFault(ctx, f) },
 	}
 }

@@ -23,7 +23,7 @@ func (s *Session) startKubeflap(ctx context.Context) (err error) {
 	if err := s.startSeconds(ctx); err != nil || s.options.Save == "" {
 		return err
 	}
-	return s.startRecording(ctx)
+	return s.startRecording(ctx, through)
 }
 
 // startOne starts a kubeflap process and waits until it is ready.

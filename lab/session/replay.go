@@ -22,10 +22,10 @@ const resources = 6
 // speed is the speed factor of the second replay.
 const speed = "30"
 
-// startRecording starts a recording, and waits until it contains all lists.
-func (s *Session) startRecording(ctx context.Context) (err error) {
+// startRecording starts a recording with the given kubeconfig, and waits until it contains all lists.
+func (s *Session) startRecording(ctx context.Context, kubeconfig string) (err error) {
 	s.record, err = s.start("kubeflap-record", "record", s.options.Save,
-		"--title="+s.scenario.Summary, "--kubeconfig="+s.account)
+		"--title="+s.scenario.Summary, "--kubeconfig="+kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -63,6 +63,9 @@ func (s *Session) replay(ctx context.Context) error {
 	}
 	span, err := s.comparison().Around(ctx, func() error { return finish(ctx, s.record) })
 	if err != nil {
+		return err
+	}
+	if err := errors.Join(s.raw.end(), s.writeFacts(span.Began())); err != nil {
 		return err
 	}
 	reported, err := replayOnce(ctx, s.options)

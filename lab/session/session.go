@@ -36,6 +36,11 @@ type Options struct {
 	// Save is the path to which kubeflap writes a recording. If it is not empty, a replay of the recording must also
 	// agree with the recorder.
 	Save string
+	// Facts is the path of a file for the recorder's facts, compressed with gzip. It needs Save, because the facts end
+	// together with the recording.
+	Facts string
+	// Raw is the path of a file for the bytes of the watches (see package rawwatch), compressed with gzip.
+	Raw string
 	// Rules is the directory of the alert rules. If Rules is not empty, Prometheus and Alertmanager also run.
 	Rules string
 	// Seconds describes additional kubeflap instances. For each element, the session starts an instance whose watches
@@ -84,8 +89,12 @@ type Session struct {
 	// visible is the time at which kubeflap first reported the scenario's incident.
 	visible time.Time
 	// over is the time at which the scenario ended.
-	over   time.Time
-	cancel context.CancelFunc
+	over time.Time
+	// facts and segments hold the recorder's facts for the option Facts.
+	facts    []truth.Fact
+	segments []Segment
+	raw      *rawRecording
+	cancel   context.CancelFunc
 }
 
 // Run starts everything, runs the scenario and compares the counts. The session keeps running after Run, even after an
@@ -100,6 +109,9 @@ func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, e
 		return session, err
 	}
 	if s.Blind != nil {
+		if err := session.endFirstSegment(ctx); err != nil {
+			return session, err
+		}
 		if err := session.playAfterBlindness(ctx); err != nil {
 			return session, err
 		}
@@ -180,8 +192,12 @@ func (s *Session) judge(ctx context.Context) error {
 // playAfterBlindness breaks kubeflap's watches and then runs the scenario again. It uses a new recorder, because the
 // first recorder may have missed events.
 func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
+	s.raw.breakWatches()
 	if err := s.scenario.Blind(ctx, s.lab); err != nil {
 		return fmt.Errorf("break the watches in scenario %s: %w", s.scenario.Name, err)
+	}
+	if err := s.raw.begin(ctx); err != nil {
+		return err
 	}
 	if s.Truth, err = truth.Start(ctx, s.Cluster.Client); err != nil {
 		return fmt.Errorf("start a new recorder: %w", err)
@@ -229,6 +245,9 @@ func (s *Session) measure(ctx context.Context) (stop func() error) {
 // state, so their counts can be exactly equal.
 func (s *Session) startWatchers(ctx context.Context) error {
 	return s.withWritersPaused(ctx, func() (err error) {
+		if err := s.startRaw(ctx); err != nil {
+			return err
+		}
 		s.Truth, err = truth.Start(ctx, s.Cluster.Client)
 		if err != nil {
 			return fmt.Errorf("start the recorder: %w", err)

@@ -24,8 +24,17 @@ func (s *state) applyEndpoints(object *corev1.Endpoints, gone bool, seen time.Ti
 	}
 	if besidePods := s.besidePods(key); before > 0 && after == 0 && !besidePods && !s.inBaseline {
 		svc.resets[svc.selector]++
-		s.note(seen, "service %s: manually managed addresses reset", key)
+		s.noteReset(key, seen)
 	}
+}
+
+func (s *state) noteReset(key types.NamespacedName, seen time.Time) {
+	fact := serviceFact(FactReset, key, seen)
+	fact.To = "no_selector"
+	if s.services[key].selector {
+		fact.To = "selector"
+	}
+	s.note(fact)
 }
 
 // besidePods updates the number of addresses that refer to pods. It returns true if the Service has a selector, and at

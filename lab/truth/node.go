@@ -14,9 +14,6 @@ import (
 // intervalWindow is the period over which the longest heartbeat interval is computed.
 const intervalWindow = 10 * time.Minute
 
-// heartbeatLine is the prefix of each line about a heartbeat. A heartbeat is not a transition.
-const heartbeatLine = "heartbeat of "
-
 type node struct {
 	uid types.UID
 	// ready is Unknown while the node has no Ready condition.
@@ -53,11 +50,16 @@ type intervals struct {
 func (s *state) applyNode(object *corev1.Node, gone bool, seen time.Time) {
 	old := s.nodes[object.Name]
 	if gone {
+		if old != nil {
+			s.note(Fact{Seen: seen, Kind: FactNode, Object: object.Name, From: string(old.ready), To: absentState})
+		}
 		delete(s.nodes, object.Name)
 		return
 	}
 	if old == nil || old.uid != object.UID {
-		s.nodes[object.Name] = s.firstSight(object, seen)
+		n := s.firstSight(object, seen)
+		s.nodes[object.Name] = n
+		s.note(Fact{Seen: seen, Kind: FactNode, Object: object.Name, From: absentState, To: string(n.ready)})
 		return
 	}
 	ready, reported := readyCondition(object)
@@ -69,8 +71,8 @@ func (s *state) applyNode(object *corev1.Node, gone bool, seen time.Time) {
 	}
 	old.present = present
 	if ready != old.ready {
+		s.note(Fact{Seen: seen, Kind: FactNode, Object: object.Name, From: string(old.ready), To: string(ready)})
 		old.turn(ready, seen)
-		s.note(seen, "node %s is %s", object.Name, ready)
 	}
 	if !reported.IsZero() && !reported.Equal(&old.reported) {
 		old.reported = reported
@@ -126,13 +128,15 @@ func (s *state) applyLease(lease *coordinationv1.Lease, gone bool, seen time.Tim
 
 func (s *state) beat(n *node, name string, seen time.Time) {
 	length := seen.Sub(n.last)
-	s.note(seen, heartbeatLine+"%s after %s", name, length.Round(time.Millisecond))
+	fact := Fact{Seen: seen, Kind: FactHeartbeat, Object: name}
 	// Measure an interval only if the heartbeats at both ends were seen.
 	if n.heartbeats > 0 {
+		fact.Seconds = length.Seconds()
 		n.finished = append(n.finished, interval{seen, length})
 		s.intervals.count++
 		s.intervals.sum += length
 	}
+	s.note(fact)
 	n.heartbeats++
 	n.last = seen
 }

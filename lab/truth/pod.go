@@ -1,6 +1,7 @@
 package truth
 
 import (
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,9 @@ func (s *state) applyPod(object *corev1.Pod, gone bool, seen time.Time) {
 	key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
 	old := s.pods[key]
 	if gone {
+		if old != nil {
+			s.note(Fact{Seen: seen, Kind: FactPod, Object: key.String(), From: readiness(podReady(old)), To: absentState})
+		}
 		delete(s.pods, key)
 		s.forgetEmptyNamespace(object.Namespace)
 		return
@@ -26,17 +30,21 @@ func (s *state) applyPod(object *corev1.Pod, gone bool, seen time.Time) {
 	}
 	s.pods[key] = object
 	if old == nil || old.UID != object.UID {
+		s.note(Fact{Seen: seen, Kind: FactPod, Object: key.String(), From: absentState, To: readiness(podReady(object))})
 		return
+	}
+	if was, is := podReady(old), podReady(object); was != is {
+		s.note(Fact{Seen: seen, Kind: FactPod, Object: key.String(), From: readiness(was), To: readiness(is)})
 	}
 	if old.Status.Phase == corev1.PodRunning && imagesChanged(old, object) {
 		counts.inplaceUpdates++
-		s.note(seen, "pod %s: image changed while running", key)
+		s.note(Fact{Seen: seen, Kind: FactImage, Object: key.String()})
 	}
 	if podReady(old) && podReady(object) {
 		n := restarts(old, object)
 		counts.silentRestarts += n
 		if n > 0 {
-			s.note(seen, "pod %s: restarted while Ready", key)
+			s.note(Fact{Seen: seen, Kind: FactRestart, Object: key.String(), To: strconv.Itoa(n)})
 		}
 	}
 }

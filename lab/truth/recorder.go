@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +25,7 @@ type Recorder struct {
 	mu    sync.Mutex
 	state state
 	err   error
+	began time.Time
 }
 
 // state holds the recorder's state. Only one goroutine changes the state.
@@ -33,7 +33,7 @@ type state struct {
 	// inBaseline is true until all initial lists have been read. The objects in these lists are stored, but not
 	// counted.
 	inBaseline bool
-	lines      []line
+	facts      []Fact
 
 	leases    map[string]*coordinationv1.Lease
 	nodes     map[string]*node
@@ -44,12 +44,6 @@ type state struct {
 	pods      map[types.NamespacedName]*corev1.Pod
 	// podCounts holds the counts of each namespace that has pods.
 	podCounts map[string]*podCounts
-}
-
-// line describes one counted event, for Dump.
-type line struct {
-	seen time.Time
-	text string
 }
 
 func newState() state {
@@ -79,6 +73,8 @@ func Start(ctx context.Context, client kubernetes.Interface) (*Recorder, error) 
 		}
 	}
 	r.state.inBaseline = false
+	r.began = time.Now()
+	r.state.noteStart(r.began)
 
 	changes := make(chan change, 1024)
 	for _, source := range all {
@@ -123,30 +119,27 @@ func (r *Recorder) Counts() (Counts, error) {
 func (r *Recorder) Dump(w io.Writer) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, l := range r.state.lines {
-		if _, err := fmt.Fprintln(w, l.seen.Format("15:04:05.000"), l.text); err != nil {
+	for i := range r.state.facts {
+		f := &r.state.facts[i]
+		if _, err := fmt.Fprintln(w, f.Seen.Format("15:04:05.000"), f.text()); err != nil {
 			return fmt.Errorf("write the transitions: %w", err)
 		}
 	}
 	return nil
 }
 
-// Transitions returns the number of counted transitions. It includes transitions of deleted objects, but not
-// heartbeats.
+// Transitions returns the number of facts. It includes the state at the start and transitions of deleted objects, but
+// not heartbeats.
 func (r *Recorder) Transitions() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0
-	for _, l := range r.state.lines {
-		if !strings.HasPrefix(l.text, heartbeatLine) {
+	for i := range r.state.facts {
+		if !r.state.facts[i].isHeartbeat() {
 			n++
 		}
 	}
 	return n
-}
-
-func (s *state) note(seen time.Time, format string, args ...any) {
-	s.lines = append(s.lines, line{seen, fmt.Sprintf(format, args...)})
 }
 
 func (s *state) apply(c change) {

@@ -59,17 +59,21 @@ type service struct {
 
 func (s *state) applyService(object *corev1.Service, gone bool, seen time.Time) {
 	key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+	svc := s.services[key]
+	if svc != nil && (gone || svc.uid != object.UID) {
+		s.note(Fact{Seen: seen, Kind: FactService, Object: key.String(), From: string(svc.uid), To: absentState})
+	}
 	if gone {
 		delete(s.services, key)
 		return
 	}
-	svc := s.services[key]
 	if svc == nil || svc.uid != object.UID {
 		svc = &service{
 			uid: object.UID, addresses: map[string]addressState{}, left: map[string]time.Time{},
 			flips: map[addressState]int{}, resets: map[bool]int{},
 		}
 		s.services[key] = svc
+		s.note(Fact{Seen: seen, Kind: FactService, Object: key.String(), From: absentState, To: string(svc.uid)})
 	}
 	svc.selector = len(object.Spec.Selector) > 0
 	s.recompute(key, seen)
@@ -111,7 +115,7 @@ func (s *state) recompute(key types.NamespacedName, seen time.Time) {
 	}
 	if made > 0 && svc.removable() == 0 && !besidePods {
 		svc.resets[svc.selector]++
-		s.note(seen, "service %s: manually managed slices emptied", key)
+		s.noteReset(key, seen)
 	}
 	for id := range union(before, after) {
 		svc.count(id, before[id], after[id], seen)
@@ -120,12 +124,12 @@ func (s *state) recompute(key types.NamespacedName, seen time.Time) {
 		}
 		lastLost = svc.lastLost
 		if before[id] != after[id] {
-			s.note(seen, "service %s address %s: %s to %s", key, id, before[id], after[id])
+			s.note(Fact{Seen: seen, Kind: FactAddress, Object: key.String(), Address: id, From: before[id].String(), To: after[id].String()})
 		}
 	}
 	if readyOnes(before) > 0 && readyOnes(after) == 0 {
 		svc.outages++
-		s.note(seen, "service %s: outage", key)
+		s.note(serviceFact(FactOutage, key, seen))
 	}
 }
 
