@@ -1,0 +1,289 @@
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kubeflap/kubeflap/exporter/watch"
+)
+
+// TestRawWatches serves the bytes of real lists and watches to kubeflap, at their recorded times. It thereby tests the
+// decoder, the watches and the tracker together. The results must agree with the facts of the lab's recorder, as in
+// TestLabRecordings.
+func TestRawWatches(t *testing.T) {
+	parts := map[string]bool{}
+	for _, file := range labFiles(t, ".raw.gz") {
+		name := strings.TrimSuffix(filepath.Base(file), ".raw.gz")
+		records := readRaw(t, file)
+		for _, x := range records {
+			parts[x.Part], parts[x.Type] = true, true
+		}
+		t.Run(name, func(t *testing.T) {
+			x := readFacts(t, strings.TrimSuffix(file, ".raw.gz")+factsSuffix)
+			synctest.Test(t, func(t *testing.T) { watchRaw(t, x, records) })
+		})
+	}
+	for _, part := range []string{"list", "initial", "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "break"} {
+		if !parts[part] {
+			t.Errorf("no recording contains the part %s", part)
+		}
+	}
+}
+
+// watchRaw runs kubeflap's watches until the end of the facts. It must run in a synctest bubble.
+func watchRaw(t *testing.T, x *facts, records []rawRecord) {
+	api := newRawAPI(records)
+	time.Sleep(time.Until(api.segments[0].from))
+	run := newFactRun(t, x, time.Now)
+	w, err := watch.New(api.config(), "", slog.New(slog.DiscardHandler), run.apply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: api}
+	go func() { _ = server.Serve(api) }()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	time.Sleep(time.Until(x.Segments[len(x.Segments)-1].Until) + time.Second)
+	stop()
+	if err := errors.Join(<-ended, server.Close()); err != nil {
+		t.Error(err)
+	}
+	run.check()
+}
+
+// rawRecord is a part of a recording of the API server's responses (see lab/rawwatch, type Record).
+type rawRecord struct {
+	Seen                          time.Time
+	Part, Resource, Type, Version string
+	Size                          int
+	body                          []byte
+}
+
+func readRaw(t *testing.T, file string) []rawRecord {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	unzip, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(unzip)
+	var all []rawRecord
+	for {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) && len(line) == 0 {
+			return all
+		}
+		var x rawRecord
+		if err := json.Unmarshal(line, &x); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		x.body = make([]byte, x.Size+1) // with the newline
+		if _, err := io.ReadFull(in, x.body); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		x.body = x.body[:x.Size]
+		all = append(all, x)
+	}
+}
+
+// rawAPI is an API server that sends recorded bytes. It is also its own listener.
+type rawAPI struct {
+	server   []byte
+	segments []rawSegment
+	pipes    chan net.Conn
+	closed   chan struct{}
+}
+
+// rawSegment is the time between a list and the end of the watches. If until is zero, the watches do not end.
+type rawSegment struct {
+	from, until time.Time
+	resources   map[string]*rawResource
+}
+
+type rawResource struct {
+	list            []byte
+	version         int
+	initial, events []rawRecord
+}
+
+func newRawAPI(records []rawRecord) *rawAPI {
+	a := &rawAPI{pipes: make(chan net.Conn), closed: make(chan struct{})}
+	ended := true
+	for _, x := range records {
+		if x.Part == "break" {
+			a.segments[len(a.segments)-1].until, ended = x.Seen, true
+			continue
+		}
+		if ended {
+			a.segments, ended = append(a.segments, rawSegment{resources: map[string]*rawResource{}}), false
+		}
+		s := &a.segments[len(a.segments)-1]
+		switch r := s.resources[x.Resource]; x.Part {
+		case "server":
+			a.server = x.body
+		case "list":
+			s.resources[x.Resource] = &rawResource{list: x.body, version: number(x.Version)}
+		case "initial":
+			s.from, r.initial = x.Seen, append(r.initial, x)
+		case "event":
+			r.events = append(r.events, x)
+		}
+	}
+	return a
+}
+
+func number(version string) int {
+	n, _ := strconv.Atoi(version)
+	return n
+}
+
+// ServeHTTP answers like an API server at the recorded time. Between two segments, it answers 503. A watch that resumes
+// from before the segment's list is answered with 410.
+func (a *rawAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s := a.segment()
+	query := r.URL.Query()
+	if r.URL.Path == "/version" {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(a.server)
+		return
+	}
+	resource := s.resources[r.URL.Path]
+	switch {
+	case resource == nil && path.Base(path.Dir(r.URL.Path)) == "leases":
+		http.Error(w, "no direct reads", http.StatusServiceUnavailable)
+	case resource == nil:
+		http.NotFound(w, r)
+	case s.over():
+		http.Error(w, "between two segments", http.StatusServiceUnavailable)
+	case resource.isExpired(query):
+		expired(w)
+	case !query.Has("watch"):
+		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
+		_, _ = w.Write(resource.list)
+	default:
+		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf;stream=watch")
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		s.watch(w, r.Context(), resource, query)
+	}
+}
+
+// segment returns the newest segment that has begun.
+func (a *rawAPI) segment() *rawSegment {
+	now := 0
+	for i := range a.segments {
+		if !time.Now().Before(a.segments[i].from) {
+			now = i
+		}
+	}
+	return &a.segments[now]
+}
+
+func (s *rawSegment) over() bool { return !s.until.IsZero() && !time.Now().Before(s.until) }
+
+// isExpired reports whether a watch starts before the list.
+func (r *rawResource) isExpired(query url.Values) bool {
+	version := number(query.Get("resourceVersion"))
+	return query.Has("watch") && !query.Has("sendInitialEvents") && version > 0 && version < r.version
+}
+
+func expired(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusGone)
+	fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"too old resource version"}`)
+}
+
+// watch sends each event at its recorded time, until the segment or the request ends.
+func (s *rawSegment) watch(w http.ResponseWriter, ctx context.Context, resource *rawResource, query url.Values) {
+	after := number(query.Get("resourceVersion"))
+	if query.Get("sendInitialEvents") == "true" {
+		for _, x := range resource.initial {
+			writeFrame(w, x.body)
+			after = max(after, number(x.Version))
+		}
+	}
+	if seconds, _ := strconv.Atoi(query.Get("timeoutSeconds")); seconds > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
+		defer cancel()
+	}
+	if !s.until.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, s.until)
+		defer cancel()
+	}
+	for _, x := range resource.events {
+		if number(x.Version) <= after && x.Type != "BOOKMARK" {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Until(x.Seen)):
+			writeFrame(w, x.body)
+		}
+	}
+	<-ctx.Done()
+}
+
+func writeFrame(w http.ResponseWriter, frame []byte) {
+	_, _ = w.Write(binary.BigEndian.AppendUint32(nil, uint32(len(frame))))
+	_, _ = w.Write(frame)
+	w.(http.Flusher).Flush()
+}
+
+func (a *rawAPI) config() *rest.Config {
+	return &rest.Config{Host: "http://kube.test", UserAgent: "kubeflap/test", Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		select {
+		case a.pipes <- theirs:
+			return ours, nil
+		case <-a.closed:
+			return nil, net.ErrClosed
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}}
+}
+
+// Accept, Close and Addr implement net.Listener.
+func (a *rawAPI) Accept() (net.Conn, error) {
+	select {
+	case conn := <-a.pipes:
+		return conn, nil
+	case <-a.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (a *rawAPI) Close() error {
+	close(a.closed)
+	return nil
+}
+
+func (a *rawAPI) Addr() net.Addr { return &net.UnixAddr{} }
