@@ -24,10 +24,12 @@ export IMAGE ?= bin/kubeflap-image.tar
 # The builder in the provenance.
 BUILDER   ?= https://github.com/kubeflap/kubeflap/blob/main/docs/supply-chain.md\#built-by-hand
 MODULES   := $(dir $(wildcard go.mod */go.mod */*/go.mod))
+# make test sets SHORT to -short, which leaves out what is too slow for each change.
+SHORT     ?=
 # Go's test cache ignores changes outside of the module. Beside the lab, tests take several times as long.
-FRESH     := go test -count 1 -timeout 30m
+FRESH      = go test -count 1 -timeout 30m $(SHORT)
 # The lab mostly waits, so these checks run beside it, at a lower priority. Two run at a time, because some use one core.
-CHECKS    := unit lint vulncheck check-rules check-chart check-release contract-test browser-test check-image
+CHECKS    := unit lint check-rules check-chart contract-test browser-test
 
 build: ## Build bin/kubeflap.
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/kubeflap ./cmd/kubeflap
@@ -37,11 +39,17 @@ demo: ## Replay five recordings of incidents and serve them on localhost:9969. N
 	@echo 'Building bin/kubeflap. The first build takes a minute.'
 	@$(MAKE) --no-print-directory --silent build
 	@bin/kubeflap demo
-test: ## Run all checks that a change must pass. As root on Debian, also install the tools.
+test: ## Run the checks that each change must pass. As root on Debian, also install the tools.
 	tools/install.sh
+	@$(MAKE) --no-print-directory check-all SHORT=-short
+test-full: ## Run everything that has a verdict: all scenarios, both Kubernetes releases, the image and the release. Takes an hour.
+	tools/install.sh buildah
+	@$(MAKE) --no-print-directory check-all CHECKS='$(CHECKS) vulncheck check-release check-image'
+	$(MAKE) lab-verdicts kill-test
+check-all:
 	@$(MAKE) lab-test & lab=$$!; nice $(MAKE) --keep-going -j2 --output-sync=target $(CHECKS) || failed=1; wait $$lab && test -z "$${failed-}"
 unit: ## Run the unit tests, the concurrent ones also with the race detector, and fuzz the tracker for a few seconds.
-	go test -timeout 30m -parallel 8 ./...
+	go test -timeout 30m -parallel 8 $(SHORT) ./...
 	CGO_ENABLED=1 go test -timeout 30m -race -short -parallel 8 $$(tools/concurrent.sh)
 	go test -run '^$$' -fuzz '^FuzzApply$$' -fuzztime 5s ./exporter/track
 lint: bin/golangci-lint ## Lint all modules.
@@ -86,6 +94,10 @@ lab-verdicts: ## Run the verdict scenarios that are too slow for lab-test. [RELE
 	cd lab && $(FRESH) -timeout 60m -parallel 10 -run TestScenarios . -verdicts $(if $(RELEASE),-release $(RELEASE))
 lab-whatif: ## Check the predictions of kubeflap whatif with real controller managers. Takes 9 minutes.
 	cd lab && $(FRESH) -timeout 60m -v -run 'TestWhatIf$$' . -whatif
+lab-record: ## Record every scenario again, with the facts that the unit tests compare. Only for a new release, scenario, resource or field.
+	mkdir -p $(CURDIR)/bin/recordings
+	cd lab && $(FRESH) -timeout 60m -parallel 8 -run TestScenarios . -record $(CURDIR)/bin/recordings
+	cd lab && $(FRESH) -timeout 60m -parallel 8 -run TestScenarios . -verdicts -record $(CURDIR)/bin/recordings
 lab-docs: ## Run all scenarios and write docs/causes.md.
 	cd lab && $(FRESH) -timeout 60m -run TestScenarios . -update
 lab: build ## Run one scenario. SCENARIO=name [RELEASE=v1.31.0] [SAVE=file] [PAGING=1] [KEEP=1]

@@ -37,6 +37,9 @@ const (
 // there. It applies and deletes the plain manifests. Finally, it applies the chart with each values file. The cluster
 // has no scheduler and runs no containers, so kubeflap runs as a process outside of it.
 func TestChartInstalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("too slow for each change")
+	}
 	t.Parallel()
 	kubeflap := buildKubeflap(t)
 	for _, release := range releases(t) {

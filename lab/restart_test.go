@@ -69,6 +69,9 @@ func (x *lastingIncident) has(name string) bool {
 // TestRestart kills and restarts a kubeflap with --data.dir while nodes are silent and pods are not ready. It must then
 // report the same incidents as an instance that was not restarted.
 func TestRestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("too slow for each change")
+	}
 	t.Parallel()
 	r := startRestarted(t, buildKubeflap(t))
 	r.setGates(corev1.ConditionFalse, down, back)

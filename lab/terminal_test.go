@@ -29,6 +29,9 @@ import (
 // TestTerminal checks the terminal commands in a cluster with kubeflap installed from its chart. The commands find its
 // Service and read through the API server's proxy, with only the documented permissions.
 func TestTerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("too slow for each change")
+	}
 	t.Parallel()
 	kubeflap := buildKubeflap(t)
 	for _, release := range releases(t) {

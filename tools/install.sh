@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the tools that make test needs besides Go. This requires Debian and root. Otherwise, it lists the missing
+# Installs the tools that make test needs besides Go, and the tools in its arguments. This requires Debian and root. Otherwise, it lists the missing
 # tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 command -v go >/dev/null || { echo "Go $(sed -n 's/^go //p' go.mod) or newer is required" >&2; exit 1; }
 
 missing=()
-for tool in make git buildah; do
+for tool in make git "$@"; do
   command -v "$tool" >/dev/null || missing+=("$tool")
 done
 # The race detector needs a C compiler and linker.

@@ -14,6 +14,9 @@ import (
 // TestBench runs the whole benchmark on a tiny cluster, without kube-state-metrics, which takes minutes to build. It
 // checks that all figures exist, but not their values.
 func TestBench(t *testing.T) {
+	if testing.Short() {
+		t.Skip("too slow for each change")
+	}
 	kubeflap := filepath.Join(t.TempDir(), "kubeflap")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", kubeflap, "./cmd/kubeflap")
 	cmd.Dir = "../.."

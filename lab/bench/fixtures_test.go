@@ -21,6 +21,9 @@ import (
 // TestFixtures fills one cluster through the API server, and another with fixtures. A client must not find any
 // difference.
 func TestFixtures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("too slow for each change")
+	}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	size := Size{Name: "tiny", Nodes: 14, Pods: 60, Services: 6}
 	written, err := cluster.Start(t.Context(), clusterOptions(log, ""))

@@ -32,6 +32,9 @@ scrape_configs:
 // Rules and dashboards must support every form in which Prometheus can store histograms: classic, native, both, and
 // classic ones converted to native ones. kubeflap replays the five incidents.
 func TestHistogramsAreReadInEveryForm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("too slow for each change")
+	}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	program, _, err := Build(t.Context(), log)
 	if err != nil {

@@ -51,6 +51,9 @@ type manifest struct {
 // configuration and the endpoint from the page's values. kubeflap must refuse clients without the password or
 // certificate.
 func TestTLSGuideScrapes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("too slow for each change")
+	}
 	program, _, err := Build(t.Context(), slog.New(slog.NewTextHandler(t.Output(), nil)))
 	if err != nil {
 		t.Fatal(err)
