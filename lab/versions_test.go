@@ -45,7 +45,7 @@ func minor(release string) string { return release[:strings.LastIndex(release, "
 // onOldest returns the names of the scenarios that run on the oldest release, in the order of scenario.All, joined for
 // a sentence.
 func onOldest() string {
-	runs := scenarios(cluster.Releases())
+	runs := slices.DeleteFunc(scenarios(cluster.Releases()), func(s scenario.Scenario) bool { return s.Extra })
 	var names []string
 	for _, s := range scenario.All(cluster.Newest) {
 		if slices.ContainsFunc(runs, func(run scenario.Scenario) bool { return run.Name == s.Name && run.Options.Release == cluster.Oldest }) {

@@ -48,6 +48,9 @@ func TestBench(t *testing.T) {
 // TestOthersAreMeasuredWithoutOneThatFails checks that the floor is measured even if the kubeflap binary does not
 // exist.
 func TestOthersAreMeasuredWithoutOneThatFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("too slow for each change")
+	}
 	tiny := Size{Name: "tiny", Nodes: 6, Pods: 60, Services: 6}
 	o := Options{
 		Kubeflap: filepath.Join(t.TempDir(), "nothing"), Sizes: []Size{tiny}, Runs: 2, Programs: []string{Kubeflap, FloorTransformer},
