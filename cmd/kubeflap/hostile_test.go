@@ -227,7 +227,7 @@ func TestHostileNamesInALogAsJSON(t *testing.T) {
 }
 
 func TestHostileErrors(t *testing.T) {
-	recording := write(t, filepath.Join(t.TempDir(), "r.jsonl"), `{"kubeflap":"recording","version":1}`+"\n"+
+	recording := write(t, filepath.Join(t.TempDir(), "r.jsonl"), `{"kubeflap":"recording","version":2}`+"\n"+
 		`{"seen":"2026-03-01T12:00:00Z","kind":"\u001b]0;x\u0007\u202e","type":"listed"}`+"\n")
 	status, _, errOut := kubeflap(t, "replay", "--once", "--log.level=error", recording)
 	if status != 1 || strings.ContainsAny(errOut, "\x1b\a\u202e") || !strings.Contains(errOut, "line 2") {

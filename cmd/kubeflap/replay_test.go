@@ -14,7 +14,7 @@ import (
 func crowd(t *testing.T, services int) string {
 	t.Helper()
 	var text strings.Builder
-	text.WriteString(`{"kubeflap":"recording","version":1}` + "\n")
+	text.WriteString(`{"kubeflap":"recording","version":2}` + "\n")
 	begin := `{"seen":"2026-03-01T12:00:00Z","kind":`
 	for _, kind := range []string{"nodes", "leases", "pods", "services", "endpointslices", "endpoints"} {
 		text.WriteString(begin + `"` + kind + `","type":"listing"}` + "\n")
@@ -64,7 +64,7 @@ func TestTheCoverageOfAFastReplayFollowsItsEvents(t *testing.T) {
 	at := func(second int, kind, what string) string {
 		return fmt.Sprintf(`{"seen":"2026-03-01T12:%02d:%02dZ","kind":%q,"type":%q}`+"\n", second/60, second%60, kind, what)
 	}
-	text := `{"kubeflap":"recording","version":1}` + "\n"
+	text := `{"kubeflap":"recording","version":2}` + "\n"
 	kinds := []string{"nodes", "leases", "pods", "services", "endpointslices", "endpoints"}
 	for i, kind := range kinds {
 		text += at(i, kind, "listing") + at(i+1, kind, "synced")

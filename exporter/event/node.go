@@ -15,7 +15,7 @@ type Node struct {
 	KubeletVersion string     `json:"kubeletVersion,omitempty"`
 	BootID         string     `json:"bootID,omitempty"`
 	// Labels holds the node's labels, reduced to those that NodeLabels lists. A nil map means that the labels are
-	// unknown, because the event comes from a recording of version 1. Do not modify the map.
+	// unknown, because a recording does not contain them. Do not modify the map.
 	Labels map[string]string `json:"labels,omitzero"`
 	// ProviderID is the cloud provider's ID of the machine, such as "aws:///eu-west-1a/i-0123".
 	ProviderID string `json:"providerID,omitempty"`

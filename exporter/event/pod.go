@@ -26,12 +26,12 @@ type Pod struct {
 	Containers []Container `json:"containers,omitempty"`
 	// ControllerManager holds the settings of a kube-controller-manager. It is nil for other pods.
 	ControllerManager *ControllerManager `json:"controllerManager,omitempty"`
-	// Labels holds all labels. A nil map means that they are unknown, because the event comes from a recording of
-	// version 1. Do not modify the map, because pods with equal labels can share it.
+	// Labels holds all labels. A nil map means that they are unknown, because a recording does not contain them. Do not
+	// modify the map, because pods with equal labels can share it.
 	Labels map[string]string `json:"labels,omitzero"`
 	// ToleratesNotReady and ToleratesUnreachable are the pod's tolerations of the taints node.kubernetes.io/not-ready
-	// and node.kubernetes.io/unreachable. They are nil if they are unknown, because the event comes from a recording of
-	// version 1. Do not modify them, because several pods can share them.
+	// and node.kubernetes.io/unreachable. They are nil if they are unknown, because a recording does not
+	// contain them. Do not modify them, because several pods can share them.
 	ToleratesNotReady    *Toleration `json:"toleratesNotReady,omitempty"`
 	ToleratesUnreachable *Toleration `json:"toleratesUnreachable,omitempty"`
 }
@@ -70,8 +70,8 @@ type ControllerManager struct {
 	GracePeriod time.Duration `json:"gracePeriod,omitempty"`
 	// Version is the image's tag.
 	Version string `json:"version,omitempty"`
-	// Flags holds flags other than --node-monitor-grace-period. It is nil if they are unknown, because the event comes
-	// from a recording of version 1.
+	// Flags holds flags other than --node-monitor-grace-period. It is nil if they are unknown, because a recording
+	// does not contain them.
 	Flags *ControllerManagerFlags `json:"flags,omitempty"`
 }
 

@@ -140,38 +140,13 @@ func TestTheClockIsSet(t *testing.T) {
 	}
 }
 
-// TestFilesOfEarlierVersions checks that files without a number are read before those with a number.
-func TestFilesOfEarlierVersions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := &clocked{t: t, s: settings(t), begin: now()}
-		c.start()
-		c.run(5 * 60)
-		c.stop()
-		for _, path := range files(t, c.s.Dir) {
-			parts := strings.Split(filepath.Base(path), "-")
-			if err := os.Rename(path, filepath.Join(c.s.Dir, parts[0]+"-"+parts[2])); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c.real++
-		c.start()
-		c.run(60)
-		c.stop()
-		for period, want := range map[[2]int]string{{0, 361}: "0/0-300/300, 301/301-361/361", {90, 100}: "89/89-100/100", {250, 310}: "249/249-300/300, 301/301-310/310"} {
-			if got := c.read(period[0], period[1]); got != want {
-				t.Errorf("from %d to %d: %s, want %s", period[0], period[1], got, want)
-			}
-		}
-	})
-}
-
 // TestFilesFromTheFuture checks that a recorder deletes the files of a process whose clock was ahead, but not its own.
 func TestFilesFromTheFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t)
 		s.Size = 1 << 20
 		future := now().Add(time.Hour)
-		path := filepath.Join(s.Dir, future.Format("20060102T150405.000000Z")+"-start.jsonl.gz")
+		path := filepath.Join(s.Dir, future.Format("20060102T150405.000000Z")+"-000001-start.jsonl.gz")
 		if err := os.Mkdir(s.Dir, 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ type file struct {
 	path   string
 	begins time.Time
 	// number increases with each new file, even if the clock is set back. A state file has the number of the file that
-	// follows it. Files from earlier versions of kubeflap have the number 0.
+	// follows it.
 	number int
 	role   role
 	size   int64
@@ -51,18 +51,13 @@ func pathOf(dir string, begins time.Time, number int, r role) string {
 func parseName(name string) (f file, ok bool) {
 	text, ok := strings.CutSuffix(name, suffix)
 	parts := strings.Split(text, "-")
-	begins, err := time.Parse(stampForm, parts[0])
-	f = file{begins: begins, role: role(parts[len(parts)-1])}
-	switch {
-	case !ok || err != nil || f.role != roleStart && f.role != roleNext && f.role != roleState:
+	if !ok || len(parts) != 3 {
 		return f, false
-	case len(parts) == 2: // written by an earlier version
-		return f, true
-	case len(parts) == 3:
-		f.number, err = strconv.Atoi(parts[1])
-		return f, err == nil
 	}
-	return f, false
+	begins, err := time.Parse(stampForm, parts[0])
+	number, numberErr := strconv.Atoi(parts[1])
+	f = file{begins: begins, number: number, role: role(parts[2])}
+	return f, err == nil && numberErr == nil && (f.role == roleStart || f.role == roleNext || f.role == roleState)
 }
 
 // isBase reports whether a replay can begin with this file.

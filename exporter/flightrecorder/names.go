@@ -33,20 +33,14 @@ type names struct {
 // namesIn returns the kind of names in the files. It returns a RenamedError if the kinds differ. It ignores files with
 // an unreadable header, because their events cannot be read either.
 func namesIn(all []part) (found names, err error) {
-	process, known := "", false
+	known := false
 	for _, f := range all {
-		if f.role == roleStart {
-			process = f.path
-		}
 		r, err := recording.Open(f.path)
 		if err != nil {
 			continue
 		}
 		_ = r.Close() // the file was only read
 		n := names{r.Header().Anonymised, r.Header().Pseudonyms}
-		if n.anonymised && n.set == "" {
-			n.set = process // in older versions, each process had its own pseudonyms
-		}
 		if known && n != found {
 			return names{}, &RenamedError{f.begins}
 		}

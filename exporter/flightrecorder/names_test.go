@@ -1,7 +1,6 @@
 package flightrecorder_test
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
-	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
 // process records the lists of a cluster, and stops. Its cluster has the same objects as that of every other process.
@@ -95,10 +93,6 @@ func TestOtherNamesAreNotJoined(t *testing.T) {
 			return text
 		}), ""},
 		"--data.anonymise is off": {func(_ *testing.T, s *flightrecorder.Settings) { s.Anonymise = false }, ""},
-		"an earlier version had no such key": {func(t *testing.T, s *flightrecorder.Settings) {
-			withoutSet(t, s.Dir)
-			_ = os.Remove(filepath.Join(s.Dir, "pseudonyms.key"))
-		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -121,27 +115,6 @@ func TestOtherNamesAreNotJoined(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// withoutSet makes the headers of all files like those of a kubeflap whose pseudonyms changed with each process.
-func withoutSet(t *testing.T, dir string) {
-	t.Helper()
-	for _, path := range files(t, dir) {
-		r, err := recording.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b bytes.Buffer
-		header := r.Header()
-		header.Pseudonyms = ""
-		w, err := recording.NewDenseWriter(&b, header)
-		for ev, readErr := range r.Events() {
-			err = errors.Join(err, readErr, w.Write(ev))
-		}
-		if err = errors.Join(err, w.Close(), r.Close(), os.WriteFile(path, b.Bytes(), 0o600)); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

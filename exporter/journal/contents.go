@@ -17,8 +17,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/archive"
 )
 
-// header is the first line of the file. It distinguishes a new file from a file that has lost its incidents. Earlier
-// versions of kubeflap skip lines without an incident.
+// header is the first line of the file. It distinguishes a new file from a file that has lost its incidents.
 type header struct {
 	Displaced incident.Displaced `json:"displaced"`
 	LostUntil time.Time          `json:"lost_until,omitzero"`

@@ -17,15 +17,14 @@ func TestDamageIsNotTakenForNoIncidents(t *testing.T) {
 		want   string
 		kept   int
 	}{
-		"intact":                {func(whole []byte) []byte { return whole }, "", 2},
-		"no incidents":          {func(whole []byte) []byte { return line(0, whole) }, "", 0},
-		"of an earlier version": {func(whole []byte) []byte { return whole[len(line(0, whole)):] }, "", 2},
-		"empty":                 {func([]byte) []byte { return nil }, "the file is empty", 0},
-		"garbage":               {func([]byte) []byte { return []byte("garbage") }, "1 of 1 lines cannot be read", 0},
-		"other JSON":            {func([]byte) []byte { return []byte("{}\nnull\n[]\n") }, "3 of 3 lines cannot be read", 0},
-		"zeros":                 {func(whole []byte) []byte { return make([]byte, len(whole)) }, "1 of 1 lines cannot be read", 0},
-		"many zeros":            {func([]byte) []byte { return make([]byte, 2*maxLine) }, "1 of 1 lines cannot be read", 0},
-		"a full buffer of x":    {func([]byte) []byte { return bytes.Repeat([]byte("x"), writeSize) }, "1 of 1 lines cannot be read", 0},
+		"intact":             {func(whole []byte) []byte { return whole }, "", 2},
+		"no incidents":       {func(whole []byte) []byte { return line(0, whole) }, "", 0},
+		"empty":              {func([]byte) []byte { return nil }, "the file is empty", 0},
+		"garbage":            {func([]byte) []byte { return []byte("garbage") }, "1 of 1 lines cannot be read", 0},
+		"other JSON":         {func([]byte) []byte { return []byte("{}\nnull\n[]\n") }, "3 of 3 lines cannot be read", 0},
+		"zeros":              {func(whole []byte) []byte { return make([]byte, len(whole)) }, "1 of 1 lines cannot be read", 0},
+		"many zeros":         {func([]byte) []byte { return make([]byte, 2*maxLine) }, "1 of 1 lines cannot be read", 0},
+		"a full buffer of x": {func([]byte) []byte { return bytes.Repeat([]byte("x"), writeSize) }, "1 of 1 lines cannot be read", 0},
 		"one bad line": {func(whole []byte) []byte {
 			return slices.Concat(line(0, whole), []byte("?"), whole[len(line(0, whole)):])
 		}, "1 of 3 lines cannot be read", 1},

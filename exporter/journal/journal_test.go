@@ -164,20 +164,6 @@ func TestTheFileDoesNotGrowForEver(t *testing.T) {
 	}
 }
 
-// TestALineFromAnotherVersion checks that files of earlier versions stay readable, and that words of later versions are
-// read as unknown.
-func TestALineFromAnotherVersion(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "incidents.jsonl")
-	const line = `{"Time":"2026-03-01T12:00:00Z","Incident":{"ID":"5555555555555555","Start":"2026-03-01T11:00:00Z","End":"2026-03-01T11:10:00Z","State":"ended","Cause":"new_cause","Scope":"node","Subject":"node-1","Verdict":"new_verdict","Considered":[{"Verdict":"node","Holds":"perhaps","Because":"x"}],"New":1}}` + "\n"
-	if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, saved := open(t, path)
-	if len(saved) != 1 || saved[0].Incident.Cause != cause.Unknown || saved[0].Incident.Verdict != verdict.Undecided || saved[0].Incident.Considered[0].Holds != verdict.Unknown {
-		t.Errorf("got %+v", saved)
-	}
-}
-
 // TestOngoingIncidentsAreNotDisplaced saves an ongoing incident, and too many ended incidents that are newer.
 func TestOngoingIncidentsAreNotDisplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "incidents.jsonl")

@@ -22,18 +22,6 @@ func gaps(in *Input) (all []api.Gap) {
 			all = append(all, g)
 		}
 	}
-	// Earlier versions of kubeflap only report the current gaps.
-	for _, x := range c.NotWatched {
-		ongoing := func(g api.Gap) bool { return g.To == nil && slices.Contains(g.Resources, x.Resource) }
-		if slices.ContainsFunc(c.Gaps, ongoing) || x.Since != nil && x.Since.After(in.To) {
-			continue
-		}
-		g := api.Gap{Resources: []string{x.Resource}, Reason: x.Reason}
-		if x.Since != nil {
-			g.From = *x.Since
-		}
-		all = append(all, g)
-	}
 	slices.SortStableFunc(all, func(a, b api.Gap) int {
 		return cmp.Or(a.From.Compare(b.From), slices.Compare(a.Resources, b.Resources))
 	})

@@ -54,14 +54,13 @@ func TestTheReportSaysWhetherItLooked(t *testing.T) {
 		},
 		{"incidents of another time were lost", at(30), at(60), api.Coverage{Since: m[0], IncidentsLostUntil: m[1]}, "kubeflap saw no incidents in this period, apart from expected rollouts and drains. kubeflap watched all resources for the whole period."},
 		{"all that it remembers", time.Time{}, at(60), api.Coverage{Since: m[0]}, "kubeflap has watched all resources since 2026-03-01 12:00:00.0 UTC."},
-		{"an older kubeflap", at(0), at(60), api.Coverage{}, "It is unknown whether kubeflap watched for the whole period, so incidents may be missing."},
-		{"an older kubeflap that is blind", at(0), at(60), api.Coverage{NotWatched: []api.NotWatched{{Resource: "pods", Since: m[2], Reason: "timeout"}}}, "1 gap in which kubeflap did not watch"},
+		{"before the first event of a replay", at(0), at(60), api.Coverage{}, "It is unknown whether kubeflap watched for the whole period, so incidents may be missing."},
 		{
 			"what is not watched now is one gap", at(0), at(60),
 			api.Coverage{Since: m[0], NotWatched: []api.NotWatched{{Resource: "pods", Since: m[2]}}, Gaps: []api.Gap{{Resources: []string{"pods"}, From: at(50)}}},
 			"1 gap in which kubeflap did not watch",
 		},
-		{"it became blind afterwards", at(0), at(40), api.Coverage{Since: m[0], NotWatched: []api.NotWatched{{Resource: "pods", Since: m[2]}}}, "for the whole period."},
+		{"it became blind afterwards", at(0), at(40), api.Coverage{Since: m[0], Gaps: []api.Gap{{Resources: []string{"pods"}, From: at(50)}}}, "for the whole period."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := Input{From: c.from, To: c.to, Answer: api.Answer{AsOf: at(60), Coverage: c.coverage}}

@@ -89,8 +89,8 @@ func TestDenseRecordingHasOneLineForManyRenewals(t *testing.T) {
 	if len(lines) != 1+3+1+1+1 {
 		t.Errorf("want a header, three Leases, a pod, one line for three renewals and a pod, got\n%s", text.String())
 	}
-	if !strings.HasPrefix(lines[0], `{"kubeflap":"recording","version":3,`) {
-		t.Errorf("header %s, want version 3", lines[0])
+	if !strings.HasPrefix(lines[0], `{"kubeflap":"recording","version":2,`) {
+		t.Errorf("header %s, want version 2", lines[0])
 	}
 }
 

@@ -14,15 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-const (
-	// Version is the format version that Writer writes.
-	Version = 2
-	// denseVersion is the format version in which a line can hold several Lease renewals.
-	denseVersion = 3
-	// oldestVersion is the oldest format version that Reader accepts. This version lacks some fields and one kind of
-	// object.
-	oldestVersion = 1
-)
+// Version is the version of the format. Reader rejects all other versions.
+const Version = 2
 
 // maxLine is the maximum length of a line in bytes. It limits the memory that a malicious recording can use. The API
 // server stores objects of at most a few megabytes.
@@ -43,8 +36,8 @@ type Header struct {
 	Pseudonyms string `json:"pseudonyms,omitempty"`
 }
 
-// format identifies a file as a recording. It is decoded before the other fields of the header, because they can depend
-// on the version.
+// format identifies a file as a recording. It is decoded before the other fields of the header, because another version
+// may have other fields.
 type format struct {
 	Kubeflap string `json:"kubeflap"`
 	Version  int    `json:"version"`
@@ -58,13 +51,13 @@ var (
 
 const kubeflapRecording = "recording"
 
-func encodeHeader(header Header, version int) ([]byte, error) {
+func encodeHeader(header Header) ([]byte, error) {
 	header.Recorded = header.Recorded.UTC()
 	var e encoder
 	return e.encode(struct {
 		format
 		Header
-	}{format{kubeflapRecording, version}, header})
+	}{format{kubeflapRecording, Version}, header})
 }
 
 func decodeHeader(text []byte) (Header, error) {
@@ -72,8 +65,8 @@ func decodeHeader(text []byte) (Header, error) {
 	if err := json.Unmarshal(text, &f); err != nil || f.Kubeflap != kubeflapRecording {
 		return Header{}, errors.New("not a kubeflap recording: the first line is not a recording header")
 	}
-	if f.Version < oldestVersion || f.Version > denseVersion {
-		return Header{}, fmt.Errorf("the format version is %d, but this version of kubeflap reads versions %d to %d", f.Version, oldestVersion, denseVersion)
+	if f.Version != Version {
+		return Header{}, fmt.Errorf("the format version is %d, but this kubeflap only reads version %d", f.Version, Version)
 	}
 	var header Header
 	if err := json.Unmarshal(text, &header); err != nil {

@@ -54,9 +54,10 @@ func TestDamageIsNamedWithItsLine(t *testing.T) {
 		{"an empty file", "", 0, `recording test.jsonl is empty`},
 		{"another JSON file", "{\"kind\":\"List\"}\n", 0, `recording test.jsonl, line 1: not a kubeflap recording: the first line is not a recording header`},
 		{"no JSON at all", "hello", 0, `recording test.jsonl, line 1: not a kubeflap recording: the first line is not a recording header`},
-		{"a version to come", `{"kubeflap":"recording","version":4,"title":5}`, 0, `recording test.jsonl, line 1: the format version is 4, but this version of kubeflap reads versions 1 to 3`},
-		{"no version", `{"kubeflap":"recording"}`, 0, `recording test.jsonl, line 1: the format version is 0, but this version of kubeflap reads versions 1 to 3`},
-		{"a header with a wrong field", `{"kubeflap":"recording","version":1,"title":5}`, 0, `recording test.jsonl, line 1: bad header: "title" cannot be number`},
+		{"an old version", `{"kubeflap":"recording","version":1}`, 0, `recording test.jsonl, line 1: the format version is 1, but this kubeflap only reads version 2`},
+		{"a version to come", `{"kubeflap":"recording","version":3,"title":5}`, 0, `recording test.jsonl, line 1: the format version is 3, but this kubeflap only reads version 2`},
+		{"no version", `{"kubeflap":"recording"}`, 0, `recording test.jsonl, line 1: the format version is 0, but this kubeflap only reads version 2`},
+		{"a header with a wrong field", `{"kubeflap":"recording","version":2,"title":5}`, 0, `recording test.jsonl, line 1: bad header: "title" cannot be number`},
 		{"bad JSON", goodHeader + goodEvent + "{]\n" + goodEvent, 1, `recording test.jsonl, line 3: bad JSON: invalid character ']' looking for beginning of object key string`},
 		{"two events in a line", goodHeader + strings.TrimSpace(goodEvent) + goodEvent, 0, `recording test.jsonl, line 2: bad JSON: invalid character '{' after top-level value`},
 		{"a line that is no object", goodHeader + "[]\n", 0, `recording test.jsonl, line 2: expected a JSON object, not array`},
@@ -92,8 +93,7 @@ func TestDamageIsNamedWithItsLine(t *testing.T) {
 
 func TestWhatAReaderTolerates(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
-		{"version 1", `{"kubeflap":"recording","version":1}` + "\n" + goodEvent},
-		{"fields to come", `{"kubeflap":"recording","version":1,"weather":{"sun":true}}` + "\n" + strings.Replace(goodEvent, `"name"`, `"hat":[1],"name"`, 1)},
+		{"fields to come", `{"kubeflap":"recording","version":2,"weather":{"sun":true}}` + "\n" + strings.Replace(goodEvent, `"name"`, `"hat":[1],"name"`, 1)},
 		{"an object that the type does not have", goodHeader + strings.Replace(goodEvent, "added", "synced", 1)},
 		{"empty lines", goodHeader + "\n \r\n" + goodEvent + "\n"},
 		{"no newline at the end", goodHeader + strings.TrimSpace(goodEvent)},
@@ -110,38 +110,9 @@ func TestWhatAReaderTolerates(t *testing.T) {
 	}
 }
 
-// TestFormerFieldsAreDropped checks that the reader drops fields of earlier versions that no version ever used, so that
-// an anonymised copy cannot leak them.
-func TestFormerFieldsAreDropped(t *testing.T) {
-	const former = `{"kubeflap":"recording","version":1}` + "\n" +
-		`{"seen":"2026-03-01T12:00:00Z","kind":"pods","type":"added","object":{"name":"web","ips":["192.0.2.7"],"hostNetwork":true,` +
-		`"containers":[{"name":"app","reason":"CrashLoopBackOff","lastReason":"OOMKilled","exitCode":137}]}}` + "\n" +
-		`{"seen":"2026-03-01T12:00:00Z","kind":"services","type":"added","object":{"name":"web","headless":true}}` + "\n" +
-		`{"seen":"2026-03-01T12:00:00Z","kind":"endpointslices","type":"added","object":{"name":"web","addresses":[` +
-		`{"uid":"6f9619ff-8b86-4011-b42d-00cf4fc964ff","ip":"192.0.2.7","ready":true,"serving":true}]}}` + "\n"
-	r, err := NewReader(strings.NewReader(former), "former")
-	if err != nil {
-		t.Fatal(err)
-	}
-	anonymiser := NewAnonymiser()
-	events := read(t, r)
-	for i := range events {
-		events[i] = anonymiser.Event(events[i])
-	}
-	const want = `{"seen":"2026-03-01T12:00:00Z","kind":"pods","type":"added","object":{"name":"pod-1","containers":[{"name":"container-1","exitCode":137}]}}
-{"seen":"2026-03-01T12:00:00Z","kind":"services","type":"added","object":{"name":"service-1"}}
-{"seen":"2026-03-01T12:00:00Z","kind":"endpointslices","type":"added","object":{"name":"slice-1","addresses":[` +
-		`{"uid":"00000000-0000-4000-8000-000000000001","ip":"10.0.0.1","ready":true}]}}
-`
-	_, got, _ := strings.Cut(write(t, events...).String(), "\n")
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
-// TestWhatVersion1LacksIsUnknown checks that a replay can distinguish a pod without labels from a pod whose labels were
-// not recorded.
-func TestWhatVersion1LacksIsUnknown(t *testing.T) {
+// TestAbsentFieldsAreUnknown checks that a replay can distinguish a pod without labels from a pod whose labels were not
+// recorded.
+func TestAbsentFieldsAreUnknown(t *testing.T) {
 	pod := &event.Pod{Meta: event.Meta{Name: "web"}, ControllerManager: &event.ControllerManager{}}
 	known := *pod
 	known.Labels, known.ToleratesNotReady, known.ToleratesUnreachable = map[string]string{}, &event.Toleration{}, &event.Toleration{Forever: true}

@@ -112,11 +112,7 @@ func NewDenseWriter(out io.Writer, header Header) (*Writer, error) {
 
 // begin writes and flushes the header, so that the file is a valid recording even without events.
 func (w *Writer) begin(header Header) error {
-	version := Version
-	if w.dense != nil {
-		version = denseVersion
-	}
-	text, err := encodeHeader(header, version)
+	text, err := encodeHeader(header)
 	if err != nil {
 		return fmt.Errorf("write recording %s: %w", w.name, err)
 	}

@@ -37,10 +37,10 @@ func TestPendingPodsOfAServiceWithoutAReadyAddress(t *testing.T) {
 	leaving.DeletionTimestamp = s.now
 	s.modified(leaving)
 	equal(t, "terminating", pending("api"), 0)
-	old := pendingPod("api-2", "api")
-	old.Labels = nil
-	s.added(old)
-	equal(t, "of an old recording, without labels", pending("api"), 0)
+	unknown := pendingPod("api-2", "api")
+	unknown.Labels = nil
+	s.added(unknown)
+	equal(t, "with unknown labels", pending("api"), 0)
 }
 
 func TestPendingPodsFollowTheSelector(t *testing.T) {

@@ -53,7 +53,7 @@ func crashes(t *testing.T, broken ...string) string {
 	line := func(text string, args ...any) {
 		fmt.Fprintf(out, `{"seen":%q,`+text+"}\n", append([]any{now.Format(time.RFC3339Nano)}, args...)...)
 	}
-	fmt.Fprintln(out, `{"kubeflap":"recording","version":1,"recorded":"2026-03-01T12:00:00Z","anonymised":false}`)
+	fmt.Fprintln(out, `{"kubeflap":"recording","version":2,"recorded":"2026-03-01T12:00:00Z","anonymised":false}`)
 	lists(line)
 	for i := range many {
 		for _, ready := range []bool{false, true} {

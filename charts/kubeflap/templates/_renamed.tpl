@@ -1,4 +1,4 @@
-{{- /* Names of values in other charts or earlier versions, and the equivalent values of this chart. */ -}}
+{{- /* Names of values in other charts, and the equivalent values of this chart. */ -}}
 {{- define "kubeflap.renamed" -}}
 replicaCount: replicas
 additionalLabels: commonLabels
@@ -72,12 +72,6 @@ httpRoute.hosts: httpRoute.hostnames
 {{- range $section := list "serviceMonitor" "podMonitor" "scrapeConfig" }}
 {{ $section }}.relabelConfigs: {{ $section }}.relabelings
 {{ $section }}.metricRelabelConfigs: {{ $section }}.metricRelabelings
-{{- range list "sampleLimit" "targetLimit" "labelLimit" "labelNameLengthLimit" "labelValueLengthLimit" "scrapeProtocols" }}
-{{ $section }}.{{ . }}: {{ $section }}.spec.{{ . }}
-{{- end }}
-{{- range list "proxyUrl" "tlsConfig" "basicAuth" "authorization" }}
-{{ $section }}.{{ . }}: {{ $section }}.{{ eq $section "scrapeConfig" | ternary "spec" "endpoint" }}.{{ . }}
-{{- end }}
 {{- end }}
 podMonitor.targetLabels: podMonitor.podTargetLabels
 prometheusRule.rules: prometheusRule.extraGroups

@@ -16,12 +16,39 @@ func seen(intervals uint64) Histogram {
 	return Histogram{Buckets: []Bucket{{1, 0}, {9.5, 0}, {10.5, intervals}, {60, intervals}, {120, intervals}, {math.Inf(1), intervals}}}
 }
 
-// cluster returns a healthy cluster with a known grace period and enough observed intervals.
+// cluster returns a cluster with a known grace period, enough observed intervals, and what kubeflap decided about them:
+// late nodes have just been silent through their own fault.
 func cluster(grace time.Duration, longest ...time.Duration) Cluster {
-	c := Cluster{Grace: grace, GraceSource: "controller_manager", Intervals: seen(1000)}
+	c := Cluster{Grace: grace, GraceSource: "controller_manager", Expected: 10 * s, Now: now, Intervals: seen(1000)}
+	g := advice.GracePeriod{Period: grace, Interval: c.Expected}
 	for i, l := range longest {
-		c.Nodes = append(c.Nodes, Node{Name: "node-" + string(rune('1'+i)), Longest: l})
+		own := Silences{Verdict: verdict.Node, Reason: verdict.Slow, Count: 1, Last: c.Now}
+		switch {
+		case l > advice.LongestGrace:
+			own.Reason = verdict.Down
+		case l <= g.LateThreshold():
+			own.Count, own.Last = 0, time.Time{}
+		case l <= grace:
+			own.Reason = verdict.Late
+			fallthrough
+		default:
+			g.Longest = max(g.Longest, l)
+		}
+		c.Nodes = append(c.Nodes, Node{Name: "node-" + string(rune('1'+i)), Longest: l, Silences: []Silences{own}})
 	}
+	c.Recommended = g.Recommended()
+	return c
+}
+
+// decided replaces the verdict on the late nodes, which is that of their incident.
+func decided(v verdict.Verdict, c Cluster) Cluster {
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		if own := &n.Silences[0]; own.Count > 0 {
+			own.Verdict, own.Reason, n.Verdicts = v, verdict.NoReason, []verdict.Verdict{v}
+		}
+	}
+	c.Recommended = 0
 	return c
 }
 
@@ -76,7 +103,7 @@ func TestAdviceRepeatsTheRecommendedGracePeriod(t *testing.T) {
 	}{
 		{"as an incident of an hour ago recommends", recommended(110*s, 10*s, cluster(40*s, ok, ok, ok)), []Kind{GracePeriodTight}, "--node-monitor-grace-period=1m50s"},
 		{"a heartbeat every 4 s may be missed once in 16 s", recommended(0, 4*s, cluster(16*s, 4200*time.Millisecond, 4200*time.Millisecond)), nil, ""},
-		{"the late heartbeats are the control plane's", recommended(0, 10*s, cluster(40*s, 25*s, 25*s, ok)), []Kind{GracePeriodTight, NodesSlow}, "leave the grace period at 40s"},
+		{"no other grace period is recommended", recommended(0, 10*s, cluster(40*s, 25*s, 25*s, ok)), []Kind{GracePeriodTight, NodesSlow}, "leave the grace period at 40s"},
 		{"nobody can set it", managed, []Kind{GracePeriodTight, NodesSlow}, "you cannot set this flag on a managed control plane"},
 	}
 	for _, c := range cases {
@@ -109,9 +136,6 @@ func kinds(r Report) (all []Kind) {
 }
 
 func TestWhoIsLate(t *testing.T) {
-	old := cluster(40*s, ok, ok, ok)
-	old.Nodes[1].Late = 5
-	old.Intervals.Buckets[3].Count += 2 // these are between 10.5 s and 60 s
 	cases := []struct {
 		name string
 		c    Cluster
@@ -119,9 +143,8 @@ func TestWhoIsLate(t *testing.T) {
 	}{
 		{"a healthy cluster needs no advice", cluster(50*s, ok, ok, ok), nil},
 		{"one node is slow", cluster(50*s, ok, 30*s, ok), []Kind{GracePeriodTight, NodesSlow}},
-		{"all nodes late together are the control plane", cluster(50*s, 60*s, 62*s, 61*s), []Kind{ControlPlaneLate}},
+		{"all nodes late together are the control plane", decided(verdict.SharedPath, cluster(50*s, 60*s, 62*s, 61*s)), []Kind{ControlPlaneLate}},
 		{"a node that is down is no reason for a longer grace period", cluster(50*s, ok, ok, 600*s), []Kind{NodesSilent}},
-		{"late again and again, longer ago than ten minutes", old, []Kind{GracePeriodTight, NodesSlow}},
 		{"no nodes", cluster(50 * s), []Kind{FewHeartbeats}},
 		{"nothing known", Cluster{}, []Kind{FewHeartbeats, GracePeriodSource}},
 	}
@@ -134,27 +157,12 @@ func TestWhoIsLate(t *testing.T) {
 	}
 }
 
-func TestRebootsInTheLongRunAreNoAdvice(t *testing.T) {
-	c := cluster(50*s, ok, ok, ok)
-	for i := range c.Nodes {
-		c.Nodes[i].Late, c.Nodes[i].Missed = 2, 2
-	}
-	c.Intervals.Buckets[4].Count += 6 // these are between 60 s and 120 s
-	if r := Of(c); r.Advice {
-		t.Errorf("advice %v", kinds(r))
-	}
-}
-
-func TestIntervalsOfLongAgoCountByTheirBucket(t *testing.T) {
-	c := cluster(40*s, ok, ok, ok)
-	c.Nodes[1].Late = 5
-	c.Intervals.Buckets = []Bucket{{1, 0}, {10.5, 1000}, {25, 1000}, {30, 1002}, {120, 1002}, {math.Inf(1), 1003}}
-	r := Of(c)
-	if x := recommendation(t, r, GracePeriodTight); x.Recommended != 60 || !strings.Contains(x.Observed, "up to 30s (more than ten minutes ago)") {
+// TestAnIntervalOfLongAgoIsObserved checks that the advice names the interval that a recommendation comes from, if it is
+// no longer among the longest intervals of the nodes.
+func TestAnIntervalOfLongAgoIsObserved(t *testing.T) {
+	x := recommendation(t, Of(recommended(60*s, 10*s, cluster(40*s, ok, ok, ok))), GracePeriodTight)
+	if x.Recommended != 60 || !strings.Contains(x.Observed, "up to 30s (more than ten minutes ago)") {
 		t.Errorf("recommends %v, observed %s", x.Recommended, x.Observed)
-	}
-	if x := recommendation(t, r, NodesSlow); !strings.Contains(x.Observed, "node-2 (5 times, but not recently)") {
-		t.Errorf("observed %s", x.Observed)
 	}
 }
 
@@ -283,15 +291,13 @@ func TestAdviceRepeatsTheVerdictsOfIncidents(t *testing.T) {
 		verdicts []verdict.Verdict
 		want     []Kind
 	}{
-		{"its own kubelet", []verdict.Verdict{verdict.Node}, []Kind{GracePeriodTight, NodesSlow}},
 		{"planned", []verdict.Verdict{verdict.Planned}, nil},
-		{"first planned, then its own kubelet", []verdict.Verdict{verdict.Planned, verdict.Node}, []Kind{GracePeriodTight, NodesSlow}},
 		{"rebooted", []verdict.Verdict{verdict.NodeRebooted}, []Kind{NodesRebooted}},
 		{"a shared path", []verdict.Verdict{verdict.SharedPath}, []Kind{ControlPlaneLate}},
 		{"the controller manager", []verdict.Verdict{verdict.ControllerManager}, []Kind{ControllerManagerSlow}},
 		{"undecided", []verdict.Verdict{verdict.Undecided}, []Kind{Undecided}},
 	} {
-		x := cluster(50*s, ok, 55*s, ok)
+		x := decided(verdict.Planned, cluster(50*s, ok, 55*s, ok))
 		x.Nodes[1].Verdicts = c.verdicts
 		r := Of(x)
 		if got := kinds(r); !slices.Equal(got, c.want) {
@@ -351,14 +357,7 @@ func TestSettingsAreComparedWithTheProfiles(t *testing.T) {
 }
 
 func TestAdviceOnASharedPathAsksWhatOnlyTheseNodesShare(t *testing.T) {
-	some, all := cluster(50*s, ok, 55*s, 56*s, 57*s, ok, ok), cluster(50*s, 55*s, 56*s, 57*s)
-	for _, x := range []*Cluster{&some, &all} {
-		for i := range x.Nodes {
-			if x.Nodes[i].Longest > 50*s {
-				x.Nodes[i].Verdicts = []verdict.Verdict{verdict.SharedPath}
-			}
-		}
-	}
+	some, all := decided(verdict.SharedPath, cluster(50*s, ok, 55*s, 56*s, 57*s, ok, ok)), decided(verdict.SharedPath, cluster(50*s, 55*s, 56*s, 57*s))
 	if x := recommendation(t, Of(some), ControlPlaneLate); !strings.Contains(x.Advice, "the other 3 nodes are on time, etcd works") || strings.Contains(x.Advice, "etcd first") {
 		t.Errorf("some nodes: %s", x.Advice)
 	}

@@ -15,12 +15,11 @@ type Cluster struct {
 	GraceSource string
 	// Recommended is the grace period to set, or 0 if there is no recommendation.
 	Recommended time.Duration
-	// Expected is the heartbeat interval of nodes without delays. An older kubeflap exposes neither Expected nor
-	// Recommended. Both are then 0.
+	// Expected is the heartbeat interval of nodes without delays. It is 0 if there are no nodes.
 	Expected time.Duration
 	// Managed reports whether a cloud provider runs the control plane. Its flags then cannot be set.
 	Managed bool
-	// Now is the time of the newest event. It is zero if the metrics come from an older kubeflap.
+	// Now is the time of the newest event.
 	Now   time.Time
 	Nodes []Node
 	// Intervals is the histogram of all heartbeat intervals since kubeflap started.
@@ -45,8 +44,7 @@ type Node struct {
 	Late, Missed uint64
 	// Verdicts holds the verdicts of the node's incidents in the last ten minutes.
 	Verdicts []verdict.Verdict
-	// Silences holds the silences since kubeflap first saw the node, by verdict and reason. It is nil if the metrics
-	// come from an older kubeflap.
+	// Silences holds the silences since kubeflap first saw the node, by verdict and reason.
 	Silences []Silences
 }
 
@@ -120,20 +118,4 @@ func (h Histogram) median() time.Duration {
 		bound, count = b.Bound, b.Count
 	}
 	return 0
-}
-
-// top returns the bounds of the highest non-empty bucket whose upper bound is at most limit.
-func (h Histogram) top(limit time.Duration) (lower, upper time.Duration) {
-	var bound float64
-	var count uint64
-	for _, b := range h.Buckets {
-		if b.Bound > limit.Seconds() {
-			break
-		}
-		if b.Count > count {
-			lower, upper = inSeconds(bound), inSeconds(b.Bound)
-		}
-		bound, count = b.Bound, b.Count
-	}
-	return lower, upper
 }

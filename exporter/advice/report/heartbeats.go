@@ -15,7 +15,7 @@ import (
 // late heartbeat, so one or two are not enough.
 const often = 3
 
-// If at least this fraction of the nodes is late at the same time, the control plane is at fault.
+// If at least this fraction of the nodes was late, the control plane may be at fault.
 const together = 0.8
 
 // heartbeats evaluates the heartbeats of a cluster.
@@ -31,8 +31,6 @@ type heartbeats struct {
 	intervals                      Histogram
 	// The slice slow holds the nodes with late heartbeats. The slice silent holds the nodes that were down.
 	slow, silent []lateNode
-	// allLate is set if nearly all nodes were late in the last ten minutes.
-	allLate bool
 	// The field earlier is an upper bound on the length of heartbeat intervals that ended more than ten minutes ago and
 	// that the grace period should cover. It is 0 if there are no such intervals.
 	earlier time.Duration
@@ -43,60 +41,19 @@ func judge(c Cluster) *heartbeats {
 		grace: c.Grace, source: c.GraceSource, nodes: c.Nodes, intervals: c.Intervals,
 		heartbeatInterval: cmp.Or(c.Expected, advice.HeartbeatInterval), recommended: c.Recommended, managed: c.Managed, now: c.Now,
 	}
-	repeatedly := b.noteNodes()
-	if lower, upper := c.Intervals.top(advice.LongestGrace); repeatedly && lower > b.recent(c.Nodes) {
-		b.earlier = upper
+	for i := range b.nodes {
+		b.noteNode(&b.nodes[i])
 	}
-	if c.Expected == 0 { // the metrics of an older kubeflap contain no recommendation
-		g := b.settings()
-		g.Longest = b.longest()
-		b.recommended = g.Recommended()
-	} else if b.earlier = 0; b.recommended > b.grace && !b.settings().Unsafe() && 2*b.recent(c.Nodes) <= b.grace {
+	sortSlowest(b.slow)
+	sortSlowest(b.silent)
+	if b.recommended > b.grace && !b.settings().Unsafe() && 2*b.recent(c.Nodes) <= b.grace {
 		b.earlier = b.recommended / 2
 	}
 	return b
 }
 
-// noteNodes finds the slow and the silent nodes. It returns true if a node was often late. The result matters only for
-// metrics of an older kubeflap.
-func (b *heartbeats) noteNodes() (repeatedly bool) {
-	now := 0
-	for i := range b.nodes {
-		n := &b.nodes[i]
-		if n.Silences != nil {
-			b.noteJudged(n)
-			continue
-		}
-		if n.otherVerdicts() {
-			continue
-		}
-		again := b.repeatedlyLate(n)
-		repeatedly = repeatedly || again
-		if n.Longest > b.slowFrom() && len(n.Verdicts) == 0 {
-			now++
-		}
-		x := lateNode{Node: *n, missed: b.missed(n)}
-		switch {
-		case n.Longest > advice.LongestGrace:
-			b.silent = append(b.silent, x)
-		case n.Longest > b.slowFrom() || again:
-			b.slow = append(b.slow, x)
-		}
-	}
-	b.allLate = now > 1 && float64(now) >= together*float64(len(b.nodes))
-	sortSlowest(b.slow)
-	sortSlowest(b.silent)
-	return repeatedly
-}
-
 func (b *heartbeats) slowFrom() time.Duration {
 	return b.settings().LateThreshold()
-}
-
-// repeatedlyLate reports whether a node was often late. The count is meaningless if the grace period is very short,
-// because every heartbeat is then late.
-func (b *heartbeats) repeatedlyLate(n *Node) bool {
-	return b.grace/2 > b.settings().LongestOnTime() && n.Late >= often
 }
 
 // recent returns the longest heartbeat interval of the last ten minutes. It ignores nodes that were down, and delays
@@ -112,7 +69,7 @@ func (b *heartbeats) recent(nodes []Node) (longest time.Duration) {
 
 // stalled reports whether a stalled control plane explains all late intervals of the last ten minutes.
 func (b *heartbeats) stalled() bool {
-	return b.allLate || b.recent(b.nodes) == 0 && b.earlier == 0 && len(b.nodesWith(verdict.SharedPath)) > 0
+	return b.recent(b.nodes) == 0 && b.earlier == 0 && len(b.nodesWith(verdict.SharedPath)) > 0
 }
 
 // longest returns the longest interval that the grace period must cover. It ignores late intervals that a stalled
@@ -157,11 +114,7 @@ func (b *heartbeats) summary() Heartbeats {
 
 // nodeRecommendations returns the recommendations about late nodes.
 func (b *heartbeats) nodeRecommendations() (all []Recommendation) {
-	all = b.verdictRecommendations()
-	if b.allLate {
-		return append(all, b.controlPlane(slices.Concat(b.silent, b.slow)))
-	}
-	all = append(all, b.byAge(b.slow, func(nodes []lateNode) Recommendation {
+	all = append(b.verdictRecommendations(), b.byAge(b.slow, func(nodes []lateNode) Recommendation {
 		return Recommendation{
 			Kind: NodesSlow, Severity: severity(nodes), Nodes: lateNodes(nodes), Set: b.renewalText(),
 			Observed: fmt.Sprintf("%d of %d nodes late: %s", len(nodes), len(b.nodes), b.nameSome(nodes)),
@@ -199,7 +152,7 @@ func (b *heartbeats) controlPlane(late []lateNode) Recommendation {
 			"then the API server's load; do not change the grace period",
 		Why: "nodes that are late together have the control plane in common, which could not write their heartbeats.",
 	}
-	if others := len(b.nodes) - len(late); others > 0 && !b.allLate {
+	if others := len(b.nodes) - len(late); others > 0 {
 		x.Advice = "if the heartbeats of the other " + phrase.Count(others, "node", "nodes") + " are on time, etcd works: " + advice.OnlyThese +
 			"; if not, check etcd and the API server; do not change the grace period"
 		x.Why = "the incident's verdict is shared_path: these nodes share something on the way to the API server, and the page shows which label they share."

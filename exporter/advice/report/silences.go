@@ -21,7 +21,7 @@ const (
 type lateNode struct {
 	Node
 	// The field times is the number of silences. The field last is the end of the newest silence, or the time of the
-	// newest event if the node has a current verdict. Both are zero if the metrics come from an older kubeflap.
+	// newest event if the node has a current verdict.
 	times uint64
 	last  time.Time
 	// missed is set if a heartbeat interval of the node exceeded the grace period.
@@ -45,8 +45,8 @@ func (n *Node) sumSilences(v verdict.Verdict, reasons ...verdict.Reason) lateNod
 	return sum
 }
 
-// noteJudged decides from the verdicts on a node's silences whether the node is slow or was down.
-func (b *heartbeats) noteJudged(n *Node) {
+// noteNode decides from the verdicts on a node's silences whether the node is slow or was down.
+func (b *heartbeats) noteNode(n *Node) {
 	if down := n.sumSilences(verdict.Node, verdict.Down); down.times > 0 {
 		b.silent = append(b.silent, down)
 	}
@@ -66,9 +66,6 @@ func (b *heartbeats) missed(n *Node) bool {
 // explained reports whether something other than the node delayed its heartbeats in the last ten minutes. Such delays
 // are no reason for a longer grace period.
 func (b *heartbeats) explained(n *Node) bool {
-	if n.Silences == nil {
-		return n.otherVerdicts()
-	}
 	own, short := n.sumSilences(verdict.Node, verdict.Slow, verdict.Late), n.sumSilences(verdict.GracePeriod)
 	return n.Longest > b.slowFrom() && !(own.times > 0 && b.isLately(own.last)) && !(short.times > 0 && b.isLately(short.last))
 }
@@ -102,7 +99,7 @@ func sortSlowest(nodes []lateNode) {
 func (b *heartbeats) byAge(nodes []lateNode, find func([]lateNode) Recommendation) (all []Recommendation) {
 	var fresh, old []lateNode
 	for _, n := range nodes {
-		if n.Silences != nil && b.now.Sub(n.last) > worthAction {
+		if b.now.Sub(n.last) > worthAction {
 			old = append(old, n)
 		} else {
 			fresh = append(fresh, n)
@@ -135,7 +132,7 @@ func (b *heartbeats) nameSome(nodes []lateNode) string {
 
 func (b *heartbeats) when(n *lateNode) string {
 	switch {
-	case n.Longest > b.slowFrom() && (n.Silences == nil || b.isLately(n.last)):
+	case n.Longest > b.slowFrom() && b.isLately(n.last):
 		return brief(n.Longest)
 	case n.times == 0:
 		return times(n.Late) + ", but not recently"

@@ -11,10 +11,9 @@ import (
 
 var now = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-// judged returns a cluster with the given silences of node-2, whose kubeflap exposes verdicts.
+// judged returns a cluster with the given silences of node-2.
 func judged(longest time.Duration, silences ...Silences) Cluster {
 	c := recommended(0, 10*s, cluster(40*s, ok, longest, ok))
-	c.Now = now
 	for i := range c.Nodes {
 		c.Nodes[i].Silences = []Silences{{Verdict: verdict.Node, Reason: verdict.Slow}}
 	}

@@ -2,28 +2,18 @@ package report
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// The verdict of an incident names the component at fault, and the report repeats the verdict. The report itself judges
-// only nodes without a verdict.
-
-// otherVerdicts reports whether the node has verdicts, and none of them blames the node or the grace period. It is used
-// for metrics of an older kubeflap, which contain no counts of silences.
-func (n *Node) otherVerdicts() bool {
-	return len(n.Verdicts) > 0 && !slices.Contains(n.Verdicts, verdict.Node) && !slices.Contains(n.Verdicts, verdict.GracePeriod)
-}
+// The verdict of an incident names the component at fault, and the report repeats the verdict.
 
 // verdictRecommendations returns the recommendations about nodes whose incidents blame something other than a slow
 // kubelet.
 func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
-	if !b.allLate {
-		all = b.byAge(b.nodesWith(verdict.SharedPath), b.controlPlane)
-	}
+	all = b.byAge(b.nodesWith(verdict.SharedPath), b.controlPlane)
 	for _, x := range []struct {
 		kind     Kind
 		severity Severity

@@ -86,7 +86,7 @@ func (h *openObject) lasts(t, watching time.Time, c *Cluster) (lasts bool) {
 func (p *past) hold() {
 	open := p.Open
 	if open == nil {
-		open = p.openOf()
+		return
 	}
 	for _, name := range open.Nodes {
 		p.openObjects = append(p.openObjects, &openObject{node: name, renewed: open.Renewed[name]})
@@ -100,21 +100,6 @@ func (p *past) hold() {
 	if open.Withdrawn && len(p.Services) > 0 { // such an incident belongs to one Service
 		p.openObjects = append(p.openObjects, &openObject{service: ServiceName{p.Services[0].Namespace, p.Services[0].Name}, withdrawn: true})
 	}
-}
-
-// openOf guesses which objects had not recovered. It is used for incidents from versions of kubeflap that did not save
-// Open.
-func (p *past) openOf() *incident.Open {
-	open := &incident.Open{}
-	if p.State == incident.StateRunning && isAboutNodes(p.Scope) {
-		open.Nodes = p.Nodes
-	}
-	for _, s := range p.Services {
-		if s.Down {
-			open.Outages = append(open.Outages, incident.OpenOutage{Namespace: s.Namespace, Service: s.Name})
-		}
-	}
-	return open
 }
 
 // runOutages adds a duration to all ongoing outages.
@@ -396,8 +381,7 @@ func (p *past) stillOpen() *incident.Open {
 	return open
 }
 
-// summarise updates the effect on Services in the summary. It changes nothing if the incident comes from a version of
-// kubeflap that did not save Happened.
+// summarise updates the effect on Services in the summary. It changes nothing if the incident was withdrawn.
 func summarise(x *incident.Incident) {
 	effect := x.LossText()
 	if effect == "" && isAboutNodes(x.Scope) {

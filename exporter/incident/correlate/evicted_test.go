@@ -10,7 +10,7 @@ import (
 )
 
 // evicts makes the taint eviction controller delete a node's pods at the given second. The parameter toleration is the
-// tolerationSeconds of the pods, or -1 if unknown, as in a recording of version 1.
+// tolerationSeconds of the pods, or -1 if unknown, as in some recordings.
 func (c *cluster) evicts(second, node, pods int, toleration int64) *cluster {
 	pod := func(i int) *event.Pod {
 		p := &event.Pod{Meta: event.Meta{UID: event.ParseUID(fmt.Sprintf("pod-%d", i)), Namespace: "shop", Name: fmt.Sprintf("web-%d", i)}}
@@ -53,7 +53,7 @@ func TestEvictionsAfterTheFlapAreEvidenceOfTheNodesIncident(t *testing.T) {
 		want       string
 	}{
 		{"they tolerated the taint for 10 s", 10, "12 pods (shop/web-1 first): evicted 10s after the node turned Unknown (tolerationSeconds 10)"},
-		{"a recording of version 1 does not have the tolerations", -1, "12 pods (shop/web-1 first): evicted 10s after the node turned Unknown"},
+		{"a recording without the tolerations", -1, "12 pods (shop/web-1 first): evicted 10s after the node turned Unknown"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all := newCluster(5, 40).silence(100, 200, 2).evicts(150, 2, 12, c.toleration).runs(170)

@@ -34,7 +34,7 @@ func delayed(events []event.Event, kinds ...event.Kind) []event.Event {
 	return all
 }
 
-// numbered returns a recording's events. It adds the versions that objects of older recordings lack.
+// numbered returns a recording's events. It adds the resourceVersions that the recording lacks.
 func numbered(t *testing.T, path string) []event.Event {
 	t.Helper()
 	recording, err := recording.Open(path)

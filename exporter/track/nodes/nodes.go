@@ -123,7 +123,7 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	return x.applyReady(n, e, o.Ready)
 }
 
-// noteLabels records a node's labels. Older recordings do not contain labels.
+// noteLabels records a node's labels, if they are known.
 func (x *Nodes) noteLabels(n *node, o *event.Node) {
 	if o.Labels == nil {
 		return

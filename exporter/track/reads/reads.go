@@ -12,7 +12,7 @@ import (
 const (
 	// AskEvery is the shortest time between two direct reads.
 	AskEvery = 10 * time.Second
-	// unaskedWait is how long a late heartbeat waits for a direct read before it counts without one. Older recordings
+	// unaskedWait is how long a late heartbeat waits for a direct read before it counts without one. A recording may
 	// contain no direct reads.
 	unaskedWait = time.Second
 	// catchUpWithin is the time within which the watch must show a renewal that a read has shown. Reads and watch

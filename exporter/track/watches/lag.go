@@ -41,7 +41,7 @@ func newLags() lags { return lags{seen: make([]seenVersion, 0, lagBuckets)} }
 // `note` records the resourceVersion of an object that a watch delivered.
 func (g *lags) note(k event.Kind, text string, t time.Time) {
 	if text == "" {
-		return // older recordings contain no versions
+		return // anonymised recordings contain no versions
 	}
 	version, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

@@ -51,7 +51,8 @@ func (l *large) file(role string) {
 		}
 	}
 	var err error
-	l.w, err = recording.CreateDense(filepath.Join(l.dir, l.at.UTC().Format("20060102T150405.000000Z")+"-"+role+".jsonl.gz"), recording.Header{Recorded: l.at})
+	name := fmt.Sprintf("%s-%06d-%s.jsonl.gz", l.at.UTC().Format("20060102T150405.000000Z"), l.files+1, role)
+	l.w, err = recording.CreateDense(filepath.Join(l.dir, name), recording.Header{Recorded: l.at})
 	if err != nil {
 		l.b.Fatal(err)
 	}
