@@ -41,7 +41,7 @@ func database(t *testing.T, symbol string) string {
 	return "file://" + dir
 }
 
-// makeVulncheck runs make vulncheck, which make test and make release-check also run.
+// makeVulncheck runs make vulncheck, which make test-full and make release-check also run.
 func makeVulncheck(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	// The last of several values of a variable applies.
