@@ -46,7 +46,7 @@ the Kubernetes function that each rule relies on.
 ## Faults in the lab
 
 Each row shows a fault that the [lab](../lab/README.md) injected into a real control plane, and the cause that kubeflap reported. The table omits
-scenarios without an expected cause, and scenarios that are too slow for ''make test-full''. A run of the lab generates this page (''make lab-docs''). A
+scenarios without an expected cause, and scenarios that only ''make lab-verdicts'' runs. A run of the lab generates this page (''make lab-docs''). A
 test fails when the page is out of date.
 
 | what happens | cause that kubeflap reports | scenario |
