@@ -47,12 +47,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	runs := app.Command("run", "Run a scenario, and compare kubeflap's counts with the recorder's.")
 	name := runs.Arg("scenario", "Name of a scenario. See `lab list`.").Required().String()
 	var options session.Options
-	runs.Flag("kubeflap", "Path of the kubeflap binary to test. Without it, only the recorder runs.").StringVar(&options.Kubeflap)
-	runs.Flag("manifest", "Manifest with kubeflap's ServiceAccount and permissions.").Default(manifest).StringVar(&options.Manifest)
-	runs.Flag("save", "File for a recording by kubeflap. Its replay is also checked.").StringVar(&options.Save)
-	runs.Flag("facts", "File for the facts that the recorder has counted. Requires --save.").StringVar(&options.Facts)
-	runs.Flag("raw", "File for the bytes of the watches. Requires --save.").StringVar(&options.Raw)
-	runs.Flag("rules", "Directory with the alert rules. If set, Prometheus and Alertmanager also run, and pages are checked.").StringVar(&options.Rules)
+	addSessionFlags(runs, &options)
 	second := runs.Flag("second", "Run another kubeflap with delayed watches, such as pods=1.5s or endpoints=1s,endpointslices=2s, and compare it with the first. Repeatable.").Strings()
 	release := onRelease(runs)
 	runs.Flag("seed", "Seed of the random scenario.").Default("1").Uint64Var(&options.Seed)
@@ -90,6 +85,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return play(ctx, s, options, show{out: out, dump: *dump, keep: *keep})
 	}
+}
+
+func addSessionFlags(runs *kingpin.CmdClause, options *session.Options) {
+	runs.Flag("kubeflap", "Path of the kubeflap binary to test. Without it, only the recorder runs.").StringVar(&options.Kubeflap)
+	runs.Flag("manifest", "Manifest with kubeflap's ServiceAccount and permissions.").Default(manifest).StringVar(&options.Manifest)
+	runs.Flag("save", "File for a recording by kubeflap. Its replay is also checked.").StringVar(&options.Save)
+	runs.Flag("facts", "File for the facts that the recorder has counted. Requires --save.").StringVar(&options.Facts)
+	runs.Flag("raw", "File for the bytes of the watches. Requires --save.").StringVar(&options.Raw)
+	runs.Flag("rules", "Directory with the alert rules. If set, Prometheus and Alertmanager also run, and pages are checked.").StringVar(&options.Rules)
 }
 
 func listScenarios(out io.Writer) error {

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -83,6 +85,9 @@ func TestWhatIf(t *testing.T) {
 	var clusters []*whatIfCluster
 	for i, x := range whatIfSettings {
 		recordings[i] = filepath.Join(t.ArtifactDir(), fmt.Sprintf("%s-%s.jsonl", x.grace, x.monitor))
+		if *record != "" {
+			recordings[i] = filepath.Join(*record, fmt.Sprintf("grace-%s-%s.jsonl", x.grace, x.monitor))
+		}
 		c, err := startWhatIf(t, kubeflap, x.grace, x.monitor, recordings[i])
 		if err != nil {
 			t.Fatal(err)
@@ -98,7 +103,7 @@ func TestWhatIf(t *testing.T) {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	var total tally
+	total, answers := tally{}, map[predictionKey]string{}
 	for i, from := range whatIfSettings {
 		for j, to := range whatIfSettings {
 			if i == j {
@@ -113,6 +118,9 @@ func TestWhatIf(t *testing.T) {
 				t.Fatal(err)
 			}
 			one := predicted.compare(all[i], all[j])
+			for f, answer := range one.answers {
+				answers[predictionKey{f, from.grace, to.grace}] = answer
+			}
 			one.compareEffects(predicted, there.Recorded.AddressesLost, clusters[j].meter.measured())
 			t.Logf("predictions for %s/%s from %s/%s: %s", to.grace, to.monitor, from.grace, from.monitor, one)
 			total.add(one)
@@ -122,9 +130,47 @@ func TestWhatIf(t *testing.T) {
 		t.Logf("%s/%s: %+v", whatIfSettings[i].grace, whatIfSettings[i].monitor, c.meter.measured())
 	}
 	t.Logf("all %d pairs: %s", len(whatIfSettings)*(len(whatIfSettings)-1), total)
-	if err := errors.Join(total.check(), total.checkEffects()); err != nil {
+	if err := errors.Join(total.check(), total.checkEffects(), recordMarks(all, answers)); err != nil {
 		t.Error(err)
 	}
+}
+
+// mark is a line of the file grace-marks.jsonl: what a controller manager did after a silence, and what kubeflap whatif
+// predicted from the recordings of the other clusters.
+type mark struct {
+	Grace     string            `json:"grace"`
+	Monitor   string            `json:"monitor"`
+	Node      string            `json:"node"`
+	From      time.Time         `json:"from"`
+	To        time.Time         `json:"to"`
+	Unknown   bool              `json:"unknown"`
+	Predicted map[string]string `json:"predicted"`
+}
+
+// recordMarks writes the marks of all clusters to the directory of -record, if it is set.
+func recordMarks(all [][]happened, predicted map[predictionKey]string) error {
+	if *record == "" {
+		return nil
+	}
+	var lines bytes.Buffer
+	encoder := json.NewEncoder(&lines)
+	for i, x := range whatIfSettings {
+		for _, h := range all[i] {
+			m := mark{x.grace.String(), x.monitor.String(), h.node, h.from, h.to, h.unknown, map[string]string{}}
+			for key, answer := range predicted {
+				if key.fault == h.fault && key.to == x.grace {
+					m.Predicted[key.from.String()] = answer
+				}
+			}
+			if err := encoder.Encode(m); err != nil {
+				return fmt.Errorf("write the marks: %w", err)
+			}
+		}
+	}
+	if err := os.WriteFile(filepath.Join(*record, "grace-marks.jsonl"), lines.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write the marks: %w", err)
+	}
+	return nil
 }
 
 // tally counts predictions.
@@ -132,6 +178,14 @@ type tally struct {
 	yes, yesRight, no, noRight, tooClose, unknown int
 	losses, evictions, outages                    amount
 	misses                                        []string
+	// answers holds the predictions of one pair of clusters.
+	answers map[fault]string
+}
+
+// predictionKey identifies a prediction for a fault in one cluster from the recording of another.
+type predictionKey struct {
+	fault
+	from, to time.Duration
 }
 
 func (x *tally) add(y tally) {
@@ -191,6 +245,7 @@ func predictWhatIf(ctx context.Context, kubeflap, recording string, grace, monit
 
 // compare compares the predictions with the results in another cluster.
 func (p prediction) compare(here, there []happened) (x tally) {
+	x.answers = map[fault]string{}
 	actual := map[fault]happened{}
 	for _, h := range there {
 		actual[h.fault] = h
@@ -203,6 +258,7 @@ func (p prediction) compare(here, there []happened) (x tally) {
 				predicted, seconds = silence.Predicted, silence.SilenceSeconds
 			}
 		}
+		x.answers[h.fault] = predicted
 		x.count(predicted, actual[h.fault], seconds)
 	}
 	return x

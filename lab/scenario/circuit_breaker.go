@@ -48,12 +48,7 @@ func openBreakerScenario(s Scenario, open, shut func(context.Context, *Lab) erro
 	}}
 	s.Options.Release, s.Options.Nodes, s.Options.ControllerManagerPod = cluster.Newest, breakerNodes, true
 	s.Options.ControllerManagerFlags = append([]string{graceFlag(), "--node-monitor-period=1s", "--leader-elect"}, s.Options.ControllerManagerFlags...)
-	s.Prepare = func(ctx context.Context, l *Lab) error {
-		return allOf(
-			func() error { return l.spread(ctx, breakerNodes, nil) },
-			func() error { return l.waitForReadyAddresses(ctx, "shop", "web", breakerNodes) },
-		)
-	}
+	s.Prepare = func(ctx context.Context, l *Lab) error { return l.spreadReady(ctx, breakerNodes) }
 	s.Run = func(ctx context.Context, l *Lab) error { return dieUnseen(ctx, l, open, shut) }
 	return s
 }

@@ -51,8 +51,7 @@ func controlPlaneStall(release cluster.Release) Scenario {
 		},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
-				func() error { return l.spread(ctx, nodes, nil) },
-				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", nodes) },
+				func() error { return l.spreadReady(ctx, nodes) },
 				func() error { return l.waitForNoTaints(ctx) },
 			)
 		},

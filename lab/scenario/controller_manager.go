@@ -36,8 +36,7 @@ func staleLeaseScenario(breaker bool, s Scenario) Scenario {
 	}
 	s.Prepare = func(ctx context.Context, l *Lab) error {
 		return allOf(
-			func() error { return l.spread(ctx, nodes, nil) },
-			func() error { return l.waitForReadyAddresses(ctx, "shop", "web", nodes) },
+			func() error { return l.spreadReady(ctx, nodes) },
 			func() error { return l.waitForNoTaints(ctx) },
 		)
 	}

@@ -53,12 +53,7 @@ func departures() Scenario {
 			Nodes: nodes, ControllerManagerPod: true,
 			ControllerManagerFlags: []string{unhurried, "--node-monitor-period=1s"},
 		},
-		Prepare: func(ctx context.Context, l *Lab) error {
-			return allOf(
-				func() error { return l.spread(ctx, nodes, nil) },
-				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", nodes) },
-			)
-		},
+		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadReady(ctx, nodes) },
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.WaitForHeartbeats(ctx) },

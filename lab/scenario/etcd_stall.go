@@ -41,8 +41,7 @@ func etcdStall() Scenario {
 		},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
-				func() error { return l.spread(ctx, breakerNodes, nil) },
-				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", breakerNodes) },
+				func() error { return l.spreadReady(ctx, breakerNodes) },
 				func() error { return l.waitForNoTaints(ctx) },
 			)
 		},

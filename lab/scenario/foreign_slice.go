@@ -26,12 +26,7 @@ func foreignSlice() Scenario {
 		}},
 		LastLosses: map[string]string{"web": ""},
 		Options:    cluster.Options{Nodes: 1, ControllerManagerPod: true},
-		Prepare: func(ctx context.Context, l *Lab) error {
-			return allOf(
-				func() error { return l.spread(ctx, 2, nil) },
-				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", 2) },
-			)
-		},
+		Prepare:    func(ctx context.Context, l *Lab) error { return l.spreadReady(ctx, 2) },
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.writeSlice(ctx, "shop", "web", manager, foreign) },

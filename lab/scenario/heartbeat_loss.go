@@ -36,12 +36,7 @@ func heartbeatLoss(release cluster.Release) Scenario {
 			Remedy: "--node-monitor-grace-period to ",
 		}},
 		Options: cluster.Options{Nodes: 3, ControllerManagerPod: true, ControllerManagerFlags: flags},
-		Prepare: func(ctx context.Context, l *Lab) error {
-			return allOf(
-				func() error { return l.spread(ctx, 6, nil) },
-				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", 6) },
-			)
-		},
+		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadReady(ctx, 6) },
 		Run: func(ctx context.Context, l *Lab) error {
 			const victim = "node-2"
 			kubelet := l.Cluster.Kubelets[victim]

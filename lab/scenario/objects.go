@@ -107,6 +107,14 @@ func (c *Checks) waitForReadyAddresses(ctx context.Context, namespace, service s
 	})
 }
 
+// spreadReady creates the Service "web" like spread, and waits until all of its addresses are ready.
+func (l *Lab) spreadReady(ctx context.Context, pods int) error {
+	if err := l.spread(ctx, pods, nil); err != nil {
+		return err
+	}
+	return l.waitForReadyAddresses(ctx, "shop", "web", pods)
+}
+
 // setImage changes the image of a pod in place.
 func (s *Steps) setImage(ctx context.Context, namespace, name, image string) error {
 	patch := fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"image":%q}]}}`, container, image)

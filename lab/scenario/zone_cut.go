@@ -47,8 +47,7 @@ func zoneCut() Scenario {
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.labelZones(ctx, zones) },
-				func() error { return l.spread(ctx, nodes, nil) },
-				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", nodes) },
+				func() error { return l.spreadReady(ctx, nodes) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {

@@ -20,8 +20,6 @@ type FactsHeader struct {
 	Release  string `json:"release"`
 	// Segments are the periods for which the facts are complete. A scenario that breaks watches has two.
 	Segments []Segment `json:"segments"`
-	// Losses maps each Service, by namespace and name, to the number of addresses that it lost.
-	Losses map[string]int `json:"losses,omitempty"`
 	// Incidents lists what kubeflap must report. If Only is set, kubeflap must report nothing else.
 	Incidents []ExpectedIncident `json:"incidents,omitempty"`
 	Only      bool               `json:"only,omitempty"`
@@ -88,13 +86,8 @@ func (s *Session) writeFacts(until time.Time) (err error) {
 
 func (s *Session) encodeFacts(to io.Writer) error {
 	lines := json.NewEncoder(to)
-	header := FactsHeader{Scenario: s.scenario.Name, Release: string(s.scenario.Options.Release), Segments: s.segments, Losses: map[string]int{}}
+	header := FactsHeader{Scenario: s.scenario.Name, Release: string(s.scenario.Options.Release), Segments: s.segments}
 	header.Incidents, header.Only = expectedIncidents(&s.scenario)
-	for i := range s.facts {
-		if f := &s.facts[i]; f.Kind == truth.FactAddress && f.From == "ready" {
-			header.Losses[f.Object]++
-		}
-	}
 	if err := lines.Encode(header); err != nil {
 		return fmt.Errorf("write the facts: %w", err)
 	}
