@@ -87,7 +87,7 @@ func TestClustersTogetherFireAsEachAlone(t *testing.T) {
 		clusters = append(clusters, newClusterAlone(t, []string{"eu", "us", "ap", "br"}[i], fault))
 	}
 	fired := map[string]int{}
-	for range 120 {
+	for range 60 {
 		var want, got []string
 		var at time.Time
 		for _, c := range clusters {
@@ -131,7 +131,7 @@ func newClusterAlone(t *testing.T, name string, fault func(*cluster)) *clusterAl
 	c.deploy("shop", "web", 4)
 	c.runUntil(c.now.Add(2 * time.Minute))
 	c.watch()
-	c.in(10*time.Minute+15*time.Second, func() { fault(c) })
+	c.in(4*time.Minute+15*time.Second, func() { fault(c) })
 	return &clusterAlone{c, name, newEvaluator(t)}
 }
 
@@ -152,9 +152,9 @@ func TestTextsOfAClusterThatIsGone(t *testing.T) {
 	for i, fault := range []func(*cluster){kubeletStops, etcdStalls, batchUpgrade, slowKubelet} {
 		c := newClusterAlone(t, "eu", fault)
 		e := newLateEvaluator(t, late)
-		gone := c.now.Add(17 * time.Minute)
+		gone := c.now.Add(11 * time.Minute)
 		texts := map[string]bool{}
-		for range 60 {
+		for range 44 {
 			at := c.now.Add(30 * time.Second)
 			c.runUntil(at)
 			if at.Before(gone) {

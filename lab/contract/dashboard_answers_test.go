@@ -114,7 +114,7 @@ func story(t *testing.T, x timeline) storage.Queryable {
 func record(t *testing.T, data *teststorage.TestStorage) {
 	t.Helper()
 	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
-	for _, g := range loadRules(t, engine, data, 0) {
+	for _, g := range loadRules(t, engine, data, 0, textlessLoader{}) {
 		for _, r := range g.AlertingRules() {
 			r.SetRestored(true) // otherwise, the group does not write ALERTS
 		}
@@ -240,8 +240,12 @@ func TestEveryQueryAnswers(t *testing.T) {
 // query for native histograms. The totals must be the same.
 func TestPanelsOfHistogramsHaveBothForms(t *testing.T) {
 	all, panels := dictionary(t), map[string]bool{}
+	ordinary := timeline{instances: []string{"a"}, after: quiet}
+	stories := map[bool]storage.Queryable{}
 	for name, native := range map[string]bool{"classic": false, "native": true} {
-		data := story(t, timeline{instances: []string{"a"}, after: quiet, native: native})
+		ordinary.native = native
+		data := story(t, ordinary)
+		stories[native] = data
 		for _, d := range dashboards(t) {
 			is := results(t, d, data, 15)
 			for _, p := range d.Panels {
@@ -264,11 +268,11 @@ func TestPanelsOfHistogramsHaveBothForms(t *testing.T) {
 	if len(panels) != 6 { // five heatmaps and a table
 		t.Errorf("got %d panels with histograms, want 6", len(panels))
 	}
-	for _, x := range []timeline{{after: quiet}, {first: 35, after: 35, started: 34 * 60}} {
-		x.instances = []string{"a"}
-		classic := story(t, x)
-		x.native = true
-		native := story(t, x)
+	early := timeline{instances: []string{"a"}, first: 35, after: 35, started: 34 * 60}
+	earlyNative := early
+	earlyNative.native = true
+	for _, x := range [][2]storage.Queryable{{stories[false], stories[true]}, {story(t, early), story(t, earlyNative)}} {
+		classic, native := x[0], x[1]
 		for _, d := range dashboards(t) {
 			buckets, cells := results(t, d, classic, 15), results(t, d, native, 15)
 			for _, p := range d.Panels {

@@ -8,18 +8,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	rulesapi "github.com/prometheus/prometheus/rules"
 	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/util/teststorage"
 )
 
@@ -51,10 +55,25 @@ func newEvaluator(t testing.TB) *evaluator { return newLateEvaluator(t, 0) }
 // newLateEvaluator returns an evaluator that delays the evaluation of expressions, as a central ruler does. Queries in
 // annotations are not delayed.
 func newLateEvaluator(t testing.TB, by time.Duration) *evaluator {
-	e := &evaluator{t: t, storage: teststorage.New(t), used: map[string]bool{}, refs: map[string]storage.SeriesRef{}, shown: map[string]map[storage.SeriesRef]bool{}}
+	return evaluatorOf(t, by, textLoader{})
+}
+
+// newTextlessEvaluator returns an evaluator whose alerts have no annotations. If alerts fire, expanding their texts
+// takes longer than evaluating the expressions.
+func newTextlessEvaluator(t testing.TB) *evaluator { return evaluatorOf(t, 0, textlessLoader{}) }
+
+func evaluatorOf(t testing.TB, late time.Duration, loader rulesapi.GroupLoader) *evaluator {
+	inMemory := func(o *tsdb.Options) { o.EnableExemplarStorage, o.WALSegmentSize = false, -1 }
+	e := &evaluator{t: t, storage: teststorage.New(t, inMemory), used: usedMetrics(t), refs: map[string]storage.SeriesRef{}, shown: map[string]map[storage.SeriesRef]bool{}}
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 100e6, Timeout: time.Minute, Logger: promslog.NewNopLogger()})
 	t.Cleanup(func() { _ = engine.Close() })
-	e.groups = loadRules(t, engine, e.storage, by)
+	e.groups = loadRules(t, engine, e.storage, late, loader)
+	return e
+}
+
+// usedMetrics returns the names of the metrics that the rules read.
+func usedMetrics(t testing.TB) map[string]bool {
+	used := map[string]bool{}
 	for _, r := range rules(t) {
 		expr, err := ParseExpr(r.Expr)
 		if err != nil {
@@ -62,26 +81,72 @@ func newLateEvaluator(t testing.TB, by time.Duration) *evaluator {
 		}
 		parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
 			if v, ok := n.(*parser.VectorSelector); ok {
-				e.used[v.Name] = true
+				used[v.Name] = true
 			}
 			return nil
 		})
 		for _, text := range r.Annotations {
 			for _, name := range metricName.FindAllString(text, -1) {
-				e.used[name] = true
+				used[name] = true
 			}
 		}
 	}
-	return e
+	return used
+}
+
+// ruleGroups returns the groups of each rule file by its path. It reads the files once, because that takes as long as
+// several evaluations.
+var ruleGroups = sync.OnceValues(func() (map[string]*rulefmt.RuleGroups, error) {
+	all := map[string]*rulefmt.RuleGroups{}
+	for _, file := range RuleFiles {
+		groups, errs := rulefmt.ParseFile(RulePath(file), false, model.UTF8Validation, parser.NewParser(parser.Options{}), nil)
+		if len(errs) > 0 {
+			return nil, errs[0]
+		}
+		all[RulePath(file)] = groups
+	}
+	return all, nil
+})
+
+// textLoader loads the rules as Prometheus does.
+type textLoader struct{}
+
+func (textLoader) Load(path string, _ bool, _ model.ValidationScheme) (*rulefmt.RuleGroups, []error) {
+	all, err := ruleGroups()
+	if err != nil {
+		return nil, []error{err}
+	}
+	return all[path], nil
+}
+
+func (textLoader) Parse(query string) (parser.Expr, error) { return ParseExpr(query) }
+
+// textlessLoader loads the rules without their annotations.
+type textlessLoader struct{ textLoader }
+
+func (l textlessLoader) Load(path string, _ bool, scheme model.ValidationScheme) (*rulefmt.RuleGroups, []error) {
+	all, errs := l.textLoader.Load(path, false, scheme)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	textless := rulefmt.RuleGroups{Groups: slices.Clone(all.Groups)}
+	for i := range textless.Groups {
+		g := &textless.Groups[i]
+		g.Rules = slices.Clone(g.Rules)
+		for j := range g.Rules {
+			g.Rules[j].Annotations = nil
+		}
+	}
+	return &textless, nil
 }
 
 // loadRules returns the groups of all rules. It delays their evaluation by the duration late.
-func loadRules(t testing.TB, engine *promql.Engine, data *teststorage.TestStorage, late time.Duration) (all []*rulesapi.Group) {
+func loadRules(t testing.TB, engine *promql.Engine, data *teststorage.TestStorage, late time.Duration, loader rulesapi.GroupLoader) (all []*rulesapi.Group) {
 	t.Helper()
 	manager := rulesapi.NewManager(&rulesapi.ManagerOptions{
 		QueryFunc: rulesapi.EngineQueryFunc(engine, data), Appendable: data, Queryable: data,
 		Context: t.Context(), NotifyFunc: func(context.Context, string, ...*rulesapi.Alert) {},
-		Logger: promslog.NewNopLogger(), Parser: parser.NewParser(parser.Options{}),
+		Logger: promslog.NewNopLogger(), Parser: parser.NewParser(parser.Options{}), GroupLoader: loader,
 		DefaultRuleQueryOffset: func() time.Duration { return late },
 	})
 	for _, file := range RuleFiles {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-jsonnet"
@@ -189,10 +190,17 @@ func TestMixinSelects(t *testing.T) {
 	}
 }
 
+var buildPromtool = sync.OnceValue(func() error {
+	if b, err := exec.Command("make", "-C", Root, "bin/promtool").CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, b)
+	}
+	return nil
+})
+
 func promtool(t *testing.T, arguments ...string) {
 	t.Helper()
-	if b, err := exec.Command("make", "-C", Root, "bin/promtool").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, b)
+	if err := buildPromtool(); err != nil {
+		t.Fatal(err)
 	}
 	if b, err := exec.Command(filepath.Join(Root, "bin/promtool"), arguments...).CombinedOutput(); err != nil {
 		t.Errorf("promtool %s: %v: %s", arguments[0], err, b)

@@ -18,6 +18,8 @@ type lasting struct {
 	pages [][]string
 	// soon means that a page must arrive within two minutes, because the outage lasts long enough.
 	soon bool
+	// lasts is how long the fault lasts.
+	lasts time.Duration
 }
 
 func (c *cluster) single() *node { return c.nodes[c.workloads[0].pods[0].Node] }
@@ -25,22 +27,22 @@ func (c *cluster) single() *node { return c.nodes[c.workloads[0].pods[0].Node] }
 func lastingIncidents() []lasting {
 	service := [][]string{{"KubeflapServiceWithoutReadyAddresses"}}
 	return []lasting{
-		{name: "1: a kubelet stops", fault: kubeletStops, pages: service, soon: true},
-		{name: "1: a slow kubelet", fault: slowKubelet, pages: service},
-		{name: "3: etcd stalls", fault: etcdStalls, pages: [][]string{{"KubeflapHeartbeatsLateClusterWide"}}, soon: true},
-		{name: "4: a batch is upgraded in place", fault: batchUpgrade, pages: service, soon: true},
+		{name: "1: a kubelet stops", fault: kubeletStops, pages: service, soon: true, lasts: 8 * time.Minute},
+		{name: "1: a slow kubelet", fault: slowKubelet, pages: service, lasts: 14 * time.Minute},
+		{name: "3: etcd stalls", fault: etcdStalls, pages: [][]string{{"KubeflapHeartbeatsLateClusterWide"}}, soon: true, lasts: 3 * time.Minute},
+		{name: "4: a batch is upgraded in place", fault: batchUpgrade, pages: service, soon: true, lasts: 5 * time.Minute},
 	}
 }
 
 func kubeletStops(c *cluster) {
 	n := c.single()
 	c.silence(n)
-	c.in(20*time.Minute, func() { c.answers(n) })
+	c.in(8*time.Minute, func() { c.answers(n) })
 }
 
 func slowKubelet(c *cluster) {
 	n := c.single()
-	for i := range 12 {
+	for i := range 8 {
 		c.in(time.Duration(i)*100*time.Second, func() { c.silence(n) })
 		c.in(time.Duration(i)*100*time.Second+80*time.Second, func() { c.answers(n) })
 	}
@@ -71,17 +73,18 @@ func batchUpgrade(c *cluster) {
 
 // timing says at which times between two scrapes the fault begins and the rules are evaluated.
 type timing struct {
-	// fault is the time from the scrape at 10 minutes until the fault begins.
+	// fault is the time from the scrape at 4 minutes until the fault begins.
 	fault time.Duration
 	// evaluation is the time from a scrape until the rules are evaluated.
 	evaluation time.Duration
-	end        time.Duration
+	// start and end are the times of the first and last evaluation.
+	start, end time.Duration
 }
 
 // late returns almost the worst case. The fault begins 15 s after a scrape, and the rules are evaluated 25 s after a
 // scrape.
 func late() timing {
-	return timing{fault: 15 * time.Second, evaluation: 25 * time.Second, end: 80 * time.Minute}
+	return timing{fault: 15 * time.Second, evaluation: 25 * time.Second, end: 75 * time.Minute}
 }
 
 // The pager must receive one page per scope, and no more pages while the incident is ongoing. The page must arrive
@@ -108,7 +111,7 @@ func TestALastAddressPagesInTimeAlways(t *testing.T) {
 		for fault := time.Duration(0); fault < time.Minute; fault += 10 * time.Second {
 			t.Run(fmt.Sprintf("%s after a scrape, evaluated after %s", fault, after), func(t *testing.T) {
 				t.Parallel()
-				lost, moments := x.observe(t, timing{fault, after, 16 * time.Minute})
+				lost, moments := x.observe(t, timing{fault, after, 3 * time.Minute, 9 * time.Minute})
 				for i := range intervals {
 					x.check(t, lost, moments[i])
 				}
@@ -150,19 +153,20 @@ func (x *lasting) observe(t *testing.T, when timing) (lost time.Duration, all [3
 	c.runUntil(c.now.Add(2 * time.Minute))
 	c.watch()
 	start := c.now
-	c.in(10*time.Minute+when.fault, func() { x.fault(c) })
-	prometheuses := []*evaluator{newEvaluator(t), newEvaluator(t), newEvaluator(t)}
+	const begin = 4 * time.Minute
+	c.in(begin+when.fault, func() { x.fault(c) })
+	prometheuses := []*evaluator{newTextlessEvaluator(t), newTextlessEvaluator(t), newTextlessEvaluator(t)}
 	for since := time.Duration(0); since < when.end; since += 5 * time.Second {
 		at := start.Add(since)
 		c.runUntil(at)
-		if lost == 0 && since >= 10*time.Minute && total(t, c, "kubeflap_service_outages_total") > 0 {
+		if lost == 0 && since >= begin && total(t, c, "kubeflap_service_outages_total") > 0 {
 			lost = since - 5*time.Second
 		}
 		if since%intervals[0] == 0 {
 			scrapeAll(c, prometheuses, at, since)
 		}
 		for i, e := range prometheuses {
-			if (since-when.evaluation)%evaluation(since > 40*time.Minute) == 0 {
+			if since >= when.start && (since-when.evaluation)%evaluation(since > begin+x.lasts+6*time.Minute) == 0 {
 				all[i] = append(all[i], moment{since, e.firing(at)})
 			}
 		}

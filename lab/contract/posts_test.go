@@ -14,11 +14,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
 )
 
-// evaluation returns the interval between two evaluations of the rules. If nothing happens anymore, it is longer, to
-// save time.
+// evaluation returns the interval between two evaluations of the rules. By default, Prometheus evaluates them every
+// 30 s. If nothing happens anymore, the interval is longer, to save time. It is shorter than 4 minutes, because
+// Alertmanager would otherwise resolve alerts.
 func evaluation(quiet bool) time.Duration {
 	if quiet {
-		return 2 * time.Minute
+		return 3 * time.Minute
 	}
 	return 30 * time.Second
 }
@@ -97,7 +98,7 @@ func (p *post) replayed(t *testing.T) (lost time.Duration, all [3][]moment) {
 	start, end := events[0].Seen, events[len(events)-1].Seen
 	c := newCluster(start)
 	c.listens()
-	prometheuses := []*evaluator{newEvaluator(t), newEvaluator(t), newEvaluator(t)}
+	prometheuses := []*evaluator{newTextlessEvaluator(t), newTextlessEvaluator(t), newTextlessEvaluator(t)}
 	for at := start.Add(time.Second); at.Before(end.Add(65 * time.Minute)); at = at.Add(intervals[0]) {
 		for len(events) > 0 && !events[0].Seen.After(at) {
 			c.now = events[0].Seen
@@ -111,7 +112,7 @@ func (p *post) replayed(t *testing.T) (lost time.Duration, all [3][]moment) {
 		}
 		since := at.Sub(start) - time.Second
 		scrapeAll(c, prometheuses, at, since)
-		if since%evaluation(at.After(end.Add(10*time.Minute))) == 0 {
+		if since%evaluation(at.After(end.Add(6*time.Minute))) == 0 {
 			for i, e := range prometheuses {
 				all[i] = append(all[i], moment{at.Sub(start), e.firing(at)})
 			}
