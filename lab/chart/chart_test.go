@@ -3,13 +3,9 @@ package chart
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -62,50 +58,6 @@ var newObject = map[string]func() any{
 	"source.toolkit.fluxcd.io/v1/GitRepository": func() any { return &sourcev1.GitRepository{} },
 	"helm.toolkit.fluxcd.io/v2/HelmRelease":     func() any { return &helmv2.HelmRelease{} },
 	"cert-manager.io/v1/Certificate":            func() any { return &certmanagerv1.Certificate{} },
-}
-
-// helm runs the helm binary in bin/ and returns its output. The parameter values is its standard input.
-func helm(t *testing.T, values string, args ...string) (string, error) {
-	t.Helper()
-	binary, err := filepath.Abs(root + "/bin/helm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(binary); err != nil {
-		t.Fatalf("%v: run make check-chart, which builds helm", err)
-	}
-	var out, problems bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), binary, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(values), &out, &problems
-	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("%w: %s", err, problems.String())
-	}
-	return out.String(), nil
-}
-
-func template(t *testing.T, values string) (string, error) {
-	t.Helper()
-	return helm(t, values, "template", "kubeflap", chart, "--namespace", "monitoring", "--values", "-")
-}
-
-// render renders the chart, and decodes each object strictly into its Go type.
-func render(t *testing.T, values string) []any {
-	t.Helper()
-	return renderAs(t, "kubeflap", "monitoring", values)
-}
-
-// renderAs renders the chart for a release with the given name in the given namespace.
-func renderAs(t *testing.T, release, namespace, values string) []any {
-	t.Helper()
-	text, err := helm(t, values, "template", release, chart, "--namespace", namespace, "--values", "-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var objects []any
-	for _, document := range documents(t, text) {
-		objects = append(objects, decode(t, document))
-	}
-	return objects
 }
 
 // documents splits a stream of YAML documents. It parses YAML as Helm and kubectl do, so an unquoted `on` is a boolean
