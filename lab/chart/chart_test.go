@@ -3,6 +3,7 @@ package chart
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -60,8 +61,8 @@ var newObject = map[string]func() any{
 	"cert-manager.io/v1/Certificate":            func() any { return &certmanagerv1.Certificate{} },
 }
 
-// documents splits a stream of YAML documents. It parses YAML as Helm and kubectl do, so an unquoted `on` is a boolean
-// and not a string.
+// documents returns the documents of a YAML stream as JSON. It parses YAML as Helm and kubectl do, so an unquoted `on`
+// is a boolean and not a string.
 func documents(t *testing.T, text string) [][]byte {
 	t.Helper()
 	var all [][]byte
@@ -74,24 +75,21 @@ func documents(t *testing.T, text string) [][]byte {
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
-		var something any
-		if err := yaml.UnmarshalStrict(document, &something); err != nil {
+		asJSON, err := yaml.YAMLToJSONStrict(document)
+		if err != nil {
 			t.Fatalf("%v in\n%s", err, document)
 		}
-		if something != nil {
-			all = append(all, document)
+		if string(asJSON) != "null" {
+			all = append(all, asJSON)
 		}
 	}
 }
 
+// decode decodes a JSON document strictly into the Go type of its kind.
 func decode(t *testing.T, document []byte) any {
 	t.Helper()
-	asJSON, err := yaml.YAMLToJSONStrict(document)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var kind struct{ APIVersion, Kind string }
-	if err := yaml.Unmarshal(document, &kind); err != nil {
+	if err := json.Unmarshal(document, &kind); err != nil {
 		t.Fatal(err)
 	}
 	create := newObject[kind.APIVersion+"/"+kind.Kind]
@@ -99,7 +97,7 @@ func decode(t *testing.T, document []byte) any {
 		t.Fatalf("no Go type for %s %s from the chart:\n%s", kind.APIVersion, kind.Kind, document)
 	}
 	object := create()
-	strict, err := kjson.UnmarshalStrict(asJSON, object)
+	strict, err := kjson.UnmarshalStrict(document, object)
 	if err = errors.Join(append(strict, err)...); err != nil {
 		t.Fatalf("%s: %v\n%s", kind.Kind, err, document)
 	}
