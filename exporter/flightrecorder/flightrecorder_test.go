@@ -213,6 +213,9 @@ func checkState(t *testing.T, got []event.Event, want map[event.UID]event.Object
 // TestReadingBeginsWithTheStateAtItsTime checks that Read returns the state of the cluster at the requested time, then
 // the later events: within a generation, at its start, and across several generations.
 func TestReadingBeginsWithTheStateAtItsTime(t *testing.T) {
+	if raceDetector {
+		t.Skip("it runs in virtual time, one goroutine after the other, and takes long with the race detector")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t)
 		s.Size = 80_000 // a small limit creates many files
@@ -264,6 +267,9 @@ func TestReadingBeginsWithTheStateAtItsTime(t *testing.T) {
 }
 
 func TestOldGenerationsAreDeleted(t *testing.T) {
+	if raceDetector {
+		t.Skip("it runs in virtual time, one goroutine after the other, and takes long with the race detector")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t)
 		s.Age = 8 * time.Hour
