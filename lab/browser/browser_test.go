@@ -59,7 +59,7 @@ func open(t *testing.T) *page {
 	}
 	ctx, closeTab := chromedp.NewContext(browser)
 	t.Cleanup(closeTab)
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(cancel)
 	p := &page{Context: ctx, t: t}
 	// The browser logs violations of the page's Content-Security-Policy, and missing files.

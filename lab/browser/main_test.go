@@ -129,8 +129,8 @@ func replayed(files ...string) (string, error) {
 	select {
 	case <-complete:
 		return base, nil
-	case <-time.After(time.Minute):
-		return "", fmt.Errorf("kubeflap has not replayed %q within one minute", files)
+	case <-time.After(3 * time.Minute):
+		return "", fmt.Errorf("kubeflap has not replayed %q within 3 minutes", files)
 	}
 }
 
