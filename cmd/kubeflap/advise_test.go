@@ -211,6 +211,7 @@ func interrupt(t *testing.T, server, when string) (status int, log string) {
 	if err := os.WriteFile(kubeconfig, []byte(strings.Replace(validKubeconfig, "http://127.0.0.1:1", server, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	withoutRaceDetector(t)
 	cmd := process(t, "advise", "--for=10m", "--kubeconfig", kubeconfig)
 	errOut, err := cmd.StderrPipe()
 	if err != nil {

@@ -73,6 +73,7 @@ func firstLine(t *testing.T, args ...string) string {
 }
 
 func TestLogBeginsWithContextAndServer(t *testing.T) {
+	withoutRaceDetector(t)
 	kubeconfig := kubeconfigOfTwo(t)
 	for name, args := range map[string][]string{
 		"run":    {"run", "--web.listen-address=127.0.0.1:0"},
@@ -110,4 +111,21 @@ users: [{name: u, user: {}}, {name: v, user: {}}]
 		t.Fatal(err)
 	}
 	return path
+}
+
+// withoutRaceDetector skips a test for which the race detector would only take time: the test has one goroutine, or the
+// process that it starts is built without the race detector.
+func withoutRaceDetector(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("the race detector cannot find anything in it")
+	}
+}
+
+// few returns the first number, or the second one in the quick run.
+func few(all, quick int) int {
+	if testing.Short() {
+		return quick
+	}
+	return all
 }

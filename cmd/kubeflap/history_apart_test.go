@@ -15,6 +15,7 @@ import (
 // TestRestartsKeepIncidentsApart compares kubeflap with one that was not restarted, in clusters with several incidents.
 // At all times, both must show the same incidents with the same numbers, and report the end of each incident once.
 func TestRestartsKeepIncidentsApart(t *testing.T) {
+	withoutRaceDetector(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		cluster  func() *fakeCluster
@@ -206,11 +207,9 @@ func TestACopiedDirectory(t *testing.T) {
 // TestRandomRestarts restarts kubeflap at random times. It must not lose an incident, list one twice, or report its end
 // twice.
 func TestRandomRestarts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes long with the race detector")
-	}
+	withoutRaceDetector(t)
 	t.Parallel()
-	for seed := range uint64(40) {
+	for seed := range uint64(few(40, 10)) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		between := func(a, b int) float64 { return float64(a + random.IntN(b-a)) }
 		c := newFakeCluster(12)

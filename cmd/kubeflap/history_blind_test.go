@@ -23,9 +23,7 @@ func blindSpans(x incident.Incident) (all [][2]float64) {
 
 // TestTheSecondBlindStretch restarts kubeflap twice, an hour apart, in an incident that does not change.
 func TestTheSecondBlindStretch(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes long with the race detector")
-	}
+	withoutRaceDetector(t)
 	t.Parallel()
 	for name, cluster := range map[string]func() *fakeCluster{
 		"foreign slice": func() *fakeCluster { c := newFakeCluster(9); x := c.extra(300); return c.remove(4205, x) },

@@ -36,6 +36,7 @@ func TestTheClockIsSetBackDuringARestart(t *testing.T) {
 // TestTheClockIsSetBackAfterARecovery sets the clock back by an hour while kubeflap is not running. The incident had
 // recovered before. It must end.
 func TestTheClockIsSetBackAfterARecovery(t *testing.T) {
+	withoutRaceDetector(t)
 	t.Parallel()
 	c := newFakeCluster(9).silence(4000, 4100, 5)
 	r := newRestarted(t, c)

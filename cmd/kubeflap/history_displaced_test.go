@@ -20,9 +20,7 @@ func sized(t *testing.T, c *fakeCluster, size int) *restarted {
 // TestNewerIncidentsDisplaceOneThatWasInterrupted restarts a kubeflap with a small --incidents.size during an incident.
 // Long after this incident has ended, newer ones displace it.
 func TestNewerIncidentsDisplaceOneThatWasInterrupted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes long with the race detector")
-	}
+	withoutRaceDetector(t)
 	t.Parallel()
 	cluster := func() *fakeCluster {
 		c := newFakeCluster(30).silence(300, 1000, 5)
@@ -62,9 +60,7 @@ func (r *restarted) slowly(second float64, k event.Kind, later float64) {
 // TestAListArrivesLate restarts kubeflap during an incident. The node returns before the last list is complete, and
 // fails again hours later.
 func TestAListArrivesLate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes long with the race detector")
-	}
+	withoutRaceDetector(t)
 	t.Parallel()
 	for _, k := range []event.Kind{event.KindEndpointSlice, event.KindService, event.KindPod} {
 		t.Run(k.String(), func(t *testing.T) {
@@ -86,6 +82,7 @@ func TestAListArrivesLate(t *testing.T) {
 // TestADisplacedIncidentStaysAway: newer incidents displace an ongoing one (--incidents.size). It recovers while
 // kubeflap watches. After a restart an hour later, it must not claim an outage until the restart.
 func TestADisplacedIncidentStaysAway(t *testing.T) {
+	withoutRaceDetector(t)
 	t.Parallel()
 	cluster := func() *fakeCluster {
 		c := newFakeCluster(9)

@@ -84,9 +84,7 @@ func TestRestartsBeforeTheStoryGoesOn(t *testing.T) {
 
 // TestTheLongestSilenceSurvivesRestarts restarts kubeflap when only one of the nodes of an incident is still silent.
 func TestTheLongestSilenceSurvivesRestarts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes long with the race detector")
-	}
+	withoutRaceDetector(t)
 	t.Parallel()
 	cluster := func() *fakeCluster { return newFakeCluster(12).silence(1324, 4044, 5).silence(1324, 3161, 11, 8) }
 	for name, restarts := range map[string][][2]float64{"one": {{3317.5, 3320.5}}, "early": {{1772.5, 1773}}, "two": {{1772.5, 1773}, {3317.5, 3320.5}}} {
@@ -128,9 +126,7 @@ func TestAnOutageOfANodeBeginsDuringTheRestart(t *testing.T) {
 
 // TestARestartWithMoreNodesThanAnIncidentLists restarts kubeflap in an incident with more nodes than an incident lists.
 func TestARestartWithMoreNodesThanAnIncidentLists(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes long with the race detector")
-	}
+	withoutRaceDetector(t)
 	t.Parallel()
 	var most, few []int
 	for i := range 130 {

@@ -10,9 +10,7 @@ import (
 // TestRestartsWithoutPermissions restarts a kubeflap that may not watch one resource, such as nodes with --namespace.
 // The incident of a workload must end nevertheless.
 func TestRestartsWithoutPermissions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes long with the race detector")
-	}
+	withoutRaceDetector(t)
 	t.Parallel()
 	for name, lacking := range map[string][]event.Kind{
 		"without nodes": {event.KindNode, event.KindLease}, "without slices": {event.KindEndpointSlice}, "without Endpoints": {event.KindEndpoints},
@@ -32,8 +30,9 @@ func TestRestartsWithoutPermissions(t *testing.T) {
 				r.runUntil(400)
 				r.stops = true
 				r.restart(405)
-				truth.runUntil(3000)
-				r.runUntil(3000)
+				end := float64(few(3000, 1200))
+				truth.runUntil(end)
+				r.runUntil(end)
 				a, b := truth.incidents(), r.incidents()
 				if len(a) != len(b) || len(a) > 0 && (a[0].ID != b[0].ID || a[0].State != b[0].State) {
 					t.Errorf("got %+v, want %+v; %s", b, a, r.notices())
@@ -71,11 +70,9 @@ func TestPublishNotReadyAddressesIsSetDuringTheRestart(t *testing.T) {
 // TestKubeflapIsKilledEverySecond kills kubeflap again and again, before and after it knows whether its incident is
 // ongoing.
 func TestKubeflapIsKilledEverySecond(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes long with the race detector")
-	}
+	withoutRaceDetector(t)
 	t.Parallel()
-	for _, every := range []float64{0.5, 1, 1.5, 7, 61} {
+	for _, every := range []float64{61, 7, 1.5, 1, 0.5}[:few(5, 3)] {
 		c := newFakeCluster(9).silence(300, 700, 5).single(5)
 		r := newRestarted(t, c)
 		r.runUntil(400)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -38,10 +39,21 @@ func (*restarted) transition(transition.Transition) {}
 func (r *restarted) incident(_ time.Time, n incident.Notice) { r.reported = append(r.reported, n) }
 
 func newRestarted(t *testing.T, c *fakeCluster) *restarted {
-	r := &restarted{t: t, cluster: c, dir: t.TempDir(), size: 500, log: slog.New(slog.DiscardHandler)}
+	r := &restarted{t: t, cluster: c, dir: memoryDir(t), size: 500, log: slog.New(slog.DiscardHandler)}
 	r.begin()
 	c.start()
 	return r
+}
+
+// memoryDir returns a directory for one test. It is in memory where the system allows it, because a restarted saves its
+// state after each second of its cluster.
+func memoryDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "kubeflap-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // begin starts a process.

@@ -104,9 +104,7 @@ func differences(x, y incident.Incident, most time.Duration) (all []string) {
 
 // run restarts one of two kubeflaps, and compares their incidents and the number of reported ends.
 func (c restartStory) run(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes long with the race detector")
-	}
+	withoutRaceDetector(t)
 	t.Parallel()
 	truth, r := newRestarted(t, c.cluster()), newRestarted(t, c.cluster())
 	away, next := time.Duration(0), 0

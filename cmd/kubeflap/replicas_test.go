@@ -174,9 +174,7 @@ func TestARestartedReplicaConsidersEarlierSilences(t *testing.T) {
 
 // TestReplicasAreProcesses does the same with two processes on one API server.
 func TestReplicasAreProcesses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts processes")
-	}
+	withoutRaceDetector(t)
 	t.Parallel()
 	c, dir := newChurning(), filepath.Join(t.TempDir(), "data")
 	first := startRecording(t, c, dir)

@@ -114,9 +114,7 @@ func predictions(t *testing.T, report string) string {
 
 // TestAReportOfAProcess reports on a kubeflap process that records a live cluster.
 func TestAReportOfAProcess(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts a process")
-	}
+	withoutRaceDetector(t)
 	t.Parallel()
 	c := newChurning()
 	p := startRecordingWith(t, c, filepath.Join(t.TempDir(), "data"), []string{"--web.config.file=" + webConfig(t, onePassword), "--web.enable-recordings"})
@@ -143,9 +141,9 @@ func TestAReportOfAProcess(t *testing.T) {
 // within waits until a condition holds.
 func within(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !holds(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("after a minute it is not so that %s", what)
+			t.Fatalf("after 3 minutes it is not so that %s", what)
 		}
 	}
 }

@@ -49,6 +49,7 @@ func TestAReportThatBeginsInsideAnOutage(t *testing.T) {
 // TestAReportOfADirectoryReadsFurtherBack checks that a report on a period inside a long outage describes the outage,
 // if the directory contains its start. node-5, with the only pod of shop/single, is silent from 600 s on.
 func TestAReportOfADirectoryReadsFurtherBack(t *testing.T) {
+	withoutRaceDetector(t)
 	c := newFakeCluster(9).silence(600, forever, 5)
 	v := c.service("single", true)
 	v.start(c, c.nodes[4]).serve()

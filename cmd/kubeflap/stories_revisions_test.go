@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// pageEvidence is an evidence entry of the API.
+// pageEvidence is the time and the text of an evidence entry.
 type pageEvidence struct {
 	Time time.Time
 	Text string
@@ -44,7 +44,8 @@ func (r *revisions) check(w *storyWatcher, all []pageIncident) {
 
 func (r *revisions) checkEntries(w *storyWatcher, x *pageIncident) {
 	shown := map[pageEvidence]bool{}
-	for _, e := range x.Evidence {
+	for _, entry := range x.Evidence {
+		e := pageEvidence{entry.Time, entry.Text}
 		if shown[e] {
 			w.t.Errorf("at %g: %s: twice: %s %s", w.cluster.second(), x, e.Time.Format(time.TimeOnly), e.Text)
 		}

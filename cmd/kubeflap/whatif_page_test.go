@@ -54,7 +54,7 @@ func incidentPage(t *testing.T, base string) string {
 	if id == nil {
 		t.Fatalf("no incident: %s", list)
 	}
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		_, page, err := (visitor{}).ask(t, http.MethodGet, base+"/flaps?id="+url.QueryEscape(id[1]))
 		if err != nil || time.Now().After(deadline) {
 			t.Fatalf("%v\n%s", err, page)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,10 +27,50 @@ type recorded struct {
 	files map[string]string
 }
 
+// twoProcesses is what the first call of recordTwoProcesses recorded. Each synctest bubble begins at the same time, so
+// the later calls would record the same.
+var twoProcesses struct {
+	begin, end time.Time
+	sent       []event.Event
+	contents   map[string][]byte
+}
+
+// recordTwoProcesses returns a directory that the test can change. Time advances as if it had been recorded.
 func recordTwoProcesses(t *testing.T) *recorded {
 	t.Helper()
+	first := &twoProcesses
+	if first.contents == nil {
+		first.begin, first.contents = now(), map[string][]byte{}
+		r := recordAgain(t)
+		first.sent, first.end = r.sent, now()
+		for _, path := range r.files {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first.contents[filepath.Base(path)] = text
+		}
+		return r
+	}
+	if !now().Equal(first.begin) {
+		t.Fatalf("this bubble begins at %s, and the first one at %s", now(), first.begin)
+	}
+	dir := settings(t).Dir
+	err := os.Mkdir(dir, 0o700)
+	for name, text := range first.contents {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(first.end.Sub(first.begin))
+	return &recorded{dir: dir, begin: first.begin, sent: first.sent, files: roles(files(t, dir))}
+}
+
+func recordAgain(t *testing.T) *recorded {
+	t.Helper()
 	s := settings(t)
-	all := &recorded{dir: s.Dir, begin: now(), files: map[string]string{}}
+	all := &recorded{dir: s.Dir, begin: now()}
 	for i, changes := range []int{5*360 + 180, 20} {
 		r, stop, _ := run(t, s)
 		c := newCluster(uint64(20+i), r)
@@ -42,9 +83,16 @@ func recordTwoProcesses(t *testing.T) *recorded {
 		time.Sleep(10 * time.Minute)
 		all.sent = append(all.sent, c.sent...)
 	}
-	for _, path := range files(t, s.Dir) {
+	all.files = roles(files(t, s.Dir))
+	return all
+}
+
+// roles returns the paths by their roles and numbers.
+func roles(paths []string) map[string]string {
+	all := map[string]string{}
+	for _, path := range paths {
 		parts := strings.Split(strings.TrimSuffix(path, ".jsonl.gz"), "-")
-		all.files[strings.TrimLeft(parts[len(parts)-2], "0")+"-"+parts[len(parts)-1]] = path
+		all[strings.TrimLeft(parts[len(parts)-2], "0")+"-"+parts[len(parts)-1]] = path
 	}
 	return all
 }
@@ -137,9 +185,6 @@ func flipped(text []byte) []byte {
 // TestADamagedFileIsAGap checks that the rest of a directory stays readable, and that what is lost is shown like a
 // period without a recorder: from within the damaged file to the next base.
 func TestADamagedFileIsAGap(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs in virtual time, one goroutine after the other, and takes long with the race detector")
-	}
 	for name, test := range map[string]struct {
 		file   string
 		damage damage

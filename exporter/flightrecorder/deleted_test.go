@@ -14,9 +14,6 @@ import (
 
 // TestAFileThatIsDeletedDuringAReadingIsAGap deletes files like a recorder that needs space.
 func TestAFileThatIsDeletedDuringAReadingIsAGap(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs in virtual time, one goroutine after the other, and takes long with the race detector")
-	}
 	for name, test := range map[string]struct {
 		deleted []string
 		after   int

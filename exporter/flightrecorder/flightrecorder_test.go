@@ -213,7 +213,7 @@ func checkState(t *testing.T, got []event.Event, want map[event.UID]event.Object
 // TestReadingBeginsWithTheStateAtItsTime checks that Read returns the state of the cluster at the requested time, then
 // the later events: within a generation, at its start, and across several generations.
 func TestReadingBeginsWithTheStateAtItsTime(t *testing.T) {
-	if testing.Short() {
+	if raceDetector {
 		t.Skip("it runs in virtual time, one goroutine after the other, and takes long with the race detector")
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -228,9 +228,13 @@ func TestReadingBeginsWithTheStateAtItsTime(t *testing.T) {
 			sent    int
 		}
 		var moments []moment
+		every := 100
+		if testing.Short() {
+			every = 400
+		}
 		for i := range 6000 {
 			time.Sleep(10 * time.Second)
-			if i%100 == 50 {
+			if i%every == every/2 {
 				moments = append(moments, moment{now(), maps.Clone(c.objects), len(c.sent)})
 				time.Sleep(time.Millisecond)
 			}
@@ -256,29 +260,29 @@ func TestReadingBeginsWithTheStateAtItsTime(t *testing.T) {
 			}
 			checked++
 		}
-		if checked < 10 {
+		if checked < 1000/every {
 			t.Errorf("checked %d moments: too little is kept", checked)
 		}
 	})
 }
 
 func TestOldGenerationsAreDeleted(t *testing.T) {
-	if testing.Short() {
+	if raceDetector {
 		t.Skip("it runs in virtual time, one goroutine after the other, and takes long with the race detector")
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t)
-		s.Age = 24 * time.Hour
+		s.Age = 8 * time.Hour
 		r, stop, _ := run(t, s)
 		c := newCluster(3, r)
 		c.list()
-		for range 3 * 24 * 60 {
+		for range 24 * 60 {
 			time.Sleep(time.Minute)
 			c.change()
 		}
 		stop()
-		if kept := time.Since(r.Status().Oldest); kept < 24*time.Hour || kept > 31*time.Hour {
-			t.Errorf("%v are kept, want a day and at most a generation of six hours", kept)
+		if kept := time.Since(r.Status().Oldest); kept < 8*time.Hour || kept > 15*time.Hour {
+			t.Errorf("%v are kept, want eight hours and at most a generation of six hours", kept)
 		}
 	})
 }

@@ -18,7 +18,7 @@ import (
 // TestNoCounterEverGoesDown reads all counters every 100 ms, and every 10 ms after a watch fails or recovers.
 // Prometheus treats a decreasing counter as a reset and adds its full value again.
 func TestNoCounterEverGoesDown(t *testing.T) {
-	if testing.Short() {
+	if raceDetector {
 		t.Skip("it has one goroutine, and takes long with the race detector")
 	}
 	recordings, err := filepath.Glob("../recording/incidents/*.jsonl.gz")

@@ -67,7 +67,7 @@ func oddlyNamed() *Collector {
 // TestAScrapeIsWhatTheLibraryWrites checks that a scrape contains the same families and series as the library's output.
 // The order of series and labels and the format of numbers may differ. Repeated scrapes must be identical.
 func TestAScrapeIsWhatTheLibraryWrites(t *testing.T) {
-	if testing.Short() {
+	if raceDetector {
 		t.Skip("it has one goroutine, and takes long with the race detector")
 	}
 	for name, page := range pages(t) {

@@ -3,10 +3,8 @@ package browser
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -24,72 +22,6 @@ const (
 	inAll   = 7
 	running = 2
 )
-
-// chromium returns the path of the browser. Without a browser, the test fails and says how to install one.
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	t.Fatal("Chromium not found: install it (apt-get install chromium) and run make browser-test again")
-	return ""
-}
-
-// demo starts the demo, waits until all recordings have been replayed, and returns its address.
-func demo(t *testing.T) string {
-	t.Helper()
-	return serve(t, played, "demo", "--speed=1000")
-}
-
-// built builds kubeflap and returns its path.
-func built(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "kubeflap")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/kubeflap")
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build kubeflap: %v\n%s", err, out)
-	}
-	return binary
-}
-
-// serve runs kubeflap until the test ends. It returns kubeflap's address once ready reports true.
-func serve(t *testing.T, ready func(*testing.T, string) bool, args ...string) string {
-	t.Helper()
-	binary := built(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	// The test's context stops kubeflap.
-	cmd := exec.CommandContext(t.Context(), binary, append(args, "--web.listen-address="+address)...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Wait() })
-	base := "http://" + address
-	deadline := time.Now().Add(30 * time.Second)
-	for !ready(t, base) {
-		if time.Now().After(deadline) {
-			t.Fatalf("kubeflap %s was not ready within 30 s", args[0])
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	return base
-}
-
-// played reports whether the incident of the last recording has recovered.
-func played(t *testing.T, base string) bool {
-	t.Helper()
-	text := get(t, base+"/api/v1/incidents?cluster=5-tight-grace-period")
-	return strings.Contains(text, `"node_transitions": 3`) && strings.Contains(text, `"state": "recovered"`)
-}
 
 // get returns the body of a page, or an empty string if the server does not answer.
 func get(t *testing.T, url string) string {
@@ -118,16 +50,16 @@ type page struct {
 	offline atomic.Bool
 }
 
+// open opens a tab. All tests use one browser.
 func open(t *testing.T) *page {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)),
-		chromedp.WSURLReadTimeout(time.Minute), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
-	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(stop)
-	ctx, closeTab := chromedp.NewContext(allocator)
+	browser, err := browser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, closeTab := chromedp.NewContext(browser)
 	t.Cleanup(closeTab)
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(cancel)
 	p := &page{Context: ctx, t: t}
 	// The browser logs violations of the page's Content-Security-Policy, and missing files.
@@ -195,7 +127,7 @@ func (p *page) save(name string) {
 }
 
 func TestTheOneOnCallFindsTheIncident(t *testing.T) {
-	base := demo(t)
+	base := value(t, incidents)
 	p := open(t)
 	p.screen(1200, 900, "light")
 

@@ -17,11 +17,10 @@ func TestHostileNamesRunNothing(t *testing.T) {
 	if err != nil || len(files) != 2 {
 		t.Fatalf("%v %v", files, err)
 	}
-	over := func(t *testing.T, base string) bool {
-		text := get(t, base+"/api/v1/incidents")
-		return strings.Contains(text, `"cause": "node_heartbeat_lost"`) && strings.Count(text, `"cause": "endpoints_reset"`) == 2
+	base, err := replayed(files...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	base := serve(t, over, append([]string{"replay", "--speed=1000"}, files...)...)
 	p := open(t)
 	p.screen(360, 800, "light")
 	// The page has only one script of its own.

@@ -13,7 +13,7 @@ import (
 
 // A report is a file. People open it on any screen or print it.
 func TestTheReportFitsEveryScreenAndPaper(t *testing.T) {
-	binary := built(t)
+	binary := value(t, built)
 	recordings, err := filepath.Glob("../../exporter/recording/incidents/*.jsonl.gz")
 	if err != nil || len(recordings) < 5 {
 		t.Fatalf("recordings: %q %v", recordings, err)

@@ -13,10 +13,7 @@ import (
 // the URLs of pages by name.
 func everyPage(t *testing.T) map[string]string {
 	t.Helper()
-	incidents := demo(t)
-	blind := serve(t, func(t *testing.T, base string) bool {
-		return strings.Contains(get(t, base+"/api/v1/incidents"), `"reason": "timeout"`)
-	}, "replay", "--speed=1000", crashes(t, "pods", "endpointslices"))
+	incidents, blind := value(t, incidents), value(t, blind)
 	id := regexp.MustCompile(`"id": "([^"]*)"`).FindStringSubmatch(get(t, incidents+"/api/v1/incidents?state=running"))
 	if id == nil {
 		t.Fatal("no incident is ongoing")

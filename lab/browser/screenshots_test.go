@@ -61,11 +61,11 @@ func takePictures(t *testing.T) {
 	if err := os.MkdirAll(pictures, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	stalled := func(t *testing.T, base string) bool {
-		return strings.Contains(get(t, base+"/api/v1/incidents"), `"state": "recovered"`)
+	stalled, err := replayed("../../exporter/recording/incidents/3-control-plane-stall.jsonl.gz")
+	if err != nil {
+		t.Fatal(err)
 	}
-	one := serve(t, stalled, "replay", "--speed=1000", "../../exporter/recording/incidents/3-control-plane-stall.jsonl.gz") + "/flaps"
-	all := demo(t) + "/flaps"
+	one, all := stalled+"/flaps", value(t, incidents)+"/flaps"
 	p := open(t)
 	for _, colours := range []string{"light", "dark"} {
 		p.screen(pictureWidth, 800, colours)

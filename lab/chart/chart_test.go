@@ -3,13 +3,10 @@ package chart
 
 import (
 	"bufio"
-	"bytes"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -64,52 +61,8 @@ var newObject = map[string]func() any{
 	"cert-manager.io/v1/Certificate":            func() any { return &certmanagerv1.Certificate{} },
 }
 
-// helm runs the helm binary in bin/ and returns its output. The parameter values is its standard input.
-func helm(t *testing.T, values string, args ...string) (string, error) {
-	t.Helper()
-	binary, err := filepath.Abs(root + "/bin/helm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(binary); err != nil {
-		t.Fatalf("%v: run make check-chart, which builds helm", err)
-	}
-	var out, problems bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), binary, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(values), &out, &problems
-	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("%w: %s", err, problems.String())
-	}
-	return out.String(), nil
-}
-
-func template(t *testing.T, values string) (string, error) {
-	t.Helper()
-	return helm(t, values, "template", "kubeflap", chart, "--namespace", "monitoring", "--values", "-")
-}
-
-// render renders the chart, and decodes each object strictly into its Go type.
-func render(t *testing.T, values string) []any {
-	t.Helper()
-	return renderAs(t, "kubeflap", "monitoring", values)
-}
-
-// renderAs renders the chart for a release with the given name in the given namespace.
-func renderAs(t *testing.T, release, namespace, values string) []any {
-	t.Helper()
-	text, err := helm(t, values, "template", release, chart, "--namespace", namespace, "--values", "-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var objects []any
-	for _, document := range documents(t, text) {
-		objects = append(objects, decode(t, document))
-	}
-	return objects
-}
-
-// documents splits a stream of YAML documents. It parses YAML as Helm and kubectl do, so an unquoted `on` is a boolean
-// and not a string.
+// documents returns the documents of a YAML stream as JSON. It parses YAML as Helm and kubectl do, so an unquoted `on`
+// is a boolean and not a string.
 func documents(t *testing.T, text string) [][]byte {
 	t.Helper()
 	var all [][]byte
@@ -122,24 +75,21 @@ func documents(t *testing.T, text string) [][]byte {
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
-		var something any
-		if err := yaml.UnmarshalStrict(document, &something); err != nil {
+		asJSON, err := yaml.YAMLToJSONStrict(document)
+		if err != nil {
 			t.Fatalf("%v in\n%s", err, document)
 		}
-		if something != nil {
-			all = append(all, document)
+		if string(asJSON) != "null" {
+			all = append(all, asJSON)
 		}
 	}
 }
 
+// decode decodes a JSON document strictly into the Go type of its kind.
 func decode(t *testing.T, document []byte) any {
 	t.Helper()
-	asJSON, err := yaml.YAMLToJSONStrict(document)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var kind struct{ APIVersion, Kind string }
-	if err := yaml.Unmarshal(document, &kind); err != nil {
+	if err := json.Unmarshal(document, &kind); err != nil {
 		t.Fatal(err)
 	}
 	create := newObject[kind.APIVersion+"/"+kind.Kind]
@@ -147,7 +97,7 @@ func decode(t *testing.T, document []byte) any {
 		t.Fatalf("no Go type for %s %s from the chart:\n%s", kind.APIVersion, kind.Kind, document)
 	}
 	object := create()
-	strict, err := kjson.UnmarshalStrict(asJSON, object)
+	strict, err := kjson.UnmarshalStrict(document, object)
 	if err = errors.Join(append(strict, err)...); err != nil {
 		t.Fatalf("%s: %v\n%s", kind.Kind, err, document)
 	}

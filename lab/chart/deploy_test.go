@@ -14,7 +14,7 @@ func TestDeployIsFresh(t *testing.T) {
 		"servicemonitor.yaml": "{namespaceOverride: kubeflap, serviceMonitor: {enabled: true}}",
 		"prometheusrule.yaml": "{namespaceOverride: kubeflap, prometheusRule: {enabled: true}}",
 	} {
-		text, err := template(t, values)
+		text, err := template(values)
 		if err != nil {
 			t.Fatal(err)
 		}

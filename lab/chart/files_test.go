@@ -76,7 +76,7 @@ func TestChartIsWholeWhereverItComesFrom(t *testing.T) {
 	if err != nil || len(packaged) != 1 {
 		t.Fatalf("%q, %v", packaged, err)
 	}
-	want, err := template(t, all3)
+	want, err := template(all3)
 	if err != nil {
 		t.Fatal(err)
 	}

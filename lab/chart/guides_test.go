@@ -159,7 +159,7 @@ func TestFluxGuide(t *testing.T) {
 	}
 	guided(t, release.Spec.Values)
 
-	repository := decode(t, []byte(examples[1])).(*sourcev1.GitRepository)
+	repository := decode(t, documents(t, examples[1])[0]).(*sourcev1.GitRepository)
 	whole := strings.Replace(examples[0], "  chartRef: {kind: OCIRepository, name: kubeflap}\n", regexp.MustCompile("(?m)^").ReplaceAllString(strings.TrimSpace(examples[2]), "  ")+"\n", 1)
 	decoded = nil
 	for _, document := range documents(t, whole) {

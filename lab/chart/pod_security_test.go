@@ -34,7 +34,7 @@ func violations(t *testing.T, level, input string) []string {
 func TestPodSecurity(t *testing.T) {
 	t.Parallel()
 
-	namespace := decode(t, []byte(blocks(t, "pod-security.md", "yaml", 1)[0])).(*corev1.Namespace)
+	namespace := decode(t, documents(t, blocks(t, "pod-security.md", "yaml", 1)[0])[0]).(*corev1.Namespace)
 	level := namespace.Labels[api.EnforceLevelLabel]
 	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
 	if err != nil {

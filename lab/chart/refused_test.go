@@ -89,7 +89,7 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(c.values, func(t *testing.T) {
 			t.Parallel()
-			switch _, err := template(t, c.values); {
+			switch _, err := template(c.values); {
 			case err == nil:
 				t.Error("the chart accepts the values")
 			case !strings.Contains(err.Error(), c.message):

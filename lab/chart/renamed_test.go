@@ -51,7 +51,7 @@ func TestNamesOfOtherCharts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = template(t, string(text))
+	_, err = template(string(text))
 	if err == nil {
 		t.Fatal("the chart accepts the names")
 	}

@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"helm.sh/helm/v4/pkg/chart/v2/lint"
+	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,8 +30,14 @@ func TestValuesRender(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			input := values(t, file)
-			if out, err := helm(t, input, "lint", "--strict", chart, "--values", "-"); err != nil {
-				t.Errorf("%v\n%s", err, out)
+			given, err := loader.LoadValues(strings.NewReader(input))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, problem := range lint.RunAll(chart, given, "monitoring").Messages {
+				if problem.Severity >= support.WarningSev {
+					t.Error(problem)
+				}
 			}
 			for _, object := range render(t, input) {
 				meta := object.(metav1.Object)
@@ -51,17 +60,6 @@ func checkNotes(t *testing.T, input string) {
 	if notes := notes(t, input); !strings.Contains(notes, "/flaps") {
 		t.Errorf("the notes do not contain the URL of the page:\n%s", notes)
 	}
-}
-
-// notes returns the notes that helm install prints.
-func notes(t *testing.T, input string) string {
-	t.Helper()
-	out, err := helm(t, input, "install", "kubeflap", chart, "--namespace", "monitoring", "--dry-run=client", "--values", "-")
-	if err != nil {
-		t.Error(err)
-	}
-	_, notes, _ := strings.Cut(out, "\nNOTES:\n")
-	return notes
 }
 
 // Until a release is published, the notes must begin with a warning. If the values set another image, they must not.

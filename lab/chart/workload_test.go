@@ -174,9 +174,9 @@ func TestSpread(t *testing.T) {
 			t.Errorf("%s: unexpected spread constraint %+v", given, got)
 		}
 	}
-	old, err := helm(t, "", "template", "kubeflap", chart, "--kube-version", "v1.26.0")
-	if err != nil || strings.Contains(old, "matchLabelKeys") || !strings.Contains(old, "topologySpreadConstraints") {
-		t.Errorf("unexpected matchLabelKeys for Kubernetes 1.26, or an error: %v\n%s", err, old)
+	old, err := helmTemplate(inputs{"kubeflap", "monitoring", "v1.26.0", "{}"})
+	if err != nil || strings.Contains(old.objects, "matchLabelKeys") || !strings.Contains(old.objects, "topologySpreadConstraints") {
+		t.Errorf("unexpected matchLabelKeys for Kubernetes 1.26, or an error: %v\n%s", err, old.objects)
 	}
 }
 

@@ -79,7 +79,7 @@ func running(t *testing.T, dir string) *background.Predictor {
 // settled repeats the request until the prediction is computed.
 func settled(t *testing.T, p *background.Predictor, id string, start, end, now time.Time) background.Prediction {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		given := p.For(id, start, end, now)
 		if given.Answer != nil || !strings.Contains(given.Because, "computed") {
 			return given
@@ -128,7 +128,7 @@ func TestOngoingIncident(t *testing.T) {
 	if again := p.For("a", start, time.Time{}, now.Add(61*time.Second)); again.Answer != first.Answer {
 		t.Error("the old prediction is not shown while a new one is computed")
 	}
-	for deadline := time.Now().Add(30 * time.Second); p.For("a", start, time.Time{}, now.Add(62*time.Second)).Answer == first.Answer; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); p.For("a", start, time.Time{}, now.Add(62*time.Second)).Answer == first.Answer; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("not computed again after 61 s")
 		}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package flightrecorder_test
+
+const raceDetector = false

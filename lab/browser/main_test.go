@@ -1,0 +1,163 @@
+package browser
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// All tests share one binary, one browser and the servers that several tests look at. They exist until the last test
+// has ended.
+var (
+	shared    context.Context
+	directory string
+	processes sync.WaitGroup
+)
+
+func TestMain(m *testing.M) { os.Exit(withShared(m)) }
+
+func withShared(m *testing.M) int {
+	var err error
+	if directory, err = os.MkdirTemp("", "kubeflap-browser"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	var stop context.CancelFunc
+	shared, stop = context.WithCancel(context.Background())
+	defer func() {
+		stop()
+		processes.Wait()
+		_ = os.RemoveAll(directory) // it is a temporary directory
+	}()
+	return m.Run()
+}
+
+// built builds kubeflap and returns its path.
+var built = sync.OnceValues(func() (string, error) {
+	binary := filepath.Join(directory, "kubeflap")
+	build := exec.CommandContext(shared, "go", "build", "-o", binary, "./cmd/kubeflap")
+	build.Dir = "../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build kubeflap: %w\n%s", err, out)
+	}
+	return binary, nil
+})
+
+// browser starts Chromium.
+var browser = sync.OnceValues(func() (context.Context, error) {
+	path, err := chromium()
+	if err != nil {
+		return nil, err
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
+		chromedp.WSURLReadTimeout(time.Minute), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
+	allocator, stop := chromedp.NewExecAllocator(shared, options...)
+	ctx, _ := chromedp.NewContext(allocator) //nolint:govet // the tab is closed with the browser
+	processes.Go(func() {
+		<-shared.Done()
+		stop() // it waits until the browser has ended
+	})
+	return ctx, chromedp.Run(ctx)
+})
+
+// chromium returns the path of the browser. Without a browser, the error says how to install one.
+func chromium() (string, error) {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("Chromium not found: install it (apt-get install chromium) and run make browser-test again") //nolint:staticcheck // it is a name
+}
+
+var listening = regexp.MustCompile(`address=(127\.0\.0\.1:[0-9]+)`)
+
+// replay replays recordings until ctx is canceled. It returns kubeflap's URL, and a channel that is closed when all
+// recordings have been replayed.
+func replay(ctx context.Context, speed string, files ...string) (string, <-chan struct{}, error) {
+	binary, err := built()
+	if err != nil {
+		return "", nil, err
+	}
+	cmd := exec.CommandContext(ctx, binary, append([]string{"replay", "--web.listen-address=127.0.0.1:0", "--speed=" + speed}, files...)...)
+	log, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	url, complete := make(chan string, 1), make(chan struct{})
+	processes.Go(func() {
+		defer close(url)
+		lines := bufio.NewScanner(log)
+		lines.Buffer(nil, 16<<20) // hostile names make long lines
+		for lines.Scan() {
+			if found := listening.FindStringSubmatch(lines.Text()); found != nil && len(url) == 0 {
+				url <- "http://" + found[1]
+			}
+			if strings.Contains(lines.Text(), "replay complete") {
+				close(complete)
+			}
+		}
+		_ = cmd.Wait() // ctx kills it
+	})
+	if base := <-url; base != "" {
+		return base, complete, nil
+	}
+	return "", nil, fmt.Errorf("kubeflap replay %q has ended without listening", files)
+}
+
+// replayed replays recordings and returns kubeflap's URL when it has replayed them all.
+func replayed(files ...string) (string, error) {
+	base, complete, err := replay(shared, "1e6", files...)
+	if err != nil {
+		return "", err
+	}
+	select {
+	case <-complete:
+		return base, nil
+	case <-time.After(3 * time.Minute):
+		return "", fmt.Errorf("kubeflap has not replayed %q within 3 minutes", files)
+	}
+}
+
+// incidents returns the URL of a kubeflap that has replayed the recordings of the demo.
+var incidents = sync.OnceValues(func() (string, error) {
+	files, err := filepath.Glob("../../exporter/recording/incidents/*.jsonl.gz")
+	if err != nil {
+		return "", err
+	}
+	return replayed(files...)
+})
+
+// blind returns the URL of a kubeflap that has replayed many incidents, and whose watches are broken at the end.
+var blind = sync.OnceValues(func() (string, error) {
+	file, err := crashes("pods", "endpointslices")
+	if err != nil {
+		return "", err
+	}
+	return replayed(file)
+})
+
+// value returns what a function returns unless it fails.
+func value(t *testing.T, of func() (string, error)) string {
+	t.Helper()
+	text, err := of()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
