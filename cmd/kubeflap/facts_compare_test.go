@@ -148,3 +148,48 @@ func changesText(all []factChange) string {
 	}
 	return strings.Join(texts, ", ")
 }
+
+// expectRemovals checks that kubeflap reported the Services and nodes that were deleted in the gap before a segment, in
+// the time from the end of the previous segment to the given time. A recreated Service was deleted, too. What happened
+// to its addresses depends on the order of the lists, so it is not compared.
+func (x *facts) expectRemovals(t *testing.T, segment int, reported changes, until time.Time) {
+	t.Helper()
+	before, after := x.existing(segment-1, true), x.existing(segment, false)
+	for key, uid := range before {
+		removed := 0
+		for _, one := range reported[key] {
+			if one.what == "removed" && one.seen.After(x.Segments[segment-1].Until) && !one.seen.After(until) {
+				removed++
+			}
+		}
+		want := 0
+		if after[key] != uid {
+			want = 1
+		}
+		if removed != want {
+			t.Errorf("in the gap before segment %d, %s was removed %d times, want %d", segment+1, key, removed, want)
+		}
+	}
+}
+
+// existing returns the UIDs of the Services, and the names of the nodes, that existed at the start or at the end of a
+// segment.
+func (x *facts) existing(segment int, atEnd bool) map[string]string {
+	all := map[string]string{}
+	for i := range x.all {
+		f := &x.all[i]
+		if !x.within(segment, f.Seen) || !atEnd && !f.isStart() || f.Kind != "service" && f.Kind != "node" {
+			continue
+		}
+		key := f.Kind + " " + f.Object
+		switch {
+		case f.To == absent:
+			delete(all, key)
+		case f.Kind == "service":
+			all[key] = f.To
+		default:
+			all[key] = "exists"
+		}
+	}
+	return all
+}

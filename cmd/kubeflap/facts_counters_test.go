@@ -121,14 +121,10 @@ func (x *facts) nodes() map[string]bool {
 // expectedCounters computes the metrics at the end of a segment from its facts. The result fresh lists the objects that
 // were created in the segment.
 func (x *facts) expectedCounters(segment int) (all counters, fresh []string) {
-	c := factCounter{all: counters{}, addresses: map[string]map[string]string{}, uids: map[string]string{}}
+	c := factCounter{all: counters{}, addresses: map[string]map[string]string{}}
 	for i := range x.all {
-		f := &x.all[i]
-		if x.within(segment, f.Seen) {
+		if f := &x.all[i]; x.within(segment, f.Seen) {
 			c.apply(f)
-		}
-		if f.Kind == "service" {
-			c.uids[f.Object] = f.To
 		}
 	}
 	c.countAddresses()
@@ -141,8 +137,6 @@ type factCounter struct {
 	fresh []string
 	// addresses holds the state of each address, by Service and address.
 	addresses map[string]map[string]string
-	// uids holds the last known UID of each Service.
-	uids map[string]string
 }
 
 func (c *factCounter) apply(f *fact) {
@@ -174,8 +168,7 @@ func (c *factCounter) apply(f *fact) {
 // begin makes the counters of an object start at 0, if it exists.
 func (c *factCounter) begin(f *fact, object string, series ...string) {
 	c.all.forget(object)
-	recreated := f.Kind == "service" && f.isStart() && c.uids[f.Object] != "" && c.uids[f.Object] != f.To
-	if f.From == absent || recreated {
+	if f.From == absent {
 		c.fresh = append(c.fresh, object)
 	}
 	for _, s := range series {

@@ -96,6 +96,9 @@ func (r *factRun) check() {
 	r.pipeline.finish()
 	for i := range r.facts.Segments {
 		r.facts.compare(r.t, i, r.reported.all, r.begin(i))
+		if i > 0 {
+			r.facts.expectRemovals(r.t, i, r.reported.all, r.begin(i))
+		}
 	}
 	r.facts.expectCounters(r.t, r.before, countersOf(r.t, r.pipeline))
 	all, _ := r.pipeline.cluster("").Incidents()
