@@ -147,6 +147,7 @@ func TestWhatKubeflapCannotKnowAfterARestart(t *testing.T) {
 
 // TestTheSilenceDoesNotShrink restarts kubeflap long after the start of an incident of nodes.
 func TestTheSilenceDoesNotShrink(t *testing.T) {
+	withoutRaceDetector(t)
 	for name, nodes := range map[string][]int{"one node": {5}, "three nodes": {4, 5, 6}} {
 		t.Run(name, func(t *testing.T) {
 			r := newRestarted(t, newFakeCluster(12).silence(300, 4000, nodes...))

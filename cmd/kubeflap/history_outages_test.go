@@ -148,6 +148,7 @@ func TestALaterIncidentDoesNotContinueARecoveredOne(t *testing.T) {
 // TestTheRemedyFollowsALongSilence restarts kubeflap while a node is down. The remedy must fit the length of the
 // silence.
 func TestTheRemedyFollowsALongSilence(t *testing.T) {
+	withoutRaceDetector(t)
 	r := newRestarted(t, newFakeCluster(9).silence(300, 4000, 5))
 	r.runUntil(3300)
 	before := r.only()
@@ -248,6 +249,7 @@ func TestTwoRestartsInARow(t *testing.T) {
 
 // TestListsStayShortAfterManyRestarts restarts kubeflap 30 times during one incident.
 func TestListsStayShortAfterManyRestarts(t *testing.T) {
+	withoutRaceDetector(t)
 	r := newRestarted(t, newFakeCluster(9).silence(300, 90000, 5).single(5))
 	r.runUntil(400)
 	for i := range 30 {

@@ -101,6 +101,7 @@ func checkPrintable(t *testing.T, what, text string) {
 }
 
 func TestHostileNamesOnATerminal(t *testing.T) {
+	withoutRaceDetector(t)
 	for _, file := range hostileRecordings(t) {
 		name := filepath.Base(file)
 		status, metrics, log := kubeflap(t, "replay", "--once", "--log.level=debug", file)
@@ -133,6 +134,7 @@ var objectTimes = regexp.MustCompile(`("(?:renew|heartbeat|transition|deletion|s
 // TestHostileTimes checks that counters stay valid for any times in objects. Clients choose these times, and the API
 // server accepts any date.
 func TestHostileTimes(t *testing.T) {
+	withoutRaceDetector(t)
 	calendar := []string{"9999-12-31T23:59:59.999999999Z", "0001-01-01T00:00:01Z", "9999-12-31T23:59:59-12:00", "0000-01-01T00:00:00+12:00", "2262-04-12T00:00:00Z"}
 	recorded, err := filepath.Glob(incidentsDir + "*.jsonl.gz")
 	if err != nil || len(recorded) == 0 {
@@ -199,6 +201,7 @@ func TestAnEventOfTheYear9999IsRefused(t *testing.T) {
 }
 
 func TestHostileNamesInTheDemo(t *testing.T) {
+	withoutRaceDetector(t)
 	for _, file := range hostileRecordings(t) {
 		recordings, err := openRecordings([]string{file})
 		if err != nil {
@@ -217,6 +220,7 @@ func TestHostileNamesInTheDemo(t *testing.T) {
 
 // TestHostileNamesInALogAsJSON checks that each line of a JSON log is valid JSON.
 func TestHostileNamesInALogAsJSON(t *testing.T) {
+	withoutRaceDetector(t)
 	file := hostileRecordings(t)[0]
 	_, _, log := kubeflap(t, "replay", "--once", "--log.level=debug", "--log.format=json", file)
 	for line := range strings.SplitSeq(strings.TrimSpace(log), "\n") {

@@ -11,6 +11,7 @@ import (
 // TestTheLongestSilenceIsTold checks that an incident reports its longest silence, and not the interval after it, even
 // if the interval that ended the silence could not be measured.
 func TestTheLongestSilenceIsTold(t *testing.T) {
+	withoutRaceDetector(t)
 	// The watch lists again at the start of the silence, so that the first heartbeat afterwards has no known interval.
 	// The list contains the unchanged Lease, so the silence started with the renewal before the list.
 	unmeasured := func() *fakeCluster {

@@ -185,6 +185,7 @@ func flipped(text []byte) []byte {
 // TestADamagedFileIsAGap checks that the rest of a directory stays readable, and that what is lost is shown like a
 // period without a recorder: from within the damaged file to the next base.
 func TestADamagedFileIsAGap(t *testing.T) {
+	withoutRaceDetector(t)
 	for name, test := range map[string]struct {
 		file   string
 		damage damage

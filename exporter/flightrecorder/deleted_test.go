@@ -14,6 +14,7 @@ import (
 
 // TestAFileThatIsDeletedDuringAReadingIsAGap deletes files like a recorder that needs space.
 func TestAFileThatIsDeletedDuringAReadingIsAGap(t *testing.T) {
+	withoutRaceDetector(t)
 	for name, test := range map[string]struct {
 		deleted []string
 		after   int

@@ -116,6 +116,15 @@ func settings(t *testing.T) flightrecorder.Settings {
 	return flightrecorder.Settings{Dir: filepath.Join(t.TempDir(), "data"), Size: 256 << 20, Age: 30 * 24 * time.Hour}
 }
 
+// withoutRaceDetector skips a test that runs in virtual time, one goroutine after the other, and takes long with the race
+// detector.
+func withoutRaceDetector(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("the race detector cannot find anything in it")
+	}
+}
+
 // run starts a recorder in a synctest bubble and returns a function that stops it. log receives the recorder's log.
 func run(t *testing.T, s flightrecorder.Settings) (r *flightrecorder.Recorder, stop func(), log *strings.Builder) {
 	t.Helper()
@@ -213,9 +222,7 @@ func checkState(t *testing.T, got []event.Event, want map[event.UID]event.Object
 // TestReadingBeginsWithTheStateAtItsTime checks that Read returns the state of the cluster at the requested time, then
 // the later events: within a generation, at its start, and across several generations.
 func TestReadingBeginsWithTheStateAtItsTime(t *testing.T) {
-	if raceDetector {
-		t.Skip("it runs in virtual time, one goroutine after the other, and takes long with the race detector")
-	}
+	withoutRaceDetector(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t)
 		s.Size = 80_000 // a small limit creates many files
@@ -267,9 +274,7 @@ func TestReadingBeginsWithTheStateAtItsTime(t *testing.T) {
 }
 
 func TestOldGenerationsAreDeleted(t *testing.T) {
-	if raceDetector {
-		t.Skip("it runs in virtual time, one goroutine after the other, and takes long with the race detector")
-	}
+	withoutRaceDetector(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t)
 		s.Age = 8 * time.Hour

@@ -64,7 +64,7 @@ var browser = sync.OnceValues(func() (context.Context, error) {
 		chromedp.WSURLReadTimeout(time.Minute), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
 	allocator, stop := chromedp.NewExecAllocator(shared, options...)
-	ctx, _ := chromedp.NewContext(allocator) //nolint:govet // the tab is closed with the browser
+	ctx, _ := chromedp.NewContext(allocator) // the tab closes with the browser
 	processes.Go(func() {
 		<-shared.Done()
 		stop() // it waits until the browser has ended
@@ -79,7 +79,7 @@ func chromium() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("Chromium not found: install it (apt-get install chromium) and run make browser-test again") //nolint:staticcheck // it is a name
+	return "", errors.New("Chromium not found: install it (apt-get install chromium) and run make browser-test again")
 }
 
 var listening = regexp.MustCompile(`address=(127\.0\.0\.1:[0-9]+)`)
