@@ -77,6 +77,7 @@ func (s *fakeCluster) shows(version string, grace float64) {
 }
 
 func TestEveryPlaceRecommendsTheSameGracePeriod(t *testing.T) {
+	withoutRaceDetector(t)
 	firstPost := func() *fakeCluster { return newFakeCluster(9).slow(2, 300, 20, 35, 49, 28, 46, 22, 50) }
 	cases := []struct {
 		name    string

@@ -142,6 +142,7 @@ func TestTheClockIsSet(t *testing.T) {
 
 // TestFilesFromTheFuture checks that a recorder deletes the files of a process whose clock was ahead, but not its own.
 func TestFilesFromTheFuture(t *testing.T) {
+	withoutRaceDetector(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t)
 		s.Size = 1 << 20

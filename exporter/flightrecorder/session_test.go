@@ -73,6 +73,7 @@ func TestStoppingAFailingRecorder(t *testing.T) {
 // TestAGenerationThatCannotBeContinued loses a file of the current generation. The next one must then begin with lists,
 // because the state cannot be computed.
 func TestAGenerationThatCannotBeContinued(t *testing.T) {
+	withoutRaceDetector(t)
 	for name, lose := range map[string]func(path string) error{
 		"it is deleted": os.Remove,
 		"a bit flips": func(path string) error {
