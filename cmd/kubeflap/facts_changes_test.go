@@ -107,9 +107,11 @@ func (f *fact) addTo(all changes) {
 func (c changes) makeOptional(service string, deleted time.Time) {
 	const causeWithin = 15 * time.Second
 	for key, all := range c {
+		waits := false
 		for i := range all {
 			if strings.HasPrefix(key, service) && deleted.Sub(all[i].seen) < causeWithin {
-				all[i].optional = true
+				waits = waits || strings.HasPrefix(all[i].what, "lost")
+				all[i].optional = waits
 			}
 		}
 	}
@@ -161,6 +163,10 @@ func (r *factReporter) transition(x transition.Transition) {
 	case transition.HeartbeatSeen:
 		one.seconds = x.Interval.Seconds()
 		add("heartbeat", x.Node, "")
+	case transition.HeartbeatLate:
+		add("late", x.Node, "")
+	case transition.HeartbeatMissed:
+		add("missed", x.Node, "")
 	case transition.NodeReadyChanged:
 		add("node", x.Node, x.From.String()+" to "+x.To.String())
 	case transition.NodeRemoved:

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -44,6 +45,8 @@ var countedMetrics = map[string][]string{
 	"kubeflap_service_addresses_lost_total":    {"namespace", "service"},
 	"kubeflap_service_address_losses_total":    {"namespace", "service"},
 	"kubeflap_service_outages_total":           {"namespace", "service"},
+	"kubeflap_service_outage_seconds_total":    {"namespace", "service"},
+	"kubeflap_node_unready_seconds_total":      {"node"},
 	"kubeflap_service_endpoints_resets_total":  {"namespace", "service", "selector"},
 	"kubeflap_pod_inplace_updates_total":       {"namespace"},
 	"kubeflap_pod_silent_restarts_total":       {"namespace"},
@@ -90,13 +93,21 @@ func (x *facts) expectCounters(t *testing.T, before, after counters) {
 			// Each node may have sent one heartbeat at each end of the segment that only one watcher received in it.
 			tolerance = 2 * float64(len(x.nodes()))
 		}
+		if strings.Contains(series, "_seconds_total ") {
+			tolerance = receivedWithin.Seconds()
+		}
 		if got-value > tolerance || value-got > tolerance {
 			faults = append(faults, fmt.Sprintf("%s: got %v, want %v", series, got, value))
 		}
 	}
-	for series := range after {
-		if _, known := want[series]; !known && existsPerObject(series) {
+	for series, got := range after {
+		_, known := want[series]
+		switch {
+		case known:
+		case existsPerObject(series):
 			faults = append(faults, series+": this object does not exist")
+		case got != before[series]:
+			faults = append(faults, fmt.Sprintf("%s: got %v, want no increase", series, got-before[series]))
 		}
 	}
 	reportFaults(t, faults)
@@ -121,13 +132,17 @@ func (x *facts) nodes() map[string]bool {
 // expectedCounters computes the metrics at the end of a segment from its facts. The result fresh lists the objects that
 // were created in the segment.
 func (x *facts) expectedCounters(segment int) (all counters, fresh []string) {
-	c := factCounter{all: counters{}, addresses: map[string]map[string]string{}}
+	c := factCounter{
+		all: counters{"kubeflap_node_heartbeat_interval_seconds": 0}, addresses: map[string]map[string]string{},
+		outages: map[string]time.Time{}, unready: map[string]time.Time{},
+	}
 	for i := range x.all {
 		if f := &x.all[i]; x.within(segment, f.Seen) {
 			c.apply(f)
 		}
 	}
 	c.countAddresses()
+	c.endTimes(x.Segments[segment].Until)
 	return c.all, c.fresh
 }
 
@@ -137,6 +152,8 @@ type factCounter struct {
 	fresh []string
 	// addresses holds the state of each address, by Service and address.
 	addresses map[string]map[string]string
+	// outages and unready hold the beginning of each ongoing outage, and of each period in which a node is not Ready.
+	outages, unready map[string]time.Time
 }
 
 func (c *factCounter) apply(f *fact) {
@@ -155,6 +172,7 @@ func (c *factCounter) apply(f *fact) {
 		c.address(f, object)
 	case "outage":
 		c.all["kubeflap_service_outages_total "+object]++
+		c.outages[object] = f.Seen
 	case "reset":
 		c.all["kubeflap_service_endpoints_resets_total "+object+" "+strconv.FormatBool(f.To == "selector")]++
 	case "image":
@@ -179,18 +197,37 @@ func (c *factCounter) begin(f *fact, object string, series ...string) {
 }
 
 func (c *factCounter) node(f *fact) {
-	turns := "kubeflap_node_ready_transitions_total " + f.Object + " "
+	turns, seconds := "kubeflap_node_ready_transitions_total "+f.Object+" ", "kubeflap_node_unready_seconds_total "+f.Object
 	if f.To == absent || f.From == absent || f.isStart() {
-		c.begin(f, f.Object, turns+"true", turns+"false", turns+"unknown")
-		return
+		c.begin(f, f.Object, turns+"true", turns+"false", turns+"unknown", seconds)
+		delete(c.unready, f.Object)
+	} else {
+		c.all[turns+strings.ToLower(f.To)]++
 	}
-	c.all[turns+strings.ToLower(f.To)]++
+	switch since, unready := c.unready[f.Object]; {
+	case f.To == "True" && unready:
+		c.all[seconds] += f.Seen.Sub(since).Seconds()
+		delete(c.unready, f.Object)
+	case f.To != "True" && f.To != absent && !unready:
+		c.unready[f.Object] = f.Seen
+	}
+}
+
+// endTimes adds the time of what still lasts at the end.
+func (c *factCounter) endTimes(until time.Time) {
+	for object, since := range c.outages {
+		c.all["kubeflap_service_outage_seconds_total "+object] += until.Sub(since).Seconds()
+	}
+	for node, since := range c.unready {
+		c.all["kubeflap_node_unready_seconds_total "+node] += until.Sub(since).Seconds()
+	}
 }
 
 func (c *factCounter) service(f *fact, object string) {
 	flips := "kubeflap_service_address_flips_total " + object
-	c.begin(f, object, "kubeflap_service_addresses_lost_total "+object, "kubeflap_service_outages_total "+object, flips+" ready", flips+" not_ready")
+	c.begin(f, object, "kubeflap_service_addresses_lost_total "+object, "kubeflap_service_outages_total "+object, "kubeflap_service_outage_seconds_total "+object, flips+" ready", flips+" not_ready")
 	delete(c.addresses, object)
+	delete(c.outages, object)
 	if f.To != absent {
 		c.addresses[object] = map[string]string{}
 	}
@@ -198,6 +235,10 @@ func (c *factCounter) service(f *fact, object string) {
 
 func (c *factCounter) address(f *fact, object string) {
 	c.addresses[object][f.Address] = f.To
+	if since, down := c.outages[object]; down && f.To == "ready" {
+		c.all["kubeflap_service_outage_seconds_total "+object] += f.Seen.Sub(since).Seconds()
+		delete(c.outages, object)
+	}
 	switch addressChange(f.From, f.To) {
 	case "ready":
 		c.all["kubeflap_service_address_flips_total "+object+" ready"]++

@@ -98,11 +98,15 @@ func (r *factRun) check() {
 		r.facts.compare(r.t, i, r.reported.all, r.begin(i))
 		if i > 0 {
 			r.facts.expectRemovals(r.t, i, r.reported.all, r.begin(i))
+			r.facts.expectNothingInGap(r.t, i, r.reported.all, r.begin(i))
 		}
 	}
 	r.facts.expectCounters(r.t, r.before, countersOf(r.t, r.pipeline))
 	all, _ := r.pipeline.cluster("").Incidents()
 	r.facts.expectIncidents(r.t, all)
+	for i := 1; i < len(r.facts.Segments); i++ {
+		r.facts.expectNoIncidentInGap(r.t, i, all, r.begin(i))
+	}
 }
 
 // begin returns the time after the last list of a segment. Changes up to this time happened before the segment.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/binary"
@@ -22,6 +23,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/client-go/rest"
 
 	"github.com/kubeflap/kubeflap/exporter/watch"
@@ -38,10 +43,22 @@ func TestRawWatches(t *testing.T) {
 		for _, x := range records {
 			parts[x.Part], parts[x.Type] = true, true
 		}
-		t.Run(name, func(t *testing.T) {
-			x := readFacts(t, strings.TrimSuffix(file, ".raw.gz")+factsSuffix)
-			synctest.Test(t, func(t *testing.T) { watchRaw(t, x, records) })
-		})
+		for how, configure := range map[string]func(*rawAPI){
+			"streamed lists": func(*rawAPI) {},
+			// Before v1.32, servers do not stream lists.
+			"lists in pages": func(a *rawAPI) { a.pages = true },
+			// Servers end watches after some minutes. The next watch resumes where the last one ended.
+			"watches that end": func(a *rawAPI) { a.endWatches() },
+		} {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				x := readFacts(t, strings.TrimSuffix(file, ".raw.gz")+factsSuffix)
+				synctest.Test(t, func(t *testing.T) {
+					api := newRawAPI(records)
+					configure(api)
+					watchRaw(t, x, api)
+				})
+			})
+		}
 	}
 	for _, part := range []string{"list", "initial", "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "break"} {
 		if !parts[part] {
@@ -51,8 +68,7 @@ func TestRawWatches(t *testing.T) {
 }
 
 // watchRaw runs kubeflap's watches until the end of the facts. It must run in a synctest bubble.
-func watchRaw(t *testing.T, x *facts, records []rawRecord) {
-	api := newRawAPI(records)
+func watchRaw(t *testing.T, x *facts, api *rawAPI) {
 	time.Sleep(time.Until(api.segments[0].from))
 	run := newFactRun(t, x, time.Now)
 	w, err := watch.New(api.config(), "", slog.New(slog.DiscardHandler), run.apply)
@@ -117,6 +133,9 @@ type rawAPI struct {
 	segments []rawSegment
 	pipes    chan net.Conn
 	closed   chan struct{}
+	// pages makes the server refuse streamed lists. At the time end, all watches end, if it is not zero.
+	pages bool
+	end   time.Time
 }
 
 // rawSegment is the time between a list and the end of the watches. If until is zero, the watches do not end.
@@ -163,7 +182,7 @@ func number(version string) int {
 }
 
 // ServeHTTP answers like an API server at the recorded time. Between two segments, it answers 503. A watch that resumes
-// from before the segment's list is answered with 410.
+// from before the segment's list has expired.
 func (a *rawAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := a.segment()
 	query := r.URL.Query()
@@ -180,8 +199,10 @@ func (a *rawAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	case s.over():
 		http.Error(w, "between two segments", http.StatusServiceUnavailable)
-	case resource.isExpired(query):
-		expired(w)
+	case a.pages && query.Has("sendInitialEvents"):
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422,"message":"sendInitialEvents is forbidden"}`)
 	case !query.Has("watch"):
 		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
 		_, _ = w.Write(resource.list)
@@ -189,7 +210,17 @@ func (a *rawAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf;stream=watch")
 		w.WriteHeader(http.StatusOK)
 		w.(http.Flusher).Flush()
-		s.watch(w, r.Context(), resource, query)
+		if resource.isExpired(query) {
+			writeFrame(w, expiredEvent())
+			return
+		}
+		ctx := r.Context()
+		if time.Now().Before(a.end) {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, a.end)
+			defer cancel()
+		}
+		s.watch(ctx, w, resource, query)
 	}
 }
 
@@ -212,14 +243,37 @@ func (r *rawResource) isExpired(query url.Values) bool {
 	return query.Has("watch") && !query.Has("sendInitialEvents") && version > 0 && version < r.version
 }
 
-func expired(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusGone)
-	fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"too old resource version"}`)
+// expiredEvent is what an API server sends if a watch starts at a version that is too old. The response has status 200
+// (apiserver, cacher.Watch).
+func expiredEvent() []byte {
+	status := apierrors.NewResourceExpired("too old resource version").Status()
+	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	var text bytes.Buffer
+	if err := protobuf.NewSerializer(nil, nil).Encode(&status, &text); err != nil {
+		panic(err)
+	}
+	frame, err := (&metav1.WatchEvent{Type: "ERROR", Object: runtime.RawExtension{Raw: text.Bytes()}}).Marshal()
+	if err != nil {
+		panic(err)
+	}
+	return frame
+}
+
+// endWatches ends all watches in the middle of the recording.
+func (a *rawAPI) endWatches() {
+	begin, end := a.segments[0].from, a.segments[0].from
+	for _, r := range a.segments[0].resources {
+		for _, x := range r.events {
+			if x.Seen.After(end) {
+				end = x.Seen
+			}
+		}
+	}
+	a.end = begin.Add(end.Sub(begin) / 2)
 }
 
 // watch sends each event at its recorded time, until the segment or the request ends.
-func (s *rawSegment) watch(w http.ResponseWriter, ctx context.Context, resource *rawResource, query url.Values) {
+func (s *rawSegment) watch(ctx context.Context, w http.ResponseWriter, resource *rawResource, query url.Values) {
 	after := number(query.Get("resourceVersion"))
 	if query.Get("sendInitialEvents") == "true" {
 		for _, x := range resource.initial {
