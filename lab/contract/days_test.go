@@ -152,7 +152,7 @@ func (d *day) pagesNobody(t *testing.T) {
 	d.plan(c)
 	var prometheuses []*evaluator
 	for range intervals {
-		prometheuses = append(prometheuses, newTextlessEvaluator(t))
+		prometheuses = append(prometheuses, newQuickEvaluator(t))
 	}
 	const quietScrape, quietEvaluation = 4 * time.Minute, 12 * time.Minute
 	// Most rules read the last hour.

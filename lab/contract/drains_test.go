@@ -56,7 +56,7 @@ func (d *drainOf) home() *node { return d.nodes[d.single.pods[0].Node] }
 // time. For each alert, it returns when it first fires, as the time since the start.
 func (d *drainOf) firing(t *testing.T, interval, drained time.Duration) (first map[string]time.Duration) {
 	t.Helper()
-	e := newTextlessEvaluator(t)
+	e := newQuickEvaluator(t)
 	first = map[string]time.Duration{}
 	start := d.now
 	for at := start; at.Before(start.Add(drained + time.Hour)); at = at.Add(15 * time.Second) {

@@ -58,9 +58,14 @@ func newLateEvaluator(t testing.TB, by time.Duration) *evaluator {
 	return evaluatorOf(t, by, textLoader{})
 }
 
-// newTextlessEvaluator returns an evaluator whose alerts have no annotations. If alerts fire, expanding their texts
-// takes longer than evaluating the expressions.
-func newTextlessEvaluator(t testing.TB) *evaluator { return evaluatorOf(t, 0, textlessLoader{}) }
+// newQuickEvaluator returns an evaluator whose alerts have no annotations with -short. If alerts fire, expanding their
+// texts takes longer than evaluating the expressions.
+func newQuickEvaluator(t testing.TB) *evaluator {
+	if testing.Short() {
+		return evaluatorOf(t, 0, textlessLoader{})
+	}
+	return evaluatorOf(t, 0, textLoader{})
+}
 
 func evaluatorOf(t testing.TB, late time.Duration, loader rulesapi.GroupLoader) *evaluator {
 	inMemory := func(o *tsdb.Options) { o.EnableExemplarStorage, o.WALSegmentSize = false, -1 }

@@ -26,7 +26,7 @@ func TestHealthyClusterPagesNobody(t *testing.T) {
 	c.watch()
 	plan(c)
 
-	e := newTextlessEvaluator(t)
+	e := newQuickEvaluator(t)
 	informed := 0
 	end := start.Add(4 * time.Hour)
 	for at := start.Add(3 * time.Minute); at.Before(end); at = at.Add(time.Minute) {

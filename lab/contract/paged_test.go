@@ -155,7 +155,7 @@ func (x *lasting) observe(t *testing.T, when timing) (lost time.Duration, all [3
 	start := c.now
 	const begin = 4 * time.Minute
 	c.in(begin+when.fault, func() { x.fault(c) })
-	prometheuses := []*evaluator{newTextlessEvaluator(t), newTextlessEvaluator(t), newTextlessEvaluator(t)}
+	prometheuses := []*evaluator{newQuickEvaluator(t), newQuickEvaluator(t), newQuickEvaluator(t)}
 	for since := time.Duration(0); since < when.end; since += 5 * time.Second {
 		at := start.Add(since)
 		c.runUntil(at)

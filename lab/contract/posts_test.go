@@ -98,7 +98,7 @@ func (p *post) replayed(t *testing.T) (lost time.Duration, all [3][]moment) {
 	start, end := events[0].Seen, events[len(events)-1].Seen
 	c := newCluster(start)
 	c.listens()
-	prometheuses := []*evaluator{newTextlessEvaluator(t), newTextlessEvaluator(t), newTextlessEvaluator(t)}
+	prometheuses := []*evaluator{newQuickEvaluator(t), newQuickEvaluator(t), newQuickEvaluator(t)}
 	for at := start.Add(time.Second); at.Before(end.Add(65 * time.Minute)); at = at.Add(intervals[0]) {
 		for len(events) > 0 && !events[0].Seen.After(at) {
 			c.now = events[0].Seen

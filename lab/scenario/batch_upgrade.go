@@ -40,6 +40,7 @@ func batchUpgrade() Scenario {
 			"If you cannot add a gate, set --endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 10s",
 		},
 		LastLosses: map[string]string{"web": "inplace_update"},
+		LossesBy:   "inplace_update",
 		Pages: []Page{{
 			Alert: "KubeflapStaleReadds", Object: "Service shop/web",
 			Says: []string{

@@ -28,6 +28,7 @@ func inPlaceUpgrade() Scenario {
 		Incident: Incident{"workload", "inplace_update", "update_in_place", "readiness gate"},
 		// The addresses become not ready twice. The image change is the cause both times.
 		LastLosses: map[string]string{"web": "inplace_update"},
+		LossesBy:   "inplace_update",
 		Pages: []Page{
 			{
 				Alert: "KubeflapTrafficBouncing", Object: "namespace shop",

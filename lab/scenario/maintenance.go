@@ -17,8 +17,9 @@ import (
 func maintenance() Scenario {
 	const nodes, kept = 3, "node-2"
 	return Scenario{
-		Name:    "maintenance",
-		Summary: "a node's conditions announce its maintenance: it is drained, reboots and returns, and nobody is paged",
+		Name:     "maintenance",
+		Summary:  "a node's conditions announce its maintenance: it is drained, reboots and returns, and nobody is paged",
+		LossesBy: "pod_evicted",
 		Reports: []Report{
 			{"planned", "node", kept, "announced by the condition MaintenanceInProgress", "Nothing is at fault"},
 		},

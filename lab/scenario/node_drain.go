@@ -99,9 +99,10 @@ func (c *Checks) waitForPodGone(ctx context.Context, namespace, pod string) erro
 func singleReplicaDrain() Scenario {
 	drained := []string{cluster.NodeName(1), cluster.NodeName(2)}
 	return Scenario{
-		Name:    "single-replica-drain",
-		Extra:   true,
-		Summary: "two nodes are drained one after the other, each with the only pod of a Service: no page",
+		Name:     "single-replica-drain",
+		Extra:    true,
+		Summary:  "two nodes are drained one after the other, each with the only pod of a Service: no page",
+		LossesBy: "pod_evicted",
 		Reports: []Report{
 			{"planned", "workload", "Service/web", "announced by a cordon", "PodDisruptionBudget"},
 		},
