@@ -130,7 +130,7 @@ func TestScenarios(t *testing.T) {
 }
 
 // rawScenarios lists the scenarios whose watches are also recorded as bytes.
-var rawScenarios = []string{"causes", "endpoints-reset", "in-place-upgrade", "random", "relist"}
+var rawScenarios = []string{"causes", "endpoints-reset", "in-place-upgrade", "large-service", "maintenance", "node-drain", "random", "relist"}
 
 // recorded adds a recording to the options. With -record, it is kept with the facts.
 func recorded(t *testing.T, s scenario.Scenario, options session.Options) session.Options {
