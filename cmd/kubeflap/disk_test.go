@@ -30,8 +30,6 @@ type recordingProcess struct {
 	cluster *churning
 	cmd     *exec.Cmd
 	address string
-	// missed is how many losses happened before kubeflap counted them, or -1 before the first count.
-	missed int
 	// dir is the directory as the test sees it.
 	dir string
 
@@ -54,7 +52,7 @@ func startRecordingWith(t *testing.T, c *churning, dir string, flags []string, w
 	}
 	args := append(slices.Clone(wrap), binary, "run", "--kubeconfig="+c.kubeconfig(t), "--data.dir="+dir, "--web.listen-address=127.0.0.1:0")
 	args = append(args, flags...)
-	p := &recordingProcess{t: t, cluster: c, missed: -1, cmd: exec.Command(args[0], args[1:]...), dir: dir}
+	p := &recordingProcess{t: t, cluster: c, cmd: exec.Command(args[0], args[1:]...), dir: dir}
 	out, err := p.cmd.StderrPipe()
 	if err == nil {
 		err = p.cmd.Start()
@@ -146,31 +144,14 @@ func (p *recordingProcess) records(works bool) {
 	p.until("kubeflap_flight_recorder_recording is "+value, func() bool { return p.metric("kubeflap_flight_recorder_recording") == value })
 }
 
-// counts waits until some more pods have lost readiness, and checks that kubeflap has counted each loss since the first
-// call of counts.
+// counts waits until some more pods have lost readiness, and checks that kubeflap has counted each loss since its list.
 func (p *recordingProcess) counts() {
 	p.t.Helper()
-	// A loss counts as missed while its event is in transit. So in the first call, the lowest number is the right one.
-	first := p.missed < 0
-	missed := func() (n int, ok bool) {
-		counted, err := strconv.Atoi(p.metric(`kubeflap_pods_unready_total{namespace="shop"}`))
-		if err != nil {
-			return 0, false
-		}
-		n = p.cluster.losses() - counted
-		if first && (p.missed < 0 || n < p.missed) {
-			p.missed = n
-		}
-		return n, true
-	}
-	p.until("the pods are counted", func() bool {
-		_, ok := missed()
-		return ok
-	})
 	before := p.cluster.losses()
 	p.until("all losses are counted", func() bool {
-		n, ok := missed()
-		return ok && n == p.missed && p.cluster.losses() > before+2
+		counted, err := strconv.Atoi(p.metric(`kubeflap_pods_unready_total{namespace="shop"}`))
+		listed, all := p.cluster.counts()
+		return err == nil && counted == all-listed && all > before+2
 	})
 }
 

@@ -39,6 +39,9 @@ type churning struct {
 	// unready counts how often each pod stopped being ready. It has an entry for each pod that is not.
 	unready int
 	broken  map[int]bool
+	// unlisted is how many losses happened before the first list of all pods, or -1 before this list. kubeflap counts
+	// the others.
+	unlisted int
 }
 
 type change struct {
@@ -49,7 +52,7 @@ type change struct {
 const churningServices = 20
 
 func newChurning() *churning {
-	c := &churning{version: 100, objects: map[string]map[string]string{}, changes: map[string][]change{}, changed: make(chan struct{}), broken: map[int]bool{}}
+	c := &churning{version: 100, objects: map[string]map[string]string{}, changes: map[string][]change{}, changed: make(chan struct{}), broken: map[int]bool{}, unlisted: -1}
 	c.set("nodes", "node-1", `{"apiVersion":"v1","kind":"Node","metadata":{%s},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`)
 	for i := range churningServices {
 		c.set("services", fmt.Sprintf("web-%d", i), `{"apiVersion":"v1","kind":"Service","metadata":{%s},"spec":{"selector":{"app":"web"},"clusterIP":"10.0.0.1"}}`)
@@ -62,6 +65,10 @@ func newChurning() *churning {
 func (c *churning) set(resource, name, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.setLocked(resource, name, text)
+}
+
+func (c *churning) setLocked(resource, name, text string) {
 	c.version++
 	if c.objects[resource] == nil {
 		c.objects[resource] = map[string]string{}
@@ -89,17 +96,19 @@ func hash(s string) (sum int) {
 	return sum & 0xffffffffff
 }
 
+// setReady holds the lock until the objects are written. Otherwise, two calls for one pod could write in another order
+// than they count.
 func (c *churning) setReady(i int, ready bool) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if !ready && !c.broken[i] {
 		c.unready++
 	}
 	c.broken[i] = !ready
-	c.mu.Unlock()
 	name, status := fmt.Sprintf("web-%d", i), map[bool]string{true: "True", false: "False"}[ready]
-	c.set("pods", name, fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{%%s},"spec":{"nodeName":"node-1"},"status":{"phase":"Running","podIP":"10.1.0.%d",`+
+	c.setLocked("pods", name, fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{%%s},"spec":{"nodeName":"node-1"},"status":{"phase":"Running","podIP":"10.1.0.%d",`+
 		`"conditions":[{"type":"Ready","status":%q},{"type":"ContainersReady","status":%q}]}}`, i+1, status, status))
-	c.set("endpointslices", name, fmt.Sprintf(`{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","addressType":"IPv4","metadata":{%%s},"endpoints":[{"addresses":["10.1.0.%d"],`+
+	c.setLocked("endpointslices", name, fmt.Sprintf(`{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","addressType":"IPv4","metadata":{%%s},"endpoints":[{"addresses":["10.1.0.%d"],`+
 		`"conditions":{"ready":%v},"nodeName":"node-1","targetRef":{"kind":"Pod","namespace":"shop","name":%q,"uid":"%08x-0000-4000-8000-%012x"}}],"ports":[{"port":80}]}`,
 		i+1, ready, name, len("pods"), hash(name)))
 }
@@ -109,6 +118,13 @@ func (c *churning) losses() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.unready
+}
+
+// counts returns how often pods stopped being ready before the first list of all pods, and in total.
+func (c *churning) counts() (listed, all int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return max(c.unlisted, 0), c.unready
 }
 
 // churn makes pods fail for up to 3 s each until the context is canceled.
@@ -144,6 +160,9 @@ func (c *churning) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		if resource == "pods" && query.Get("limit") != "1" && c.unlisted < 0 {
+			c.unlisted = c.unready
+		}
 		group := map[string]string{"leases": "coordination.k8s.io/v1", "endpointslices": "discovery.k8s.io/v1"}[resource]
 		if group == "" {
 			group = "v1"
