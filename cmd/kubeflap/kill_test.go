@@ -120,11 +120,18 @@ func (c *churning) losses() int {
 	return c.unready
 }
 
-// counts returns how often pods stopped being ready before the first list of all pods, and in total.
-func (c *churning) counts() (listed, all int) {
+// forgetList makes the next list of all pods count as the first one, because another process starts.
+func (c *churning) forgetList() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return max(c.unlisted, 0), c.unready
+	c.unlisted = -1
+}
+
+// listed returns how often pods had stopped being ready before the first list of all pods. ok is false before this list.
+func (c *churning) listed() (n int, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unlisted, c.unlisted >= 0
 }
 
 // churn makes pods fail for up to 3 s each until the context is canceled.
