@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the tools that make test needs besides Go, and the tools in its arguments. This requires Debian and root. Otherwise, it lists the missing
-# tools.
+# Installs the tools that make test needs besides Go, and the tools in its arguments. This requires Debian and root.
+# Otherwise, it lists the missing tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
@@ -33,18 +33,23 @@ type facts struct {
 	all               []fact
 }
 
+// openLines reads a file of JSON Lines that is compressed with gzip.
+func openLines(t *testing.T, file string) *json.Decoder {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return json.NewDecoder(text)
+}
+
 func readFacts(t *testing.T, file string) *facts {
 	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	text, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := json.NewDecoder(bufio.NewReader(text))
+	lines := openLines(t, file)
 	x := &facts{}
 	if err := lines.Decode(x); err != nil {
 		t.Fatal(err)

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"compress/gzip"
-	"encoding/json"
-	"os"
 	"testing"
 	"time"
 
@@ -21,16 +17,7 @@ type graceMark struct {
 
 func readGraceMarks(t *testing.T) (all []graceMark) {
 	t.Helper()
-	f, err := os.Open("testdata/grace/grace-marks.jsonl.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	text, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for lines := json.NewDecoder(bufio.NewReader(text)); lines.More(); {
+	for lines := openLines(t, "testdata/grace/grace-marks.jsonl.gz"); lines.More(); {
 		var x graceMark
 		if err := lines.Decode(&x); err != nil {
 			t.Fatal(err)
