@@ -185,7 +185,7 @@ func TestAReportOfAnAnonymisedDirectoryHasNoRealName(t *testing.T) {
 	renamed := strings.NewReplacer(`"node-`, `"realname-`, `"shop"`, `"realname-shop"`, `"web`, `"realname-web`).Replace(unzipped(t, file))
 	recording, dir := write(t, filepath.Join(t.TempDir(), "renamed.jsonl"), renamed), t.TempDir()
 	recordInto(t, dir, recording, true)
-	write(t, filepath.Join(dir, incidentsFile), `{"Incident":{"ID":"1","Subject":"realname-2"}}`+"\n")
+	write(t, filepath.Join(dir, "incidents.jsonl"), `{"Incident":{"ID":"1","Subject":"realname-2"}}`+"\n")
 	if out := must(t, "report", "--recording", recording); strings.Count(out, realName) < 10 {
 		t.Fatalf("the recording has no real names:\n%s", out)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/prometheus/common/promslog"
 
-	"github.com/kubeflap/kubeflap/exporter/coverage"
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
@@ -177,49 +175,5 @@ func BenchmarkChurn(b *testing.B) {
 			b.ReportMetric(float64(m.HeapAlloc), fmt.Sprintf("B-after-hour-%d", hour+1))
 		}
 		runtime.KeepAlive(f)
-	}
-}
-
-// BenchmarkSaving measures a minute with 10 flapping pods per second, with and without saved incidents.
-func BenchmarkSaving(b *testing.B) {
-	for _, saving := range []bool{false, true} {
-		b.Run(fmt.Sprintf("saving=%t", saving), func(b *testing.B) {
-			f := newFlapping(2000)
-			p := f.pipeline
-			if saving {
-				p.history = openHistory(b.TempDir(), 500, coverage.State{}, p.incidents, promslog.New(&promslog.Config{Writer: io.Discard}))
-				ctx, stop := context.WithCancel(b.Context())
-				go func() { _ = p.history.run(ctx, p.finalSaveJob) }()
-				b.Cleanup(func() {
-					stop()
-					<-p.history.ended
-				})
-			}
-			second := 0
-			minute := func() {
-				for range 60 {
-					for i := range 10 {
-						// A pod is ready again after 30 s.
-						f.flap((second%30*10 + i) * 7919 % len(f.ready))
-					}
-					for range 5 {
-						f.now = f.now.Add(200 * time.Millisecond)
-						t := p.advance()
-						p.mu.Lock()
-						p.report(t, p.incidents.Notices(t))
-						p.updateHistory(t)
-						p.mu.Unlock()
-					}
-					second++
-				}
-			}
-			for range 5 {
-				minute()
-			}
-			b.ResetTimer()
-			for b.Loop() {
-				minute()
-			}
-		})
 	}
 }

@@ -1,16 +1,20 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"iter"
 	"log/slog"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/alecthomas/units"
 
-	"github.com/kubeflap/kubeflap/exporter/coverage"
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/journal"
 	"github.com/kubeflap/kubeflap/exporter/watch"
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
@@ -28,7 +32,7 @@ func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
 	addFlag(cmd, "data.size", "Maximum size of the recordings in --data.dir. The oldest are deleted first.", "256MiB", &f.size)
 	addFlag(cmd, "data.age", "Maximum age of the recordings in --data.dir.", "14d", &f.age)
 	cmd.Validate(func(*kingpin.CmdClause) error { return f.validate() })
-	f.anonymise = cmd.Flag("data.anonymise", "Replace names, addresses and UIDs in the recordings in --data.dir with pseudonyms. Do not share pseudonyms.key, incidents.jsonl or silences.json. With pseudonyms.key, anybody can test whether a pseudonym belongs to a name. The other two files contain real names.").Bool()
+	f.anonymise = cmd.Flag("data.anonymise", "Replace names, addresses and UIDs in the recordings in --data.dir with pseudonyms. Do not share pseudonyms.key or incidents.jsonl. With pseudonyms.key, anybody can test whether a pseudonym belongs to a name. The other file contains real names.").Bool()
 	return f
 }
 
@@ -40,9 +44,10 @@ func (f *dataFlags) validate() error {
 	return nil
 }
 
-// enablePersistence makes the pipeline save its events and incidents in --data.dir. It also creates the predictor that
-// reads the saved events. The caller must run the flight recorder, the history and the predictor.
-func (f *dataFlags) enablePersistence(logger *slog.Logger, p *pipeline, watcher *watch.Watcher, settings settings) (*flightrecorder.Recorder, error) {
+// enablePersistence makes the pipeline record its events and resolved incidents in --data.dir, and replays what earlier
+// processes recorded there. It also creates the predictor that reads the recordings. The caller must run the flight
+// recorder, the journal and the predictor.
+func (f *dataFlags) enablePersistence(logger *slog.Logger, p *pipeline, watcher *watch.Watcher) (*flightrecorder.Recorder, error) {
 	if f.age == 0 {
 		return nil, errors.New("--data.age: must be more than 0s")
 	}
@@ -52,15 +57,33 @@ func (f *dataFlags) enablePersistence(logger *slog.Logger, p *pipeline, watcher 
 	if err != nil {
 		return nil, err
 	}
-	p.record, p.waitForDisk, p.recorderStatus = recorder.Record, recorder.Pace, recorder.Status
-	p.whatIf = background.New(*f.dir, settings.tracker.GracePeriod)
-	earlier := readState[coverage.State](*f.dir, coverageFile, logger)
-	p.history = openHistory(*f.dir, settings.incidents, earlier, p.incidents, logger)
-	p.coverage = coverage.New(p.started, earlier, p.history.Stopped())
-	if p.history.journal.InUse() {
-		p.coverage.Overlap()
+	p.journal = journal.Open(*f.dir, p.settings.incidents, p.started, logger)
+	recorded, err := earlierEvents(*f.dir)
+	if err != nil {
+		logger.Error("cannot read the recordings of earlier processes, continuing without them", "err", err)
+	} else {
+		p.resume(recorded, p.started, logger)
 	}
+	p.record, p.waitForDisk, p.recorderStatus = recorder.Record, recorder.Pace, recorder.Status
+	p.whatIf = background.New(*f.dir, p.settings.tracker.GracePeriod)
 	return recorder, nil
+}
+
+// resumeFrom is how much of the recordings kubeflap replays when it starts.
+const resumeFrom = 2 * time.Hour
+
+// earlierEvents returns the events that earlier processes recorded in a directory. It returns no events if there are no
+// recordings.
+func earlierEvents(dir string) (iter.Seq2[event.Event, error], error) {
+	_, end, err := flightrecorder.Span(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, flightrecorder.ErrNothing) {
+		return func(func(event.Event, error) bool) {}, nil
+	}
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the error contains the path
+	}
+	recorded, _, err := flightrecorder.Read(context.Background(), dir, end.Add(-resumeFrom), end)
+	return recorded, err //nolint:wrapcheck // the error contains the path
 }
 
 // byteSize is a flag value for a number of bytes, such as 512MiB. The minimum is 1 MiB.

@@ -2,8 +2,6 @@ package main
 
 import (
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -153,54 +151,6 @@ func TestForbiddenNodesEndNoIncident(t *testing.T) {
 		if slices.Contains(x.Nodes, "node-5") && (x.State != incident.StateEnded || r.ends(x.ID) != 1 || x.End.Sub(storyBegin) < 50*time.Minute) {
 			t.Errorf("%s at %s, reported %d times: %s", x.State, x.End, r.ends(x.ID), x.Summary)
 		}
-	}
-}
-
-// TestADiskThatHangsLosesNoIncident checks that incidents that ended while the disk hung are saved later.
-func TestADiskThatHangsLosesNoIncident(t *testing.T) {
-	t.Parallel()
-	c := newFakeCluster(9).silence(300, 700, 5).silence(500, 560, 7)
-	r := newRestarted(t, c)
-	r.runUntil(480)
-	r.kill() // nobody saves any more
-	h := r.pipeline.history
-	c.sink, h.ended = r.pipeline.apply, make(chan struct{})
-	r.runUntil(1000)
-	go func() {
-		for job := range h.jobs {
-			h.write(job, "")
-		}
-	}()
-	r.runUntil(1300)
-	want := r.incidents()
-	c.sink = func(event.Event) {}
-	if err := h.journal.Close(); err != nil {
-		t.Fatal(err)
-	}
-	c.runUntil(1310)
-	r.begin()
-	c.watch()
-	r.runUntil(1400)
-	sameIncidents(t, 1400, want, r.incidents())
-}
-
-// TestACopiedDirectory checks that the times of copied files do not prolong an outage.
-func TestACopiedDirectory(t *testing.T) {
-	r := newRestarted(t, newFakeCluster(9).silence(300, 520, 5).single(5))
-	r.runUntil(500)
-	before := r.only()
-	r.stops = true
-	r.kill()
-	at := storyBegin.Add(7000 * time.Second)
-	if err := os.Chtimes(filepath.Join(r.dir, incidentsFile+".lock"), at, at); err != nil {
-		t.Fatal(err)
-	}
-	r.cluster.runUntil(7010)
-	r.begin()
-	r.cluster.watch()
-	r.runUntil(7200)
-	if x := r.only(); x.OutageTime-before.OutageTime > time.Minute {
-		t.Errorf("outages of %s, before the restart %s", x.OutageTime, before.OutageTime)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -130,18 +129,6 @@ func compareIncidents(t *testing.T, at float64, want, got incident.Incident, awa
 	}
 	if a, b := down(got), down(want); len(a) != len(b) {
 		t.Errorf("at %g s: %v without a ready address, want %v", at, a, b)
-	}
-}
-
-// TestWhatKubeflapCannotKnowAfterARestart restarts kubeflap while a node turns Unknown. The losses of its Services are
-// not seen, so the summary must not deny them.
-func TestWhatKubeflapCannotKnowAfterARestart(t *testing.T) {
-	r := newRestarted(t, newFakeCluster(9).silence(300, 900, 5).single(5))
-	r.runUntil(340)
-	r.restart(355)
-	r.runUntil(700)
-	if x := r.only(); !strings.Contains(x.Summary, "no Service lost a ready address while kubeflap watched") {
-		t.Error(x.Summary)
 	}
 }
 

@@ -2,15 +2,11 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/coverage"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
@@ -46,10 +42,10 @@ func TestAnOutageLastsThroughRestarts(t *testing.T) {
 		if s.Name != "single" || x.Outages != 1 || x.OutageTime != s.OutageTime {
 			t.Errorf("at %g s: %d outages of %s, the longest %s", at, x.Outages, x.OutageTime, s.OutageTime)
 		}
-		if s.Down != (at < 4000) || !s.Inexact {
+		if s.Down != (at < 4000) {
 			t.Errorf("at %g s: %+v", at, s)
 		}
-		if s.Down && !strings.Contains(x.Summary, "has had none for about ") || strings.Contains(x.Summary, "no heartbeat for 68") {
+		if s.Down && !strings.Contains(x.Summary, "has had none for ") || strings.Contains(x.Summary, "no heartbeat for 68") {
 			t.Errorf("at %g s: %s", at, x.Summary)
 		}
 		return s.OutageTime.Round(time.Second)
@@ -234,16 +230,11 @@ func TestTwoRestartsInARow(t *testing.T) {
 	r.restart(900)
 	r.runUntil(1100)
 	x := r.only()
-	clock := func(second float64) string {
-		return storyBegin.Add(time.Duration(second * float64(time.Second))).UTC().Format("15:04")
+	if x.State != incident.StateEnded || !strings.Contains(x.Summary, "for at least 106.5s") || r.ends(x.ID) != 1 {
+		t.Errorf("%s, reported %s: %s", described(x), r.notices(), x.Summary)
 	}
-	if want := "between " + clock(400); x.State != incident.StateEnded || !strings.Contains(x.Summary, want) {
-		t.Errorf("%s: %s\nwant that it ended %s", x.State, x.Summary, want)
-	}
-	for _, s := range x.Timeline {
-		if s.Track != incident.TrackBlind && s.End.Sub(storyBegin) > 401*time.Second {
-			t.Errorf("%s of %s until %s", s.Track, s.Name, s.End.Sub(storyBegin))
-		}
+	if got := blindSpans(x); len(got) != 1 || got[0][1] != 600 {
+		t.Errorf("blind %v, want until 600 s", got)
 	}
 }
 
@@ -262,25 +253,5 @@ func TestListsStayShortAfterManyRestarts(t *testing.T) {
 	}
 	if !slices.IsSortedFunc(x.Evidence, func(a, b incident.Evidence) int { return a.Time.Compare(b.Time) }) {
 		t.Error("the evidence is not sorted")
-	}
-}
-
-// TestUnreadableIncidentsDoNotStopKubeflap opens directories whose incidents cannot be read.
-func TestUnreadableIncidentsDoNotStopKubeflap(t *testing.T) {
-	for name, spoil := range map[string]func(path string) error{
-		"zeros":       func(path string) error { return os.WriteFile(path, make([]byte, 5<<20), 0o600) },
-		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			if err := spoil(filepath.Join(dir, incidentsFile)); err != nil {
-				t.Fatal(err)
-			}
-			p := newPipeline(trackerSettings(), time.Now, logReporter{slog.New(slog.DiscardHandler)})
-			h := openHistory(dir, 500, coverage.State{}, p.incidents, slog.New(slog.DiscardHandler))
-			if all := h.Join(time.Now(), nil, 500); len(all) != 0 {
-				t.Errorf("%+v", all)
-			}
-		})
 	}
 }

@@ -7,16 +7,17 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/coverage"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/journal"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// restarted is a kubeflap with a data directory that is killed and restarted while it watches a fake cluster.
+// restarted is a kubeflap that records its events, and is killed and restarted while it watches a fake cluster.
 type restarted struct {
 	t       *testing.T
 	cluster *fakeCluster
@@ -25,7 +26,9 @@ type restarted struct {
 	size     int
 	pipeline *pipeline
 	log      *slog.Logger
-	// kill ends the process. If stops is set, the process stops by itself and saves everything first.
+	// recorded holds the events of all processes so far.
+	recorded []event.Event
+	// kill ends the process. If stops is set, the process stops by itself, so that its last events are recorded.
 	kill  func()
 	stops bool
 	// reported holds the notices of all processes.
@@ -45,8 +48,7 @@ func newRestarted(t *testing.T, c *fakeCluster) *restarted {
 	return r
 }
 
-// memoryDir returns a directory for one test. It is in memory where the system allows it, because a restarted saves its
-// state after each second of its cluster.
+// memoryDir returns a directory for one test. It is in memory where the system allows it.
 func memoryDir(t *testing.T) string {
 	dir, err := os.MkdirTemp("/dev/shm", "kubeflap-test-")
 	if err != nil {
@@ -60,48 +62,55 @@ func memoryDir(t *testing.T) string {
 func (r *restarted) begin() {
 	settings := trackerSettings()
 	settings.incidents = r.size
-	r.pipeline = newPipeline(settings, func() time.Time { return r.cluster.now }, r)
-	earlier := readState[coverage.State](r.dir, coverageFile, r.log)
-	h := openHistory(r.dir, r.size, earlier, r.pipeline.incidents, r.log)
-	r.pipeline.coverage = coverage.New(r.cluster.now, earlier, h.Stopped())
-	if h.journal.InUse() {
-		r.pipeline.coverage.Overlap()
-	}
-	r.pipeline.history = h
+	p := newPipeline(settings, func() time.Time { return r.cluster.now }, r)
+	p.journal = journal.Open(r.dir, r.size, r.cluster.now, r.log)
+	p.resume(r.replay, r.cluster.now, r.log)
+	p.record = func(e event.Event) { r.recorded = append(r.recorded, e) }
+	r.pipeline = p
 	ctx, cancel := context.WithCancel(r.t.Context())
-	ended := make(chan error)
+	ended := make(chan error, 1)
 	r.stops = false
-	go func() {
-		ended <- h.run(ctx, func() saveJob {
-			if r.stops {
-				return r.pipeline.finalSaveJob()
-			}
-			return saveJob{done: make(chan struct{})}
-		})
-	}()
-	r.cluster.sink = r.pipeline.apply
-	r.kill = func() {
+	go func() { ended <- p.journal.Run(ctx) }()
+	r.cluster.sink = p.apply
+	end := sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			r.t.Error(err)
-		}
-		r.cluster.sink = func(event.Event) {}
-	}
-	saved := h.ended
-	r.t.Cleanup(func() {
-		cancel()
-		<-saved // the directory is deleted next
+		<-ended
 	})
+	r.kill = func() {
+		end()
+		r.cluster.sink = func(event.Event) {}
+		r.endRecording()
+	}
+	r.t.Cleanup(end)
+}
+
+// endRecording ends the recording of a process. A process that is killed loses the events of its last half second.
+func (r *restarted) endRecording() {
+	for n := len(r.recorded); n > 0 && !r.stops && r.cluster.now.Sub(r.recorded[n-1].Seen) < time.Second/2; n-- {
+		r.recorded = r.recorded[:n-1]
+	}
+	if len(r.recorded) == 0 {
+		return
+	}
+	last := r.recorded[len(r.recorded)-1].Seen
+	for _, w := range r.pipeline.tracker.Watches(last, nil) {
+		if w.Synced && w.Up {
+			r.recorded = append(r.recorded, event.Event{Seen: last, Kind: w.Resource, Type: event.Down, Reason: event.ReasonNotRecorded})
+		}
+	}
+}
+
+// replay yields the recorded events, in the way of flightrecorder.Read.
+func (r *restarted) replay(yield func(event.Event, error) bool) {
+	for _, e := range r.recorded {
+		if !yield(e, nil) {
+			return
+		}
+	}
 }
 
 // tick looks after the incidents like one tick of pipeline.runTicker.
-func (r *restarted) tick() {
-	t := r.pipeline.advance()
-	r.pipeline.mu.Lock()
-	defer r.pipeline.mu.Unlock()
-	r.pipeline.report(t, r.pipeline.incidents.Notices(t))
-	r.pipeline.updateHistory(t)
-}
+func (r *restarted) tick() { r.pipeline.tick() }
 
 // runUntil runs the cluster up to the given second, and ticks twice per second.
 func (r *restarted) runUntil(second float64) {
@@ -180,7 +189,7 @@ func TestARestartInAnOutageIsOneIncident(t *testing.T) {
 				t.Errorf("the timeline has the blind intervals %+v, want one from 400 s to the first lists", blind)
 			}
 			covers := r.pipeline.cluster("").Coverage()
-			if len(covers.Gaps) != 1 || covers.Gaps[0].Reason != coverage.NotRunning || covers.Gaps[0].To.IsZero() || !covers.Since.Before(covers.Gaps[0].From) {
+			if len(covers.Gaps) != 1 || covers.Gaps[0].Reason != event.ReasonNotRunning || covers.Gaps[0].To.IsZero() || !covers.Since.Before(covers.Gaps[0].From) {
 				t.Errorf("covered %+v, want the restart as its only gap", covers)
 			}
 			r.runUntil(2300)
@@ -203,7 +212,7 @@ func TestAnIncidentThatEndsWhileKubeflapIsDown(t *testing.T) {
 	}
 	r.runUntil(900)
 	all := r.incidents()
-	if len(all) != 1 || all[0].ID != before[0].ID || all[0].State != incident.StateEnded || !strings.Contains(all[0].Summary, "It ended while kubeflap was not watching, between ") {
+	if len(all) != 1 || all[0].ID != before[0].ID || all[0].State != incident.StateEnded || !strings.Contains(all[0].Summary, "for at least 106.5s") {
 		t.Errorf("got %+v, want that it ended unseen", all)
 	}
 	if n := strings.Count(r.notices(), "ended node-5"); n != 1 {

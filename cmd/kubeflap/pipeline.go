@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -10,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/incident/archive"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
+	"github.com/kubeflap/kubeflap/exporter/journal"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
@@ -28,6 +27,8 @@ type pipeline struct {
 	incidents *correlate.Log
 	reporter  reporter
 
+	settings settings
+
 	// `record` receives each event before the tracker receives it. `record` is nil if nothing is recorded.
 	record func(event.Event)
 	// waitForDisk waits if a list of resources arrives faster than the disk can store it. The pipeline does not hold mu
@@ -35,8 +36,13 @@ type pipeline struct {
 	waitForDisk func(event.Event)
 	// `coverage` is the log of the times at which resources were not watched.
 	coverage *coverage.Log
-	// `history` contains the incidents of earlier processes. It is nil if no incidents are kept.
-	history *history
+	// `journal` keeps the resolved incidents of this process and of earlier ones. It is nil if no incidents are kept.
+	// `cursor` is the argument for the next call of correlate.Log.Changed.
+	journal *journal.Journal
+	cursor  uint64
+	// `continued` holds the IDs of the incidents that were ongoing when the previous process stopped, until they are
+	// reported.
+	continued []string
 	// recorderStatus returns the state of the flight recorder. It is nil if nothing is recorded.
 	recorderStatus func() flightrecorder.Status
 	// whatIf predicts the effects of other settings. It reads the recordings, and is nil if nothing is recorded.
@@ -68,10 +74,16 @@ type settings struct {
 
 // newPipeline returns a pipeline that calls `now` for the current time.
 func newPipeline(settings settings, now func() time.Time, to reporter) *pipeline {
-	p := &pipeline{tracker: track.New(settings.tracker), incidents: correlate.New(settings.incidents), reporter: to, now: now, started: now()}
-	p.coverage = coverage.New(p.started, coverage.State{}, time.Time{})
-	p.collector = metrics.NewCollector(p.tracker, p.incidents, p.advance)
+	p := &pipeline{settings: settings, reporter: to, now: now}
+	p.begin(now())
 	return p
+}
+
+// begin makes the pipeline start with an empty state. `started` is zero in a replay.
+func (p *pipeline) begin(started time.Time) {
+	p.started, p.began, p.cursor = started, false, 0
+	p.tracker, p.incidents, p.coverage = track.New(p.settings.tracker), correlate.New(p.settings.incidents), coverage.New(started)
+	p.collector = metrics.NewCollector(p.tracker, p.incidents, p.advance)
 }
 
 // apply passes an event to the tracker and distributes the resulting transitions.
@@ -133,10 +145,10 @@ func (p *pipeline) distribute(found []transition.Transition) {
 }
 
 func (p *pipeline) report(at time.Time, notices []incident.Notice) {
-	if p.history != nil && len(notices) > 0 {
-		notices = p.history.saveAndFilter(at, notices)
-	}
 	for _, n := range notices {
+		if n.Kind == incident.Ended && p.journal != nil && !p.journal.Add(n.Incident) {
+			continue // an earlier process has reported the end
+		}
 		p.reporter.incident(at, n)
 	}
 }
@@ -151,44 +163,18 @@ func (p *pipeline) runTicker(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			t := p.advance()
-			p.mu.Lock()
-			p.report(t, p.incidents.Notices(t))
-			p.updateHistory(t)
-			p.mu.Unlock()
+			p.tick()
 		}
 	}
 }
 
-// updateHistory updates and saves the history, and reports incidents from before the restart.
-func (p *pipeline) updateHistory(t time.Time) {
-	if p.history == nil {
-		return
-	}
-	p.history.Watching(t, p.visibility(t))
-	for _, n := range p.history.checkEarlierIncidents(t, p.tracker) {
-		p.reporter.incident(t, n)
-	}
-	p.history.saveOngoing(t, p.coverage)
-}
-
-// visibility tells whether nodes and Services are watched. Both results are false while /-/ready fails.
-func (p *pipeline) visibility(t time.Time) archive.WatchedKinds {
-	if len(p.tracker.Unready(t)) > 0 {
-		return archive.WatchedKinds{}
-	}
-	unwatched := p.tracker.Unwatched(t)
-	watched := func(k event.Kind) bool {
-		return !slices.ContainsFunc(unwatched, func(w watches.Watch) bool { return w.Resource == k })
-	}
-	return archive.WatchedKinds{Nodes: watched(event.KindNode), Services: watched(event.KindService) && watched(p.tracker.AddressSource())}
-}
-
-// finalSaveJob returns the job that saves the incidents and the coverage when kubeflap stops.
-func (p *pipeline) finalSaveJob() saveJob {
+func (p *pipeline) tick() {
+	t := p.advance()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.history.newSaveJob(p.now(), p.coverage, true)
+	p.report(t, p.incidents.Notices(t))
+	p.reportContinued(t)
+	p.saveRevised(t)
 }
 
 // finish reports pending transitions and ongoing incidents. Do not call apply afterwards.
@@ -217,14 +203,14 @@ func (p *pipeline) cluster(name string) web.Cluster {
 		Overview:  func() ([]incident.Incident, time.Time) { return p.allIncidents(p.incidents.Overview) },
 		Incident: func(id string) (incident.Incident, bool) {
 			t := p.advance()
-			if p.history != nil {
-				return p.history.incident(t, id)
+			if x, ok := p.incidents.Incident(t, id); ok || p.journal == nil {
+				return x, ok
 			}
-			return p.incidents.Incident(t, id)
+			return p.journal.Incident(id)
 		},
 	}
-	if p.history != nil {
-		c.LostUntil = p.history.LostUntil
+	if p.journal != nil {
+		c.LostUntil = p.journal.LostUntil
 	}
 	if p.whatIf != nil {
 		c.WhatIf = func(x *incident.Incident, asOf time.Time) background.Prediction {
@@ -234,28 +220,18 @@ func (p *pipeline) cluster(name string) web.Cluster {
 	return c
 }
 
-// allIncidents returns the current incidents and those of earlier processes. New incidents are reported and saved
-// before they are returned.
+// allIncidents returns the current incidents and those of earlier processes.
 func (p *pipeline) allIncidents(incidents func(t time.Time) []incident.Incident) ([]incident.Incident, time.Time) {
 	t := p.advance()
-	if p.history == nil {
-		return incidents(t), t
-	}
-	p.mu.Lock()
-	p.report(t, p.incidents.Notices(t))
-	p.mu.Unlock()
-	return p.history.Join(t, incidents(t), p.history.size), t
+	all, _ := p.withEarlier(incidents(t))
+	return all, t
 }
 
-// displaced returns the number of incidents that were dropped in favor of newer ones. The number includes incidents of
-// earlier processes.
+// displaced counts the incidents that were dropped in favor of newer ones.
 func (p *pipeline) displaced() incident.Displaced {
 	t := p.advance()
-	all := p.incidents.Displaced(t)
-	if p.history != nil {
-		all.Add(p.history.journal.Displaced())
-		all.Add(p.history.Displaced(t, p.incidents.Overview(t), p.history.size))
-	}
+	_, all := p.withEarlier(p.incidents.Overview(t))
+	all.Add(p.incidents.Displaced(t))
 	return all
 }
 

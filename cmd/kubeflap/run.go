@@ -45,14 +45,14 @@ func registerRun(app *kingpin.Application) (string, command) {
 			return err
 		}
 		if *data.dir != "" {
-			recorder, err := data.enablePersistence(p.logger, pipeline, watcher, flags.settings())
+			recorder, err := data.enablePersistence(p.logger, pipeline, watcher)
 			if err != nil {
 				return err
 			}
 			registry.MustRegister(metrics.NewFlightRecorder(recorder.Status))
 			group.Go(func() error { return pipeline.whatIf.Run(ctx) })
 			group.Go(func() error { return recorder.Run(ctx) })
-			group.Go(func() error { return pipeline.history.run(ctx, pipeline.finalSaveJob) })
+			group.Go(func() error { return pipeline.journal.Run(ctx) })
 		}
 		page := metrics.NewPage(registry)
 		page.Add(pipeline.collector, "")

@@ -323,10 +323,15 @@ func findings(r report.Report) string {
 	return strings.Join(texts, "; ")
 }
 
+func allStories() []scenario {
+	return slices.Concat(storiesOfHeartbeats(), storiesOfTheControlPlane(), storiesOfWatches(), storiesOfStarts(), storiesOfBreaks(), storiesOfDepartures(),
+		storiesOfRecreatedNodes(), storiesOfMachinesGone(), storiesOfServices(), storiesOfWriters(), storiesOfConflicts(), storiesOfAdvice())
+}
+
 // TestStories runs all stories and logs the number of correct results.
 func TestStories(t *testing.T) {
 	withoutRaceDetector(t)
-	stories := slices.Concat(storiesOfHeartbeats(), storiesOfTheControlPlane(), storiesOfWatches(), storiesOfStarts(), storiesOfBreaks(), storiesOfDepartures(), storiesOfRecreatedNodes(), storiesOfMachinesGone(), storiesOfServices(), storiesOfWriters(), storiesOfConflicts(), storiesOfAdvice())
+	stories := allStories()
 	tellStories(t, stories)
 	for _, v := range verdict.All() {
 		comesOut := func(a expectation) bool { return strings.Contains(a.want, v.String()+" ") }

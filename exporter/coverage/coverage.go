@@ -19,17 +19,12 @@ const (
 	sameGap = 2 * time.Second
 )
 
-// FirstLists applies to a process without a saved state. If the first lists of the process take longer than FirstLists,
-// the delay counts as a gap. Otherwise, the coverage begins when the lists are complete.
+// FirstLists applies to a process without a history. If the first lists of the process take longer than FirstLists, the
+// delay counts as a gap. Otherwise, the coverage begins when the lists are complete.
 const FirstLists = 5 * time.Minute
 
-// Reasons for gaps that do not come from a watch.
-const (
-	// NotListed means that the first list of the resource was not complete.
-	NotListed event.Reason = "not listed yet"
-	// NotRunning means that kubeflap was not running, or had not yet listed the resource after a restart.
-	NotRunning event.Reason = "kubeflap was not running"
-)
+// NotListed is the reason for a gap before the first list of a resource.
+const NotListed event.Reason = "not listed yet"
 
 // Gap is a period in which kubeflap was not watching some resources.
 type Gap struct {
@@ -41,18 +36,18 @@ type Gap struct {
 	Reason event.Reason
 }
 
-// State is the coverage at a point in time. It has JSON names because it is saved in a file.
+// State is the coverage at a point in time.
 type State struct {
 	// `Since` is the start of the coverage. kubeflap has been watching since then, except in the gaps. Earlier
-	// processes are included if their history was kept.
-	Since time.Time `json:"since"`
+	// processes are included if they recorded their events.
+	Since time.Time
 	// Started is the start time of this process. It is zero in a replay.
-	Started time.Time `json:"started"`
+	Started time.Time
 	// AsOf is the time of the state.
-	AsOf time.Time `json:"as_of"`
+	AsOf time.Time
 	// Gaps is sorted by end, with ongoing gaps last. LeftOut counts the older gaps that were dropped.
-	Gaps    []Gap `json:"gaps"`
-	LeftOut int   `json:"left_out"`
+	Gaps    []Gap
+	LeftOut int
 }
 
 // Log records gaps. Its times come from the callers, not from the clock. It is safe for concurrent use.
@@ -74,51 +69,22 @@ type gap struct {
 	reason event.Reason
 }
 
-// maxUnsavedTime is the maximum plausible time from the last save of the state to the end of the process. Processes
-// save the state more often than that. A longer time means that somebody copied the files after the process stopped.
-const maxUnsavedTime = time.Minute
-
-// New returns a Log for a process with the given start time. `earlier` is the saved state of the previous process, or
-// empty. `stopped` is the time at which the previous process stopped watching. If this time is in the future because
-// the clock was set back, New keeps the earlier gaps, and the new gap begins at the start time. If even the start of
-// the saved coverage is in the future, New ignores the saved state.
-func New(started time.Time, earlier State, stopped time.Time) *Log {
-	l := &Log{begin: started, State: State{Since: started, Started: started}}
-	if earlier.Since.IsZero() || earlier.Since.After(started) {
-		return l
-	}
-	if stopped.Before(earlier.AsOf) || stopped.Sub(earlier.AsOf) > maxUnsavedTime {
-		stopped = earlier.AsOf
-	}
-	if stopped.After(started) {
-		stopped = started
-	}
-	l.begin, l.Since, l.LeftOut = earlier.Since, earlier.Since, earlier.LeftOut
-	// End each ongoing gap at the time at which the previous process stopped. If the clock was set back, a gap can
-	// begin later than that. The end of such a gap is the time at which the state was saved.
-	for _, g := range earlier.Gaps {
-		if g.To.IsZero() {
-			g.To = stopped
-			if g.From.After(stopped) {
-				g.To = earlier.AsOf
-			}
-		}
-		l.Gaps = append(l.Gaps, g)
-	}
-	for _, k := range event.Kinds() {
-		l.open[k] = gap{stopped, NotRunning}
-	}
-	return l
+// New returns a Log for a process with the given start time. The time is zero in a replay, which begins with its first
+// event.
+func New(started time.Time) *Log {
+	return &Log{begin: started, State: State{Since: started, Started: started}}
 }
 
-// Overlap tells the Log that the previous process is still running. The gap before the first lists then gets the reason
-// NotListed instead of NotRunning. The gap remains, because the previous process has not saved its newest observations.
-func (l *Log) Overlap() {
+// Restarted records that the Log so far comes from earlier processes, which stopped at a time, and that another process
+// started.
+func (l *Log) Restarted(stopped, started time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for k := range l.open {
-		if l.open[k].reason == NotRunning {
-			l.open[k].reason = NotListed
+	l.Started = started
+	for _, k := range event.Kinds() {
+		if l.watched[k] {
+			l.end(k, stopped)
+			l.open[k], l.broke[k] = gap{stopped, event.ReasonNotRunning}, ""
 		}
 	}
 }
@@ -181,7 +147,7 @@ func (l *Log) recordUnwatched(t time.Time, w *watches.Watch) {
 		}
 	case now.reason == NotListed:
 		now.reason = reason
-	case now.reason == NotRunning && reason != NotListed:
+	case now.reason == event.ReasonNotRunning && reason != NotListed && reason != event.ReasonNotRunning:
 		l.end(w.Resource, t)
 		*now = gap{t, reason}
 	}

@@ -1,9 +1,7 @@
 package coverage
 
 import (
-	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -59,14 +57,14 @@ func check(t *testing.T, l *Log, want string) {
 
 // listed returns a Log whose first lists were complete after one second.
 func listed() *Log {
-	l := New(clock(0), State{}, time.Time{})
+	l := New(clock(0))
 	l.Update(clock(0), unlisted(event.Kinds()...))
 	l.Update(clock(1), nil)
 	return l
 }
 
 func TestTheCoverageBeginsWithTheFirstLists(t *testing.T) {
-	l := New(clock(0), State{}, time.Time{})
+	l := New(clock(0))
 	l.Update(clock(0.2), unlisted(event.Kinds()...))
 	check(t, l, "since 0, nodes+leases+pods+services+endpointslices+endpoints 0-now not listed yet")
 	l.Update(clock(4), unlisted(event.KindPod))
@@ -90,7 +88,7 @@ func TestNoGapBeforeTheFirstLists(t *testing.T) {
 		"forbidden for long":  {0.06, 400, event.ReasonForbidden, "since 0.06, pods 0-400 forbidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := New(clock(0), State{}, time.Time{})
+			l := New(clock(0))
 			l.Update(clock(0.03), broken(0.03, "", event.Kinds()...))
 			check(t, l, "since 0, nodes+leases+pods+services+endpointslices+endpoints 0-now not listed yet")
 			l.Update(clock(test.first), broken(0.03, test.reason, event.KindPod))
@@ -103,7 +101,7 @@ func TestNoGapBeforeTheFirstLists(t *testing.T) {
 }
 
 func TestAResourceThatIsListedMuchLaterHasAGap(t *testing.T) {
-	l := New(clock(0), State{}, time.Time{})
+	l := New(clock(0))
 	l.Update(clock(0), unlisted(event.Kinds()...))
 	l.Update(clock(1), unlisted(event.KindPod))
 	l.Update(clock(2), broken(0, event.ReasonForbidden, event.KindPod))
@@ -127,53 +125,18 @@ func TestBreaksOfWatches(t *testing.T) {
 }
 
 func TestARestartIsAGap(t *testing.T) {
-	before := listed()
-	before.Update(clock(100), broken(90, event.ReasonTimeout, event.KindLease))
-	saved, err := json.Marshal(before.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var earlier State
-	if err := json.Unmarshal(saved, &earlier); err != nil || !reflect.DeepEqual(earlier, before.Now()) {
-		t.Fatalf("saved as %s: %v", saved, err)
-	}
-	l := New(clock(200), earlier, clock(110))
-	l.Update(clock(200), unlisted(event.Kinds()...))
-	l.Update(clock(202), append(unlisted(event.KindPod), broken(200, event.ReasonForbidden, event.KindNode)...))
+	l := listed()
+	l.Update(clock(100), broken(90, event.ReasonTimeout, event.KindLease))
+	l.Restarted(clock(110), clock(200))
+	check(t, l, "since 1, leases 90-110 timeout, nodes+leases+pods+services+endpointslices+endpoints 110-now kubeflap was not running")
+	l.Update(clock(200), broken(110, event.ReasonNotRunning, event.Kinds()...))
+	l.Update(clock(202), append(broken(110, event.ReasonNotRunning, event.KindPod), broken(200, event.ReasonForbidden, event.KindNode)...))
+	l.Observe(works(300, 190, event.KindPod))
 	l.Update(clock(300), broken(200, event.ReasonForbidden, event.KindNode))
 	check(t, l, "since 1, leases 90-110 timeout, nodes+leases+services+endpointslices+endpoints 110-202 kubeflap was not running, "+
 		"pods 110-300 kubeflap was not running, nodes 202-now forbidden")
 	if s := l.Now(); !s.Started.Equal(clock(200)) {
 		t.Errorf("started %v", s.Started)
-	}
-}
-
-// TestAClockThatIsBehindKeepsTheHistory restarts a process whose history has a gap from 100 s to 200 s and was saved at
-// 500 s.
-func TestAClockThatIsBehindKeepsTheHistory(t *testing.T) {
-	earlier := State{Since: clock(1), AsOf: clock(500), Gaps: []Gap{
-		{Resources: []string{"pods"}, From: clock(100), To: clock(200), Reason: event.ReasonTimeout},
-		{Resources: []string{"nodes"}, From: clock(490), Reason: event.ReasonTimeout},
-	}}
-	const all, kept = "nodes+leases+pods+services+endpointslices+endpoints", "since 1, pods 100-200 timeout, "
-	for name, test := range map[string]struct {
-		started, stopped float64
-		want             string
-	}{
-		"not behind":                       {510, 505, kept + "nodes 490-505 timeout, " + all + " 505-511 kubeflap was not running"},
-		"2 s behind the last state":        {498, 500, kept + "nodes 490-498 timeout, " + all + " 498-499 kubeflap was not running"},
-		"2 s behind the end":               {503, 505, kept + "nodes 490-503 timeout, " + all + " 503-504 kubeflap was not running"},
-		"behind an ongoing gap":            {480, 500, kept + "nodes 490-500 timeout, " + all + " 480-481 kubeflap was not running"},
-		"behind a gap":                     {50, 500, kept + "nodes 490-500 timeout, " + all + " 50-51 kubeflap was not running"},
-		"behind the first lists":           {0.5, 500, "since 1.5"},
-		"a copy of the directory, an hour": {4100, 4000, kept + "nodes 490-500 timeout, " + all + " 500-4101 kubeflap was not running"},
-	} {
-		l := New(clock(test.started), earlier, clock(test.stopped))
-		l.Update(clock(test.started), unlisted(event.Kinds()...))
-		l.Update(clock(test.started+1), nil)
-		if got := text(l.Now()); got != test.want {
-			t.Errorf("%s:\ngot  %s\nwant %s", name, got, test.want)
-		}
 	}
 }
 

@@ -23,6 +23,9 @@ const (
 	// ReasonUnreadable means that the response did not come from the Kubernetes API.
 	ReasonUnreadable  Reason = "unreadable answer"
 	ReasonUnreachable Reason = "unreachable"
+	// ReasonNotRunning means that kubeflap was restarted, and this break lasts from the end of the previous process until
+	// the first list of the next one.
+	ReasonNotRunning Reason = "kubeflap was not running"
 	// ReasonNotRecorded means that no process was recording.
 	ReasonNotRecorded Reason = "not recorded"
 	ReasonOther       Reason = "error"
@@ -47,7 +50,7 @@ func NotReady(check string) Reason { return Reason(check + notReady) }
 func (r Reason) Known() bool {
 	switch r {
 	case ReasonEnded, ReasonSilent, ReasonExpired, ReasonForbidden, ReasonAbsent, ReasonUnauthorized, ReasonThrottled,
-		ReasonTimeout, ReasonRefused, ReasonConnectionLost, ReasonServerError, ReasonUnreadable, ReasonUnreachable, ReasonNotRecorded, ReasonOther,
+		ReasonTimeout, ReasonRefused, ReasonConnectionLost, ReasonServerError, ReasonUnreadable, ReasonUnreachable, ReasonNotRunning, ReasonNotRecorded, ReasonOther,
 		ReasonEtcdNotReady, ReasonEtcdReadinessNotReady, ReasonInformersNotReady, ReasonPingNotReady, ReasonShutdownNotReady:
 		return true
 	}

@@ -77,8 +77,6 @@ type Incident struct {
 	EvidenceLeftOut int
 	Timeline        []Span
 	SpansLeftOut    int
-	// Open holds the objects that have not recovered. It is nil if everything has recovered.
-	Open            *Open `json:",omitempty"`
 	Summary, Remedy string
 	// Happened is the first part of Summary. It does not mention the effect on Services. It is empty if the incident
 	// was withdrawn.
@@ -111,6 +109,18 @@ func (x *Incident) Lasted(asOf time.Time) time.Duration {
 		end = asOf
 	}
 	return max(end.Sub(x.Start), 0)
+}
+
+// Interrupt ends the incident for good, because kubeflap stopped watching at t. If something had not recovered, the end
+// is unknown.
+func (x *Incident) Interrupt(t time.Time) {
+	recovered := x.State == StateRecovered || x.State == StateEnded
+	if x.State = StateEnded; recovered {
+		return
+	}
+	x.End = t
+	x.Evidence = append(x.Evidence, Evidence{Time: t, Until: t, Count: 1, Text: "kubeflap stopped watching"})
+	x.Summary += " kubeflap stopped watching during the incident, so its end is unknown."
 }
 
 // Standing holds the fields of an incident that are needed for the metrics.
@@ -197,7 +207,7 @@ const (
 	TrackForeign   Track = "foreign"
 	TrackAddress   Track = "address"
 	TrackOutage    Track = "outage"
-	// TrackBlind shows when kubeflap was not watching because of a restart.
+	// TrackBlind shows when a resource was not watched.
 	TrackBlind Track = "blind"
 )
 

@@ -31,38 +31,6 @@ func (t *Tracker) Services(at time.Time, into []endpoints.Service) []endpoints.S
 	return asOf(t, at, func() []endpoints.Service { return t.endpoints.All(into) })
 }
 
-// IsLost returns two facts about a Node. `lost` is true if the Node is not Ready, or if the renewTime of its Lease is
-// still `renewed`. `beat` is true if the Lease has a renewTime other than `renewed`. If `renewed` is zero, IsLost
-// ignores the Lease. Both results are false if the Node does not exist.
-func (t *Tracker) IsLost(node string, renewed time.Time) (lost, beat bool) {
-	lost = asOf(t, time.Time{}, func() (lost bool) {
-		lost, beat = t.nodes.IsLost(node, renewed)
-		return lost
-	})
-	return lost, beat
-}
-
-// IsDown reports whether a Service exists and has no ready address.
-func (t *Tracker) IsDown(namespace, name string) bool {
-	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsDown(namespace, name) })
-}
-
-// IsFailing reports whether a Service has addresses, but none of them is ready.
-func (t *Tracker) IsFailing(namespace, name string) bool {
-	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsFailing(namespace, name) })
-}
-
-// IsOut reports whether a Service lists the given address as not ready.
-func (t *Tracker) IsOut(namespace, name string, id event.UID) bool {
-	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsOut(namespace, name, id) })
-}
-
-// IsDiverging reports whether Endpoints, EndpointSlices and pods have disagreed on the readiness of one of the
-// Service's addresses for more than 10 s.
-func (t *Tracker) IsDiverging(namespace, name string) bool {
-	return asOf(t, time.Time{}, func() bool { return t.endpoints.IsDiverging(namespace, name) })
-}
-
 // Namespaces appends namespaces to the given slice and returns the extended slice. It includes each namespace that has
 // pods, or had pods in the last hour.
 func (t *Tracker) Namespaces(at time.Time, into []pods.Namespace) []pods.Namespace {

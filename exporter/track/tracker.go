@@ -288,6 +288,17 @@ func (t *Tracker) settleDue(to time.Time) {
 	}
 }
 
+// StartCounting sets all counters to zero at t. Counted time, such as the duration of outages, also begins at t. The
+// states stay: for example, an ongoing outage goes on.
+func (t *Tracker) StartCounting(at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.watches.StartCounting(at)
+	t.nodes.StartCounting()
+	t.pods.StartCounting()
+	t.endpoints.StartCounting()
+}
+
 // Settle ends all waits for evidence and reports the most likely causes. Call Settle after the last event. Like Apply,
 // it returns the new transitions in order.
 func (t *Tracker) Settle() []transition.Transition {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/coverage"
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
@@ -23,7 +24,7 @@ func gapsOf(name string) Cluster {
 	c := clusterOf(name, correlate.New(1), at(7200))
 	c.Coverage = func() coverage.State {
 		return coverage.State{Since: at(0), Started: at(3600), LeftOut: 2, Gaps: []coverage.Gap{
-			{Resources: []string{"nodes", "leases", "pods", "services", "endpointslices", "endpoints"}, From: at(3000), To: at(3600), Reason: coverage.NotRunning},
+			{Resources: []string{"nodes", "leases", "pods", "services", "endpointslices", "endpoints"}, From: at(3000), To: at(3600), Reason: event.ReasonNotRunning},
 			{Resources: []string{"leases"}, From: at(7190), Reason: "timeout"},
 		}}
 	}

@@ -80,10 +80,17 @@ func (l *Log) observe(x transition.Transition) {
 			l.nodes.watchBroke(x)
 			l.records.LeaseBreak.Begin(x.Since)
 		}
+		if stopped(x.Reason) {
+			l.records.Stopped(x.Since)
+			return
+		}
 		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchBroke, Time: x.Time, Name: x.Resource.String()})
 	case transition.WatchWorks:
 		if x.Resource == event.KindLease {
 			l.records.LeaseBreak.To = x.Time
+		}
+		if l.records.Resumed(x.Time.Add(-x.Blind), x.Time) {
+			return
 		}
 		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchWorks, Time: x.Time, Name: x.Resource.String(), Duration: x.Blind})
 	default:
@@ -91,6 +98,11 @@ func (l *Log) observe(x transition.Transition) {
 		l.observeControlPlane(x)
 		l.observeService(x)
 	}
+}
+
+// stopped reports whether a watch broke because kubeflap stopped watching everything.
+func stopped(why event.Reason) bool {
+	return why == event.ReasonNotRunning || why == event.ReasonNotRecorded
 }
 
 // observeNode handles a transition of a node.
@@ -209,8 +221,8 @@ func (l *Log) sweep(t time.Time) {
 // Within each group, the newest come first.
 func (l *Log) Incidents(t time.Time) []incident.Incident { return ask(l, t, l.records.Incidents) }
 
-// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Open, Happened, Summary
-// and Remedy.
+// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Happened, Summary and
+// Remedy.
 func (l *Log) Overview(t time.Time) []incident.Incident { return ask(l, t, l.records.Overview) }
 
 // Changed is like Overview, but returns only the incidents that have changed since an earlier call. Their order is
@@ -258,6 +270,13 @@ func (l *Log) Silences(t time.Time) []incident.Silences {
 	return l.records.Silences()
 }
 
+// StartCounting sets all counters to zero at t. The incidents stay.
+func (l *Log) StartCounting(t time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.records.StartCounting(t)
+}
+
 // Past returns the silences that had ended by t. After a restart, pass them to Restore.
 func (l *Log) Past(t time.Time) verdict.Past {
 	return ask(l, t, func() verdict.Past { return l.records.History.Past(t) })
@@ -269,13 +288,6 @@ func (l *Log) Restore(p verdict.Past) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.records.History.Restore(p)
-}
-
-// Reserve reserves the IDs of incidents from earlier processes. New incidents do not get these IDs.
-func (l *Log) Reserve(ids ...string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.records.Reserve(ids...)
 }
 
 // Notices returns the changes of incidents between the last call and t.

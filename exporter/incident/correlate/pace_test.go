@@ -34,12 +34,9 @@ func askedAt(events []event.Event, r *rand.Rand) string {
 func reportsOf(log *Log, now time.Time) string {
 	var b strings.Builder
 	for _, x := range log.Incidents(now) {
-		entries, spans, open := x.Evidence, x.Timeline, x.Open
-		x.Evidence, x.Timeline, x.Open = nil, nil, nil
+		entries, spans := x.Evidence, x.Timeline
+		x.Evidence, x.Timeline = nil, nil
 		fmt.Fprintf(&b, "%+v\n", x)
-		if open != nil {
-			fmt.Fprintf(&b, "  %+v\n", *open)
-		}
 		for _, e := range entries {
 			fmt.Fprintf(&b, "  %+v\n", e)
 		}

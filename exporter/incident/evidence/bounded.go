@@ -1,10 +1,6 @@
 package evidence
 
-import (
-	"slices"
-
-	"github.com/kubeflap/kubeflap/exporter/incident"
-)
+import "slices"
 
 // These constants limit the number of evidence entries and timeline spans of an incident. The first and the last ones
 // are kept.
@@ -12,36 +8,6 @@ const (
 	firstEntries, lastEntries = 12, 24
 	firstSpans, lastSpans     = 24, 72
 )
-
-// Limit shortens the combined evidence of several incidents to the maximum length for one incident. It returns the kept
-// entries and the number of dropped ones.
-func Limit(all []incident.Evidence) (kept []incident.Evidence, dropped int) {
-	return limit(all, firstEntries, lastEntries)
-}
-
-// LimitSpans shortens the combined timeline of several incidents to the maximum length for one incident. It returns the
-// kept spans and the number of dropped ones. Of the spans in which kubeflap was not watching, it keeps the newest.
-func LimitSpans(all []incident.Span) (kept []incident.Span, dropped int) {
-	var blind, others []incident.Span
-	for _, x := range all {
-		if x.Track == incident.TrackBlind {
-			blind = append(blind, x)
-		} else {
-			others = append(others, x)
-		}
-	}
-	blind, before := limit(blind, 0, firstSpans)
-	others, dropped = limit(others, firstSpans, lastSpans-len(blind))
-	return append(others, blind...), dropped + before
-}
-
-func limit[T any](all []T, keepFirst, keepLast int) (kept []T, dropped int) {
-	b := bounded[T]{keepFirst: keepFirst, keepLast: keepLast}
-	for _, x := range all {
-		b.add(x)
-	}
-	return b.all(), b.dropped
-}
 
 // bounded is a list that keeps the first and the last items that were added. It counts the items that it drops in
 // between.

@@ -86,6 +86,8 @@ const (
 	LeasesRead
 	WatchBroke
 	WatchWorks
+	// Stopped means that kubeflap stopped watching, until it was started again.
+	Stopped
 	// VerdictRevised means that the verdict changed. The entry's field Name describes the change and its reason.
 	VerdictRevised
 )

@@ -21,6 +21,8 @@ func (e *Entry) sentence() string {
 	switch e.Kind {
 	case VerdictRevised:
 		return "the verdict was revised " + e.Name
+	case Stopped:
+		return "kubeflap stopped watching"
 	case WatchBroke:
 		return "kubeflap's own watch of " + e.Name + " broke, so kubeflap missed all changes after that"
 	case WatchWorks:

@@ -23,6 +23,8 @@ type Heartbeats struct {
 	late  []*silence
 	count int
 	nodes map[string]*node
+	// counting is the time of the last call of StartCounting. Older silences are not counted.
+	counting time.Time
 }
 
 // Learn records settings that affect the grace period.

@@ -174,7 +174,7 @@ func (h *Heartbeats) add(n *node, x *silence) {
 // verdicts of these silences are then final.
 func (h *Heartbeats) fold(n *node, some int) {
 	for _, x := range n.revisable[:some] {
-		if x.Judgement == nil {
+		if !h.counts(x) {
 			continue
 		}
 		if k, ok := h.kindOf(x, x.Judgement.Reviewed(), x.Ended); ok {
@@ -184,6 +184,17 @@ func (h *Heartbeats) fold(n *node, some int) {
 		}
 	}
 	n.revisable = slices.Delete(n.revisable, 0, some)
+}
+
+// counts reports whether the counters include a silence.
+func (h *Heartbeats) counts(x *silence) bool { return x.Judgement != nil && x.Began.After(h.counting) }
+
+// StartCounting sets the counters to zero at t.
+func (h *Heartbeats) StartCounting(t time.Time) {
+	h.counting = t
+	for _, n := range h.nodes {
+		clear(n.older)
+	}
 }
 
 // Sweep drops the silences whose verdicts can no longer be revised, and keeps only their counts.
@@ -249,7 +260,7 @@ func (h *Heartbeats) silences(all []incident.Silences, name string, now time.Tim
 		sums[k.verdict][k.reason].add(sum)
 	}
 	for _, x := range n.revisable {
-		if x.Judgement == nil {
+		if !h.counts(x) {
 			continue
 		}
 		if k, ok := h.kindOf(x, x.Judgement.Verdict(), now); ok {

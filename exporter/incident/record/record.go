@@ -36,6 +36,8 @@ type Record struct {
 	// ConflictSpan lasts while Open.Conflict is true. RemovedSpan lasts while both Open.Conflict and Removed are true.
 	// ForeignSpan lasts while Open.Foreign is not empty.
 	ConflictSpan, RemovedSpan, ForeignSpan *evidence.Span
+	// The field blind is the span since the last call of Store.Stopped, if the incident was ongoing at that time.
+	blind *evidence.Span
 	// Writers describes the unexpected writers of a Service's addresses. It is empty if there are none. Contested is
 	// set if two writers keep undoing each other's changes. Foreign is set if a Service with a selector had foreign
 	// addresses (see transition.ForeignAddresses). Withdrawn is set if somebody removed pod addresses from Endpoints.

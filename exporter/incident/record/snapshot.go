@@ -19,8 +19,8 @@ func (s *Store) Incidents() []incident.Incident {
 	return s.copies(func(r *Record) incident.Incident { return s.snapshot(r, g) })
 }
 
-// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Open, Happened, Summary
-// and Remedy.
+// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Happened, Summary and
+// Remedy.
 func (s *Store) Overview() []incident.Incident { return s.copies(s.outline) }
 
 // Changed is like Overview, but returns only the incidents that have changed since an earlier call. Their order is
@@ -37,7 +37,7 @@ func (s *Store) Changed(since uint64) (all []incident.Incident, until uint64) {
 // Incident returns a copy of the reported incident with the given ID. The result ok reports whether the incident
 // exists.
 func (s *Store) Incident(id string) (x incident.Incident, ok bool) {
-	i := slices.IndexFunc(s.shown, func(r *Record) bool { return r.id == id })
+	i := slices.IndexFunc(s.shown, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
 	if i < 0 {
 		return incident.Incident{}, false
 	}
@@ -62,7 +62,7 @@ func (s *Store) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 	x := s.outline(r)
 	x.Evidence, x.EvidenceLeftOut = r.Evidence.Evidence(), r.Evidence.LeftOut()
 	x.Timeline, x.SpansLeftOut = r.Timeline.Spans(x.End), r.Timeline.LeftOut()
-	x.Numbers, x.Open = s.numbers(r, x.Verdict, g), r.Open.copied()
+	x.Numbers = s.numbers(r, x.Verdict, g)
 	if r.withdrawn {
 		x.Summary, x.Remedy = r.withdrawnSummary(), withdrawnRemedy
 		return x

@@ -33,6 +33,8 @@ type Store struct {
 	LeaseBreak verdict.Break
 
 	size int
+	// stopped is the time of the last call of Stopped.
+	stopped time.Time
 	// The field now is the time of the newest transition or query.
 	now time.Time
 	// The map active holds the incidents that can still change, by the key of their subject. The list shown holds the
@@ -46,15 +48,13 @@ type Store struct {
 	reviews  timer.Timer
 	reviewed time.Time
 	resolved map[incident.Resolution]uint64
-	// `reserved` is the set of IDs of incidents from earlier processes. New incidents must not get these IDs.
-	reserved map[string]bool
 	// The field displaced counts the reported incidents that were dropped to make room for newer ones.
 	displaced incident.Displaced
 }
 
 // NewStore returns an empty store that keeps the newest incidents. The parameter size limits their number.
 func NewStore(size int) *Store {
-	s := &Store{size: max(size, 1), active: map[string]*Record{}, reserved: map[string]bool{}}
+	s := &Store{size: max(size, 1), active: map[string]*Record{}}
 	s.reviews = timer.New("review", s.review)
 	return s
 }
@@ -64,6 +64,12 @@ func (s *Store) Now() time.Time { return s.now }
 
 // Displaced returns the number of reported incidents that were dropped to make room for newer ones.
 func (s *Store) Displaced() incident.Displaced { return s.displaced }
+
+// StartCounting sets all counters to zero at t.
+func (s *Store) StartCounting(t time.Time) {
+	s.resolved = nil
+	s.Heartbeats.StartCounting(t)
+}
 
 // Advance moves the current time forward to t. It never moves the time back.
 func (s *Store) Advance(t time.Time) {
@@ -98,7 +104,7 @@ func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
 		return r
 	}
 	r := newRecord(x, t, trigger)
-	r.id = unique(r.id, s.shown, s.reserved)
+	r.id = unique(r.id, s.shown)
 	r.timer = timer.New(x.key(), func(t time.Time) { s.handleTimer(r, t) })
 	s.active[x.key()] = r
 	if r.harmless {
@@ -114,18 +120,11 @@ func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
 	return r
 }
 
-// Reserve records that incidents of earlier processes have the given IDs.
-func (s *Store) Reserve(ids ...string) {
-	for _, id := range ids {
-		s.reserved[id] = true
-	}
-}
-
-// unique appends a number to an ID if the ID is reserved or another incident has it. This keeps IDs unique even if the
+// unique appends a number to an ID if another incident has it. This keeps IDs unique even if the
 // same write started two incidents.
-func unique(id string, among []*Record, reserved map[string]bool) string {
+func unique(id string, among []*Record) string {
 	taken := func(id string) bool {
-		return reserved[id] || slices.ContainsFunc(among, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
+		return slices.ContainsFunc(among, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
 	}
 	is := id
 	for n := 2; taken(is); n++ {
@@ -254,6 +253,33 @@ func (s *Store) AddToNodes(e evidence.Entry) {
 			r.Evidence.Add(e)
 		}
 	}
+}
+
+// Stopped records in each ongoing incident that kubeflap stopped watching at t. It is called once for each watch.
+func (s *Store) Stopped(t time.Time) {
+	if t.Equal(s.stopped) {
+		return
+	}
+	s.stopped = t
+	for _, r := range s.active {
+		r.blind = nil
+		if r.isOpen() {
+			r.Evidence.Add(evidence.Entry{Kind: evidence.Stopped, Time: t})
+			r.blind = r.Timeline.Begin(incident.TrackBlind, "kubeflap", t)
+		}
+	}
+}
+
+// Resumed records that a watch that broke at a time works again at t. It does nothing and returns false if kubeflap did
+// not stop at that time.
+func (s *Store) Resumed(broke, t time.Time) bool {
+	if !broke.Equal(s.stopped) {
+		return false
+	}
+	for _, r := range s.active {
+		r.blind.End(t)
+	}
+	return true
 }
 
 // OpenAddress records that an address has not been ready since t. The incident becomes harmful if the address is still

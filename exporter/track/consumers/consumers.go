@@ -226,6 +226,14 @@ func (c *Consumers) Forget(set *Set, t time.Time) {
 // ForgetNamespaces drops the counts of namespaces that have had no Services for more than an hour.
 func (c *Consumers) ForgetNamespaces() { c.namespaces.Forget(c.watches.Now()) }
 
+// StartCounting sets the counters to zero.
+func (c *Consumers) StartCounting() {
+	c.namespaces.Reset()
+	for _, x := range c.stale {
+		x.readds = [NumWindows]uint64{}
+	}
+}
+
 // Namespace counts the updates and bounces of a namespace's consumers, by batching window.
 type Namespace struct {
 	Name             string

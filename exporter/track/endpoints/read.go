@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/addresses"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/writers"
@@ -55,7 +54,7 @@ func (x *Endpoints) All(into []Service) []Service {
 	into = slices.Grow(into, len(all))
 	for _, s := range all {
 		if s.exists {
-			into = append(into, s.read(x.watches.Now()))
+			into = append(into, x.read(s))
 			if is := &into[len(into)-1]; is.Ready == 0 {
 				is.PendingPods = x.pods.CountPending(s.key.namespace, s.selector)
 			}
@@ -64,38 +63,30 @@ func (x *Endpoints) All(into []Service) []Service {
 	return into
 }
 
-// IsDown reports whether a Service exists and has no ready address.
-func (x *Endpoints) IsDown(namespace, name string) bool {
-	s := x.services.byName[key{namespace, name}]
-	return s != nil && s.exists && s.addresses.Count[addresses.Ready] == 0
+// StartCounting sets the counters of all Services and consumers to zero.
+func (x *Endpoints) StartCounting() {
+	x.services.each(func(s *service) {
+		s.counts = counts{}
+		s.outage.count, s.outage.finished = 0, 0
+		s.ledger.Lost, s.ledger.ByCause = 0, [cause.Count]uint32{}
+		s.writers.StartCounting()
+	})
+	x.consumers.StartCounting()
 }
 
-// IsFailing reports whether a Service has not-ready addresses but no ready address.
-func (x *Endpoints) IsFailing(namespace, name string) bool {
-	return x.IsDown(namespace, name) && x.services.byName[key{namespace, name}].addresses.Count[addresses.NotReady] > 0
-}
-
-// IsOut reports whether a Service lists the given address as not ready.
-func (x *Endpoints) IsOut(namespace, name string, id event.UID) bool {
-	s := x.services.byName[key{namespace, name}]
-	return s != nil && s.exists && s.addresses.StateOf(id) == addresses.NotReady
-}
-
-// IsDiverging reports whether a Service has an address whose readiness has differed between Endpoints, EndpointSlices
-// and pods for more than 10 s.
-func (x *Endpoints) IsDiverging(namespace, name string) bool {
-	s := x.services.byName[key{namespace, name}]
-	return s != nil && s.exists && s.diverging.asOf(x.watches.Now()) > 0
-}
-
-func (s *service) read(t time.Time) Service {
+func (x *Endpoints) read(s *service) Service {
+	t := x.watches.Now()
+	outages := s.outage.finished
+	if !s.outage.since.IsZero() {
+		outages += x.watches.Counted(s.outage.since, t)
+	}
 	count, manual := &s.addresses.Count, s.writers.Manual()
 	return Service{
-		Namespace: s.key.namespace, Name: s.key.name, Created: s.created, Type: s.kind, Selector: s.HasSelector(),
+		Namespace: s.key.namespace, Name: s.key.name, Created: x.watches.CountedFrom(s.created), Type: s.kind, Selector: s.HasSelector(),
 		Ready: count[addresses.Ready], NotReady: count[addresses.NotReady], Terminating: count[addresses.Terminating],
 		TurnedReady: s.turnedReady, TurnedNotReady: s.turnedNotReady,
 		Added: s.added, Removed: s.removed, Bounces: s.bounces,
-		Outages: s.outage.count, OutageTime: s.outage.asOf(t),
+		Outages: s.outage.count, OutageTime: outages,
 		Lost: s.ledger.Lost, Losses: s.ledger.ByCause, LastLoss: s.ledger.Last, LastCause: s.ledger.LastCause,
 		Manual: manual.Ever, ResetsWithSelector: manual.ResetsWithSelector, ResetsSelectorless: manual.ResetsSelectorless,
 		SelectorConflict: writers.InConflict(s), ManualAddresses: s.writers.ManualInEndpoints(), Diverging: s.diverging.asOf(t), ForeignAddresses: writers.ForeignAddresses(s),

@@ -180,7 +180,7 @@ func (x *Endpoints) settle(s addressUpdate) {
 	x.CloseBatches(s.at)
 	if ready > 0 && !o.since.IsZero() {
 		lasted := s.at.Sub(o.since)
-		o.finished += lasted
+		o.finished += x.watches.Counted(o.since, s.at)
 		o.since = time.Time{}
 		x.losses.OutageEnded(s.service, transition.OutageEnded{
 			At: at(s.at), Service: s.Named(), Lasted: lasted, Complete: live && o.live,

@@ -65,13 +65,6 @@ type outage struct {
 	live  bool
 }
 
-func (o *outage) asOf(t time.Time) time.Duration {
-	if o.since.IsZero() {
-		return o.finished
-	}
-	return o.finished + t.Sub(o.since)
-}
-
 func newService(k key, uid event.UID) *service {
 	s := &service{key: k, uid: uid}
 	s.alone.Service = s

@@ -51,23 +51,19 @@ func (x *Nodes) All(into []Node) []Node {
 	return into
 }
 
-// IsLost returns two facts about a Node. `lost` is true if the Node is not Ready, or if the renewTime of its Lease is
-// still `renewed`. `beat` is true if the Lease has a renewTime other than `renewed`. If `renewed` is zero, IsLost
-// ignores the Lease. Both results are false if the Node does not exist.
-func (x *Nodes) IsLost(name string, renewed time.Time) (lost, beat bool) {
-	n := x.nodes[name]
-	if n == nil || !n.exists {
-		return false, false
+// StartCounting sets the counters of all nodes to zero.
+func (x *Nodes) StartCounting() {
+	for _, n := range x.nodes {
+		h := &n.heartbeat
+		h.total, h.lates, h.misses = 0, 0, 0
+		n.transitions, n.unready, n.markedInTime = [3]uint64{}, 0, 0
 	}
-	shown := n.heartbeat.apiRenewTime
-	beat = !renewed.IsZero() && !shown.IsZero() && !shown.Equal(renewed)
-	return n.ready != event.StatusTrue || shown.Equal(renewed) && !renewed.IsZero(), beat
 }
 
 func (x *Nodes) read(n *node, t time.Time) Node {
 	h := &n.heartbeat
 	v := Node{
-		Name: n.name, Created: n.created,
+		Name: n.name, Created: x.watches.CountedFrom(n.created),
 		HeartbeatKnown: !h.last.IsZero() && x.provesSilence(n) && !x.doubts(n, t), HeartbeatAge: t.Sub(h.lastSeen()), LongestInterval: x.longestInterval(n, t),
 		Heartbeats: h.total, LateHeartbeats: h.lates, MissedHeartbeats: h.misses,
 		Ready: n.ready, Unready: n.unready,
@@ -76,7 +72,7 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 		TurnedUnknown:  n.transitions[event.StatusUnknown],
 	}
 	if n.ready != event.StatusTrue {
-		v.Unready += t.Sub(n.statusSince)
+		v.Unready += x.watches.Counted(n.statusSince, t)
 	}
 	v.Departing, _ = n.departure.At(t)
 	v.MarkedInTime, v.Overdue = n.markedInTime, h.overdue

@@ -82,7 +82,7 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 		n.sinceSeen = live
 		return true
 	case moved && e.Type == event.Listed:
-		x.found.Add(n.turnedUnseen(e.Seen))
+		x.found.Add(x.turnedUnseen(n, e.Seen))
 	}
 	return false
 }
@@ -99,7 +99,7 @@ func (x *Nodes) changeReady(n *node, to event.Status, t time.Time, live bool, ma
 		change.Silence = t.Sub(n.heartbeat.last)
 	}
 	if n.ready != event.StatusTrue {
-		n.unready += t.Sub(n.statusSince)
+		n.unready += x.watches.Counted(n.statusSince, t)
 	}
 	switch n.ready {
 	case event.StatusFalse:
@@ -129,7 +129,7 @@ func (x *Nodes) changeReady(n *node, to event.Status, t time.Time, live bool, ma
 // lastTransitionTime has changed but the status has not. The kubelet and the node controller set lastTransitionTime
 // only when the status changes. The status in between is assumed to be Unknown if the current status is True, and True
 // otherwise.
-func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
+func (x *Nodes) turnedUnseen(n *node, t time.Time) transition.NodeReadyMissed {
 	between := event.StatusTrue
 	if n.ready == event.StatusTrue {
 		between = event.StatusUnknown
@@ -137,7 +137,7 @@ func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 	n.transitions[between]++
 	n.transitions[n.ready]++
 	if n.ready != event.StatusTrue {
-		n.unready += t.Sub(n.statusSince)
+		n.unready += x.watches.Counted(n.statusSince, t)
 	}
 	n.statusSince, n.sinceSeen = t, false // the start of the current period is unknown
 	return transition.NodeReadyMissed{

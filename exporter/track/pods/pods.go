@@ -197,6 +197,9 @@ func (x *Pods) Named(id event.UID) transition.Pod {
 	return transition.Pod{}
 }
 
+// StartCounting sets the counters to zero.
+func (x *Pods) StartCounting() { x.namespaces.Reset() }
+
 // Namespace holds the counts of a namespace.
 type Namespace struct {
 	Name           string

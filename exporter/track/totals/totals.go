@@ -59,6 +59,14 @@ func (t *Totals[T]) Leave(n *Namespace[T], at time.Time) {
 	}
 }
 
+// Reset sets all counts to zero.
+func (t *Totals[T]) Reset() {
+	for _, n := range t.all {
+		var none T
+		n.Counts = none
+	}
+}
+
 // Forget drops the namespaces that have had no members for more than an hour.
 func (t *Totals[T]) Forget(now time.Time) {
 	for !t.emptied.IsEmpty() && now.Sub(t.emptied.Front().at) > keepFor {

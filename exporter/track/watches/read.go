@@ -13,7 +13,7 @@ type Watch struct {
 	Events [event.Bookmark + 1]uint64
 	// Relists counts the lists after the first one. Errors counts the failed lists and watches.
 	Relists, Errors uint64
-	// Synced is set if the first list is complete. Up is set if the watch currently works.
+	// Synced is set if the first list of this process is complete. Up is set if the watch currently works.
 	Synced, Up bool
 	// Unavailable is the reason why the resource cannot be watched, or empty.
 	Unavailable event.Reason
@@ -48,13 +48,14 @@ func (w *Watches) Unwatched() []Watch {
 // watch has been broken for longer than unreadyAfter. Resources that could never be watched do not count, because
 // waiting does not help.
 func (w *Watches) Unready() []Watch {
-	return w.matching(nil, func(s *state) bool { return !s.synced && !s.missing || s.brokenFor(w.now) > unreadyAfter })
+	return w.matching(nil, func(s *state) bool { return s.unlisted() || s.brokenFor(w.now) > unreadyAfter })
 }
 
-// AllSynced reports whether every resource that can be watched has been listed.
-func (w *Watches) AllSynced() bool {
-	return len(w.matching(nil, func(s *state) bool { return !s.synced && !s.missing })) == 0
-}
+// AllSynced reports whether this process has listed every resource that can be watched.
+func (w *Watches) AllSynced() bool { return len(w.matching(nil, (*state).unlisted)) == 0 }
+
+// unlisted reports whether this process must still list the resource.
+func (s *state) unlisted() bool { return !s.missing && (!s.synced || s.restarted) }
 
 func (w *Watches) matching(into []Watch, match func(*state) bool) []Watch {
 	for _, k := range event.Kinds() {
@@ -69,7 +70,7 @@ func (w *Watches) read(k event.Kind) Watch {
 	s := &w.state[k]
 	v := Watch{
 		Resource: k, Events: s.events, Relists: s.relists, Errors: s.errors,
-		Synced: s.synced && !s.missing, Up: s.up, LastEvent: s.lastEvent, Blind: s.blindAsOf(w.now), Since: s.brokenSince(),
+		Synced: !s.missing && !s.unlisted(), Up: s.up, LastEvent: s.lastEvent, Blind: s.blindAsOf(w.now), Since: s.brokenSince(),
 	}
 	if !s.synced {
 		v.Since = w.begin
@@ -83,10 +84,10 @@ func (w *Watches) read(k event.Kind) Watch {
 	return v
 }
 
-// blindAsOf returns the total time without a working watch. An ongoing break that is shorter than `tolerance` does not
-// count. Otherwise, the total would decrease at the end of a short break.
+// blindAsOf returns the total time without a working watch. It excludes breaks due to a restart. An ongoing break that is
+// shorter than `tolerance` does not count. Otherwise, the total would decrease at the end of a short break.
 func (s *state) blindAsOf(t time.Time) time.Duration {
-	if s.downSince.IsZero() || t.Sub(s.downSince) < tolerance {
+	if s.downSince.IsZero() || t.Sub(s.downSince) < tolerance || s.restarted {
 		return s.blind
 	}
 	return s.blind + t.Sub(s.downSince)

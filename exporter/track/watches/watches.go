@@ -25,6 +25,8 @@ type Watches struct {
 	begin, now time.Time
 	state      [event.NumKinds]state
 	lags       lags
+	// `counting` is the time of the last call of StartCounting.
+	counting time.Time
 	// `shown` is the time of the last object from any watch. cutOff is set if any watch is cut off.
 	shown  time.Time
 	cutOff bool
@@ -41,6 +43,8 @@ type state struct {
 	// cutOff is set if the watch is open but delivers no objects, because the API server cannot read from etcd. In this
 	// case, `up` is false.
 	cutOff bool
+	// restarted is set if the watch has not worked since kubeflap was restarted.
+	restarted bool
 	// `missing` is set if the resource is absent or forbidden.
 	missing bool
 	// downSince is the time at which the watch broke. It is zero while the watch works and before the first list.
@@ -74,6 +78,29 @@ func (w *Watches) Moment(t time.Time) event.Moment { return event.MomentOf(t, w.
 // Time converts an event.Moment back to a time.
 func (w *Watches) Time(m event.Moment) time.Time { return m.Time(w.begin) }
 
+// StartCounting sets the counters to zero at t.
+func (w *Watches) StartCounting(t time.Time) {
+	w.counting = t
+	for k := range w.state {
+		s := &w.state[k]
+		s.blind, s.relists, s.errors, s.events = 0, 0, 0, [event.Bookmark + 1]uint64{}
+	}
+}
+
+// Counted returns the part of the time from `since` to `t` that counters include. They include no time before the last
+// call of StartCounting.
+func (w *Watches) Counted(since, t time.Time) time.Duration {
+	return max(t.Sub(w.CountedFrom(since)), 0)
+}
+
+// CountedFrom returns the later of t and the time of the last call of StartCounting.
+func (w *Watches) CountedFrom(t time.Time) time.Time {
+	if w.counting.After(t) {
+		return w.counting
+	}
+	return t
+}
+
 // Count records an event. Call it before the event is applied.
 func (w *Watches) Count(e event.Event) {
 	if w.begin.IsZero() {
@@ -103,10 +130,11 @@ func (w *Watches) RecordListStart(k event.Kind) {
 // RecordListEnd records the end of a list.
 func (w *Watches) RecordListEnd(e event.Event) {
 	s := &w.state[e.Kind]
-	if s.synced {
-		s.relists++
-	} else {
+	switch {
+	case !s.synced:
 		s.syncedAt = e.Seen
+	case !s.restarted:
+		s.relists++
 	}
 	s.synced, s.missing, s.lastEvent = true, false, e.Seen
 }
@@ -120,9 +148,10 @@ func (w *Watches) RecordUnavailable(e event.Event) {
 // RecordBreak records that a watch broke, and reports whether the watch worked until then.
 func (w *Watches) RecordBreak(e event.Event) bool {
 	s := &w.state[e.Kind]
-	if e.Reason != event.ReasonEnded {
+	if e.Reason != event.ReasonEnded && e.Reason != event.ReasonNotRunning {
 		s.errors++
 	}
+	s.restarted = s.restarted || e.Reason == event.ReasonNotRunning
 	if !s.up && !s.missing {
 		s.reason = e.Reason // the reason can change while the watch is down
 	}
@@ -140,7 +169,8 @@ func (w *Watches) RecordWorking(e event.Event) (blind time.Duration) {
 	if s.up || s.cutOff && e.Type == event.Up {
 		return 0 // without etcd, a reopened watch delivers no objects
 	}
-	s.up, s.cutOff, s.reason = true, false, ""
+	restarted := s.restarted
+	s.up, s.cutOff, s.restarted, s.reason = true, false, false, ""
 	if s.downSince.IsZero() {
 		s.resumed = e.Seen
 		return 0
@@ -150,7 +180,9 @@ func (w *Watches) RecordWorking(e event.Event) (blind time.Duration) {
 	if gap < tolerance {
 		return 0
 	}
-	s.blind += gap
+	if !restarted {
+		s.blind += gap
+	}
 	s.resumed, s.broke = e.Seen, broke
 	return gap
 }

@@ -34,6 +34,9 @@ func (s *Set) Manual() Manual {
 	return Manual{s.manual.ever, s.manual.resetsWithSelector, s.manual.resetsSelectorless}
 }
 
+// StartCounting sets the numbers of resets to zero.
+func (s *Set) StartCounting() { s.manual.resetsWithSelector, s.manual.resetsSelectorless = 0, 0 }
+
 // ManualInEndpoints returns the number of manually managed addresses in the Endpoints object.
 func (s *Set) ManualInEndpoints() int { return s.manual.endpoints }
 

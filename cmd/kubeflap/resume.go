@@ -1,0 +1,173 @@
+package main
+
+import (
+	"iter"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/coverage"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+)
+
+const (
+	// maxAway is the longest time between two processes after which kubeflap still compares the cluster with its earlier
+	// state. After a longer time, too much has changed: the first lists are then the new initial state.
+	maxAway = 10 * time.Minute
+	// clockSlack is the largest step back of the clock that is ignored.
+	clockSlack = 5 * time.Second
+)
+
+// resume replays the events of earlier processes, so that the pipeline continues as after a broken watch. It reports and
+// counts nothing. The time `now` is when kubeflap started.
+func (p *pipeline) resume(recorded iter.Seq2[event.Event, error], now time.Time, logger *slog.Logger) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := p.replayEarlier(recorded, now, logger)
+	p.saveResolved(last, p.incidents.Overview(last))
+	p.started = now
+	switch away := now.Sub(last); {
+	case last.IsZero():
+		p.begin(now)
+	case away < 0:
+		logger.Warn("the recordings end in the future, so kubeflap starts without its history", "end", last.UTC())
+		p.begin(now)
+	case away > maxAway:
+		logger.Info("kubeflap was not running for long, so incidents that were ongoing are shown as interrupted", "since", last.UTC())
+		p.interrupt(last, now)
+	default:
+		p.breakWatches(last, now)
+	}
+}
+
+// replayEarlier passes the events of earlier processes to the tracker. It returns the time of the last event.
+func (p *pipeline) replayEarlier(recorded iter.Seq2[event.Event, error], now time.Time, logger *slog.Logger) (last time.Time) {
+	p.coverage = coverage.New(time.Time{})
+	var hole time.Time // the time of the last event before a hole in the recording
+	for e, err := range recorded {
+		if err != nil {
+			logger.Error("cannot read all recordings of earlier processes", "err", err)
+			break
+		}
+		if ahead := e.Seen.Sub(now); ahead > 0 && ahead <= clockSlack {
+			e.Seen = now
+		}
+		if !hole.IsZero() && e.Seen.Sub(hole) > maxAway {
+			p.interrupt(hole, e.Seen)
+		}
+		hole = time.Time{}
+		if e.Reason == event.ReasonNotRecorded {
+			hole = e.Seen
+		}
+		last = e.Seen
+		p.replayed(e)
+	}
+	return last
+}
+
+// replayed passes an event of an earlier process to the tracker.
+func (p *pipeline) replayed(e event.Event) {
+	for _, x := range p.tracker.Apply(e) {
+		p.incidents.Observe(x)
+		p.coverage.Observe(x)
+	}
+	if changesWatch(e.Type) || !p.began {
+		p.began = true
+		p.updateCoverage(e.Seen)
+	}
+}
+
+// breakWatches tells the tracker that no watch has worked since the last event. All counters begin at zero.
+func (p *pipeline) breakWatches(last, now time.Time) {
+	for _, w := range p.tracker.Watches(last, nil) {
+		if w.Synced {
+			p.replayed(event.Event{Seen: last, Kind: w.Resource, Type: event.Down, Reason: event.ReasonNotRunning})
+		}
+	}
+	p.tracker.StartCounting(last)
+	p.incidents.StartCounting(last)
+	p.coverage.Restarted(last, now)
+	// The earlier processes have reported these starts and ends. The first call only returns the starts.
+	p.incidents.Notices(last)
+	p.incidents.Notices(last)
+	for _, x := range p.incidents.Overview(last) {
+		if x.State != incident.StateEnded {
+			p.continued = append(p.continued, x.ID)
+		}
+	}
+}
+
+// interrupt keeps the incidents of earlier processes, but none of their state. The ends of ongoing incidents are unknown.
+func (p *pipeline) interrupt(last, now time.Time) {
+	for _, x := range p.incidents.Incidents(last) {
+		x.Interrupt(last)
+		p.journal.Add(x)
+	}
+	past, covered := p.incidents.Past(last), p.coverage
+	p.begin(now)
+	p.incidents.Restore(past)
+	p.coverage = covered
+	p.coverage.Restarted(last, now)
+}
+
+// reportContinued reports the incidents of earlier processes that are still ongoing after the first lists.
+func (p *pipeline) reportContinued(t time.Time) {
+	if len(p.continued) == 0 || !p.tracker.Synced() {
+		return
+	}
+	for _, id := range p.continued {
+		if x, ok := p.incidents.Incident(t, id); ok && x.State == incident.StateRunning {
+			p.reporter.incident(t, incident.Notice{Kind: incident.Continued, Incident: x})
+		}
+	}
+	p.continued = nil
+}
+
+// saveRevised adds those resolved incidents to the journal again whose verdicts have been revised.
+func (p *pipeline) saveRevised(t time.Time) {
+	if p.journal == nil {
+		return
+	}
+	var changed []incident.Incident
+	changed, p.cursor = p.incidents.Changed(t, p.cursor)
+	p.saveResolved(t, changed)
+}
+
+// saveResolved adds those of the given incidents to the journal that have ended.
+func (p *pipeline) saveResolved(t time.Time, outlines []incident.Incident) {
+	for _, x := range outlines {
+		if x.State != incident.StateEnded {
+			continue
+		}
+		if whole, ok := p.incidents.Incident(t, x.ID); ok {
+			p.journal.Add(whole)
+		}
+	}
+}
+
+// withEarlier adds the incidents of the journal to the current ones. It returns at most as many as are kept, and counts
+// the others.
+func (p *pipeline) withEarlier(current []incident.Incident) (all []incident.Incident, displaced incident.Displaced) {
+	if p.journal == nil {
+		return current, displaced
+	}
+	known := map[string]bool{}
+	for _, x := range current {
+		known[x.ID] = true
+		for _, id := range x.Also {
+			known[id] = true
+		}
+	}
+	earlier, displaced := p.journal.Incidents()
+	for _, x := range earlier {
+		if !known[x.ID] {
+			current = append(current, x)
+		}
+	}
+	slices.SortStableFunc(current, func(a, b incident.Incident) int { return incident.Compare(&a, &b) })
+	for _, x := range current[min(len(current), p.settings.incidents):] {
+		displaced.Drop(&x, x.Start)
+	}
+	return current[:min(len(current), p.settings.incidents)], displaced
+}

@@ -1,0 +1,59 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// trimAbove is the size in bytes above which the file is trimmed. It is then at least half as large as it may become
+// before the next time.
+const trimAbove = 16 << 20
+
+// appendTo appends text to a file, waits for the disk, and returns the size of the file. It opens the file each time,
+// because somebody may have deleted it.
+func appendTo(path string, text []byte) (size int64, err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return 0, err //nolint:wrapcheck // Journal.write wraps it
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return 0, err //nolint:wrapcheck // Journal.write wraps it
+	}
+	_, err = file.Write(text)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		size, err = file.Seek(0, io.SeekEnd)
+	}
+	return size, errors.Join(err, file.Close())
+}
+
+// trim keeps the newest lines of a file: at most n, and at most half of trimAbove bytes.
+func trim(path string, n int) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("trim the saved incidents: %w", err)
+	}
+	lines := slices.Collect(bytes.Lines(text))
+	kept, size := len(lines), 0
+	for kept > 0 && len(lines)-kept < n && size+len(lines[kept-1]) <= trimAbove/2 {
+		kept--
+		size += len(lines[kept])
+	}
+	temporary := path + ".tmp"
+	err = os.WriteFile(temporary, bytes.Join(lines[kept:], nil), 0o600)
+	if err == nil {
+		err = os.Rename(temporary, path)
+	}
+	if err != nil {
+		_ = os.Remove(temporary) // a partial file would fill the disk
+		return fmt.Errorf("trim the saved incidents: %w", err)
+	}
+	return nil
+}
