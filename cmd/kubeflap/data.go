@@ -73,16 +73,20 @@ func (f *dataFlags) enablePersistence(logger *slog.Logger, p *pipeline, watcher 
 const resumeFrom = 2 * time.Hour
 
 // earlierEvents returns the events that earlier processes recorded in a directory. It returns no events if there are no
-// recordings.
+// recordings, or if they are anonymised.
 func earlierEvents(dir string) (iter.Seq2[event.Event, error], error) {
 	_, end, err := flightrecorder.Span(dir)
+	none := func(func(event.Event, error) bool) {}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, flightrecorder.ErrNothing) {
-		return func(func(event.Event, error) bool) {}, nil
+		return none, nil
 	}
 	if err != nil {
 		return nil, err //nolint:wrapcheck // the error contains the path
 	}
-	recorded, _, err := flightrecorder.Read(context.Background(), dir, end.Add(-resumeFrom), end)
+	recorded, anonymised, err := flightrecorder.Read(context.Background(), dir, end.Add(-resumeFrom), end)
+	if anonymised {
+		recorded = none
+	}
 	return recorded, err //nolint:wrapcheck // the error contains the path
 }
 

@@ -74,7 +74,9 @@ func (r *restarted) begin() {
 	r.cluster.sink = p.apply
 	end := sync.OnceFunc(func() {
 		cancel()
-		<-ended
+		if err := <-ended; err != nil {
+			r.t.Error(err)
+		}
 	})
 	r.kill = func() {
 		end()
