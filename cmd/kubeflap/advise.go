@@ -22,7 +22,7 @@ import (
 // adviceGiven is the exit status if there is any advice.
 const adviceGiven exitStatus = 3
 
-// keptIncidents is the maximum number of incidents that the advise and watch commands keep. It equals the default of
+// keptIncidents is the maximum number of incidents that the advise, incidents and watch commands keep. It equals the default of
 // --incidents.size.
 const keptIncidents = 500
 

@@ -174,9 +174,9 @@ func TestAnAnonymisedDirectoryHasNoRealName(t *testing.T) {
 	}
 }
 
-// TestAReportOfAnAnonymisedDirectoryHasNoRealName checks that a report is made from the recordings alone:
-// incidents.jsonl in the same directory has the real names.
-func TestAReportOfAnAnonymisedDirectoryHasNoRealName(t *testing.T) {
+// TestIncidentsOfAnAnonymisedDirectoryHaveNoRealName checks that incidents come from the recordings alone: incidents.jsonl
+// in the same directory has the real names.
+func TestIncidentsOfAnAnonymisedDirectoryHaveNoRealName(t *testing.T) {
 	file, err := os.Open(lostNode)
 	if err != nil {
 		t.Fatal(err)
@@ -186,11 +186,11 @@ func TestAReportOfAnAnonymisedDirectoryHasNoRealName(t *testing.T) {
 	recording, dir := write(t, filepath.Join(t.TempDir(), "renamed.jsonl"), renamed), t.TempDir()
 	recordInto(t, dir, recording, true)
 	write(t, filepath.Join(dir, "incidents.jsonl"), `{"Incident":{"ID":"1","Subject":"realname-2"}}`+"\n")
-	if out := must(t, "report", "--recording", recording); strings.Count(out, realName) < 10 {
+	if out := must(t, "incidents", recording, "-o=markdown"); strings.Count(out, realName) < 10 {
 		t.Fatalf("the recording has no real names:\n%s", out)
 	}
-	out := must(t, "report", "--recording", dir)
-	if strings.Contains(out, realName) || !strings.Contains(out, "# Post-mortem: node node-") {
+	out := must(t, "incidents", dir, "-o=markdown")
+	if strings.Contains(out, realName) || !strings.Contains(out, "**What:** node node-") || !strings.Contains(out, "Names are pseudonyms") {
 		t.Errorf("real names in\n%s", out)
 	}
 }

@@ -251,8 +251,8 @@ func TestReadingAnAnonymisedDirectory(t *testing.T) {
 	after := renamed.At.Truncate(time.Second).Add(time.Second).Format(time.RFC3339)
 	check(after, false)
 	for args, want := range map[string]int{"": 1, "--from=" + after: 0} {
-		if status, _, log := kubeflap(t, append([]string{"report", "--recording", dir}, strings.Fields(args)...)...); status != want || want != 0 && !strings.Contains(log, after) {
-			t.Errorf("report %s: status %d, want %d: %s", args, status, want, log)
+		if status, _, log := kubeflap(t, append([]string{"incidents", dir}, strings.Fields(args)...)...); status != want || want != 0 && !strings.Contains(log, after) {
+			t.Errorf("incidents %s: status %d, want %d: %s", args, status, want, log)
 		}
 	}
 }

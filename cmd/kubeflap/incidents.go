@@ -1,51 +1,137 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"net/url"
-	"strings"
+	"path/filepath"
 
 	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/common/version"
 
 	"github.com/kubeflap/kubeflap/exporter/listing"
-	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
+	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
-// incidentLister holds the flags of the incidents command.
+// incidentLister holds the flags and arguments of the incidents command.
 type incidentLister struct {
 	instance
-	output, id string
+	// file is a recording or a --data.dir directory. It is empty for a running kubeflap.
+	file, id, output string
+	// header describes the recording.
+	header recording.Header
 }
 
 func registerIncidents(app *kingpin.Application) (string, command) {
 	a := &incidentLister{}
-	cmd := app.Command("incidents", "List the incidents of a running kubeflap instance, or show one in full. By default, the command connects through the API server to the kubeflap instance in the kubeconfig's cluster. This requires permission to get services/proxy.")
-	cmd.Arg("id", "Show this incident in full. The first characters of its ID are enough, at least 4.").StringVar(&a.id)
-	a.addFlags(cmd, "service", "List only incidents that affected a Service in this namespace.",
-		"List only incidents of this cluster, if the kubeflap instance serves several clusters.")
-	cmd.Flag("output", "Output format: table, wide, json or yaml. wide adds the cause and a summary.").
-		Short('o').Default("table").SetValue(named{choice{&a.output, []string{"table", "wide", "json", "yaml"}}, "output"})
+	cmd := app.Command("incidents", "List the incidents of a recording or of a running kubeflap instance, or show one in full. Without FILE, the command connects through the API server to the kubeflap instance in the kubeconfig's cluster. This requires permission to get services/proxy.")
+	cmd.Arg("file", "A recording, as written by kubeflap record, or a --data.dir directory. If the name looks like an ID, write ./NAME.").SetValue(fileOrID{a})
+	cmd.Arg("id", "Show this incident in full. The first characters of its ID are enough, at least 4.").SetValue(fileOrID{a})
+	a.addFlags(cmd)
+	a.between.addFlags(cmd, "Start of the period, such as 2026-03-01T12:00:00Z. A running kubeflap lists incidents that were ongoing in the period. From a --data.dir directory, only the period is replayed.",
+		"End of the period, in the same format as --from.")
+	cmd.Flag("output", "Output format: table, wide, json, yaml or markdown. wide adds the cause and a summary. markdown shows all incidents in full, for a post-mortem.").
+		Short('o').Default("table").SetValue(named{choice{&a.output, []string{"table", "wide", "json", "yaml", "markdown"}}, "output"})
 	cmd.Validate(func(*kingpin.CmdClause) error { return a.validate() })
 	return cmd.FullCommand(), a.printIncidents
 }
 
+// fileOrID is an argument: an incident's ID, or the name of a recording.
+type fileOrID struct{ *incidentLister }
+
+// Set implements kingpin.Value.
+func (v fileOrID) Set(s string) error {
+	into, what := &v.file, "recordings"
+	if listing.IsID(s) {
+		into, what = &v.id, "IDs"
+	}
+	if *into != "" {
+		return fmt.Errorf("%s and %s are two %s: give one", *into, s, what)
+	}
+	*into = s
+	return nil
+}
+
+// String implements kingpin.Value.
+func (v fileOrID) String() string { return "" }
+
+// validate rejects flags that cannot be combined.
+func (a *incidentLister) validate() error {
+	if a.file != "" && a.given() {
+		return fmt.Errorf("--kubeconfig, --context, --cluster, --user, --service, --url, --url.config and --url.cluster do not apply to the recording %s", a.file)
+	}
+	return a.instance.validate()
+}
+
+// printIncidents prints the incidents. From a damaged recording, it prints the incidents before the damage, and returns
+// the error.
 func (a *incidentLister) printIncidents(p program) error {
-	text, answer, err := a.readIncidents(p, url.Values{})
+	read := a.read
+	if a.file != "" {
+		read = a.replay
+	}
+	text, failure := read(p)
+	if text == nil {
+		return failure
+	}
+	answer, err := decodeAnswer(text)
 	if err != nil {
 		return err
 	}
-	a.warn(p, answer)
+	return errors.Join(a.print(p, text, answer), failure)
+}
+
+// replay replays the recording without waiting and returns the API document at its end. For a damaged recording, it
+// returns both the document and an error.
+func (a *incidentLister) replay(p program) ([]byte, error) {
+	recordings, err := openRecordingsOf([]string{a.file}, a.between)
+	if err != nil {
+		return nil, err
+	}
+	a.sourceName, a.header = "recording "+filepath.Base(a.file), recordings[0].Header()
+	defaults := trackerDefaults()
+	r := newReplay(recordings, 0, settings{defaults.settings(), keptIncidents}, newSilentReporter)
+	failure := r.play(p.ctx)
+	if p.ctx.Err() != nil {
+		return nil, errors.New("interrupted before the recording was read")
+	}
+	q, err := query.Parse(a.query().Encode())
+	if err != nil {
+		return nil, fmt.Errorf("select the incidents: %w", err)
+	}
+	answer := web.Answer(r.clusters(), &q)
+	if answer.AsOf.IsZero() {
+		return nil, cmp.Or(failure, fmt.Errorf("recording %s has no events", a.file))
+	}
+	text, err := json.MarshalIndent(answer, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode the incidents: %w", err)
+	}
+	return text, failure
+}
+
+func (a *incidentLister) print(p program, text []byte, answer *api.Answer) error {
+	for _, warning := range listing.NotWatched(&answer.Coverage) {
+		fmt.Fprintln(p.log, warning)
+	}
 	if a.id != "" {
 		return a.printIncident(p, text, answer)
 	}
-	warnOfDropped(p, answer)
+	for _, warning := range listing.Missing(&answer.Coverage) {
+		fmt.Fprintln(p.log, warning)
+	}
 	switch {
 	case a.output == "json":
 		return listing.JSON(p.out, text, "")
 	case a.output == "yaml":
 		return listing.YAML(p.out, text, "")
+	case a.output == "markdown":
+		return a.printMarkdown(p, answer)
 	case len(answer.Incidents) == 0:
 		fmt.Fprintln(p.log, "No incidents"+a.filtered()+". Read from "+printable.Line(a.sourceName)+".")
 		return nil
@@ -65,22 +151,28 @@ func (a *incidentLister) printIncident(p program, text []byte, answer *api.Answe
 		return listing.JSON(p.out, text, x.ID)
 	case "yaml":
 		return listing.YAML(p.out, text, x.ID)
+	case "markdown":
+		answer.Incidents = []api.Incident{*x}
+		return a.printMarkdown(p, answer)
 	}
 	return listing.Full(p.out, x, answer.AsOf)
 }
 
-// warnOfDropped prints a warning if older incidents are missing from the list.
-func warnOfDropped(p program, answer *api.Answer) {
-	c := &answer.Coverage
-	if until := c.IncidentsLostUntil; until != nil {
-		fmt.Fprintf(p.log, "Warning: incidents until %s may be missing, because kubeflap's file incidents.jsonl was damaged, deleted or unreadable. To see what was recorded, run kubeflap report --recording on its --data.dir directory.\n",
-			until.UTC().Format("2006-01-02 15:04:05 UTC"))
+func (a *incidentLister) printMarkdown(p program, answer *api.Answer) error {
+	origin := listing.Origin{Version: cmp.Or(version.Version, "(unknown version)"), Source: a.sourceName, Filter: a.filtered()}
+	if !a.header.Recorded.IsZero() {
+		origin.Source += " of " + a.header.Recorded.UTC().Format("2006-01-02 15:04:05 UTC")
 	}
-	if c.IncidentsDropped == 0 || c.IncidentsDroppedUntil == nil {
-		return
+	if a.header.Kubernetes != "" {
+		origin.Source += ", Kubernetes " + a.header.Kubernetes
 	}
-	fmt.Fprintf(p.log, "Warning: kubeflap has dropped %s (--incidents.size). All incidents that were ongoing after %s are kept.\n",
-		phrase.Count(c.IncidentsDropped, "older incident", "older incidents"), c.IncidentsDroppedUntil.UTC().Format("2006-01-02 15:04:05 UTC"))
+	if a.header.Title != "" {
+		origin.Source += ": " + a.header.Title
+	}
+	if a.header.Anonymised {
+		origin.Source += ". Names are pseudonyms"
+	}
+	return listing.Markdown(p.out, answer, origin)
 }
 
 // filtered returns a description of the list's filters.
@@ -92,17 +184,11 @@ func (a *incidentLister) filtered() string {
 	if name := a.remote.cluster; name != "" {
 		text += " of the cluster " + printable.Line(name)
 	}
-	return text
-}
-
-// warn prints a warning for each resource that kubeflap does not watch. Incidents that depend on this resource may be
-// missing.
-func (a *incidentLister) warn(p program, answer *api.Answer) {
-	for _, x := range answer.Coverage.NotWatched {
-		text := "Warning: kubeflap does not watch " + strings.TrimSpace(x.Cluster+" "+x.Resource)
-		if x.Since != nil {
-			text += " since " + x.Since.Format("2006-01-02 15:04:05 UTC")
-		}
-		fmt.Fprintln(p.log, printable.Line(text+" ("+x.Reason+"), so incidents may be missing."))
+	if !a.between.from.IsZero() {
+		text += " from " + inUTC(a.between.from.Time)
 	}
+	if !a.between.to.IsZero() {
+		text += " until " + inUTC(a.between.to.Time)
+	}
+	return text
 }

@@ -84,7 +84,7 @@ func TestNoIncidentsNamesTheClusterAndTheService(t *testing.T) {
 	for want, args := range map[string][]string{
 		"No incidents. Read from context prod, Service monitoring/flaps.\n":                                                                                               {},
 		"No incidents that affected a Service in the namespace shop. Read from context prod, Service a/b:80.\n":                                                           {"-n", "shop", "--service=a/b:80"},
-		"kubeflap: context prod, Service monitoring/flaps: none of 0 incidents has an ID that begins with xxxx; kubeflap drops the oldest incidents (--incidents.size)\n": {"xxxx"},
+		"kubeflap: context prod, Service monitoring/flaps: none of 0 incidents has an ID that begins with ffff; kubeflap drops the oldest incidents (--incidents.size)\n": {"ffff"},
 	} {
 		_, out, errOut := kubeflap(t, append([]string{"incidents", "--kubeconfig", kubeconfig}, args...)...)
 		if out != "" || errOut != want {
@@ -197,7 +197,7 @@ func TestTheListSaysThatIncidentsWereLost(t *testing.T) {
 	}))
 	defer server.Close()
 	want := "Warning: incidents until 2026-03-01 11:00:00 UTC may be missing, because kubeflap's file incidents.jsonl was damaged, deleted or unreadable. " +
-		"To see what was recorded, run kubeflap report --recording on its --data.dir directory.\nNo incidents. Read from " + server.URL + ".\n"
+		"To see what was recorded, run kubeflap incidents with its --data.dir directory.\nNo incidents. Read from " + server.URL + ".\n"
 	if status, _, errOut := kubeflap(t, "incidents", "--url", server.URL); status != 0 || errOut != want {
 		t.Errorf("status %d, %q, want %q", status, errOut, want)
 	}
@@ -222,9 +222,9 @@ func TestIncidentsOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"no URL", []string{"--url=host:9969"}, 2, `"host:9969"`},
 		{"a Service without a namespace", []string{"--service=kubeflap"}, 2, `--service: "kubeflap" is not NAMESPACE/NAME`},
 		{"a Service that cannot be", []string{"--service=../secrets"}, 2, "--service"},
-		{"another output", []string{"--output=xml"}, 2, "--output: \"xml\" is not one of table, wide, json, yaml; see kubeflap incidents --help"},
-		{"two IDs", []string{"a", "b"}, 2, "b"},
-		{"no such ID", []string{"--url", url, "nope"}, 1, "none of 3 incidents has an ID that begins with nope"},
+		{"another output", []string{"--output=xml"}, 2, "--output: \"xml\" is not one of table, wide, json, yaml, markdown; see kubeflap incidents --help"},
+		{"two IDs", []string{"a", "b"}, 2, "a and b are two IDs: give one; see kubeflap incidents --help"},
+		{"no such ID", []string{"--url", url, "ffff"}, 1, "none of 3 incidents has an ID that begins with ffff"},
 		{"no such cluster", []string{"--url", serveIncidents(t, recorded(t)...), "--url.cluster=4"}, 1, `responded with 400 Bad Request: parameter cluster: "4" is not one of 1-heartbeat-loss, `},
 		{"nobody at the URL", []string{"--url=http://127.0.0.1:1"}, 1, "http://127.0.0.1:1" + api.Path},
 		{"another program at the URL", []string{"--url", other.URL}, 1, other.URL + api.Path + " responded with 404"},
@@ -258,7 +258,7 @@ func TestIncidentsWithHostileNames(t *testing.T) {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(text) }))
 	defer server.Close()
-	for _, args := range [][]string{{}, {"-o=wide"}, {"-o=json"}, {"-o=yaml"}, {"0123"}, {"0123", "-o=json"}, {"0123", "-o=yaml"}} {
+	for _, args := range [][]string{{}, {"-o=wide"}, {"-o=json"}, {"-o=yaml"}, {"-o=markdown"}, {"0123"}, {"0123", "-o=json"}, {"0123", "-o=yaml"}} {
 		out := must(t, append([]string{"incidents", "--url", server.URL}, args...)...)
 		if at := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); at >= 0 {
 			t.Errorf("%q prints %q", args, out[at:])

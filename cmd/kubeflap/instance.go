@@ -19,72 +19,82 @@ import (
 // instance holds the flags for a running kubeflap, either in the cluster of the kubeconfig or at a URL.
 type instance struct {
 	cluster clusterFlags
-	// `service` is kubeflap's Service. serviceFlag is the name of the flag for this Service.
-	service, serviceFlag string
-	remote               remote
-	// sourceName describes the kubeflap instance that answered the last request.
+	// `service` is kubeflap's Service.
+	service string
+	remote  remote
+	between period
+	// sourceName describes the kubeflap instance or the recording that the incidents come from.
 	sourceName string
 }
 
-func (i *instance) addFlags(cmd *kingpin.CmdClause, serviceFlag, namespaceHelp, clusterHelp string) {
-	i.serviceFlag = serviceFlag
-	i.cluster = addClusterFlags(cmd, namespaceHelp)
-	cmd.Flag(serviceFlag, "kubeflap's Service, as NAMESPACE/NAME or NAMESPACE/NAME:PORT. By default, the command looks for a Service with the label app.kubernetes.io/name=kubeflap.").
+func (i *instance) addFlags(cmd *kingpin.CmdClause) {
+	i.cluster = addClusterFlags(cmd, "List only incidents that affected a Service in this namespace.")
+	cmd.Flag("service", "kubeflap's Service, as NAMESPACE/NAME or NAMESPACE/NAME:PORT. By default, the command looks for a Service with the label app.kubernetes.io/name=kubeflap.").
 		PlaceHolder("NAMESPACE/NAME[:PORT]").StringVar(&i.service)
-	i.remote.addFlags(cmd, "Read from the kubeflap instance at this URL, such as http://host:9969.", clusterHelp)
+	i.remote.addFlags(cmd, "Read from the kubeflap instance at this URL, such as http://host:9969.", "List only incidents of this cluster, if the kubeflap instance serves several clusters.")
 }
+
+// given reports whether any of the flags for a running kubeflap is set.
+func (i *instance) given() bool { return i.cluster.given() || i.service != "" || i.remote != remote{} }
 
 // validate rejects contradictory flags.
 func (i *instance) validate() error {
 	switch {
 	case i.remote.url != "" && (i.cluster.given() || i.service != ""):
-		return fmt.Errorf("--kubeconfig, --context, --cluster, --user and --%s do not apply to --url", i.serviceFlag)
+		return errors.New("--kubeconfig, --context, --cluster, --user and --service do not apply to --url")
 	case i.remote.url == "" && i.remote.config != "":
 		return errors.New("--url.config needs --url")
 	}
 	if i.service != "" {
 		if _, err := serviceproxy.Parse(i.service); err != nil {
-			return fmt.Errorf("--%s: %w", i.serviceFlag, err)
+			return fmt.Errorf("--service: %w", err)
 		}
 	}
 	return i.remote.validate()
 }
 
-// readIncidents fetches the incidents that match both the query and the flags. `text` is kubeflap's response as JSON.
-// `answer` is the decoded response.
-func (i *instance) readIncidents(p program, query url.Values) (text []byte, answer *api.Answer, err error) {
-	for name, value := range map[string]string{"namespace": *i.cluster.namespace, "cluster": i.remote.cluster} {
+// query returns the parameters of the API that select the incidents.
+func (i *instance) query() url.Values {
+	all := map[string]string{"namespace": *i.cluster.namespace, "cluster": i.remote.cluster, "from": i.between.from.parameter(), "to": i.between.to.parameter()}
+	values := url.Values{}
+	for name, value := range all {
 		if value != "" {
-			query.Set(name, value)
+			values.Set(name, value)
 		}
 	}
-	if text, err = i.read(p, api.Path, "application/json", query); err != nil {
-		return nil, nil, err
-	}
-	if err := json.Unmarshal(text, &answer); err != nil || answer == nil || answer.AsOf.IsZero() {
-		return nil, nil, fmt.Errorf("the server is not kubeflap, or its version of kubeflap does not serve %s", api.Path)
-	}
-	return text, answer, nil
+	return values
 }
 
-func (i *instance) read(p program, path, accept string, query url.Values) (text []byte, err error) {
+// decodeAnswer decodes the API document.
+func decodeAnswer(text []byte) (answer *api.Answer, err error) {
+	if err := json.Unmarshal(text, &answer); err != nil || answer == nil || answer.AsOf.IsZero() {
+		return nil, fmt.Errorf("the server is not kubeflap, or its version of kubeflap does not serve %s", api.Path)
+	}
+	return answer, nil
+}
+
+// read fetches the API document with the incidents that match the flags.
+func (i *instance) read(p program) (text []byte, err error) {
 	if i.remote.url == "" {
-		return i.readThroughAPIServer(p, path, query)
+		return i.readThroughAPIServer(p)
 	}
 	i.sourceName = redacted(i.remote.url)
-	address := i.remote.address(path)
+	address, query := i.remote.address(api.Path), i.query()
 	if len(query) > 0 {
 		address += "?" + query.Encode()
 	}
-	err = i.remote.get(p.ctx, address, accept, func(body io.Reader) error {
+	err = i.remote.get(p.ctx, address, "application/json", func(body io.Reader) error {
 		text, err = io.ReadAll(body)
 		return err //nolint:wrapcheck // the method get adds the URL
 	})
-	return text, err
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
 }
 
 // readThroughAPIServer reads from the kubeflap instance in the kubeconfig's cluster.
-func (i *instance) readThroughAPIServer(p program, path string, query url.Values) ([]byte, error) {
+func (i *instance) readThroughAPIServer(p program) ([]byte, error) {
 	config, err := i.cluster.load()
 	if errors.Is(err, apiclient.ErrNoCluster) {
 		return nil, fmt.Errorf("%w. To read from a kubeflap instance outside of this cluster, use --url", err)
@@ -93,16 +103,16 @@ func (i *instance) readThroughAPIServer(p program, path string, query url.Values
 		return nil, err
 	}
 	watch.RedirectKlog(p.logger)
-	p.logger.Debug("reading from kubeflap", "path", path, "context", config.Context, "server", config.Host)
-	text, err := i.proxied(p, config, path, query)
+	p.logger.Debug("reading from kubeflap", "path", api.Path, "context", config.Context, "server", config.Host)
+	text, err := i.proxied(p, config)
 	if err != nil {
 		return nil, fmt.Errorf("context %s, server %s: %w", config.Context, config.Host, err)
 	}
 	return text, nil
 }
 
-func (i *instance) proxied(p program, config apiclient.Config, path string, query url.Values) ([]byte, error) {
-	client, err := serviceproxy.New(config.Config, i.serviceFlag)
+func (i *instance) proxied(p program, config apiclient.Config) ([]byte, error) {
+	client, err := serviceproxy.New(config.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -116,12 +126,5 @@ func (i *instance) proxied(p program, config apiclient.Config, path string, quer
 		return nil, err
 	}
 	i.sourceName = "context " + config.Context + ", Service " + service.String()
-	return client.Get(p.ctx, service, path, query)
-}
-
-func (i *instance) sourceDescription() string {
-	if i.remote.url != "" {
-		return i.sourceName
-	}
-	return i.sourceName + " (if the Service has several replicas, the incidents and the metrics may come from different replicas)"
+	return client.Get(p.ctx, service, api.Path, i.query())
 }

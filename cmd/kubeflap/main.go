@@ -77,7 +77,6 @@ func newCommandLine(as role, out, errOut io.Writer) *commandLine {
 	app.Terminate(func(int) { c.done = true })
 	for _, register := range []func(*kingpin.Application) (string, command){
 		registerRun, registerIncidents, registerWatch, registerReplay, registerRecord, registerDemo, registerAdvise, registerWhatIf,
-		registerReport,
 	} {
 		name, run := register(app)
 		c.commands[name] = run

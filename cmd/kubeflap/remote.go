@@ -180,3 +180,12 @@ func parseMetrics(text io.Reader) ([]*dto.MetricFamily, error) {
 	}
 	return families, nil
 }
+
+// redacted returns a URL without the password.
+func redacted(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return "--url"
+	}
+	return parsed.Redacted()
+}

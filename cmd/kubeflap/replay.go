@@ -28,8 +28,8 @@ func registerReplay(app *kingpin.Application) (string, command) {
 	var pace speed
 	addFlag(cmd, "speed", "Replay speed. 1 is the recorded speed, 10 is ten times as fast.", "1", &pace)
 	var between period
-	cmd.Flag("from", "When replaying a --data.dir directory, the time at which to start, such as 2026-03-01T12:00:00Z or 1772366400. The default is the first event.").PlaceHolder("TIME").SetValue(named{&between.from, "from"})
-	cmd.Flag("to", "When replaying a --data.dir directory, the time at which to stop. The default is the last event.").PlaceHolder("TIME").SetValue(named{&between.to, "to"})
+	between.addFlags(cmd, "When replaying a --data.dir directory, the time at which to start, such as 2026-03-01T12:00:00Z or 1772366400. The default is the first event.",
+		"When replaying a --data.dir directory, the time at which to stop. The default is the last event.")
 	once := cmd.Flag("once", "Replay without waiting, print the final metrics and exit.").Bool()
 	flags := addPipelineFlags(cmd)
 	listen := addWebFlags(cmd)
@@ -148,6 +148,16 @@ func (r *replay) names() []string {
 	return all
 }
 
+// clusters returns the data of all clusters for the web pages.
+func (r *replay) clusters() (all []web.Cluster) {
+	for i, pipeline := range r.pipelines {
+		cluster := pipeline.cluster(r.recordings[i].cluster)
+		cluster.Recorded = true
+		all = append(all, cluster)
+	}
+	return all
+}
+
 // printFinal replays all recordings and prints the final metrics.
 func (r *replay) printFinal(p program) error {
 	failure := r.play(p.ctx)
@@ -181,15 +191,11 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 		return nil
 	})
 	registry := newRegistry(p.log.droppedLines, r.names()...)
-	var clusters []web.Cluster
-	for i := range r.pipelines {
-		cluster := r.pipelines[i].cluster(r.recordings[i].cluster)
-		cluster.Recorded = true
-		clusters = append(clusters, cluster)
-		group.Go(func() error { return r.pipelines[i].runTicker(ctx) })
+	for _, pipeline := range r.pipelines {
+		group.Go(func() error { return pipeline.runTicker(ctx) })
 	}
 	group.Go(func() error {
-		return serve(ctx, p, listen, web.Pages{Metrics: r.page(registry), Registry: registry, Clusters: clusters, Unready: r.unready})
+		return serve(ctx, p, listen, web.Pages{Metrics: r.page(registry), Registry: registry, Clusters: r.clusters(), Unready: r.unready})
 	})
 	return errors.Join(group.Wait(), failure)
 }

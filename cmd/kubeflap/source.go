@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/web/query"
 	"github.com/kubeflap/kubeflap/exporter/web/recordings"
 )
 
@@ -127,11 +128,6 @@ func (s *source) openURL(ctx context.Context) (*recording.Reader, func(), error)
 	return reader, stop, nil
 }
 
-// inFuture returns the error for a period that has not begun.
-func inFuture(from, now time.Time) error {
-	return fmt.Errorf("--from: %s is in the future: it is now %s", inUTC(from), inUTC(now))
-}
-
 // recordingPatience is the maximum time to wait for the next part of a recording. The first part can take a long time,
 // because the server must read earlier recordings first.
 const recordingPatience = 2 * time.Minute
@@ -151,11 +147,42 @@ func (r *impatient) Read(p []byte) (int, error) {
 	return n, err //nolint:wrapcheck // recording.Reader adds the URL to the error
 }
 
-// redacted returns a URL without the password.
-func redacted(address string) string {
-	parsed, err := url.Parse(address)
-	if err != nil {
-		return "--url"
+// timeOrAgo is a flag value for a point in time. The value 2h means two hours before now, or before the end of a
+// recording.
+type timeOrAgo struct {
+	text string
+	time time.Time
+	ago  time.Duration
+}
+
+// Set implements kingpin.Value.
+func (m *timeOrAgo) Set(s string) error {
+	t, err := query.ParseTime(s)
+	if err == nil {
+		*m = timeOrAgo{text: s, time: t}
+		return nil
 	}
-	return parsed.Redacted()
+	var ago positiveDuration
+	if ago.Set(s) != nil {
+		return fmt.Errorf("%q is not a time such as 2026-03-01T12:00:00Z, or a duration such as 2h", s)
+	}
+	*m = timeOrAgo{text: s, ago: time.Duration(ago)}
+	return nil
+}
+
+// String implements kingpin.Value.
+func (m *timeOrAgo) String() string { return m.text }
+
+func (m *timeOrAgo) given() bool { return m.text != "" }
+
+// resolve returns the flag's time. A duration, such as 2h, is subtracted from `now`. If the flag is not set, resolve
+// returns `otherwise`.
+func (m *timeOrAgo) resolve(now, otherwise time.Time) time.Time {
+	switch {
+	case !m.given():
+		return otherwise
+	case m.time.IsZero():
+		return now.Add(-m.ago)
+	}
+	return m.time
 }

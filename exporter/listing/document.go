@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -17,6 +18,11 @@ import (
 // minPrefix is the minimum length of an abbreviated ID. Shorter texts are more likely to be something else, such as the
 // number of a recording in the table of kubeflap demo.
 const minPrefix = 4
+
+var idPattern = regexp.MustCompile(`^[0-9a-f]+(-[0-9]*)?$`)
+
+// IsID reports whether a text can be an ID or its beginning.
+func IsID(text string) bool { return idPattern.MatchString(text) }
 
 // Find returns the incident whose ID starts with id. If no current ID matches, Find searches the former IDs of
 // incidents. It returns an error unless exactly one incident matches, and if id is shorter than minPrefix.

@@ -3,6 +3,8 @@ package listing
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -24,27 +26,9 @@ const (
 func Full(out io.Writer, incident *api.Incident, asOf time.Time) error {
 	x := &row{incident, asOf}
 	var text strings.Builder
-	paragraph := func(label, s string) {
-		if s != "" {
-			fmt.Fprintf(&text, "%-*s%s\n", labelWidth, label, wrapped(s, labelWidth))
-		}
+	for _, f := range x.fields() {
+		fmt.Fprintf(&text, "%-*s%s\n", labelWidth, f.label+":", wrapped(f.text, labelWidth))
 	}
-	paragraph("ID:", x.ID)
-	paragraph("Also:", strings.Join(x.Also, ", "))
-	paragraph("Cluster:", x.Cluster)
-	paragraph("What:", x.subject())
-	paragraph("State:", x.state())
-	paragraph("Start:", moment(x.Start))
-	if x.End == nil {
-		paragraph("Lasts:", x.lasted()+" so far")
-	} else {
-		paragraph("End:", moment(*x.End)+", after "+x.lasted())
-	}
-	paragraph("Summary:", x.Summary)
-	paragraph("Cause:", x.Cause)
-	paragraph("Verdict:", x.decision())
-	paragraph("Decide:", x.Command)
-	paragraph("Remedy:", x.Remedy)
 	x.writeConsidered(&text)
 	x.writeEffects(&text)
 	x.writeEvidence(&text)
@@ -52,6 +36,35 @@ func Full(out io.Writer, incident *api.Incident, asOf time.Time) error {
 		return fmt.Errorf("print the incident: %w", err)
 	}
 	return nil
+}
+
+// field is a property of an incident.
+type field struct{ label, text string }
+
+// summaryLabel is the label of the field with the summary.
+const summaryLabel = "Summary"
+
+// fields returns the properties of the incident that are a single text.
+func (x *row) fields() []field {
+	end := field{"Lasts", x.lasted() + " so far"}
+	if x.End != nil {
+		end = field{"End", moment(*x.End) + ", after " + x.lasted()}
+	}
+	all := []field{
+		{"ID", x.ID},
+		{"Also", strings.Join(x.Also, ", ")},
+		{"Cluster", x.Cluster},
+		{"What", x.subject()},
+		{"State", x.state()},
+		{"Start", moment(x.Start)},
+		end,
+		{summaryLabel, x.Summary},
+		{"Cause", x.Cause},
+		{"Verdict", x.decision()},
+		{"Decide", x.Command},
+		{"Remedy", x.Remedy},
+	}
+	return slices.DeleteFunc(all, func(f field) bool { return f.text == "" })
 }
 
 // subject returns the text of the table's column WHAT. For a node, it adds the prefix "node".
@@ -91,21 +104,14 @@ func (x *row) writeEffects(text *strings.Builder) {
 	if len(x.Nodes) > 0 {
 		fmt.Fprintf(text, "\nNodes:    %s\n", wrapped(listed(x.Nodes, x.NodesLeftOut), labelWidth))
 	}
-	if len(x.Services) == 0 {
+	rows := x.serviceRows()
+	if len(rows) == 0 {
 		return
 	}
 	fmt.Fprintln(text, "\nServices:")
 	table := tabwriter.NewWriter(text, 0, 0, columnGap, ' ', 0)
-	fmt.Fprintln(table, "  NAME\tLOST\tBACK\tOUTAGES\tDOWN")
-	for _, s := range x.Services {
-		down := "-"
-		switch {
-		case s.Down:
-			down = seconds(s.OutageSeconds) + " so far"
-		case s.Outages > 0:
-			down = seconds(s.OutageSeconds)
-		}
-		fmt.Fprintf(table, "  %s\t%d\t%d\t%d\t%s\n", printable.Line(s.Namespace+"/"+s.Service), s.AddressesLost, s.AddressesBack, s.Outages, down)
+	for _, cells := range append([][]string{serviceHeads}, rows...) {
+		fmt.Fprintln(table, "  "+printable.Line(cells[0])+"\t"+strings.Join(cells[1:], "\t"))
 	}
 	_ = table.Flush() // writing to a strings.Builder never fails
 	if x.ServicesLeftOut > 0 {
@@ -113,21 +119,57 @@ func (x *row) writeEffects(text *strings.Builder) {
 	}
 }
 
+var serviceHeads = []string{"NAME", "LOST", "BACK", "OUTAGES", "DOWN"}
+
+// serviceRows returns the effects on each Service, in the order of serviceHeads.
+func (x *row) serviceRows() (rows [][]string) {
+	for i := range x.Services {
+		s := &x.Services[i]
+		rows = append(rows, []string{
+			s.Namespace + "/" + s.Service, strconv.Itoa(s.AddressesLost), strconv.Itoa(s.AddressesBack), strconv.Itoa(s.Outages), downTime(s),
+		})
+	}
+	return rows
+}
+
+// downTime returns how long the Service had no ready address.
+func downTime(s *api.Service) string {
+	if s.Outages == 0 && !s.Down {
+		return "-"
+	}
+	text := seconds(s.OutageSeconds)
+	if s.Inexact {
+		text = "about " + text
+	}
+	if s.Down {
+		text += " so far"
+	}
+	return text
+}
+
 func (x *row) writeEvidence(text *strings.Builder) {
 	if len(x.Evidence) == 0 {
 		return
 	}
 	fmt.Fprintf(text, "\nEvidence (%s, UTC):\n", x.Evidence[0].Time.UTC().Format(time.DateOnly))
-	for _, e := range x.Evidence {
-		line := e.Text
-		if e.Until.Sub(e.Time) >= 100*time.Millisecond {
-			line += ", within " + phrase.Duration(e.Until.Sub(e.Time))
-		}
-		fmt.Fprintf(text, "  %s  %s\n", e.Time.UTC().Format("15:04:05.0"), wrapped(line, evidenceWidth))
+	for i := range x.Evidence {
+		e := &x.Evidence[i]
+		fmt.Fprintf(text, "  %s  %s\n", e.Time.UTC().Format("15:04:05.0"), wrapped(evidenceText(e), evidenceWidth))
 	}
 	if x.EvidenceLeftOut > 0 {
-		fmt.Fprintf(text, "  (%s between the first and the last left out)\n", phrase.Count(x.EvidenceLeftOut, "entry", "entries"))
+		fmt.Fprintf(text, "  (%s)\n", x.evidenceLeftOut())
 	}
+}
+
+func evidenceText(e *api.Evidence) string {
+	if lasted := e.Until.Sub(e.Time); lasted >= 100*time.Millisecond {
+		return e.Text + ", within " + phrase.Duration(lasted)
+	}
+	return e.Text
+}
+
+func (x *row) evidenceLeftOut() string {
+	return phrase.Count(x.EvidenceLeftOut, "entry", "entries") + " between the first and the last left out"
 }
 
 func listed(names []string, leftOut int) string {

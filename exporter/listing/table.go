@@ -1,4 +1,4 @@
-// Package listing prints the incidents of an API response as a table, in full, as JSON, or as YAML.
+// Package listing prints the incidents of an API response as a table, in full, as Markdown, as JSON, or as YAML.
 package listing
 
 import (
@@ -19,26 +19,29 @@ const columnGap = 2
 
 // Table prints one line per incident. Lines fit in 80 columns unless names are long.
 func Table(out io.Writer, answer *api.Answer) error {
-	return table(out, answer, columns(answer, func(x *row) string { return api.ShortID(x.ID) }))
+	return table(out, answer, columns(answer, func(x *row) string { return api.ShortID(x.ID) }, false))
 }
 
 // WideTable prints one line per incident, with the full ID, the cause and the summary.
 func WideTable(out io.Writer, answer *api.Answer) error {
-	all := columns(answer, func(x *row) string { return x.ID })
+	all := columns(answer, func(x *row) string { return x.ID }, false)
 	return table(out, answer, append(all,
 		column{"CAUSE", func(x *row) string { return x.Cause }},
 		column{"SUMMARY", func(x *row) string { return x.Summary }},
 	))
 }
 
-// columns returns the columns that all tables have.
-func columns(answer *api.Answer, id func(*row) string) []column {
+// columns returns the columns that all tables have. If withStart is set, they include the incident's start instead of its
+// age.
+func columns(answer *api.Answer, id func(*row) string, withStart bool) []column {
 	all := []column{
 		{"ID", id}, {"STATE", (*row).state}, {"AGE", (*row).age}, {"LASTED", (*row).lasted}, {"VERDICT", (*row).verdict}, {"WHAT", (*row).what}, {"HIT", (*row).hit},
 	}
-	if slices.ContainsFunc(answer.Incidents, func(x api.Incident) bool { return x.Cluster != "" }) {
-		// Each cluster is a replay with its own current time, so ages cannot be compared.
+	clusters := slices.ContainsFunc(answer.Incidents, func(x api.Incident) bool { return x.Cluster != "" })
+	if withStart || clusters { // each cluster is a replay with its own current time, so ages cannot be compared
 		all[2] = column{"START", func(x *row) string { return x.Start.UTC().Format(time.DateTime) }}
+	}
+	if clusters {
 		all = append([]column{{"CLUSTER", func(x *row) string { return x.Cluster }}}, all...)
 	}
 	return all

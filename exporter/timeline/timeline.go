@@ -1,4 +1,4 @@
-// Package timeline lays out the timeline of an incident, for the web page and for reports.
+// Package timeline lays out the timeline of an incident, for the web page and for Markdown.
 package timeline
 
 import (
@@ -77,7 +77,7 @@ func laneText(l incident.Track) string {
 	case incident.TrackOutage:
 		return "no ready address"
 	}
-	return string(l) // a report can contain incidents of a newer kubeflap
+	return string(l) // the incident may come from a newer kubeflap
 }
 
 // Draw returns an incident's timeline, or nil if the incident has none. `until` is the end of the incident or, for an

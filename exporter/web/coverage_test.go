@@ -196,7 +196,7 @@ func TestDroppedIncidentsAreNoAllClear(t *testing.T) {
 // TestLostIncidentsAreNoAllClear checks that lists say that incidents of earlier processes were lost, unless none of
 // these can belong to the period of the list.
 func TestLostIncidentsAreNoAllClear(t *testing.T) {
-	const until, hint = "Incidents until 2026-03-01 13:00:00 UTC may be missing", "<code>kubeflap report --recording</code>"
+	const until, hint = "Incidents until 2026-03-01 13:00:00 UTC may be missing", "<code>kubeflap incidents</code>"
 	empty, one := clusterOf("", correlate.New(1), at(7200)), clusterOf("", lostNode("web"), at(7200))
 	for _, c := range []struct {
 		cluster       Cluster

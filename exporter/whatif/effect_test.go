@@ -253,8 +253,8 @@ func TestEvictionsBeforeTheRecording(t *testing.T) {
 	}
 }
 
-// TestTheFlagForTheRecordedGracePeriodExists checks that the page and the report, whose settings are the usual ones,
-// name a flag that kubeflap run and kubeflap report have.
+// TestTheFlagForTheRecordedGracePeriodExists checks that the page, whose settings are the usual ones, names a flag that
+// kubeflap run has.
 func TestTheFlagForTheRecordedGracePeriodExists(t *testing.T) {
 	for want, study := range map[string]*Study{"set --recorded-grace-period.": New(nil, 0), "set kubeflap's --node-monitor-grace-period.": NewUsual(0)} {
 		if all := strings.Join(study.cannotSay(false), " "); !strings.Contains(all, want) {

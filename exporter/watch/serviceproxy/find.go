@@ -79,11 +79,11 @@ func (c *Client) Find(ctx context.Context, namespaces ...string) (Service, error
 	}
 	switch len(found) {
 	case 0:
-		return Service{}, fmt.Errorf("found %w with the label %s in %s: specify kubeflap's Service with --%s=NAMESPACE/NAME, or use --url", ErrNoService, label, where, c.flag)
+		return Service{}, fmt.Errorf("found %w with the label %s in %s: specify kubeflap's Service with --service=NAMESPACE/NAME, or use --url", ErrNoService, label, where)
 	case 1:
 		return found[0], nil
 	}
-	return Service{}, fmt.Errorf("there are several kubeflap Services; choose one with --%s: %s", c.flag, strings.Join(names, ", "))
+	return Service{}, fmt.Errorf("there are several kubeflap Services; choose one with --service: %s", strings.Join(names, ", "))
 }
 
 // listEach lists kubeflap's Services in the given namespaces. It skips namespaces in which the user is not allowed to
@@ -104,7 +104,7 @@ func (c *Client) listEach(ctx context.Context, namespaces []string) ([]Service, 
 		}
 	}
 	if !listed {
-		return nil, fmt.Errorf("%w. Use --%s=NAMESPACE/NAME, which only requires permission to get services/proxy", forbidden, c.flag)
+		return nil, fmt.Errorf("%w. Use --service=NAMESPACE/NAME, which only requires permission to get services/proxy", forbidden)
 	}
 	return all, nil
 }

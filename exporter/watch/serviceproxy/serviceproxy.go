@@ -29,12 +29,10 @@ const (
 type Client struct {
 	http *http.Client
 	base *url.URL
-	// flag is the command-line flag that specifies the Service. Errors mention it.
-	flag string
 }
 
-// New returns a Client for a cluster. Errors mention the given command-line flag, which specifies the Service.
-func New(config *rest.Config, flag string) (*Client, error) {
+// New returns a Client for a cluster.
+func New(config *rest.Config) (*Client, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("create a client for the API server: %w", err)
@@ -44,7 +42,7 @@ func New(config *rest.Config, flag string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a client for the API server: %w", err)
 	}
-	return &Client{client, base, flag}, nil
+	return &Client{client, base}, nil
 }
 
 // Get sends a GET request with a path and a query to a Service, and returns the response. It retries with https if the

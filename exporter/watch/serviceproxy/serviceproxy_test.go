@@ -72,7 +72,7 @@ func start(t *testing.T, s *apiServer) *Client {
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	// The API of some clusters is under a path on a shared host.
-	c, err := New(&rest.Config{Host: server.URL + "/clusters/a"}, "service")
+	c, err := New(&rest.Config{Host: server.URL + "/clusters/a"})
 	if err != nil {
 		t.Fatal(err)
 	}

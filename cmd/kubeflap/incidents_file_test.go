@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	toolkit "github.com/prometheus/exporter-toolkit/web"
+
+	"github.com/kubeflap/kubeflap/exporter/web/api"
+)
+
+const lostNode = incidentsDir + "1-heartbeat-loss.jsonl.gz"
+
+// TestIncidentsOfARecording checks that a recording is printed like the kubeflap instance that replayed it.
+func TestIncidentsOfARecording(t *testing.T) {
+	for name, args := range map[string][]string{
+		"one.txt": {lostNode}, "full.txt": {lostNode, "51dae9bd"}, "wide.txt": {lostNode, "-o=wide"}, "yaml.txt": {"51dae9bd", lostNode, "-o=yaml"},
+		"one.json": {lostNode, "-o=json"}, "one.md": {lostNode, "-o=markdown"}, "several.md": {incidentsDir + "2-endpoints-reset.jsonl.gz", "-o=markdown"},
+		"stall.md": {incidentsDir + "3-control-plane-stall.jsonl.gz", "aad8", "-o=markdown"},
+	} {
+		golden(t, "testdata/incidents/"+name, must(t, append([]string{"incidents"}, args...)...))
+	}
+}
+
+// replayed serves a recording like kubeflap replay. It returns the API document after the end of the recording.
+func replayed(t *testing.T, file string, between period) string {
+	t.Helper()
+	recordings, err := openRecordingsOf([]string{file}, between)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, found := listening()
+	p.log = newLogQueue(io.Discard, func(int) {})
+	settings := trackerSettings()
+	settings.incidents = keptIncidents
+	r, complete := newReplay(recordings, 1e6, settings, newSilentReporter), make(chan struct{})
+	r.afterReplay = func(*slog.Logger) { close(complete) }
+	config, systemd := "", false
+	untilTheEnd(t, func(ctx context.Context) error {
+		p.ctx = ctx
+		return r.serve(p, &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config})
+	})
+	address := <-found
+	<-complete
+	_, text, err := visitor{}.ask(t, http.MethodGet, "http://"+address+api.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestIncidentsOfARecordingAreWhatReplayServes compares the documents of files, of a directory and of a period.
+func TestIncidentsOfARecordingAreWhatReplayServes(t *testing.T) {
+	dir, from := recordedIn(t, lostNode), "2026-11-23T12:12:20Z"
+	var begin moment
+	if err := begin.Set(from); err != nil {
+		t.Fatal(err)
+	}
+	check := func(file string, between period, args ...string) {
+		t.Helper()
+		status, got, log := kubeflap(t, append([]string{"incidents", "-o=json", file}, args...)...)
+		if want := replayed(t, file, between); status != 0 || got != want {
+			t.Errorf("%s %q: the document differs from that of replay at %s; status %d: %s", file, args, difference(got, want), status, log)
+		}
+		if file != story && !strings.Contains(got, `"verdict": `) {
+			t.Errorf("%s %q: no incident", file, args)
+		}
+	}
+	for _, file := range append(recorded(t), story, dir) {
+		check(file, period{})
+	}
+	check(dir, period{from: begin}, "--from="+from)
+}
+
+// difference returns the first lines that differ.
+func difference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return a[i] + ", want " + b[i]
+		}
+	}
+	return "the end"
+}
+
+// TestIncidentsOfADirectory checks that a directory has the same incidents as the recording that was recorded into it.
+func TestIncidentsOfADirectory(t *testing.T) {
+	dir := recordedIn(t, lostNode)
+	for _, args := range [][]string{{}, {"-o=wide"}, {"51dae9bd"}, {"-n=shop"}} {
+		got, want := must(t, append([]string{"incidents", dir}, args...)...), must(t, append([]string{"incidents", lostNode}, args...)...)
+		if got != want {
+			t.Errorf("%q: the directory:\n%s\nwant\n%s", args, got, want)
+		}
+	}
+	_, _, log := kubeflap(t, "incidents", dir, "--to=2026-11-23T12:12:03Z")
+	if want := "No incidents until 2026-11-23T12:12:03Z. Read from recording " + filepath.Base(dir) + ".\n"; log != want {
+		t.Errorf("a period before the incident: %q, want %q", log, want)
+	}
+}
+
+// TestIncidentsOfADamagedRecording uses a truncated recording, as left by a recorder that was killed, often because of
+// the incident.
+func TestIncidentsOfADamagedRecording(t *testing.T) {
+	whole, err := os.ReadFile(lostNode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short := write(t, filepath.Join(t.TempDir(), "short.jsonl.gz"), string(whole[:len(whole)-400]))
+	_, _, failure := kubeflap(t, "replay", "--once", "--log.level=error", short)
+	for _, output := range []string{"table", "json", "markdown"} {
+		status, out, errOut := kubeflap(t, "incidents", short, "--output", output)
+		if status != 1 || errOut != failure || !strings.Contains(errOut, "short.jsonl.gz") {
+			t.Errorf("%s: status %d, %q, want the error of replay, %q", output, status, errOut, failure)
+		}
+		if !strings.Contains(out, "51dae9bd") || output == "json" && !json.Valid([]byte(out)) {
+			t.Errorf("%s: the incident before the damage is missing:\n%s", output, out)
+		}
+	}
+}
+
+func TestIncidentsOfABadRecordingIsOneClearErrorAndANonZeroStatus(t *testing.T) {
+	header := `{"kubeflap":"recording","version":2}` + "\n"
+	empty := write(t, filepath.Join(t.TempDir(), "empty.jsonl"), header)
+	broken := write(t, filepath.Join(t.TempDir(), "broken.jsonl"), header+"{")
+	for _, c := range []struct {
+		args   []string
+		status int
+		names  string
+	}{
+		{[]string{"no.jsonl"}, 1, "open recording no.jsonl: no such file"},
+		{[]string{"./ffff"}, 1, "open recording ./ffff: no such file"},
+		{[]string{"incidents.go"}, 1, "recording incidents.go, line 1:"},
+		{[]string{"."}, 1, "directory .: nothing was recorded in this period"},
+		{[]string{empty}, 1, "recording " + empty + " has no events"},
+		{[]string{broken}, 1, "recording " + broken + ", line 2"},
+		{[]string{lostNode, "ffff"}, 1, "recording 1-heartbeat-loss.jsonl.gz: none of 1 incidents has an ID that begins with ffff"},
+		{[]string{lostNode, story}, 2, lostNode + " and " + story + " are two recordings: give one"},
+		{[]string{lostNode, "--url=http://host:9969"}, 2, "--url, --url.config and --url.cluster do not apply to the recording " + lostNode},
+		{[]string{lostNode, "--kubeconfig=x"}, 2, "--kubeconfig, --context, --cluster, --user, --service, --url, "},
+		{[]string{lostNode, "--service=a/b"}, 2, "do not apply to the recording " + lostNode},
+		{[]string{lostNode, "--url.cluster=a"}, 2, "do not apply to the recording " + lostNode},
+		{[]string{lostNode, "--from=2026-11-23T12:12:00Z"}, 1, "--from and --to need a --data.dir directory, and " + lostNode + " is not a directory"},
+		{[]string{lostNode, "--to=yesterday"}, 2, "--to: "},
+		{[]string{recordedIn(t, lostNode), "--from=2026-11-23T12:12:00Z", "--to=2026-11-23T12:11:00Z"}, 1, "--to is before --from"},
+		{[]string{"--url=" + serveIncidents(t, lostNode), "--from=2026-11-23T12:12:00Z", "--to=2026-11-23T12:11:00Z"}, 1, `parameter "to" is before "from"`},
+	} {
+		status, out, errOut := kubeflap(t, append([]string{"incidents"}, c.args...)...)
+		if status != c.status || out != "" || strings.Count(errOut, "\n") != 1 || !strings.Contains(errOut, c.names) {
+			t.Errorf("%q: status %d, want %d; printed %q, want one line with %q: %s", c.args, status, c.status, out, c.names, errOut)
+		}
+	}
+}
+
+// TestIncidentsOfAPeriod checks that a running kubeflap lists only the incidents of a period.
+func TestIncidentsOfAPeriod(t *testing.T) {
+	url := serveIncidents(t, lostNode)
+	for args, want := range map[string]bool{"--from=2026-11-23T12:12:40Z": true, "--from=2026-11-23T12:12:42Z": false, "--to=2026-11-23T12:12:10Z": false, "--to=2026-11-23T12:12:30Z": true} {
+		out := must(t, "incidents", "--url", url, "-o=markdown", args)
+		if strings.Contains(out, "51dae9bd") != want || !strings.Contains(out, " 2026-11-23T12:12:") {
+			t.Errorf("%s prints\n%s", args, out)
+		}
+	}
+}
