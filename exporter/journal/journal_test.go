@@ -199,8 +199,8 @@ func TestAddNeverWaits(t *testing.T) {
 	}
 	j := &Journal{path: path, size: 2, logger: slog.New(slog.DiscardHandler), added: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
-	ended1 := make(chan error)
-	go func() { ended1 <- j.Run(ctx) }()
+	over := make(chan error)
+	go func() { over <- j.Run(ctx) }()
 	for n := range 1000 {
 		j.Add(ended(n))
 	}
@@ -212,7 +212,7 @@ func TestAddNeverWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended1; err != nil {
+	if err := <-over; err != nil {
 		t.Error(err)
 	}
 	_ = reader.Close()
@@ -228,7 +228,9 @@ func TestRunTriesAgain(t *testing.T) {
 		}
 		var log bytes.Buffer
 		j := &Journal{path: filepath.Join(blocked, fileName), size: 5, logger: slog.New(slog.NewTextHandler(&log, nil)), added: make(chan struct{}, 1)}
-		go func() { _ = j.Run(t.Context()) }()
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan error)
+		go func() { over <- j.Run(ctx) }()
 		j.Add(ended(1))
 		time.Sleep(3 * retryAfter)
 		synctest.Wait()
@@ -239,6 +241,10 @@ func TestRunTriesAgain(t *testing.T) {
 		synctest.Wait()
 		if again, _ := open(t, blocked, 5); !reflect.DeepEqual(incidents(again), []string{"1"}) || strings.Count(log.String(), "cannot save incidents") != 1 || !strings.Contains(log.String(), "resumed") {
 			t.Errorf("kept %v, log %s", incidents(again), &log)
+		}
+		cancel()
+		if err := <-over; err != nil {
+			t.Error(err)
 		}
 	})
 }
