@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/binary"
@@ -24,9 +23,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/client-go/rest"
 
 	"github.com/kubeflap/kubeflap/exporter/watch"
@@ -211,7 +208,7 @@ func (a *rawAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		w.(http.Flusher).Flush()
 		if resource.isExpired(query) {
-			writeFrame(w, expiredEvent())
+			_, _ = w.Write(expiredEvent())
 			return
 		}
 		ctx := r.Context()
@@ -247,16 +244,7 @@ func (r *rawResource) isExpired(query url.Values) bool {
 // (apiserver, cacher.Watch).
 func expiredEvent() []byte {
 	status := apierrors.NewResourceExpired("too old resource version").Status()
-	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-	var text bytes.Buffer
-	if err := protobuf.NewSerializer(nil, nil).Encode(&status, &text); err != nil {
-		panic(err)
-	}
-	frame, err := (&metav1.WatchEvent{Type: "ERROR", Object: runtime.RawExtension{Raw: text.Bytes()}}).Marshal()
-	if err != nil {
-		panic(err)
-	}
-	return frame
+	return frame("ERROR", document(runtime.TypeMeta{APIVersion: "v1", Kind: "Status"}, marshal(&status)))
 }
 
 // endWatches ends all watches in the middle of the recording.

@@ -1,11 +1,6 @@
 package decode
 
-import (
-	"bytes"
-	"fmt"
-
-	"github.com/kubeflap/kubeflap/exporter/decode/fromjson"
-)
+import "bytes"
 
 // protobufPrefix is the start of every protobuf document (see pkg/runtime/serializer/protobuf in k8s.io/apimachinery).
 var protobufPrefix = []byte("k8s\x00")
@@ -14,22 +9,20 @@ var protobufPrefix = []byte("k8s\x00")
 type Document struct {
 	// Kind is "Pod", "PodList", "Status" and so on.
 	Kind string
-	// Object is the object as an encoded protobuf message. It is nil if a JSON document has a kind that is not watched.
+	// Object is the object as an encoded protobuf message.
 	Object []byte
 }
 
-// Document reads a protobuf or JSON document. The object of a protobuf document shares memory with `data`.
+// Document reads a protobuf document. Data of another content type gives an empty document. The object shares memory
+// with `data`.
 func (r *Reader) Document(data []byte) (Document, error) {
-	if !bytes.HasPrefix(data, protobufPrefix) {
-		kind, object, err := fromjson.Document(data)
-		if err != nil {
-			return Document{}, fmt.Errorf("read a document: %w", err)
-		}
-		return Document{Kind: kind, Object: object}, nil
+	message, found := bytes.CutPrefix(data, protobufPrefix)
+	if !found {
+		return Document{}, nil
 	}
 	r.err = nil
 	var typeMeta, object []byte
-	r.readFields(data[len(protobufPrefix):], fieldTarget{1, &typeMeta}, fieldTarget{2, &object})
+	r.readFields(message, fieldTarget{1, &typeMeta}, fieldTarget{2, &object})
 	return Document{Kind: r.text(r.field(typeMeta, 2)), Object: object}, r.wrapErr("read a document")
 }
 

@@ -20,7 +20,7 @@ const (
 	ReasonRefused        Reason = "connection refused"
 	ReasonConnectionLost Reason = "connection lost"
 	ReasonServerError    Reason = "server error"
-	// ReasonUnreadable means that the response did not come from the Kubernetes API.
+	// ReasonUnreadable means that the response did not come from the Kubernetes API, or was not protobuf.
 	ReasonUnreadable  Reason = "unreadable answer"
 	ReasonUnreachable Reason = "unreachable"
 	// ReasonNotRunning means that kubeflap was restarted, and this break lasts from the end of the previous process until

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 )
 
@@ -35,7 +36,7 @@ type fakeAPI struct {
 	// list ends after these events. Later lists of this resource do not contain these events.
 	during    map[string][]string
 	breaksOff string
-	// first holds the first line of each watch that starts at a version, by resource.
+	// first holds the first frame of each watch that starts at a version, by resource.
 	first map[string]string
 	// pagesExpire makes the server respond with 410 to requests for all pages but the first.
 	pagesExpire bool
@@ -43,14 +44,16 @@ type fakeAPI struct {
 	expired bool
 	// odd holds the faults of each resource's watch.
 	odd map[string]odd
-	// pages holds responses that are not from the API, by keys like "list pods". The key "" applies to all requests.
-	pages map[string]page200
+	// foreign holds responses that are not from the API, by keys like "list pods". The key "" applies to all requests.
+	foreign map[string]foreign
+	// errorsInJSON makes the server send errors as JSON, like some proxies.
+	errorsInJSON bool
 	// leases holds the responses to direct reads, by Lease name. readyz is the body of /readyz; if it is not empty, the
 	// status is 500.
 	leases map[string]fakeLease
 	readyz string
 	// objects holds the objects of the lists, by resource.
-	objects map[string][]string
+	objects map[string][]*runtime.Unknown
 	// streams holds each resource's most recent watch.
 	streams map[string]*fakeStream
 	// progressed holds the resources that were listed since their watch was opened.
@@ -62,13 +65,13 @@ type fakeAPI struct {
 
 // fakeStream is a reflector's open watch. The preflight's watches have no fakeStream.
 type fakeStream struct {
-	lines chan string
-	end   chan struct{}
+	frames chan string
+	end    chan struct{}
 }
 
 func newFakeAPI(t *testing.T) *fakeAPI {
 	f := &fakeAPI{
-		pipes: make(chan net.Conn), closed: make(chan struct{}), refuse: map[string]int{}, objects: map[string][]string{},
+		pipes: make(chan net.Conn), closed: make(chan struct{}), refuse: map[string]int{}, objects: map[string][]*runtime.Unknown{},
 		streams: map[string]*fakeStream{}, odd: map[string]odd{}, progressed: map[string]bool{}, requests: map[string][]string{}, paths: map[string]string{},
 	}
 	f.server = &http.Server{Handler: f}
@@ -145,13 +148,11 @@ func (f *fakeAPI) stream(resource string) *fakeStream {
 	return f.streams[resource]
 }
 
-func (s *fakeStream) send(kind, object string) {
-	s.lines <- frame(kind, object)
-	synctest.Wait()
-}
+func (s *fakeStream) send(what string, object *runtime.Unknown) { s.write(frame(what, object)) }
 
-func frame(kind, object string) string {
-	return fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, object)
+func (s *fakeStream) write(frame string) {
+	s.frames <- frame
+	synctest.Wait()
 }
 
 func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -167,7 +168,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if path.Base(path.Dir(r.URL.Path)) == "leases" {
 		verb, resource, name = "get", "leases", resource
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
 	if resource == "endpoints" {
 		w.Header().Add("Warning", `299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"`)
 	}
@@ -181,9 +182,9 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.pagesExpire && query.Has("continue") {
 		code = http.StatusGone
 	}
-	instead, misled := f.pages[verb+" "+resource]
+	instead, misled := f.foreign[verb+" "+resource]
 	if !misled {
-		instead, misled = f.pages[""]
+		instead, misled = f.foreign[""]
 	}
 	readyz := f.readyz
 	f.progressed[resource] = f.progressed[resource] || verb == "list"
@@ -191,6 +192,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case misled:
 		w.Header().Set("Content-Type", instead.contentType)
+		w.WriteHeader(instead.code)
 		fmt.Fprint(w, instead.body)
 	case resource == "readyz":
 		if w.Header().Set("Content-Type", "text/plain; charset=utf-8"); readyz != "" {
@@ -200,14 +202,14 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case code != 0:
 		f.refuseWith(w, code, fmt.Sprintf(`%s is forbidden: User "flap" cannot %s resource %q`, resource, verb, resource))
 	case resource == "version":
+		w.Header().Set("Content-Type", runtime.ContentTypeJSON)
 		fmt.Fprint(w, `{"gitVersion":"v1.36.3"}`)
 	case verb == "get":
 		f.lease(w, r, name)
 	case verb == "list":
 		f.list(w, resource, query.Get("continue"), query.Has("limit"))
 	case query.Get("timeoutSeconds") == "1":
-		w.WriteHeader(http.StatusOK)
-		w.(http.Flusher).Flush()
+		writeFrame(w, "")
 		<-r.Context().Done()
 	default:
 		f.watch(w, r, resource)
@@ -219,58 +221,28 @@ func (f *fakeAPI) refuseWith(w http.ResponseWriter, code int, message string) {
 		401: metav1.StatusReasonUnauthorized, 403: metav1.StatusReasonForbidden, 404: metav1.StatusReasonNotFound,
 		410: metav1.StatusReasonExpired, 422: metav1.StatusReasonInvalid, 503: metav1.StatusReasonServiceUnavailable,
 	}[code]
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(status(code, reason, message))
-}
-
-func status(code int, reason metav1.StatusReason, message string) *metav1.Status {
-	return &metav1.Status{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
-		Status:   "Failure", Code: int32(code), Reason: reason, Message: message,
+	refusal := status(code, reason, message)
+	if f.errorsInJSON {
+		w.Header().Set("Content-Type", runtime.ContentTypeJSON)
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(refusal)
+		return
 	}
+	w.WriteHeader(code)
+	_, _ = w.Write(document(encoded("v1", "Status", refusal)))
 }
 
 // list responds with all objects, or with a page of one object if pages is true.
 func (f *fakeAPI) list(w http.ResponseWriter, resource, from string, pages bool) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	at, next, items := 0, "", ""
+	at, next, items := 0, "", f.objects[resource]
 	_, _ = fmt.Sscan(from, &at)
-	if all := f.objects[resource]; !pages {
-		items = strings.Join(all, ",")
-	} else if at < len(all) {
-		items = all[at]
-		if at+1 < len(all) {
+	if pages && at < len(items) {
+		if at+1 < len(items) {
 			next = fmt.Sprint(at + 1)
 		}
+		items = items[at : at+1]
 	}
-	fmt.Fprintf(w, `{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":"10","continue":%q},"items":[%s]}`,
-		apiVersion(resource), kindOf(resource)+"List", next, items)
-}
-
-func apiVersion(resource string) string {
-	switch resource {
-	case "leases", "controlplaneleases":
-		return "coordination.k8s.io/v1"
-	case "endpointslices":
-		return "discovery.k8s.io/v1"
-	}
-	return "v1"
-}
-
-func kindOf(resource string) string {
-	return map[string]string{
-		"nodes": "Node", "leases": "Lease", "pods": "Pod", "services": "Service",
-		"endpointslices": "EndpointSlice", "endpoints": "Endpoints", "controlplaneleases": "Lease",
-	}[resource]
-}
-
-func apiObject(resource, name, version string) string {
-	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"uid":%q,"resourceVersion":%q}}`,
-		apiVersion(resource), kindOf(resource), name, "uid-"+name, version)
-}
-
-func bookmark(resource, version, annotations string) string {
-	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":%q,"annotations":{%s}}}`,
-		apiVersion(resource), kindOf(resource), version, annotations)
+	_, _ = w.Write(document(apiList(resource, next, items)))
 }

@@ -1,13 +1,13 @@
 package watch
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // odd describes the faults of a resource's watch.
@@ -21,14 +21,17 @@ type odd struct {
 	stalls bool
 	// holds makes the server not respond.
 	holds bool
-	// breaks makes the server end the watch after a duration, with a last line.
+	// breaks makes the server end the watch after a duration, with a last frame.
 	breaks bool
 	after  time.Duration
 	last   string
 }
 
-// page200 is a response that is not from the API.
-type page200 struct{ contentType, body string }
+// foreign is a response that is not from the API.
+type foreign struct {
+	code              int
+	contentType, body string
+}
 
 // fakeLease is the response to a direct read: an HTTP status, or no response at all.
 type fakeLease struct {
@@ -37,7 +40,7 @@ type fakeLease struct {
 }
 
 func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource string) {
-	s := &fakeStream{lines: make(chan string), end: make(chan struct{})}
+	s := &fakeStream{frames: make(chan string), end: make(chan struct{})}
 	f.lock.Lock()
 	f.streams[resource] = s
 	o := f.odd[resource]
@@ -47,19 +50,20 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource string)
 		<-r.Context().Done()
 		return
 	}
-	w.WriteHeader(http.StatusOK)
-	w.(http.Flusher).Flush()
+	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf+";stream=watch")
+	writeFrame(w, "")
 	if f.begin(w, r, resource, o) {
 		f.goOn(w, r, resource, s, o)
 	}
 }
 
-func writeLine(w http.ResponseWriter, line string) {
-	fmt.Fprint(w, line)
+// writeFrame writes a frame. An empty frame sends only the header of the response.
+func writeFrame(w http.ResponseWriter, frame string) {
+	fmt.Fprint(w, frame)
 	w.(http.Flusher).Flush()
 }
 
-// begin sends the first lines of a watch. It reports whether the watch continues.
+// begin sends the first frames of a watch. It reports whether the watch continues.
 func (f *fakeAPI) begin(w http.ResponseWriter, r *http.Request, resource string, o odd) bool {
 	f.lock.Lock()
 	expired, objects, during, first := f.expired, f.objects[resource], f.during[resource], f.first[resource]
@@ -72,28 +76,27 @@ func (f *fakeAPI) begin(w http.ResponseWriter, r *http.Request, resource string,
 	switch {
 	case r.URL.Query().Has("sendInitialEvents"):
 		for _, object := range objects {
-			writeLine(w, frame("ADDED", object))
+			writeFrame(w, frame("ADDED", object))
 		}
-		for _, line := range during {
-			writeLine(w, line)
+		for _, change := range during {
+			writeFrame(w, change)
 		}
 		if breaksOff {
 			return false
 		}
 		if !o.stalls {
-			writeLine(w, frame("BOOKMARK", bookmark(resource, "20", `"k8s.io/initial-events-end":"true"`)))
+			writeFrame(w, frame("BOOKMARK", endOfList(resource)))
 		}
 	case expired:
-		text, _ := json.Marshal(status(410, metav1.StatusReasonExpired, "too old resource version"))
-		writeLine(w, frame("ERROR", string(text)))
+		writeFrame(w, errorFrame(410, metav1.StatusReasonExpired, "too old resource version"))
 		return false
 	case first != "":
-		writeLine(w, first)
+		writeFrame(w, first)
 	}
 	return true
 }
 
-// goOn sends the test's lines, and a bookmark every minute. If the timeout is shorter than a minute, the bookmark is
+// goOn sends the test's frames, and a bookmark every minute. If the timeout is shorter than a minute, the bookmark is
 // sent two seconds before the timeout.
 func (f *fakeAPI) goOn(w http.ResponseWriter, r *http.Request, resource string, s *fakeStream, o odd) {
 	seconds, _ := strconv.Atoi(r.URL.Query().Get("timeoutSeconds"))
@@ -109,21 +112,21 @@ func (f *fakeAPI) goOn(w http.ResponseWriter, r *http.Request, resource string, 
 	}
 	for {
 		select {
-		case line := <-s.lines:
-			writeLine(w, line)
+		case next := <-s.frames:
+			writeFrame(w, next)
 		case <-minute.C:
 			f.lock.Lock()
 			progressed := f.progressed[resource]
 			f.lock.Unlock()
 			if !o.mute && !o.stalls && (!o.unmoved || progressed) {
-				writeLine(w, frame("BOOKMARK", bookmark(resource, "40", "")))
+				writeFrame(w, frame("BOOKMARK", bookmark(resource, "40")))
 			}
 		case <-over.C:
 			if !o.endless {
 				return
 			}
 		case <-breaks:
-			writeLine(w, o.last)
+			writeFrame(w, o.last)
 			return
 		case <-s.end:
 			return
@@ -144,6 +147,6 @@ func (f *fakeAPI) lease(w http.ResponseWriter, r *http.Request, name string) {
 	case answer.code != 0:
 		f.refuseWith(w, answer.code, "leases "+name)
 	default:
-		fmt.Fprint(w, apiObject("leases", name, "7"))
+		_, _ = w.Write(document(apiObject("leases", name, "7")))
 	}
 }

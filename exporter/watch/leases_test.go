@@ -50,7 +50,7 @@ func TestReadLeases(t *testing.T) {
 			[]string{"asking", "answered server error"},
 		},
 		{
-			"something else answers", func(f *fakeAPI) { f.pages = map[string]page200{"": {"text/html", "<html>"}} }, 0,
+			"something else answers", func(f *fakeAPI) { f.foreign = map[string]foreign{"": {200, "text/html", "<html>"}} }, 0,
 			[]string{"asking", "answered unreadable answer"},
 		},
 		{"nobody listens", (*fakeAPI).crash, 0, []string{"asking", "unanswered connection refused"}},

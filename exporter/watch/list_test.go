@@ -1,17 +1,17 @@
 package watch
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-func threePods() []string {
-	return []string{apiObject("pods", "a", "5"), apiObject("pods", "b", "6"), apiObject("pods", "c", "7")}
+func threePods() []*runtime.Unknown {
+	return []*runtime.Unknown{apiObject("pods", "a", "5"), apiObject("pods", "b", "6"), apiObject("pods", "c", "7")}
 }
 
 // TestPagesThatExpire lets the second page expire after the first was passed on. The pager must then request the whole
@@ -65,8 +65,8 @@ func TestNothingComesAfterTheEnd(t *testing.T) {
 
 func TestObjectOfAnotherKindIsNoEvent(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
-		s.api.objects["pods"] = []string{apiObject("nodes", "n", "5"), apiObject("pods", "a", "5")}
-		s.api.objects["services"] = []string{apiObject("nodes", "n", "5"), apiObject("services", "web", "5")}
+		s.api.objects["pods"] = []*runtime.Unknown{apiObject("nodes", "n", "5"), apiObject("pods", "a", "5")}
+		s.api.objects["services"] = []*runtime.Unknown{apiObject("nodes", "n", "5"), apiObject("services", "web", "5")}
 		s.start()
 		pods, services := s.api.stream("pods"), s.api.stream("services")
 		pods.send("ADDED", apiObject("nodes", "m", "21"))
@@ -80,16 +80,15 @@ func TestObjectOfAnotherKindIsNoEvent(t *testing.T) {
 // TestObjectThatCannotBeRead checks that an unreadable object makes its resource unwatchable. This must be logged once
 // for the watch and once for the list, and both must be retried with a back-off.
 func TestObjectThatCannotBeRead(t *testing.T) {
-	const broken = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":5}}`
 	inBubble(t, func(t *testing.T, s *session) {
-		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+		s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5")}
 		s.start()
 		s.want(event.KindPod, "listing", "listed a", "synced")
 		s.api.set(func() {
-			s.api.objects["pods"] = append(s.api.objects["pods"], broken)
-			s.api.first = map[string]string{"pods": frame("MODIFIED", broken)}
+			s.api.objects["pods"] = append(s.api.objects["pods"], broken())
+			s.api.first = map[string]string{"pods": frame("MODIFIED", broken())}
 		})
-		s.api.stream("pods").send("MODIFIED", broken)
+		s.api.stream("pods").send("MODIFIED", broken())
 		time.Sleep(10 * time.Minute)
 		s.wantLog(2, "WARN", "resource=pods")
 		s.wantLog(0, "INFO", "is working again")
@@ -102,15 +101,11 @@ func TestObjectThatCannotBeRead(t *testing.T) {
 // TestListThatBreaksOffAnywhere checks that changes during a truncated list are not passed on, because they will appear
 // in the next list.
 func TestListThatBreaksOffAnywhere(t *testing.T) {
-	failure, err := json.Marshal(status(410, metav1.StatusReasonExpired, "too old resource version"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	expired := frame("ERROR", string(failure))
+	expired := errorFrame(410, metav1.StatusReasonExpired, "too old resource version")
 	changes := []string{frame("MODIFIED", apiObject("pods", "a", "11")), frame("DELETED", apiObject("pods", "b", "12"))}
 	for _, c := range []struct {
 		name    string
-		objects []string
+		objects []*runtime.Unknown
 		during  []string
 		want    []string
 	}{
@@ -130,7 +125,7 @@ func TestListThatBreaksOffAnywhere(t *testing.T) {
 		},
 		{
 			"with half an object", threePods(),
-			[]string{`{"type":"ADDED","object":{"kind":`},
+			[]string{frame("ADDED", apiObject("pods", "d", "12"))[:20]},
 			[]string{"listing", "listed a", "listed b", "listed c", "down ended", "listing", "listed a", "synced"},
 		},
 	} {
@@ -139,7 +134,7 @@ func TestListThatBreaksOffAnywhere(t *testing.T) {
 				s.api.objects["pods"], s.api.during, s.api.breaksOff = c.objects, map[string][]string{"pods": c.during}, "pods"
 				s.onEvent = func(text string) {
 					if text == "down ended" || text == "down expired" {
-						s.api.set(func() { s.api.objects["pods"] = []string{apiObject("pods", "a", "11")} })
+						s.api.set(func() { s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "11")} })
 					}
 				}
 				s.start()

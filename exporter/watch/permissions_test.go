@@ -16,17 +16,26 @@ func TestMissingPermissions(t *testing.T) {
 		name   string
 		refuse map[string]int
 		want   string
+		inJSON bool
 	}{
 		{
 			"one verb of one resource",
 			map[string]int{"watch nodes": 403},
 			`cannot watch nodes (verb "watch", resource "nodes", API group "", cluster scope): forbidden; grant the permission to flap; if you only have permissions in one namespace, use --namespace`,
+			false,
+		},
+		{
+			"one verb of one resource, in JSON",
+			map[string]int{"watch nodes": 403},
+			`cannot watch nodes (verb "watch", resource "nodes", API group "", cluster scope): forbidden; grant the permission to flap; if you only have permissions in one namespace, use --namespace`,
+			true,
 		},
 		{
 			"all that is missing is named",
 			map[string]int{"list pods": 403, "watch pods": 403, "list services": 403},
 			`cannot list and watch pods (verbs "list" and "watch", resource "pods", API group "", cluster scope): forbidden; ` +
 				`cannot list services (verb "list", resource "services", API group "", cluster scope): forbidden; grant the permission to flap; if you only have permissions in one namespace, use --namespace`,
+			false,
 		},
 		{
 			"slices or endpoints are needed",
@@ -34,16 +43,24 @@ func TestMissingPermissions(t *testing.T) {
 			`cannot watch endpointslices (verb "watch", resource "endpointslices", API group "discovery.k8s.io", cluster scope): forbidden; ` +
 				`cannot watch endpoints (resource "endpoints", API group "", cluster scope): the API server has no such resource; ` +
 				`one of endpointslices and endpoints is enough; grant the permission to flap; if you only have permissions in one namespace, use --namespace`,
+			false,
 		},
 		{
 			"refused credentials",
 			map[string]int{"": 401},
 			`the API server rejects the credentials: list nodes: nodes is forbidden: User "flap" cannot list resource "nodes"`,
+			false,
+		},
+		{
+			"refused credentials, in JSON",
+			map[string]int{"": 401},
+			`the API server rejects the credentials: list nodes: nodes is forbidden: User "flap" cannot list resource "nodes"`,
+			true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *session) {
-				s.api.refuse = c.refuse
+				s.api.refuse, s.api.errorsInJSON = c.refuse, c.inJSON
 				s.start()
 				if err := <-s.ran; err == nil || err.Error() != c.want {
 					t.Errorf("got %v\nwant %s", err, c.want)

@@ -1,19 +1,14 @@
 package watch
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
-
-func errorLine(code int, reason metav1.StatusReason) string {
-	text, _ := json.Marshal(status(code, reason, "no"))
-	return frame("ERROR", string(text))
-}
 
 // TestWatchThatEndsSoonAfterEachOpening checks that a watch that always ends right after it was opened is reopened with
 // a back-off, and stays reported as down.
@@ -27,9 +22,9 @@ func TestWatchThatEndsSoonAfterEachOpening(t *testing.T) {
 		most int
 	}{
 		{"at once", odd{breaks: true}, "connection lost", 1},
-		{"at once, with an error", odd{breaks: true, last: errorLine(500, metav1.StatusReasonInternalError)}, "server error", 1},
+		{"at once, with an error", odd{breaks: true, last: errorFrame(500, metav1.StatusReasonInternalError, "no")}, "server error", 1},
 		{"after a while", odd{breaks: true, after: 200 * time.Millisecond}, "connection lost", 8},
-		{"after a while, with an error", odd{breaks: true, after: 200 * time.Millisecond, last: errorLine(500, metav1.StatusReasonInternalError)}, "server error", 8},
+		{"after a while, with an error", odd{breaks: true, after: 200 * time.Millisecond, last: errorFrame(500, metav1.StatusReasonInternalError, "no")}, "server error", 8},
 		{"after some seconds", odd{breaks: true, after: 2 * time.Second}, "connection lost", 8},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -68,13 +63,13 @@ func TestListThatEndsSoonAfterEachOpening(t *testing.T) {
 		o    odd
 	}{
 		{"at once", odd{stalls: true, breaks: true}},
-		{"at once, with an error", odd{stalls: true, breaks: true, last: errorLine(500, metav1.StatusReasonInternalError)}},
-		{"because of a version that is too large", odd{stalls: true, breaks: true, last: errorLine(410, metav1.StatusReasonExpired)}},
+		{"at once, with an error", odd{stalls: true, breaks: true, last: errorFrame(500, metav1.StatusReasonInternalError, "no")}},
+		{"because of a version that is too large", odd{stalls: true, breaks: true, last: errorFrame(410, metav1.StatusReasonExpired, "no")}},
 		{"after a while", odd{stalls: true, breaks: true, after: 1500 * time.Millisecond}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *session) {
-				s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+				s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5")}
 				s.api.odd["pods"] = c.o
 				s.start()
 				time.Sleep(4 * time.Minute)

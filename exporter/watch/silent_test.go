@@ -5,12 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // quietPods starts a session in which pods do not change.
 func quietPods(s *session, o odd) {
-	s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+	s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5")}
 	s.api.odd["pods"] = o
 	s.start()
 	s.want(event.KindPod, "listing", "listed a", "synced")
@@ -27,7 +29,7 @@ func TestSilentWatchIsEndedAndSuspect(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		s.want(event.KindPod) // the watch is open again, but nothing has arrived
 
-		s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30", ""))
+		s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30"))
 		s.want(event.KindPod, "up", "bookmark")
 		s.wantLog(1, "INFO", "is working again")
 		s.want(event.KindNode, "listing", "synced", "bookmark", "bookmark")
@@ -77,7 +79,7 @@ func TestWatchThatStaysSilentIsListedAgain(t *testing.T) {
 				s.wantLog(1, "WARN", "resource=pods")
 				s.wantLog(0, "INFO", "is working again")
 
-				s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30", ""))
+				s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30"))
 				s.want(event.KindPod, "up", "bookmark")
 				s.wantLog(1, "INFO", "is working again")
 				// A lagging server may also return a list that is not older than the given version.
@@ -94,14 +96,14 @@ func TestWatchThatStaysSilentIsListedAgain(t *testing.T) {
 // TestListThatStallsInTheMiddle checks that the list after a stalled streamed list is requested in pages.
 func TestListThatStallsInTheMiddle(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
-		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+		s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5")}
 		s.api.odd["pods"] = odd{stalls: true}
 		s.start()
 		s.want(event.KindPod, "listing", "listed a")
 		time.Sleep(95 * time.Second)
 		s.want(event.KindPod, "down silent", "listing", "listed a", "synced", "down silent")
 		s.wantLog(1, "WARN", "cause=silent")
-		s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30", ""))
+		s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30"))
 		s.want(event.KindPod, "up", "bookmark")
 	})
 }
@@ -200,7 +202,7 @@ func TestReopenWhatDoesNotRun(t *testing.T) {
 // and that the watch stays suspect.
 func TestListThatIsNotAnswered(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
-		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+		s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5")}
 		s.api.odd["pods"] = odd{holds: true}
 		s.start()
 		time.Sleep(91 * time.Second)

@@ -4,34 +4,48 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// TestUnreadableAnswers covers a proxy that responds with a login page.
+const direct = "connect kubeflap directly to the API server"
+
+// TestUnreadableAnswers covers a proxy that requires a login, and one that only sends JSON.
 func TestUnreadableAnswers(t *testing.T) {
-	login := page200{"text/html; charset=utf-8", "<!DOCTYPE html><html><head><title>Sign in</title>"}
-	disguised := page200{"application/json", login.body}
+	login := foreign{200, "text/html; charset=utf-8", "<!DOCTYPE html><html><head><title>Sign in</title>"}
+	list := foreign{200, "application/json", `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"30"},"items":[]}`}
+	change := foreign{200, "application/json", `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"30"}}}`}
+	refusal := foreign{406, "application/json", `{"kind":"Status","code":406,"message":"only the following media types are accepted: application/json"}`}
 	for _, c := range []struct {
-		name  string
-		pages map[string]page200
+		name    string
+		foreign map[string]foreign
+		// shown is a part of the error.
 		shown string
 	}{
-		{"to everything", map[string]page200{"": login}, "text/html"},
-		{"to the watch", map[string]page200{"watch pods": login}, "text/html"},
-		{"to everything, as JSON", map[string]page200{"": disguised}, "Sign in"},
-		{"to the watch, as JSON", map[string]page200{"watch pods": disguised}, "Sign in"},
+		{"a page for everything", map[string]foreign{"": login}, `content type \"text/html; charset=utf-8\"`},
+		{"a page for the watch", map[string]foreign{"watch pods": login}, "Sign in"},
+		{"JSON for everything", map[string]foreign{"": list}, `content type \"application/json\" instead of \"application/vnd.kubernetes.protobuf\"`},
+		{"JSON for the list", map[string]foreign{"watch pods": {422, "text/plain", "no"}, "list pods": list}, `http://kube.test/api/v1/pods?`},
+		{"JSON for the watch", map[string]foreign{"watch pods": change}, `http://kube.test/api/v1/pods?`},
+		{"the refusal of protobuf", map[string]foreign{"": refusal}, "only the following media types are accepted"},
+		{"the refusal of protobuf for the watch", map[string]foreign{"watch pods": refusal}, "406 Not Acceptable"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(_ *testing.T, s *session) {
 				quietPods(s, odd{})
 				time.Sleep(10 * time.Second)
-				s.api.set(func() { s.api.pages = c.pages })
+				s.api.set(func() { s.api.foreign = c.foreign })
 				close(s.api.stream("pods").end)
 				time.Sleep(30 * time.Second)
 				s.unrepeat(event.KindPod)
 				s.wantEnd(event.KindPod, "down unreadable answer")
 				s.wantLog(1, "WARN", `resource=pods cause="unreadable answer"`)
 				s.wantLog(1, "WARN", c.shown)
+				s.wantLog(1, "WARN", direct)
+				s.api.set(func() { s.api.foreign = nil })
+				time.Sleep(10 * time.Second)
+				s.wantLog(1, "INFO", "is working again")
 			})
 		})
 	}
@@ -39,22 +53,32 @@ func TestUnreadableAnswers(t *testing.T) {
 
 func TestPreflightWithUnreadableAnswers(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		page  page200
-		shown string
+		name    string
+		foreign foreign
+		shown   string
 	}{
-		{"a page", page200{"text/html", "<html>Sign in"}, "<html>Sign in"},
-		{"an answer to another question", page200{"application/json", `{"kind":"Status","apiVersion":"v1","status":"Success"}`}, "Success"},
-		{"an object of another kind", page200{"application/json", `{"kind":"Secret","apiVersion":"v1"}`}, "Secret"},
+		{"a page", foreign{200, "text/html", "<html>Sign in"}, "<html>Sign in"},
+		{"JSON", foreign{200, "application/json", `{"kind":"NodeList","items":[]}`}, direct},
+		{"the refusal of protobuf", foreign{406, "application/json", `{"kind":"Status"}`}, direct},
+		{
+			"an answer to another question",
+			foreign{200, "application/vnd.kubernetes.protobuf", string(document(encoded("v1", "Status", &metav1.Status{Status: metav1.StatusSuccess})))},
+			"*v1.Status instead of a list",
+		},
+		{
+			"an object of another kind",
+			foreign{200, "application/vnd.kubernetes.protobuf", string(document(encoded("v1", "Secret", &metav1.Status{})))},
+			"Secret",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(_ *testing.T, s *session) {
-				s.api.pages = map[string]page200{"": c.page}
+				s.api.foreign = map[string]foreign{"": c.foreign}
 				s.start()
 				time.Sleep(time.Minute)
 				s.wantLog(1, "WARN", `cause="unreadable answer"`)
 				s.wantLog(1, "WARN", c.shown)
-				s.api.set(func() { s.api.pages = nil })
+				s.api.set(func() { s.api.foreign = nil })
 				time.Sleep(30 * time.Second)
 				s.unrepeat(event.KindPod)
 				s.want(event.KindPod, "down unreadable answer", "listing", "synced")

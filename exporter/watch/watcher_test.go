@@ -5,12 +5,15 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 func TestWatch(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
-		s.api.objects["pods"] = []string{apiObject("pods", "a", "5"), apiObject("pods", "b", "6")}
+		s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5"), apiObject("pods", "b", "6")}
 		s.start()
 		s.wantSorted(event.KindPod, "listing", "listed a", "listed b", "synced")
 		s.want(event.KindService, "listing", "synced")
@@ -19,7 +22,7 @@ func TestWatch(t *testing.T) {
 		pods := s.api.stream("pods")
 		pods.send("ADDED", apiObject("pods", "c", "21"))
 		pods.send("MODIFIED", apiObject("pods", "a", "22"))
-		pods.send("BOOKMARK", bookmark("pods", "30", ""))
+		pods.send("BOOKMARK", bookmark("pods", "30"))
 		pods.send("DELETED", apiObject("pods", "b", "31"))
 		s.want(event.KindPod, "added c", "modified a", "bookmark", "deleted b")
 		s.wantLog(1, "DEBUG", "v1 Endpoints is deprecated")
@@ -32,7 +35,7 @@ func TestWatch(t *testing.T) {
 func TestControlPlaneLeases(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *session) {
 		const kind = "controlplaneleases"
-		s.api.objects[kind] = []string{
+		s.api.objects[kind] = []*runtime.Unknown{
 			apiObject(kind, "kube-controller-manager", "5"), apiObject(kind, "some-operator", "6"), apiObject(kind, "apiserver-abc", "7"),
 		}
 		s.start()
@@ -82,7 +85,7 @@ func TestWatchEnds(t *testing.T) {
 		{
 			"with an error of the server's, and goes on where it was",
 			func(s *session) {
-				s.api.stream("pods").send("ERROR", `{"apiVersion":"v1","kind":"Status","status":"Failure","code":500,"reason":"InternalError"}`)
+				s.api.stream("pods").write(errorFrame(500, metav1.StatusReasonInternalError, ""))
 			},
 			[]string{"down server error", "up"},
 			1, "resourceVersion=22",
@@ -117,7 +120,7 @@ func TestWatchEnds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *session) {
-				s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+				s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5")}
 				s.start()
 				s.api.stream("pods").send("MODIFIED", apiObject("pods", "a", "22"))
 				s.want(event.KindPod, "listing", "listed a", "synced", "modified a")
@@ -154,7 +157,7 @@ func TestUnreachableServerIsLoggedEachMinute(t *testing.T) {
 
 func TestWithdrawnPermissionMakesTheResourceUnavailableUntilItIsGranted(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
-		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+		s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5")}
 		s.start()
 		s.want(event.KindPod, "listing", "listed a", "synced")
 		s.withdrawPermission(20 * time.Minute)
@@ -182,7 +185,7 @@ func TestEventsAfterAResumedWatch(t *testing.T) {
 func TestServerWithoutWatchList(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *session) {
 		s.api.noWatchList = true
-		s.api.objects["pods"] = []string{apiObject("pods", "a", "5"), apiObject("pods", "b", "6"), apiObject("pods", "c", "7")}
+		s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5"), apiObject("pods", "b", "6"), apiObject("pods", "c", "7")}
 		s.start()
 		s.api.stream("pods").send("DELETED", apiObject("pods", "b", "21"))
 		s.want(event.KindPod, "listing", "listed a", "listed b", "listed c", "synced", "deleted b")
@@ -197,8 +200,8 @@ func TestServerWithoutWatchList(t *testing.T) {
 // TestWhatHappensWhileAListComesIn changes pods during a list.
 func TestWhatHappensWhileAListComesIn(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
-		s.api.objects["pods"] = []string{apiObject("pods", "a", "5"), apiObject("pods", "b", "6")}
-		s.api.objects["services"] = []string{apiObject("services", "web", "7")}
+		s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5"), apiObject("pods", "b", "6")}
+		s.api.objects["services"] = []*runtime.Unknown{apiObject("services", "web", "7")}
 		s.api.during = map[string][]string{
 			"pods":     {frame("MODIFIED", apiObject("pods", "a", "11")), frame("ADDED", apiObject("pods", "c", "12")), frame("DELETED", apiObject("pods", "b", "13"))},
 			"services": {frame("DELETED", apiObject("services", "web", "14"))},
@@ -211,8 +214,8 @@ func TestWhatHappensWhileAListComesIn(t *testing.T) {
 
 func TestListThatBreaksOffBeginsAnew(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
-		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
-		s.api.objects["services"] = []string{apiObject("services", "web", "7")}
+		s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5")}
+		s.api.objects["services"] = []*runtime.Unknown{apiObject("services", "web", "7")}
 		s.api.breaksOff = "pods"
 		s.start()
 		time.Sleep(30 * time.Second)

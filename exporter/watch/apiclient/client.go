@@ -51,9 +51,8 @@ func New(config *rest.Config, logger *slog.Logger) (*Client, error) {
 	scheme := newScheme()
 	c := &Client{http: httpClient, groups: map[schema.GroupVersion]rest.Interface{}, params: runtime.NewParameterCodec(scheme)}
 	config.NegotiatedSerializer = newCodecs(scheme, event.KindLease)
-	// By default, client-go requests JSON. All resources support protobuf, but some proxies and servers send only JSON.
-	config.ContentType = runtime.ContentTypeProtobuf
-	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	// By default, client-go requests JSON.
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf
 	// The client does not limit its rate, because the server can throttle it.
 	config.QPS = -1
 	for _, group := range []schema.GroupVersion{core, discovery, coordination} {

@@ -84,8 +84,17 @@ type decoder struct {
 	lease  event.Kind
 }
 
-// Decode decodes watched objects and lists of them. It passes all other responses to client-go.
+// Decode decodes watched objects and lists of them. It passes all other responses to client-go, such as a Status, which
+// may be in JSON.
 func (d *decoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	object, name, err := d.decode(data, defaults, into)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return object, name, nil
+}
+
+func (d *decoder) decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (object runtime.Object, name *schema.GroupVersionKind, err error) {
 	document, err := d.reader.Document(data)
 	if err != nil {
 		return nil, nil, err
@@ -94,7 +103,6 @@ func (d *decoder) Decode(data []byte, defaults *schema.GroupVersionKind, into ru
 	if kind.kind == event.KindLease {
 		kind.kind = d.lease
 	}
-	var object runtime.Object
 	switch {
 	case !watched:
 		return d.typed.Decode(data, defaults, into)
@@ -103,10 +111,7 @@ func (d *decoder) Decode(data []byte, defaults *schema.GroupVersionKind, into ru
 	default:
 		object, err = d.item(kind.kind, document.Object)
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return object, nil, nil
+	return object, nil, err
 }
 
 func (d *decoder) item(kind event.Kind, message []byte) (*Item, error) {

@@ -2,12 +2,14 @@ package apiclient
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
 	"strings"
 	"testing"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,7 +31,7 @@ func newServer(t *testing.T, mediaType string) *server {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	if err := corev1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(corev1.AddToScheme(scheme), coordinationv1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	info, ok := runtime.SerializerInfoForMediaType(serializer.NewCodecFactory(scheme).SupportedMediaTypes(), mediaType)
@@ -94,62 +96,55 @@ var (
 	}
 )
 
-func TestAnswersAreReadInBothForms(t *testing.T) {
-	for _, mediaType := range []string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON} {
-		t.Run(mediaType, func(t *testing.T) {
-			s := newServer(t, mediaType)
-			wantItem(t, s.answer(apiPod), slimWeb, "7")
-			what, read := s.event("MODIFIED", apiPod)
-			if wantItem(t, read, slimWeb, "7"); what != "MODIFIED" {
-				t.Errorf("it was %s", what)
-			}
-			list := s.answer(&corev1.PodList{
-				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"},
-				ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "c"}, Items: []corev1.Pod{*apiPod},
-			}).(*Page)
-			if len(list.Items) != 1 || list.ResourceVersion != "9" || list.Continue != "c" {
-				t.Fatalf("the list is %+v", list)
-			}
-			wantItem(t, list.Items[0], slimWeb, "7")
-		})
+func TestAnswersAreRead(t *testing.T) {
+	s := newServer(t, runtime.ContentTypeProtobuf)
+	wantItem(t, s.answer(apiPod), slimWeb, "7")
+	what, read := s.event("MODIFIED", apiPod)
+	if wantItem(t, read, slimWeb, "7"); what != "MODIFIED" {
+		t.Errorf("it was %s", what)
 	}
+	list := s.answer(&corev1.PodList{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"},
+		ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "c"}, Items: []corev1.Pod{*apiPod},
+	}).(*Page)
+	if len(list.Items) != 1 || list.ResourceVersion != "9" || list.Continue != "c" {
+		t.Fatalf("the list is %+v", list)
+	}
+	wantItem(t, list.Items[0], slimWeb, "7")
 }
 
 // TestLeasesAreOfTheKindOfTheirClient checks that node Leases and control-plane Leases, which are the same API
 // resource, become different kinds of objects.
 func TestLeasesAreOfTheKindOfTheirClient(t *testing.T) {
-	const lease = `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"a"},"spec":{"holderIdentity":"b"}}`
-	const list = `{"apiVersion":"coordination.k8s.io/v1","kind":"LeaseList","metadata":{},"items":[` + lease + `]}`
+	lease := coordinationv1.Lease{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
+		ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("b")},
+	}
+	list := coordinationv1.LeaseList{
+		TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "LeaseList"}, Items: []coordinationv1.Lease{lease},
+	}
 	meta := event.Meta{Name: "a"}
 	for kind, want := range map[event.Kind]event.Object{
 		event.KindLease: &event.Lease{Meta: meta}, event.KindControlPlaneLease: &event.ControlPlaneLease{Meta: meta, Holder: "b"},
 	} {
-		decoder := newCodecs(newScheme(), kind).DecoderToVersion(nil, coordination)
-		object, _, err := decoder.Decode([]byte(lease), nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantItem(t, object, want, "")
-		if object, _, err = decoder.Decode([]byte(list), nil, nil); err != nil {
-			t.Fatal(err)
-		}
-		wantItem(t, object.(*Page).Items[0], want, "")
+		s := newServer(t, runtime.ContentTypeProtobuf)
+		s.negotiator = runtime.NewClientNegotiator(newCodecs(newScheme(), kind), coordination)
+		wantItem(t, s.answer(&lease), want, "")
+		wantItem(t, s.answer(&list).(*Page).Items[0], want, "")
 	}
 }
 
-func TestWhatIsNotWatchedIsLeftToClientGo(t *testing.T) {
+// TestStatus checks that errors are read, also if they are in JSON.
+func TestStatus(t *testing.T) {
+	status := &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Reason: metav1.StatusReasonExpired, Code: 410}
 	for _, mediaType := range []string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON} {
-		t.Run(mediaType, func(t *testing.T) {
-			s := newServer(t, mediaType)
-			status := &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Reason: metav1.StatusReasonExpired, Code: 410}
-			if read, ok := s.answer(status).(*metav1.Status); !ok || read.Reason != metav1.StatusReasonExpired {
-				t.Errorf("the answer is %#v", read)
-			}
-			what, read := s.event("ERROR", status)
-			if failure, ok := read.(*metav1.Status); !ok || failure.Code != 410 || what != "ERROR" {
-				t.Errorf("the event is %s %#v", what, read)
-			}
-		})
+		if read, ok := newServer(t, mediaType).answer(status).(*metav1.Status); !ok || read.Reason != metav1.StatusReasonExpired {
+			t.Errorf("%s: the answer is %#v", mediaType, read)
+		}
+	}
+	what, read := newServer(t, runtime.ContentTypeProtobuf).event("ERROR", status)
+	if failure, ok := read.(*metav1.Status); !ok || failure.Code != 410 || what != "ERROR" {
+		t.Errorf("the event is %s %#v", what, read)
 	}
 }
 
@@ -157,42 +152,36 @@ func TestBookmarkThatEndsTheList(t *testing.T) {
 	bookmark := &corev1.Pod{TypeMeta: apiV1, ObjectMeta: metav1.ObjectMeta{
 		ResourceVersion: "8", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
 	}}
-	for _, mediaType := range []string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON} {
-		t.Run(mediaType, func(t *testing.T) {
-			what, read := newServer(t, mediaType).event("BOOKMARK", bookmark)
-			if i := read.(*Item); what != "BOOKMARK" || i.ResourceVersion != "8" || i.Annotations[metav1.InitialEventsAnnotationKey] != "true" {
-				t.Errorf("%s, read as %+v", what, read)
-			}
-		})
+	what, read := newServer(t, runtime.ContentTypeProtobuf).event("BOOKMARK", bookmark)
+	if i := read.(*Item); what != "BOOKMARK" || i.ResourceVersion != "8" || i.Annotations[metav1.InitialEventsAnnotationKey] != "true" {
+		t.Errorf("%s, read as %+v", what, read)
 	}
 }
 
 func TestAnEmptyList(t *testing.T) {
-	for _, mediaType := range []string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON} {
-		t.Run(mediaType, func(t *testing.T) {
-			list := newServer(t, mediaType).answer(&corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}).(*Page)
-			if len(list.Items) != 0 || list.ResourceVersion != "" || list.Continue != "" {
-				t.Errorf("read as %+v", list)
-			}
-		})
+	list := newServer(t, runtime.ContentTypeProtobuf).answer(&corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}).(*Page)
+	if len(list.Items) != 0 || list.ResourceVersion != "" || list.Continue != "" {
+		t.Errorf("read as %+v", list)
 	}
 }
 
 func TestAnswersThatMakeNoSense(t *testing.T) {
-	decoder, err := newServer(t, runtime.ContentTypeJSON).negotiator.Decoder(runtime.ContentTypeJSON, nil)
+	decoder, err := newServer(t, runtime.ContentTypeProtobuf).negotiator.Decoder(runtime.ContentTypeProtobuf, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, answer, want string }{
-		{"what is watched, but not as the API has it", `{"kind":"Pod","apiVersion":"v1","spec":{"nodeName":1}}`, "read a document: Pod.spec.nodeName: want a string"},
-		{"what is not watched", `{"kind":"Secret","apiVersion":"v1"}`, `no kind "Secret" is registered for version "v1" in scheme`},
-		{"without a kind", `{}`, "Object 'Kind' is missing in '{}'"},
-		{"cut off", `{"kind":"Pod"`, "couldn't get version/kind; json parse error: unexpected end of JSON input"},
-		{"a proxy's page", "<html>", "couldn't get version/kind; json parse error: invalid character '<'"},
-		{"nothing", "", "couldn't get version/kind; json parse error: unexpected end of JSON input"},
+		{"what is watched, but cut off", "k8s\x00\x0a\x05\x12\x03Pod\x12\x03\x0a\x05a", "read pods: unexpected EOF"},
+		{"cut off", "k8s\x00\x0a\x05\x12", "read a document: unexpected EOF"},
+		{"what is not watched", "k8s\x00\x0a\x0c\x0a\x02v1\x12\x06Secret", `no kind "Secret" is registered for version "v1" in scheme`},
+		{"without a kind", "k8s\x00", "empty body"},
+		{"a proxy's page", "<html>", "provided data does not appear to be a protobuf message"},
+		{"JSON", `{"kind":"Pod","apiVersion":"v1"}`, "provided data does not appear to be a protobuf message"},
+		{"nothing", "", "empty data"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if read, _, err := decoder.Decode([]byte(c.answer), nil, nil); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			read, _, err := decoder.Decode([]byte(c.answer), nil, nil)
+			if !errors.Is(err, errUnreadable) || !strings.HasPrefix(err.Error(), errUnreadable.Error()+": "+c.want) {
 				t.Errorf("read %v, %v; want %s", read, err, c.want)
 			}
 		})

@@ -24,7 +24,7 @@ func Reason(err error) event.Reason {
 	switch {
 	case err == nil:
 		return event.ReasonEnded
-	case isUnreadable(err):
+	case errors.Is(err, errUnreadable):
 		return event.ReasonUnreadable
 	case IsExpired(err):
 		return event.ReasonExpired
@@ -62,7 +62,7 @@ func statusCode(err error) int32 {
 }
 
 // IsAnswered reports whether the failed request got a response, either from the API server or from another server.
-func IsAnswered(err error) bool { return statusCode(err) != 0 || isUnreadable(err) }
+func IsAnswered(err error) bool { return statusCode(err) != 0 || errors.Is(err, errUnreadable) }
 
 // IsExpired reports whether the resourceVersion is too old. Servers before v1.18 returned Gone (cache.Reflector,
 // isExpiredError).

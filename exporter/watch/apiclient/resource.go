@@ -114,13 +114,13 @@ func (r *Resource) Request(options *metav1.ListOptions) *rest.Request {
 
 // List returns one page of the resource's list.
 func (r *Resource) List(ctx context.Context, options *metav1.ListOptions) (*Page, error) {
-	return pageOf(r.Request(options).Do(ctx))
+	return pageOf(r.Request(options).Do(ctx).Get())
 }
 
 // CurrentVersion returns the current resourceVersion of the resource's list. The request limits the list to one object,
 // and contains no resourceVersion. With version "0", the watch cache would ignore the limit.
 func (r *Resource) CurrentVersion(ctx context.Context) (string, error) {
-	list, err := pageOf(r.Request(&metav1.ListOptions{Limit: 1}).MaxRetries(0).Do(ctx))
+	list, err := pageOf(r.Request(&metav1.ListOptions{Limit: 1}).MaxRetries(0).Do(ctx).Get())
 	if err != nil {
 		return "", err
 	}
@@ -130,23 +130,27 @@ func (r *Resource) CurrentVersion(ctx context.Context) (string, error) {
 // Get returns one object. It returns nil if the API server reports that the object does not exist. The request has
 // no resourceVersion, so it is a quorum read from etcd (apiserver, CacheDelegator.Get).
 func (r *Resource) Get(ctx context.Context, name string) (event.Object, error) {
-	result := r.Request(&metav1.ListOptions{}).Name(name).MaxRetries(0).Do(ctx)
-	got, err := result.Get()
+	got, err := r.Request(&metav1.ListOptions{}).Name(name).MaxRetries(0).Do(ctx).Get()
 	// Only a 404 from the API server proves that the object is absent (rest.Request, newUnstructuredResponseError).
 	if apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return nil, nil
 	}
-	if i, ok := got.(*Item); ok && err == nil && i.Slim.Kind() == r.Kind {
+	if err != nil {
+		return nil, err //nolint:wrapcheck // callers inspect the error
+	}
+	if i, ok := got.(*Item); ok && i.Slim.Kind() == r.Kind {
 		return i.Slim, nil
 	}
-	return nil, unreadableResult(result, err, "an object of "+r.Kind.String())
+	return nil, fmt.Errorf("%w: %T instead of an object of %s", errUnreadable, got, r.Kind)
 }
 
-// pageOf returns the page of a list, or an error that shows the unexpected response.
-func pageOf(result rest.Result) (*Page, error) {
-	got, err := result.Get()
-	if page, ok := got.(*Page); ok && err == nil {
+// pageOf returns the page of a list.
+func pageOf(got runtime.Object, err error) (*Page, error) {
+	if err != nil {
+		return nil, err
+	}
+	if page, ok := got.(*Page); ok {
 		return page, nil
 	}
-	return nil, unreadableResult(result, err, "a list")
+	return nil, fmt.Errorf("%w: %T instead of a list", errUnreadable, got)
 }

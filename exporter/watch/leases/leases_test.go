@@ -9,6 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/client-go/rest"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -32,8 +36,12 @@ func TestRead(t *testing.T) {
 				case name == c.failed:
 					w.WriteHeader(http.StatusForbidden)
 				default:
-					w.Header().Set("Content-Type", "application/json")
-					fmt.Fprintf(w, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":%q}}`, name)
+					w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+					lease := &coordinationv1.Lease{
+						TypeMeta:   metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
+						ObjectMeta: metav1.ObjectMeta{Name: name},
+					}
+					_ = protobuf.NewSerializer(nil, nil).Encode(lease, w)
 				}
 			}))
 			defer server.Close()

@@ -1,0 +1,110 @@
+package watch
+
+import (
+	"encoding/binary"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// message is an object that encodes itself as protobuf.
+type message interface{ Marshal() ([]byte, error) }
+
+// apiType is an object of one of the API's types.
+type apiType interface {
+	metav1.Object
+	message
+}
+
+// apiTypes holds the version, the kind and an empty object of each resource.
+var apiTypes = map[string]struct {
+	version, kind string
+	empty         func() apiType
+}{
+	"nodes":              {"v1", "Node", func() apiType { return &corev1.Node{} }},
+	"leases":             {"coordination.k8s.io/v1", "Lease", func() apiType { return &coordinationv1.Lease{} }},
+	"pods":               {"v1", "Pod", func() apiType { return &corev1.Pod{} }},
+	"services":           {"v1", "Service", func() apiType { return &corev1.Service{} }},
+	"endpointslices":     {"discovery.k8s.io/v1", "EndpointSlice", func() apiType { return &discoveryv1.EndpointSlice{} }},
+	"endpoints":          {"v1", "Endpoints", func() apiType { return &corev1.Endpoints{} }},
+	"controlplaneleases": {"coordination.k8s.io/v1", "Lease", func() apiType { return &coordinationv1.Lease{} }},
+}
+
+// encoded returns an object as the API server sends it: its type and its message.
+func encoded(version, kind string, m message) *runtime.Unknown {
+	return &runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: version, Kind: kind}, Raw: marshal(m)}
+}
+
+func marshal(m message) []byte {
+	data, err := m.Marshal()
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+func apiObject(resource, name, version string) *runtime.Unknown {
+	t := apiTypes[resource]
+	o := t.empty()
+	o.SetName(name)
+	o.SetUID(types.UID("uid-" + name))
+	o.SetResourceVersion(version)
+	return encoded(t.version, t.kind, o)
+}
+
+func bookmark(resource, version string) *runtime.Unknown {
+	t := apiTypes[resource]
+	o := t.empty()
+	o.SetResourceVersion(version)
+	return encoded(t.version, t.kind, o)
+}
+
+// endOfList returns the bookmark that ends a streamed list.
+func endOfList(resource string) *runtime.Unknown {
+	t := apiTypes[resource]
+	o := t.empty()
+	o.SetResourceVersion("20")
+	o.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	return encoded(t.version, t.kind, o)
+}
+
+// apiList returns a page of a list. All list types have the same two fields.
+func apiList(resource, next string, items []*runtime.Unknown) *runtime.Unknown {
+	t := apiTypes[resource]
+	list := encoded(t.version, t.kind+"List", &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: "10", Continue: next}})
+	for _, item := range items {
+		list.Raw = protowire.AppendBytes(protowire.AppendTag(list.Raw, 2, protowire.BytesType), item.Raw)
+	}
+	return list
+}
+
+// broken returns a pod that cannot be decoded.
+func broken() *runtime.Unknown {
+	return &runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Pod"}, Raw: []byte("\x0a\x05cut")}
+}
+
+func status(code int, reason metav1.StatusReason, message string) *metav1.Status {
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		Status:   metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message,
+	}
+}
+
+// document returns the body of a response.
+func document(object *runtime.Unknown) []byte { return append([]byte("k8s\x00"), marshal(object)...) }
+
+// frame returns a watch event with its length.
+func frame(what string, object *runtime.Unknown) string {
+	event := marshal(&metav1.WatchEvent{Type: what, Object: runtime.RawExtension{Raw: document(object)}})
+	return string(append(binary.BigEndian.AppendUint32(nil, uint32(len(event))), event...))
+}
+
+// errorFrame returns the watch event of an error.
+func errorFrame(code int, reason metav1.StatusReason, message string) string {
+	return frame("ERROR", encoded("v1", "Status", status(code, reason, message)))
+}
