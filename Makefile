@@ -92,13 +92,10 @@ lab-test: bin/helm bin/controller-gen bin/kubectl ## Run every scenario of the l
 	cd lab && $(FRESH) -timeout 60m -parallel 10 $(if $(RELEASE),. -release $(RELEASE),./...)
 lab-verdicts: ## Run the verdict scenarios that are too slow for lab-test. [RELEASE=v1.31.0]
 	cd lab && $(FRESH) -timeout 60m -parallel 10 -run TestScenarios . -verdicts $(if $(RELEASE),-release $(RELEASE))
-lab-whatif: ## Check the predictions of kubeflap whatif with real controller managers. Takes 9 minutes.
-	cd lab && $(FRESH) -timeout 60m -v -run 'TestWhatIf$$' . -whatif
 lab-record: ## Record every scenario again, with the facts that the unit tests compare. Only for a new release, scenario, resource or field.
 	mkdir -p $(CURDIR)/bin/recordings
 	cd lab && $(FRESH) -timeout 60m -parallel 8 -run TestScenarios . -record $(CURDIR)/bin/recordings
 	cd lab && $(FRESH) -timeout 60m -parallel 8 -run TestScenarios . -verdicts -record $(CURDIR)/bin/recordings
-	cd lab && $(FRESH) -timeout 60m -run 'TestWhatIf$$' . -whatif -record $(CURDIR)/bin/recordings
 lab-docs: ## Run all scenarios and write docs/causes.md.
 	cd lab && $(FRESH) -timeout 60m -run TestScenarios . -update
 lab: build ## Run one scenario. SCENARIO=name [RELEASE=v1.31.0] [SAVE=file] [PAGING=1] [KEEP=1]

@@ -16,7 +16,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/journal"
 	"github.com/kubeflap/kubeflap/exporter/watch"
-	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
 // dataFlags holds the flags of the flight recorder.
@@ -45,8 +44,7 @@ func (f *dataFlags) validate() error {
 }
 
 // enablePersistence makes the pipeline record its events and resolved incidents in --data.dir, and replays what earlier
-// processes recorded there. It also creates the predictor that reads the recordings. The caller must run the flight
-// recorder, the journal and the predictor.
+// processes recorded there. The caller must run the flight recorder and the journal.
 func (f *dataFlags) enablePersistence(logger *slog.Logger, p *pipeline, watcher *watch.Watcher) (*flightrecorder.Recorder, error) {
 	if f.age == 0 {
 		return nil, errors.New("--data.age: must be more than 0s")
@@ -65,7 +63,6 @@ func (f *dataFlags) enablePersistence(logger *slog.Logger, p *pipeline, watcher 
 		p.resume(recorded, p.started, logger)
 	}
 	p.record, p.waitForDisk, p.recorderStatus = recorder.Record, recorder.Pace, recorder.Status
-	p.whatIf = background.New(*f.dir, p.settings.tracker.GracePeriod)
 	return recorder, nil
 }
 

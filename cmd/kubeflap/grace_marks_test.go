@@ -7,8 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
-// graceMark is a silence in the lab, and whether the controller manager marked the node as Unknown (see
-// lab/whatif_test.go).
+// graceMark is a silence in the lab, and whether the controller manager marked the node as Unknown.
 type graceMark struct {
 	Grace, Monitor, Node string
 	From, To             time.Time

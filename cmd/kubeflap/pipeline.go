@@ -16,7 +16,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/web"
-	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
 // pipeline passes events to the tracker. It passes the resulting transitions to the histograms, the incidents and
@@ -45,9 +44,7 @@ type pipeline struct {
 	continued []string
 	// recorderStatus returns the state of the flight recorder. It is nil if nothing is recorded.
 	recorderStatus func() flightrecorder.Status
-	// whatIf predicts the effects of other settings. It reads the recordings, and is nil if nothing is recorded.
-	whatIf *background.Predictor
-	now    func() time.Time
+	now            func() time.Time
 	// `started` is the creation time of the pipeline. It is zero in a replay, whose time starts with the first event.
 	started time.Time
 	// mu ensures that transitions are distributed in the order in which the tracker returns them.
@@ -211,11 +208,6 @@ func (p *pipeline) cluster(name string) web.Cluster {
 	}
 	if p.journal != nil {
 		c.LostUntil = p.journal.LostUntil
-	}
-	if p.whatIf != nil {
-		c.WhatIf = func(x *incident.Incident, asOf time.Time) background.Prediction {
-			return p.whatIf.For(x.ID, x.Start, x.End, asOf)
-		}
 	}
 	return c
 }

@@ -27,14 +27,10 @@ import (
 type remote struct{ url, config, cluster string }
 
 func (r *remote) addFlags(cmd *kingpin.CmdClause, read, cluster string) {
-	r.addURLFlags(cmd, read)
-	cmd.Flag("url.cluster", cluster).StringVar(&r.cluster)
-}
-
-func (r *remote) addURLFlags(cmd *kingpin.CmdClause, read string) {
 	cmd.Flag("url", read).StringVar(&r.url)
 	cmd.Flag("url.config", "File with TLS and authentication settings for --url, in the format of Prometheus: "+
 		"https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config").StringVar(&r.config)
+	cmd.Flag("url.cluster", cluster).StringVar(&r.cluster)
 }
 
 func (r *remote) validate() error {

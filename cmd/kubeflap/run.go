@@ -50,7 +50,6 @@ func registerRun(app *kingpin.Application) (string, command) {
 				return err
 			}
 			registry.MustRegister(metrics.NewFlightRecorder(recorder.Status))
-			group.Go(func() error { return pipeline.whatIf.Run(ctx) })
 			group.Go(func() error { return recorder.Run(ctx) })
 			group.Go(func() error { return pipeline.journal.Run(ctx) })
 		}

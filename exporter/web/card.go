@@ -34,9 +34,6 @@ type card struct {
 	Detailed bool
 	// Recording is the link to the incident's recording, or empty.
 	Recording string
-	// WhatIf predicts what other settings would have changed. It is nil if the settings do not affect the incident, or
-	// if nothing is recorded.
-	WhatIf *whatIfView
 }
 
 // recordedAround is how much time a recording includes before and after its incident.
@@ -117,7 +114,6 @@ func (c *card) takeDetails(x *clusterIncident) {
 		}
 		c.Recording = recordings.Path + "?" + values.Encode()
 	}
-	c.WhatIf = whatIfOf(x)
 	for _, h := range x.Considered {
 		c.Weighed = addHypothesis(c.Weighed, h.Verdict.String(), h.Holds.String(), h.Because)
 	}

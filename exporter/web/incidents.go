@@ -9,7 +9,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/query"
-	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
 // Cluster provides the incidents of one cluster.
@@ -37,9 +36,6 @@ type Cluster struct {
 	LostUntil func() time.Time
 	// Recorder returns the state of the flight recorder. The function is nil if there is no flight recorder.
 	Recorder func() flightrecorder.Status
-	// WhatIf predicts what would have happened during an incident with other settings. It returns immediately, even if
-	// the prediction is not finished. The function is nil if nothing is recorded.
-	WhatIf func(x *incident.Incident, asOf time.Time) background.Prediction
 	// downloads is set if the page links to recordings of incidents.
 	downloads bool
 }

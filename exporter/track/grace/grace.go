@@ -80,7 +80,7 @@ func (g *Finder) Current() Setting {
 		return Setting{g.flag, SourceFlag}
 	}
 	if len(g.managers) > 0 {
-		return Setting{g.ManagersPeriod(), SourceControllerManager}
+		return Setting{g.managersPeriod(), SourceControllerManager}
 	}
 	if g.version == "" {
 		return Setting{}
@@ -121,9 +121,9 @@ func (g *Finder) IsManaged() bool {
 	return len(g.managers) == 0 && (g.aks || strings.Contains(g.version, "-eks-") || strings.Contains(g.version, "-gke."))
 }
 
-// ManagersPeriod returns the shortest grace period of all controller managers, because any of them can become the
+// managersPeriod returns the shortest grace period of all controller managers, because any of them can become the
 // leader. It returns 0 if no controller manager is visible.
-func (g *Finder) ManagersPeriod() time.Duration {
+func (g *Finder) managersPeriod() time.Duration {
 	var shortest time.Duration
 	for _, m := range g.managers {
 		period := m.GracePeriod
