@@ -21,7 +21,7 @@ func TestTheDemoBlamesNoNodeForAStalledEtcd(t *testing.T) {
 }
 
 func TestTheDemoNamesAndLinksTheIncidentThatOthersArePartOf(t *testing.T) {
-	want := "MERGED: node node-2 is part of the incident of the control plane: http://localhost:9969/flaps?cluster=3-control-plane-stall&id="
+	want := "MERGED: node node-4 is part of the incident of the control plane: http://localhost:9969/flaps?cluster=3-control-plane-stall&id="
 	if text := playDemo(t); !strings.Contains(text, want) {
 		t.Errorf("no line has %q:\n%s", want, text)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // TestTwoZonesInTenMinutes: a zone fails and recovers, and its incident ends. kubeflap restarts. Another zone fails
-// within the same ten minutes. Without a restart, the second incident has the ID of the first one with the suffix -2.
+// within the same ten minutes.
 func TestTwoZonesInTenMinutes(t *testing.T) {
 	restartStory{cluster: func() *fakeCluster {
 		return newFakeCluster(12).silence(60, 130, 1, 4, 7, 10).silence(400, 500, 2, 5, 8, 11)

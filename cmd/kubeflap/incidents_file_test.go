@@ -21,9 +21,9 @@ const lostNode = incidentsDir + "1-heartbeat-loss.jsonl.gz"
 // TestIncidentsOfARecording checks that a recording is printed like the kubeflap instance that replayed it.
 func TestIncidentsOfARecording(t *testing.T) {
 	for name, args := range map[string][]string{
-		"one.txt": {lostNode}, "full.txt": {lostNode, "51dae9bd"}, "wide.txt": {lostNode, "-o=wide"}, "yaml.txt": {"51dae9bd", lostNode, "-o=yaml"},
+		"one.txt": {lostNode}, "full.txt": {lostNode, "d2218d71"}, "wide.txt": {lostNode, "-o=wide"}, "yaml.txt": {"d2218d71", lostNode, "-o=yaml"},
 		"one.json": {lostNode, "-o=json"}, "one.md": {lostNode, "-o=markdown"}, "several.md": {incidentsDir + "2-endpoints-reset.jsonl.gz", "-o=markdown"},
-		"stall.md": {incidentsDir + "3-control-plane-stall.jsonl.gz", "aad8", "-o=markdown"},
+		"stall.md": {incidentsDir + "3-control-plane-stall.jsonl.gz", "d47a", "-o=markdown"},
 	} {
 		golden(t, "testdata/incidents/"+name, must(t, append([]string{"incidents"}, args...)...))
 	}
@@ -93,7 +93,7 @@ func difference(got, want string) string {
 // TestIncidentsOfADirectory checks that a directory has the same incidents as the recording that was recorded into it.
 func TestIncidentsOfADirectory(t *testing.T) {
 	dir := recordedIn(t, lostNode)
-	for _, args := range [][]string{{}, {"-o=wide"}, {"51dae9bd"}, {"-n=shop"}} {
+	for _, args := range [][]string{{}, {"-o=wide"}, {"d2218d71"}, {"-n=shop"}} {
 		got, want := must(t, append([]string{"incidents", dir}, args...)...), must(t, append([]string{"incidents", lostNode}, args...)...)
 		if got != want {
 			t.Errorf("%q: the directory:\n%s\nwant\n%s", args, got, want)
@@ -119,7 +119,7 @@ func TestIncidentsOfADamagedRecording(t *testing.T) {
 		if status != 1 || errOut != failure || !strings.Contains(errOut, "short.jsonl.gz") {
 			t.Errorf("%s: status %d, %q, want the error of replay, %q", output, status, errOut, failure)
 		}
-		if !strings.Contains(out, "51dae9bd") || output == "json" && !json.Valid([]byte(out)) {
+		if !strings.Contains(out, "d2218d71") || output == "json" && !json.Valid([]byte(out)) {
 			t.Errorf("%s: the incident before the damage is missing:\n%s", output, out)
 		}
 	}
@@ -163,7 +163,7 @@ func TestIncidentsOfAPeriod(t *testing.T) {
 	url := serveIncidents(t, lostNode)
 	for args, want := range map[string]bool{"--from=2026-11-23T12:12:40Z": true, "--from=2026-11-23T12:12:42Z": false, "--to=2026-11-23T12:12:10Z": false, "--to=2026-11-23T12:12:30Z": true} {
 		out := must(t, "incidents", "--url", url, "-o=markdown", args)
-		if strings.Contains(out, "51dae9bd") != want || !strings.Contains(out, " 2026-11-23T12:12:") {
+		if strings.Contains(out, "d2218d71") != want || !strings.Contains(out, " 2026-11-23T12:12:") {
 			t.Errorf("%s prints\n%s", args, out)
 		}
 	}

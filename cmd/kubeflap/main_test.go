@@ -191,9 +191,9 @@ func TestAsAPluginOfKubectl(t *testing.T) {
 		status := run(calledAs("/somewhere/kubectl-flap"), args, &out, &errOut)
 		return status, out.String(), errOut.String()
 	}
-	for _, args := range [][]string{{"--url", url}, {"--url", url, "incidents"}, {"incidents", "--url", url}, {"-ntest", "--url", url}, {"--url", url, "51dae9bd"}} {
+	for _, args := range [][]string{{"--url", url}, {"--url", url, "incidents"}, {"incidents", "--url", url}, {"-ntest", "--url", url}, {"--url", url, "d2218d71"}} {
 		status, out, errOut := plugin(args...)
-		if want := !slices.Contains(args, "-ntest"); status != 0 || strings.Contains(out, "51dae9bd") != want {
+		if want := !slices.Contains(args, "-ntest"); status != 0 || strings.Contains(out, "d2218d71") != want {
 			t.Errorf("%q: status %d: %s%s", args, status, out, errOut)
 		}
 	}

@@ -42,8 +42,8 @@ const (
 
 // Incident is a copy of an incident at a point in time.
 type Incident struct {
-	// ID never changes. It is derived from the incident's subject and from the API write that started the incident. The
-	// field Also lists the IDs of incidents that were merged into this one.
+	// ID never changes. It is derived from the API write that started the incident. The field Also lists the IDs of
+	// incidents that were merged into this one, and the IDs by which other replicas may show this one.
 	ID   string
 	Also []string
 	// Start is the time at which the incident began. End is the time by which everything had recovered, or zero.
@@ -232,7 +232,7 @@ type NoticeKind uint8
 const (
 	// Started means that an incident has started.
 	Started NoticeKind = iota + 1
-	// Changed means that a pending incident is now running.
+	// Changed means that a pending incident is now running, or that a node's incident is now one of several nodes.
 	Changed
 	// Ended means that everything has recovered and the incident is over.
 	Ended

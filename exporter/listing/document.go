@@ -50,10 +50,6 @@ func withPrefix(answer *api.Answer, prefix string, idsOf func(*api.Incident) []s
 	for i := range answer.Incidents {
 		x, before := &answer.Incidents[i], len(ids)
 		for _, id := range idsOf(x) {
-			// An exact match takes precedence over longer IDs with the same prefix.
-			if id == prefix {
-				return []*api.Incident{x}, []string{id}
-			}
 			if strings.HasPrefix(id, prefix) {
 				ids = append(ids, id)
 			}

@@ -145,11 +145,12 @@ func TestAMergedIncidentHasANotice(t *testing.T) {
 	s.at(41).misses(40, names[1]).notices()
 	s.at(42).misses(40, names[2])
 	reported := s.Notices(s.now)
-	equal(t, "notices", len(reported), 3)
-	equal(t, "the first is of the control plane", reported[0].Kind, incident.Started)
+	equal(t, "notices", len(reported), 2)
+	equal(t, "the first incident has changed", reported[0].Kind, incident.Changed)
+	equal(t, "its subject", reported[0].Incident.Subject, "control plane")
 	for i, x := range reported[1:] {
 		equal(t, "the others are part of it", x.Kind, incident.Merged)
-		equal(t, "which", x.Incident.Subject, names[i])
+		equal(t, "which", x.Incident.Subject, names[i+1])
 		equal(t, "into", x.Into, s.only().ID)
 		equal(t, "whose subject is", x.IntoSubject, s.only().Subject)
 	}

@@ -235,7 +235,7 @@ func (l *Log) Changed(t time.Time, since uint64) (all []incident.Incident, until
 	return all, until
 }
 
-// Incident returns a copy of the incident with the given ID as of t. The result ok reports whether the incident exists.
+// Incident returns a copy of the incident that has or had the given ID as of t. The result ok reports whether the incident exists.
 func (l *Log) Incident(t time.Time, id string) (x incident.Incident, ok bool) {
 	x = ask(l, t, func() incident.Incident {
 		x, ok = l.records.Incident(id)

@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -72,10 +73,8 @@ func (l *nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 	switch {
 	case x.InTime():
 		s.Kind, s.Name = record.KindControllerManager, "kube-controller-manager"
-		x.Trigger = sharedTrigger(x.Renewed)
 	case short:
 		s.Kind, s.Name = record.KindGracePeriod, "kube-controller-manager"
-		x.Trigger = sharedTrigger(x.Renewed)
 	case n.silence != nil && n.silence.ClockBack > 0 && l.records.Find(record.ClocksSubject(), t) != nil && l.lostLately(t):
 		s = record.ClocksSubject()
 	case gap > 0 && !x.Found:
@@ -152,41 +151,30 @@ func (l *nodes) mergeClocks(t time.Time) {
 }
 
 // merge merges incidents of single nodes into one. The parameter `shared` holds their silences, which have a common
-// cause.
+// cause. The incident keeps the ID of the node with the earliest renewTime.
 func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Time) {
-	var some []*record.Record
-	var renewed time.Time
+	var lost []*node
 	for _, s := range shared {
 		n := l.troubled[s.Node]
 		if n == nil {
 			continue
 		}
-		if renewed.IsZero() || n.renewed.Before(renewed) {
-			renewed = n.renewed
-		}
-		if r := n.current(t); r != nil && r.Kind == record.KindNode && !slices.Contains(some, r) {
-			some = append(some, r)
+		if r := n.current(t); r != nil && r.Kind == record.KindNode {
+			lost = append(lost, n)
 		}
 	}
-	if len(some) == 0 {
+	if len(lost) == 0 {
 		return
 	}
-	all := l.records.Begin(into, t, sharedTrigger(renewed))
-	all.KnownNodes = max(all.KnownNodes, l.count())
-	l.records.MergeNodes(some, all)
-}
-
-// triggerPrecision is the precision to which sharedTrigger truncates a renewTime.
-const triggerPrecision = 10 * time.Minute
-
-// sharedTrigger returns the trigger of an incident of several nodes, computed from the renewTime of any of them.
-// Replicas of kubeflap may use different nodes, but must get the same trigger. Truncation removes the small differences
-// between the renewTimes.
-func sharedTrigger(renewed time.Time) uint64 {
-	if renewed.IsZero() {
-		return 0
+	slices.SortStableFunc(lost, func(a, b *node) int { return cmp.Or(a.renewed.Compare(b.renewed), cmp.Compare(a.trigger, b.trigger)) })
+	var some []*record.Record
+	for _, n := range lost {
+		if !slices.Contains(some, n.record) {
+			some = append(some, n.record)
+		}
 	}
-	return uint64(renewed.Truncate(triggerPrecision).Unix())
+	all := l.records.MergeNodes(some, into, t)
+	all.KnownNodes = max(all.KnownNodes, l.count())
 }
 
 // handleTimer moves a node out of a grace-period incident (record.KindGracePeriod) if the node has missed more than one

@@ -26,10 +26,8 @@ func (l *nodes) nodeNotMarked(x transition.NodeNotMarked) {
 	r.Evidence.Add(evidence.Entry{Kind: evidence.NodeNotMarked, Time: x.Time, Name: n.name, Duration: x.Silence})
 	alone := verdict.OfNodes(l.records.NodeLoss([]*verdict.Silence{s}, l.count()))
 	if r.Kind == record.KindNode && alone.Verdict == verdict.ControllerManager {
-		all := l.records.Begin(record.Subject{Kind: record.KindControllerManager, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost}, x.Time, sharedTrigger(n.renewed))
-		all.KnownNodes = max(all.KnownNodes, l.count())
-		l.records.MergeNodes([]*record.Record{r}, all)
-		r = all
+		r = l.records.MergeNodes([]*record.Record{r}, record.Subject{Kind: record.KindControllerManager, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost}, x.Time)
+		r.KnownNodes = max(r.KnownNodes, l.count())
 	}
 	if x.Certain {
 		r.NotMarked++

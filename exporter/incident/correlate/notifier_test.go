@@ -51,6 +51,7 @@ func (s *scenario) randomTransition(r *rand.Rand) transition.Transition {
 type reported struct {
 	started, ended bool
 	state          incident.State
+	subject        string
 }
 
 // naive is a notifier that checks all incidents on each query. Its keys are incident IDs.
@@ -62,13 +63,13 @@ func (n naive) expected(shown map[string]incident.Incident) map[string]incident.
 	for id, x := range shown {
 		was := n[id]
 		over := x.State == incident.StateEnded
-		n[id] = reported{true, was.started && (was.ended || over), x.State}
+		n[id] = reported{true, was.started && (was.ended || over), x.State, x.Subject}
 		switch {
 		case !was.started:
 			kinds[id] = incident.Started
 		case over && !was.ended:
 			kinds[id] = incident.Ended
-		case was.state == incident.StatePending && x.State == incident.StateRunning:
+		case was.state == incident.StatePending && x.State == incident.StateRunning, was.subject != x.Subject:
 			kinds[id] = incident.Changed
 		}
 	}

@@ -3,16 +3,27 @@ package record
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// MergeNodes merges node incidents into one control-plane incident.
-func (s *Store) MergeNodes(nodes []*Record, into *Record) {
+// MergeNodes merges node incidents into the active incident of another subject. If there is none, the first of them
+// becomes this incident, and keeps its ID.
+func (s *Store) MergeNodes(nodes []*Record, x Subject, t time.Time) *Record {
+	into := s.Find(x, t)
+	if into == nil {
+		into, nodes = nodes[0], nodes[1:]
+		delete(s.active, into.key())
+		into.Subject, into.mergeableUntil = x, time.Time{}
+		s.active[x.key()] = into
+	}
 	for _, r := range nodes {
 		s.merge(r, into)
 	}
+	s.Touch(into, t)
 	s.makeRoom()
+	return into
 }
 
 func (s *Store) merge(r, into *Record) {
@@ -20,9 +31,7 @@ func (s *Store) merge(r, into *Record) {
 	if into.start.After(r.start) {
 		into.start = r.start
 	}
-	if len(into.also) < maxAliases {
-		into.also = append(into.also, r.id)
-	}
+	into.also = append(append(into.also, r.id), r.also...)
 	maps.Copy(into.Open.Nodes, r.Open.Nodes)
 	for key, since := range r.Open.Addresses {
 		into.Open.Addresses[key] = since

@@ -23,10 +23,11 @@ type notifier struct {
 	departed []incident.Notice
 }
 
-// reported is what kubeflap has reported about an incident: its start, its end and its last state.
+// reported is what kubeflap has reported about an incident: its start, its end, its last state and its kind of subject.
 type reported struct {
 	started, ended bool
 	state          incident.State
+	kind           Kind
 }
 
 // note marks an incident as changed, so that the next call of Store.Notices checks it.
@@ -65,7 +66,7 @@ func (n *notifier) due(t time.Time, shown []*Record) []*Record {
 func (n *notifier) report(r *Record, t time.Time) incident.NoticeKind {
 	was := r.reported
 	state := r.state(t)
-	r.reported = reported{started: true, ended: was.ended || state == incident.StateEnded, state: state}
+	r.reported = reported{started: true, ended: was.ended || state == incident.StateEnded, state: state, kind: r.Kind}
 	switch {
 	case !was.started:
 		// If the incident has also ended, the next call of Store.Notices reports its end.
@@ -73,7 +74,7 @@ func (n *notifier) report(r *Record, t time.Time) incident.NoticeKind {
 		return incident.Started
 	case r.reported.ended && !was.ended:
 		return incident.Ended
-	case was.state == incident.StatePending && state == incident.StateRunning:
+	case was.state == incident.StatePending && state == incident.StateRunning, was.kind != r.Kind:
 		return incident.Changed
 	}
 	return 0

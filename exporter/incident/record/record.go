@@ -2,8 +2,6 @@
 package record
 
 import (
-	"fmt"
-	"hash/fnv"
 	"slices"
 	"time"
 
@@ -47,6 +45,7 @@ type Record struct {
 	// addresses are missing. ServiceGone is set if the Service was deleted.
 	Conflicted, Removed, ServiceGone bool
 
+	// The list also holds former and possible IDs of this incident (see join).
 	id    string
 	also  []string
 	start time.Time
@@ -102,11 +101,9 @@ func newOpen() Open {
 	return Open{Nodes: map[string]time.Time{}, Addresses: map[AddressKey]time.Time{}, Outages: map[transition.Service]time.Time{}, Foreign: map[string]struct{}{}, Withdrawn: map[string]struct{}{}}
 }
 
-func newRecord(s Subject, t time.Time, trigger uint64) *Record {
-	of := s
-	of.Nth = 0 // replicas may number their incidents differently
+func newRecord(s Subject, t time.Time, id string) *Record {
 	r := &Record{
-		Subject: s, id: idOf(of.key(), t, trigger), start: t, Open: newOpen(),
+		Subject: s, id: id, start: t, Open: newOpen(),
 		counts: counts{ByCause: map[cause.Cause]int{}, judgement: &verdict.Judgement{}}, Evidence: evidence.NewEntries(), Timeline: evidence.NewTimeline(),
 	}
 	switch s.Cause {
@@ -115,17 +112,6 @@ func newRecord(s Subject, t time.Time, trigger uint64) *Record {
 		r.harmless = true
 	}
 	return r
-}
-
-// idOf returns an ID that needs no escaping in a URL. It hashes the subject and the API write that started the
-// incident, so that all replicas of kubeflap compute the same ID. If this write is unknown, it hashes the time instead.
-func idOf(key string, t time.Time, trigger uint64) string {
-	if trigger == 0 {
-		trigger = uint64(t.UnixMilli())
-	}
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%s/%d", key, trigger)
-	return fmt.Sprintf("%016x", h.Sum64())
 }
 
 // Root returns the incident into which this one was merged, or r itself.

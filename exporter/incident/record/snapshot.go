@@ -34,8 +34,8 @@ func (s *Store) Changed(since uint64) (all []incident.Incident, until uint64) {
 	return all, s.notifier.changes
 }
 
-// Incident returns a copy of the reported incident with the given ID. The result ok reports whether the incident
-// exists.
+// Incident returns a copy of the reported incident that has or had the given ID. The result ok reports whether the
+// incident exists.
 func (s *Store) Incident(id string) (x incident.Incident, ok bool) {
 	i := slices.IndexFunc(s.shown, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
 	if i < 0 {

@@ -2,7 +2,6 @@ package record
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 )
 
 const (
-	maxAliases = 20
 	// maxHarmless limits the number of harmless incidents, such as rollouts. Such an incident may still become harmful.
 	maxHarmless = 10_000
 )
@@ -98,13 +96,14 @@ func (s *Store) Find(x Subject, t time.Time) *Record {
 	return r
 }
 
-// Begin returns the active incident of a subject, or starts a new one.
+// Begin returns the active incident of a subject, or starts a new one. The parameter trigger identifies the API write
+// with which the failure began (see transition.Trigger).
 func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
 	if r := s.Find(x, t); r != nil {
+		r.join(trigger)
 		return r
 	}
-	r := newRecord(x, t, trigger)
-	r.id = unique(r.id, s.shown)
+	r := newRecord(x, t, s.newID(x, t, trigger))
 	r.timer = timer.New(x.key(), func(t time.Time) { s.handleTimer(r, t) })
 	s.active[x.key()] = r
 	if r.harmless {
@@ -118,19 +117,6 @@ func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
 	}
 	s.Show(r)
 	return r
-}
-
-// unique appends a number to an ID if another incident has it. This keeps IDs unique even if the
-// same write started two incidents.
-func unique(id string, among []*Record) string {
-	taken := func(id string) bool {
-		return slices.ContainsFunc(among, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
-	}
-	is := id
-	for n := 2; taken(is); n++ {
-		is = fmt.Sprintf("%s-%d", id, n)
-	}
-	return is
 }
 
 // boundHarmless ends the oldest 10% of the harmless incidents if there are too many.

@@ -2,8 +2,8 @@ package api
 
 import "strings"
 
-// The ID of an incident has idLength characters, and possibly a suffix such as -2. Tables abbreviate it to
-// shortIDLength characters, which distinguish all incidents that kubeflap keeps.
+// The ID of an incident has idLength characters. Tables abbreviate it to shortIDLength characters, which distinguish all
+// incidents that kubeflap keeps.
 const shortIDLength, idLength = 8, 16
 
 // ShortID returns the ID as tables show it.

@@ -129,8 +129,7 @@ func (q *Query) MatchesCluster(name string) bool {
 	return q.Cluster == "" || name == "" || q.Cluster == name
 }
 
-// matchesID reports whether the query's ID is the incident's ID, or the ID of an incident that was merged into it. If
-// the query's ID is abbreviated, several incidents may match.
+// matchesID reports whether the query's ID is one of the incident's IDs. The query's ID can be abbreviated.
 func (q *Query) matchesID(x *incident.Incident) bool {
 	matches := func(id string) bool { return id == q.ID || api.Abbreviates(q.ID, id) }
 	return matches(x.ID) || slices.ContainsFunc(x.Also, matches)
