@@ -34,12 +34,12 @@ func (s *Store) newID(x Subject, t time.Time, trigger uint64) string {
 // idOf returns the ID of an incident that begins with the given API write. All incidents of nodes share the IDs of their
 // nodes' losses, so that an incident keeps its ID when it grows. Grace-period incidents have IDs of their own, because a
 // node whose silence lasts moves to another incident.
-func (x Subject) idOf(trigger uint64) string {
-	if x.IsAboutNodes() && x.Kind != KindGracePeriod {
+func (s Subject) idOf(trigger uint64) string {
+	if s.IsAboutNodes() && s.Kind != KindGracePeriod {
 		return hash("node", trigger)
 	}
-	x.Nth = 0
-	return hash(x.key(), trigger)
+	s.Nth = 0
+	return hash(s.key(), trigger)
 }
 
 func hash[T int64 | uint64 | int](text string, number T) string {
