@@ -16,7 +16,14 @@ type Event struct {
 	Object Object
 	// Reason is the reason why a watch is Down or Unavailable, or why a direct read failed.
 	Reason Reason
+	// Earliest is set if the event is inferred: the object was deleted while the watch was broken, and a later list
+	// revealed this (see exporter/track/vanished). The object was deleted between Earliest and Seen. The fields of Object
+	// that do not identify it are empty.
+	Earliest time.Time
 }
+
+// IsInferred reports whether the event does not come from the API server.
+func (e *Event) IsInferred() bool { return !e.Earliest.IsZero() }
 
 // Kind is a watched resource, or the cluster itself.
 type Kind uint8
@@ -51,7 +58,8 @@ func (k Kind) String() string { return textOf(kindTexts[:], k) }
 type Type uint8
 
 // The types of Event. A list begins with Listing, continues with one Listed for each object, and ends with Synced. An
-// interrupted list starts again with Listing. If a known object is missing from a complete list, it was deleted.
+// interrupted list starts again with Listing. If a known object is missing from a complete list, it was deleted. The
+// tracker then infers a Deleted event.
 const (
 	Added Type = iota + 1
 	Modified

@@ -178,13 +178,31 @@ func BenchmarkBytesPerPod(b *testing.B) {
 	const pods = 30000
 	bytesPer(b, "pod", pods, func(f *Tracker) {
 		for i := range pods {
-			p := aPod(fmt.Sprintf("workload-%d-7d9c5b8f6-x%04d", i/15, i), ready, running("app:1", 0),
-				event.Container{Name: "sidecar", Image: "proxy:7", Ready: true})
-			p.Node, p.Namespace = fmt.Sprintf("node-%d", i%1000), fmt.Sprintf("namespace-%d", i%100)
-			p.Owner = fmt.Sprintf("ReplicaSet/workload-%d-7d9c5b8f6", i/15)
-			f.Apply(event.Event{Seen: zero, Kind: event.KindPod, Type: event.Listed, Object: p})
+			f.Apply(event.Event{Seen: zero, Kind: event.KindPod, Type: event.Listed, Object: benchPod(i)})
 		}
 	})
+}
+
+func benchPod(i int) event.Object {
+	p := aPod(fmt.Sprintf("workload-%d-7d9c5b8f6-x%04d", i/15, i), ready, running("app:1", 0),
+		event.Container{Name: "sidecar", Image: "proxy:7", Ready: true})
+	p.Node, p.Namespace = fmt.Sprintf("node-%d", i%1000), fmt.Sprintf("namespace-%d", i%100)
+	p.Owner = fmt.Sprintf("ReplicaSet/workload-%d-7d9c5b8f6", i/15)
+	return p
+}
+
+// BenchmarkList30000Pods measures a first list of 30,000 pods, and a later list in which 100 of them are missing.
+func BenchmarkList30000Pods(b *testing.B) {
+	pods := make([]event.Object, 30000)
+	for i := range pods {
+		pods[i] = benchPod(i)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		f := New(grace40)
+		listed(f, event.KindPod, pods...)
+		listed(f, event.KindPod, pods[100:]...)
+	}
 }
 
 func BenchmarkBytesPerAddress(b *testing.B) {

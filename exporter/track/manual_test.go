@@ -3,6 +3,7 @@ package track
 import (
 	"testing"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -101,9 +102,21 @@ func TestHandWrittenEndpointsOutliveTheirService(t *testing.T) {
 	equal(t, "resets of its own", s.service("db").ResetsWithSelector, 1)
 }
 
-func TestHandWrittenEndpointsThatARelistLacksAreAReset(t *testing.T) {
-	s := newStory(t, grace40).starts(aService("db", false), handWritten("db", "192.0.2.1"))
-	s.at(10).lists(event.KindEndpoints)
-	equal(t, "resets", s.service("db").ResetsSelectorless, 1)
+// TestHandWrittenEndpointsThatARelistLacksAreNoReset checks that nobody is accused if Endpoints vanish while kubeflap
+// does not watch: the Service may have been deleted and created again, for example.
+func TestHandWrittenEndpointsThatARelistLacksAreNoReset(t *testing.T) {
+	settings := grace40
+	settings.AddressSource = event.KindEndpoints
+	s := newStory(t, settings).starts(aService("db", false), handWritten("db", "192.0.2.1"))
+	s.at(10).breaks(event.ReasonExpired, event.KindEndpoints)
+	s.at(20).lists(event.KindEndpoints)
+	s.Advance(s.now.Add(lagWait))
+	v := s.service("db")
+	equal(t, "resets", v.ResetsSelectorless, 0)
+	equal(t, "outages", v.Outages, 1)
+	equal(t, "losses of unknown cause", v.Losses[cause.Unknown], 1)
 	equal(t, "Endpoints left behind", kept(s.endpoints, "objects"), 0)
+	for _, x := range of[transition.AddressLost](s) {
+		equal(t, "vanished", x.Vanished, true)
+	}
 }

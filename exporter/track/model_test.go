@@ -31,10 +31,18 @@ type naive struct {
 	objects      map[event.Kind]objects
 	listing      map[event.Kind]objects
 	synced       map[event.Kind]bool
-	services     map[event.UID]*tally
-	nodes        map[event.UID]*nodeTally
-	pulses       map[string]*pulse
-	spaces       map[string]*pods.Namespace
+	// broken holds the watches that do not work, with the time of the break. seen holds the time of each object's last
+	// event. hidden holds objects without an owner whose Service was replaced while their watch was broken. Nobody knows
+	// whether they still exist.
+	broken map[event.Kind]time.Time
+	seen   map[event.UID]time.Time
+	hidden map[event.UID]bool
+	// vanished holds the objects that the newest list does not contain.
+	vanished objects
+	services map[event.UID]*tally
+	nodes    map[event.UID]*nodeTally
+	pulses   map[string]*pulse
+	spaces   map[string]*pods.Namespace
 	// emptied is the time at which a namespace's last pod was deleted.
 	emptied map[string]time.Time
 	// lit holds the periods in which the Lease watch worked. The last one is ongoing if it has no end.
@@ -67,6 +75,7 @@ func newNaive(source event.Kind) *naive {
 		objects: map[event.Kind]objects{}, listing: map[event.Kind]objects{}, synced: map[event.Kind]bool{},
 		services: map[event.UID]*tally{}, nodes: map[event.UID]*nodeTally{},
 		pulses: map[string]*pulse{}, spaces: map[string]*pods.Namespace{}, emptied: map[string]time.Time{},
+		broken: map[event.Kind]time.Time{}, seen: map[event.UID]time.Time{}, hidden: map[event.UID]bool{},
 		dark: map[event.Kind]span{}, before: map[event.Kind]span{},
 	}
 	for _, k := range event.Kinds() {
@@ -77,6 +86,9 @@ func newNaive(source event.Kind) *naive {
 
 func (m *naive) apply(e event.Event) {
 	m.now = e.Seen
+	if e.Object != nil {
+		m.seen[e.Object.Metadata().UID] = m.now
+	}
 	if e.Kind == event.KindLease && e.Object != nil {
 		m.shown = append(m.shown, m.now)
 	}
@@ -96,6 +108,7 @@ func (m *naive) apply(e event.Event) {
 		m.change(e.Kind, after, byWatch)
 	case event.Up, event.Down:
 		m.lights(e)
+		m.breaks(e)
 	case event.Unavailable:
 		if e.Kind == event.KindEndpointSlice && !m.forced {
 			m.source = event.KindEndpoints
@@ -112,15 +125,39 @@ func (m *naive) listed(k event.Kind) {
 	m.synced[k] = true
 	m.change(k, m.listing[k], h)
 	m.lights(event.Event{Kind: k, Type: event.Up})
+	m.breaks(event.Event{Kind: k, Type: event.Up})
 	if k == event.KindEndpointSlice && !m.forced && m.source != k {
 		m.source = k
 		m.countAll(true)
 	}
 }
 
+// breaks records whether a watch works. When it works again, hidden objects that still exist belong to the Service that
+// now has the name.
+func (m *naive) breaks(e event.Event) {
+	if _, broken := m.broken[e.Kind]; e.Type == event.Down && !broken {
+		m.broken[e.Kind] = m.now
+	}
+	if e.Type == event.Down {
+		return
+	}
+	delete(m.broken, e.Kind)
+	for id := range m.objects[e.Kind] {
+		if m.hidden[id] {
+			delete(m.hidden, id)
+			m.countAll(true)
+		}
+	}
+}
+
 func (m *naive) change(k event.Kind, after objects, h how) {
 	before := m.objects[k]
-	m.objects[k] = after
+	m.objects[k], m.vanished = after, objects{}
+	for id, o := range before {
+		if h == byRelist && after[id] == nil {
+			m.vanished[id] = o
+		}
+	}
 	switch k {
 	case event.KindNode:
 		m.nodesChanged(before, after, h)
@@ -140,13 +177,9 @@ func (m *naive) change(k event.Kind, after objects, h how) {
 // tally holds the counts of the Service with one UID. They start when the Service or one of its slices is first seen.
 type tally struct {
 	created time.Time
-	// states, hands, others and endpoints describe the state after the previous event. hands counts manual addresses,
-	// and others those in slices that no controller manages.
-	states map[event.UID]string
-	hands  map[event.Kind]int
-	others int
-	// derived reports whether the Service has addresses that a controller derived from pods.
-	derived   bool
+	// states, hands and endpoints describe the state after the previous event.
+	states    map[event.UID]string
+	hands     hands
 	endpoints *event.Endpoints
 
 	left        map[event.UID]time.Time
@@ -164,7 +197,7 @@ type tally struct {
 func (m *naive) tally(id event.UID) *tally {
 	if m.services[id] == nil {
 		m.services[id] = &tally{
-			states: map[event.UID]string{}, hands: map[event.Kind]int{}, left: map[event.UID]time.Time{},
+			states: map[event.UID]string{}, left: map[event.UID]time.Time{},
 			flips: map[string]uint64{}, resets: map[bool]uint64{},
 		}
 	}
@@ -182,11 +215,29 @@ func (m *naive) servicesChanged(before, after objects) {
 		t := m.tally(id)
 		if before[id] == nil {
 			t.created = m.now
+			m.hide(id)
 			m.count(id, t, true)
 		}
 		if len(m.service(id).Selector) == 0 {
 			t.wiped = false
 		}
+	}
+}
+
+// hide hides the objects without an owner that may have been deleted with the previous Service of this name.
+func (m *naive) hide(id event.UID) {
+	hide := func(other event.UID, k event.Kind) {
+		if since, broken := m.broken[k]; broken && !m.seen[other].After(since) {
+			m.hidden[other] = true
+		}
+	}
+	for _, o := range m.slicesOf(id) {
+		if o.Owner.IsZero() {
+			hide(o.UID, event.KindEndpointSlice)
+		}
+	}
+	for _, o := range m.endpointsOf(id) {
+		hide(o.UID, event.KindEndpoints)
 	}
 }
 
@@ -216,10 +267,17 @@ func (m *naive) service(id event.UID) *event.Service {
 }
 
 func (m *naive) slicesOf(id event.UID) []*event.EndpointSlice {
+	return m.slicesAmong(m.objects[event.KindEndpointSlice], id)
+}
+
+func (m *naive) slicesAmong(some objects, id event.UID) []*event.EndpointSlice {
 	var found []*event.EndpointSlice
 	s := m.service(id)
-	for _, o := range m.objects[event.KindEndpointSlice] {
-		x := o.(*event.EndpointSlice)
+	for _, o := range some {
+		x, ok := o.(*event.EndpointSlice)
+		if !ok || m.hidden[x.UID] {
+			continue
+		}
 		unowned := x.Owner.IsZero() && s != nil && x.Namespace == s.Namespace && x.Service == s.Name
 		if x.Owner == id || unowned {
 			found = append(found, x)
@@ -229,10 +287,14 @@ func (m *naive) slicesOf(id event.UID) []*event.EndpointSlice {
 }
 
 func (m *naive) endpointsOf(id event.UID) []*event.Endpoints {
+	return m.endpointsAmong(m.objects[event.KindEndpoints], id)
+}
+
+func (m *naive) endpointsAmong(some objects, id event.UID) []*event.Endpoints {
 	var found []*event.Endpoints
 	s := m.service(id)
-	for _, o := range m.objects[event.KindEndpoints] {
-		if x := o.(*event.Endpoints); s != nil && x.Namespace == s.Namespace && x.Name == s.Name {
+	for _, o := range some {
+		if x, ok := o.(*event.Endpoints); ok && !m.hidden[x.UID] && s != nil && x.Namespace == s.Namespace && x.Name == s.Name {
 			found = append(found, x)
 		}
 	}
@@ -370,46 +432,59 @@ func (t *tally) settle(at time.Time, before, now int, quiet bool) {
 	}
 }
 
-// countHands counts the manually managed addresses. Mirrored slices repeat those of Endpoints.
-func (m *naive) countHands(id event.UID, t *tally, quiet bool) {
-	hands, others, derived := map[event.Kind]int{}, 0, 0
+// hands counts the manual addresses by kind, those in slices that no controller manages, and the addresses of pods.
+type hands struct {
+	by              map[event.Kind]int
+	others, derived int
+}
+
+// handsAmong counts the addresses of a Service in some objects. Mirrored slices repeat those of Endpoints.
+func (m *naive) handsAmong(slices, endpoints objects, id event.UID) hands {
+	h := hands{by: map[event.Kind]int{}}
 	add := func(k event.Kind, addresses []event.Address, manager string) {
 		for _, a := range addresses {
 			switch {
 			case !a.ByHand:
-				derived++
+				h.derived++
 			case k == event.KindEndpoints, manager == "endpointslice-controller.k8s.io":
-				hands[k]++
+				h.by[k]++
 			case manager != "endpointslicemirroring-controller.k8s.io":
-				others++
+				h.others++
 			case !m.synced[event.KindEndpoints]:
-				hands[k]++
+				h.by[k]++
 			}
 		}
 	}
-	for _, o := range m.slicesOf(id) {
+	for _, o := range m.slicesAmong(slices, id) {
 		add(event.KindEndpointSlice, o.Addresses, o.ManagedBy)
 	}
-	for _, o := range m.endpointsOf(id) {
+	for _, o := range m.endpointsAmong(endpoints, id) {
 		add(event.KindEndpoints, o.Addresses, "")
 	}
+	return h
+}
+
+// countHands counts the manually managed addresses. Nobody saw who deleted a vanished object, so that is no reset.
+func (m *naive) countHands(id event.UID, t *tally, quiet bool) {
+	now := m.handsAmong(m.objects[event.KindEndpointSlice], m.objects[event.KindEndpoints], id)
+	vanished := m.handsAmong(m.vanished, m.vanished, id)
 	s := m.service(id)
 	selector := s != nil && len(s.Selector) > 0
 	for _, k := range []event.Kind{event.KindEndpointSlice, event.KindEndpoints} {
-		before, now := t.hands[k], hands[k]
+		before, is := t.hands.by[k]-vanished.by[k], now.by[k]
 		if k == event.KindEndpointSlice && !selector {
-			before, now = before+t.others, now+others
+			before, is = before+t.hands.others-vanished.others, is+now.others
 		}
 		// If pods match the selector, or did so until now, manual addresses are foreign.
-		foreign := selector && (derived > 0 || t.derived)
-		if before > 0 && now == 0 && s != nil && !quiet && !foreign {
+		foreign := selector && now.derived+t.hands.derived > 0
+		if before > 0 && is == 0 && s != nil && !quiet && !foreign {
 			t.resets[selector]++
 			t.wiped = selector
 		}
 	}
-	t.hands, t.others, t.derived = hands, others, derived > 0
-	t.ever = t.ever || hands[event.KindEndpointSlice]+hands[event.KindEndpoints]+others > 0
-	t.wiped = t.wiped && derived == 0
+	t.hands = now
+	t.ever = t.ever || now.by[event.KindEndpointSlice]+now.by[event.KindEndpoints]+now.others > 0
+	t.wiped = t.wiped && now.derived == 0
 }
 
 // foreignAddresses counts the addresses in slices without a manager, and the manual ones in Endpoints.
@@ -445,9 +520,9 @@ func (m *naive) readServices() []endpoints.Service {
 			TurnedReady: t.flips["ready"], TurnedNotReady: t.flips["not ready"],
 			Added: t.added, Removed: t.gone, Lost: t.lost, Bounces: t.bounces, Outages: t.outages, OutageTime: t.outage,
 			Manual: t.ever, ResetsWithSelector: t.resets[true], ResetsSelectorless: t.resets[false],
-			SelectorConflict: len(s.Selector) > 0 && (t.hands[event.KindEndpoints] > 0 && !t.derived || t.wiped),
+			SelectorConflict: len(s.Selector) > 0 && (t.hands.by[event.KindEndpoints] > 0 && t.hands.derived == 0 || t.wiped),
 			ForeignAddresses: m.foreignAddresses(id, s),
-			ManualAddresses:  t.hands[event.KindEndpoints],
+			ManualAddresses:  t.hands.by[event.KindEndpoints],
 		}
 		if !t.outageSince.IsZero() {
 			v.OutageTime += m.now.Sub(t.outageSince)
@@ -864,6 +939,8 @@ type cluster struct {
 	sent    []event.Event
 	// listing is the resource that is being listed.
 	listing event.Kind
+	// steady is set if the watches work all the time, and Endpoints are never truncated.
+	steady bool
 }
 
 // stream is the watch of a resource. Events wait while it lags or is broken, and are lost if it must list again.
@@ -1027,7 +1104,7 @@ func (c *cluster) watchDoes() {
 	k := event.Kinds()[c.IntN(len(event.Kinds()))]
 	s := c.streams[k]
 	switch {
-	case s.absent || k == c.listing:
+	case s.absent || k == c.listing || c.steady:
 	case s.lags:
 		c.catchUp(k)
 	case s.lost:
@@ -1154,7 +1231,8 @@ func (c *cluster) newSlice() {
 	if !ok {
 		return
 	}
-	o := &event.EndpointSlice{Meta: event.Meta{UID: c.newUID(), Namespace: "shop"}, Service: s.Name}
+	uid := c.newUID()
+	o := &event.EndpointSlice{Meta: event.Meta{UID: uid, Namespace: "shop", Name: "slice-" + uid.String()}, Service: s.Name}
 	switch c.IntN(4) {
 	case 0:
 	case 1:
@@ -1211,7 +1289,7 @@ func (c *cluster) endpointsDo() {
 		c.remove(o)
 	default:
 		again := *o
-		again.Addresses, again.Truncated = c.addresses(false), c.chance(10)
+		again.Addresses, again.Truncated = c.addresses(false), c.chance(10) && !c.steady
 		if again.Addresses != nil && c.chance(20) {
 			again.Addresses = nil
 		}

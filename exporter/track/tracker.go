@@ -16,6 +16,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/reads"
+	"github.com/kubeflap/kubeflap/exporter/track/vanished"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -42,6 +43,7 @@ type Tracker struct {
 	// transitions to it.
 	found transition.List
 
+	vanished     *vanished.Stage
 	watches      *watches.Watches
 	controlPlane *controlplane.ControlPlane
 	nodes        *nodes.Nodes
@@ -52,7 +54,7 @@ type Tracker struct {
 
 // New returns a Tracker that has not processed any events.
 func New(settings Settings) *Tracker {
-	t := &Tracker{watches: watches.New()}
+	t := &Tracker{vanished: vanished.New(), watches: watches.New()}
 	t.controlPlane = controlplane.New(t.watches, &t.found)
 	t.nodes = nodes.New(settings.GracePeriod, t.controlPlane, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.losses.PodResolved(w) })
@@ -77,6 +79,9 @@ func (t *Tracker) Apply(e event.Event) []transition.Transition {
 		t.watchesRestored(e.Seen)
 	}
 	t.watches.Count(e)
+	for _, gone := range t.vanished.Before(e, t.watches.CompleteUntil(e.Kind)) {
+		t.applyObject(gone)
+	}
 	switch {
 	case e.Type.HasObject():
 		t.applyObject(e)
@@ -94,7 +99,7 @@ func (t *Tracker) applyObject(e event.Event) {
 		if turned := t.nodes.Apply(e, o); turned {
 			t.pods.NodeReadyChanged(o.Name)
 		}
-		if e.Type != event.Listed {
+		if e.Type != event.Listed && !e.IsInferred() {
 			t.nodes.ShowOverdue(e.Seen)
 		}
 	case *event.Lease:
@@ -115,19 +120,12 @@ func (t *Tracker) applyObject(e event.Event) {
 }
 
 func (t *Tracker) applyPod(e event.Event, o *event.Pod) {
-	if e.Type == event.Deleted {
-		t.deletePod(o.UID, o)
-		return
-	}
-	t.nodes.ApplyControllerManager(o)
-	t.endpoints.PodChanged(o.UID, t.pods.Apply(e, o), e.Seen)
-}
-
-// deletePod handles a pod's deletion. `last` is the pod's last state, or nil if the watch missed the deletion.
-func (t *Tracker) deletePod(id event.UID, last *event.Pod) {
-	if c, ok := t.pods.Delete(id, last); ok {
-		t.endpoints.PodChanged(id, c, t.watches.Now())
-		t.nodes.ForgetControllerManager(id)
+	if e.Type != event.Deleted {
+		t.nodes.ApplyControllerManager(o)
+		t.endpoints.PodChanged(o.UID, t.pods.Apply(e, o), e.Seen)
+	} else if c, ok := t.pods.Delete(e, o); ok {
+		t.endpoints.PodChanged(o.UID, c, e.Seen)
+		t.nodes.ForgetControllerManager(o.UID)
 	}
 }
 
@@ -136,11 +134,10 @@ func (t *Tracker) applyWatch(e event.Event) {
 	switch e.Type {
 	case event.Listing:
 		t.watches.RecordListStart(e.Kind)
-		if e.Kind == event.KindEndpointSlice {
-			t.endpoints.ListingSlices()
-		}
 	case event.Synced:
-		t.sweep(e)
+		if e.Kind == event.KindEndpointSlice {
+			t.endpoints.SlicesListed(e.Seen)
+		}
 		wasMissing := t.watches.Missing(e.Kind)
 		t.watches.RecordListEnd(e)
 		if e.Kind == event.KindLease && wasMissing {
@@ -148,6 +145,9 @@ func (t *Tracker) applyWatch(e event.Event) {
 		}
 		t.endpoints.CompareAll(e.Seen)
 		t.watchWorks(e)
+		if e.Kind == event.KindService {
+			t.losses.ServicesListed()
+		}
 		t.nodes.ListEnded(e.Seen)
 		t.endpoints.ChooseSource()
 	case event.Up:
@@ -179,7 +179,6 @@ func (t *Tracker) noteOptionalWatch(e event.Event) {
 	case event.Listing:
 		t.watches.RecordListStart(e.Kind)
 	case event.Synced:
-		t.controlPlane.Sweep()
 		t.watches.RecordListEnd(e)
 		t.watches.RecordWorking(e)
 	case event.Up:
@@ -207,6 +206,7 @@ func (t *Tracker) watchBroke(e event.Event) {
 
 func (t *Tracker) watchWorks(e event.Event) {
 	blind := t.watches.RecordWorking(e)
+	t.endpoints.WatchWorks(e.Kind)
 	if blind == 0 {
 		return
 	}
@@ -231,22 +231,6 @@ func (t *Tracker) findCutOff(e event.Event) {
 func (t *Tracker) watchesRestored(seen time.Time) {
 	for _, e := range t.watches.RecordRestored(seen) {
 		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.RecordWorking(e)})
-	}
-}
-
-// sweep drops objects that are missing from the newest list of their resource.
-func (t *Tracker) sweep(e event.Event) {
-	switch e.Kind {
-	case event.KindNode:
-		t.nodes.Sweep()
-	case event.KindLease:
-		t.nodes.SweepLeases()
-	case event.KindPod:
-		for _, id := range t.pods.Unlisted() {
-			t.deletePod(id, nil)
-		}
-	default:
-		t.endpoints.Sweep(e)
 	}
 }
 

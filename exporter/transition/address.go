@@ -69,8 +69,11 @@ type AddressLost struct {
 	// Managed is set if a known manager of EndpointSlices, such as Cilium, removed one of its own addresses. The reason
 	// for such a removal is not visible in this cluster.
 	Managed bool
+	// Vanished is set if the address's pod, or the object that contained the address, was deleted while kubeflap did not
+	// watch. Cause is then Unknown.
+	Vanished bool
 	// Announced describes how the removal of the pod's node was announced, such as "a cordon". It is set only if the
-	// pod was deleted or evicted after the announcement.
+	// pod was deleted or evicted after the announcement, or vanished.
 	Announced string
 	// Trigger identifies the API write that caused the loss. The number is the same in every kubeflap instance, and 0
 	// if unknown.

@@ -194,6 +194,8 @@ func (x AddressesContested) String() string {
 type ServiceRemoved struct {
 	At
 	Service
+	// Earliest is the earliest possible time of the deletion.
+	Earliest time.Time
 }
 
 func (x ServiceRemoved) String() string { return x.Service.String() + ": removed" }

@@ -39,7 +39,6 @@ type ControlPlane struct {
 // lease is the state of one Lease.
 type lease struct {
 	name, host string
-	generation uint32
 	holder     string
 	// holderSince is the time at which kubeflap first saw the current holder of the Lease.
 	holderSince time.Time
@@ -81,7 +80,7 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 		l = &lease{name: o.Name, host: o.Host, holder: o.Holder, holderSince: e.Seen, renewed: o.RenewTime, seen: e.Seen, made: e.Seen}
 		x.leases[o.Name] = l
 	}
-	l.generation, l.host = x.watches.Generation(e.Kind), o.Host
+	l.host = o.Host
 	x.findLate(e.Seen)
 	if l.holder != o.Holder {
 		if o.Name == event.LeaseControllerManager {
@@ -144,15 +143,6 @@ func (x *ControlPlane) findLate(t time.Time) {
 	for _, l := range late {
 		l.late, l.lateSince, l.gap = true, l.seen, 0
 		x.found.Add(transition.ControlPlaneLeaseLate{At: transition.At{Time: t}, Name: l.name, Host: l.host, Since: l.seen})
-	}
-}
-
-// Sweep drops the Leases that are missing from the newest list.
-func (x *ControlPlane) Sweep() {
-	for name, l := range x.leases {
-		if l.generation != x.watches.Generation(event.KindControlPlaneLease) {
-			delete(x.leases, name)
-		}
 	}
 }
 

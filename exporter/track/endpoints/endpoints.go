@@ -55,6 +55,8 @@ type Endpoints struct {
 	services registry
 	slices   map[event.UID]*source
 	objects  map[event.UID]*source
+	// orphans are objects without an owner reference that are still attached to a deleted Service (see makeCurrent).
+	orphans []*source
 	// pasts holds the states that Services had before a relist of EndpointSlices. After the relist, compareWithPast
 	// compares them with the new states.
 	pasts []*past
@@ -138,31 +140,6 @@ func (x *Endpoints) forgetOld(t time.Time) {
 		s.forgetLeft(t, x.settings.BounceWindow)
 		x.consumers.Forget(&s.consumers, t)
 	})
-}
-
-// Sweep drops a resource's objects that are missing from the newest list.
-func (x *Endpoints) Sweep(e event.Event) {
-	switch e.Kind {
-	case event.KindService:
-		for _, s := range x.services.unlisted(x.watches.Generation(e.Kind)) {
-			x.retire(s)
-		}
-	case event.KindEndpointSlice:
-		x.sweepSources(e, x.slices)
-		x.compareWithPast(e)
-	case event.KindEndpoints:
-		x.sweepSources(e, x.objects)
-	}
-}
-
-// sweepSources drops the objects that are missing from the newest list. It sorts them by UID, so that the order of the
-// transitions is reproducible.
-func (x *Endpoints) sweepSources(e event.Event, sources map[event.UID]*source) {
-	for _, id := range sortedIDs(sources) {
-		if sources[id].generation != x.watches.Generation(e.Kind) {
-			x.drop(e, sources, id)
-		}
-	}
 }
 
 // CompareAll schedules a comparison between Endpoints, slices and pods for every Service.

@@ -90,12 +90,6 @@ func (r *registry) forgetIfGone(s *service) {
 	}
 }
 
-// unlisted returns the Services that the newest list does not contain, sorted by name. generation is the number of this
-// list.
-func (r *registry) unlisted(generation uint32) []*service {
-	return slices.DeleteFunc(slices.Clone(r.inOrder()), func(s *service) bool { return !s.exists || s.generation == generation })
-}
-
 func (r *registry) inOrder() []*service {
 	if r.sorted == nil {
 		r.sorted = slices.SortedFunc(maps.Values(r.byName), func(a, b *service) int {

@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/addresses"
@@ -16,43 +17,50 @@ type past struct {
 	ready     int
 	tally     writers.Tally
 	foreign   []event.UID
+	// vanished contains the addresses of slices that the list does not contain.
+	vanished map[event.UID]bool
 }
 
-// ListingSlices records the start of a list of EndpointSlices. If the previous list was interrupted, the states from
-// before the interrupted list are kept.
-func (x *Endpoints) ListingSlices() {
-	for _, p := range x.pasts {
-		p.service.remembered = x.watches.Generation(event.KindEndpointSlice)
+// remember stores the state of a Service before a new list changes the state. If the list is interrupted, the state is
+// kept for the next list.
+func (x *Endpoints) remember(s *service) {
+	if s.past == nil {
+		s.past = &past{service: s, addresses: slices.Clone(s.addresses.List), ready: s.addresses.Count[addresses.Ready], tally: writers.TallyOfSlices(s), foreign: writers.ReportedForeign(s)}
+		x.pasts = append(x.pasts, s.past)
 	}
 }
 
-// remember stores the state of a Service before a new list changes the state. It stores one state per Service and list.
-func (x *Endpoints) remember(h *source, e event.Event) {
-	s := h.service
-	if s.remembered == x.watches.Generation(e.Kind) {
-		return
+// noteVanished records that a slice is missing from a later list.
+func (x *Endpoints) noteVanished(h *source) {
+	x.remember(h.service)
+	p := h.service.past
+	if p.vanished == nil {
+		p.vanished = map[event.UID]bool{}
 	}
-	s.remembered = x.watches.Generation(e.Kind)
-	x.pasts = append(x.pasts, &past{s, slices.Clone(s.addresses.List), s.addresses.Count[addresses.Ready], writers.TallyOfSlices(s), writers.ReportedForeign(s)})
+	for _, a := range h.entries {
+		p.vanished[a.UID] = true
+	}
+	p.tally.Leave(h.service, &h.Source)
 }
 
-// compareWithPast compares the states of Services before and after a relist, and counts the changes.
-func (x *Endpoints) compareWithPast(e event.Event) {
+// SlicesListed compares the states of Services before and after a relist, and counts the changes.
+func (x *Endpoints) SlicesListed(t time.Time) {
 	pasts := x.pasts
 	x.pasts = nil
 	for _, before := range pasts {
-		s := addressUpdate{service: before.service, at: e.Seen, readyBefore: before.ready, lossesBefore: x.losses.Position(), wereForeign: before.foreign}
+		before.service.past = nil
+		s := addressUpdate{service: before.service, at: t, relisted: true, readyBefore: before.ready, lossesBefore: x.losses.Position(), wereForeign: before.foreign}
 		if x.readFrom == event.KindEndpointSlice {
-			x.compareAddresses(s, before.addresses)
+			x.compareAddresses(s, before)
 			x.settle(s)
 		}
 		x.writers.CompareSlices(s.written(), before.tally)
 	}
 }
 
-func (x *Endpoints) compareAddresses(s addressUpdate, before []addresses.Address) {
+func (x *Endpoints) compareAddresses(s addressUpdate, before *past) {
 	uid := func(a *addresses.Address) *event.UID { return &a.UID }
-	addresses.Compare(before, s.addresses.List, uid, func(was, is *addresses.Address) {
+	addresses.Compare(before.addresses, s.addresses.List, uid, func(was, is *addresses.Address) {
 		from, to, a := addresses.None, addresses.None, was
 		if was != nil {
 			from = was.State()
@@ -61,6 +69,7 @@ func (x *Endpoints) compareAddresses(s addressUpdate, before []addresses.Address
 			to, a = is.State(), is
 		}
 		if from != to {
+			s.vanished = before.vanished[a.UID]
 			x.countStateChange(s, a, from, to)
 		}
 	})

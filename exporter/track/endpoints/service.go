@@ -16,10 +16,9 @@ import (
 type service struct {
 	key key
 	// uid is zero if it is unknown. An Endpoints object contains only the name of its Service.
-	uid        event.UID
-	generation uint32
-	created    time.Time
-	kind       string
+	uid     event.UID
+	created time.Time
+	kind    string
 	// selector is the Service's pod selector, or empty. publish is the value of publishNotReadyAddresses.
 	selector pods.Selector
 	publish  bool
@@ -43,8 +42,8 @@ type service struct {
 
 	consumers consumers.Set
 	diverging diverging
-	// `remembered` is the number of the last list of EndpointSlices for which the Service's state was stored.
-	remembered uint32
+	// `past` is the Service's state before the current relist of EndpointSlices, or nil.
+	past *past
 	// `alone` is a list that contains only this Service. Pods that belong to no other Service share this list.
 	alone pods.ServiceList
 }
@@ -110,16 +109,15 @@ func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 	s := x.services.byName[k]
 	if e.Type == event.Deleted {
 		if s != nil && s.uid == o.UID {
-			x.retire(s)
+			x.retire(s, e)
 		}
 		return
 	}
-	if s == nil || !s.exists || s.uid != o.UID {
+	if s == nil || !s.exists {
 		s = x.makeCurrent(s, k, o.UID)
 		s.exists, s.created = true, e.Seen
 		x.consumers.Join(s)
 	}
-	s.generation = x.watches.Generation(e.Kind)
 	s.kind, s.publish = o.Type, o.PublishNotReady
 	s.noteChoice(e, o)
 	x.writers.Check(s, e.Seen)
@@ -153,16 +151,20 @@ func choiceOf(o *event.Service) uint64 {
 }
 
 // makeCurrent makes a newly seen Service the current one with the name k. It moves objects without an owner reference
-// from the previous Service to the new one. The move does not count as a change of addresses.
+// from the previous Service to the new one. The move does not count as a change of addresses. An object that is not known
+// to exist stays, because it may have been deleted with the previous Service. WatchWorks moves it later.
 func (x *Endpoints) makeCurrent(old *service, k key, uid event.UID) *service {
 	s := x.services.adopt(k, uid)
 	if old == nil {
 		return s
 	}
-	x.end(old)
 	for _, h := range append([]*source(nil), old.sources...) {
-		if h.owner.IsZero() {
+		switch {
+		case !h.owner.IsZero():
+		case x.isKnownToExist(h):
 			x.move(h, s)
+		default:
+			x.orphans = append(x.orphans, h)
 		}
 	}
 	return s
@@ -170,16 +172,16 @@ func (x *Endpoints) makeCurrent(old *service, k key, uid event.UID) *service {
 
 // retire handles the deletion of a Service. The addresses disappear later, when the slices are deleted. These removals
 // are not reported.
-func (x *Endpoints) retire(s *service) {
-	x.end(s)
-	x.services.forgetIfGone(s)
-}
-
-// end reports that a Service was deleted, or replaced by another Service with the same name.
-func (x *Endpoints) end(s *service) {
-	if s.exists {
-		x.found.Add(transition.ServiceRemoved{At: at(x.watches.Now()), Service: s.Named()})
-		s.exists = false
-		x.consumers.Leave(s)
+func (x *Endpoints) retire(s *service, e event.Event) {
+	if !s.exists {
+		return
 	}
+	earliest := e.Earliest
+	if !e.IsInferred() {
+		earliest = x.watches.NotBefore(e.Kind, e.Seen)
+	}
+	x.found.Add(transition.ServiceRemoved{At: at(e.Seen), Service: s.Named(), Earliest: earliest})
+	s.exists = false
+	x.consumers.Leave(s)
+	x.services.forgetIfGone(s)
 }

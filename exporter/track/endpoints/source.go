@@ -1,6 +1,8 @@
 package endpoints
 
 import (
+	"slices"
+
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/addresses"
 	"github.com/kubeflap/kubeflap/exporter/track/writers"
@@ -9,8 +11,9 @@ import (
 // source is a slice or an Endpoints object that contains addresses of one Service.
 type source struct {
 	writers.Source
-	service    *service
-	generation uint32
+	service *service
+	// seen is the time of the last event of the object.
+	seen event.Moment
 	// owner is the UID of the Service in the object's owner reference, or zero.
 	owner event.UID
 	// `truncated` is set if the last version of the object omitted addresses.
@@ -47,7 +50,7 @@ func (x *Endpoints) ApplySlice(e event.Event, o *event.EndpointSlice) {
 		}
 	}
 	if x.watches.Relisting(e) {
-		x.remember(h, e)
+		x.remember(h.service)
 	}
 	x.writers.SeeSlice(h.service, &h.Source, e, o, x.readFrom)
 	x.applyAddresses(h, e, o.Addresses, false)
@@ -71,13 +74,14 @@ func (x *Endpoints) ApplyEndpoints(e event.Event, o *event.Endpoints) {
 
 // applyAddresses replaces the source's addresses with those of an event.
 func (x *Endpoints) applyAddresses(h *source, e event.Event, held []event.Address, truncated bool) {
-	h.generation = x.watches.Generation(e.Kind)
+	h.seen = x.watches.Moment(e.Seen)
 	relisting := h.Kind == event.KindEndpointSlice && x.watches.Relisting(e)
 	if relisting {
-		x.remember(h, e)
+		x.remember(h.service)
 	}
 	s := x.newAddressUpdate(h, e)
 	s.quiet, s.wasTruncated, s.truncated, s.mirrored = x.watches.First(e) || relisting, h.truncated, truncated, h.Mirrored
+	s.relisted, s.vanished = x.watches.Relisting(e), e.IsInferred()
 	s.foreign, s.known, s.wereForeign = writers.IsForeign(h.service, &h.Source), h.IsKnown(), h.WereForeign()
 	h.truncated = truncated
 	if h.sameAddresses(held) {
@@ -159,6 +163,24 @@ func (x *Endpoints) move(h *source, to *service) {
 	to.writers.Add(&h.Source)
 }
 
+// isKnownToExist returns false if the watch of an object broke after its last event, and has not shown it again.
+func (x *Endpoints) isKnownToExist(h *source) bool {
+	return x.watches.Up(h.Kind) || x.watches.Time(h.seen).After(x.watches.DownSince(h.Kind))
+}
+
+// WatchWorks moves the objects that makeCurrent left behind, if they still exist. Call it when the watch of their
+// resource works again.
+func (x *Endpoints) WatchWorks(k event.Kind) {
+	x.orphans = slices.DeleteFunc(x.orphans, func(h *source) bool {
+		if h.Kind == k && !h.service.exists && slices.Contains(h.service.sources, h) {
+			s := x.services.getOrAdd(h.service.key, event.UID{})
+			x.move(h, s)
+			x.writers.Check(s, x.watches.Now())
+		}
+		return h.Kind == k
+	})
+}
+
 // unmerge removes a source's addresses from its Service, without counting the removals. It returns the origins of the
 // addresses for remerge, sorted by UID.
 func (x *Endpoints) unmerge(h *source) (origins []addresses.Origin) {
@@ -201,6 +223,9 @@ func (x *Endpoints) drop(e event.Event, sources map[event.UID]*source, id event.
 	delete(sources, id)
 	writers.NoteLeaving(h.service, &h.Source, e, x.readFrom)
 	e.Kind = h.Kind
+	if h.Kind == event.KindEndpointSlice && e.IsInferred() && x.watches.Relisting(e) {
+		x.noteVanished(h)
+	}
 	x.applyAddresses(h, e, nil, false)
 	x.writers.NoteLeft(h.service, &h.Source, e.Seen)
 	x.services.detach(h)

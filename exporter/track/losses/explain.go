@@ -17,12 +17,26 @@ type explanation struct {
 	cause cause.Cause
 	// certain is set if no later evidence can change the cause.
 	certain bool
-	// lagging is set if the pod watch or the node watch seems to lag. A later event can then show the cause.
+	// lagging is set if the pod watch or the node watch seems to lag, or if Services have not been listed again. A later
+	// event can then show the cause.
 	lagging bool
 }
 
-// explain determines why an address stopped being ready.
+// explain determines why an address stopped being ready. A list that revealed the loss can arrive before the list of
+// Services. The Service may have been deleted, so nothing is certain until then.
 func (q *Losses) explain(l *Loss) explanation {
+	x := q.explainByEvidence(l)
+	if q.awaitsServices(l) {
+		x.certain, x.lagging = false, true
+	}
+	return x
+}
+
+func (q *Losses) awaitsServices(l *Loss) bool {
+	return l.Relisted && !q.watches.Up(event.KindService) && !q.watches.Missing(event.KindService)
+}
+
+func (q *Losses) explainByEvidence(l *Loss) explanation {
 	if l.Manual {
 		why := q.explainManual(l)
 		return explanation{cause: why, certain: why == cause.EndpointsReset || l.Change.Foreign}
@@ -87,10 +101,12 @@ func (q *Losses) explainByPod(l *Loss, p *pods.Pod) explanation {
 // removes them from the slices that mirror the Endpoints (endpointslicemirroring controller, syncEndpoints). No
 // controller changes other manually managed slices, so somebody edited them.
 func (q *Losses) explainManual(l *Loss) cause.Cause {
-	if l.InEndpoints && l.Service.WasCleared() && !l.Change.Foreign {
+	switch {
+	case l.Vanished:
+		return cause.Unknown // kubeflap did not see who deleted the object
+	case l.InEndpoints && l.Service.WasCleared() && !l.Change.Foreign:
 		return cause.EndpointsReset
-	}
-	if l.Known {
+	case l.Known:
 		return cause.Unknown // kubeflap cannot see the reasons of a known manager
 	}
 	return cause.ManualWrite
@@ -106,6 +122,7 @@ func (q *Losses) explainByService(l *Loss) cause.Cause {
 		return cause.PodDeleted // terminating means that the pod has a deletionTimestamp (endpointslice, podToEndpoint)
 	case s.changedAround(t), lagging && s.changedAround(t.Add(watches.LagWait)):
 		return cause.ServiceChanged
+	case l.Vanished: // kubeflap did not see who deleted the object
 	case l.Foreign, !s.Edited.IsZero() && t.Sub(s.Edited).Abs() <= evidenceWait:
 		return cause.ManualWrite
 	case t.Equal(s.SliceDeleted) && l.Service.IsReady(l.Change.ID):

@@ -30,9 +30,11 @@ type podFacts interface {
 	Find(id event.UID) *pods.Pod
 	// Named returns the name of a pod, even if the pod was deleted recently.
 	Named(id event.UID) transition.Pod
-	// Departed returns why a deleted pod lost its addresses. Pending returns the tentative reason why a pod is not
+	// Departed returns why a deleted pod lost its addresses. IsVanished reports whether the reason is unknown, because
+	// kubeflap did not watch. Pending returns the tentative reason why a pod is not
 	// ready.
 	Departed(id event.UID, notReady bool) (why cause.Cause, ok bool)
+	IsVanished(id event.UID) bool
 	Pending(id event.UID) (why cause.Cause, ok bool)
 }
 
@@ -54,6 +56,9 @@ type Loss struct {
 	// Manual is set if the address had no targetRef. InEndpoints is set if the address was in Endpoints, or in a slice
 	// that mirrors Endpoints. Terminating is set if the address's pod is being deleted.
 	Manual, InEndpoints, Terminating bool
+	// Relisted is set if a list revealed the loss. Vanished is set if the object with the address was deleted while
+	// kubeflap did not watch.
+	Relisted, Vanished bool
 
 	// beganOutage is set if this loss began an outage of the Service. outageEnd is the end of that outage, or nil
 	// while it continues.
@@ -187,15 +192,16 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 	ledger := l.Service.Ledger()
 	l.settled = true
 	ledger.ByCause[why]++
-	if l.Change.Foreign = l.Change.Foreign && why == cause.ManualWrite; !l.Change.Foreign {
+	if l.Change.Foreign = l.Change.Foreign && (why == cause.ManualWrite || l.Vanished); !l.Change.Foreign {
 		ledger.noteLast(l.Change.Time, why)
 	}
+	l.Change.Vanished = why == cause.Unknown && (l.Vanished || q.pods.IsVanished(l.Change.ID))
 	l.Change.Cause, l.Change.Steady = why, why == cause.ManualWrite && l.Manual && l.Service.HasSteadyWriter()
 	l.Change.Managed = why == cause.Unknown && l.Known
 	if pod := q.pods.Named(l.Change.ID); pod.Name != "" {
 		l.Change.Pod = pod
 	}
-	if why == cause.PodEvicted || why == cause.PodDeleted {
+	if why == cause.PodEvicted || why == cause.PodDeleted || l.Change.Vanished {
 		l.Change.Announced = q.nodes.Announced(l.Change.Pod.Node, l.Change.Time)
 	}
 	if why.OfNode() {

@@ -87,7 +87,7 @@ func (x *heartbeats) doubts(n *node, t time.Time) bool {
 // renewTime.
 func (x *heartbeats) lastRenewal(n *node) time.Time {
 	h := &n.heartbeat
-	if x.isBlind() || h.last.After(x.resumed) || x.source() != event.KindLease || n.leaseGeneration != x.watches.Generation(event.KindLease) {
+	if x.isBlind() || h.last.After(x.resumed) || x.source() != event.KindLease || !n.hasLease {
 		return time.Time{}
 	}
 	return h.renewalSeen

@@ -169,6 +169,10 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 		x.leaseRead(x.nodes[l.Name], e, l)
 		return
 	}
+	if e.IsInferred() {
+		x.forgetLease(l.Name)
+		return
+	}
 	if x.showsLag(x.nodes[l.Name], e, l) {
 		x.resume(e.Seen)
 	}
@@ -181,7 +185,6 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 		return
 	}
 	n := x.getOrCreate(l.Name)
-	n.leaseGeneration = x.watches.Generation(e.Kind)
 	h := &n.heartbeat
 	n.hasLease, h.apiRenewTime = true, l.RenewTime
 	if l.DurationSeconds != h.rhythm.Duration {

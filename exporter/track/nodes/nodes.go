@@ -41,10 +41,9 @@ type node struct {
 	name string
 	uid  event.UID
 	// exists reports whether kubeflap has seen the Node. A Lease can exist without its Node.
-	exists, hasLease            bool
-	generation, leaseGeneration uint32
-	created                     time.Time
-	heartbeat                   heartbeat
+	exists, hasLease bool
+	created          time.Time
+	heartbeat        heartbeat
 
 	machine machine.Identity
 	// version is a hash of the kubelet's version, or 0. `troubled` is the last time at which a heartbeat became late or
@@ -87,17 +86,11 @@ func (x *Nodes) getOrCreate(name string) *node {
 func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	if e.Type == event.Deleted {
 		if n := x.nodes[o.Name]; n != nil && n.uid == o.UID {
-			x.forget(n)
+			x.forget(n, e)
 		}
 		return false
 	}
 	n := x.getOrCreate(o.Name)
-	if n.exists && n.uid != o.UID {
-		// The Node was deleted and created again while the watch was broken.
-		x.forget(n)
-		n = x.getOrCreate(o.Name)
-	}
-	n.generation = x.watches.Generation(e.Kind)
 	n.kubelet.SetVersion(o.KubeletVersion)
 	if n.machine.Note(o) && n.exists {
 		x.found.Add(transition.NodeRebooted{At: at(e.Seen), Node: n.name})
@@ -156,9 +149,12 @@ func updateHash(hash *uint64, reported string) bool {
 }
 
 // forget drops a Node and its counts, but keeps the Lease.
-func (x *Nodes) forget(n *node) {
-	now := x.watches.Now()
-	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: x.watches.NotBefore(event.KindNode, now)})
+func (x *Nodes) forget(n *node, e event.Event) {
+	now, earliest := e.Seen, e.Earliest
+	if !e.IsInferred() {
+		earliest = x.watches.NotBefore(event.KindNode, now)
+	}
+	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: earliest})
 	x.former.NodeDeleted(n.name, n.machine, now)
 	x.checks.Forget(n)
 	x.overdue.forget(n)
@@ -166,7 +162,7 @@ func (x *Nodes) forget(n *node) {
 	n.exists = false
 	x.noteInterval(n)
 	lease := heartbeat{controllerRenewTime: n.heartbeat.controllerRenewTime, apiRenewTime: n.heartbeat.apiRenewTime, rhythm: rhythm.Kubelet{Duration: n.heartbeat.rhythm.Duration, Renewals: n.heartbeat.rhythm.Renewals}}
-	*n = node{name: n.name, hasLease: n.hasLease, leaseGeneration: n.leaseGeneration, heartbeat: lease}
+	*n = node{name: n.name, hasLease: n.hasLease, heartbeat: lease}
 	x.forgetIfGone(n)
 }
 
@@ -174,24 +170,6 @@ func (x *Nodes) forgetIfGone(n *node) {
 	if !n.exists && !n.hasLease {
 		delete(x.nodes, n.name)
 		x.sorted = nil
-	}
-}
-
-// Sweep drops the Nodes that are missing from the newest list.
-func (x *Nodes) Sweep() {
-	for _, n := range slices.Clone(x.inOrder()) {
-		if n.exists && n.generation != x.watches.Generation(event.KindNode) {
-			x.forget(n)
-		}
-	}
-}
-
-// SweepLeases drops the Leases that are missing from the newest list.
-func (x *Nodes) SweepLeases() {
-	for name, n := range x.nodes {
-		if n.hasLease && n.leaseGeneration != x.watches.Generation(event.KindLease) {
-			x.forgetLease(name)
-		}
 	}
 }
 

@@ -19,7 +19,7 @@ func (x *heartbeats) spansBreak(n *node, t, byNode time.Time) bool {
 	switch {
 	case h.last.IsZero(), h.estimated, !h.timed, !h.last.Before(x.liveFrom), x.isBlind():
 		return false
-	case !x.watches.Up(event.KindNode), n.generation != x.watches.Generation(event.KindNode):
+	case !x.watches.Up(event.KindNode), !n.exists:
 		return false // a status report may have been missed
 	case h.lastByNode.IsZero() || byNode.IsZero():
 		return false

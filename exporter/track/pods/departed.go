@@ -12,7 +12,9 @@ const keepDeletedFor = 30 * time.Second
 
 // deletedPod is the stored state of a deleted pod. It is kept because the pod watch can be ahead of the other watches.
 type deletedPod struct {
-	pod   *Pod
+	pod *Pod
+	// cause is the reason for the removal of the pod's addresses. It is Unknown if the deletion was inferred from a list,
+	// because kubeflap then did not see who or what deleted the pod.
 	cause cause.Cause
 	at    time.Time
 }
@@ -25,23 +27,28 @@ type deletion struct {
 
 // Departed returns why an address of a recently deleted pod was lost. Set notReady if the address became not ready but
 // was not removed. If the pod was not Ready when it was deleted, Departed then returns why the pod was not Ready. ok is
-// false if the pod was not deleted recently.
+// false if the pod was not deleted recently, or if the cause is unknown.
 func (x *Pods) Departed(id event.UID, notReady bool) (why cause.Cause, ok bool) {
 	d, ok := x.recentlyDeleted[id]
 	if ok && notReady && d.pod.WasReady() && d.pod.cause != cause.Unknown {
 		return d.pod.cause, true
 	}
-	return d.cause, ok
+	return d.cause, d.cause != cause.Unknown
 }
 
-func (x *Pods) rememberDeleted(id event.UID, p *Pod) {
+// IsVanished reports whether a pod was deleted recently for an unknown reason, while kubeflap did not watch.
+func (x *Pods) IsVanished(id event.UID) bool {
+	d, ok := x.recentlyDeleted[id]
+	return ok && d.cause == cause.Unknown
+}
+
+func (x *Pods) rememberDeleted(id event.UID, p *Pod, e event.Event) {
 	why := p.removalCause
-	if why == cause.Unknown {
+	if why == cause.Unknown && !e.IsInferred() {
 		why = cause.PodDeleted
 	}
-	now := x.watches.Now()
-	x.recentlyDeleted[id] = deletedPod{p, why, now}
-	x.deletions.Push(deletion{id, now})
+	x.recentlyDeleted[id] = deletedPod{p, why, e.Seen}
+	x.deletions.Push(deletion{id, e.Seen})
 }
 
 // Forget drops expired data about deleted pods and about namespaces without pods.

@@ -27,7 +27,6 @@ type Pod struct {
 	containers                                  []container
 	// `services` lists the Services that are known to contain the pod.
 	services            *ServiceList
-	generation          uint32
 	ready               event.Status
 	running, afterOwner bool
 	// gated is set if the pod has a readiness gate. Gates can only be set when a pod is created.

@@ -3,9 +3,6 @@
 package pods
 
 import (
-	"bytes"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -94,7 +91,6 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 		x.add(e, o)
 		return Change{}
 	}
-	p.generation = x.watches.Generation(e.Kind)
 	x.noteRemovalCause(p, o, e.Seen)
 	ready := readyOf(o)
 	// A list can show that an image changed, but not whether the pod was running at that time.
@@ -115,7 +111,7 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 func (x *Pods) add(e event.Event, o *event.Pod) {
 	ns := x.namespaces.GetOrAdd(o.Namespace)
 	x.namespaces.Join(ns)
-	p := &Pod{namespace: ns, generation: x.watches.Generation(e.Kind), removalCause: removalCauseOf(o), gated: o.Gates > 0}
+	p := &Pod{namespace: ns, removalCause: removalCauseOf(o), gated: o.Gates > 0}
 	x.pods[o.UID] = p
 	x.set(p, o)
 	p.everReady = p.ready == event.StatusTrue
@@ -139,15 +135,15 @@ func (x *Pods) set(p *Pod, o *event.Pod) {
 	}
 }
 
-// Delete handles a pod's deletion. `last` is the pod's last state, or nil if kubeflap did not see this state. ok is
-// false if the pod is unknown.
-func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
+// Delete handles a pod's deletion. ok is false if the pod is unknown.
+func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
+	id := o.UID
 	p := x.pods[id]
 	if p == nil {
 		return Change{}, false
 	}
-	if last != nil {
-		x.noteRemovalCause(p, last, x.watches.Now())
+	if !e.IsInferred() {
+		x.noteRemovalCause(p, o, e.Seen)
 	}
 	x.resolveAllOf(id)
 	delete(x.pods, id)
@@ -160,20 +156,9 @@ func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 	}
 	x.countOnLost(p, -1)
 	x.countShort(p, -1)
-	x.rememberDeleted(id, p)
-	x.namespaces.Leave(p.namespace, x.watches.Now())
+	x.rememberDeleted(id, p, e)
+	x.namespaces.Leave(p.namespace, e.Seen)
 	return Change{Services: p.existingServices()}, true
-}
-
-// Unlisted returns the pods that are missing from the newest list, sorted by UID.
-func (x *Pods) Unlisted() []event.UID {
-	var gone []event.UID
-	for _, id := range slices.SortedFunc(maps.Keys(x.pods), func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) }) {
-		if x.pods[id].generation != x.watches.Generation(event.KindPod) {
-			gone = append(gone, id)
-		}
-	}
-	return gone
 }
 
 // Find returns an existing pod, or nil.

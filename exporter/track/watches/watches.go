@@ -34,8 +34,6 @@ type Watches struct {
 
 // state describes one watch.
 type state struct {
-	// generation is the number of the newest list. An object that is missing from the newest list no longer exists.
-	generation uint32
 	// `synced` is set when the first list is complete. syncedAt is the time at which that list was complete.
 	synced   bool
 	syncedAt time.Time
@@ -120,9 +118,7 @@ func (w *Watches) Count(e event.Event) {
 
 // RecordListStart records the start of a list.
 func (w *Watches) RecordListStart(k event.Kind) {
-	s := &w.state[k]
-	s.generation++
-	if !s.synced && !s.missing {
+	if s := &w.state[k]; !s.synced && !s.missing {
 		s.reason = "" // earlier attempts failed, but now the server answers
 	}
 }
@@ -208,15 +204,24 @@ func (s *state) lastLife() time.Time {
 }
 
 // First reports whether e belongs to the first list of its resource. That list shows the initial state, not a change.
-func (w *Watches) First(e event.Event) bool { return e.Type == event.Listed && !w.state[e.Kind].synced }
+func (w *Watches) First(e event.Event) bool { return isListed(e) && !w.state[e.Kind].synced }
 
 // Relisting reports whether e belongs to a later list of its resource.
-func (w *Watches) Relisting(e event.Event) bool {
-	return w.state[e.Kind].synced && (e.Type == event.Listed || e.Type == event.Synced)
-}
+func (w *Watches) Relisting(e event.Event) bool { return isListed(e) && w.state[e.Kind].synced }
 
-// Generation returns the number of the newest list.
-func (w *Watches) Generation(k event.Kind) uint32 { return w.state[k].generation }
+func isListed(e event.Event) bool { return e.Type == event.Listed || e.IsInferred() }
+
+// CompleteUntil returns the time until which the watch of a resource certainly missed nothing.
+func (w *Watches) CompleteUntil(k event.Kind) time.Time {
+	s := &w.state[k]
+	switch {
+	case s.up:
+		return s.lastLife()
+	case s.downSince.IsZero():
+		return w.begin
+	}
+	return s.downSince
+}
 
 // IsSynced reports whether the first list of a resource is complete.
 func (w *Watches) IsSynced(k event.Kind) bool { return w.state[k].synced }

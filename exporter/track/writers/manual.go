@@ -47,7 +47,8 @@ type Change struct {
 	// Version is the resourceVersion of the event's object, or empty.
 	Version string
 	// Quiet is set if the changes of the event are not counted. This is the case for the first list of a resource. It
-	// is also the case for later lists of EndpointSlices, because CompareSlices compares the whole list.
+	// is also the case for later lists of EndpointSlices, because CompareSlices compares the whole list. If an object was
+	// deleted while kubeflap did not watch, the removal of its addresses does not count as a reset.
 	Quiet bool
 }
 
@@ -76,9 +77,6 @@ func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	if !c.Quiet && c.Service.Exists() {
 		x.compare(c, before, s.tallyOf(h.Kind, selector), h.Kind == event.KindEndpoints || h.Mirrored)
 	}
-	if s.managed > 0 {
-		s.manual.cleared = false
-	}
 	x.Check(c.Service, c.At)
 }
 
@@ -99,6 +97,13 @@ type Tally struct{ manual, managed int }
 // TallyOfSlices counts a Service's addresses for CompareSlices.
 func TallyOfSlices(s Service) Tally {
 	return s.Writers().tallyOf(event.KindEndpointSlice, s.HasSelector())
+}
+
+// Leave excludes the addresses of an object from the tally.
+func (t *Tally) Leave(s Service, h *Source) {
+	if !h.other || !s.HasSelector() {
+		t.manual -= h.manual
+	}
 }
 
 func (s *Set) tallyOf(k event.Kind, selector bool) Tally {

@@ -131,12 +131,12 @@ func noteWriter(s Service, h *Source, e event.Event, writer string, read event.K
 	}
 }
 
-// NoteLeaving records that a source is about to leave its Service. A deletion of the object is recorded if address
-// states are read from this kind of object.
+// NoteLeaving records that a source is about to leave its Service. A deletion of the object is recorded if kubeflap saw
+// it and address states are read from this kind of object.
 func NoteLeaving(s Service, h *Source, e event.Event, read event.Kind) {
 	h.keepForeign()
 	switch {
-	case e.Type != event.Deleted || h.Kind != read:
+	case e.Type != event.Deleted || e.IsInferred() || h.Kind != read:
 	case h.Controlled:
 		s.Ledger().SliceDeleted = e.Seen
 	case h.keeper != knownManager:
@@ -191,5 +191,6 @@ func (s *Set) Subtract(h *Source) {
 func (s *Set) Add(h *Source) {
 	s.managed += h.managed
 	*s.manual.counterFor(h) += h.manual
+	s.manual.cleared = s.manual.cleared && s.managed == 0
 	s.manual.ever = s.manual.ever || s.manual.endpoints+s.manual.slices+s.manual.others > 0
 }

@@ -1,0 +1,150 @@
+package track
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// orders returns all orders of some kinds.
+func orders(kinds ...event.Kind) (all [][]event.Kind) {
+	if len(kinds) < 2 {
+		return [][]event.Kind{kinds}
+	}
+	for i, first := range kinds {
+		for _, rest := range orders(slices.Delete(slices.Clone(kinds), i, i+1)...) {
+			all = append(all, append([]event.Kind{first}, rest...))
+		}
+	}
+	return all
+}
+
+// withUID returns Endpoints, or a slice, that were created again.
+func withUID[T event.Object](o T, uid string) T {
+	o.Metadata().UID = id(uid)
+	return o
+}
+
+// TestServicesThatVanishInAGap breaks all watches. In the gap, one Service is deleted, and another one is deleted and
+// created again with other addresses. The lists then arrive in every order, within the time for which kubeflap waits for
+// the list of Services. The addresses of the deleted Services are never losses, and nobody is accused.
+func TestServicesThatVanishInAGap(t *testing.T) {
+	mirror := func(service, uid string, ips ...string) *event.EndpointSlice {
+		o := slice(service, service)
+		o.Owner, o.ManagedBy, o.Addresses = event.UID{}, "endpointslicemirroring-controller.k8s.io", handWritten(service, ips...).Addresses
+		return withUID(o, uid)
+	}
+	again := withUID(aService("recreated", false), "recreated/2")
+	after := map[event.Kind][]event.Object{
+		event.KindService:       {again, aService("web", true)},
+		event.KindEndpoints:     {withUID(handWritten("recreated", "192.0.2.4", "192.0.2.5"), "endpoints/2")},
+		event.KindEndpointSlice: {mirror("recreated", "mirror/2", "192.0.2.4", "192.0.2.5"), slice("a", "web", "web-1")},
+		event.KindPod:           {aPod("web-1", ready)},
+	}
+	kinds := []event.Kind{event.KindService, event.KindEndpoints, event.KindEndpointSlice, event.KindPod}
+	for _, source := range []event.Kind{event.KindEndpointSlice, event.KindEndpoints} {
+		for _, apart := range []float64{0, 0.5, 4} {
+			for _, order := range orders(kinds...) {
+				settings := grace40
+				settings.AddressSource = source
+				s := newStory(t, settings).starts(
+					aService("vanishing", false), handWritten("vanishing", "192.0.2.1"), mirror("vanishing", "mirror/0", "192.0.2.1"),
+					aService("recreated", false), handWritten("recreated", "192.0.2.3", "192.0.2.4"), mirror("recreated", "mirror/1", "192.0.2.3", "192.0.2.4"),
+					aService("web", true), slice("a", "web", "web-1"), aPod("web-1", ready))
+				s.at(20).breaks(event.ReasonExpired, kinds...)
+				name := fmt.Sprintf("addresses from %v, lists of %v, %v s apart", source, order, apart)
+				for i, k := range order {
+					s.at(30+float64(i)*apart).lists(k, after[k]...)
+				}
+				s.at(30 + 4*apart).Advance(s.now.Add(2 * lagWait))
+				equal(t, name+": Services", len(s.Services(s.now, nil)), 2)
+				v := s.service("recreated")
+				equal(t, name+": ready", v.Ready, 2)
+				equal(t, name+": lost, removed, resets, outages", v.Lost+v.Removed+v.ResetsSelectorless+v.ResetsWithSelector+v.Outages, 0)
+				equal(t, name+": removed Services", count[transition.ServiceRemoved](s), 2)
+				for _, x := range of[transition.ServiceRemoved](s) {
+					equal(t, name+": earliest", x.Earliest, clock(20))
+				}
+				equal(t, name+": reported losses", count[transition.AddressLost](s), 0)
+				equal(t, name+": reported outages", count[transition.OutageStarted](s), 0)
+				equal(t, name+": reported resets", count[transition.EndpointsReset](s), 0)
+			}
+		}
+	}
+}
+
+// TestPodsThatVanishInAGap checks that the addresses of pods that vanish are lost for an unknown reason, in every order
+// of the lists. A pod whose deletion had begun before the gap was deleted.
+func TestPodsThatVanishInAGap(t *testing.T) {
+	kinds := []event.Kind{event.KindService, event.KindEndpointSlice, event.KindPod}
+	for _, apart := range []float64{0, 0.5, 3} {
+		for _, order := range orders(kinds...) {
+			s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1", "web-2", "web-3"), aPod("web-1", ready), aPod("web-2", ready), aPod("web-3", ready))
+			ending := aPod("web-2", ready)
+			deleting(ending)
+			s.at(19).modified(ending)
+			s.at(20).breaks(event.ReasonExpired, kinds...)
+			after := map[event.Kind][]event.Object{
+				event.KindService: {aService("web", true)}, event.KindEndpointSlice: {slice("a", "web", "web-3")}, event.KindPod: {aPod("web-3", ready)},
+			}
+			for i, k := range order {
+				s.at(30+float64(i)*apart).lists(k, after[k]...)
+			}
+			s.Advance(s.now.Add(2 * lagWait))
+			v, name := s.service("web"), fmt.Sprintf("lists of %v, %v s apart", order, apart)
+			equal(t, name+": unknown", v.Losses[cause.Unknown], 1)
+			equal(t, name+": pod_deleted", v.Losses[cause.PodDeleted], 1)
+			for _, x := range of[transition.AddressLost](s) {
+				equal(t, name+": vanished", x.Vanished, x.Cause == cause.Unknown)
+			}
+		}
+	}
+}
+
+// TestNodesThatVanishInAGap checks the time range of a deletion that nobody saw.
+func TestNodesThatVanishInAGap(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), aNode("node-2", ready, 0), aNode("node-3", ready, 0), lease("node-1", 0))
+	again := withUID(aNode("node-2", notReady, 25), "node-2 again")
+	s.at(20).breaks(event.ReasonExpired, event.KindNode)
+	s.at(30).lists(event.KindNode, aNode("node-3", ready, 0), again)
+	var removed []string
+	for _, x := range of[transition.NodeRemoved](s) {
+		removed = append(removed, x.Node)
+		equal(t, "seen", x.Time, clock(30))
+		equal(t, "earliest", x.Earliest, clock(20))
+	}
+	if want := []string{"node-2", "node-1"}; !slices.Equal(removed, want) {
+		t.Errorf("removed %v, want %v", removed, want)
+	}
+	equal(t, "changes of the new node", s.node("node-2").TurnedNotReady, 0)
+	equal(t, "Ready", s.node("node-2").Ready, notReady)
+}
+
+// TestAListThatBreaksOffDeletesNothing interrupts lists in several ways.
+func TestAListThatBreaksOffDeletesNothing(t *testing.T) {
+	for name, breaksOff := range map[string]func(s *story){
+		"the watch breaks":    func(s *story) { s.breaks(event.ReasonTimeout, event.KindPod) },
+		"unavailable":         func(s *story) { s.unavailable(event.ReasonForbidden, event.KindPod) },
+		"another list begins": func(s *story) { s.watch(event.Listing, event.KindPod) },
+	} {
+		s := newStory(t, grace40).starts(aPod("web-1", ready), aPod("web-2", ready))
+		s.at(20).breaks(event.ReasonExpired, event.KindPod).at(30).watch(event.Listing, event.KindPod).is(event.Listed, aPod("web-1", ready))
+		breaksOff(s.at(31))
+		equal(t, name+": pods", kept(s.pods, "pods"), 2)
+		s.at(40).lists(event.KindPod, aPod("web-2", ready))
+		equal(t, name+": pods after the next list", kept(s.pods, "pods"), 1)
+	}
+}
+
+// TestInferredDeletionsAreNoEventsOfTheWatch checks that the counts of the watch only contain what the API server sent.
+func TestInferredDeletionsAreNoEventsOfTheWatch(t *testing.T) {
+	s := newStory(t, grace40).starts(aPod("web-1", ready))
+	s.at(20).breaks(event.ReasonExpired, event.KindPod).at(30).lists(event.KindPod)
+	for _, w := range s.Watches(s.now, nil) {
+		equal(t, w.Resource.String(), w.Events[event.Deleted], 0)
+	}
+}
