@@ -108,6 +108,8 @@ type Affected struct {
 	// Nodes. DeletedCount is the number of these Nodes.
 	DeletedNodes string
 	DeletedCount int
+	// Vanished reports whether all addresses were lost for an unknown reason while kubeflap was not watching.
+	Vanished bool
 	// Windows has an entry for each batching window, with the mistakes of clients. It is only set for in-place updates.
 	Windows []Window
 }
@@ -123,6 +125,9 @@ func (a Affected) Happened() string {
 	}
 	if a.DeletedNodes != "" {
 		return a.fill("{name} lost its pods after the deletion of " + a.deletedNodes())
+	}
+	if a.Vanished {
+		return a.fill("pods of {owner} lost addresses while kubeflap was not watching")
 	}
 	if a.ForeignAddressesGone {
 		return a.fill("Service {name} had a selector, and addresses from an unexpected writer")
@@ -148,6 +153,8 @@ func (a Affected) Remedy() string {
 		return "No action is needed."
 	case a.DeletedNodes != "":
 		return a.fill("Find out who deleted " + a.deletedNodes() + ": the cloud, the autoscaler or an administrator. If machines are removed on purpose, drain them first. In any case, {name} needs replicas on several nodes.")
+	case a.Vanished:
+		return a.fill("kubeflap did not see the cause. Look at the events of {name} (kubectl get events -n {namespace}).")
 	case a.Contested:
 		return a.fill("Let only one of the two writers manage the addresses of Service {name}, and stop the other: the evidence names both.")
 	case a.PodAddressesRemoved:

@@ -14,6 +14,8 @@ type AddressLoss struct {
 	// DeletedNodes is set if every lost address was on a Node that was deleted without an announcement. It names these
 	// Nodes.
 	DeletedNodes string
+	// Vanished is set if every address was lost for an unknown reason while kubeflap was not watching.
+	Vanished bool
 }
 
 var verdictByCause = [cause.Count]struct {
@@ -37,15 +39,20 @@ var addressVerdicts = []Verdict{Planned, EndpointsController, ForeignWriter, Ser
 
 // OfAddresses returns the decision about an incident of a workload or a Service.
 func OfAddresses(f *AddressLoss) Decision {
-	if f.Cause == cause.Unknown {
-		d := Decision{Command: "kubectl get events -A --field-selector reason!=Pulled; kubectl get endpointslices -o yaml shows who last wrote each slice"}
-		for _, v := range addressVerdicts {
-			d.Considered = append(d.Considered, Considered{v, Unknown, "no event explains the loss"})
-		}
-		return d
-	}
 	if f.DeletedNodes != "" {
 		return withNodes(f.DeletedNodes)
+	}
+	planned := f.Planned > 0 && f.Planned == f.Lost
+	if f.Cause == cause.Unknown && !planned {
+		d := Decision{Command: "kubectl get events -A --field-selector reason!=Pulled; kubectl get endpointslices -o yaml shows who last wrote each slice"}
+		because := "no event explains the loss"
+		if f.Vanished {
+			because = "kubeflap was not watching"
+		}
+		for _, v := range addressVerdicts {
+			d.Considered = append(d.Considered, Considered{v, Unknown, because})
+		}
+		return d
 	}
 	is := verdictByCause[f.Cause]
 	if is.verdict == ForeignWriter && f.Writers != "" {
@@ -57,7 +64,7 @@ func OfAddresses(f *AddressLoss) Decision {
 			{Workload, No, "the loss is a consequence of the state of the node"},
 		}}
 	}
-	if f.Planned > 0 && f.Planned == f.Lost {
+	if planned {
 		is.verdict, is.because = Planned, "the pods left nodes whose departure was announced by "+f.AnnouncedBy
 	}
 	var all []Considered

@@ -66,10 +66,10 @@ func (l *addresses) addressLost(x transition.AddressLost) {
 		a.changed = x.Time
 	}
 	r.Lose(x)
-	if x.Announced == "" && x.Cause.EndsPod() && l.nodes.wasDeleted(x.Pod.Node, x.Time) {
+	if x.Announced == "" && (x.Cause.EndsPod() || x.Vanished) && l.nodes.wasDeleted(x.Pod.Node, x.Time) {
 		r.LoseWithNode(x.Pod.Node)
 	}
-	if x.Cause == cause.ManualWrite && !x.Steady {
+	if x.Cause == cause.ManualWrite && !x.Steady || x.Cause == cause.Unknown && !x.Vanished {
 		l.records.Show(r)
 	}
 	l.pods.moveNotes(r, x, a.losses > 1)
@@ -89,7 +89,7 @@ func (l *addresses) addressLost(x transition.AddressLost) {
 func (l *addresses) takeOut(r *record.Record, a *address, x transition.AddressLost) {
 	a.span = a.span.End(x.Time)
 	switch {
-	case x.Cause.EndsPod():
+	case x.Cause.EndsPod(), x.Vanished:
 		return
 	case !x.Removed:
 		a.listedNotReady = true

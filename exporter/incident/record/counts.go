@@ -24,6 +24,8 @@ type counts struct {
 	// announcement.
 	Planned     int
 	AnnouncedBy string
+	// Vanished counts the addresses that were lost for an unknown reason while kubeflap was not watching.
+	Vanished int
 	// WithNode counts the lost addresses on Nodes that had been deleted without notice. The field deleted holds the
 	// names of these Nodes.
 	WithNode int
@@ -112,6 +114,9 @@ func (c *counts) Lose(x transition.AddressLost) {
 	c.EffectOn(x.Service).lost++
 	if x.Announced != "" {
 		c.Planned, c.AnnouncedBy = c.Planned+1, x.Announced
+	}
+	if x.Vanished {
+		c.Vanished++
 	}
 	if x.Pod.Node != "" {
 		c.AddNode(x.Pod.Node)

@@ -24,7 +24,8 @@ func (s *Store) decide(r *Record) verdict.Decision {
 	case r.withdrawn:
 		return verdict.Withdrawn("withdrawn: " + watchLagged)
 	case !r.IsAboutNodes():
-		return verdict.OfAddresses(&verdict.AddressLoss{Cause: r.Cause, Writers: r.Writers, Lost: r.Lost, Planned: r.Planned, AnnouncedBy: r.AnnouncedBy, DeletedNodes: r.affected().DeletedNodes})
+		is := r.affected()
+		return verdict.OfAddresses(&verdict.AddressLoss{Cause: r.Cause, Writers: r.Writers, Lost: r.Lost, Planned: r.Planned, AnnouncedBy: r.AnnouncedBy, DeletedNodes: is.DeletedNodes, Vanished: is.Vanished})
 	case r.final != nil:
 		return *r.final
 	}

@@ -107,7 +107,7 @@ func newRecord(s Subject, t time.Time, id string) *Record {
 		counts: counts{ByCause: map[cause.Cause]int{}, judgement: &verdict.Judgement{}}, Evidence: evidence.NewEntries(), Timeline: evidence.NewTimeline(),
 	}
 	switch s.Cause {
-	case cause.PodDeleted, cause.PodEvicted, cause.PodCompleted,
+	case cause.Unknown, cause.PodDeleted, cause.PodEvicted, cause.PodCompleted,
 		cause.InPlaceUpdate, cause.ReadinessGate, cause.ServiceChanged, cause.ManualWrite:
 		r.harmless = true
 	}
@@ -160,6 +160,7 @@ func (r *Record) affected() advice.Affected {
 		a.DeletedNodes = phrase.Some(slices.Sorted(slices.Values(r.deleted)))
 		a.DeletedCount = len(r.deleted)
 	}
+	a.Vanished = r.Vanished > 0 && r.Vanished == r.Lost
 	a.Resolved, a.ServiceGone = r.Conflicted && !r.Open.Conflict, r.ServiceGone
 	return a
 }

@@ -200,7 +200,7 @@ func (l *Outages) endOutage(x transition.Service, s *service, t time.Time, how e
 func (l *Outages) ServiceRemoved(x transition.ServiceRemoved) {
 	if s := l.lately[x.Service]; s != nil {
 		if s.record != nil && !s.outage.IsZero() {
-			l.endOutage(x.Service, s, x.Time, evidence.ServiceRemoved, true)
+			l.endOutage(x.Service, s, x.Time, evidence.ServiceRemoved, !x.Earliest.Before(x.Time))
 		}
 		delete(l.lately, x.Service)
 	}
