@@ -103,7 +103,7 @@ func (f *fact) addTo(all changes) {
 
 // makeOptional marks the changes of a Service that was deleted at the given time. kubeflap reports a loss when it knows
 // the cause, and the following changes of this address after it. It reports neither of them if the Service is deleted
-// first.
+// first. This concerns deletions that kubeflap sees on its watch.
 func (c changes) makeOptional(service string, deleted time.Time) {
 	const causeWithin = 15 * time.Second
 	for key, all := range c {

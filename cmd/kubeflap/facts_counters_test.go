@@ -106,18 +106,11 @@ func (x *facts) expectCounters(t *testing.T, before, after counters) {
 		case known:
 		case existsPerObject(series):
 			faults = append(faults, series+": this object does not exist")
-		case got != before[series] && !x.lostInGap(series):
+		case got != before[series]:
 			faults = append(faults, fmt.Sprintf("%s: got %v, want no increase", series, got-before[series]))
 		}
 	}
 	reportFaults(t, faults)
-}
-
-// lostInGap reports whether a series counts losses by cause of a Service that really changed in a gap. kubeflap counts
-// such a loss when it knows the cause, which can be after the gap.
-func (x *facts) lostInGap(series string) bool {
-	object, isLoss := strings.CutPrefix(series, "kubeflap_service_address_losses_total ")
-	return isLoss && x.changedInGap(strings.Replace(object, " ", "/", 1))
 }
 
 // existsPerObject reports whether the metric of a series has series for each object that exists, and no others.
