@@ -31,11 +31,9 @@ type naive struct {
 	objects      map[event.Kind]objects
 	listing      map[event.Kind]objects
 	synced       map[event.Kind]bool
-	// broken holds the watches that do not work, with the time of the break. seen holds the time of each object's last
-	// event. hidden holds objects without an owner whose Service was replaced while their watch was broken. Nobody knows
-	// whether they still exist.
-	broken map[event.Kind]time.Time
-	seen   map[event.UID]time.Time
+	// works holds the watches that work. hidden holds objects without an owner whose Service was replaced while their
+	// watch was broken. Nobody knows whether they still exist.
+	works  map[event.Kind]bool
 	hidden map[event.UID]bool
 	// vanished holds the objects that the newest list does not contain.
 	vanished objects
@@ -75,7 +73,7 @@ func newNaive(source event.Kind) *naive {
 		objects: map[event.Kind]objects{}, listing: map[event.Kind]objects{}, synced: map[event.Kind]bool{},
 		services: map[event.UID]*tally{}, nodes: map[event.UID]*nodeTally{},
 		pulses: map[string]*pulse{}, spaces: map[string]*pods.Namespace{}, emptied: map[string]time.Time{},
-		broken: map[event.Kind]time.Time{}, seen: map[event.UID]time.Time{}, hidden: map[event.UID]bool{},
+		works: map[event.Kind]bool{}, hidden: map[event.UID]bool{},
 		dark: map[event.Kind]span{}, before: map[event.Kind]span{},
 	}
 	for _, k := range event.Kinds() {
@@ -86,9 +84,6 @@ func newNaive(source event.Kind) *naive {
 
 func (m *naive) apply(e event.Event) {
 	m.now = e.Seen
-	if e.Object != nil {
-		m.seen[e.Object.Metadata().UID] = m.now
-	}
 	if e.Kind == event.KindLease && e.Object != nil {
 		m.shown = append(m.shown, m.now)
 	}
@@ -135,15 +130,9 @@ func (m *naive) listed(k event.Kind) {
 // breaks records whether a watch works. When it works again, hidden objects that still exist belong to the Service that
 // now has the name.
 func (m *naive) breaks(e event.Event) {
-	if _, broken := m.broken[e.Kind]; e.Type == event.Down && !broken {
-		m.broken[e.Kind] = m.now
-	}
-	if e.Type == event.Down {
-		return
-	}
-	delete(m.broken, e.Kind)
+	m.works[e.Kind] = e.Type != event.Down
 	for id := range m.objects[e.Kind] {
-		if m.hidden[id] {
+		if m.works[e.Kind] && m.hidden[id] {
 			delete(m.hidden, id)
 			m.countAll(true)
 		}
@@ -226,18 +215,15 @@ func (m *naive) servicesChanged(before, after objects) {
 
 // hide hides the objects without an owner that may have been deleted with the previous Service of this name.
 func (m *naive) hide(id event.UID) {
-	hide := func(other event.UID, k event.Kind) {
-		if since, broken := m.broken[k]; broken && !m.seen[other].After(since) {
-			m.hidden[other] = true
-		}
-	}
 	for _, o := range m.slicesOf(id) {
-		if o.Owner.IsZero() {
-			hide(o.UID, event.KindEndpointSlice)
+		if o.Owner.IsZero() && !m.works[event.KindEndpointSlice] {
+			m.hidden[o.UID] = true
 		}
 	}
 	for _, o := range m.endpointsOf(id) {
-		hide(o.UID, event.KindEndpoints)
+		if !m.works[event.KindEndpoints] {
+			m.hidden[o.UID] = true
+		}
 	}
 }
 

@@ -82,12 +82,9 @@ func (t *Tracker) Apply(e event.Event) []transition.Transition {
 	for _, gone := range t.vanished.Before(e, t.watches.CompleteUntil(e.Kind)) {
 		t.applyObject(gone)
 	}
-	switch {
-	case e.Type.HasObject():
+	if e.Type.HasObject() {
 		t.applyObject(e)
-	case e.Kind == event.KindControlPlaneLease:
-		t.noteOptionalWatch(e)
-	default:
+	} else {
 		t.applyWatch(e)
 	}
 	return t.found.Take()
@@ -172,34 +169,14 @@ func (t *Tracker) applyWatch(e event.Event) {
 	}
 }
 
-// noteOptionalWatch processes an event of the control-plane Lease watch. The event contains no object. This watch is
-// optional, so its breaks cause no transitions.
-func (t *Tracker) noteOptionalWatch(e event.Event) {
-	switch e.Type {
-	case event.Listing:
-		t.watches.RecordListStart(e.Kind)
-	case event.Synced:
-		t.watches.RecordListEnd(e)
-		t.watches.RecordWorking(e)
-	case event.Up:
-		t.watches.RecordWorking(e)
-	case event.Down:
-		t.watches.RecordBreak(e)
-	case event.Unavailable:
-		t.watches.RecordUnavailable(e)
-	}
-}
-
+// watchBroke reports the break of a watch. The watch of control plane Leases is optional, so its breaks are not reported.
 func (t *Tracker) watchBroke(e event.Event) {
 	wasCutOff := t.watches.IsCutOff(e.Kind)
 	broke := t.watches.RecordBreak(e)
 	if e.Kind == event.KindLease && (broke || wasCutOff && !t.watches.IsCutOff(e.Kind)) {
 		t.nodes.LeaseWatchBroke()
 	}
-	if !broke {
-		return
-	}
-	if e.Reason != event.ReasonEnded {
+	if broke && e.Reason != event.ReasonEnded && e.Kind != event.KindControlPlaneLease {
 		t.found.Add(transition.WatchBroke{At: transition.At{Time: e.Seen}, Resource: e.Kind, Reason: e.Reason, Since: t.watches.DownSince(e.Kind)})
 	}
 }
@@ -207,7 +184,7 @@ func (t *Tracker) watchBroke(e event.Event) {
 func (t *Tracker) watchWorks(e event.Event) {
 	blind := t.watches.RecordWorking(e)
 	t.endpoints.WatchWorks(e.Kind)
-	if blind == 0 {
+	if blind == 0 || e.Kind == event.KindControlPlaneLease {
 		return
 	}
 	t.nodes.WatchWorks(e)

@@ -49,7 +49,7 @@ func (x *Endpoints) SlicesListed(t time.Time) {
 	x.pasts = nil
 	for _, before := range pasts {
 		before.service.past = nil
-		s := addressUpdate{service: before.service, at: t, relisted: true, readyBefore: before.ready, lossesBefore: x.losses.Position(), wereForeign: before.foreign}
+		s := addressUpdate{service: before.service, at: t, readyBefore: before.ready, lossesBefore: x.losses.Position(), wereForeign: before.foreign}
 		if x.readFrom == event.KindEndpointSlice {
 			x.compareAddresses(s, before)
 			x.settle(s)

@@ -22,9 +22,8 @@ type addressUpdate struct {
 	// another Service, and in switchSource. It is also the case for later lists of EndpointSlices, because
 	// compareWithPast counts their changes.
 	quiet bool
-	// relisted is set if a list revealed the changes. vanished is set if the object was deleted while kubeflap did not
-	// watch.
-	relisted, vanished bool
+	// vanished is set if the object was deleted while kubeflap did not watch.
+	vanished bool
 	// wasTruncated reports whether the Endpoints object omitted addresses before the event. `truncated` reports whether
 	// the object omits addresses now.
 	wasTruncated, truncated bool
@@ -91,7 +90,7 @@ func (x *Endpoints) countStateChange(s addressUpdate, a *addresses.Address, from
 	if wasReady {
 		x.noteLeftRotation(s, a)
 		x.losses.Add(&losses.Loss{
-			Service: s.service, Manual: a.Manual, Foreign: s.foreign, Known: s.known, Relisted: s.relisted, Vanished: s.vanished, InEndpoints: s.mirrored || x.readFrom == event.KindEndpoints, Terminating: to == addresses.Terminating,
+			Service: s.service, Manual: a.Manual, Foreign: s.foreign, Known: s.known, Vanished: s.vanished, InEndpoints: s.mirrored || x.readFrom == event.KindEndpoints, Terminating: to == addresses.Terminating,
 			Change: transition.AddressLost{
 				At: at(s.at), Address: named(x.pods, s.service, a), Removed: !to.Stays(), Trigger: transition.Trigger(s.uid, s.version),
 				Foreign: to == addresses.None && slices.Contains(s.wereForeign, a.UID),

@@ -151,8 +151,8 @@ func choiceOf(o *event.Service) uint64 {
 }
 
 // makeCurrent makes a newly seen Service the current one with the name k. It moves objects without an owner reference
-// from the previous Service to the new one. The move does not count as a change of addresses. An object that is not known
-// to exist stays, because it may have been deleted with the previous Service. WatchWorks moves it later.
+// from the previous Service to the new one. The move does not count as a change of addresses. While the watch of an
+// object is broken, the object stays, because it may have been deleted with the previous Service. WatchWorks moves it.
 func (x *Endpoints) makeCurrent(old *service, k key, uid event.UID) *service {
 	s := x.services.adopt(k, uid)
 	if old == nil {
@@ -161,7 +161,7 @@ func (x *Endpoints) makeCurrent(old *service, k key, uid event.UID) *service {
 	for _, h := range append([]*source(nil), old.sources...) {
 		switch {
 		case !h.owner.IsZero():
-		case x.isKnownToExist(h):
+		case x.watches.Up(h.Kind):
 			x.move(h, s)
 		default:
 			x.orphans = append(x.orphans, h)

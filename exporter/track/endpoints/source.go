@@ -12,8 +12,6 @@ import (
 type source struct {
 	writers.Source
 	service *service
-	// seen is the time of the last event of the object.
-	seen event.Moment
 	// owner is the UID of the Service in the object's owner reference, or zero.
 	owner event.UID
 	// `truncated` is set if the last version of the object omitted addresses.
@@ -74,14 +72,13 @@ func (x *Endpoints) ApplyEndpoints(e event.Event, o *event.Endpoints) {
 
 // applyAddresses replaces the source's addresses with those of an event.
 func (x *Endpoints) applyAddresses(h *source, e event.Event, held []event.Address, truncated bool) {
-	h.seen = x.watches.Moment(e.Seen)
 	relisting := h.Kind == event.KindEndpointSlice && x.watches.Relisting(e)
 	if relisting {
 		x.remember(h.service)
 	}
 	s := x.newAddressUpdate(h, e)
 	s.quiet, s.wasTruncated, s.truncated, s.mirrored = x.watches.First(e) || relisting, h.truncated, truncated, h.Mirrored
-	s.relisted, s.vanished = x.watches.Relisting(e), e.IsInferred()
+	s.vanished = e.IsInferred()
 	s.foreign, s.known, s.wereForeign = writers.IsForeign(h.service, &h.Source), h.IsKnown(), h.WereForeign()
 	h.truncated = truncated
 	if h.sameAddresses(held) {
@@ -161,11 +158,6 @@ func (x *Endpoints) move(h *source, to *service) {
 	attach(h, to)
 	x.remerge(h, origins)
 	to.writers.Add(&h.Source)
-}
-
-// isKnownToExist returns false if the watch of an object broke after its last event, and has not shown it again.
-func (x *Endpoints) isKnownToExist(h *source) bool {
-	return x.watches.Up(h.Kind) || x.watches.Time(h.seen).After(x.watches.DownSince(h.Kind))
 }
 
 // WatchWorks moves the objects that makeCurrent left behind, if they still exist. Call it when the watch of their

@@ -22,8 +22,8 @@ type explanation struct {
 	lagging bool
 }
 
-// explain determines why an address stopped being ready. A list that revealed the loss can arrive before the list of
-// Services. The Service may have been deleted, so nothing is certain until then.
+// explain determines why an address stopped being ready. If the object with the address vanished, the Service may have
+// vanished, too, so nothing is certain until Services are listed.
 func (q *Losses) explain(l *Loss) explanation {
 	x := q.explainByEvidence(l)
 	if q.awaitsServices(l) {
@@ -33,7 +33,7 @@ func (q *Losses) explain(l *Loss) explanation {
 }
 
 func (q *Losses) awaitsServices(l *Loss) bool {
-	return l.Relisted && !q.watches.Up(event.KindService) && !q.watches.Missing(event.KindService)
+	return l.Vanished && !q.watches.Up(event.KindService) && !q.watches.Missing(event.KindService)
 }
 
 func (q *Losses) explainByEvidence(l *Loss) explanation {

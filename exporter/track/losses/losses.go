@@ -56,9 +56,8 @@ type Loss struct {
 	// Manual is set if the address had no targetRef. InEndpoints is set if the address was in Endpoints, or in a slice
 	// that mirrors Endpoints. Terminating is set if the address's pod is being deleted.
 	Manual, InEndpoints, Terminating bool
-	// Relisted is set if a list revealed the loss. Vanished is set if the object with the address was deleted while
-	// kubeflap did not watch.
-	Relisted, Vanished bool
+	// Vanished is set if the object with the address was deleted while kubeflap did not watch.
+	Vanished bool
 
 	// beganOutage is set if this loss began an outage of the Service. outageEnd is the end of that outage, or nil
 	// while it continues.

@@ -81,7 +81,7 @@ func (q *Losses) settleLagging() {
 func (q *Losses) ServicesListed() {
 	for _, waiting := range []*queue.Queue[*Loss]{&q.lagging, &q.fresh} {
 		for _, l := range waiting.From(0) {
-			if l.settled || !l.Relisted {
+			if l.settled || !l.Vanished {
 				continue
 			}
 			if x := q.explain(l); x.certain || !x.lagging && q.watches.Now().Sub(l.Change.Time) >= evidenceWait {
