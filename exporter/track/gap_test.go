@@ -156,14 +156,8 @@ func podStates(f *Tracker, c *cluster) []string {
 
 func addressStates(f *Tracker, now time.Time) (all []string) {
 	for _, s := range f.Services(now, nil) {
-		var out []int
-		for n := range 7 {
-			if f.IsOut(s.Namespace, s.Name, id(fmt.Sprint("pod ", n))) {
-				out = append(out, n)
-			}
-		}
-		all = append(all, fmt.Sprintf("%s: selector %t, %d ready, %d not ready, %d terminating, %d manual, %d foreign, out %v",
-			s.Name, s.Selector, s.Ready, s.NotReady, s.Terminating, s.ManualAddresses, s.ForeignAddresses, out))
+		all = append(all, fmt.Sprintf("%s: selector %t, %d ready, %d not ready, %d terminating, %d manual, %d foreign",
+			s.Name, s.Selector, s.Ready, s.NotReady, s.Terminating, s.ManualAddresses, s.ForeignAddresses))
 	}
 	return all
 }

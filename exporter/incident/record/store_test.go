@@ -17,7 +17,7 @@ func TestEveryIDIsKept(t *testing.T) {
 	var all []*Record
 	var ids []string
 	for i := range 2 * incident.MaxNodes {
-		r := s.Begin(Subject{Kind: KindNode, Name: fmt.Sprintf("node-%d", i)}, zero, uint64(i)+1)
+		r := s.Begin(Subject{Kind: KindNode, Name: fmt.Sprintf("node-%d", i), Cause: cause.NodeHeartbeatLost}, zero, uint64(i)+1)
 		r.Open.Nodes[r.Name] = time.Time{}
 		all, ids = append(all, r), append(ids, r.id)
 	}
