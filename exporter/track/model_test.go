@@ -31,10 +31,8 @@ type naive struct {
 	objects      map[event.Kind]objects
 	listing      map[event.Kind]objects
 	synced       map[event.Kind]bool
-	// works holds the watches that work. hidden holds objects without an owner whose Service was replaced while their
-	// watch was broken. Nobody knows whether they still exist.
-	works  map[event.Kind]bool
-	hidden map[event.UID]bool
+	// works holds the watches that work.
+	works map[event.Kind]bool
 	// vanished holds the objects that the newest list does not contain.
 	vanished objects
 	services map[event.UID]*tally
@@ -73,8 +71,8 @@ func newNaive(source event.Kind) *naive {
 		objects: map[event.Kind]objects{}, listing: map[event.Kind]objects{}, synced: map[event.Kind]bool{},
 		services: map[event.UID]*tally{}, nodes: map[event.UID]*nodeTally{},
 		pulses: map[string]*pulse{}, spaces: map[string]*pods.Namespace{}, emptied: map[string]time.Time{},
-		works: map[event.Kind]bool{}, hidden: map[event.UID]bool{},
-		dark: map[event.Kind]span{}, before: map[event.Kind]span{},
+		works: map[event.Kind]bool{},
+		dark:  map[event.Kind]span{}, before: map[event.Kind]span{},
 	}
 	for _, k := range event.Kinds() {
 		m.objects[k] = objects{}
@@ -103,11 +101,11 @@ func (m *naive) apply(e event.Event) {
 		m.change(e.Kind, after, byWatch)
 	case event.Up, event.Down:
 		m.lights(e)
-		m.breaks(e)
+		m.works[e.Kind] = e.Type == event.Up
 	case event.Unavailable:
 		if e.Kind == event.KindEndpointSlice && !m.forced {
 			m.source = event.KindEndpoints
-			m.countAll(true)
+			m.countAll(0)
 		}
 	}
 }
@@ -120,22 +118,10 @@ func (m *naive) listed(k event.Kind) {
 	m.synced[k] = true
 	m.change(k, m.listing[k], h)
 	m.lights(event.Event{Kind: k, Type: event.Up})
-	m.breaks(event.Event{Kind: k, Type: event.Up})
+	m.works[k] = true
 	if k == event.KindEndpointSlice && !m.forced && m.source != k {
 		m.source = k
-		m.countAll(true)
-	}
-}
-
-// breaks records whether a watch works. When it works again, hidden objects that still exist belong to the Service that
-// now has the name.
-func (m *naive) breaks(e event.Event) {
-	m.works[e.Kind] = e.Type != event.Down
-	for id := range m.objects[e.Kind] {
-		if m.works[e.Kind] && m.hidden[id] {
-			delete(m.hidden, id)
-			m.countAll(true)
-		}
+		m.countAll(0)
 	}
 }
 
@@ -157,7 +143,10 @@ func (m *naive) change(k event.Kind, after objects, h how) {
 	case event.KindService:
 		m.servicesChanged(before, after)
 	default:
-		m.countAll(h == byFirstList)
+		if h == byFirstList {
+			k = 0
+		}
+		m.countAll(k)
 	}
 }
 
@@ -204,7 +193,6 @@ func (m *naive) servicesChanged(before, after objects) {
 		t := m.tally(id)
 		if before[id] == nil {
 			t.created = m.now
-			m.hide(id)
 			m.count(id, t, true)
 		}
 		if len(m.service(id).Selector) == 0 {
@@ -213,22 +201,9 @@ func (m *naive) servicesChanged(before, after objects) {
 	}
 }
 
-// hide hides the objects without an owner that may have been deleted with the previous Service of this name.
-func (m *naive) hide(id event.UID) {
-	for _, o := range m.slicesOf(id) {
-		if o.Owner.IsZero() && !m.works[event.KindEndpointSlice] {
-			m.hidden[o.UID] = true
-		}
-	}
-	for _, o := range m.endpointsOf(id) {
-		if !m.works[event.KindEndpoints] {
-			m.hidden[o.UID] = true
-		}
-	}
-}
-
-// countAll updates the counts of each Service that exists or owns a slice.
-func (m *naive) countAll(quiet bool) {
+// countAll updates the counts of each Service that exists or owns a slice. If nothing counts, `changed` is 0, and otherwise
+// the resource that changed. A change that may be older than the Service does not count.
+func (m *naive) countAll(changed event.Kind) {
 	mentioned := map[event.UID]bool{}
 	for id := range m.objects[event.KindService] {
 		mentioned[id] = true
@@ -243,7 +218,9 @@ func (m *naive) countAll(quiet bool) {
 		}
 	}
 	for id := range mentioned {
-		m.count(id, m.tally(id), quiet)
+		t := m.tally(id)
+		unknown := m.service(id) == nil && !m.works[event.KindService]
+		m.count(id, t, changed == 0 || unknown || m.mayHaveLeft(changed).Before(t.created))
 	}
 }
 
@@ -261,7 +238,7 @@ func (m *naive) slicesAmong(some objects, id event.UID) []*event.EndpointSlice {
 	s := m.service(id)
 	for _, o := range some {
 		x, ok := o.(*event.EndpointSlice)
-		if !ok || m.hidden[x.UID] {
+		if !ok {
 			continue
 		}
 		unowned := x.Owner.IsZero() && s != nil && x.Namespace == s.Namespace && x.Service == s.Name
@@ -280,7 +257,7 @@ func (m *naive) endpointsAmong(some objects, id event.UID) []*event.Endpoints {
 	var found []*event.Endpoints
 	s := m.service(id)
 	for _, o := range some {
-		if x, ok := o.(*event.Endpoints); ok && !m.hidden[x.UID] && s != nil && x.Namespace == s.Namespace && x.Name == s.Name {
+		if x, ok := o.(*event.Endpoints); ok && s != nil && x.Namespace == s.Namespace && x.Name == s.Name {
 			found = append(found, x)
 		}
 	}
@@ -339,7 +316,7 @@ func (m *naive) count(id event.UID, t *tally, quiet bool) {
 	for a := range all {
 		unknown := before[a] == "" && leftOut || now[a] == "" && leavesOut
 		if !quiet && before[a] != now[a] && !unknown {
-			t.move(m.now, m.mayHaveLeft(), a, before[a], now[a])
+			t.move(m.now, m.mayHaveLeft(m.source), a, before[a], now[a])
 		}
 	}
 	t.states = now
@@ -362,8 +339,8 @@ func (m *naive) leavesOut(id event.UID, t *tally) (leftOut, leavesOut bool) {
 }
 
 // mayHaveLeft returns the earliest time at which a change that is now seen can have happened.
-func (m *naive) mayHaveLeft() time.Time {
-	x := m.dark[m.source]
+func (m *naive) mayHaveLeft(k event.Kind) time.Time {
+	x := m.dark[k]
 	if !x.start.IsZero() && (x.end.IsZero() || m.now.Before(x.end.Add(2*time.Second))) {
 		return x.start
 	}
@@ -424,8 +401,8 @@ type hands struct {
 	others, derived int
 }
 
-// handsAmong counts the addresses of a Service in some objects. Mirrored slices repeat those of Endpoints.
-func (m *naive) handsAmong(slices, endpoints objects, id event.UID) hands {
+// handsOf counts the addresses of a Service. Mirrored slices repeat those of Endpoints.
+func (m *naive) handsOf(id event.UID) hands {
 	h := hands{by: map[event.Kind]int{}}
 	add := func(k event.Kind, addresses []event.Address, manager string) {
 		for _, a := range addresses {
@@ -441,10 +418,10 @@ func (m *naive) handsAmong(slices, endpoints objects, id event.UID) hands {
 			}
 		}
 	}
-	for _, o := range m.slicesAmong(slices, id) {
+	for _, o := range m.slicesOf(id) {
 		add(event.KindEndpointSlice, o.Addresses, o.ManagedBy)
 	}
-	for _, o := range m.endpointsAmong(endpoints, id) {
+	for _, o := range m.endpointsOf(id) {
 		add(event.KindEndpoints, o.Addresses, "")
 	}
 	return h
@@ -452,14 +429,14 @@ func (m *naive) handsAmong(slices, endpoints objects, id event.UID) hands {
 
 // countHands counts the manually managed addresses. Nobody saw who deleted a vanished object, so that is no reset.
 func (m *naive) countHands(id event.UID, t *tally, quiet bool) {
-	now := m.handsAmong(m.objects[event.KindEndpointSlice], m.objects[event.KindEndpoints], id)
-	vanished := m.handsAmong(m.vanished, m.vanished, id)
+	now := m.handsOf(id)
+	quiet = quiet || len(m.slicesAmong(m.vanished, id))+len(m.endpointsAmong(m.vanished, id)) > 0
 	s := m.service(id)
 	selector := s != nil && len(s.Selector) > 0
 	for _, k := range []event.Kind{event.KindEndpointSlice, event.KindEndpoints} {
-		before, is := t.hands.by[k]-vanished.by[k], now.by[k]
+		before, is := t.hands.by[k], now.by[k]
 		if k == event.KindEndpointSlice && !selector {
-			before, is = before+t.hands.others-vanished.others, is+now.others
+			before, is = before+t.hands.others, is+now.others
 		}
 		// If pods match the selector, or did so until now, manual addresses are foreign.
 		foreign := selector && now.derived+t.hands.derived > 0

@@ -79,7 +79,7 @@ func (t *Tracker) Apply(e event.Event) []transition.Transition {
 		t.watchesRestored(e.Seen)
 	}
 	t.watches.Count(e)
-	for _, gone := range t.vanished.Before(e, t.watches.CompleteUntil(e.Kind)) {
+	for _, gone := range t.vanished.Before(e, t.watches.NotBefore(e.Kind, e.Seen)) {
 		t.applyObject(gone)
 	}
 	if e.Type.HasObject() {
@@ -142,9 +142,6 @@ func (t *Tracker) applyWatch(e event.Event) {
 		}
 		t.endpoints.CompareAll(e.Seen)
 		t.watchWorks(e)
-		if e.Kind == event.KindService {
-			t.losses.ServicesListed()
-		}
 		t.nodes.ListEnded(e.Seen)
 		t.endpoints.ChooseSource()
 	case event.Up:
@@ -183,7 +180,6 @@ func (t *Tracker) watchBroke(e event.Event) {
 
 func (t *Tracker) watchWorks(e event.Event) {
 	blind := t.watches.RecordWorking(e)
-	t.endpoints.WatchWorks(e.Kind)
 	if blind == 0 || e.Kind == event.KindControlPlaneLease {
 		return
 	}

@@ -55,10 +55,8 @@ type Endpoints struct {
 	services registry
 	slices   map[event.UID]*source
 	objects  map[event.UID]*source
-	// orphans are objects without an owner reference that are still attached to a deleted Service (see makeCurrent).
-	orphans []*source
-	// pasts holds the states that Services had before a relist of EndpointSlices. After the relist, compareWithPast
-	// compares them with the new states.
+	// pasts holds the states that Services had before a relist of EndpointSlices. SlicesListed compares them with the
+	// new states.
 	pasts []*past
 	// scratch is memory that is reused for sorting.
 	scratch struct{ before, after []addresses.Placed }

@@ -17,30 +17,18 @@ type past struct {
 	ready     int
 	tally     writers.Tally
 	foreign   []event.UID
-	// vanished contains the addresses of slices that the list does not contain.
-	vanished map[event.UID]bool
+	// vanished is set if a slice of the Service is missing from the list.
+	vanished bool
 }
 
-// remember stores the state of a Service before a new list changes the state. If the list is interrupted, the state is
-// kept for the next list.
-func (x *Endpoints) remember(s *service) {
+// remember stores the state of a Service before an event of a list changes the state. If the list is interrupted, the
+// state is kept for the next list.
+func (x *Endpoints) remember(s *service, e event.Event) {
 	if s.past == nil {
 		s.past = &past{service: s, addresses: slices.Clone(s.addresses.List), ready: s.addresses.Count[addresses.Ready], tally: writers.TallyOfSlices(s), foreign: writers.ReportedForeign(s)}
 		x.pasts = append(x.pasts, s.past)
 	}
-}
-
-// noteVanished records that a slice is missing from a later list.
-func (x *Endpoints) noteVanished(h *source) {
-	x.remember(h.service)
-	p := h.service.past
-	if p.vanished == nil {
-		p.vanished = map[event.UID]bool{}
-	}
-	for _, a := range h.entries {
-		p.vanished[a.UID] = true
-	}
-	p.tally.Leave(h.service, &h.Source)
+	s.past.vanished = s.past.vanished || e.IsInferred()
 }
 
 // SlicesListed compares the states of Services before and after a relist, and counts the changes.
@@ -50,17 +38,18 @@ func (x *Endpoints) SlicesListed(t time.Time) {
 	for _, before := range pasts {
 		before.service.past = nil
 		s := addressUpdate{service: before.service, at: t, readyBefore: before.ready, lossesBefore: x.losses.Position(), wereForeign: before.foreign}
+		s.quiet, s.vanished = x.isBaseline(s.service, event.KindEndpointSlice, t), before.vanished
 		if x.readFrom == event.KindEndpointSlice {
-			x.compareAddresses(s, before)
+			x.compareAddresses(s, before.addresses)
 			x.settle(s)
 		}
 		x.writers.CompareSlices(s.written(), before.tally)
 	}
 }
 
-func (x *Endpoints) compareAddresses(s addressUpdate, before *past) {
+func (x *Endpoints) compareAddresses(s addressUpdate, before []addresses.Address) {
 	uid := func(a *addresses.Address) *event.UID { return &a.UID }
-	addresses.Compare(before.addresses, s.addresses.List, uid, func(was, is *addresses.Address) {
+	addresses.Compare(before, s.addresses.List, uid, func(was, is *addresses.Address) {
 		from, to, a := addresses.None, addresses.None, was
 		if was != nil {
 			from = was.State()
@@ -69,7 +58,6 @@ func (x *Endpoints) compareAddresses(s addressUpdate, before *past) {
 			to, a = is.State(), is
 		}
 		if from != to {
-			s.vanished = before.vanished[a.UID]
 			x.countStateChange(s, a, from, to)
 		}
 	})

@@ -19,10 +19,10 @@ type addressUpdate struct {
 	// version is the resourceVersion of the event's object, or empty.
 	version string
 	// quiet is set if the changes are not counted. This is the case for the first list of a resource, for a move to
-	// another Service, and in switchSource. It is also the case for later lists of EndpointSlices, because
-	// compareWithPast counts their changes.
+	// another Service, in switchSource, and if isBaseline is true. It is also the case for later lists of
+	// EndpointSlices, because SlicesListed counts their changes.
 	quiet bool
-	// vanished is set if the object was deleted while kubeflap did not watch.
+	// vanished is set if the object, or a slice in a list, was deleted while kubeflap did not watch.
 	vanished bool
 	// wasTruncated reports whether the Endpoints object omitted addresses before the event. `truncated` reports whether
 	// the object omits addresses now.
@@ -47,6 +47,13 @@ func (x *Endpoints) newAddressUpdate(h *source, e event.Event) addressUpdate {
 		s.version = e.Object.Metadata().ResourceVersion
 	}
 	return s
+}
+
+// isBaseline reports whether a change that was seen at t belongs to the initial state of a Service. This is the case if
+// the change may have happened before the Service was first seen, because a watch was broken. The changed object can
+// then belong to a deleted Service with the same name.
+func (x *Endpoints) isBaseline(s *service, k event.Kind, t time.Time) bool {
+	return x.watches.NotBefore(k, t).Before(s.created) || !s.exists && !x.watches.Up(event.KindService)
 }
 
 // changeState changes the state of an address in one source.

@@ -151,20 +151,15 @@ func choiceOf(o *event.Service) uint64 {
 }
 
 // makeCurrent makes a newly seen Service the current one with the name k. It moves objects without an owner reference
-// from the previous Service to the new one. The move does not count as a change of addresses. While the watch of an
-// object is broken, the object stays, because it may have been deleted with the previous Service. WatchWorks moves it.
+// from the previous Service to the new one. The move does not count as a change of addresses.
 func (x *Endpoints) makeCurrent(old *service, k key, uid event.UID) *service {
 	s := x.services.adopt(k, uid)
 	if old == nil {
 		return s
 	}
 	for _, h := range append([]*source(nil), old.sources...) {
-		switch {
-		case !h.owner.IsZero():
-		case x.watches.Up(h.Kind):
+		if h.owner.IsZero() {
 			x.move(h, s)
-		default:
-			x.orphans = append(x.orphans, h)
 		}
 	}
 	return s
@@ -176,11 +171,7 @@ func (x *Endpoints) retire(s *service, e event.Event) {
 	if !s.exists {
 		return
 	}
-	earliest := e.Earliest
-	if !e.IsInferred() {
-		earliest = x.watches.NotBefore(e.Kind, e.Seen)
-	}
-	x.found.Add(transition.ServiceRemoved{At: at(e.Seen), Service: s.Named(), Earliest: earliest})
+	x.found.Add(transition.ServiceRemoved{At: at(e.Seen), Service: s.Named(), Earliest: x.watches.NotBefore(e.Kind, e.Seen)})
 	s.exists = false
 	x.consumers.Leave(s)
 	x.services.forgetIfGone(s)

@@ -1,8 +1,6 @@
 package endpoints
 
 import (
-	"slices"
-
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/addresses"
 	"github.com/kubeflap/kubeflap/exporter/track/writers"
@@ -48,7 +46,7 @@ func (x *Endpoints) ApplySlice(e event.Event, o *event.EndpointSlice) {
 		}
 	}
 	if x.watches.Relisting(e) {
-		x.remember(h.service)
+		x.remember(h.service, e)
 	}
 	x.writers.SeeSlice(h.service, &h.Source, e, o, x.readFrom)
 	x.applyAddresses(h, e, o.Addresses, false)
@@ -74,10 +72,11 @@ func (x *Endpoints) ApplyEndpoints(e event.Event, o *event.Endpoints) {
 func (x *Endpoints) applyAddresses(h *source, e event.Event, held []event.Address, truncated bool) {
 	relisting := h.Kind == event.KindEndpointSlice && x.watches.Relisting(e)
 	if relisting {
-		x.remember(h.service)
+		x.remember(h.service, e)
 	}
 	s := x.newAddressUpdate(h, e)
-	s.quiet, s.wasTruncated, s.truncated, s.mirrored = x.watches.First(e) || relisting, h.truncated, truncated, h.Mirrored
+	s.quiet = x.watches.First(e) || relisting || x.isBaseline(h.service, h.Kind, e.Seen)
+	s.wasTruncated, s.truncated, s.mirrored = h.truncated, truncated, h.Mirrored
 	s.vanished = e.IsInferred()
 	s.foreign, s.known, s.wereForeign = writers.IsForeign(h.service, &h.Source), h.IsKnown(), h.WereForeign()
 	h.truncated = truncated
@@ -160,19 +159,6 @@ func (x *Endpoints) move(h *source, to *service) {
 	to.writers.Add(&h.Source)
 }
 
-// WatchWorks moves the objects that makeCurrent left behind, if they still exist. Call it when the watch of their
-// resource works again.
-func (x *Endpoints) WatchWorks(k event.Kind) {
-	x.orphans = slices.DeleteFunc(x.orphans, func(h *source) bool {
-		if h.Kind == k && !h.service.exists && slices.Contains(h.service.sources, h) {
-			s := x.services.getOrAdd(h.service.key, event.UID{})
-			x.move(h, s)
-			x.writers.Check(s, x.watches.Now())
-		}
-		return h.Kind == k
-	})
-}
-
 // unmerge removes a source's addresses from its Service, without counting the removals. It returns the origins of the
 // addresses for remerge, sorted by UID.
 func (x *Endpoints) unmerge(h *source) (origins []addresses.Origin) {
@@ -215,9 +201,6 @@ func (x *Endpoints) drop(e event.Event, sources map[event.UID]*source, id event.
 	delete(sources, id)
 	writers.NoteLeaving(h.service, &h.Source, e, x.readFrom)
 	e.Kind = h.Kind
-	if h.Kind == event.KindEndpointSlice && e.IsInferred() && x.watches.Relisting(e) {
-		x.noteVanished(h)
-	}
 	x.applyAddresses(h, e, nil, false)
 	x.writers.NoteLeft(h.service, &h.Source, e.Seen)
 	x.services.detach(h)

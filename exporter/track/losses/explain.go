@@ -17,23 +17,19 @@ type explanation struct {
 	cause cause.Cause
 	// certain is set if no later evidence can change the cause.
 	certain bool
-	// lagging is set if the pod watch or the node watch seems to lag, or if Services have not been listed again. A later
-	// event can then show the cause.
+	// lagging is set if the pod watch or the node watch seems to lag, or if Services may not have been listed again. A
+	// later event can then show the cause.
 	lagging bool
 }
 
-// explain determines why an address stopped being ready. If the object with the address vanished, the Service may have
-// vanished, too, so nothing is certain until Services are listed.
+// explain determines why an address stopped being ready. What vanished may have vanished with its Service, so nothing is
+// certain until Services are listed.
 func (q *Losses) explain(l *Loss) explanation {
 	x := q.explainByEvidence(l)
-	if q.awaitsServices(l) {
+	if l.Vanished {
 		x.certain, x.lagging = false, true
 	}
 	return x
-}
-
-func (q *Losses) awaitsServices(l *Loss) bool {
-	return l.Vanished && !q.watches.Up(event.KindService) && !q.watches.Missing(event.KindService)
 }
 
 func (q *Losses) explainByEvidence(l *Loss) explanation {
@@ -44,9 +40,11 @@ func (q *Losses) explainByEvidence(l *Loss) explanation {
 	id, notReady := l.Change.ID, !l.Change.Removed
 	p := q.pods.Find(id)
 	if p == nil {
-		if why, ok := q.pods.Departed(id, notReady); ok {
+		why, deleted := q.pods.Departed(id, notReady)
+		if why != cause.Unknown {
 			return explanation{cause: why, certain: true}
 		}
+		l.Vanished = l.Vanished || deleted
 		return explanation{cause: q.explainByService(l)}
 	}
 	tentative, pending := q.pods.Pending(id)

@@ -30,11 +30,9 @@ type podFacts interface {
 	Find(id event.UID) *pods.Pod
 	// Named returns the name of a pod, even if the pod was deleted recently.
 	Named(id event.UID) transition.Pod
-	// Departed returns why a deleted pod lost its addresses. IsVanished reports whether the reason is unknown, because
-	// kubeflap did not watch. Pending returns the tentative reason why a pod is not
+	// Departed returns why a deleted pod lost its addresses. Pending returns the tentative reason why a pod is not
 	// ready.
 	Departed(id event.UID, notReady bool) (why cause.Cause, ok bool)
-	IsVanished(id event.UID) bool
 	Pending(id event.UID) (why cause.Cause, ok bool)
 }
 
@@ -56,7 +54,7 @@ type Loss struct {
 	// Manual is set if the address had no targetRef. InEndpoints is set if the address was in Endpoints, or in a slice
 	// that mirrors Endpoints. Terminating is set if the address's pod is being deleted.
 	Manual, InEndpoints, Terminating bool
-	// Vanished is set if the object with the address was deleted while kubeflap did not watch.
+	// Vanished is set if the object with the address, or its pod, was deleted while kubeflap did not watch.
 	Vanished bool
 
 	// beganOutage is set if this loss began an outage of the Service. outageEnd is the end of that outage, or nil
@@ -191,10 +189,10 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 	ledger := l.Service.Ledger()
 	l.settled = true
 	ledger.ByCause[why]++
-	if l.Change.Foreign = l.Change.Foreign && (why == cause.ManualWrite || l.Vanished); !l.Change.Foreign {
+	l.Change.Vanished = why == cause.Unknown && l.Vanished
+	if l.Change.Foreign = l.Change.Foreign && (why == cause.ManualWrite || l.Change.Vanished); !l.Change.Foreign {
 		ledger.noteLast(l.Change.Time, why)
 	}
-	l.Change.Vanished = why == cause.Unknown && (l.Vanished || q.pods.IsVanished(l.Change.ID))
 	l.Change.Cause, l.Change.Steady = why, why == cause.ManualWrite && l.Manual && l.Service.HasSteadyWriter()
 	l.Change.Managed = why == cause.Unknown && l.Known
 	if pod := q.pods.Named(l.Change.ID); pod.Name != "" {

@@ -77,20 +77,6 @@ func (q *Losses) settleLagging() {
 	}
 }
 
-// ServicesListed settles the losses that waited for a list of Services.
-func (q *Losses) ServicesListed() {
-	for _, waiting := range []*queue.Queue[*Loss]{&q.lagging, &q.fresh} {
-		for _, l := range waiting.From(0) {
-			if l.settled || !l.Vanished {
-				continue
-			}
-			if x := q.explain(l); x.certain || !x.lagging && q.watches.Now().Sub(l.Change.Time) >= evidenceWait {
-				q.settle(l, x.cause)
-			}
-		}
-	}
-}
-
 // SettleAll settles all losses with their most likely cause.
 func (q *Losses) SettleAll() {
 	for _, waiting := range []*queue.Queue[*Loss]{&q.lagging, &q.fresh} {
@@ -115,7 +101,7 @@ func (q *Losses) PodResolved(w *pods.ReadinessLoss) {
 // can be deleted.
 func (q *Losses) settleFollowing(w *pods.ReadinessLoss) {
 	for l := q.byAddress[w.ID]; l != nil; l = l.older {
-		if !l.settled && !l.Change.Removed && q.followed(w, l) && !q.awaitsServices(l) {
+		if !l.settled && !l.Change.Removed && q.followed(w, l) && !l.Vanished {
 			q.settle(l, w.Cause)
 		}
 	}

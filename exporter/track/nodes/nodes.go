@@ -86,7 +86,7 @@ func (x *Nodes) getOrCreate(name string) *node {
 func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	if e.Type == event.Deleted {
 		if n := x.nodes[o.Name]; n != nil && n.uid == o.UID {
-			x.forget(n, e)
+			x.forget(n)
 		}
 		return false
 	}
@@ -149,12 +149,9 @@ func updateHash(hash *uint64, reported string) bool {
 }
 
 // forget drops a Node and its counts, but keeps the Lease.
-func (x *Nodes) forget(n *node, e event.Event) {
-	now, earliest := e.Seen, e.Earliest
-	if !e.IsInferred() {
-		earliest = x.watches.NotBefore(event.KindNode, now)
-	}
-	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: earliest})
+func (x *Nodes) forget(n *node) {
+	now := x.watches.Now()
+	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: x.watches.NotBefore(event.KindNode, now)})
 	x.former.NodeDeleted(n.name, n.machine, now)
 	x.checks.Forget(n)
 	x.overdue.forget(n)

@@ -27,19 +27,13 @@ type deletion struct {
 
 // Departed returns why an address of a recently deleted pod was lost. Set notReady if the address became not ready but
 // was not removed. If the pod was not Ready when it was deleted, Departed then returns why the pod was not Ready. ok is
-// false if the pod was not deleted recently, or if the cause is unknown.
+// false if the pod was not deleted recently.
 func (x *Pods) Departed(id event.UID, notReady bool) (why cause.Cause, ok bool) {
 	d, ok := x.recentlyDeleted[id]
 	if ok && notReady && d.pod.WasReady() && d.pod.cause != cause.Unknown {
 		return d.pod.cause, true
 	}
-	return d.cause, d.cause != cause.Unknown
-}
-
-// IsVanished reports whether a pod was deleted recently for an unknown reason, while kubeflap did not watch.
-func (x *Pods) IsVanished(id event.UID) bool {
-	d, ok := x.recentlyDeleted[id]
-	return ok && d.cause == cause.Unknown
+	return d.cause, ok
 }
 
 func (x *Pods) rememberDeleted(id event.UID, p *Pod, e event.Event) {

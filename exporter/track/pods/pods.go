@@ -142,9 +142,7 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 	if p == nil {
 		return Change{}, false
 	}
-	if !e.IsInferred() {
-		x.noteRemovalCause(p, o, e.Seen)
-	}
+	x.noteRemovalCause(p, o, e.Seen)
 	x.resolveAllOf(id)
 	delete(x.pods, id)
 	delete(x.stuck, id)

@@ -48,13 +48,13 @@ func isTrackedByName(k event.Kind) bool {
 	return k == event.KindNode || k == event.KindLease || k == event.KindService || k == event.KindControlPlaneLease
 }
 
-// Before returns Deleted events for the objects whose deletion e reveals. The caller must apply them before e. The
-// parameter complete is the time until which the watch certainly missed nothing. It becomes the field Earliest of the
-// events. The events are sorted by name, or by UID for objects whose names are not stored.
+// Before returns Deleted events for the objects whose deletion e reveals. The caller must apply them before e. They are
+// sorted by name, or by UID if the names are not stored. The parameter earliest is the earliest possible time of these
+// deletions.
 //
 // An object was deleted if another object now has its name. An object was also deleted if a complete list does not
 // contain it. A list that breaks off reveals only the former.
-func (s *Stage) Before(e event.Event, complete time.Time) []event.Event {
+func (s *Stage) Before(e event.Event, earliest time.Time) []event.Event {
 	o := &s.kinds[e.Kind]
 	var gone []event.Meta
 	switch e.Type {
@@ -72,7 +72,7 @@ func (s *Stage) Before(e event.Event, complete time.Time) []event.Event {
 			gone = o.note(e.Object.Metadata(), e)
 		}
 	}
-	return deletions(gone, e, complete)
+	return deletions(gone, e, earliest)
 }
 
 func (o *objects) beginList() {
@@ -135,11 +135,11 @@ func (o *objects) unlisted() (gone []event.Meta) {
 	return gone
 }
 
-func deletions(gone []event.Meta, e event.Event, complete time.Time) (all []event.Event) {
+func deletions(gone []event.Meta, e event.Event, earliest time.Time) (all []event.Event) {
 	for i := range gone {
 		o := event.New(e.Kind)
 		*o.Metadata() = gone[i]
-		all = append(all, event.Event{Seen: e.Seen, Kind: e.Kind, Type: event.Deleted, Object: o, Earliest: complete})
+		all = append(all, event.Event{Seen: e.Seen, Kind: e.Kind, Type: event.Deleted, Object: o, Earliest: earliest})
 	}
 	return all
 }

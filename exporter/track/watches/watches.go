@@ -211,18 +211,6 @@ func (w *Watches) Relisting(e event.Event) bool { return isListed(e) && w.state[
 
 func isListed(e event.Event) bool { return e.Type == event.Listed || e.IsInferred() }
 
-// CompleteUntil returns the time until which the watch of a resource certainly missed nothing.
-func (w *Watches) CompleteUntil(k event.Kind) time.Time {
-	s := &w.state[k]
-	switch {
-	case s.up:
-		return s.lastLife()
-	case s.downSince.IsZero():
-		return w.begin
-	}
-	return s.downSince
-}
-
 // IsSynced reports whether the first list of a resource is complete.
 func (w *Watches) IsSynced(k event.Kind) bool { return w.state[k].synced }
 

@@ -84,7 +84,7 @@ func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 // Endpoints have been listed, the tally omits the addresses in slices that mirror them. Such addresses are counted in
 // the Endpoints object.
 func (x *Writers) CompareSlices(c Change, before Tally) {
-	if c.Service.Exists() {
+	if !c.Quiet && c.Service.Exists() {
 		x.compare(c, before, c.Service.Writers().tallyOf(event.KindEndpointSlice, c.Service.HasSelector()), false)
 	}
 	x.Check(c.Service, c.At)
@@ -97,13 +97,6 @@ type Tally struct{ manual, managed int }
 // TallyOfSlices counts a Service's addresses for CompareSlices.
 func TallyOfSlices(s Service) Tally {
 	return s.Writers().tallyOf(event.KindEndpointSlice, s.HasSelector())
-}
-
-// Leave excludes the addresses of an object from the tally.
-func (t *Tally) Leave(s Service, h *Source) {
-	if !h.other || !s.HasSelector() {
-		t.manual -= h.manual
-	}
 }
 
 func (s *Set) tallyOf(k event.Kind, selector bool) Tally {
