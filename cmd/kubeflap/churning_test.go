@@ -198,14 +198,8 @@ func (c *churning) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case resource == "version":
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"gitVersion":"v1.34.0"}`)
-	case !known || strings.Contains(r.URL.Path, "kube-system") || query.Has("sendInitialEvents"):
-		code, reason := http.StatusNotFound, "NotFound"
-		if query.Has("sendInitialEvents") {
-			code, reason = http.StatusUnprocessableEntity, "Invalid"
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(code)
-		fmt.Fprintf(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","code":%d,"reason":%q,"message":"not here"}`, code, reason)
+	case !known || strings.Contains(r.URL.Path, "kube-system"):
+		http.NotFound(w, r)
 	case query.Has("watch"):
 		c.watch(w, r, resource, query.Get("resourceVersion"))
 	default:

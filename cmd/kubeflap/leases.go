@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/watch"
 )
@@ -25,7 +24,7 @@ func checkLeases(ctx context.Context, tracker *track.Tracker, watcher *watch.Wat
 			return nil
 		case t := <-ticker.C:
 			if tracker.LeasesBehind(t) {
-				watcher.Reopen(event.KindLease)
+				watcher.ReopenLeases()
 			}
 			names := tracker.LeasesToRead(t)
 			if len(names) == 0 {

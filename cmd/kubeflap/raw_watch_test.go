@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -41,9 +40,7 @@ func TestRawWatches(t *testing.T) {
 			parts[x.Part], parts[x.Type] = true, true
 		}
 		for how, configure := range map[string]func(*rawAPI){
-			"streamed lists": func(*rawAPI) {},
-			// Before v1.32, servers do not stream lists.
-			"lists in pages": func(a *rawAPI) { a.pages = true },
+			"watches that stay open": func(*rawAPI) {},
 			// Servers end watches after some minutes. The next watch resumes where the last one ended.
 			"watches that end": func(a *rawAPI) { a.endWatches() },
 		} {
@@ -130,9 +127,8 @@ type rawAPI struct {
 	segments []rawSegment
 	pipes    chan net.Conn
 	closed   chan struct{}
-	// pages makes the server refuse streamed lists. At the time end, all watches end, if it is not zero.
-	pages bool
-	end   time.Time
+	// At the time end, all watches end, if it is not zero.
+	end time.Time
 }
 
 // rawSegment is the time between a list and the end of the watches. If until is zero, the watches do not end.
@@ -142,9 +138,9 @@ type rawSegment struct {
 }
 
 type rawResource struct {
-	list            []byte
-	version         int
-	initial, events []rawRecord
+	list    []byte
+	version int
+	events  []rawRecord
 }
 
 func newRawAPI(records []rawRecord) *rawAPI {
@@ -165,7 +161,7 @@ func newRawAPI(records []rawRecord) *rawAPI {
 		case "list":
 			s.resources[x.Resource] = &rawResource{list: x.body, version: number(x.Version)}
 		case "initial":
-			s.from, r.initial = x.Seen, append(r.initial, x)
+			s.from = x.Seen // kubeflap does not request streamed lists
 		case "event":
 			r.events = append(r.events, x)
 		}
@@ -196,10 +192,6 @@ func (a *rawAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	case s.over():
 		http.Error(w, "between two segments", http.StatusServiceUnavailable)
-	case a.pages && query.Has("sendInitialEvents"):
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusUnprocessableEntity)
-		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422,"message":"sendInitialEvents is forbidden"}`)
 	case !query.Has("watch"):
 		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
 		_, _ = w.Write(resource.list)
@@ -237,7 +229,7 @@ func (s *rawSegment) over() bool { return !s.until.IsZero() && !time.Now().Befor
 // isExpired reports whether a watch starts before the list.
 func (r *rawResource) isExpired(query url.Values) bool {
 	version := number(query.Get("resourceVersion"))
-	return query.Has("watch") && !query.Has("sendInitialEvents") && version > 0 && version < r.version
+	return query.Has("watch") && version > 0 && version < r.version
 }
 
 // expiredEvent is what an API server sends if a watch starts at a version that is too old. The response has status 200
@@ -263,12 +255,6 @@ func (a *rawAPI) endWatches() {
 // watch sends each event at its recorded time, until the segment or the request ends.
 func (s *rawSegment) watch(ctx context.Context, w http.ResponseWriter, resource *rawResource, query url.Values) {
 	after := number(query.Get("resourceVersion"))
-	if query.Get("sendInitialEvents") == "true" {
-		for _, x := range resource.initial {
-			writeFrame(w, x.body)
-			after = max(after, number(x.Version))
-		}
-	}
 	if seconds, _ := strconv.Atoi(query.Get("timeoutSeconds")); seconds > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds)*time.Second)

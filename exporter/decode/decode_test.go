@@ -37,7 +37,7 @@ func read(t testing.TB, kind event.Kind, object protobuf) event.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return o.Slim
+	return o
 }
 
 // wantSlim compares objects. A test case sets only the fields under test. For fields that the reader always sets,

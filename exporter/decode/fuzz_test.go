@@ -80,8 +80,8 @@ func FuzzObject(f *testing.F) {
 				t.Fatal(err)
 			}
 			clear(data) // the buffer is reused
-			wantSlim(t, got.Slim, want())
-			checkText(t, got.Slim)
+			wantSlim(t, got, want())
+			checkText(t, got)
 		}
 	})
 }
@@ -126,7 +126,7 @@ func fillMeta(m *metav1.ObjectMeta, c randfill.Continue) {
 		m.Labels = nil
 	}
 	m.Annotations = map[string]string{
-		one(overCapacity, initialEventsEnd, "a"): one("truncated", "warning", "true", ""),
+		one(overCapacity, "a"): one("truncated", "warning", "true", ""),
 		one(lastAppliedAnnotation, "b"): one("", "{", "{}", `{"subsets":null}`, `{"subsets":[]}`, `{"subsets":[{}],"kind":"Endpoints"}`+"\n",
 			`{"kind":"EndpointSlice","endpoints": [ {} ]}`, `{"metadata":{"subsets":[1],"endpoints":[1]},"endpoints":[ ]}`),
 	}
@@ -207,8 +207,8 @@ func FuzzBytes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := &Reader{}
 		for kind := range kinds() {
-			if o, err := r.Object(kind, data); err == nil && o.Slim.Kind() != kind {
-				t.Errorf("%s became %#v", kind, o.Slim)
+			if o, err := r.Object(kind, data); err == nil && o.Kind() != kind {
+				t.Errorf("%s became %#v", kind, o)
 			}
 		}
 		_, _ = r.List(data)

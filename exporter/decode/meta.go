@@ -22,11 +22,8 @@ const (
 	metaManagedFields   = 17
 )
 
-// initialEventsEnd is metav1.InitialEventsAnnotationKey. This annotation marks the bookmark that ends a streamed list.
-const initialEventsEnd = "k8s.io/initial-events-end"
-
-// meta reads an ObjectMeta. It also reports whether the object is the bookmark that ends a streamed list.
-func (r *fieldReader) meta(data []byte) (meta event.Meta, endsList bool) {
+// meta reads an ObjectMeta.
+func (r *fieldReader) meta(data []byte) (meta event.Meta) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
@@ -38,13 +35,9 @@ func (r *fieldReader) meta(data []byte) (meta event.Meta, endsList bool) {
 			meta.UID = event.ParseUID(m.bytes)
 		case metaResourceVersion:
 			meta.ResourceVersion = string(m.bytes)
-		case metaAnnotations:
-			if key, value := r.pair(m.bytes); string(key) == initialEventsEnd {
-				endsList = string(value) == "true"
-			}
 		}
 	}
-	return meta, endsList
+	return meta
 }
 
 // owner is an OwnerReference.

@@ -193,7 +193,7 @@ func TestLabelsAreSharedIfEqual(t *testing.T) {
 			t.Fatal(err)
 		}
 		clear(data) // the buffer is reused
-		return o.Slim.(*event.Pod).Labels
+		return o.(*event.Pod).Labels
 	}
 	same := func(a, b map[string]string) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
 	long := map[string]string{"a": strings.Repeat("x", maxCachedLabelBytes)}

@@ -57,20 +57,12 @@ func (r *fieldReader) text(b []byte) string {
 	return *recent
 }
 
-// Object is a decoded API object.
-type Object struct {
-	Slim event.Object
-	// InitialEventsEnd reports whether the object is the bookmark that ends a streamed list (see
-	// metav1.InitialEventsAnnotationKey).
-	InitialEventsEnd bool
-}
-
 // Object decodes an object of the given kind. It keeps no reference to `data`. It returns an error if the kind is not
 // watched, or if `data` is not a protobuf message.
-func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
+func (r *Reader) Object(kind event.Kind, data []byte) (event.Object, error) {
 	r.err = nil
 	metaData := r.field(data, objectMeta)
-	meta, endsList := r.meta(metaData)
+	meta := r.meta(metaData)
 	var slim event.Object
 	switch kind {
 	case event.KindNode:
@@ -88,9 +80,9 @@ func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
 	case event.KindControlPlaneLease:
 		slim = r.controlPlaneLease(data, metaData, meta)
 	default:
-		return Object{}, fmt.Errorf("read %s: this kind is not watched", kind)
+		return nil, fmt.Errorf("read %s: this kind is not watched", kind)
 	}
-	return Object{Slim: slim, InitialEventsEnd: endsList}, r.wrapErr("read " + kind.String())
+	return slim, r.wrapErr("read " + kind.String())
 }
 
 // wrapErr returns the error of the current object, or nil. It prefixes the error with `doing`.

@@ -1,8 +1,9 @@
-// Package watch lists and watches six resources with client-go's reflectors. If permitted, it also watches the
-// control-plane Leases. It emits an event.Event for each object, but keeps no objects in memory.
+// Package watch lists and watches six resources. If permitted, it also watches the control-plane Leases. It emits an
+// event.Event for each object, but keeps no objects in memory.
 //
-// The package also records when and why each watch fails, and when it works again. A watch counts as failed after 90 s
-// without an event or a bookmark. The work is divided among these subpackages:
+// A broken watch resumes at its last resourceVersion. It is listed again only if the version has expired, or if a watch
+// delivers neither an event nor a bookmark for 90 s. The package also logs when and why each watch fails, and when it
+// works again. The work is divided among these subpackages:
 //
 //   - apiclient sends requests and decodes responses.
 //   - permissions checks which resources kubeflap is allowed to watch.

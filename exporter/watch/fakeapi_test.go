@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fakeAPI implements the part of the API that a reflector needs. It serves over in-memory pipes, so that it can run in
+// fakeAPI implements the part of the API that kubeflap needs. It serves over in-memory pipes, so that it can run in
 // a synctest bubble. Tests set the fields to configure its responses.
 type fakeAPI struct {
 	pipes  chan net.Conn
@@ -27,20 +28,16 @@ type fakeAPI struct {
 	lock sync.Mutex
 	// refuse maps a verb and resource, such as "list pods", to an HTTP status. The key "" applies to all requests.
 	refuse map[string]int
-	// noWatchList makes the server reject sendInitialEvents, like servers before v1.27.
-	noWatchList bool
 	// down makes the server refuse connections.
 	down  bool
 	conns []net.Conn
-	// during holds events in the middle of a streamed list, by resource. breaksOff is a resource whose next streamed
-	// list ends after these events. Later lists of this resource do not contain these events.
-	during    map[string][]string
-	breaksOff string
-	// first holds the first frame of each watch that starts at a version, by resource.
+	// first holds the first frame of each watch, by resource.
 	first map[string]string
-	// pagesExpire makes the server respond with 410 to requests for all pages but the first.
-	pagesExpire bool
-	// expired makes each watch that starts at a version receive an error event with code 410.
+	// nextPages is the HTTP status of all pages but the first, if it is not 0.
+	nextPages int
+	// hangs holds the requests that get no response, like "list pods".
+	hangs map[string]bool
+	// expired makes each watch that does not start at the version of the list receive an error event with code 410.
 	expired bool
 	// odd holds the faults of each resource's watch.
 	odd map[string]odd
@@ -52,6 +49,8 @@ type fakeAPI struct {
 	// status is 500.
 	leases map[string]fakeLease
 	readyz string
+	// version is the server's version.
+	version string
 	// objects holds the objects of the lists, by resource.
 	objects map[string][]*runtime.Unknown
 	// streams holds each resource's most recent watch.
@@ -63,7 +62,7 @@ type fakeAPI struct {
 	paths    map[string]string
 }
 
-// fakeStream is a reflector's open watch. The preflight's watches have no fakeStream.
+// fakeStream is an open watch. The preflight's watches have no fakeStream.
 type fakeStream struct {
 	frames chan string
 	end    chan struct{}
@@ -169,27 +168,24 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		verb, resource, name = "get", "leases", resource
 	}
 	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
-	if resource == "endpoints" {
-		w.Header().Add("Warning", `299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"`)
-	}
 	f.lock.Lock()
 	f.requests[verb+" "+resource] = append(f.requests[verb+" "+resource], r.URL.RawQuery)
 	f.paths[resource] = r.URL.Path
 	code := max(f.refuse[verb+" "+resource], f.refuse[""])
-	if f.noWatchList && query.Has("sendInitialEvents") {
-		code = http.StatusUnprocessableEntity
+	if query.Has("continue") {
+		code = max(code, f.nextPages)
 	}
-	if f.pagesExpire && query.Has("continue") {
-		code = http.StatusGone
-	}
+	hangs := f.hangs[verb+" "+resource] && query.Get("limit") != "1"
 	instead, misled := f.foreign[verb+" "+resource]
 	if !misled {
 		instead, misled = f.foreign[""]
 	}
-	readyz := f.readyz
+	readyz, version := f.readyz, cmp.Or(f.version, "v1.36.3")
 	f.progressed[resource] = f.progressed[resource] || verb == "list"
 	f.lock.Unlock()
 	switch {
+	case hangs:
+		<-r.Context().Done()
 	case misled:
 		w.Header().Set("Content-Type", instead.contentType)
 		w.WriteHeader(instead.code)
@@ -203,7 +199,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.refuseWith(w, code, fmt.Sprintf(`%s is forbidden: User "flap" cannot %s resource %q`, resource, verb, resource))
 	case resource == "version":
 		w.Header().Set("Content-Type", runtime.ContentTypeJSON)
-		fmt.Fprint(w, `{"gitVersion":"v1.36.3"}`)
+		fmt.Fprintf(w, `{"gitVersion":%q}`, version)
 	case verb == "get":
 		f.lease(w, r, name)
 	case verb == "list":

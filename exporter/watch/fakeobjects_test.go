@@ -64,19 +64,13 @@ func bookmark(resource, version string) *runtime.Unknown {
 	return encoded(t.version, t.kind, o)
 }
 
-// endOfList returns the bookmark that ends a streamed list.
-func endOfList(resource string) *runtime.Unknown {
-	t := apiTypes[resource]
-	o := t.empty()
-	o.SetResourceVersion("20")
-	o.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
-	return encoded(t.version, t.kind, o)
-}
+// listVersion is the resourceVersion of all lists.
+const listVersion = "10"
 
 // apiList returns a page of a list. All list types have the same two fields.
 func apiList(resource, next string, items []*runtime.Unknown) *runtime.Unknown {
 	t := apiTypes[resource]
-	list := encoded(t.version, t.kind+"List", &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: "10", Continue: next}})
+	list := encoded(t.version, t.kind+"List", &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: listVersion, Continue: next}})
 	for _, item := range items {
 		list.Raw = protowire.AppendBytes(protowire.AppendTag(list.Raw, 2, protowire.BytesType), item.Raw)
 	}

@@ -17,10 +17,6 @@ type odd struct {
 	mute, unmoved bool
 	// endless makes the server ignore the watch's timeout.
 	endless bool
-	// stalls makes a streamed list stop in the middle.
-	stalls bool
-	// holds makes the server not respond.
-	holds bool
 	// breaks makes the server end the watch after a duration, with a last frame.
 	breaks bool
 	after  time.Duration
@@ -46,13 +42,9 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource string)
 	o := f.odd[resource]
 	f.progressed[resource] = false
 	f.lock.Unlock()
-	if o.holds {
-		<-r.Context().Done()
-		return
-	}
 	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf+";stream=watch")
 	writeFrame(w, "")
-	if f.begin(w, r, resource, o) {
+	if f.begin(w, r, resource) {
 		f.goOn(w, r, resource, s, o)
 	}
 }
@@ -64,35 +56,15 @@ func writeFrame(w http.ResponseWriter, frame string) {
 }
 
 // begin sends the first frames of a watch. It reports whether the watch continues.
-func (f *fakeAPI) begin(w http.ResponseWriter, r *http.Request, resource string, o odd) bool {
+func (f *fakeAPI) begin(w http.ResponseWriter, r *http.Request, resource string) bool {
 	f.lock.Lock()
-	expired, objects, during, first := f.expired, f.objects[resource], f.during[resource], f.first[resource]
-	breaksOff := f.breaksOff == resource
-	if breaksOff {
-		f.breaksOff = ""
-		delete(f.during, resource)
-	}
+	expired, first := f.expired && r.URL.Query().Get("resourceVersion") != listVersion, f.first[resource]
 	f.lock.Unlock()
-	switch {
-	case r.URL.Query().Has("sendInitialEvents"):
-		for _, object := range objects {
-			writeFrame(w, frame("ADDED", object))
-		}
-		for _, change := range during {
-			writeFrame(w, change)
-		}
-		if breaksOff {
-			return false
-		}
-		if !o.stalls {
-			writeFrame(w, frame("BOOKMARK", endOfList(resource)))
-		}
-	case expired:
+	if expired {
 		writeFrame(w, errorFrame(410, metav1.StatusReasonExpired, "too old resource version"))
 		return false
-	case first != "":
-		writeFrame(w, first)
 	}
+	writeFrame(w, first)
 	return true
 }
 
@@ -118,7 +90,7 @@ func (f *fakeAPI) goOn(w http.ResponseWriter, r *http.Request, resource string, 
 			f.lock.Lock()
 			progressed := f.progressed[resource]
 			f.lock.Unlock()
-			if !o.mute && !o.stalls && (!o.unmoved || progressed) {
+			if !o.mute && (!o.unmoved || progressed) {
 				writeFrame(w, frame("BOOKMARK", bookmark(resource, "40")))
 			}
 		case <-over.C:

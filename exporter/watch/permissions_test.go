@@ -78,7 +78,7 @@ func TestServerThatHasJustStarted(t *testing.T) {
 		s.api.refuse["list nodes"] = 403
 		s.start()
 		s.api.set(func() { clear(s.api.refuse) })
-		time.Sleep(5 * time.Second) // this is believeAfter
+		time.Sleep(5*time.Second + peekTime) // this is believeAfter
 		s.want(event.KindNode, "listing", "synced")
 		s.wantLog(0, "WARN", "")
 	})
@@ -136,7 +136,7 @@ func TestOptionalResources(t *testing.T) {
 				s.wantLog(1, "WARN", "")
 
 				s.api.set(func() { clear(s.api.refuse) })
-				time.Sleep(recheck)
+				time.Sleep(recheck + peekTime)
 				s.want(c.kind, "listing", "synced")
 				s.wantLog(1, "INFO", "can watch "+c.kind.String()+" now")
 			})

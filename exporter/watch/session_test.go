@@ -58,6 +58,8 @@ func (s *session) start() {
 	go func() { s.ran <- w.Run(ctx) }()
 	s.t.Cleanup(s.stop)
 	synctest.Wait()
+	time.Sleep(peekTime)
+	synctest.Wait()
 }
 
 func (s *session) sink(e event.Event) {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -28,10 +28,9 @@ type Watcher struct {
 	sink       func(event.Event)
 	client     *apiclient.Client
 	resources  []apiclient.Resource
-	version    serverVersion
 	leases     *leases.Reader
-	// streams holds the open watches, by kind.
-	streams [event.NumKinds]atomic.Pointer[stream]
+	// A value in the channel behind means that the watch of Leases must end, because it lags behind etcd.
+	behind chan struct{}
 	// All watches share reminders, so that each reminder is logged once.
 	reminders reminders
 }
@@ -43,13 +42,13 @@ func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(e
 	if faults := validation.IsDNS1123Label(namespace); namespace != "" && len(faults) > 0 {
 		return nil, fmt.Errorf("namespace %q: %s", namespace, faults[0])
 	}
-	client, err := apiclient.New(config, logger)
+	client, err := apiclient.New(config)
 	if err != nil {
 		return nil, err
 	}
 	w := &Watcher{
 		namespaced: namespace != "", log: logger, sink: sink, client: client, resources: client.Resources(namespace),
-		version: serverVersion{client: client, log: logger, sink: sink, again: make(chan struct{}, 1)},
+		behind: make(chan struct{}, 1),
 	}
 	for _, r := range w.resources {
 		if r.Kind == event.KindLease {
@@ -72,9 +71,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.version.read(ctx)
+	version := w.readVersion(ctx, "")
 	var running sync.WaitGroup
-	running.Go(func() { w.version.run(ctx) })
+	running.Go(func() { w.followVersion(ctx, version) })
 	for _, access := range all {
 		running.Go(func() { w.follow(ctx, access) })
 	}
@@ -85,24 +84,36 @@ func (w *Watcher) Run(ctx context.Context) error {
 // ReadLeases reads the Leases of nodes with leases.Reader.Read. It is safe for concurrent use.
 func (w *Watcher) ReadLeases(ctx context.Context, names []string) { w.leases.Read(ctx, names) }
 
-// Reopen ends the open watch of a kind, if there is one. Call it if a direct read returned a newer state than the
-// watch. The next watch resumes at the same resourceVersion, and counts as down until an event or a bookmark arrives.
-// Reopen is safe for concurrent use.
-func (w *Watcher) Reopen(kind event.Kind) {
-	if int(kind) >= len(w.streams) {
-		return
+// ReopenLeases ends the watch of node Leases. Call it if a direct read returned a newer state than the watch. The next
+// watch resumes at the same resourceVersion. If the watch has delivered nothing, the Leases are listed first.
+// ReopenLeases is safe for concurrent use.
+func (w *Watcher) ReopenLeases() {
+	select {
+	case w.behind <- struct{}{}:
+	default: // the watch is about to end
 	}
-	if s := w.streams[kind].Load(); s != nil {
-		s.reopen()
+}
+
+// List passes each object of a resource to the given function, page by page, and returns the list's resourceVersion. It
+// does not affect the resource's watch. It is safe for concurrent use.
+func (w *Watcher) List(ctx context.Context, kind event.Kind, each func(event.Object)) (version string, err error) {
+	at := slices.IndexFunc(w.resources, func(r apiclient.Resource) bool { return r.Kind == kind })
+	if at < 0 {
+		return "", fmt.Errorf("%v are not watched", kind)
 	}
+	version, err = w.resources[at].List(ctx, each)
+	if err != nil {
+		return "", fmt.Errorf("list %v: %w", kind, err)
+	}
+	return version, nil
 }
 
 // follow watches a resource until the context is canceled. While access is denied, follow checks the permission every
 // minute.
 func (w *Watcher) follow(ctx context.Context, access permissions.Access) {
-	var listed time.Time
+	listed := false
 	for ctx.Err() == nil {
-		if access.Refused() || access.Absent() && listed.IsZero() {
+		if access.Refused() || access.Absent() && !listed {
 			w.sink(event.Event{Seen: time.Now(), Kind: access.Kind, Type: event.Unavailable, Reason: access.Reason()})
 			w.log.Warn("cannot watch "+access.Kind.String()+", retrying every minute", "cause", access.Explain(), "lost", access.Lost)
 			if !untilGranted(ctx, access.Resource) {

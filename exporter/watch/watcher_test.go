@@ -25,7 +25,6 @@ func TestWatch(t *testing.T) {
 		pods.send("BOOKMARK", bookmark("pods", "30"))
 		pods.send("DELETED", apiObject("pods", "b", "31"))
 		s.want(event.KindPod, "added c", "modified a", "bookmark", "deleted b")
-		s.wantLog(1, "DEBUG", "v1 Endpoints is deprecated")
 
 		s.stop()
 		s.want(event.KindPod)
@@ -80,7 +79,16 @@ func TestWatchEnds(t *testing.T) {
 				close(s.api.stream("pods").end)
 			},
 			[]string{"down ended", "down expired", "listing", "listed a", "synced"},
-			1, "sendInitialEvents=true",
+			1, "resourceVersion=10",
+		},
+		{
+			"in the middle of an event",
+			func(s *session) {
+				s.api.stream("pods").write(frame("MODIFIED", apiObject("pods", "a", "23"))[:20])
+				close(s.api.stream("pods").end)
+			},
+			[]string{"down ended", "up"},
+			0, "resourceVersion=22",
 		},
 		{
 			"with an error of the server's, and goes on where it was",
@@ -143,6 +151,7 @@ func TestWatchEnds(t *testing.T) {
 func TestUnreachableServerIsLoggedEachMinute(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *session) {
 		s.start()
+		time.Sleep(minLife)
 		s.api.set(func() { s.api.down = true })
 		s.api.crash()
 		time.Sleep(10 * time.Minute)
@@ -160,6 +169,7 @@ func TestWithdrawnPermissionMakesTheResourceUnavailableUntilItIsGranted(t *testi
 		s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5")}
 		s.start()
 		s.want(event.KindPod, "listing", "listed a", "synced")
+		time.Sleep(minLife)
 		s.withdrawPermission(20 * time.Minute)
 		time.Sleep(2 * time.Minute)
 		s.unrepeat(event.KindPod)
@@ -182,10 +192,9 @@ func TestEventsAfterAResumedWatch(t *testing.T) {
 	})
 }
 
-func TestServerWithoutWatchList(t *testing.T) {
+func TestListsAreReadInPages(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *session) {
-		s.api.noWatchList = true
-		s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5"), apiObject("pods", "b", "6"), apiObject("pods", "c", "7")}
+		s.api.objects["pods"] = threePods()
 		s.start()
 		s.api.stream("pods").send("DELETED", apiObject("pods", "b", "21"))
 		s.want(event.KindPod, "listing", "listed a", "listed b", "listed c", "synced", "deleted b")
@@ -194,33 +203,6 @@ func TestServerWithoutWatchList(t *testing.T) {
 		if want := "limit=1 limit=500 continue=1&limit=500 continue=2&limit=500"; got != want {
 			t.Errorf("listed with %s, want %s", got, want)
 		}
-	})
-}
-
-// TestWhatHappensWhileAListComesIn changes pods during a list.
-func TestWhatHappensWhileAListComesIn(t *testing.T) {
-	inBubble(t, func(_ *testing.T, s *session) {
-		s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5"), apiObject("pods", "b", "6")}
-		s.api.objects["services"] = []*runtime.Unknown{apiObject("services", "web", "7")}
-		s.api.during = map[string][]string{
-			"pods":     {frame("MODIFIED", apiObject("pods", "a", "11")), frame("ADDED", apiObject("pods", "c", "12")), frame("DELETED", apiObject("pods", "b", "13"))},
-			"services": {frame("DELETED", apiObject("services", "web", "14"))},
-		}
-		s.start()
-		s.want(event.KindPod, "listing", "listed a", "listed b", "listed c", "synced", "modified a", "deleted b")
-		s.want(event.KindService, "listing", "synced")
-	})
-}
-
-func TestListThatBreaksOffBeginsAnew(t *testing.T) {
-	inBubble(t, func(_ *testing.T, s *session) {
-		s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5")}
-		s.api.objects["services"] = []*runtime.Unknown{apiObject("services", "web", "7")}
-		s.api.breaksOff = "pods"
-		s.start()
-		time.Sleep(30 * time.Second)
-		s.want(event.KindPod, "listing", "listed a", "down ended", "listing", "listed a", "synced")
-		s.want(event.KindService, "listing", "listed web", "synced")
 	})
 }
 
@@ -243,13 +225,13 @@ func TestStopWhileNothingAnswers(t *testing.T) {
 func TestVersionIsAskedForAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *session) {
 		s.start()
-		s.api.crash()
-		time.Sleep(2 * time.Minute)
-		s.api.set(func() { s.api.down = false })
-		time.Sleep(time.Minute)
+		time.Sleep(versionPeriod)
 		s.want(event.KindCluster, "listed") // the version is the same, so there is only one event
 		if asked := len(s.api.asked("list version")); asked != 2 {
 			t.Errorf("asked %d times", asked)
 		}
+		s.api.set(func() { s.api.version = "v1.37.0" })
+		time.Sleep(versionPeriod)
+		s.want(event.KindCluster, "listed")
 	})
 }

@@ -2,7 +2,6 @@ package leases
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -45,7 +44,7 @@ func TestRead(t *testing.T) {
 				}
 			}))
 			defer server.Close()
-			client, err := apiclient.New(&rest.Config{Host: server.URL}, slog.New(slog.DiscardHandler))
+			client, err := apiclient.New(&rest.Config{Host: server.URL})
 			if err != nil {
 				t.Fatal(err)
 			}

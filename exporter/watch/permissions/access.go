@@ -3,9 +3,7 @@ package permissions
 import (
 	"context"
 	"fmt"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
@@ -51,36 +49,28 @@ func Check(ctx context.Context, resource apiclient.Resource) Access {
 		version = "0"
 	}
 	if a.take("list", err) {
-		a.take("watch", tryWatch(ctx, &resource, version))
+		// The watch ends after one second, because some proxies send the header only when the body begins or ends.
+		stream, err := resource.Watch(ctx, version, time.Second)
+		if err == nil {
+			stream.Close()
+		}
+		a.take("watch", err)
 	}
 	return a
 }
 
 // take stores the result for a verb. It reports whether the next verb should be checked.
 func (a *Access) take(verb string, err error) bool {
-	switch {
+	switch reason := apiclient.Reason(err); {
 	case err == nil:
 		return true
-	case apierrors.IsForbidden(err):
+	case reason == event.ReasonForbidden:
 		a.refused, a.refusal = append(a.refused, verb), err
 		return true
-	case apierrors.IsNotFound(err):
+	case reason == event.ReasonAbsent:
 		a.absent = true
 	default:
 		a.failed = fmt.Errorf("%s %s: %w", verb, a.Kind, err)
 	}
 	return false
-}
-
-// tryWatch opens a watch that ends after one second. The watch must be short, because some proxies send the header only
-// when the body begins or ends.
-func tryWatch(ctx context.Context, resource *apiclient.Resource, version string) error {
-	second := int64(1)
-	options := &metav1.ListOptions{Watch: true, ResourceVersion: version, TimeoutSeconds: &second}
-	body, err := resource.Request(options).MaxRetries(0).Stream(ctx)
-	if err != nil {
-		return err //nolint:wrapcheck // take adds the verb to the error
-	}
-	_ = body.Close()
-	return nil
 }

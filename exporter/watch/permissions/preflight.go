@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -60,7 +59,7 @@ func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slo
 		switch {
 		case err == nil:
 			return true, nil
-		case apierrors.IsUnauthorized(err):
+		case reason == event.ReasonUnauthorized:
 			return false, fmt.Errorf("the API server rejects the credentials: %w", err)
 		case ctx.Err() != nil:
 			return false, nil
@@ -98,7 +97,7 @@ func firstFailure(all []Access) error {
 	var first error
 	for i := range all {
 		err := all[i].failed
-		if err != nil && apierrors.IsUnauthorized(err) {
+		if apiclient.Reason(err) == event.ReasonUnauthorized {
 			return err
 		}
 		first = cmp.Or(first, err)

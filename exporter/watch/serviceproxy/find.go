@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -65,7 +64,7 @@ func Parse(text string) (Service, error) {
 func (c *Client) Find(ctx context.Context, namespaces ...string) (Service, error) {
 	where := "any namespace"
 	found, err := c.list(ctx, "api/v1/services")
-	if apierrors.IsForbidden(err) {
+	if isForbidden(err) {
 		namespaces = slices.Compact(slices.Sorted(slices.Values(namespaces)))
 		where = "the namespace " + strings.Join(namespaces, " or ") + " (you may not list all namespaces)"
 		found, err = c.listEach(ctx, namespaces)
@@ -95,7 +94,7 @@ func (c *Client) listEach(ctx context.Context, namespaces []string) ([]Service, 
 	for _, namespace := range namespaces {
 		found, err := c.list(ctx, "api/v1/namespaces/"+namespace+"/services")
 		switch {
-		case apierrors.IsForbidden(err):
+		case isForbidden(err):
 			forbidden = err
 		case err != nil:
 			return nil, err

@@ -1,0 +1,88 @@
+package apiclient
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/exporter/decode"
+)
+
+const (
+	// An error shows at most maxShown bytes of an unreadable response. These bytes suffice to recognize a login page.
+	maxShown = 120
+	// maxErrorWait is the maximum time to read the body of a failed request.
+	maxErrorWait = time.Second
+)
+
+// errUnreadable is the error for a response that does not contain what was requested. The response may come from a
+// captive portal, from a proxy that requires a login or sends JSON instead of protobuf, or from another server at the
+// same address.
+var errUnreadable = errors.New("the response is unreadable")
+
+// isUnreadable reports whether a response has the wrong content type. Errors may be in JSON. Status 406 means that the
+// server cannot send the wanted content type.
+func isUnreadable(answer *http.Response, want string) bool {
+	if answer.StatusCode != http.StatusOK || want == anyFormat {
+		return answer.StatusCode == http.StatusNotAcceptable
+	}
+	got, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	return err != nil || got != want
+}
+
+// unreadable returns the error for a response with the wrong content type. It shows the beginning of the response.
+func unreadable(answer *http.Response, want string) error {
+	address := *answer.Request.URL
+	address.RawQuery = ""
+	return fmt.Errorf("%w: %s answers %s with content type %q instead of %q, beginning with %q: connect kubeflap directly to the API server, "+
+		"or make the proxy forward the Accept header and the response unchanged",
+		errUnreadable, address.String(), answer.Status, answer.Header.Get("Content-Type"), want, readSome(answer.Body, maxShown))
+}
+
+func readSome(body io.ReadCloser, limit int64) []byte {
+	timeout := time.AfterFunc(maxErrorWait, func() { _ = body.Close() })
+	defer timeout.Stop()
+	text, _ := io.ReadAll(io.LimitReader(body, limit)) // part of the text is better than none
+	return text
+}
+
+// ResponseError is an error that the API server, or another server at its address, sent.
+type ResponseError struct {
+	// Code is the HTTP status.
+	Code int
+	// FromAPI is set if the API server sent the error.
+	FromAPI bool
+	message string
+}
+
+// Error returns the API server's message. For another server, it returns the status and the first line of the response.
+func (e *ResponseError) Error() string { return e.message }
+
+// responseError returns the error in a response.
+func responseError(answer *http.Response) error {
+	body := readSome(answer.Body, maxText)
+	if status, ok := readStatus(body); ok {
+		return &ResponseError{answer.StatusCode, true, status.Message}
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
+	return &ResponseError{answer.StatusCode, false, fmt.Sprintf("%s: %.200s", answer.Status, line)}
+}
+
+// readStatus reads a metav1.Status, in protobuf or in JSON. It reports whether the body is one.
+func readStatus(body []byte) (status metav1.Status, ok bool) {
+	document, err := (&decode.Reader{}).Document(body)
+	switch {
+	case err != nil:
+		return status, false
+	case document.Kind == "Status":
+		return status, status.Unmarshal(document.Object) == nil
+	}
+	return status, json.Unmarshal(body, &status) == nil && status.Kind == "Status"
+}
