@@ -62,6 +62,9 @@ func serve(t *testing.T, kind event.Kind, answers ...answer) (resource *Resource
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := answers[min(len(*asked), len(answers)-1)]
 		*asked = append(*asked, r.URL.Path+"?"+r.URL.RawQuery)
+		if encoding := r.Header.Get("Accept-Encoding"); encoding != "identity" {
+			t.Errorf("asked for the encoding %q", encoding)
+		}
 		w.Header().Set("Content-Type", a.contentType)
 		w.WriteHeader(a.code)
 		fmt.Fprint(w, a.body)
