@@ -10,7 +10,7 @@ import (
 
 const (
 	// `tolerance` is the shortest break of a watch that counts. Shorter breaks are normal: the API server ends a watch
-	// every 5 to 10 minutes (see Reflector in client-go), and the watch continues from the same resource version within
+	// every 5 to 10 minutes (see apiclient.WatchTimeout), and the watch continues from the same resource version within
 	// milliseconds.
 	tolerance = time.Second
 	// catchUp is the longest time that a restored watch needs to deliver the events that it missed.
