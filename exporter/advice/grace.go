@@ -68,8 +68,8 @@ func (g GracePeriod) LateThreshold() time.Duration {
 //
 // If heartbeats are late, the result is twice the longest interval, rounded up to a multiple of 10 s. It is at least
 // one minute and at most two minutes. A node then stays Ready even if one heartbeat is lost and the next one is late.
-// If no heartbeats are late, the result is the default. In both cases, the result is at least twice Undisturbed, even
-// if this exceeds two minutes.
+// If no heartbeats are late, the result is the default. If the current grace period exceeds LongestGrace, the result is
+// LongestGrace. In all cases, the result is at least twice Undisturbed, even if this exceeds two minutes.
 func (g GracePeriod) Recommended() time.Duration {
 	switch {
 	case g.Managed || g.Period == 0:
@@ -85,11 +85,14 @@ func (g GracePeriod) Recommended() time.Duration {
 	return to
 }
 
-// right returns the grace period that suits the heartbeats, whatever the current grace period is.
+// right returns the grace period that suits the heartbeats.
 func (g GracePeriod) right() time.Duration {
 	const step = 10 * time.Second
 	up := func(d time.Duration) time.Duration { return (d + step - 1) / step * step }
 	least := up(2 * g.Undisturbed())
+	if g.Period > LongestGrace {
+		return max(LongestGrace, least) // heartbeats that a shorter grace period needs to cover are not late yet
+	}
 	if g.Longest > g.Undisturbed() {
 		return max(min(max(up(2*g.Longest), leastForSlow), LongestGrace), least)
 	}

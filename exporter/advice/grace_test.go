@@ -28,7 +28,7 @@ func TestRecommendedGracePeriod(t *testing.T) {
 		{"8 s with a Lease of 20 s, which is renewed every 5 s", GracePeriod{Period: 8 * s, Default: 50 * s, Interval: 5 * s}, 50 * s},
 		{"50 s with a Lease of 120 s, which is renewed every 30 s", GracePeriod{Period: 50 * s, Default: 50 * s, Interval: 30 * s}, 70 * s},
 		{"more than two minutes would find dead nodes too late", GracePeriod{Period: 40 * s, Default: 40 * s, Interval: 10 * s, Longest: 100 * s}, 120 * s},
-		{"too long for healthy nodes", GracePeriod{Period: 600 * s, Default: 50 * s, Interval: 10 * s}, 50 * s},
+		{"too long for healthy nodes", GracePeriod{Period: 600 * s, Default: 50 * s, Interval: 10 * s}, 120 * s},
 		{"too long, but a shorter one would not bridge the intervals", GracePeriod{Period: 150 * s, Default: 50 * s, Interval: 10 * s, Longest: 100 * s}, 0},
 		{"nobody can set it", GracePeriod{Period: 40 * s, Default: 40 * s, Interval: 10 * s, Longest: 50 * s, Managed: true}, 0},
 		{"it is not known", GracePeriod{Interval: 10 * s, Longest: 50 * s}, 0},
