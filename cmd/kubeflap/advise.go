@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // adviceGiven is the exit status if there is any advice.
@@ -69,7 +72,7 @@ func (a *adviser) validate() error {
 }
 
 func (a *adviser) advise(p program) error {
-	families, from, err := a.read(p)
+	families, table, from, err := a.read(p)
 	if err != nil {
 		return err
 	}
@@ -79,6 +82,7 @@ func (a *adviser) advise(p program) error {
 		return fmt.Errorf("%s: %w", from, err)
 	}
 	given := report.Of(cluster)
+	given.GracePeriods = table
 	if err := writeReport(p.out, given, a.output); err != nil {
 		return err
 	}
@@ -101,39 +105,60 @@ func makePrintable(families []*dto.MetricFamily) {
 	}
 }
 
-// read returns the metrics. It also returns a description of their source for error messages.
-func (a *adviser) read(p program) (families []*dto.MetricFamily, from string, err error) {
+// read returns the metrics and the comparison of grace periods. It also returns a description of their source for error
+// messages.
+func (a *adviser) read(p program) (families []*dto.MetricFamily, table grace.Table, from string, err error) {
 	switch {
 	case a.remote.url != "":
-		families, err = a.remote.readMetrics(p.ctx)
-		return families, "the kubeflap instance at --url", err
+		if families, err = a.remote.readMetrics(p.ctx); err == nil {
+			table = a.readGracePeriods(p)
+		}
+		return families, table, "the kubeflap instance at --url", err
 	case a.recording != "":
-		families, err = readRecording(p.ctx, a.recording, a.tracker.settings())
-		return families, a.recording, err
+		families, table, err = readRecording(p.ctx, a.recording, a.tracker.settings())
+		return families, table, a.recording, err
 	}
-	families, err = a.observe(p)
-	return families, "the cluster", err
+	families, table, err = a.observe(p)
+	return families, table, "the cluster", err
 }
 
-// readRecording returns the metrics at the end of a recording.
-func readRecording(ctx context.Context, file string, settingsOfTracker track.Settings) ([]*dto.MetricFamily, error) {
+// readGracePeriods reads the comparison of grace periods from the API at --url. If it fails, a note contains the reason.
+func (a *adviser) readGracePeriods(p program) (table grace.Table) {
+	text, err := (&instance{cluster: a.cluster, remote: a.remote}).read(p)
+	answer := &api.Answer{}
+	if err == nil {
+		answer, err = decodeAnswer(text)
+	}
+	if err != nil || len(answer.GracePeriods) != 1 {
+		failure := cmp.Or(err, errors.New("the API does not contain it"))
+		return grace.Table{Rows: []grace.Row{}, Notes: []string{fmt.Sprintf("The comparison of grace periods could not be read: %v.", failure)}}
+	}
+	table = answer.GracePeriods[0]
+	for i, note := range table.Notes {
+		table.Notes[i] = printable.Line(note)
+	}
+	return table
+}
+
+// readRecording returns the metrics and the comparison of grace periods at the end of a recording.
+func readRecording(ctx context.Context, file string, settingsOfTracker track.Settings) (families []*dto.MetricFamily, table grace.Table, err error) {
 	recordings, err := openRecordings([]string{file})
 	if err != nil {
-		return nil, err
+		return nil, table, err
 	}
 	r := newReplay(recordings, 0, settings{tracker: settingsOfTracker, incidents: keptIncidents}, newSilentReporter)
 	if err := r.play(ctx); err != nil {
-		return nil, err
+		return nil, table, err
 	}
 	return gather(r.pipelines[0])
 }
 
-// observe returns the metrics of a live cluster, which it watches for the duration of --for.
-func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
+// observe watches a live cluster for the duration of --for. It returns the same as readRecording.
+func (a *adviser) observe(p program) (families []*dto.MetricFamily, table grace.Table, err error) {
 	pipeline := newPipeline(settings{tracker: a.tracker.settings(), incidents: keptIncidents}, time.Now, newSilentReporter(""))
 	watcher, err := newWatcher(p.logger, a.cluster, pipeline.apply)
 	if err != nil {
-		return nil, err
+		return nil, table, err
 	}
 	ctx, stop := context.WithCancel(p.ctx)
 	failed := make(chan error, 1)
@@ -153,18 +178,18 @@ func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
 			p.logger.Warn("interrupted: the advice is based on less time than --for", "observed", time.Since(begin).Round(time.Second), "for", limit)
 		}
 	}
-	families, err := gather(pipeline)
+	families, table, err = gather(pipeline)
 	stop()
 	if failure := <-failed; failure != nil {
-		return nil, failure
+		return nil, table, failure
 	}
 	switch {
 	case pipeline.tracker.Synced():
-		return families, err
+		return families, table, err
 	case p.ctx.Err() != nil:
-		return nil, errors.New("interrupted before the cluster was listed")
+		return nil, table, errors.New("interrupted before the cluster was listed")
 	}
-	return nil, fmt.Errorf("could not list all resources within --for=%s", limit)
+	return nil, table, fmt.Errorf("could not list all resources within --for=%s", limit)
 }
 
 // waitForSync waits until all resources are listed. It returns an error if this takes longer than `limit`.
@@ -189,15 +214,15 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// gather returns the metrics that the advice depends on.
-func gather(p *pipeline) ([]*dto.MetricFamily, error) {
+// gather returns the metrics that the advice depends on, and the comparison of grace periods.
+func gather(p *pipeline) ([]*dto.MetricFamily, grace.Table, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(p.collector.Select(observed.Metrics()))
 	families, err := registry.Gather()
 	if err != nil {
-		return nil, fmt.Errorf("gather the metrics: %w", err)
+		return nil, grace.Table{}, fmt.Errorf("gather the metrics: %w", err)
 	}
-	return families, nil
+	return families, p.gracePeriods(""), nil
 }
 
 func writeReport(out io.Writer, given report.Report, format string) error {

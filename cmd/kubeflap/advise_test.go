@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 const incidentsDir = "../../exporter/recording/incidents/"
@@ -58,16 +62,25 @@ func TestAdviceOnTheRecordedIncidents(t *testing.T) {
 	}
 }
 
-// serveMetrics serves the final metrics of recordings, like a running kubeflap.
+// serveMetrics serves the final metrics and the API of recordings, like a running kubeflap.
 func serveMetrics(t *testing.T, files ...string) *httptest.Server {
 	t.Helper()
 	status, metrics, errOut := kubeflap(t, append([]string{"replay", "--once", "--log.level=error"}, files...)...)
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, errOut)
 	}
+	incidents, err := url.Parse(serveIncidents(t, files...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(incidents)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, _ := r.BasicAuth(); strings.HasPrefix(r.URL.Path, "/secret") && password != "sesame" {
 			http.Error(w, "who are you", http.StatusUnauthorized)
+			return
+		}
+		if r.URL.Path = strings.TrimPrefix(r.URL.Path, "/secret"); r.URL.Path == api.Path {
+			proxy.ServeHTTP(w, r)
 			return
 		}
 		fmt.Fprint(w, metrics)
@@ -100,6 +113,30 @@ func TestAdviceOnOneOfSeveralClusters(t *testing.T) {
 	status, _, errOut = kubeflap(t, "advise", "--url", server.URL)
 	if status != 1 || !strings.Contains(errOut, "set --url.cluster to one of 1-heartbeat-loss, ") {
 		t.Errorf("status %d: %s", status, errOut)
+	}
+}
+
+// TestAdviceWithoutTheAPI checks that the advice names the reason if only the metrics can be read, and that text from the
+// API cannot control the terminal.
+func TestAdviceWithoutTheAPI(t *testing.T) {
+	metrics := must(t, "replay", "--once", "--log.level=error", recorded(t)[0])
+	for answer, want := range map[string]string{
+		"no JSON": "The comparison of grace periods could not be read: the server is not kubeflap",
+		`{"as_of": "2026-03-01T12:00:00Z", "grace_periods": []}`:                                                    "The comparison of grace periods could not be read: the API does not contain it.",
+		`{"as_of": "2026-03-01T12:00:00Z", "grace_periods": [{"notes": ["red \u001b[31mnote\u202e"], "rows": []}]}`: `red \x1b[31mnote\u202e`,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == api.Path {
+				fmt.Fprint(w, answer)
+				return
+			}
+			fmt.Fprint(w, metrics)
+		}))
+		t.Cleanup(server.Close)
+		status, out, errOut := kubeflap(t, "advise", "--url", server.URL)
+		if status != 3 || !strings.Contains(out, want) || !strings.Contains(out, "grace period tight") {
+			t.Errorf("%s: status %d %s, and\n%s", answer, status, errOut, out)
+		}
 	}
 }
 
@@ -248,7 +285,7 @@ func shown() *regexp.Regexp {
 
 // TestDocumentedOutputIsReal checks that the docs show the real output for the recorded incidents.
 func TestDocumentedOutputIsReal(t *testing.T) {
-	for path, outputs := range map[string]int{"../../docs/advise.md": 2, "../../docs/terminal.md": 2} {
+	for path, outputs := range map[string]int{"../../docs/advise.md": 1, "../../docs/terminal.md": 2} {
 		page, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -19,6 +19,8 @@ type fakeCluster struct {
 	random *rand.Rand
 	due    fakeSteps
 	serial int
+	// deleted counts the deletions of nodes.
+	deleted int
 
 	version string
 	// grace is the controller manager's grace period.

@@ -191,6 +191,7 @@ func (s *fakeCluster) deletes(second float64, node int) *fakeCluster {
 	return s.at(second, func() {
 		n := s.nodes[node-1]
 		n.gone = true
+		s.deleted++
 		s.sendToWatch(event.Deleted, &n.Node)
 		s.sendToWatch(event.Deleted, &n.lease)
 		for _, p := range s.podsOn(n) {

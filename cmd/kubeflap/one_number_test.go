@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/advice/observed"
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // recommendations returns each source's recommended grace period in seconds. 0 means no recommendation.
@@ -36,7 +40,7 @@ func (w *storyWatcher) recommendations() map[string]float64 {
 			w.t.Errorf("the remedy does not repeat %g: %s", x.Numbers.Recommended, x.Remedy)
 		}
 	}
-	families, err := gather(w.pipeline)
+	families, _, err := gather(w.pipeline)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -67,6 +71,39 @@ func (w *storyWatcher) recommendations() map[string]float64 {
 	return all
 }
 
+// checkGraceTable checks that the comparison of grace periods repeats the recommendation, and that no slow node turns
+// Unknown with the recommended grace period. If there is no recommendation, this applies to the current grace period.
+func (w *storyWatcher) checkGraceTable(recommended time.Duration) {
+	w.t.Helper()
+	p := w.pipeline
+	table, facts := p.gracePeriods(""), p.incidents.GracePeriod(p.now())
+	if len(table.Rows) == 0 {
+		return
+	}
+	want := "kubeflap recommends no other grace period. "
+	if recommended > 0 {
+		want = "Recommended grace period: " + phrase.Duration(recommended) + " "
+	}
+	if !slices.ContainsFunc(table.Notes, func(note string) bool { return strings.HasPrefix(note, want) }) {
+		w.t.Errorf("no note begins with %q: %q", want, table.Notes)
+	}
+	if facts.Period == 0 || facts.Managed {
+		return // nothing can be recommended
+	}
+	// The other silences are those with another cause, of deleted nodes, and those that are ongoing.
+	others := w.cluster.deleted
+	for _, x := range p.incidents.Silences(p.now()) {
+		if x.Verdict != verdict.Node || x.Reason != verdict.Slow && x.Reason != verdict.Late || x.Last.Equal(p.now()) {
+			others += int(x.Count)
+		}
+	}
+	for _, row := range table.Rows {
+		if row.GracePeriod >= cmp.Or(recommended, facts.Period).Seconds() && row.Silences.AtLeast > others {
+			w.t.Errorf("%s silences turn a node Unknown with %g s, although at most %d were not the silence of a slow node that returned", row.Silences, row.GracePeriod, others)
+		}
+	}
+}
+
 // shows lets kubeflap see the controller manager's pod with its grace period.
 func (s *fakeCluster) shows(version string, grace float64) {
 	s.version, s.grace = version, seconds(grace)
@@ -91,6 +128,10 @@ func TestEveryPlaceRecommendsTheSameGracePeriod(t *testing.T) {
 		{"on a managed control plane nobody can set it", func(s *fakeCluster) { s.version = "v1.31.4-eks-2d5f260" }, firstPost, 700, 0},
 		{"the fifth post: a grace period of 10 s in v1.11", func(s *fakeCluster) { s.shows("v1.11.1", 10) }, nil, 300, 40},
 		{"a grace period of 10 s in v1.32", func(s *fakeCluster) { s.shows("v1.32.0", 10) }, nil, 300, 50},
+		{"a grace period of 10 minutes", func(s *fakeCluster) { s.shows("v1.32.0", 600) }, nil, 300, 120},
+		{"a grace period of 10 minutes, and a slow kubelet, which the default would make Unknown", func(s *fakeCluster) {
+			s.slow(2, 300, 20, 35, 58, 28).shows("v1.32.0", 600)
+		}, nil, 700, 120},
 		{"16 s are safe if heartbeats come every 4 s", func(s *fakeCluster) { s.interval = seconds(4); s.shows("v1.31.4", 16) }, nil, 300, 0},
 		{"8 s are not if they come every 5 s", func(s *fakeCluster) { s.interval = seconds(5); s.shows("v1.31.4", 8) }, nil, 300, 40},
 		{"a third of the nodes is silent together", nil, func() *fakeCluster { return newFakeCluster(9).silence(300, 350, 1, 4, 7) }, 500, 0},
@@ -120,6 +161,7 @@ func TestEveryPlaceRecommendsTheSameGracePeriod(t *testing.T) {
 			if _, ok := all["API 0"]; !ok && c.of != nil {
 				t.Error("there is no incident")
 			}
+			w.checkGraceTable(time.Duration(c.want * 1e9))
 		})
 	}
 }

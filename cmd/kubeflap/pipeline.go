@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/coverage"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
@@ -13,6 +14,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/journal"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/web"
@@ -196,8 +198,9 @@ func (p *pipeline) isFinished() bool {
 func (p *pipeline) cluster(name string) web.Cluster {
 	c := web.Cluster{
 		Name: name, Unwatched: p.unwatched, Coverage: p.coverage.Now, Finished: p.isFinished, Recorder: p.recorderStatus, Displaced: p.displaced,
-		Incidents: func() ([]incident.Incident, time.Time) { return p.allIncidents(p.incidents.Incidents) },
-		Overview:  func() ([]incident.Incident, time.Time) { return p.allIncidents(p.incidents.Overview) },
+		GracePeriods: func() grace.Table { return p.gracePeriods(name) },
+		Incidents:    func() ([]incident.Incident, time.Time) { return p.allIncidents(p.incidents.Incidents) },
+		Overview:     func() ([]incident.Incident, time.Time) { return p.allIncidents(p.incidents.Overview) },
 		Incident: func(id string) (incident.Incident, bool) {
 			t := p.advance()
 			if x, ok := p.incidents.Incident(t, id); ok || p.journal == nil {
@@ -210,6 +213,14 @@ func (p *pipeline) cluster(name string) web.Cluster {
 		c.LostUntil = p.journal.LostUntil
 	}
 	return c
+}
+
+// gracePeriods returns the comparison of grace periods.
+func (p *pipeline) gracePeriods(cluster string) grace.Table {
+	t := p.advance()
+	table := p.tracker.GraceTable(t)
+	table.Cluster, table.Notes = cluster, advice.NotesOn(&table, p.incidents.GracePeriod(t))
+	return table
 }
 
 // allIncidents returns the current incidents and those of earlier processes.

@@ -45,7 +45,7 @@ func TestTheFinalMetricsAreNotGatheredBeforeTheyAreWritten(t *testing.T) {
 	if n := testing.AllocsPerRun(1, func() { _ = r.printFinal(p) }); n > services {
 		t.Errorf("%.0f allocations for %d Services", n, services)
 	}
-	families, err := gather(r.pipelines[0])
+	families, _, err := gather(r.pipelines[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -285,7 +285,7 @@ func (x *scenario) checkEnd(w *storyWatcher, all *tally) {
 			w.t.Errorf("%q is on the page: %s", text, &page)
 		}
 	}
-	families, err := readRecording(w.t.Context(), w.file, trackerSettings().tracker)
+	families, _, err := readRecording(w.t.Context(), w.file, trackerSettings().tracker)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -293,6 +293,7 @@ func (x *scenario) checkEnd(w *storyWatcher, all *tally) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.checkGraceTable(c.Recommended)
 	got := findings(report.Of(c))
 	all.count("advise", got == x.advice)
 	if got != x.advice {

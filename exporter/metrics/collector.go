@@ -168,7 +168,7 @@ type snapshot struct {
 func (c *Collector) snapshot(s *snapshot) {
 	now := c.now()
 	s.grace, s.source = c.tracker.GracePeriod(), c.tracker.AddressSource().String()
-	s.heartbeats, s.recommended = c.tracker.Heartbeats(), c.incidents.RecommendedGracePeriod(now)
+	s.heartbeats, s.recommended = c.tracker.Heartbeats(), c.incidents.GracePeriod(now).Recommended()
 	s.flags, s.short = c.tracker.ManagerFlags(s.flags[:0]), c.tracker.ShortTolerations(now, s.short[:0])
 	s.nodes = c.tracker.Nodes(now, s.nodes[:0])
 	s.services = c.tracker.Services(now, s.services[:0])

@@ -11,6 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 )
 
 // FuzzApply passes arbitrary events to the tracker, in arbitrary order.
@@ -203,6 +204,7 @@ func (w *warden) look(now time.Time) {
 	for _, v := range w.fold.Watches(now, nil) {
 		w.grows("watch "+v.Resource.String(), zero, flat(v.Relists, v.Errors, v.Blind, v.Events[event.Added], v.Events[event.Modified]))
 	}
+	w.graceTable(now)
 	w.fold.LeasesToRead(now)
 	w.fold.LeasesBehind(now)
 	w.fold.GracePeriod()
@@ -262,6 +264,19 @@ func (w *warden) grows(what string, created time.Time, counters []float64) {
 		if known && before.created.Equal(created) && counters[i] < before.counters[i] {
 			w.t.Fatalf("counter %d of %s fell from %v to %v", i, what, before.counters[i], counters[i])
 		}
+	}
+}
+
+// graceTable checks that a longer grace period never makes more nodes Unknown.
+func (w *warden) graceTable(now time.Time) {
+	most := grace.Row{Silences: grace.Range{AtLeast: 1e6, AtMost: 1e6}, Addresses: grace.Range{AtLeast: 1e6, AtMost: 1e6}}
+	for _, row := range w.fold.GraceTable(now).Rows {
+		for _, x := range [][2]grace.Range{{row.Silences, most.Silences}, {row.Addresses, most.Addresses}} {
+			if is, before := x[0], x[1]; is.AtLeast < 0 || is.AtLeast > is.AtMost || is.AtLeast > before.AtLeast || is.AtMost > before.AtMost {
+				w.t.Fatalf("with a grace period of %g s: %s after %s", row.GracePeriod, is, before)
+			}
+		}
+		most = row
 	}
 }
 

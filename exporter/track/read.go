@@ -88,6 +88,9 @@ func (t *Tracker) GracePeriod() grace.Setting { return asOf(t, time.Time{}, t.no
 // control plane.
 func (t *Tracker) Heartbeats() nodes.Heartbeats { return asOf(t, time.Time{}, t.nodes.Heartbeats) }
 
+// GraceTable compares grace periods.
+func (t *Tracker) GraceTable(at time.Time) grace.Table { return asOf(t, at, t.nodes.GraceTable) }
+
 // ManagerFlags appends the flags that are set in kube-controller-manager pods to the given slice and returns the
 // extended slice.
 func (t *Tracker) ManagerFlags(into []grace.Flag) []grace.Flag {

@@ -62,6 +62,7 @@ func New(settings Settings) *Tracker {
 	t.endpoints = endpoints.New(endpoints.Settings{
 		BounceWindow: settings.BounceWindow, Source: settings.AddressSource, KnownManagers: settings.KnownManagers,
 	}, t.watches, &t.found, t.pods, t.losses)
+	t.nodes.AddressesOn = t.endpoints.ReadyOn
 	return t
 }
 

@@ -50,7 +50,7 @@ func checkCluster(clusters []Cluster, q *query.Query) error {
 func Answer(clusters []Cluster, q *query.Query) api.Answer {
 	every, asOf := readAll(clusters, func(c *Cluster) ([]incident.Incident, time.Time) { return c.Incidents() })
 	all := find(every, q)
-	answer := api.Answer{AsOf: asOf.UTC(), Coverage: coverageOf(clusters, q), Incidents: make([]api.Incident, 0, len(all))}
+	answer := api.Answer{AsOf: asOf.UTC(), Coverage: coverageOf(clusters, q), Incidents: make([]api.Incident, 0, len(all)), GracePeriods: gracePeriodsOf(clusters, q)}
 	for i := range all {
 		if q.MatchesState(all[i].Incident) && q.MatchesVerdict(all[i].Incident) {
 			answer.Incidents = append(answer.Incidents, api.Of(all[i].cluster.Name, all[i].asOf, all[i].Incident))

@@ -9,6 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
@@ -49,6 +50,16 @@ func coverageOf(clusters []Cluster, q *query.Query) api.Coverage {
 	}
 	a.IncidentsDropped, a.IncidentsDroppedUntil = dropped.Count, api.TimeOrNull(dropped.Until)
 	return a
+}
+
+// gracePeriodsOf returns the tables of the clusters that a query selects.
+func gracePeriodsOf(clusters []Cluster, q *query.Query) (all []grace.Table) {
+	for _, c := range clusters {
+		if q.MatchesCluster(c.Name) {
+			all = append(all, c.GracePeriods())
+		}
+	}
+	return all
 }
 
 func recorderOf(s flightrecorder.Status) *api.Recorder {

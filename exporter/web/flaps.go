@@ -15,6 +15,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
@@ -32,6 +33,7 @@ type flapsPage struct {
 	Recorded          bool
 	Unwatched         []unwatchedRow
 	Coverage          coverageView
+	GracePeriods      []grace.Table
 	// Known is the number of incidents that match the query, regardless of state and verdict. Total is the number of
 	// incidents that also match the state and the verdict.
 	Known, Running, Pending, Total int
@@ -117,7 +119,7 @@ func viewOf(clusters []Cluster, q query.Query) flapsPage {
 		view.AsOf = moment(asOf)
 	}
 	view.Unwatched = unwatchedRows(unwatchedOf(clusters, &q), asOf)
-	view.Coverage = coverageViewOf(clusters, &q, asOf)
+	view.Coverage, view.GracePeriods = coverageViewOf(clusters, &q, asOf), gracePeriodsOf(clusters, &q)
 	view.suggest(all)
 	view.list(all)
 	running := runningIn(every, &q)

@@ -7,6 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/coverage"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
@@ -36,6 +37,8 @@ type Cluster struct {
 	LostUntil func() time.Time
 	// Recorder returns the state of the flight recorder. The function is nil if there is no flight recorder.
 	Recorder func() flightrecorder.Status
+	// GracePeriods compares grace periods.
+	GracePeriods func() grace.Table
 	// downloads is set if the page links to recordings of incidents.
 	downloads bool
 }

@@ -19,11 +19,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
@@ -58,10 +60,20 @@ func lostNode(service string) *correlate.Log {
 
 func noneDisplaced() (none incident.Displaced) { return none }
 
+func noHeartbeats() grace.Table { return grace.Table{Rows: []grace.Row{}, Notes: []string{}} }
+
+// graceTable returns the comparison of grace periods for the story of lostNode.
+func graceTable(name string, log *correlate.Log, now time.Time) grace.Table {
+	table := grace.Table{Cluster: name, Since: at(0)}
+	table.Rows = grace.Rows([]grace.Silence{{Shortest: 48 * time.Second, Longest: 48 * time.Second, Addresses: 1}}, 5*time.Second)
+	table.Notes = advice.NotesOn(&table, log.GracePeriod(now))
+	return table
+}
+
 // clusterWith returns a cluster with these incidents.
 func clusterWith(all []incident.Incident, now time.Time) Cluster {
 	read := func() ([]incident.Incident, time.Time) { return slices.Clone(all), now }
-	return Cluster{Incidents: read, Overview: read, Unwatched: allWatched, Coverage: watchedSinceZero, Displaced: noneDisplaced, Incident: func(id string) (incident.Incident, bool) {
+	return Cluster{Incidents: read, Overview: read, Unwatched: allWatched, Coverage: watchedSinceZero, Displaced: noneDisplaced, GracePeriods: noHeartbeats, Incident: func(id string) (incident.Incident, bool) {
 		i := slices.IndexFunc(all, func(x incident.Incident) bool { return x.ID == id })
 		return all[max(i, 0)], i >= 0
 	}}
@@ -76,6 +88,8 @@ func clusterOf(name string, log *correlate.Log, now time.Time, unwatched ...watc
 		Unwatched: func() []watches.Watch { return unwatched },
 		Coverage:  watchedSinceZero,
 		Displaced: func() incident.Displaced { return log.Displaced(now) },
+
+		GracePeriods: func() grace.Table { return graceTable(name, log, now) },
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 )
 
 // Report is the advice for a cluster. docs/advise.md documents its JSON format. New versions may add fields, but they
@@ -18,6 +20,8 @@ type Report struct {
 	Heartbeats      Heartbeats       `json:"heartbeats"`
 	Recommendations []Recommendation `json:"findings"`
 	Profiles        []Profile        `json:"profiles"`
+	// GracePeriods compares grace periods.
+	GracePeriods grace.Table `json:"grace_periods"`
 }
 
 // Heartbeats compares the grace period with the observed intervals. Unknown numbers are 0.
@@ -132,7 +136,7 @@ type LateNode struct {
 	Last  time.Time `json:"last,omitzero"`
 }
 
-// Of returns the advice for a cluster.
+// Of returns the advice for a cluster. The caller sets the field GracePeriods.
 func Of(c Cluster) Report {
 	b := judge(c)
 	all := []Recommendation{}

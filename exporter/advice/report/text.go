@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 )
 
 // WriteText prints a report as text.
@@ -28,7 +29,25 @@ func WriteText(out io.Writer, r Report) {
 	if !r.Advice {
 		fmt.Fprintln(out, "\nNothing to advise.")
 	}
+	writeGracePeriods(out, &r.GracePeriods)
 	writeProfiles(out, r)
+}
+
+func writeGracePeriods(out io.Writer, t *grace.Table) {
+	if len(t.Rows) == 0 {
+		fmt.Fprintf(out, "\n%s\n", strings.Join(t.Notes, "\n"))
+		return
+	}
+	fmt.Fprintf(out, "\nThe effect of other grace periods on all silences since %s:\n", t.Since.Format("2006-01-02 15:04:05 UTC"))
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "  grace period\tsilences that turn a node Unknown\tready addresses lost\tdead node noticed after")
+	for _, r := range t.Rows {
+		fmt.Fprintf(table, "  %gs\t%s\t%s\t%gs\n", r.GracePeriod, r.Silences, r.Addresses, r.NoticedAfter)
+	}
+	_ = table.Flush() // the caller checks the errors of out
+	for _, note := range t.Notes {
+		fmt.Fprintf(out, "  %s\n", note)
+	}
 }
 
 func title(x Recommendation) string {

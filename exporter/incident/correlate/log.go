@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate/outages"
@@ -257,9 +258,9 @@ func (l *Log) Standings(t time.Time) (all []incident.Standing, resolved map[inci
 	return all, resolved
 }
 
-// RecommendedGracePeriod returns the recommended node monitor grace period as of t, or 0 if there is no recommendation.
-func (l *Log) RecommendedGracePeriod(t time.Time) time.Duration {
-	return ask(l, t, l.records.RecommendedGracePeriod)
+// GracePeriod returns the facts that determine the recommended node monitor grace period as of t.
+func (l *Log) GracePeriod(t time.Time) advice.GracePeriod {
+	return ask(l, t, l.records.GracePeriodFacts)
 }
 
 // Silences returns the counts of silences as of t, by node, verdict and reason.

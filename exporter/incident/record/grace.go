@@ -1,29 +1,24 @@
 package record
 
 import (
-	"time"
-
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// RecommendedGracePeriod returns the currently recommended grace period, or 0 if there is no recommendation.
-func (s *Store) RecommendedGracePeriod() time.Duration { return s.gracePeriod().Recommended() }
-
-// gracePeriod returns the current facts that determine the recommended grace period.
-func (s *Store) gracePeriod() advice.GracePeriod {
+// GracePeriodFacts returns the current facts that determine the recommended grace period.
+func (s *Store) GracePeriodFacts() advice.GracePeriod {
 	s.judge()
 	g := s.GracePeriodSettings()
 	g.Longest = s.LongestToBridge(s.now)
 	return g
 }
 
-// graceFor is like gracePeriod, but returns the zero value if r is not a node incident.
+// graceFor is like GracePeriodFacts, but returns the zero value if r is not a node incident.
 func (s *Store) graceFor(r *Record) advice.GracePeriod {
 	if !r.IsAboutNodes() {
 		return advice.GracePeriod{}
 	}
-	return s.gracePeriod()
+	return s.GracePeriodFacts()
 }
 
 // Silences returns the current counts of silences by node, verdict and reason.

@@ -15,7 +15,7 @@ import (
 // Incidents returns copies of the reported incidents as of now. Running incidents come first, then pending ones, then
 // all others. Within each group, the newest come first.
 func (s *Store) Incidents() []incident.Incident {
-	g := s.gracePeriod()
+	g := s.GracePeriodFacts()
 	return s.copies(func(r *Record) incident.Incident { return s.snapshot(r, g) })
 }
 
@@ -41,7 +41,7 @@ func (s *Store) Incident(id string) (x incident.Incident, ok bool) {
 	if i < 0 {
 		return incident.Incident{}, false
 	}
-	return s.snapshot(s.shown[i], s.gracePeriod()), true
+	return s.snapshot(s.shown[i], s.GracePeriodFacts()), true
 }
 
 func (s *Store) copies(of func(*Record) incident.Incident) []incident.Incident {

@@ -66,6 +66,9 @@ type Endpoints struct {
 	writers     *writers.Writers
 	consumers   *consumers.Consumers
 	divergence  divergence
+	// readyOn holds the result of ReadyOn for each node at the time readyAt.
+	readyOn map[string]int
+	readyAt time.Time
 	// `forgotten` is the time at which forgetOld last removed old data.
 	forgotten time.Time
 }

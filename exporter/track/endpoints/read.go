@@ -48,6 +48,23 @@ type Service struct {
 	ForeignAddresses int
 }
 
+// ReadyOn returns the number of ready addresses on a node. It includes the addresses that are not ready because the node
+// turned Unknown. It omits addresses that stay ready when their pod is not ready.
+func (x *Endpoints) ReadyOn(node string) int {
+	if now := x.watches.Now(); !x.readyAt.Equal(now) {
+		x.readyAt, x.readyOn = now, map[string]int{}
+		x.services.each(func(s *service) {
+			for i := range s.addresses.List {
+				a := &s.addresses.List[i]
+				if p := x.pods.Find(a.UID); p != nil && !s.publish && (a.State() == addresses.Ready || p.Cause() == cause.NodeHeartbeatLost) {
+					x.readyOn[x.pods.Named(a.UID).Node]++
+				}
+			}
+		})
+	}
+	return x.readyOn[node]
+}
+
 // All appends the Services to the given slice, sorted by namespace and name. It returns the extended slice.
 func (x *Endpoints) All(into []Service) []Service {
 	all := x.services.inOrder()

@@ -6,6 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/checks"
 	"github.com/kubeflap/kubeflap/exporter/track/earlier"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/track/reads"
 	"github.com/kubeflap/kubeflap/exporter/track/restart"
 	"github.com/kubeflap/kubeflap/exporter/track/rhythm"
@@ -36,6 +37,9 @@ type heartbeats struct {
 	// `reads` holds the results of direct reads of Leases.
 	reads   reads.Reads
 	overdue overdue
+	// silences holds the silences that have ended. AddressesOn is the method ReadyOn of package endpoints.
+	silences    []grace.Silence
+	AddressesOn func(node string) int
 	// initialCheckDone is set after kubeflap has searched the first lists for lost nodes. readyTimes holds the times
 	// at which the Ready nodes of the first list had become Ready.
 	initialCheckDone bool
@@ -92,6 +96,8 @@ type heartbeat struct {
 	steady rhythm.Steady
 	// `overdue` is set if the node controller should have set Ready to Unknown, but has not done so.
 	overdue bool
+	// addresses is the number of ready addresses on the node when the grace period ended.
+	addresses int
 	// scheduledCheck is the time of the node's next check, or zero if the current interval needs no more checks.
 	scheduledCheck       time.Time
 	total, lates, misses uint64
@@ -109,13 +115,15 @@ func (x *Nodes) countHeartbeat(n *node, t, seen, byNode time.Time) {
 	}
 	h := &n.heartbeat
 	spans, sent := x.spansBreak(n, t, byNode), transition.At{Time: t, Waited: seen.Sub(t)}
+	measured := !x.isBlind() && (spans || !h.estimated && !h.last.Before(x.liveFrom))
+	x.addSilence(&x.silences, n, t, measured)
 	switch {
 	case h.last.IsZero():
 	case !x.isBlind() && h.estimated && h.missed && x.watches.Live(x.source(), seen):
 		interval := max(earlier.Interval(h.last, t, h.estimateByNode, byNode), t.Sub(latest(x.watchedSince(n), x.resumed)))
 		h.intervals.Add(t, interval)
 		x.found.Add(transition.HeartbeatSeen{At: sent, Node: n.name, Interval: interval, Unwatched: true})
-	case !x.isBlind() && (spans || !h.estimated && !h.last.Before(x.liveFrom)):
+	case measured:
 		interval := t.Sub(h.last)
 		h.intervals.Add(t, interval)
 		if x.source() == event.KindNode {
@@ -139,27 +147,6 @@ func (x *Nodes) countHeartbeat(n *node, t, seen, byNode time.Time) {
 	h.late, h.missed, h.overdue, h.setBack, h.confirmed = false, false, false, false, false
 	h.total++
 	x.scheduleCheck(n)
-}
-
-// sentAt returns the time at which the node sent a heartbeat that kubeflap saw at t. If the watch was broken, kubeflap
-// may have seen the heartbeat much later than the node sent it. So sentAt uses byNode, the time by the node's clock, if
-// byNode is plausible.
-func (h *heartbeat) sentAt(t, byNode time.Time) time.Time {
-	if h.estimated || h.lastByNode.IsZero() || byNode.IsZero() {
-		return t
-	}
-	if sent := h.last.Add(byNode.Sub(h.lastByNode)); sent.After(h.last) && sent.Before(t) {
-		return sent
-	}
-	return t
-}
-
-// estimateLast estimates the time of the last heartbeat from byClock, a time by the node's clock. It does nothing if
-// kubeflap knows a later heartbeat.
-func (h *heartbeat) estimateLast(byClock, seen time.Time) {
-	if t := earlier.Convert(byClock, seen); t.After(h.last) {
-		h.last, h.estimated, h.estimateByNode = t, true, byClock
-	}
 }
 
 // ApplyLease handles a Lease event. A renewal counts as a heartbeat if its renewTime is later than the renewTime that

@@ -1,9 +1,11 @@
 package nodes
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/track/reads"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -108,6 +110,7 @@ func (x *heartbeats) reportCatchUp(n *node, t, renewed time.Time) {
 	}
 	silence := t.Sub(h.catchUp.Seen)
 	h.intervals = h.catchUp.Intervals
+	x.silences = slices.DeleteFunc(x.silences, func(s grace.Silence) bool { return s.Node == n.name && s.Ended.After(h.catchUp.Seen) })
 	h.catchUp = nil
 	x.found.Add(transition.HeartbeatsWereInTime{At: at(t), Node: n.name, Silence: silence})
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/earlier"
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -49,5 +50,26 @@ func (x *Nodes) reportGracePeriod() {
 	if grace.IsNews(x.settings, now) {
 		x.settings = now
 		x.found.Add(now)
+	}
+}
+
+// sentAt returns the time at which the node sent a heartbeat that kubeflap saw at t. If the watch was broken, kubeflap
+// may have seen the heartbeat much later than the node sent it. So sentAt uses byNode, the time by the node's clock, if
+// byNode is plausible.
+func (h *heartbeat) sentAt(t, byNode time.Time) time.Time {
+	if h.estimated || h.lastByNode.IsZero() || byNode.IsZero() {
+		return t
+	}
+	if sent := h.last.Add(byNode.Sub(h.lastByNode)); sent.After(h.last) && sent.Before(t) {
+		return sent
+	}
+	return t
+}
+
+// estimateLast estimates the time of the last heartbeat from byClock, a time by the node's clock. It does nothing if
+// kubeflap knows a later heartbeat.
+func (h *heartbeat) estimateLast(byClock, seen time.Time) {
+	if t := earlier.Convert(byClock, seen); t.After(h.last) {
+		h.last, h.estimated, h.estimateByNode = t, true, byClock
 	}
 }

@@ -104,7 +104,9 @@ func (x *heartbeats) appendLate(found []transition.Transition, n *node, t, prove
 	}
 	if mark, before := x.missedFrom(n, base); !h.missed && t.After(mark) {
 		h.missed = true
-		x.overdue.addCandidate(n)
+		if x.overdue.addCandidate(n); x.period > h.rhythm.Undisturbed() {
+			h.addresses = x.AddressesOn(n.name)
+		}
 		if before {
 			lost := x.foundLost(n, mark)
 			lost.Waited = proven.Sub(mark)

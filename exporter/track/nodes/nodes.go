@@ -151,7 +151,9 @@ func updateHash(hash *uint64, reported string) bool {
 // forget drops a Node and its counts, but keeps the Lease.
 func (x *Nodes) forget(n *node) {
 	now := x.watches.Now()
-	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: x.watches.NotBefore(event.KindNode, now)})
+	earliest := x.watches.NotBefore(event.KindNode, now)
+	x.addSilence(&x.silences, n, earliest, false)
+	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: earliest})
 	x.former.NodeDeleted(n.name, n.machine, now)
 	x.checks.Forget(n)
 	x.overdue.forget(n)

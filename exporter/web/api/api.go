@@ -3,6 +3,8 @@ package api
 
 import (
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 )
 
 // Path is the URL path at which kubeflap serves an Answer.
@@ -14,6 +16,8 @@ type Answer struct {
 	AsOf      time.Time  `json:"as_of"`
 	Coverage  Coverage   `json:"coverage"`
 	Incidents []Incident `json:"incidents"`
+	// GracePeriods has an entry for each cluster.
+	GracePeriods []grace.Table `json:"grace_periods"`
 }
 
 // Coverage describes when kubeflap watched the cluster. Incidents may be missing before Since, during a gap, and for

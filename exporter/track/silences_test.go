@@ -1,0 +1,233 @@
+package track
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// row returns the numbers of silences for grace periods of 20, 30, 40, 50, 60, 80, 100 and 120 s. It returns the numbers
+// of addresses, too, if there are any.
+func (s *story) row() string {
+	var silences, addresses []string
+	for _, r := range s.GraceTable(s.now).Rows {
+		silences, addresses = append(silences, r.Silences.String()), append(addresses, r.Addresses.String())
+	}
+	if slices.Equal(addresses, []string{"0", "0", "0", "0", "0", "0", "0", "0"}) {
+		return strings.Join(silences, " ")
+	}
+	return strings.Join(silences, " ") + " | " + strings.Join(addresses, " ")
+}
+
+// renews renews the Leases of the given nodes every 10 s, with an offset of a few seconds for each node.
+func (s *story) renews(from, until int, nodes ...string) *story {
+	for second := from; second <= until; second++ {
+		for _, name := range nodes {
+			if second%10 == int(name[0]-'a')+2 {
+				s.at(float64(second)).modified(lease(name, float64(second)))
+			}
+		}
+	}
+	return s.at(float64(until))
+}
+
+// TestGracePeriods covers the silences that count. Nodes a, b and c send heartbeats at 9, 10 and 11 s. The grace period
+// is 40 s, and the monitor period is assumed to be 5 s.
+func TestGracePeriods(t *testing.T) {
+	for name, c := range map[string]struct {
+		how  func(*story)
+		want string
+	}{
+		"nobody is silent": {func(s *story) { s.renews(12, 200, "a", "b", "c") }, "0 0 0 0 0 0 0 0"},
+		"a silence of 26 s": {func(s *story) {
+			s.renews(12, 34, "b", "c").at(35).modified(lease("a", 35))
+		}, "1 0 0 0 0 0 0 0"},
+		"a silence of 22 s, in which the controller may have acted": {func(s *story) {
+			s.renews(12, 30, "b", "c").at(31).modified(lease("a", 31))
+		}, "0-1 0 0 0 0 0 0 0"},
+		"a silence of 19 s": {func(s *story) {
+			s.renews(12, 27, "b", "c").at(28).modified(lease("a", 28))
+		}, "0 0 0 0 0 0 0 0"},
+		"two silences of one node": {func(s *story) {
+			s.renews(12, 74, "b", "c").at(75).modified(lease("a", 75)).renews(76, 124, "b", "c").at(125).modified(lease("a", 125))
+		}, "2 2 2 1-2 1 0 0 0"},
+		"a status report ends a silence": {func(s *story) {
+			n := aNode("a", ready, 0)
+			n.Ready.LastHeartbeatTime = clock(28)
+			s.renews(12, 28, "b", "c").modified(n).renews(29, 47, "b", "c").at(48).modified(lease("a", 48))
+		}, "0-1 0 0 0 0 0 0 0"},
+		"a clock that was set back: the controller ignores the heartbeats": {func(s *story) {
+			s.renews(12, 20, "b", "c").at(20).modified(lease("a", -40)).renews(21, 60, "b", "c").modified(lease("a", 0)).at(67).modified(lease("a", 10))
+		}, "1 1 1 1 0 0 0 0"},
+		"an ongoing silence of 51 s": {func(s *story) { s.renews(12, 60, "b", "c") }, "1 1 0-1 0-1 0 0 0 0"},
+		"a dead node":                {func(s *story) { s.renews(12, 600, "b", "c") }, "1 1 1 1 1 1 1 1"},
+		"a dead node that the controller leaves Ready": {func(s *story) {
+			s.renews(12, 600, "b", "c").watch(event.Bookmark, event.KindNode)
+		}, "0-1 0-1 0-1 0-1 0-1 0-1 0-1 0-1"},
+		"a dead node that turned Unknown": {func(s *story) {
+			s.renews(12, 51, "b", "c").at(52).modified(unknownSince("a", 52)).renews(53, 600, "b", "c")
+		}, "1 1 1 1 1 1 1 1"},
+		"a silent Node that is deleted": {func(s *story) {
+			s.renews(12, 51, "b", "c").at(52).modified(unknownSince("a", 52)).renews(53, 75, "b", "c").deleted(aNode("a", unknown, 52)).renews(76, 300, "b", "c")
+		}, "1 1 1 1 0-1 0 0 0"},
+		"all nodes are silent, so the controller may have stopped": {func(s *story) {
+			s.at(45).modified(lease("a", 45), lease("b", 45), lease("c", 45))
+		}, "0-3 0-3 0 0 0 0 0 0"},
+		"two nodes are silent": {func(s *story) {
+			s.renews(12, 44, "c").at(45).modified(lease("a", 45), lease("b", 45))
+		}, "2 1-2 0 0 0 0 0 0"},
+		"a node is silent for 30 s before and after all nodes are silent for 29 s": {func(s *story) {
+			s.renews(12, 39, "b", "c").at(68).modified(lease("b", 68), lease("c", 68)).renews(69, 97, "b", "c").at(98).modified(lease("a", 98))
+		}, "1-3 0-3 0-1 0-1 0-1 0-1 0 0"},
+		"a new leader of the controller managers": {func(s *story) {
+			s.lists(event.KindControlPlaneLease, leader("one", 11)).renews(12, 34, "b", "c").modified(leader("two", 34)).
+				renews(35, 50, "b", "c").modified(leader("two", 50)).renews(51, 60, "b", "c").at(61).modified(leader("two", 61), lease("a", 61))
+		}, "1 0-1 0-1 0-1 0 0 0 0"},
+		"a node that was already Unknown": {func(s *story) {
+			s.renews(12, 51, "b", "c").at(52).modified(unknownSince("a", 52)).renews(53, 59, "b", "c").at(60).modified(lease("a", 60)).
+				renews(61, 99, "b", "c").at(100).modified(lease("a", 100))
+		}, "1-2 1-2 1-2 0-1 0 0 0 0"},
+		"a break of the watch in a silence": {func(s *story) {
+			s.renews(12, 40, "b", "c").breaks(event.ReasonRefused, event.KindLease).at(43).watch(event.Up, event.KindLease).renews(43, 60, "b", "c").at(61).modified(lease("a", 61))
+		}, "1 1 1 0-1 0 0 0 0"},
+		"a break of the watch in which all nodes send heartbeats": {func(s *story) {
+			s.renews(12, 40, "a", "b", "c").breaks(event.ReasonRefused, event.KindLease).at(300)
+			s.lists(event.KindLease, lease("a", 298), lease("b", 297), lease("c", 296)).renews(301, 340, "a", "b", "c")
+		}, "0 0 0 0 0 0 0 0"},
+		"a silence that ends in a break of the watch": {func(s *story) {
+			s.renews(12, 40, "b", "c").breaks(event.ReasonRefused, event.KindLease).at(100)
+			s.lists(event.KindLease, lease("a", 98), lease("b", 97), lease("c", 96)).renews(101, 140, "a", "b", "c")
+		}, "0-1 0-1 0-1 0-1 0-1 0-1 0 0"},
+		"a silence that begins in a break of the watch": {func(s *story) {
+			s.renews(12, 40, "a", "b", "c").breaks(event.ReasonRefused, event.KindLease).at(100)
+			s.lists(event.KindLease, lease("a", 58), lease("b", 97), lease("c", 96)).renews(101, 139, "b", "c").at(140).modified(lease("a", 140))
+		}, "1 1 0-1 0 0 0 0 0"},
+		"a silence that was only a delay of the watch": {func(s *story) {
+			s.failing(event.ReasonEtcdNotReady, 29.6, 125).at(130).catchesUp(nil)
+			equal(t, "taken back", count[transition.HeartbeatsWereInTime](s), 3)
+		}, "0 0 0 0 0 0 0 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := threeNodes(t)
+			c.how(s)
+			equal(t, "silences", s.row(), c.want)
+		})
+	}
+}
+
+// TestGracePeriodsBeforeKubeflapWatched covers a node that was silent when kubeflap began to watch. The time before does
+// not count as certain.
+func TestGracePeriodsBeforeKubeflapWatched(t *testing.T) {
+	start := func(a float64) *story {
+		return newStory(t, grace40).starts(aNode("a", ready, 0), aNode("b", ready, 0), lease("a", a), lease("b", 0))
+	}
+	equal(t, "silent for 30 s, of which kubeflap saw 5 s", start(-25).at(5).modified(lease("a", 5)).row(), "0 0 0 0 0 0 0 0")
+	equal(t, "silent for 50 s, of which kubeflap saw 30 s", start(-20).renews(1, 29, "b").at(30).modified(lease("a", 30)).row(), "1 0-1 0-1 0-1 0 0 0 0")
+	s := start(-1000).at(0.5).modified(unknownSince("a", -900)).renews(1, 300, "b")
+	equal(t, "dead", s.row(), "1 1 1 1 1 1 1 1")
+	equal(t, "the start", s.GraceTable(s.now).Since, zero)
+}
+
+// TestGracePeriodsWithoutHeartbeats checks that the table is empty if kubeflap cannot see silences. Without permission to
+// watch Leases, an unchanged status every 5 minutes is no silence.
+func TestGracePeriodsWithoutHeartbeats(t *testing.T) {
+	equal(t, "before the start", len(newStory(t, grace40).GraceTable(zero).Rows), 0)
+	equal(t, "without permission", len(reporting(t, event.ReasonForbidden, 300, 3000).GraceTable(clock(3000)).Rows), 0)
+	s := reporting(t, event.ReasonAbsent, 10, 500)
+	for second := 511; second <= 541; second += 10 {
+		s.report(second, "b")
+	}
+	equal(t, "without Leases", s.report(546, "a").row(), "1 1 1 0 0 0 0 0")
+	s = newStory(t, grace40)
+	s.lists(event.KindLease, lease("a", 0)).Apply(event.Event{Seen: s.now, Kind: event.KindNode, Type: event.Unavailable, Reason: event.ReasonForbidden})
+	equal(t, "without Nodes", len(s.GraceTable(s.now).Rows), 0)
+}
+
+// TestGracePeriodsOfSlowHeartbeats checks that a heartbeat every 30 s is no silence if the Lease says so.
+func TestGracePeriodsOfSlowHeartbeats(t *testing.T) {
+	slow := func(renewed float64) *event.Lease {
+		l := lease("a", renewed)
+		l.DurationSeconds = 120
+		return l
+	}
+	s := newStory(t, grace40).starts(aNode("a", ready, 0), aNode("b", ready, 0), slow(0), lease("b", 0))
+	for second := 30; second <= 300; second += 30 {
+		s.renews(second-29, second, "b").modified(slow(float64(second)))
+	}
+	equal(t, "on time", s.row(), "0 0 0 0 0 0 0 0")
+	equal(t, "late", s.renews(301, 359, "b").at(360).modified(slow(360)).row(), "1 1 1 1 0-1 0 0 0")
+}
+
+// TestGracePeriodsCountReadyAddresses covers the addresses that a silence of node-1 costs.
+func TestGracePeriodsCountReadyAddresses(t *testing.T) {
+	other := aPod("web-3", ready)
+	other.Node = "b"
+	// marked is a pod that the node controller has set to Ready=False.
+	marked := func(name string) *event.Pod {
+		p := aPod(name, notReady)
+		p.ContainersReady = ready
+		return p
+	}
+	start := func(status event.Status, objects ...event.Object) *story {
+		s := newStory(t, grace40).starts(append([]event.Object{
+			aNode("node-1", status, 0), aNode("b", ready, 0), lease("node-1", 0), lease("b", 0),
+			aPod("web-1", ready), aPod("web-2", ready), other,
+		}, objects...)...)
+		return s.at(2).modified(lease("node-1", 2), lease("b", 2))
+	}
+	web, out := slice("a", "web", "web-1", "web-2", "web-3"), slice("a", "web", "-web-1", "-web-2", "web-3")
+	silent := func(s *story) *story { return s.renews(3, 31, "b").at(32).modified(lease("node-1", 32)) }
+	equal(t, "two pods of node-1", silent(start(ready, aService("web", true), web)).row(), "1 0-1 0 0 0 0 0 0 | 2 0-2 0 0 0 0 0 0")
+	equal(t, "in two Services", silent(start(ready, aService("web", true), web, aService("api", true), slice("b", "api", "web-1"))).row(), "1 0-1 0 0 0 0 0 0 | 3 0-3 0 0 0 0 0 0")
+	published := aService("web", true)
+	published.PublishNotReady = true
+	equal(t, "with publishNotReadyAddresses", silent(start(ready, published, web)).row(), "1 0-1 0 0 0 0 0 0")
+	equal(t, "the kubelet had reported NotReady", silent(start(notReady, aService("web", true), web)).row(), "1 0-1 0 0 0 0 0 0")
+	// The node turns Unknown, and all its pods are evicted before it returns.
+	s := start(ready, aService("web", true), web).renews(3, 44, "b").at(44).modified(unknownSince("node-1", 44))
+	s.at(44.1).modified(marked("web-1"), marked("web-2")).at(44.2).modified(out)
+	equal(t, "after the loss", s.row(), "1 1 0-1 0 0 0 0 0 | 2 2 0-2 0 0 0 0 0")
+	s.renews(45, 400, "b").deleted(marked("web-1"), marked("web-2")).modified(slice("a", "web", "web-3"))
+	equal(t, "after the eviction", s.at(402).modified(lease("node-1", 402)).row(), "1 1 1 1 1 1 1 1 | 2 2 2 2 2 2 2 2")
+	// With a grace period of 10 s, the addresses are lost before the silence is long enough to matter.
+	s = newStory(t, Settings{GracePeriod: grace40.GracePeriod / 4}).starts(aNode("node-1", ready, 0), aNode("b", ready, 0), lease("node-1", 0), lease("b", 0),
+		aPod("web-1", ready), aPod("web-2", ready), other, aService("web", true), web)
+	s.at(2).modified(lease("node-1", 2), lease("b", 2)).renews(3, 14, "b").modified(unknownSince("node-1", 14))
+	s.at(14.1).modified(marked("web-1"), marked("web-2")).at(14.2).modified(out)
+	equal(t, "with a short grace period", s.renews(15, 31, "b").at(32).modified(lease("node-1", 32)).row(), "1 0-1 0 0 0 0 0 0 | 2 0-2 0 0 0 0 0 0")
+}
+
+// TestGraceTableCoversADay checks that the table omits silences that ended more than 24 hours ago, and that it says so if
+// there were too many silences.
+func TestGraceTableCoversADay(t *testing.T) {
+	const day = 24 * 3600
+	s := newStory(t, grace40).starts(aNode("a", ready, 0), lease("a", 0))
+	s.at(1).modified(lease("a", 1)).at(27).modified(lease("a", 27))
+	equal(t, "at once: with one node, the API server may have stopped", s.row(), "0-1 0 0 0 0 0 0 0")
+	equal(t, "since", s.GraceTable(s.now).Since, zero)
+	s.at(day + 30).modified(lease("a", day+30))
+	equal(t, "the next day, in the middle of a silence", s.at(day+30).GraceTable(s.now).Since, clock(30))
+	equal(t, "the next day", strings.HasPrefix(s.row(), "0-1 "), true)
+	begin := 2 * day
+	for i := range 1500 {
+		s.at(float64(begin + 26*i)).modified(lease("a", float64(begin+26*i)))
+	}
+	first := s.GraceTable(s.now).Rows[0].Silences
+	equal(t, "of 1,500 silences in half a day", fmt.Sprint(first.AtMost), "1000")
+	equal(t, "since the first one that is kept", s.GraceTable(s.now).Since, clock(float64(begin+26*(1499-999))))
+}
+
+// TestMonitorPeriodOfTheControllerManager checks that the table uses the flag of the kube-controller-manager.
+func TestMonitorPeriodOfTheControllerManager(t *testing.T) {
+	s := threeNodes(t)
+	equal(t, "assumed", s.GraceTable(s.now).Rows[0].NoticedAfter, 25)
+	manager := aPod("kube-controller-manager-1", ready)
+	manager.Namespace, manager.ControllerManager = "kube-system", &event.ControllerManager{Flags: &event.ControllerManagerFlags{MonitorPeriod: new(3 * time.Second)}}
+	s.added(manager)
+	equal(t, "3 s: the controller acts in its eighth pass at the latest", s.GraceTable(s.now).Rows[0].NoticedAfter, 24)
+}
