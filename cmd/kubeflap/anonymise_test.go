@@ -96,9 +96,9 @@ func unzipped(t *testing.T, from io.Reader) string {
 	return string(text)
 }
 
-func recordAll(t *testing.T, dir string, anonymise bool, events []event.Event) {
+func recordAll(t *testing.T, dir string, events []event.Event) {
 	t.Helper()
-	r, err := flightrecorder.New(flightrecorder.Settings{Dir: dir, Size: 1 << 30, Age: time.Hour, Anonymise: anonymise}, slog.New(slog.DiscardHandler))
+	r, err := flightrecorder.New(flightrecorder.Settings{Dir: dir, Size: 1 << 30, Age: time.Hour}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func recordAll(t *testing.T, dir string, anonymise bool, events []event.Event) {
 func TestNoRealNameIsDownloaded(t *testing.T) {
 	dir, now := t.TempDir(), time.Now().Add(-time.Minute)
 	events := namedEvents(t, now)
-	recordAll(t, dir, false, events)
+	recordAll(t, dir, events)
 	address := startDownloads(t, dir, webConfig(t, onePassword))
 	download := func(query string) string {
 		period := url.Values{"from": {now.Add(-time.Hour).Format(time.RFC3339)}}.Encode()
@@ -154,43 +154,59 @@ func TestNoRealNameIsDownloaded(t *testing.T) {
 	}
 }
 
-// TestAnAnonymisedDirectoryHasNoRealName checks the files of a flight recorder with --data.anonymise.
-func TestAnAnonymisedDirectoryHasNoRealName(t *testing.T) {
+// TestTheAnonymiseCommand checks that the copies of a recording and of a directory contain no real names, and that they
+// have the same incidents.
+func TestTheAnonymiseCommand(t *testing.T) {
 	dir := t.TempDir()
-	recordAll(t, dir, true, namedEvents(t, time.Now()))
-	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl.gz"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("files %q, %v", files, err)
+	recordAll(t, dir, namedEvents(t, time.Now()))
+	copied := filepath.Join(t.TempDir(), "copy.jsonl")
+	must(t, "anonymise", dir, copied)
+	text, err := os.ReadFile(copied)
+	if err != nil || strings.Contains(strings.ToLower(string(text)), realName) || strings.Count(string(text), "\n") < 50 {
+		t.Errorf("%v\n%s", err, text)
 	}
-	for _, path := range files {
-		file, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := unzipped(t, file); strings.Contains(strings.ToLower(text), realName) || strings.Count(text, "\n") < 50 {
-			t.Errorf("%s:\n%s", path, text)
-		}
-		_ = file.Close()
-	}
-}
-
-// TestIncidentsOfAnAnonymisedDirectoryHaveNoRealName checks that incidents come from the recordings alone: incidents.jsonl
-// in the same directory has the real names.
-func TestIncidentsOfAnAnonymisedDirectoryHaveNoRealName(t *testing.T) {
 	file, err := os.Open(lostNode)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
 	renamed := strings.NewReplacer(`"node-`, `"realname-`, `"shop"`, `"realname-shop"`, `"web`, `"realname-web`).Replace(unzipped(t, file))
-	recording, dir := write(t, filepath.Join(t.TempDir(), "renamed.jsonl"), renamed), t.TempDir()
-	recordInto(t, dir, recording, true)
-	write(t, filepath.Join(dir, "incidents.jsonl"), `{"Incident":{"ID":"1","Subject":"realname-2"}}`+"\n")
-	if out := must(t, "incidents", recording, "-o=markdown"); strings.Count(out, realName) < 10 {
+	original, anonymised := write(t, filepath.Join(t.TempDir(), "renamed.jsonl"), renamed), filepath.Join(t.TempDir(), "copy.jsonl.gz")
+	must(t, "anonymise", original, anonymised)
+	if out := must(t, "incidents", original, "-o=markdown"); strings.Count(out, realName) < 10 {
 		t.Fatalf("the recording has no real names:\n%s", out)
 	}
-	out := must(t, "incidents", dir, "-o=markdown")
+	out := must(t, "incidents", anonymised, "-o=markdown")
 	if strings.Contains(out, realName) || !strings.Contains(out, "**What:** node node-") || !strings.Contains(out, "Names are pseudonyms") {
 		t.Errorf("real names in\n%s", out)
+	}
+	if status, _, errOut := kubeflap(t, "anonymise", original, anonymised); status == 0 || !strings.Contains(errOut, "already exists") {
+		t.Errorf("status %d, %s", status, errOut)
+	}
+}
+
+// TestAnonymisingADamagedRecording checks that a recording that is cut short is copied up to this point, and that nothing
+// remains of any other damage.
+func TestAnonymisingADamagedRecording(t *testing.T) {
+	text, err := os.ReadFile(lostNode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := filepath.Join(t.TempDir(), "whole.jsonl")
+	must(t, "anonymise", lostNode, whole)
+	lines, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"cut": string(text[:len(text)/2]), "damaged": string(lines) + "{]\n{}\n"} {
+		copied := filepath.Join(t.TempDir(), "copy.jsonl")
+		status, _, errOut := kubeflap(t, "anonymise", write(t, filepath.Join(t.TempDir(), name), want), copied)
+		got, err := os.ReadFile(copied)
+		if name == "cut" && (status != 0 || !strings.Contains(errOut, "the end of the recording is missing") || len(got) < 1000 || !strings.HasPrefix(string(lines), string(got))) {
+			t.Errorf("%s: status %d, %s, %d bytes", name, status, errOut, len(got))
+		}
+		if name == "damaged" && (status == 0 || err == nil) {
+			t.Errorf("%s: status %d, %s, %d bytes", name, status, errOut, len(got))
+		}
 	}
 }

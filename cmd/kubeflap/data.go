@@ -20,27 +20,16 @@ import (
 
 // dataFlags holds the flags of the flight recorder.
 type dataFlags struct {
-	dir       *string
-	size      byteSize
-	age       positiveDuration
-	anonymise *bool
+	dir  *string
+	size byteSize
+	age  positiveDuration
 }
 
 func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
 	f := &dataFlags{dir: cmd.Flag("data.dir", "Directory in which kubeflap stores events and incidents. --data.age and --data.size limit the recordings of events. If not set, kubeflap stores nothing.").PlaceHolder("DIR").String()}
 	addFlag(cmd, "data.size", "Maximum size of the recordings in --data.dir. The oldest are deleted first.", "256MiB", &f.size)
 	addFlag(cmd, "data.age", "Maximum age of the recordings in --data.dir.", "14d", &f.age)
-	cmd.Validate(func(*kingpin.CmdClause) error { return f.validate() })
-	f.anonymise = cmd.Flag("data.anonymise", "Replace names, addresses and UIDs in the recordings in --data.dir with pseudonyms. Do not share pseudonyms.key or incidents.jsonl. With pseudonyms.key, anybody can test whether a pseudonym belongs to a name. The other file contains real names.").Bool()
 	return f
-}
-
-// validate rejects a flag that would have no effect.
-func (f *dataFlags) validate() error {
-	if *f.anonymise && *f.dir == "" {
-		return errors.New("--data.anonymise needs --data.dir")
-	}
-	return nil
 }
 
 // enablePersistence makes the pipeline record its events and resolved incidents in --data.dir, and replays what earlier
@@ -50,7 +39,7 @@ func (f *dataFlags) enablePersistence(logger *slog.Logger, p *pipeline, watcher 
 		return nil, errors.New("--data.age: must be more than 0s")
 	}
 	recorder, err := flightrecorder.New(flightrecorder.Settings{
-		Dir: *f.dir, Size: int64(f.size), Age: time.Duration(f.age), Anonymise: *f.anonymise, List: watcher.List,
+		Dir: *f.dir, Size: int64(f.size), Age: time.Duration(f.age), List: watcher.List,
 	}, logger)
 	if err != nil {
 		return nil, err
@@ -62,7 +51,7 @@ func (f *dataFlags) enablePersistence(logger *slog.Logger, p *pipeline, watcher 
 	} else {
 		p.resume(recorded, p.started, logger)
 	}
-	p.record, p.waitForDisk, p.recorderStatus = recorder.Record, recorder.Pace, recorder.Status
+	p.record, p.recorderStatus = recorder.Record, recorder.Status
 	return recorder, nil
 }
 
@@ -70,21 +59,16 @@ func (f *dataFlags) enablePersistence(logger *slog.Logger, p *pipeline, watcher 
 const resumeFrom = 2 * time.Hour
 
 // earlierEvents returns the events that earlier processes recorded in a directory. It returns no events if there are no
-// recordings, or if they are anonymised.
+// recordings.
 func earlierEvents(dir string) (iter.Seq2[event.Event, error], error) {
 	_, end, err := flightrecorder.Span(dir)
-	none := func(func(event.Event, error) bool) {}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, flightrecorder.ErrNothing) {
-		return none, nil
+		return func(func(event.Event, error) bool) {}, nil
 	}
 	if err != nil {
 		return nil, err //nolint:wrapcheck // the error contains the path
 	}
-	recorded, anonymised, err := flightrecorder.Read(context.Background(), dir, end.Add(-resumeFrom), end)
-	if anonymised {
-		recorded = none
-	}
-	return recorded, err //nolint:wrapcheck // the error contains the path
+	return flightrecorder.Read(context.Background(), dir, end.Add(-resumeFrom), end) //nolint:wrapcheck // the error contains the path
 }
 
 // byteSize is a flag value for a number of bytes, such as 512MiB. The minimum is 1 MiB.

@@ -30,15 +30,15 @@ func recordedStory(t *testing.T) (dir string) {
 func recordedIn(t *testing.T, file string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	recordInto(t, dir, file, false)
+	recordInto(t, dir, file)
 	return dir
 }
 
 // recordInto lets a flight recorder record the events of a recording into a directory.
-func recordInto(t *testing.T, dir, file string, anonymise bool) {
+func recordInto(t *testing.T, dir, file string) {
 	t.Helper()
 	r, err := flightrecorder.New(flightrecorder.Settings{
-		Dir: dir, Size: 1 << 30, Age: time.Hour, Anonymise: anonymise,
+		Dir: dir, Size: 1 << 30, Age: time.Hour,
 		List: func(context.Context, event.Kind, func(event.Object)) (string, error) {
 			return "", errors.New("not needed")
 		},
@@ -112,7 +112,6 @@ func TestRecordingsNeedAuthentication(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"--data.anonymise needs --data.dir":                                           {"--data.anonymise"},
 		"--web.enable-recordings needs --data.dir":                                    {"--web.enable-recordings"},
 		"--web.enable-recordings: a recording shows the whole cluster, so it is only": {"--web.enable-recordings", "--data.dir=" + dir},
 	} {
@@ -194,66 +193,6 @@ func checkHeader(t *testing.T, file string) {
 			t.Errorf("header %+v, want the time of the first event, %v", h, ev.Seen)
 		}
 		break
-	}
-}
-
-// TestReadingAnAnonymisedDirectory checks that a recording from a directory of --data.anonymise is marked as
-// anonymised, and that real names and pseudonyms are never joined.
-func TestReadingAnAnonymisedDirectory(t *testing.T) {
-	dir := t.TempDir()
-	download := func(from string) (status int, text string) {
-		t.Helper()
-		address := startDownloads(t, dir, webConfig(t, onePassword))
-		visitor := visitor{user: "reader", password: "sesame"}
-		response, text, err := visitor.ask(t, http.MethodGet, "http://"+address+"/api/v1/recording?from="+from+"&to=2026-11-24T00:00:00Z")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return response.StatusCode, text
-	}
-	check := func(from string, want bool) {
-		t.Helper()
-		var p period
-		if err := p.from.Set(from); err != nil {
-			t.Fatal(err)
-		}
-		reader, err := p.open(dir)
-		if err != nil || reader.Header().Anonymised != want {
-			t.Fatalf("the directory: %+v, %v, want %t", reader, err, want)
-		}
-		for _, err := range reader.Events() {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		status, text := download(from)
-		if status != http.StatusOK {
-			t.Fatalf("status %d: %s", status, text)
-		}
-		downloaded, err := recording.Open(write(t, filepath.Join(t.TempDir(), "download.jsonl.gz"), text))
-		if err != nil || downloaded.Header().Anonymised != want {
-			t.Fatalf("the download: %+v, %v, want %t", downloaded.Header(), err, want)
-		}
-	}
-	const before = "2026-03-01T11:00:00Z"
-	recordInto(t, dir, story, true)
-	check(before, true)
-	recordInto(t, dir, lostNode, false) // the lost node happened after the story
-	const want = "the names in the recordings change at "
-	if status, text := download(before); status != http.StatusConflict || !strings.HasPrefix(text, want) {
-		t.Errorf("status %d: %s, want 409 and %q", status, text, want)
-	}
-	_, err := period{}.open(dir)
-	var renamed *flightrecorder.RenamedError
-	if !errors.As(err, &renamed) {
-		t.Fatalf("error %v, want %q", err, want)
-	}
-	after := renamed.At.Truncate(time.Second).Add(time.Second).Format(time.RFC3339)
-	check(after, false)
-	for args, want := range map[string]int{"": 1, "--from=" + after: 0} {
-		if status, _, log := kubeflap(t, append([]string{"incidents", dir}, strings.Fields(args)...)...); status != want || want != 0 && !strings.Contains(log, after) {
-			t.Errorf("incidents %s: status %d, want %d: %s", args, status, want, log)
-		}
 	}
 }
 

@@ -188,7 +188,7 @@ func TestKill(t *testing.T) {
 	}
 	_ = last.Wait() // the process was killed
 	k.expectReadable()
-	events, _, err := flightrecorder.Read(k.t.Context(), k.dir, began, time.Now())
+	events, err := flightrecorder.Read(k.t.Context(), k.dir, began, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

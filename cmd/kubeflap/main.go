@@ -76,7 +76,7 @@ func newCommandLine(as role, out, errOut io.Writer) *commandLine {
 	// kingpin would exit after --help and --version, but only main may exit.
 	app.Terminate(func(int) { c.done = true })
 	for _, register := range []func(*kingpin.Application) (string, command){
-		registerRun, registerIncidents, registerWatch, registerReplay, registerRecord, registerDemo, registerAdvise,
+		registerRun, registerIncidents, registerWatch, registerReplay, registerRecord, registerAnonymise, registerDemo, registerAdvise,
 	} {
 		name, run := register(app)
 		c.commands[name] = run

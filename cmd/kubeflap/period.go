@@ -64,14 +64,14 @@ func (p period) open(path string) (*recording.Reader, error) {
 // openDirectory opens a --data.dir directory as a single recording. The recording contains the events between `from`
 // and `to`.
 func openDirectory(ctx context.Context, dir string, from, to time.Time) (*recording.Reader, error) {
-	events, anonymised, err := flightrecorder.Read(ctx, dir, from, to)
+	events, err := flightrecorder.Read(ctx, dir, from, to)
 	if err != nil {
 		return nil, fmt.Errorf("directory %s: %w", dir, err)
 	}
 	out, in := io.Pipe()
 	go func() {
 		// The pipe passes an error of recordings.Write to the reader.
-		_ = in.CloseWithError(recordings.Write(in, events, recording.Header{Recorded: from, Anonymised: anonymised}))
+		_ = in.CloseWithError(recordings.Write(in, events, recording.Header{Recorded: from}))
 	}()
 	return recording.NewReader(out, dir) //nolint:wrapcheck // the error contains the path
 }

@@ -32,9 +32,6 @@ type pipeline struct {
 
 	// `record` receives each event before the tracker receives it. `record` is nil if nothing is recorded.
 	record func(event.Event)
-	// waitForDisk waits if a list of resources arrives faster than the disk can store it. The pipeline does not hold mu
-	// during the call, so other events do not wait. waitForDisk is nil if nothing is recorded.
-	waitForDisk func(event.Event)
 	// `coverage` is the log of the times at which resources were not watched.
 	coverage *coverage.Log
 	// `journal` keeps the resolved incidents of this process and of earlier ones. It is nil if no incidents are kept.
@@ -87,13 +84,6 @@ func (p *pipeline) begin(started time.Time) {
 
 // apply passes an event to the tracker and distributes the resulting transitions.
 func (p *pipeline) apply(e event.Event) {
-	p.handle(e)
-	if p.waitForDisk != nil {
-		p.waitForDisk(e)
-	}
-}
-
-func (p *pipeline) handle(e event.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.record != nil {

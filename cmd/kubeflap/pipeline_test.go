@@ -72,26 +72,3 @@ func TestAReplayReportsTheWatchesOfItsRecording(t *testing.T) {
 		t.Errorf("the replay is not ready: %v", got)
 	}
 }
-
-// TestAListThatWaitsDoesNotBlockOthers checks that events of watches and scrapes do not wait while a list waits for the
-// disk.
-func TestAListThatWaitsDoesNotBlockOthers(t *testing.T) {
-	p := newPipeline(trackerSettings(), time.Now, newSilentReporter(""))
-	room, waits := make(chan struct{}), make(chan struct{})
-	p.waitForDisk = func(e event.Event) {
-		if e.Type == event.Listed {
-			close(waits)
-			<-room
-		}
-	}
-	listed := make(chan struct{})
-	go func() {
-		defer close(listed)
-		p.apply(event.Event{Seen: time.Now(), Kind: event.KindNode, Type: event.Listed, Object: &event.Node{Meta: event.Meta{Name: "a"}}})
-	}()
-	<-waits
-	p.apply(event.Event{Seen: time.Now(), Kind: event.KindLease, Type: event.Added, Object: &event.Lease{Meta: event.Meta{Name: "a"}}})
-	p.advance()
-	close(room)
-	<-listed
-}

@@ -45,6 +45,7 @@ func registerRecord(app *kingpin.Application) (string, command) {
 		group, running := errgroup.WithContext(ctx)
 		group.Go(func() error { return watcher.Run(running) })
 		group.Go(func() error { return checkLeases(running, r.tracker, watcher) })
+		group.Go(func() error { return r.runFlush(running) })
 		if err := r.finish(group.Wait()); err != nil {
 			return err
 		}
@@ -76,6 +77,33 @@ type recorder struct {
 	err  error
 }
 
+// flushEvery is the interval at which events are written to the file. A killed process loses the events since then.
+const flushEvery = time.Second
+
+// runFlush regularly flushes the file until ctx is canceled.
+func (r *recorder) runFlush(ctx context.Context) error {
+	ticker := time.NewTicker(flushEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			r.mu.Lock()
+			r.check(r.writer.Flush())
+			r.mu.Unlock()
+		}
+	}
+}
+
+// check stops the watches after a write error.
+func (r *recorder) check(err error) {
+	if err != nil {
+		r.err = cmp.Or(r.err, err)
+		r.fail()
+	}
+}
+
 // finish writes a last event with the current time, so that a replay counts ongoing outages until this time. If the
 // recording contains no complete list, finish removes the file.
 func (r *recorder) finish(watched error) error {
@@ -94,11 +122,10 @@ func (r *recorder) record(e event.Event) {
 	if r.anonymiser != nil {
 		e = r.anonymiser.Event(e)
 	}
-	if err := r.writer.Write(e); err != nil {
-		r.err = cmp.Or(r.err, err)
-		r.fail()
-		return
+	err := r.writer.Write(e)
+	r.check(err)
+	if err == nil {
+		r.events++
+		r.listed = r.listed || e.Type == event.Synced
 	}
-	r.events++
-	r.listed = r.listed || e.Type == event.Synced
 }

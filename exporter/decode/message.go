@@ -86,7 +86,7 @@ func (r *fieldReader) metaTime(data []byte) time.Time {
 		return time.Time{}
 	}
 	seconds, _ := r.timestamp(data)
-	return time.Unix(seconds, 0).UTC()
+	return inCalendar(time.Unix(seconds, 0))
 }
 
 // metaMicroTime decodes a metav1.MicroTime in UTC. If the field is absent, it returns the zero time. Like the API's
@@ -96,7 +96,20 @@ func (r *fieldReader) metaMicroTime(data []byte) time.Time {
 		return time.Time{}
 	}
 	seconds, nanos := r.timestamp(data)
-	return time.Unix(seconds, int64(nanos.Truncate(time.Microsecond))).UTC()
+	return inCalendar(time.Unix(seconds, int64(nanos.Truncate(time.Microsecond))))
+}
+
+// inCalendar converts a time to UTC. The API server accepts times whose year in UTC is outside 0 to 9999. Recordings
+// cannot contain such times, because JSON does not support them. inCalendar therefore returns the first or last second
+// of the range.
+func inCalendar(t time.Time) time.Time {
+	switch t = t.UTC(); {
+	case t.Year() > 9999:
+		return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	case t.Year() < 0:
+		return time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return t
 }
 
 func (r *fieldReader) timestamp(data []byte) (seconds int64, nanos time.Duration) {

@@ -63,13 +63,8 @@ func (c *clocked) read(from, to int) string {
 		}
 		part = nil
 	}
-	var last time.Time
 	at := func(minute int) time.Time { return c.begin.Add(time.Duration(minute) * time.Minute) }
 	for _, ev := range read(c.t, c.s.Dir, at(from), at(to)) {
-		if ev.Seen.Before(last) {
-			c.t.Errorf("from %d to %d: %v after %v", from, to, ev.Seen, last)
-		}
-		last = ev.Seen
 		switch {
 		case ev.Type == event.Down:
 			end()
@@ -81,7 +76,7 @@ func (c *clocked) read(from, to int) string {
 	return strings.Join(all, ", ")
 }
 
-// TestTheClockIsSet checks that what is being recorded can be read, and that each reading is in chronological order.
+// TestTheClockIsSet checks that what is being recorded can be read.
 func TestTheClockIsSet(t *testing.T) {
 	const hour, day = 60, 24 * 60
 	restart := func(c *clocked, down, step int) {
@@ -101,7 +96,7 @@ func TestTheClockIsSet(t *testing.T) {
 		},
 		"back by 10 minutes": {
 			func(c *clocked) { c.run(30); c.offset -= 10; c.run(30) },
-			map[[2]int]string{{0, 50}: "0/0-21/21, 30/30-50/60", {40, 50}: "39/49-50/60", {25, 26}: "24/34-26/36", {5, 6}: "4/4-6/6"},
+			map[[2]int]string{{0, 50}: "0/0-50/60", {40, 50}: "39/49-50/60", {25, 26}: "24/34-26/36", {5, 6}: "4/4-6/6"},
 		},
 		"back by two hours, before the first event": {
 			func(c *clocked) { c.run(5); c.offset -= 2 * hour; c.run(10) },
@@ -109,7 +104,7 @@ func TestTheClockIsSet(t *testing.T) {
 		},
 		"back at a restart": {
 			func(c *clocked) { c.run(30); restart(c, 1, -10); c.run(30) },
-			map[[2]int]string{{0, 51}: "0/0-21/21, 21/31-51/61", {40, 51}: "39/49-51/61"},
+			map[[2]int]string{{0, 51}: "0/0-30/30, 21/31-51/61", {40, 51}: "39/49-51/61"},
 		},
 		"back by a day, and forward again": {
 			func(c *clocked) { c.run(3 * hour); c.offset -= day; c.run(10); c.offset += day; c.run(hour) },
@@ -147,11 +142,11 @@ func TestFilesFromTheFuture(t *testing.T) {
 		s := settings(t)
 		s.Size = 1 << 20
 		future := now().Add(time.Hour)
-		path := filepath.Join(s.Dir, future.Format("20060102T150405.000000Z")+"-000001-start.jsonl.gz")
+		path := filepath.Join(s.Dir, future.Format("20060102T150405.000000Z")+"-000001.jsonl.gz")
 		if err := os.Mkdir(s.Dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		w, err := recording.CreateDense(path, recording.Header{Recorded: future})
+		w, err := recording.Create(path, recording.Header{Recorded: future})
 		if err != nil {
 			t.Fatal(err)
 		}

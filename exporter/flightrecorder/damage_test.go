@@ -2,7 +2,6 @@ package flightrecorder_test
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -17,14 +16,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 )
 
-// recorded is a directory with two processes: the first one recorded three generations, the second one a single file.
+// recorded is a directory with two processes: the first one recorded three segments, the second one a single segment.
 type recorded struct {
 	dir   string
 	begin time.Time
 	// sent contains the events of both processes.
 	sent []event.Event
-	// files are the paths of the files by their roles and numbers, such as "2-next".
-	files map[string]string
+	// files are the paths of the segments.
+	files []string
 }
 
 // twoProcesses is what the first call of recordTwoProcesses recorded. Each synctest bubble begins at the same time, so
@@ -64,7 +63,7 @@ func recordTwoProcesses(t *testing.T) *recorded {
 		t.Fatal(err)
 	}
 	time.Sleep(first.end.Sub(first.begin))
-	return &recorded{dir: dir, begin: first.begin, sent: first.sent, files: roles(files(t, dir))}
+	return &recorded{dir: dir, begin: first.begin, sent: first.sent, files: files(t, dir)}
 }
 
 func recordAgain(t *testing.T) *recorded {
@@ -83,27 +82,19 @@ func recordAgain(t *testing.T) *recorded {
 		time.Sleep(10 * time.Minute)
 		all.sent = append(all.sent, c.sent...)
 	}
-	all.files = roles(files(t, s.Dir))
-	return all
-}
-
-// roles returns the paths by their roles and numbers.
-func roles(paths []string) map[string]string {
-	all := map[string]string{}
-	for _, path := range paths {
-		parts := strings.Split(strings.TrimSuffix(path, ".jsonl.gz"), "-")
-		all[strings.TrimLeft(parts[len(parts)-2], "0")+"-"+parts[len(parts)-1]] = path
+	if all.files = files(t, s.Dir); len(all.files) != 4 {
+		t.Fatalf("%d segments, want 4", len(all.files))
 	}
 	return all
 }
 
-// begins returns the time in the name of a file, as a duration since the start.
-func (r *recorded) begins(t *testing.T, file string) time.Duration {
+// begins returns the beginning of a segment as a duration since the start. The first segment has the number 1.
+func (r *recorded) begins(t *testing.T, segment int) time.Duration {
 	t.Helper()
-	stamp, _, _ := strings.Cut(r.files[file][len(r.dir)+1:], "-")
+	stamp, _, _ := strings.Cut(filepath.Base(r.files[segment-1]), "-")
 	at, err := time.Parse("20060102T150405.000000Z", stamp)
 	if err != nil {
-		t.Fatalf("file %q of %q: %v", file, r.files, err)
+		t.Fatalf("segment %d of %q: %v", segment, r.files, err)
 	}
 	return at.Sub(r.begin)
 }
@@ -152,6 +143,28 @@ func (r *recorded) holes(t *testing.T, got []event.Event) (all []hole) {
 	return all
 }
 
+// expectHoles checks that the events have the hole between the processes, and another hole if segment is not 0. This
+// hole begins in the segment, and ends at the next segment.
+func (r *recorded) expectHoles(t *testing.T, got []event.Event, segment int) {
+	t.Helper()
+	stop := r.sent[slices.IndexFunc(r.sent, func(ev event.Event) bool { return ev.Seen.Sub(r.begin) >= r.begins(t, 4) })-1]
+	want := []hole{{stop.Seen.Sub(r.begin), r.begins(t, 4)}}
+	holes := r.holes(t, got)
+	if segment > 0 {
+		want = slices.Insert(want, 0, hole{r.begins(t, segment), r.begins(t, segment+1)})
+		if segment == 3 {
+			want = want[:1]
+		}
+		// If nothing of the segment is readable, the hole begins with the last event before it.
+		if len(holes) > 0 && holes[0].from >= want[0].from-10*time.Second && holes[0].from < want[0].to {
+			holes[0].from = want[0].from
+		}
+	}
+	if !slices.Equal(holes, want) {
+		t.Errorf("holes %v, want %v, the first one beginning in segment %d", holes, want, segment)
+	}
+}
+
 // stateOf returns the objects after some events.
 func stateOf(all []event.Event) map[event.UID]event.Object {
 	state := map[event.UID]event.Object{}
@@ -182,86 +195,74 @@ func flipped(text []byte) []byte {
 	return text
 }
 
-// TestADamagedFileIsAGap checks that the rest of a directory stays readable, and that what is lost is shown like a
-// period without a recorder: from within the damaged file to the next base.
-func TestADamagedFileIsAGap(t *testing.T) {
+func empty([]byte) []byte { return nil }
+
+func cut(n int) damage { return func(text []byte) []byte { return text[:len(text)-n] } }
+
+func half(text []byte) []byte { return text[:len(text)/2] }
+
+func (r *recorded) damage(t *testing.T, segment int, how damage) {
+	t.Helper()
+	path := r.files[segment-1]
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, how(bytes.Clone(text)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestADamagedSegmentIsAGap checks that the rest of a directory stays readable, and that what is lost is shown like a
+// period without a recorder: from within the damaged segment to the next one.
+func TestADamagedSegmentIsAGap(t *testing.T) {
 	withoutRaceDetector(t)
 	for name, test := range map[string]struct {
-		file   string
-		damage damage
-		// want is the file that contains the begin of the hole, and the base at its end. It is empty without a hole.
-		want [2]string
+		segment int
+		damage  damage
+		hole    bool
 	}{
-		"zeros at the end of a first file":       {"1-start", zeros(600), [2]string{"1-start", "3-state"}},
-		"a first file of zeros":                  {"1-start", zeros(1 << 20), [2]string{"1-start", "3-state"}},
-		"an empty first file":                    {"1-start", func([]byte) []byte { return nil }, [2]string{"1-start", "3-state"}},
-		"a first file that is text":              {"1-start", func([]byte) []byte { return []byte("no recording\n") }, [2]string{"1-start", "3-state"}},
-		"flipped bits in a later file":           {"2-next", flipped, [2]string{"2-next", "3-state"}},
-		"a later file that is cut short":         {"4-next", func(text []byte) []byte { return text[:len(text)/2] }, [2]string{"4-next", "5-state"}},
-		"an empty later file":                    {"4-next", func([]byte) []byte { return nil }, [2]string{"3-next", "5-state"}},
-		"flipped bits in a state":                {"3-state", flipped, [2]string{}},
-		"a state of zeros":                       {"5-state", zeros(1 << 20), [2]string{}},
-		"zeros in the last file before the stop": {"6-next", zeros(100), [2]string{"6-next", "7-start"}},
-		"a last file that is cut short":          {"7-start", func(text []byte) []byte { return text[:len(text)-9] }, [2]string{}},
+		"zeros at the end of the first one":     {1, zeros(600), true},
+		"the first one has only zeros":          {1, zeros(1 << 20), true},
+		"the first one is empty":                {1, empty, true},
+		"the first one is text":                 {1, func([]byte) []byte { return []byte("no recording\n") }, true},
+		"flipped bits in a later one":           {2, flipped, true},
+		"a later one is cut short":              {2, half, true},
+		"a later one is empty":                  {2, empty, true},
+		"zeros in the last one before the stop": {3, zeros(100), true},
+		"the last one before a kill":            {3, cut(9), false},
+		"the last one is cut short":             {4, cut(9), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := recordTwoProcesses(t)
-				restart := hole{r.begins(t, "6-next"), r.begins(t, "7-start")}
-				text, err := os.ReadFile(r.files[test.file])
-				if err == nil {
-					err = os.WriteFile(r.files[test.file], test.damage(bytes.Clone(text)), 0o600)
+				r.damage(t, test.segment, test.damage)
+				hole := test.segment
+				if !test.hole {
+					hole = 0
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				got := r.holes(t, read(t, r.dir, r.begin, now()))
-				want := []hole{}
-				if test.want[0] != "" {
-					want = append(want, hole{r.begins(t, test.want[0]), r.begins(t, test.want[1])})
-				}
-				if test.want[1] != "7-start" {
-					want = append(want, restart)
-				}
-				slices.SortFunc(want, func(a, b hole) int { return cmp.Compare(a.from, b.from) })
-				for i, h := range got {
-					if i < len(want) && h.from >= want[i].from && h.from < want[i].from+61*time.Minute {
-						got[i].from = want[i].from // it is within the file
-					}
-				}
-				if !slices.Equal(got, want) {
-					t.Errorf("holes %v, want them to begin within an hour after those in %v", got, want)
-				}
+				r.expectHoles(t, read(t, r.dir, r.begin, now()), hole)
 			})
 		})
 	}
 }
 
-// TestAReadingThatBeginsInAHole checks that the watches are down then.
+// TestAReadingThatBeginsInAHole checks that the reading begins with the next segment.
 func TestAReadingThatBeginsInAHole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := recordTwoProcesses(t)
-		text, err := os.ReadFile(r.files["4-next"])
-		if err = errors.Join(err, os.WriteFile(r.files["4-next"], text[:len(text)/2], 0o600)); err != nil {
-			t.Fatal(err)
+		r.damage(t, 2, flipped)
+		next := r.begin.Add(r.begins(t, 3))
+		got := read(t, r.dir, next.Add(-time.Minute), now())
+		at := slices.IndexFunc(r.sent, func(ev event.Event) bool { return !ev.Seen.Before(next) })
+		if !got[0].Seen.Equal(next) {
+			t.Errorf("the reading begins at %v, want %v", got[0].Seen, next)
 		}
-		at := r.begin.Add(r.begins(t, "5-state") - time.Minute)
-		got := read(t, r.dir, at, now())
-		down, listing := 0, 0
-		for _, ev := range got {
-			switch {
-			case ev.Type == event.Down && ev.Seen.Equal(at):
-				down++
-			case ev.Type == event.Listing && ev.Seen.Equal(r.begin.Add(r.begins(t, "5-state"))):
-				listing++
-			}
-		}
-		if down != len(kinds) || listing != len(kinds) {
-			t.Errorf("%d watches are down at the start and %d list again, want %d", down, listing, len(kinds))
-		}
-		// Nothing is readable from there to the next base.
-		if _, _, err := flightrecorder.Read(t.Context(), r.dir, at, at.Add(30*time.Second)); !errors.Is(err, flightrecorder.ErrNothing) {
-			t.Errorf("error %v, want %v", err, flightrecorder.ErrNothing)
+		checkState(t, got, stateOf(r.sent[:at]))
+		// Nothing is readable before.
+		_, err := flightrecorder.Read(t.Context(), r.dir, next.Add(-time.Minute), next.Add(-time.Second))
+		if err == nil || !strings.Contains(err.Error(), filepath.Base(r.files[1])) {
+			t.Errorf("error %v, want that %s is damaged", err, r.files[1])
 		}
 	})
 }
@@ -274,15 +275,64 @@ func TestADirectoryThatCannotBeReadAtAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		const want = "not a kubeflap recording"
-		if _, _, err := flightrecorder.Read(t.Context(), s.Dir, begin, now()); err == nil || errors.Is(err, flightrecorder.ErrNothing) || !strings.Contains(err.Error(), want) {
+		if _, err := flightrecorder.Read(t.Context(), s.Dir, begin, now()); err == nil || errors.Is(err, flightrecorder.ErrNothing) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 		if _, _, err := flightrecorder.Span(s.Dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
+		}
+		if all, err := flightrecorder.Segments(s.Dir); len(all) > 0 || err != nil {
+			t.Errorf("segments %v, %v", all, err)
 		}
 		process(t, s)
 		if from, to, err := flightrecorder.Span(s.Dir); err != nil || !from.Equal(begin) || !to.After(begin.Add(time.Minute)) {
 			t.Errorf("the recordings are from %v to %v, %v", from, to, err)
 		}
 	})
+}
+
+// TestASegmentThatIsDeletedDuringAReadingIsAGap deletes segments like a recorder that needs space.
+func TestASegmentThatIsDeletedDuringAReadingIsAGap(t *testing.T) {
+	withoutRaceDetector(t)
+	for name, test := range map[string]struct {
+		deleted []int
+		after   int
+		hole    int
+	}{
+		"a later one":                  {[]int{2}, 100, 2},
+		"the first one":                {[]int{1}, 0, 1},
+		"one that was read":            {[]int{1}, 1000, 0},
+		"the one that is read":         {[]int{1}, 100, 0},
+		"the last one before the stop": {[]int{3}, 100, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := recordTwoProcesses(t)
+				events, err := flightrecorder.Read(t.Context(), r.dir, r.begin, now())
+				if err != nil {
+					t.Fatal(err)
+				}
+				remove := func() {
+					for _, segment := range test.deleted {
+						if err := os.Remove(r.files[segment-1]); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				if test.after == 0 {
+					remove()
+				}
+				var got []event.Event
+				for ev, err := range events {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got = append(got, ev); len(got) == test.after {
+						remove()
+					}
+				}
+				r.expectHoles(t, got, test.hole)
+			})
+		})
+	}
 }

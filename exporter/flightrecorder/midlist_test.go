@@ -12,7 +12,7 @@ import (
 
 // TestAReadingThatBeginsDuringAList records nodes, one event per second: lower-case letters are listed nodes, "(" and
 // ")" begin and end a list, "-" breaks the watch, and upper-case letters are changes. The reading begins at "|". At
-// "<", the clock is set back by a minute, so that a generation begins.
+// "<", the clock is set back by a minute, so that a segment begins.
 func TestAReadingThatBeginsDuringAList(t *testing.T) {
 	for story, want := range map[string]string{
 		"(abc)A|B":       "(bca)B",
@@ -22,14 +22,14 @@ func TestAReadingThatBeginsDuringAList(t *testing.T) {
 		"(abc)-|(ac)C":   "(abc)-(ac)C",
 		"(abc)-(ac|)C":   "(ac-)C",
 		"(abc)-(a-|(ac)": "(bca)-(ac)", // the second list failed
-		"(abc)-(a<c)C|C": "(ac)C",      // the state of the new generation is not complete either
+		"(abc)-(a<c)C|C": "(ac)C",      // the state of the new segment is not complete either
 		"(a<bc)B|C":      "(acb)C",
 	} {
 		t.Run(story, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, begin := settings(t), now()
 				r, stop, _ := run(t, s)
-				step, from := time.Duration(0), begin
+				step, from, to := time.Duration(0), begin, begin
 				for i, what := range story {
 					ev := event.Event{Seen: begin.Add(time.Duration(i)*time.Second - step), Kind: event.KindNode}
 					name := strings.ToLower(string(what))
@@ -53,11 +53,12 @@ func TestAReadingThatBeginsDuringAList(t *testing.T) {
 						ev.Type = event.Modified
 					}
 					r.Record(ev)
+					to = ev.Seen
 					synctest.Wait()
 				}
 				stop()
 				var got strings.Builder
-				for _, ev := range read(t, s.Dir, from, begin.Add(time.Hour)) {
+				for _, ev := range read(t, s.Dir, from, to) {
 					switch ev.Type {
 					case event.Listing:
 						got.WriteString("(")

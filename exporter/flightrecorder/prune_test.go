@@ -1,48 +1,51 @@
 package flightrecorder
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
-// TestPrune checks which files of 10 bytes stay. The names contain the number, the role and the start in hours.
+// TestPrune checks which segments of 10 bytes stay. A segment is written as its number and its start in hours.
 func TestPrune(t *testing.T) {
 	zero := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
-		size   int64
-		oldest int // in hours
-		all    string
-		want   string
+		size int64
+		age  time.Duration
+		all  string
+		want string
 	}{
-		"all are small and young":          {100, -1, "1start0 2next1 3state2 3next2", "1start0 2next1 3state2 3next2"},
-		"too large":                        {20, -1, "1start0 2next1 3state2 3next2", "3state2 3next2"},
-		"the newest is too large":          {5, -1, "1start0 2next1 3state2 3next2", "3state2 3next2"},
-		"too old":                          {100, 2, "1start0 2next1 3state2 3next2 4start5", "3state2 3next2 4start5"},
-		"only the newest":                  {5, 9, "1start0 2next1", "1start0 2next1"},
-		"without a base":                   {100, 3, "1next0 2next1 3start2 4start5", "3start2 4start5"},
-		"too large, and from the future":   {20, -1, "1start9 2start0 3next1", "2start0 3next1"},
-		"too old after one of the future":  {100, 5, "1start9 2start0 3start1 4start6 5next7", "1start9 3start1 4start6 5next7"},
-		"the clock was behind for a while": {100, 5, "1start6 2next7 3start-90 4state9 4next9", "1start6 2next7 3start-90 4state9 4next9"},
-		"nothing":                          {100, 0, "", ""},
+		"all are small and young":            {100, 10 * time.Hour, "1@0 2@2 3@4", "1@0 2@2 3@4"},
+		"too large":                          {20, 10 * time.Hour, "1@0 2@2 3@4", "2@2 3@4"},
+		"the newest is too large":            {5, 10 * time.Hour, "1@0 2@2 3@4", "3@4"},
+		"too old":                            {100, 3 * time.Hour, "1@0 2@2 3@4 4@6 5@8", "2@2 3@4 4@6 5@8"},
+		"only the newest":                    {5, time.Hour, "1@0", "1@0"},
+		"after a long pause":                 {100, 3 * time.Hour, "1@0 2@2 3@100", "1@0 2@2 3@100"},
+		"two hours after a long pause":       {100, 3 * time.Hour, "1@0 2@2 3@100 4@102", "2@2 3@100 4@102"},
+		"the clock is ahead at the start":    {100, 3 * time.Hour, "1@0 2@2 3@9000", "1@0 2@2 3@9000"},
+		"the clock was ahead at a start":     {100, 3 * time.Hour, "1@0 2@2 3@9000 4@4", "1@0 2@2 3@9000 4@4"},
+		"the clock is behind":                {100, 3 * time.Hour, "1@90 2@92 3@0", "1@90 2@92 3@0"},
+		"too large, and from the future":     {20, 10 * time.Hour, "1@9 2@0 3@1", "2@0 3@1"},
+		"too old, after one from the future": {100, 3 * time.Hour, "1@90 2@0 3@2 4@4 5@6 6@8", "1@90 3@2 4@4 5@6 6@8"},
+		"nothing":                            {100, 0, "", ""},
 	} {
-		var all []file
+		var all []Segment
 		for _, text := range strings.Fields(test.all) {
-			f := file{path: t.TempDir() + "/" + text, size: 10}
-			digits := strings.IndexFunc(text, func(r rune) bool { return r > '9' })
-			f.number = int(text[0] - '0')
-			f.role = role(strings.Trim(text[digits:], "-0123456789"))
-			hours, err := time.ParseDuration(text[digits+len(f.role):] + "h")
+			number, hours, _ := strings.Cut(text, "@")
+			s := Segment{path: t.TempDir() + "/" + text, Size: 10}
+			s.number, _ = strconv.Atoi(number)
+			n, err := strconv.Atoi(hours)
 			if err != nil {
 				t.Fatal(err)
 			}
-			f.begins = zero.Add(hours)
-			all = append(all, f)
+			s.Begins = zero.Add(time.Duration(n) * time.Hour)
+			all = append(all, s)
 		}
-		kept, err := prune(all, test.size, zero.Add(time.Duration(test.oldest)*time.Hour))
+		kept, err := prune(all, test.size, test.age)
 		var got []string
-		for _, f := range kept {
-			got = append(got, f.path[strings.LastIndex(f.path, "/")+1:])
+		for _, s := range kept {
+			got = append(got, s.path[strings.LastIndex(s.path, "/")+1:])
 		}
 		if text := strings.Join(got, " "); err != nil || text != test.want {
 			t.Errorf("%s: kept %q, %v, want %q", name, text, err, test.want)

@@ -15,8 +15,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// TestADirectoryWhoseNameIsAPattern checks that the name is used literally: only unfinished recordings of this
-// directory are deleted.
+// TestADirectoryWhoseNameIsAPattern checks that the name is used literally, and that the unfinished segment of a killed
+// process does not remain.
 func TestADirectoryWhoseNameIsAPattern(t *testing.T) {
 	for _, name := range []string{"[x", "[ab]", "a?", "*", `\a`} {
 		t.Run(name, func(t *testing.T) {
@@ -24,8 +24,8 @@ func TestADirectoryWhoseNameIsAPattern(t *testing.T) {
 				parent := t.TempDir()
 				s := settings(t)
 				s.Dir = filepath.Join(parent, name)
-				const unfinished = "20260301T120000.000000Z-000001-state.jsonl.gz.tmp"
-				kept := []string{filepath.Join(parent, "a", unfinished), filepath.Join(parent, "ab", unfinished), filepath.Join(s.Dir, "coverage.json.tmp")}
+				const unfinished = "unfinished.jsonl.gz"
+				kept := []string{filepath.Join(parent, "a", unfinished), filepath.Join(parent, "ab", unfinished), filepath.Join(s.Dir, "incidents.jsonl")}
 				for _, path := range append(kept, filepath.Join(s.Dir, unfinished)) {
 					if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 						t.Fatal(err)
@@ -42,7 +42,7 @@ func TestADirectoryWhoseNameIsAPattern(t *testing.T) {
 				}
 				names, err := os.ReadDir(s.Dir)
 				if err != nil || len(names) != 3 {
-					t.Errorf("files %v, %v, want a recording, the lock and a file of another part of kubeflap", names, err)
+					t.Errorf("files %v, %v, want a segment, the lock and a file of another part of kubeflap", names, err)
 				}
 			})
 		})
@@ -60,7 +60,7 @@ func TestStoppingAFailingRecorder(t *testing.T) {
 		s.Dir = filepath.Join(file, "data")
 		r, stop, log := run(t, s)
 		time.Sleep(time.Minute)
-		if status := r.Status(); status.Recording || status.Err == nil {
+		if status := r.Status(); status.Recording || status.Err == nil || status.Gaps != 1 {
 			t.Errorf("%+v, want a failure", status)
 		}
 		stop() // it checks that there is no error
@@ -70,15 +70,19 @@ func TestStoppingAFailingRecorder(t *testing.T) {
 	})
 }
 
-// TestAGenerationThatCannotBeContinued loses a file of the current generation. The next one must then begin with lists,
+// TestASegmentThatCannotBeContinued damages or deletes the current segment. The next one must then begin with new lists,
 // because the state cannot be computed.
-func TestAGenerationThatCannotBeContinued(t *testing.T) {
+func TestASegmentThatCannotBeContinued(t *testing.T) {
 	withoutRaceDetector(t)
 	for name, lose := range map[string]func(path string) error{
 		"it is deleted": os.Remove,
 		"a bit flips": func(path string) error {
 			text, err := os.ReadFile(path)
 			return errors.Join(err, os.WriteFile(path, flipped(text), 0o600))
+		},
+		"it is cut short": func(path string) error {
+			text, err := os.ReadFile(path)
+			return errors.Join(err, os.WriteFile(path, half(text), 0o600))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +113,7 @@ func TestAGenerationThatCannotBeContinued(t *testing.T) {
 				if rest := checkState(t, read(t, s.Dir, at, now()), objects); !reflect.DeepEqual(rest, c.sent[sent:]) {
 					t.Errorf("%d events after the state, want %d", len(rest), len(c.sent)-sent)
 				}
-				if status := r.Status(); !status.Recording || status.Gaps != 1 || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "listing all resources again") {
+				if status := r.Status(); !status.Recording || status.Gaps != 1 || strings.Count(log.String(), "\n") != 2 {
 					t.Errorf("%+v, %s", status, log)
 				}
 			})

@@ -2,13 +2,49 @@ package flightrecorder
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
 // eventSeq is a sequence of events that can be iterated more than once.
 type eventSeq = iter.Seq2[event.Event, error]
+
+// watchState is the state of the watch of a resource.
+type watchState struct {
+	// began is set after the beginning of the first list, and listed after the first complete list. listing is the
+	// position of the event that began the current list. It is 0 if no list is in progress.
+	began, listed bool
+	listing       int
+	// down is the Down or Unavailable event of a broken watch. It is empty while the watch works.
+	down event.Event
+}
+
+// works reports whether the watch delivers all changes after a complete list.
+func (w *watchState) works() bool { return w.listed && w.listing == 0 && w.down.Type == 0 }
+
+// known reports whether there was an event of the watch.
+func (w *watchState) known() bool { return w.began || w.down.Type != 0 }
+
+// watches is the state of all watches.
+type watches [event.NumKinds]watchState
+
+// note updates the state after the event at a position.
+func (w *watches) note(ev event.Event, at int) {
+	watch := &w[ev.Kind]
+	switch ev.Type {
+	case event.Listing:
+		watch.began, watch.listing = true, at
+	case event.Synced:
+		*watch = watchState{began: true, listed: true}
+	case event.Down, event.Unavailable:
+		watch.down, watch.listing = ev, 0
+	case event.Up:
+		watch.down = event.Event{}
+	}
+}
 
 // key identifies an object.
 type key struct {
@@ -24,167 +60,133 @@ func keyOf(object event.Object) key {
 	return key{object.Kind(), meta.UID}
 }
 
-// summary describes the state of all objects after the events up to a position.
-type summary struct {
-	// newest is the position of the newest event of each existing object.
-	newest map[key]int
-	// kinds holds the state of each watch.
-	kinds [event.NumKinds]watchState
-	// last is the position of the last event in the summary. next is the time of the event after that, or zero if there
-	// is none.
-	last int
-	next time.Time
-	// lost is the result of lostUntil(last) when the events were read.
-	lost int
+// state describes the objects and the watches after the first events of a segment. It needs about 40 bytes of memory per
+// object, because it holds the positions of the objects in the segment instead of the objects.
+type state struct {
+	segment Segment
+	// newest is the position of the newest event of each existing object. The first event has the position 1.
+	newest  map[key]int
+	watches watches
+	// length is the number of these events. next is the time of the event after them, or zero if there is none.
+	length int
+	next   time.Time
 }
 
-type watchState struct {
-	// listing is the position of the event that began the current list. It is 0 if no list is in progress. listed is
-	// set after a complete list.
-	listing int
-	listed  bool
-	// down is the Down or Unavailable event of a broken watch. It is empty while the watch works.
-	down event.Event
-}
+// newState returns the state at the beginning of a segment.
+func newState(segment Segment) *state { return &state{segment: segment, newest: map[key]int{}} }
 
-// summarise reads the events before a time.
-func summarise(r *reading, until time.Time) (*summary, error) {
-	s := &summary{newest: map[key]int{}}
-	for ev, err := range r.events() {
+// stateAt reads the events of a segment before a time. If the segment cannot be read completely, it returns the state
+// before the error.
+func stateAt(segment Segment, until time.Time) (*state, error) {
+	s := newState(segment)
+	for ev, err := range segment.events() {
 		if err != nil {
-			return nil, err
+			return s, err
 		}
 		if !ev.Seen.Before(until) {
 			s.next = ev.Seen
 			break
 		}
-		s.last = ev.place
 		s.note(ev)
 	}
-	s.lost = r.lostUntil(s.last)
 	return s, nil
 }
 
-func (s *summary) note(ev placed) {
-	w := &s.kinds[ev.Kind]
+// note adds the next event.
+func (s *state) note(ev event.Event) {
+	s.length++
 	switch ev.Type {
 	case event.Added, event.Modified, event.Listed, event.DirectReadLease:
-		s.newest[keyOf(ev.Object)] = ev.place
+		s.newest[keyOf(ev.Object)] = s.length
 	case event.Deleted:
 		delete(s.newest, keyOf(ev.Object))
-	case event.Listing:
-		w.listing = ev.place
-	case event.Synced:
-		s.dropUnlisted(ev.Kind, w.listing)
-		*w = watchState{listed: true}
-	case event.Down, event.Unavailable:
-		w.down, w.listing = ev.Event, 0
-	case event.Up:
-		w.down = event.Event{}
-	}
-}
-
-// dropUnlisted removes the objects that are missing from a complete list.
-func (s *summary) dropUnlisted(kind event.Kind, listing int) {
-	for k, place := range s.newest {
-		if k.kind == kind && place < listing {
-			delete(s.newest, k)
+	case event.Synced: // objects that are missing from the list were deleted
+		for k, at := range s.newest {
+			if k.kind == ev.Kind && at < s.watches[ev.Kind].listing {
+				delete(s.newest, k)
+			}
 		}
 	}
+	s.watches.note(ev, s.length)
 }
 
-// afterAll is later than any event, because no recording contains events after 2199.
-var afterAll = time.Date(2200, time.January, 1, 0, 0, 0, 0, time.UTC)
-
-// stateAt returns the state of all objects at the end of a reading, in the form of lists. The parameter at specifies
-// the time of all events in these lists. stateAt reads all events twice, and needs about 40 bytes of memory per object.
-func stateAt(r *reading, at time.Time) (eventSeq, error) {
-	s, err := summarise(r, afterAll)
-	if err != nil {
-		return nil, err
+// needed returns which events of the segment are in the lists with the state, by their positions, and the number of all
+// events of these lists.
+func (s *state) needed() (needed []bool, size int) {
+	begin, end := s.frame(time.Time{})
+	needed, size = make([]bool, s.length+1), len(begin)+len(end)
+	for k, at := range s.newest {
+		// An object that is missing from an unfinished list may have been deleted.
+		if at >= s.watches[k.kind].listing {
+			needed[at] = true
+			size++
+		}
 	}
-	return s.replay(r, at, time.Time{}), nil
+	return needed, size
 }
 
-// replay returns lists with the summarized state, followed by the later events. The parameter from specifies the time
-// of all events in the lists. The parameter to specifies the end of the later events. If it is zero, replay only
-// returns the lists.
-func (s *summary) replay(r *reading, from, to time.Time) eventSeq {
+// events returns the state as lists, followed by the later events of the segment. The parameter seen specifies the time
+// of all events in the lists. events reads the segment again.
+func (s *state) events(seen time.Time) eventSeq {
 	return func(yield func(event.Event, error) bool) {
-		if !s.yieldBegin(from, yield) {
+		r, err := recording.Open(s.segment.path)
+		if err != nil {
+			yield(event.Event{}, err)
 			return
 		}
-		complete := false
-		for ev, err := range r.events() {
-			if err != nil {
-				yield(event.Event{}, err)
-				return
-			}
-			if ev.place <= s.last {
-				if listed, newest := s.newestAs(ev, from); newest && !yield(listed, nil) {
+		defer func() { _ = r.Close() }() // the file was only read
+		begin, end := s.frame(seen)
+		each := func(all []event.Event) bool {
+			return !slices.ContainsFunc(all, func(ev event.Event) bool { return !yield(ev, nil) })
+		}
+		if !each(begin) {
+			return
+		}
+		needed, _ := s.needed()
+		r.Skip(func(at int) bool { return at <= s.length && !needed[at] })
+		for ev, err := range r.Events() {
+			at := r.Position()
+			if err == nil && at <= s.length {
+				if needed[at] && !yield(inList(ev, seen), nil) {
 					return
 				}
 				continue
 			}
-			if !complete && !s.yieldEnd(r, from, yield) || ev.Seen.After(to.Add(clockSlack)) {
+			if at >= s.length && !each(end) || !yield(ev, err) {
 				return
 			}
-			complete = true
-			if ev.Seen.Before(from) {
-				ev.Seen = from // the clock was set back a little
-			}
-			if !ev.Seen.After(to) && !yield(ev.Event, nil) {
-				return
-			}
+			end = nil
 		}
-		if !complete {
-			s.yieldEnd(r, from, yield)
+		if r.Position() < s.length {
+			yield(event.Event{}, recording.ErrCutShort)
+			return
 		}
+		each(end)
 	}
 }
 
-// yieldBegin yields the start of each list.
-func (s *summary) yieldBegin(at time.Time, yield func(event.Event, error) bool) bool {
-	for kind, w := range s.kinds {
-		if (w.listed || w.listing > 0) && !yield(event.Event{Seen: at, Kind: event.Kind(kind), Type: event.Listing}, nil) {
-			return false
-		}
-	}
-	return true
-}
-
-// yieldEnd yields the end of each list, and the state of broken watches. If a file was deleted after the events were
-// summarized, objects are missing. yieldEnd then reports the watches as down instead.
-func (s *summary) yieldEnd(r *reading, at time.Time, yield func(event.Event, error) bool) bool {
-	torn := r.lostUntil(s.last) > s.lost
-	for kind, w := range s.kinds {
+// frame returns the events before and after the objects of the lists. An unfinished list has no end.
+func (s *state) frame(seen time.Time) (begin, end []event.Event) {
+	for kind, w := range s.watches {
 		k := event.Kind(kind)
-		if torn {
-			w.down = event.Event{Kind: k, Type: event.Down, Reason: event.ReasonNotRecorded}
+		if w.began {
+			begin = append(begin, event.Event{Seen: seen, Kind: k, Type: event.Listing})
 		}
-		if w.listed && w.listing == 0 && !torn && !yield(event.Event{Seen: at, Kind: k, Type: event.Synced}, nil) {
-			return false
+		if w.listed && w.listing == 0 {
+			end = append(end, event.Event{Seen: seen, Kind: k, Type: event.Synced})
 		}
-		if (w.listed || !torn) && w.down.Kind != 0 && !yield(event.Event{Seen: at, Kind: k, Type: w.down.Type, Reason: w.down.Reason}, nil) {
-			return false
+		if w.down.Type != 0 {
+			end = append(end, event.Event{Seen: seen, Kind: k, Type: w.down.Type, Reason: w.down.Reason})
 		}
 	}
-	return true
+	return begin, end
 }
 
-// newestAs returns an event in the form that it has in a list. ok is true only for the newest event of an object that
-// exists. If a list of the resource is unfinished, ok is false for objects that the list does not contain, because they
-// may have been deleted.
-func (s *summary) newestAs(ev placed, at time.Time) (listed event.Event, ok bool) {
-	if !ev.Type.HasObject() {
-		return ev.Event, false
-	}
-	if newest, known := s.newest[keyOf(ev.Object)]; !known || newest != ev.place || newest < s.kinds[ev.Kind].listing {
-		return ev.Event, false
-	}
-	what := event.Listed
+// inList returns an event in the form that it has in a list.
+func inList(ev event.Event, seen time.Time) event.Event {
+	listed := event.Event{Seen: seen, Kind: ev.Kind, Type: event.Listed, Object: ev.Object}
 	if ev.Kind == event.KindCluster {
-		what = ev.Type // KindCluster has no lists
+		listed.Type = ev.Type // KindCluster has no lists
 	}
-	return event.Event{Seen: at, Kind: ev.Kind, Type: what, Object: ev.Object}, true
+	return listed
 }

@@ -1,149 +1,149 @@
 package flightrecorder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"slices"
-	"sync"
-	"sync/atomic"
+	"path/filepath"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
-// writer writes the files of one session. Only one goroutine may use it.
+const (
+	// segmentAge and segmentShare are the maximum age and size of a segment. A share of n means 1/n of the directory's
+	// size limit. A reader must read a segment from its beginning, so segments are short. Reading two hours of
+	// heartbeats of 1,000 nodes takes a second.
+	segmentAge   = 2 * time.Hour
+	segmentShare = 4
+	// clockSlack is the largest backward step of the clock that is ignored. After such a step, events are only slightly
+	// out of order.
+	clockSlack = 10 * time.Second
+	// upkeepEvery is the interval at which the recorder deletes old segments, and retries failed lists.
+	upkeepEvery = 10 * time.Second
+)
+
+// errRemoved means that the open file was deleted, for example with its directory.
+var errRemoved = errors.New("the recordings were removed")
+
+// writer writes segments. Only one goroutine may use it.
 type writer struct {
 	recorder *Recorder
-	// open is the current file. It is nil if the next event will create a file. path and number then belong to the
-	// previous file.
+	// batch holds the events that are being written. unwritten is the number of events that were taken from the queue
+	// and may not be on the disk yet.
+	batch     []event.Event
+	unwritten int
+	// open is the current segment, and state is the state at its end. Both are nil before the first event.
 	open   *recording.Writer
-	path   string
+	state  *state
 	number int
-	begins time.Time
-	// newest is the time of the newest event.
+	// newest is the time of the newest event. lists is the size of the segment after the lists at its beginning.
 	newest time.Time
-	// next is the role of the next file. generationStart is the start of the current generation. generationSize is the
-	// total size of the generation's closed files.
-	next            role
-	generationStart time.Time
-	generationSize  int64
-	// stateDue is set if a new generation with a state file is due.
-	stateDue bool
-	// The field lists tracks the resources that are being listed after a gap.
-	lists     lists
-	listParts chan listPart
-	// background waits for the goroutines that list resources or write a state. writingState is set while a state is
-	// being written.
-	background   sync.WaitGroup
-	writingState atomic.Bool
-	recovery     recovery
-	// anonymiser is nil if the recordings contain real names.
-	anonymiser *recording.Anonymiser
+	lists  int64
+	upkept time.Time
+	after  afterGap
 }
 
-// newWriter returns a writer whose first file begins with lists. It deletes unfinished files from the directory, which
-// must be locked.
+// newWriter returns a writer for the directory, which must be locked.
 func newWriter(r *Recorder) (*writer, error) {
-	if err := deleteUnfinished(r.settings.Dir); err != nil {
-		return nil, err
-	}
-	all, err := filesOf(r.settings.Dir)
+	all, err := segmentsIn(r.settings.Dir)
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{recorder: r, next: roleStart, listParts: make(chan listPart)}
+	w := &writer{recorder: r, upkept: time.Now()}
 	if len(all) > 0 {
 		w.number = all[len(all)-1].number
-	}
-	failure := r.Status().Err
-	w.recovery.active = failure != nil && !errors.Is(failure, errInUse)
-	if r.settings.Anonymise {
-		key, err := r.key()
-		if err != nil {
-			return nil, err
-		}
-		w.anonymiser = recording.NewKeyedAnonymiser(key)
 	}
 	return w, w.prune()
 }
 
-// write writes an event, or keeps it until the list of its resource is complete.
-func (w *writer) write(ev event.Event) error {
-	if w.recovery.active {
-		w.recovery.events++
+// run writes events until the context is canceled or a failure occurs.
+func (w *writer) run(ctx context.Context) error {
+	due := time.NewTicker(writeEvery)
+	defer due.Stop()
+	for {
+		ended := ctx.Err() != nil
+		if err := w.writeQueue(ctx); err != nil || ended {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-due.C:
+		case <-w.recorder.wake:
+		}
 	}
-	if held, err := w.lists.bufferEvent(ev); held || err != nil {
-		return err
-	}
-	return w.add(ev)
 }
 
-// add writes an event. It creates a file if none is open. If the time of the event is more than clockSlack before the
-// newest event or more than fileAge after it, add first begins a new generation. The clock may have been set, and
-// readers find a generation by its start time.
+// writeQueue writes the events in the queue. If events were lost after them, it begins a new segment.
+func (w *writer) writeQueue(ctx context.Context) error {
+	events, losing := w.recorder.take(w.batch)
+	w.batch, w.unwritten = events, w.unwritten+len(events)
+	for _, ev := range events {
+		if err := w.write(ctx, ev); err != nil {
+			return err
+		}
+	}
+	if err := w.flush(); err != nil {
+		return err
+	}
+	if losing && ctx.Err() == nil {
+		return w.resume(ctx)
+	}
+	if w.open == nil || time.Since(w.upkept).Abs() < upkeepEvery {
+		return nil
+	}
+	w.upkept = time.Now()
+	if _, err := os.Stat(w.state.segment.path); errors.Is(err, fs.ErrNotExist) {
+		return errRemoved
+	}
+	return cmp.Or(w.listAwaited(ctx, w.upkept), w.prune())
+}
+
+// write writes an event. It begins a new segment if the current one is too old or too large, or if the clock was set
+// back: readers find a segment by its beginning.
+func (w *writer) write(ctx context.Context, ev event.Event) error {
+	ev.Seen = ev.Seen.Round(0) // a monotonic reading would hide that the clock was set
+	if w.open == nil || w.isDue(ev.Seen) {
+		if err := w.next(ev.Seen); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !w.after.omits(ev):
+		return w.add(ev)
+	case ev.Type == event.Synced, ev.Type == event.Up:
+		return w.listAwaited(ctx, ev.Seen)
+	}
+	return nil
+}
+
+func (w *writer) isDue(seen time.Time) bool {
+	size := w.open.Size()
+	return seen.Before(w.newest.Add(-clockSlack)) || seen.Sub(w.state.segment.Begins) >= segmentAge ||
+		size >= w.recorder.settings.Size/segmentShare && size >= 2*w.lists
+}
+
 func (w *writer) add(ev event.Event) error {
-	step := ev.Seen.Sub(w.newest)
-	if w.next == roleNext && (step < -clockSlack || step > fileAge) {
-		if err := w.close(); err != nil {
-			return err
-		}
-		w.stateDue, w.newest = true, ev.Seen
-	}
-	if w.open == nil {
-		if err := w.create(ev.Seen); err != nil {
-			return err
-		}
-	}
 	if ev.Seen.After(w.newest) {
 		w.newest = ev.Seen
 	}
-	if w.anonymiser != nil {
-		ev = w.anonymiser.Event(ev)
-	}
-	return w.open.Write(ev)
+	w.state.note(ev)
+	return w.open.Write(ev) //nolint:wrapcheck // the error contains the path
 }
 
 func (w *writer) flush() error {
 	if w.open == nil {
 		return nil
 	}
-	return w.open.Flush()
-}
-
-// create creates the next file. The parameter seen is the time of the first event in this file.
-func (w *writer) create(seen time.Time) error {
-	begins := seen.Truncate(time.Microsecond)
-	path := pathOf(w.recorder.settings.Dir, begins, w.number+1, w.next)
-	open, err := recording.CreateDense(path, w.header(begins))
-	if err != nil {
-		return err
+	if err := w.open.Flush(); err != nil {
+		return err //nolint:wrapcheck // the error contains the path
 	}
-	w.recovery.note(path)
-	w.number++
-	w.open, w.path, w.begins, w.newest = open, path, begins, begins
-	switch {
-	case w.next == roleStart:
-		w.generationStart, w.generationSize, w.stateDue = begins, 0, false
-	case w.stateDue && !w.writingState.Load():
-		w.startWritingState()
-	}
-	w.next = roleNext
-	if !w.recovery.active && !w.recorder.Status().Recording {
-		w.recorder.markRecording()
-	}
+	w.unwritten = 0
 	return nil
-}
-
-// header returns the header of a file that begins at the given time.
-func (w *writer) header(begins time.Time) recording.Header {
-	header := recording.Header{Recorded: begins}
-	if w.anonymiser != nil {
-		header = w.anonymiser.Header(header)
-	}
-	return header
 }
 
 func (w *writer) close() error {
@@ -151,113 +151,75 @@ func (w *writer) close() error {
 		return nil
 	}
 	err := w.open.Close()
-	if err != nil && !w.recovery.active {
-		w.recorder.countLost(uint64(w.open.Pending()))
-	}
-	w.generationSize += w.open.Size()
 	w.open = nil
-	return err
+	return err //nolint:wrapcheck // the error contains the path
 }
 
-// upkeep closes the current file if it is too large or too old. It then decides whether a new generation is due. It
-// also deletes old generations. It does not create the next file, because a file is named after the time of its first
-// event.
-func (w *writer) upkeep() error {
-	settings := w.recorder.settings
-	switch {
-	case w.open == nil:
-		return nil
-	case removed(w.path):
-		return errRemoved
-	case w.stateDue && !w.writingState.Load(), w.open.Size() >= settings.Size/fileShare, w.newest.Sub(w.begins) >= fileAge:
-		if err := w.close(); err != nil {
-			return err
+// next begins the next segment. It computes the lists at its beginning from the previous segment. Without a previous
+// segment, the watches are about to list their resources.
+func (w *writer) next(seen time.Time) error {
+	if w.open == nil {
+		return w.begin(seen, 0, func() error { return nil })
+	}
+	if err := w.close(); err != nil {
+		return err
+	}
+	before := w.state
+	_, size := before.needed()
+	return w.begin(seen, size, func() error {
+		for ev, err := range before.events(seen) {
+			if err != nil {
+				return fmt.Errorf("compute the state for the next segment: %w", err)
+			}
+			if err := w.add(ev); err != nil {
+				return err
+			}
 		}
-		w.stateDue = w.stateDue || w.generationSize >= settings.Size/generationShare || w.newest.Sub(w.generationStart) >= generationAge
+		return nil
+	})
+}
+
+// begin begins a segment. The function lists writes the lists at its beginning. If they repeat the state at the end of
+// the previous segment, repeated is the number of their events.
+func (w *writer) begin(seen time.Time, repeated int, lists func() error) (err error) {
+	settings := w.recorder.settings
+	begins := seen.Truncate(time.Microsecond)
+	header := recording.Header{Recorded: begins, State: repeated}
+	if settings.Head != nil {
+		header.Head = settings.Head()
+	}
+	incomplete := filepath.Join(settings.Dir, unfinished)
+	_ = os.Remove(incomplete) // a killed process may have left it behind
+	if w.open, err = recording.Create(incomplete, header); err != nil {
+		return err //nolint:wrapcheck // the error contains the path
+	}
+	w.number++
+	w.state, w.newest = newState(Segment{Begins: begins, path: filepath.Join(settings.Dir, nameOf(begins, w.number))}), begins
+	if err = lists(); err == nil {
+		err = w.open.Flush()
+	}
+	if err == nil {
+		err = os.Rename(incomplete, w.state.segment.path)
+	}
+	if err != nil {
+		_, _ = w.close(), os.Remove(incomplete)
+		return err
+	}
+	w.lists = w.open.Size()
+	if gap := w.recorder.markRecording(); gap.Err != nil {
+		w.recorder.log.Info("resumed recording", "after", time.Since(gap.Since).Round(time.Second), "events lost", gap.Lost)
 	}
 	return w.prune()
 }
 
-// startWritingState writes a state file in the background. The file contains the state at the start of the current
-// file.
-func (w *writer) startWritingState() {
-	w.generationStart, w.generationSize, w.stateDue = w.begins, 0, false
-	w.writingState.Store(true)
-	dir, at, number, header := w.recorder.settings.Dir, w.begins, w.number, w.header(w.begins)
-	w.background.Go(func() {
-		defer w.writingState.Store(false)
-		if err := writeState(dir, at, number, header); err != nil {
-			// New lists begin a new generation. The current generation may be damaged, and cannot be deleted before it
-			// ends.
-			w.recorder.log.Warn("cannot compute the state for a new set of recordings, listing all resources again", "err", err)
-			w.recorder.relist()
-		}
-	})
-}
-
-// errIncomplete means that the state is unknown, because a file of the generation is damaged or was deleted.
-var errIncomplete = errors.New("the current set of recordings is incomplete")
-
-// writeState computes the state at the start of a file from the earlier files, and writes it to a state file.
-func writeState(dir string, at time.Time, number int, header recording.Header) error {
-	r, err := readingBefore(dir, number)
-	if err != nil {
-		return err
-	}
-	state, err := stateAt(r, at)
-	if err != nil {
-		return err
-	}
-	path := pathOf(dir, at, number, roleState)
-	out, err := recording.CreateDense(path+temporary, header)
-	if err != nil {
-		return err
-	}
-	for ev, readErr := range state {
-		if err = readErr; err == nil {
-			err = out.Write(ev)
-		}
-		if err != nil {
-			break
-		}
-	}
-	if failure := r.failure(); failure != nil {
-		err = errors.Join(err, fmt.Errorf("%w: %w", errIncomplete, failure))
-	}
-	if err = errors.Join(err, out.Close()); err != nil {
-		return errors.Join(err, os.Remove(path+temporary))
-	}
-	if err := os.Rename(path+temporary, path); err != nil {
-		return fmt.Errorf("complete a recording: %w", err)
-	}
-	return nil
-}
-
-// readingBefore returns a reading of the generation that ends before the file with this number. All files of this
-// generation are closed.
-func readingBefore(dir string, number int) (*reading, error) {
-	all, err := filesOf(dir)
-	if err != nil {
-		return nil, err
-	}
-	before := generationsOf(slices.DeleteFunc(all, func(f file) bool { return f.number >= number }))
-	if len(before) == 0 || !before[len(before)-1][0].isBase() {
-		return nil, fmt.Errorf("%w: its lists are missing", errIncomplete)
-	}
-	var parts []part
-	for _, f := range before[len(before)-1] {
-		parts = append(parts, part{file: f})
-	}
-	return newReading(context.Background(), parts), nil
-}
-
-// prune deletes old generations and measures the size of the directory.
+// prune deletes old segments and measures the size of the directory.
 func (w *writer) prune() error {
-	all, err := filesOf(w.recorder.settings.Dir)
+	settings := w.recorder.settings
+	all, err := segmentsIn(settings.Dir)
 	if err != nil {
 		return err
 	}
-	all, err = prune(all, w.recorder.settings.Size, w.recorder.retentionCutoff())
+	all, err = prune(all, settings.Size, settings.Age)
 	w.recorder.measured(all)
 	return err
 }

@@ -1,28 +1,18 @@
 package recording
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"hash"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // Anonymiser replaces all data that identifies a cluster: names, addresses, UIDs, images, labels and free text. It
-// keeps times, numbers and the words that Kubernetes itself writes (see anonymise_words.go). A name always gets the
-// same pseudonym, so a replay of the anonymised recording gives the same results as the original. An Anonymiser is safe
-// for concurrent use.
+// keeps times, numbers and the words that Kubernetes itself writes (see anonymise_words.go). A name gets the same
+// pseudonym in the whole recording, so a replay of the anonymised recording gives the same results as the original.
+// Pseudonyms are numbered in order of first appearance, as in node-1. Only one goroutine may use an Anonymiser.
 type Anonymiser struct {
-	mu sync.Mutex
-	// mac computes pseudonyms from a key. If it is nil, pseudonyms are numbered in order of first appearance.
-	mac  hash.Hash
-	text []byte // text is a buffer for the input of mac
-	// The following maps are only used for numbered pseudonyms.
 	pseudonyms map[realName]string
 	count      map[string]uint32
 	uids       map[event.UID]event.UID
@@ -31,8 +21,7 @@ type Anonymiser struct {
 // realName is a name to replace. Equal names in different namespaces get different pseudonyms.
 type realName struct{ noun, namespace, text string }
 
-// NewAnonymiser returns an Anonymiser for one recording. Its pseudonyms are short, such as node-1. It remembers all of
-// them.
+// NewAnonymiser returns an Anonymiser for one recording.
 func NewAnonymiser() *Anonymiser {
 	return &Anonymiser{
 		pseudonyms: make(map[realName]string),
@@ -41,34 +30,14 @@ func NewAnonymiser() *Anonymiser {
 	}
 }
 
-// NewKeyedAnonymiser returns an Anonymiser whose pseudonyms depend only on the name and a secret key. They are the same
-// in all recordings with this key. The Anonymiser does not remember pseudonyms, so its memory does not grow.
-func NewKeyedAnonymiser(key []byte) *Anonymiser {
-	return &Anonymiser{mac: hmac.New(sha256.New, key)}
-}
-
 // Header returns the anonymised recording's header. It drops the title, which is free text.
 func (a *Anonymiser) Header(header Header) Header {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	header.Pseudonyms = ""
-	if a.mac != nil {
-		// The digest does not reveal the key.
-		const length = 8
-		digest := a.digest(realName{noun: "pseudonyms"})
-		header.Pseudonyms = hex.EncodeToString(digest[:length])
-	}
-	header.Title = ""
-	header.Kubernetes = release(header.Kubernetes)
-	header.Anonymised = true
-	return header
+	return Header{Recorded: header.Recorded, Kubernetes: release(header.Kubernetes), Anonymised: true}
 }
 
 // Event returns the event with an anonymised copy of its object. It does not modify the original object, because the
 // tracker may be using that object.
 func (a *Anonymiser) Event(ev event.Event) event.Event {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if ev.Reason != "" && !ev.Reason.Known() {
 		ev.Reason = other
 	}
@@ -96,16 +65,10 @@ func (a *Anonymiser) Event(ev event.Event) event.Event {
 	return ev
 }
 
-// pseudonym returns a noun and a number, as in "node-7" for the seventh node name. With a key, it returns the noun and
-// 12 hexadecimal digits. It returns "" for an empty name.
+// pseudonym returns a noun and a number, as in "node-7" for the seventh node name. It returns "" for an empty name.
 func (a *Anonymiser) pseudonym(n realName) string {
 	if n.text == "" {
 		return ""
-	}
-	if a.mac != nil {
-		const length = 6
-		digest := a.digest(n)
-		return n.noun + "-" + hex.EncodeToString(digest[:length])
 	}
 	if known, ok := a.pseudonyms[n]; ok {
 		return known
@@ -113,20 +76,6 @@ func (a *Anonymiser) pseudonym(n realName) string {
 	made := fmt.Sprintf("%s-%d", n.noun, a.number(n.noun))
 	a.pseudonyms[n] = made
 	return made
-}
-
-// digest returns the HMAC of a name. Zero bytes separate the parts of the name, because no noun or namespace contains
-// one.
-func (a *Anonymiser) digest(n realName) (digest [sha256.Size]byte) {
-	a.text = append(a.text[:0], n.noun...)
-	a.text = append(a.text, 0)
-	a.text = append(a.text, n.namespace...)
-	a.text = append(a.text, 0)
-	a.text = append(a.text, n.text...)
-	a.mac.Reset()
-	_, _ = a.mac.Write(a.text) // a hash never returns an error
-	a.mac.Sum(digest[:0])
-	return digest
 }
 
 func (a *Anonymiser) number(noun string) uint32 {

@@ -133,14 +133,13 @@ func (a *Anonymiser) condition(namespace string, original *event.Condition) *eve
 	return &c
 }
 
-// address replaces the IP, node and UID of an address. If event.AddressUID derived the UID from the IP, and the
-// Anonymiser has no key, the new UID is derived from the new IP. With a key, several IPs can get the same new IP, so
-// the new UID is always derived from the old UID.
+// address replaces the IP, node and UID of an address. If event.AddressUID derived the UID from the IP, the new UID is
+// derived from the new IP.
 func (a *Anonymiser) address(original event.Address) event.Address {
 	replaced := original
 	replaced.IP = a.ip(original.IP)
 	replaced.Node = a.nodeName(original.Node)
-	if a.mac == nil && original.UID == event.AddressUID(original.IP) {
+	if original.UID == event.AddressUID(original.IP) {
 		replaced.UID = event.AddressUID(replaced.IP)
 	} else {
 		replaced.UID = a.uid(original.UID)
@@ -148,57 +147,40 @@ func (a *Anonymiser) address(original event.Address) event.Address {
 	return replaced
 }
 
-// ip replaces an IPv4 address with one from 10.0.0.0/8, and an IPv6 address with one from fd00::/8. The new address
-// contains a counter or, with a key, a digest. ip treats any other string as a host name.
+// ip replaces an IPv4 address with one from 10.0.0.0/8, and an IPv6 address with one from fd00::/8. The new address ends
+// with a counter. ip treats any other string as a host name.
 func (a *Anonymiser) ip(original string) string {
 	ip, err := netip.ParseAddr(original)
 	if err != nil {
 		return a.pseudonym(realName{"host", "", original})
 	}
 	n := realName{"ip", "", original}
-	if a.mac != nil {
-		digest := a.digest(n)
-		return private(ip.Is4(), binary.BigEndian.Uint64(digest[:])).String()
-	}
 	if known, ok := a.pseudonyms[n]; ok {
 		return known
 	}
-	counter := "ipv6"
+	var made netip.Addr
 	if ip.Is4() {
-		counter = "ipv4"
-	}
-	made := private(ip.Is4(), uint64(a.number(counter))).String()
-	a.pseudonyms[n] = made
-	return made
-}
-
-// private returns an address in 10.0.0.0/8 or, for IPv6, in fd00::/8. The address ends with the low bits of the number.
-func private(is4 bool, number uint64) netip.Addr {
-	if is4 {
-		const bits = 24
 		var b [4]byte
-		binary.BigEndian.PutUint32(b[:], 10<<bits|uint32(number)&(1<<bits-1))
-		return netip.AddrFrom4(b)
+		binary.BigEndian.PutUint32(b[:], a.number("ipv4"))
+		b[0] = 10
+		made = netip.AddrFrom4(b)
+	} else {
+		b := [16]byte{0: 0xfd}
+		binary.BigEndian.PutUint32(b[12:], a.number("ipv6"))
+		made = netip.AddrFrom16(b)
 	}
-	b := [16]byte{0: 0xfd}
-	binary.BigEndian.PutUint64(b[8:], number)
-	return netip.AddrFrom16(b)
+	a.pseudonyms[n] = made.String()
+	return a.pseudonyms[n]
 }
 
 func (a *Anonymiser) uid(original event.UID) event.UID {
 	if original.IsZero() {
 		return original
 	}
-	if a.mac != nil {
-		digest := a.digest(realName{"uid", "", string(original[:])})
-		made := event.UID(digest[:len(event.UID{})])
-		made[6], made[8] = made[6]&0x0f|0x40, made[8]&0x3f|0x80 // these are the version and variant of a random UUID
-		return made
-	}
 	if known, ok := a.uids[original]; ok {
 		return known
 	}
-	made := event.UID{6: 0x40, 8: 0x80} // the version and variant, as above
+	made := event.UID{6: 0x40, 8: 0x80} // the version and variant of a random UUID
 	binary.BigEndian.PutUint32(made[12:], a.number("uid"))
 	a.uids[original] = made
 	return made

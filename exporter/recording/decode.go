@@ -26,5 +26,5 @@ func decodeWritten(text []byte) (event.Event, bool) {
 		checkSeen(l.Seen) != nil || checkObject(l.Object) != nil {
 		return event.Event{}, false
 	}
-	return event.Event{Seen: l.Seen.UTC(), Kind: kind, Type: l.Type, Reason: l.Reason, Object: inUTC(l.Object)}, true
+	return event.Event{Seen: l.Seen.UTC(), Kind: kind, Type: l.Type, Reason: l.Reason, Object: l.Object}, true
 }

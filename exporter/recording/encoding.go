@@ -31,9 +31,11 @@ type Header struct {
 	Title string `json:"title,omitempty"`
 	// Anonymised is set if names are replaced with pseudonyms.
 	Anonymised bool `json:"anonymised"`
-	// Pseudonyms identifies the pseudonym key. Recordings with the same non-empty value use the same pseudonym
-	// for each name. It is "" if the pseudonyms were made without a key.
-	Pseudonyms string `json:"pseudonyms,omitempty"`
+	// State is the number of events at the beginning that repeat the state at the end of the previous file. It is only
+	// set in the files of a flight recorder, like Head.
+	State int `json:"state,omitempty"`
+	// Head is data of the program that wrote the file. It can contain names, so it is never exported.
+	Head json.RawMessage `json:"head,omitempty"`
 }
 
 // format identifies a file as a recording. It is decoded before the other fields of the header, because another version
@@ -88,15 +90,9 @@ type line[Object any] struct {
 // encoder encodes lines. It reuses its buffer.
 type encoder struct{ buf bytes.Buffer }
 
-// event encodes an event as a line. The returned bytes are valid until the next call.
+// event encodes an event that check accepts as a line. The returned bytes are valid until the next call.
 func (e *encoder) event(ev event.Event) ([]byte, error) {
-	if err := check(ev); err != nil {
-		return nil, err
-	}
-	l := line[event.Object]{Seen: ev.Seen.UTC(), Kind: ev.Kind, Type: ev.Type, Reason: ev.Reason}
-	if ev.Object != nil {
-		l.Object = inUTC(ev.Object)
-	}
+	l := line[event.Object]{Seen: ev.Seen.UTC(), Kind: ev.Kind, Type: ev.Type, Reason: ev.Reason, Object: ev.Object}
 	text, err := e.encode(l)
 	if err == nil && len(text) > maxLine {
 		err = errTooLong
@@ -126,6 +122,17 @@ func check(ev event.Event) error {
 		return fmt.Errorf("an event of kind %v has an object of kind %v", ev.Kind, ev.Object.Kind())
 	}
 	return checkObject(ev.Object)
+}
+
+// checkSeen returns an error if the time is before 1970 or after 2199. Without these limits, durations could overflow.
+func checkSeen(seen time.Time) error {
+	switch {
+	case seen.IsZero():
+		return errNoSeen
+	case seen.Unix() < 0 || seen.UTC().Year() >= 2200:
+		return fmt.Errorf(`the field "seen" is %s, which is not between 1970 and 2200`, seen.UTC().Format(time.RFC3339Nano))
+	}
+	return nil
 }
 
 func checkObject(object event.Object) error {
@@ -195,7 +202,7 @@ func decodeObject(kind event.Kind, text json.RawMessage) (event.Object, error) {
 	if err := checkObject(object); err != nil {
 		return nil, err
 	}
-	return inUTC(object), nil
+	return object, nil
 }
 
 // plain rewords errors of encoding/json that mention Go types. It also truncates errors, because they may quote

@@ -93,7 +93,7 @@ func (f filler) everything() []event.Event {
 func write(t *testing.T, events ...event.Event) *bytes.Buffer {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := NewWriter(&b, Header{})
+	w, err := NewWriter(&b, Header{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,26 +144,6 @@ func TestWhatIsWrittenIsWhatIsRead(t *testing.T) {
 			if !reflect.DeepEqual(got[i], want) {
 				t.Fatalf("seed %d:\nwrote %+v %+v\nread  %+v %+v", seed, want, want.Object, got[i], got[i].Object)
 			}
-		}
-	}
-}
-
-func TestTimesAreWrittenInUTC(t *testing.T) {
-	make := func(zone *time.Location) []event.Event {
-		random := filler{Rand: rand.New(rand.NewPCG(1, 2)), full: true, zone: zone, text: func() string { return "text" }}
-		return random.everything()
-	}
-	there := make(time.FixedZone("Kathmandu", 5*3600+45*60))
-	got := write(t, there...)
-	if bytes.Contains(got.Bytes(), []byte("+05:45")) {
-		t.Error("a time was written in the zone in which it came")
-	}
-	if want := write(t, make(time.UTC)...); !bytes.Equal(got.Bytes(), want.Bytes()) {
-		t.Error("the same times in two zones make two recordings")
-	}
-	for _, ev := range there {
-		if node, ok := ev.Object.(*event.Node); ok && node.Ready.LastHeartbeatTime.Location() == time.UTC {
-			t.Error("writing an event changed its object")
 		}
 	}
 }

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,10 +27,13 @@ type Reader struct {
 	file   io.Closer // file is nil if the caller closes the input
 	lines  *lines
 	header Header
-	span   span
 	leases renewals.Leases
 	// `pending` holds the remaining events of the last line. Next returns them one by one.
 	pending []event.Event
+	single  [1]event.Event // single is the memory of pending for a line with one event
+	// position is the number of events before those in pending. skip is nil, or reports which events Next may omit.
+	position int
+	skip     func(position int) bool
 	// err is the error that ended the recording. It is io.EOF at the regular end.
 	err error
 }
@@ -72,6 +76,13 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 // Header returns the recording's header.
 func (r *Reader) Header() Header { return r.header }
 
+// Skip makes Next omit events without decoding them, which is faster than reading them. Next may omit each event for
+// whose position the function returns true. The first event of a recording has the position 1.
+func (r *Reader) Skip(may func(position int) bool) { r.skip = may }
+
+// Position returns the position of the last event that Next returned.
+func (r *Reader) Position() int { return r.position - len(r.pending) }
+
 // Next returns the next event, or io.EOF after the last one. All other errors name the file and the line. All events
 // before an error are valid. After an error, Next returns the same error again.
 func (r *Reader) Next() (event.Event, error) {
@@ -102,6 +113,10 @@ func (r *Reader) next() (event.Event, error) {
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
+		if r.skip != nil && !renewals.IsBatch(text) && !r.lines.unended && !isLease(text) && r.skip(r.position+1) {
+			r.position++
+			continue
+		}
 		events, err := r.decode(text)
 		if err != nil && r.lines.unended && !json.Valid(text) {
 			err = ErrCutShort
@@ -110,33 +125,33 @@ func (r *Reader) next() (event.Event, error) {
 			return event.Event{}, r.damage(err)
 		}
 		r.pending = events
+		r.position += len(events)
 	}
 }
 
-// decode returns the events of a line.
-func (r *Reader) decode(text []byte) (events []event.Event, err error) {
-	if renewals.IsBatch(text) {
-		events, err = r.leases.Events(text)
-	} else {
-		var ev event.Event
-		ev, err = decodeEvent(text)
-		events = []event.Event{ev}
+// isLease reports whether a line may contain a Lease. Such a line must be decoded, because later lines of renewals refer
+// to it.
+func isLease(text []byte) bool {
+	const beforeObject = 100
+	return bytes.Contains(text[:min(len(text), beforeObject)], []byte(`"leases"`))
+}
+
+// decode returns the events of a line. They are valid until the next call.
+func (r *Reader) decode(text []byte) ([]event.Event, error) {
+	if !renewals.IsBatch(text) {
+		ev, err := decodeEvent(text)
+		if err != nil {
+			return nil, err
+		}
+		r.leases.Note(ev)
+		r.single[0] = ev
+		return r.single[:], nil
 	}
-	if err != nil {
-		return nil, err
-	}
+	events, err := r.leases.Events(text)
 	for _, ev := range events {
-		if err := checkSeen(ev.Seen); err != nil {
-			return nil, err
-		}
-		if err := r.span.admit(ev.Seen); err != nil {
-			return nil, err
-		}
+		err = cmp.Or(err, checkSeen(ev.Seen))
 	}
-	if len(events) == 1 {
-		r.leases.Note(events[0])
-	}
-	return events, nil
+	return events, err //nolint:wrapcheck // the caller adds the line
 }
 
 // Events iterates over the remaining events. If the recording is damaged, the last pair contains the error.

@@ -69,7 +69,6 @@ func TestDamageIsNamedWithItsLine(t *testing.T) {
 		{"no time", goodHeader + strings.Replace(goodEvent, "seen", "see", 1), 0, `recording test.jsonl, line 2: the field "seen" is missing`},
 		{"a time without Kubernetes", goodHeader + strings.Replace(goodEvent, "2026", "1969", 1), 0, `recording test.jsonl, line 2: the field "seen" is 1969-03-01T12:00:00Z, which is not between 1970 and 2200`},
 		{"the end of the calendar", goodHeader + strings.Replace(goodEvent, "2026-03-01T12:00:00Z", "9999-12-31T23:59:59-12:00", 1), 0, `recording test.jsonl, line 2: the field "seen" is 10000-01-01T11:59:59Z, which is not between 1970 and 2200`},
-		{"a clock that leaps", goodHeader + goodEvent + strings.Replace(goodEvent, "2026", "2037", 1), 1, `recording test.jsonl, line 3: the field "seen" is 2037-03-01T12:00:00Z, more than 10 years after the first event (2026-03-01T12:00:00Z)`},
 		{"a bad time", goodHeader + strings.Replace(goodEvent, "T12", " 12", 1), 0, `recording test.jsonl, line 2: parsing time "2026-03-01 12:00:00Z" as "2006-01-02T15:04:05Z07:00": cannot parse " 12:00:00Z" as "T"`},
 		{"no object", goodHeader + strings.Replace(goodEvent, "object", "objekt", 1), 0, `recording test.jsonl, line 2: the field "object" is missing`},
 		{"an object that is null", goodHeader + strings.Replace(goodEvent, `{"name":"web"}`, "null", 1), 0, `recording test.jsonl, line 2: the field "object" is missing`},
@@ -165,9 +164,9 @@ func TestLineWithoutEndIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestSeenMayRunBack checks that a recording may contain any step back of the recorder's clock.
-func TestSeenMayRunBack(t *testing.T) {
-	text := goodHeader + goodEvent + strings.Replace(goodEvent, "2026", "1970", 1) + strings.Replace(goodEvent, "2026", "2035", 1)
+// TestTheClockMayBeSet checks that a recording may contain any step of the recorder's clock.
+func TestTheClockMayBeSet(t *testing.T) {
+	text := goodHeader + goodEvent + strings.Replace(goodEvent, "2026", "1970", 1) + strings.Replace(goodEvent, "2026", "2135", 1)
 	if events, err := drain(strings.NewReader(text)); events != 3 || err != nil {
 		t.Errorf("got %d events and error %v", events, err)
 	}
@@ -222,8 +221,8 @@ func FuzzReader(f *testing.F) {
 			if err = nextErr; err != nil {
 				break
 			}
-			if text, err = new(encoder).event(ev); err != nil {
-				t.Fatalf("read but not to be written: %v", err)
+			if text, err = new(encoder).event(ev); err != nil || check(ev) != nil {
+				t.Fatalf("read but not to be written: %v, %v", err, check(ev))
 			}
 			if ev, err = decodeEvent(text); err != nil {
 				t.Fatalf("written but not to be read: %v", err)

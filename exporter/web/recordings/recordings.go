@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"sync/atomic"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -48,15 +47,12 @@ func Handler(dir string, refused func() error, logger *slog.Logger) http.Handler
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		events, anonymised, err := flightrecorder.Read(r.Context(), dir, period.From, period.To)
+		events, err := flightrecorder.Read(r.Context(), dir, period.From, period.To)
 		switch {
 		case r.Context().Err() != nil:
 			return // the client is gone
 		case errors.Is(err, flightrecorder.ErrNothing):
 			http.Error(w, err.Error(), http.StatusNotFound)
-			return
-		case errors.As(err, new(*flightrecorder.RenamedError)):
-			http.Error(w, err.Error(), http.StatusConflict)
 			return
 		case err != nil:
 			logger.Error("cannot read the recordings", "err", err)
@@ -68,7 +64,7 @@ func Handler(dir string, refused func() error, logger *slog.Logger) http.Handler
 		if r.Method == http.MethodHead {
 			return
 		}
-		if err := stream(r.Context(), newDeadlineWriter(w), events, recording.Header{Recorded: period.From, Anonymised: anonymised}, period.Anonymise); err != nil {
+		if err := stream(r.Context(), newDeadlineWriter(w), events, recording.Header{Recorded: period.From}, period.Anonymise); err != nil {
 			logger.Warn("a recording was not sent completely", "err", err)
 			panic(http.ErrAbortHandler) // the client must notice the failure
 		}
@@ -111,46 +107,22 @@ func stream(ctx context.Context, out io.Writer, events iter.Seq2[event.Event, er
 		anonymiser = recording.NewAnonymiser()
 		header = anonymiser.Header(header)
 	}
-	to := &gate{out: out}
-	w, err := recording.NewDenseWriter(to, header)
+	w, err := recording.NewWriter(out, header, true)
 	if err != nil {
 		return err //nolint:wrapcheck // the error says what failed
 	}
 	for ev, readErr := range events {
 		if err = errors.Join(readErr, ctx.Err()); err != nil {
-			break
+			return err // without the end of the recording, the client notices that it is incomplete
 		}
 		if anonymiser != nil {
 			ev = anonymiser.Event(ev)
 		}
 		if err = w.Write(ev); err != nil {
-			break
+			return err //nolint:wrapcheck // the error says what failed
 		}
 	}
-	if err != nil {
-		// Omit the end of the recording. The client then notices that the recording is incomplete.
-		to.closed.Store(true)
-		_ = w.Close()
-		return err
-	}
 	return w.Close() //nolint:wrapcheck // the error says what failed
-}
-
-// gate rejects all writes after it is closed. Without the gate, closing a recording.Writer would write the end of an
-// incomplete recording.
-type gate struct {
-	out    io.Writer
-	closed atomic.Bool
-}
-
-var errClosed = errors.New("the recording was aborted")
-
-// Write implements io.Writer.
-func (g *gate) Write(p []byte) (int, error) {
-	if g.closed.Load() {
-		return 0, errClosed
-	}
-	return g.out.Write(p) //nolint:wrapcheck // the recording adds its name to the error
 }
 
 // deadlineWriter sets a new write deadline for each part of the response, so that the server's write timeout does not

@@ -1,6 +1,8 @@
 package recording
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -50,9 +52,9 @@ func readAll(t *testing.T, path string) (events []event.Event) {
 	return events
 }
 
-func TestDenseRecordingHasTheSameEvents(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "dense.jsonl.gz")
-	w, err := CreateDense(path, Header{Recorded: noon})
+func TestACompressedRecordingHasTheSameEvents(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "heartbeats.jsonl.gz")
+	w, err := Create(path, Header{Recorded: noon})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,10 +76,10 @@ func TestDenseRecordingHasTheSameEvents(t *testing.T) {
 	}
 }
 
-func TestDenseRecordingHasOneLineForManyRenewals(t *testing.T) {
-	var text strings.Builder
-	w := &Writer{name: "stream", out: &text, dense: newDense()}
-	if err := w.begin(Header{Recorded: noon}); err != nil {
+func TestManyRenewalsHaveOneLine(t *testing.T) {
+	var compressed bytes.Buffer
+	w, err := NewWriter(&compressed, Header{Recorded: noon}, true)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, ev := range heartbeats(3, 2) {
@@ -85,9 +87,20 @@ func TestDenseRecordingHasOneLineForManyRenewals(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	unzipped, err := gzip.NewReader(&compressed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(unzipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	if len(lines) != 1+3+1+1+1 {
-		t.Errorf("want a header, three Leases, a pod, one line for three renewals and a pod, got\n%s", text.String())
+		t.Errorf("want a header, three Leases, a pod, one line for three renewals and a pod, got\n%s", text)
 	}
 	if !strings.HasPrefix(lines[0], `{"kubeflap":"recording","version":2,`) {
 		t.Errorf("header %s, want version 2", lines[0])
@@ -97,8 +110,8 @@ func TestDenseRecordingHasOneLineForManyRenewals(t *testing.T) {
 // TestEventsBeforeTheCutAreRead checks that the reader returns all events before an incomplete last line, as left by a
 // killed process.
 func TestEventsBeforeTheCutAreRead(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "dense.jsonl.gz")
-	w, err := CreateDense(path, Header{Recorded: noon})
+	path := filepath.Join(t.TempDir(), "heartbeats.jsonl.gz")
+	w, err := Create(path, Header{Recorded: noon})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,9 +121,9 @@ func TestEventsBeforeTheCutAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 100 {
-			w.mu.Lock()
-			w.flushNow()
-			w.mu.Unlock()
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	text, err := os.ReadFile(path)
@@ -140,8 +153,11 @@ func TestEventsBeforeTheCutAreRead(t *testing.T) {
 	}
 }
 
-func BenchmarkWriteDense(b *testing.B) {
-	w := &Writer{name: "none", out: io.Discard, dense: newDense()}
+func BenchmarkWriteHeartbeats(b *testing.B) {
+	w, err := NewWriter(io.Discard, Header{Recorded: noon}, true)
+	if err != nil {
+		b.Fatal(err)
+	}
 	events := heartbeats(100, 100)
 	for b.Loop() {
 		for _, ev := range events {

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"os"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/kubeflap/kubeflap/exporter/recording"
+)
+
+func registerAnonymise(app *kingpin.Application) (string, command) {
+	cmd := app.Command("anonymise", "Replace names, addresses and UIDs in a recording with pseudonyms, so that you can share it.")
+	from := cmd.Arg("recording", "A recording, or a --data.dir directory.").Required().String()
+	file := cmd.Arg("file", "The file to write, which must not exist yet. If its name ends in .gz, the file is compressed.").Required().String()
+	var between period
+	between.addFlags(cmd, "When reading a --data.dir directory, the start of the period, such as 2026-03-01T12:00:00Z or 1772366400. The default is the first event.",
+		"When reading a --data.dir directory, the end of the period. The default is the last event.")
+	return cmd.FullCommand(), func(p program) error {
+		reader, err := between.open(*from)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = reader.Close() }() // the file was only read
+		err = anonymise(reader, *file)
+		if errors.Is(err, recording.ErrCutShort) {
+			p.logger.Warn("the end of the recording is missing", "err", err)
+			return nil
+		}
+		return err
+	}
+}
+
+// anonymise writes an anonymised copy of a recording. If the recording is cut short, the copy contains the events before
+// this point. After any other error, there is no copy.
+func anonymise(from *recording.Reader, file string) error {
+	anonymiser := recording.NewAnonymiser()
+	to, err := recording.Create(file, anonymiser.Header(from.Header()))
+	if err != nil {
+		return err //nolint:wrapcheck // the error contains the path
+	}
+	for ev, readErr := range from.Events() {
+		if err = readErr; err == nil {
+			err = to.Write(anonymiser.Event(ev))
+		}
+		if err != nil {
+			break
+		}
+	}
+	err = errors.Join(err, to.Close())
+	if err != nil && !errors.Is(err, recording.ErrCutShort) {
+		return errors.Join(err, os.Remove(file))
+	}
+	return err
+}

@@ -1,0 +1,240 @@
+package flightrecorder_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+)
+
+// cluster is a cluster of random objects. It keeps the events that it has sent to the recorder.
+type cluster struct {
+	*rand.Rand
+	mu      sync.Mutex // mu is needed because the recorder lists while the cluster changes
+	objects map[event.UID]event.Object
+	version int
+	sent    []event.Event
+	to      *flightrecorder.Recorder
+}
+
+func newCluster(seed uint64, to *flightrecorder.Recorder) *cluster {
+	return &cluster{Rand: rand.New(rand.NewPCG(seed, 7)), objects: map[event.UID]event.Object{}, to: to, version: 100}
+}
+
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+func (c *cluster) send(kind event.Kind, what event.Type, object event.Object, reason event.Reason) {
+	ev := event.Event{Seen: now(), Kind: kind, Type: what, Object: object, Reason: reason}
+	c.sent = append(c.sent, ev)
+	c.to.Record(ev)
+}
+
+func (c *cluster) write(kind event.Kind, uid event.UID) event.Object {
+	c.version++
+	meta := event.Meta{UID: uid, Namespace: "shop", Name: fmt.Sprintf("%v-%x", kind, uid[15]), ResourceVersion: fmt.Sprint(c.version)}
+	switch kind {
+	case event.KindLease:
+		return &event.Lease{Meta: meta, RenewTime: now().Add(-time.Duration(c.IntN(5000)) * time.Microsecond), DurationSeconds: 40}
+	case event.KindNode:
+		return &event.Node{Meta: meta, Unschedulable: c.IntN(2) == 0, BootID: fmt.Sprint(c.Uint64())}
+	}
+	return &event.Pod{Meta: meta, Node: "node-1", Phase: "Running", Owner: fmt.Sprint("ReplicaSet/", c.Uint64())}
+}
+
+var kinds = []event.Kind{event.KindNode, event.KindLease, event.KindPod}
+
+func uidOf(kind event.Kind, n int) event.UID { return event.UID{0: byte(kind), 15: byte(n)} }
+
+// list sends the lists of all resources.
+func (c *cluster) list() {
+	for _, kind := range kinds {
+		c.send(kind, event.Listing, nil, "")
+		for _, object := range c.known(kind) {
+			c.send(kind, event.Listed, object, "")
+		}
+		c.send(kind, event.Synced, nil, "")
+	}
+}
+
+func (c *cluster) known(kind event.Kind) (all []event.Object) {
+	for _, object := range c.objects {
+		if object.Kind() == kind {
+			all = append(all, object)
+		}
+	}
+	slices.SortFunc(all, func(a, b event.Object) int { return cmp.Compare(a.Metadata().Name, b.Metadata().Name) })
+	return all
+}
+
+// change creates, changes or deletes a random object.
+func (c *cluster) change() { c.changeOf(kinds[c.IntN(len(kinds))]) }
+
+func (c *cluster) changeOf(kind event.Kind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	uid := uidOf(kind, c.IntN(12))
+	before, known := c.objects[uid]
+	switch {
+	case !known:
+		c.objects[uid] = c.write(kind, uid)
+		c.send(kind, event.Added, c.objects[uid], "")
+	case kind != event.KindLease && c.IntN(5) == 0:
+		delete(c.objects, uid)
+		c.version++
+		c.send(kind, event.Deleted, withVersion(before, fmt.Sprint(c.version)), "") // a deletion has a version, too
+	default:
+		c.objects[uid] = c.write(kind, uid)
+		c.send(kind, event.Modified, c.objects[uid], "")
+	}
+}
+
+// withVersion returns a copy of an object with another resourceVersion.
+func withVersion(object event.Object, version string) event.Object {
+	switch o := object.(type) {
+	case *event.Node:
+		changed := *o
+		changed.ResourceVersion = version
+		return &changed
+	case *event.Pod:
+		changed := *o
+		changed.ResourceVersion = version
+		return &changed
+	}
+	panic("unexpected object")
+}
+
+// api lists the objects as the API server would.
+func (c *cluster) api(_ context.Context, kind event.Kind, each func(event.Object)) (string, error) {
+	c.mu.Lock()
+	all, version := c.known(kind), fmt.Sprint(c.version)
+	c.mu.Unlock()
+	for _, object := range all {
+		each(object)
+	}
+	return version, nil
+}
+
+func settings(t *testing.T) flightrecorder.Settings {
+	return flightrecorder.Settings{Dir: filepath.Join(t.TempDir(), "data"), Size: 256 << 20, Age: 30 * 24 * time.Hour}
+}
+
+// files returns the paths of the segments in the order of their names.
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// withoutRaceDetector skips a test that runs in virtual time, one goroutine after the other, and takes long with the race
+// detector.
+func withoutRaceDetector(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("the race detector cannot find anything in it")
+	}
+}
+
+// run starts a recorder in a synctest bubble and returns a function that stops it. log receives the recorder's log.
+func run(t *testing.T, s flightrecorder.Settings) (r *flightrecorder.Recorder, stop func(), log *strings.Builder) {
+	t.Helper()
+	r, end, log := start(t, s)
+	return r, func() {
+		synctest.Wait()
+		end()
+	}, log
+}
+
+// start starts a recorder and returns a function that stops it. log receives the recorder's log.
+func start(t testing.TB, s flightrecorder.Settings) (r *flightrecorder.Recorder, stop func(), log *strings.Builder) {
+	t.Helper()
+	log = &strings.Builder{}
+	r, err := flightrecorder.New(s, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	return r, func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	}, log
+}
+
+func read(t *testing.T, dir string, from, to time.Time) []event.Event {
+	t.Helper()
+	events, err := flightrecorder.Read(t.Context(), dir, from, to)
+	return collect(t, events, err)
+}
+
+// collect returns the events of a sequence.
+func collect(t *testing.T, events iter.Seq2[event.Event, error], err error) (all []event.Event) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ev, err := range events {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, ev)
+	}
+	return all
+}
+
+// checkState checks that events begin with lists of exactly the objects in want. It returns the events after the lists.
+func checkState(t *testing.T, got []event.Event, want map[event.UID]event.Object) (rest []event.Event) {
+	t.Helper()
+	listed, synced := map[event.UID]event.Object{}, 0
+	for i, ev := range got {
+		switch ev.Type {
+		case event.Listed:
+			listed[ev.Object.Metadata().UID] = ev.Object
+		case event.Synced:
+			synced++
+		}
+		if synced == len(kinds) {
+			rest = got[i+1:]
+			break
+		}
+	}
+	if !reflect.DeepEqual(listed, want) {
+		t.Errorf("the state has %d objects that differ from the %d of the cluster", len(listed), len(want))
+	}
+	return rest
+}
+
+// process records the lists of a cluster, and stops. Its cluster has the same objects as that of every other process.
+func process(t *testing.T, s flightrecorder.Settings) (log string) {
+	t.Helper()
+	r, stop, text := run(t, s)
+	c := newCluster(11, r)
+	for _, kind := range kinds {
+		for n := range 3 {
+			c.objects[uidOf(kind, n)] = c.write(kind, uidOf(kind, n))
+		}
+	}
+	c.list()
+	time.Sleep(5 * time.Second)
+	stop()
+	time.Sleep(time.Minute)
+	return text.String()
+}

@@ -1,0 +1,204 @@
+package flightrecorder_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+)
+
+// replayed is the state of the cluster after events: the objects, and the watches that work.
+type replayed struct {
+	Objects map[event.UID]event.Object
+	Works   map[event.Kind]bool
+}
+
+// replay applies events as their consumers do: an object that is missing from a complete list was deleted.
+func replay(all []event.Event) replayed {
+	state := replayed{map[event.UID]event.Object{}, map[event.Kind]bool{}}
+	listed := map[event.Kind]map[event.UID]bool{}
+	for _, ev := range all {
+		switch ev.Type {
+		case event.Listing:
+			listed[ev.Kind] = map[event.UID]bool{}
+		case event.Listed:
+			listed[ev.Kind][ev.Object.Metadata().UID] = true
+		case event.Synced:
+			maps.DeleteFunc(state.Objects, func(uid event.UID, o event.Object) bool { return o.Kind() == ev.Kind && !listed[ev.Kind][uid] })
+			state.Works[ev.Kind] = true
+		case event.Up:
+			state.Works[ev.Kind] = true
+		case event.Down:
+			delete(state.Works, ev.Kind)
+		}
+		switch {
+		case ev.Type == event.Deleted:
+			delete(state.Objects, ev.Object.Metadata().UID)
+		case ev.Object != nil:
+			state.Objects[ev.Object.Metadata().UID] = ev.Object
+		}
+	}
+	return state
+}
+
+// story sends random events: changes, watches that break and return, processes that restart, and a directory that is
+// gone for a while.
+type story struct {
+	*cluster
+	t        *testing.T
+	settings flightrecorder.Settings
+	stop     func()
+	// down holds the broken watches. torn holds those among them whose list failed: they list again when they return.
+	down, torn map[event.Kind]bool
+}
+
+func (s *story) start() {
+	s.to, s.stop, _ = run(s.t, s.settings)
+	clear(s.down)
+	clear(s.torn)
+	s.list()
+}
+
+func (s *story) step() {
+	time.Sleep(time.Duration(s.IntN(60_000)) * time.Millisecond)
+	kind := kinds[s.IntN(len(kinds))]
+	switch n := s.IntN(400); {
+	case n < 6 && s.down[kind] && !s.torn[kind]:
+		s.send(kind, event.Up, nil, "")
+		s.down[kind] = false
+	case n < 6 && !s.torn[kind]:
+		s.send(kind, event.Down, nil, event.ReasonTimeout)
+		s.down[kind] = true
+	case n < 12:
+		s.listAgain(kind, s.IntN(3) > 0)
+	case n == 12:
+		s.stop()
+		time.Sleep(time.Duration(s.IntN(3600)) * time.Second)
+		s.start()
+	case n == 13:
+		s.moveAway()
+	case !s.down[kind]:
+		s.changeOf(kind)
+	}
+}
+
+// listAgain lists a resource. If the list does not succeed, the watch breaks in the middle.
+func (s *story) listAgain(kind event.Kind, succeeds bool) {
+	s.send(kind, event.Listing, nil, "")
+	known := s.known(kind)
+	for i, object := range known {
+		if !succeeds && i == len(known)/2 {
+			s.send(kind, event.Down, nil, event.ReasonTimeout)
+			s.down[kind], s.torn[kind] = true, true
+			return
+		}
+		s.send(kind, event.Listed, object, "")
+	}
+	s.send(kind, event.Synced, nil, "")
+	s.down[kind], s.torn[kind] = false, false
+}
+
+// moveAway removes the directory for a while.
+func (s *story) moveAway() {
+	synctest.Wait()
+	if err := os.Rename(s.settings.Dir, s.settings.Dir+".away"); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(s.settings.Dir, nil, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	for range 30 {
+		time.Sleep(10 * time.Second)
+		if kind := kinds[s.IntN(len(kinds))]; !s.down[kind] {
+			s.changeOf(kind)
+		}
+	}
+	if err := os.Remove(s.settings.Dir); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Rename(s.settings.Dir+".away", s.settings.Dir); err != nil {
+		s.t.Fatal(err)
+	}
+	time.Sleep(10 * time.Minute) // the recorder retries every 5 minutes
+	if status := s.to.Status(); !status.Recording {
+		s.t.Fatalf("%+v, want that it records again", status)
+	}
+}
+
+// TestReadingFromAnySegmentGivesTheSameState checks that each segment can be read on its own: after the events from
+// there on, the cluster has the same objects as in reality, and the same watches work.
+func TestReadingFromAnySegmentGivesTheSameState(t *testing.T) {
+	withoutRaceDetector(t)
+	seeds := uint64(12)
+	if testing.Short() {
+		seeds = 3
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &story{cluster: newCluster(seed, nil), t: t, settings: settings(t), down: map[event.Kind]bool{}, torn: map[event.Kind]bool{}}
+				s.settings.List = s.api
+				s.start()
+				for range 2500 {
+					s.step()
+				}
+				for _, kind := range kinds {
+					if s.down[kind] {
+						s.listAgain(kind, true)
+					}
+				}
+				s.stop()
+				want := replayed{s.objects, map[event.Kind]bool{event.KindNode: true, event.KindLease: true, event.KindPod: true}}
+				segments, err := flightrecorder.Segments(s.settings.Dir)
+				if err != nil || len(segments) < 5 {
+					t.Fatalf("%d segments, %v", len(segments), err)
+				}
+				for i, segment := range segments {
+					events, err := flightrecorder.ReadFrom(t.Context(), s.settings.Dir, segment)
+					if got := replay(collect(t, events, err)); !reflect.DeepEqual(got, want) {
+						t.Errorf("from segment %d of %d: %d objects and the watches %v, want %d and %v", i, len(segments), len(got.Objects), got.Works, len(want.Objects), want.Works)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestEachSegmentHasAHead checks that the head is asked for when a segment begins, and that exported recordings do not
+// contain it.
+func TestEachSegmentHasAHead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, n := settings(t), 0
+		s.Head = func() json.RawMessage {
+			n++
+			return fmt.Appendf(nil, `{"n":%d,"name":"<secret>"}`, n)
+		}
+		r, stop, _ := run(t, s)
+		c := newCluster(1, r)
+		c.list()
+		for range 5 * 60 {
+			time.Sleep(time.Minute)
+			c.change()
+		}
+		stop()
+		segments, err := flightrecorder.Segments(s.Dir)
+		if err != nil || len(segments) != 3 {
+			t.Fatalf("%d segments, %v", len(segments), err)
+		}
+		for i, segment := range segments {
+			if want := fmt.Sprintf(`{"n":%d,"name":"<secret>"}`, i+1); string(segment.Head) != want {
+				t.Errorf("segment %d has the head %s, want %s", i, segment.Head, want)
+			}
+			if segment.Size == 0 || segment.Begins.IsZero() {
+				t.Errorf("%+v", segment)
+			}
+		}
+	})
+}
