@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -85,6 +86,8 @@ func typeName(of reflect.Type) string {
 		return "nanoseconds"
 	case reflect.TypeFor[event.UID]():
 		return "uid"
+	case reflect.TypeFor[json.RawMessage]():
+		return "any"
 	case reflect.TypeFor[event.Status]():
 		return "status"
 	case reflect.TypeFor[event.Kind](), reflect.TypeFor[event.Type]():

@@ -172,7 +172,7 @@ func countsOf(f *Tracker, now time.Time) map[string]uint64 {
 func TestRecordedEventsGiveTheSame(t *testing.T) {
 	for seed := range uint64(5) {
 		var file bytes.Buffer
-		w, err := recording.NewWriter(&file, recording.Header{})
+		w, err := recording.NewWriter(&file, recording.Header{}, false)
 		if err != nil {
 			t.Fatal(err)
 		}

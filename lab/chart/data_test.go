@@ -25,8 +25,8 @@ func TestDataIsInAnEmptyDir(t *testing.T) {
 		args  []string
 		limit string
 	}{
-		"{}": {[]string{"--data.dir=/data", "--data.size=256MiB", "--data.age=14d"}, "512Mi"},
-		"{data: {anonymise: true, size: 1GiB, sizeLimit: ''}}": {[]string{"--data.dir=/data", "--data.size=1GiB", "--data.anonymise"}, ""},
+		"{}":                                  {[]string{"--data.dir=/data", "--data.size=256MiB", "--data.age=14d"}, "512Mi"},
+		"{data: {size: 1GiB, sizeLimit: ''}}": {[]string{"--data.dir=/data", "--data.size=1GiB"}, ""},
 	} {
 		objects := render(t, input)
 		d := the[appsv1.Deployment](t, objects)

@@ -260,9 +260,6 @@ httpGet:
 - --data.dir=/data
 - --data.size={{ .size }}
 - --data.age={{ .age }}
-{{- if .anonymise }}
-- --data.anonymise
-{{- end }}
 {{- end }}{{ end }}
 {{- if include "kubeflap.webSecret" . }}
 - {{ printf "--web.config.file=/etc/kubeflap/web/%s" (ternary .Values.webConfig.key "web-config.yaml" (not (empty .Values.webConfig.existingSecret))) | quote }}
