@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -60,15 +62,20 @@ const resumeFrom = 2 * time.Hour
 
 // earlierEvents returns the events that earlier processes recorded in a directory. It returns no events if there are no
 // recordings.
-func earlierEvents(dir string) (iter.Seq2[event.Event, error], error) {
-	_, end, err := flightrecorder.Span(dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, flightrecorder.ErrNothing) {
-		return func(func(event.Event, error) bool) {}, nil
-	}
-	if err != nil {
+func earlierEvents(dir string) (recorded iter.Seq2[event.Event, error], err error) {
+	segments, err := flightrecorder.Segments(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err //nolint:wrapcheck // the error contains the path
 	}
-	return flightrecorder.Read(context.Background(), dir, end.Add(-resumeFrom), end) //nolint:wrapcheck // the error contains the path
+	var damage error
+	for _, newest := range slices.Backward(segments) {
+		if end := newest.End(); !end.IsZero() {
+			return flightrecorder.Read(context.Background(), dir, end.Add(-resumeFrom), end) //nolint:wrapcheck // the error contains the path
+		}
+		_, headErr := newest.Head()
+		damage = cmp.Or(damage, headErr)
+	}
+	return func(func(event.Event, error) bool) {}, damage
 }
 
 // byteSize is a flag value for a number of bytes, such as 512MiB. The minimum is 1 MiB.

@@ -32,7 +32,7 @@ type day struct {
 
 func (d *day) write(at time.Time, what event.Type, object event.Object) {
 	d.events++
-	if err := d.w.write(d.b.Context(), event.Event{Seen: at, Kind: object.Kind(), Type: what, Object: object}); err != nil {
+	if err := d.w.write(event.Event{Seen: at, Kind: object.Kind(), Type: what, Object: object}); err != nil {
 		d.b.Fatal(err)
 	}
 }
@@ -56,7 +56,7 @@ func (d *day) pod(at time.Time, what event.Type, n int) {
 
 func (d *day) list(at time.Time) {
 	for _, kind := range []event.Kind{event.KindLease, event.KindPod} {
-		if err := d.w.write(d.b.Context(), event.Event{Seen: at, Kind: kind, Type: event.Listing}); err != nil {
+		if err := d.w.write(event.Event{Seen: at, Kind: kind, Type: event.Listing}); err != nil {
 			d.b.Fatal(err)
 		}
 		for n := range map[event.Kind]int{event.KindLease: dayNodes, event.KindPod: dayPods}[kind] {
@@ -66,7 +66,7 @@ func (d *day) list(at time.Time) {
 				d.pod(at, event.Listed, n)
 			}
 		}
-		if err := d.w.write(d.b.Context(), event.Event{Seen: at, Kind: kind, Type: event.Synced}); err != nil {
+		if err := d.w.write(event.Event{Seen: at, Kind: kind, Type: event.Synced}); err != nil {
 			d.b.Fatal(err)
 		}
 	}
@@ -98,7 +98,7 @@ func BenchmarkADay(b *testing.B) {
 				n := d.rand.IntN(dayPods)
 				d.pod(at, event.Modified, n)
 				d.pod(at, event.Modified, n)
-				if err := errors.Join(w.flush(), w.prune()); err != nil {
+				if err := errors.Join(w.open.Flush(), w.prune()); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -110,7 +110,7 @@ func BenchmarkADay(b *testing.B) {
 			b.Fatal(err)
 		}
 		var bytes int64
-		all, err := segmentsIn(r.settings.Dir)
+		all, err := Segments(r.settings.Dir)
 		if err != nil {
 			b.Fatal(err)
 		}

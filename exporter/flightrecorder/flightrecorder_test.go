@@ -53,7 +53,7 @@ func TestReadingBeginsWithTheStateAtItsTime(t *testing.T) {
 	withoutRaceDetector(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t)
-		s.Size = 160_000 // a small limit creates many segments
+		s.Size = 200_000 // a small limit creates many segments
 		r, stop, _ := run(t, s)
 		c := newCluster(2, r)
 		c.list()

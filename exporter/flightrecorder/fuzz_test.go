@@ -54,16 +54,14 @@ func FuzzSegments(f *testing.F) {
 		}
 		var readings []eventSeq
 		for _, s := range segments {
-			if events, err := ReadFrom(t.Context(), dir, s); err != nil {
-				t.Fatal(err)
-			} else {
+			_, _ = s.Head()
+			if events, err := Read(t.Context(), dir, s.Begins, s.End()); err == nil {
 				readings = append(readings, events)
 			}
 		}
 		if events, err := Read(t.Context(), dir, time.Unix(1e9+2, 0), time.Unix(1e9+9, 0)); err == nil {
 			readings = append(readings, events)
 		}
-		_, _, _ = Span(dir) // it must not panic
 		for _, events := range readings {
 			var counts [2]int
 			for i := range counts {

@@ -20,58 +20,30 @@ var ErrNothing = errors.New("nothing was recorded in this period")
 // reports the watches as down while no recorder was running. After a damaged or deleted segment, it reports them as
 // down until the next lists. The iterator returns an error only if the context is canceled.
 //
-// Read can be called while a Recorder writes into the directory and deletes old segments.
+// If the period starts with a segment (Segment.Begins), the events are exactly those of this segment and the following
+// ones. Read can be called while a Recorder writes into the directory and deletes old segments.
 func Read(ctx context.Context, dir string, from, to time.Time) (eventSeq, error) {
-	all, err := segmentsIn(dir)
+	all, err := Segments(dir)
 	if err != nil {
 		return nil, err
 	}
-	p := player{ctx: ctx, segments: inPeriod(all, from, to), from: from}
+	p := player{ctx: ctx, segments: inPeriod(all, from, to), from: from, to: to}
 	var damage error
-	for len(p.segments) > 0 && p.first == nil {
+	for len(p.segments) > 0 {
 		p.first, err = stateAt(p.segments[0], from)
-		if err != nil && !errors.Is(err, recording.ErrCutShort) {
-			damage = cmp.Or(damage, err)
-			p.first, p.segments = nil, p.segments[1:] // the state is unknown until the next segment
+		if err == nil || errors.Is(err, recording.ErrCutShort) {
+			break
 		}
+		damage = cmp.Or(damage, err)
+		p.segments = p.segments[1:] // the state is unknown until the next segment
 	}
-	switch {
-	case p.first == nil && damage != nil:
+	switch n := len(p.segments); {
+	case n == 0 && damage != nil:
 		return nil, damage
-	case len(all) == 0:
-		return nil, fmt.Errorf("%w: the directory has no recordings", ErrNothing)
-	case p.first == nil || len(p.segments) == 1 && (p.first.next.IsZero() || p.first.next.After(to)):
+	case n == 0, n == 1 && (p.first.next.IsZero() || p.first.next.After(to)):
 		return nil, fmt.Errorf("%w: from %s to %s", ErrNothing, from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339))
 	}
-	return func(yield func(event.Event, error) bool) {
-		for ev, err := range p.events() {
-			if ev.Seen.After(to) {
-				continue // do not stop, because the clock may have been set back
-			}
-			if err == nil && ev.Seen.Before(from) {
-				ev.Seen = from // the clock was set back a little
-			}
-			if !yield(ev, err) {
-				return
-			}
-		}
-	}, nil
-}
-
-// ReadFrom returns all events of a segment and of all later segments, in the order in which they were recorded. Like
-// Read, it reports the watches as down where events are missing.
-func ReadFrom(ctx context.Context, dir string, first Segment) (eventSeq, error) {
-	all, err := segmentsIn(dir)
-	if err != nil {
-		return nil, err
-	}
-	p := player{ctx: ctx}
-	for _, s := range all {
-		if s.number >= first.number {
-			p.segments = append(p.segments, s)
-		}
-	}
-	return p.events(), nil
+	return p.events, nil
 }
 
 // inPeriod returns the segments to read for a period, sorted by time. This is usually the order of their creation. If the
@@ -80,7 +52,7 @@ func inPeriod(all []Segment, from, to time.Time) (some []Segment) {
 	var sorted []Segment
 	for i, s := range all {
 		repeats := func(later Segment) bool {
-			return !s.Begins.Before(later.Begins) && s.Begins.Before(later.Begins.Add(segmentAge)) && !later.end().Before(s.Begins)
+			return !s.Begins.Before(later.Begins) && s.Begins.Before(later.Begins.Add(segmentAge)) && !later.End().Before(s.Begins)
 		}
 		if !slices.ContainsFunc(all[i+1:], repeats) {
 			sorted = append(sorted, s)
@@ -96,28 +68,89 @@ func inPeriod(all []Segment, from, to time.Time) (some []Segment) {
 	return some
 }
 
-// Span returns the start of the first segment in a directory, and the time of the last recorded event.
-func Span(dir string) (begin, end time.Time, err error) {
-	all, err := segmentsIn(dir)
-	if err != nil {
-		return begin, end, err
-	}
-	for _, s := range slices.Backward(all) {
-		if end = s.end(); !end.IsZero() {
-			return oldest(all), end, nil
-		}
-		_, headerErr := s.header()
-		err = cmp.Or(err, headerErr)
-	}
-	return begin, end, cmp.Or(err, fmt.Errorf("%w: the directory has no recordings", ErrNothing))
+// player yields the events of several segments.
+type player struct {
+	ctx      context.Context
+	segments []Segment
+	from, to time.Time
+	// first is the state at the time from. It is computed from the first segment.
+	first *state
+
+	yield func(event.Event, error) bool
+	// seen is the time of the last event, and watches is the state of the watches after it.
+	seen    time.Time
+	watches watches
+	// whole is set if the previous segment was read to its end. A segment has no end if the process that wrote it was
+	// killed or is still writing.
+	whole bool
 }
 
-// end returns the time of the last readable event of a segment. It is zero if there is none.
-func (s Segment) end() (end time.Time) {
-	for ev, err := range s.events() {
-		if err == nil {
-			end = ev.Seen
+// events yields the events of all segments. After a damaged or deleted segment, the state of the objects is unknown until
+// the next lists. During this time, it reports the watches as down. It yields an error only if the context is canceled.
+func (p player) events(yield func(event.Event, error) bool) {
+	p.yield = yield
+	for i := range p.segments {
+		if !p.play(i) {
+			return
 		}
 	}
-	return end
+}
+
+// play yields the events of a segment. If it continues the previous one without a hole, play skips the lists at its
+// beginning. Otherwise, it first reports the watches as down.
+func (p *player) play(i int) bool {
+	r, err := recording.Open(p.segments[i].path)
+	if err != nil {
+		p.whole = false
+		return p.sendDown()
+	}
+	defer func() { _ = r.Close() }() // the file was only read
+	skip, events := r.Header().State, r.Events()
+	switch {
+	case i == 0:
+		skip, events = 0, p.first.events(r, p.from)
+	case !p.whole, skip <= 0, p.segments[i].number != p.segments[i-1].number+1:
+		if skip = 0; !p.sendDown() {
+			return false
+		}
+	}
+	p.whole = true
+	for ev, err := range events {
+		switch {
+		case err != nil:
+			p.whole = false
+			return errors.Is(err, recording.ErrCutShort) || p.sendDown()
+		case skip > 0:
+			skip--
+		case !p.send(ev):
+			return false
+		}
+	}
+	return true
+}
+
+// send yields an event. It omits events after the period, but does not end the reading, because the clock may have been
+// set back.
+func (p *player) send(ev event.Event) bool {
+	if p.ctx.Err() != nil {
+		p.yield(event.Event{}, context.Cause(p.ctx))
+		return false
+	}
+	p.seen = ev.Seen
+	p.watches.note(ev, 1)
+	if ev.Seen.Before(p.from) { // the clock was set back a little
+		ev.Seen = p.from
+	}
+	return ev.Seen.After(p.to) || p.yield(ev, nil)
+}
+
+// sendDown yields a Down event for each watch that is not down.
+func (p *player) sendDown() bool {
+	for kind, w := range p.watches {
+		ev := event.Event{Seen: p.seen, Kind: event.Kind(kind), Type: event.Down, Reason: event.ReasonNotRecorded}
+		if w.known() && w.down.Type == 0 && !p.send(ev) {
+			return false
+		}
+	}
+	return true
 }

@@ -13,8 +13,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -28,11 +31,14 @@ const (
 	// since the last write. A queue whose load exceeds writeAbove is written immediately.
 	writeEvery = time.Second
 	writeAbove = 1024
-	// keptQueue is the maximum capacity of a queue that is used again. A larger one is released, because it is rare.
-	keptQueue = 2 * writeAbove
+	// retryAfter is the delay before the recorder tries again after a failure.
+	retryAfter = 30 * time.Second
 	// endWithin is the maximum time that Run takes to end while the disk hangs.
 	endWithin = 5 * time.Second
 )
+
+// errTooSlow means that events arrived faster than the disk could store them.
+var errTooSlow = errors.New("the disk hangs or is too slow")
 
 // Settings configure a Recorder.
 type Settings struct {
@@ -44,7 +50,8 @@ type Settings struct {
 	// List lists the objects of a resource and returns the list's resourceVersion. The recorder calls it after events
 	// were lost.
 	List func(ctx context.Context, kind event.Kind, each func(event.Object)) (version string, err error)
-	// Head returns data that is stored at the beginning of each segment (Segment.Head). It may be nil.
+	// Head returns data to store at the beginning of each segment (Segment.Head). It may be nil. The recorder calls it
+	// when a segment begins, so the data may already reflect events that are still in the queue, and follow later.
 	Head func() json.RawMessage
 }
 
@@ -59,13 +66,11 @@ type Recorder struct {
 	mu     sync.Mutex
 	status Status
 	queue  []event.Event
-	// load is the load of the queue. taken is the load of the events that the writer is writing.
-	load, taken int
-	// losing is set from the first lost event until the next segment begins. All events in between are lost.
+	load   int // load is the load of the queue
+	// losing is set while events are lost: from the first one until the writer takes the queue. last is the state after
+	// the last event, lost or not.
 	losing bool
-	// watches is the state of the watches after the last event, lost or not. cluster is the latest event of KindCluster.
-	watches watches
-	cluster event.Event
+	last   gap
 }
 
 // Status describes the state of a Recorder.
@@ -83,9 +88,6 @@ type Status struct {
 	Gaps uint64
 }
 
-// errTooSlow means that events arrived faster than the disk could store them.
-var errTooSlow = errors.New("the disk hangs or is too slow")
-
 // New checks the settings and returns a Recorder. Nothing is written until Run is called.
 func New(s Settings, logger *slog.Logger) (*Recorder, error) {
 	if info, err := os.Stat(s.Dir); err == nil && !info.IsDir() {
@@ -99,28 +101,26 @@ func (r *Recorder) Record(ev event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if ev.Kind == event.KindCluster && ev.Object != nil {
-		r.cluster = ev
+		r.last.cluster = ev
 	}
-	r.watches.note(ev, 1)
-	load := r.load + loadOf(ev)
-	switch {
+	r.last.watches.note(ev, 1)
+	switch load := r.load + loadOf(ev.Object); {
 	case r.losing:
 		r.status.Lost++
-		return
-	case load+r.taken > queueLimit:
+	case load > queueLimit:
 		r.lose(1, errTooSlow)
 		notify(r.full)
-		return
-	}
-	r.queue, r.load = append(r.queue, ev), load
-	if load > writeAbove {
-		notify(r.wake)
+	default:
+		r.queue, r.load = append(r.queue, ev), load
+		if load > writeAbove {
+			notify(r.wake)
+		}
 	}
 }
 
-func loadOf(ev event.Event) int {
+func loadOf(object event.Object) int {
 	const perEvent = 4
-	switch o := ev.Object.(type) {
+	switch o := object.(type) {
 	case *event.EndpointSlice:
 		return 1 + len(o.Addresses)/perEvent
 	case *event.Endpoints:
@@ -153,31 +153,21 @@ func (r *Recorder) fail(unwritten int, because error) (first bool) {
 	defer r.mu.Unlock()
 	first = r.status.Err == nil
 	r.lose(unwritten+len(r.queue), because)
-	r.queue, r.load, r.taken = nil, 0, 0
+	r.queue, r.load = nil, 0
 	return first
 }
 
-// take removes all events from the queue. losing reports whether events were lost after them. The parameter written
-// holds the previous result, whose events were written.
-func (r *Recorder) take(written []event.Event) (events []event.Event, losing bool) {
-	clear(written)
-	if cap(written) > keptQueue {
-		written = nil
+// take removes all events from the queue. If events were lost after them, it returns the state at the end of the gap: new
+// events are no longer lost.
+func (r *Recorder) take() (events []event.Event, lost *gap) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.losing {
+		last := r.last
+		lost, r.losing = &last, false
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	events, r.queue = r.queue, written[:0]
-	r.taken, r.load = r.load, 0
-	return events, r.losing
-}
-
-// resume makes the recorder accept events again after events were lost. It returns the state of the watches at this
-// time.
-func (r *Recorder) resume() (watches, event.Event) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.losing = false
-	return r.watches, r.cluster
+	events, r.queue, r.load = r.queue, nil, 0
+	return events, lost
 }
 
 // markRecording is called when a segment begins. If this ends a gap, it returns the status in the gap.
@@ -199,14 +189,17 @@ func (r *Recorder) Status() Status {
 	return r.status
 }
 
+// measured updates the size and the oldest event in the status.
 func (r *Recorder) measured(all []Segment) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.status.Bytes = 0
+	r.status.Bytes, r.status.Oldest = 0, time.Time{}
 	for _, s := range all {
 		r.status.Bytes += s.Size
 	}
-	r.status.Oldest = oldest(all)
+	if len(all) > 0 {
+		r.status.Oldest = all[0].Begins
+	}
 }
 
 // Run records until the context is canceled. After a disk failure, or if another process uses the directory, it tries
@@ -219,7 +212,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}()
 	for {
 		select {
-		case <-r.full:
+		case <-r.full: // the other goroutine hangs
 			r.log.Error("recording failed, retrying", "err", errTooSlow)
 		case <-ctx.Done():
 			select {
@@ -229,4 +222,47 @@ func (r *Recorder) Run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// write records until the context is canceled. It then writes the events in the queue. After a failure, it tries again.
+func (r *Recorder) write(ctx context.Context) {
+	for {
+		unwritten, err := r.session(ctx)
+		if err == nil {
+			return
+		}
+		if r.fail(unwritten, err) {
+			r.log.Error("recording failed, retrying", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(retryAfter):
+		}
+	}
+}
+
+// session records until the context is canceled or a failure occurs. After a failure, it returns the number of events
+// that were taken from the queue, but may not be on the disk.
+func (r *Recorder) session(ctx context.Context) (unwritten int, err error) {
+	if err := os.MkdirAll(r.settings.Dir, 0o700); err != nil {
+		return 0, fmt.Errorf("create the recordings directory: %w", err)
+	}
+	lock := flock.New(filepath.Join(r.settings.Dir, "lock"), flock.SetPermissions(0o600))
+	defer func() { _ = lock.Close() }()
+	switch locked, err := lock.TryLock(); {
+	case err != nil:
+		return 0, fmt.Errorf("lock the recordings directory: %w", err)
+	case !locked:
+		return 0, fmt.Errorf("another process is recording into %s", r.settings.Dir)
+	}
+	w, err := newWriter(r)
+	if err != nil {
+		return 0, err
+	}
+	err = w.run(ctx)
+	if closeErr := w.close(); err == nil {
+		err = closeErr
+	}
+	return w.unwritten, err
 }

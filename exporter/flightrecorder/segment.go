@@ -13,17 +13,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
 const (
 	suffix    = ".jsonl.gz"
 	stampForm = "20060102T150405.000000Z"
-	// unfinished is the name of a segment whose lists are incomplete.
-	unfinished = "unfinished" + suffix
-	// lockName is the name of the file that the recording process locks.
-	lockName = "lock"
 )
 
 // Segment is a file that can be read on its own, because it begins with lists of all objects.
@@ -32,58 +27,14 @@ type Segment struct {
 	Begins time.Time
 	// Size is the size of the file in bytes.
 	Size int64
-	// Head is the result of Settings.Head at the beginning of the segment.
-	Head json.RawMessage
 
 	path string
 	// number increases with each new segment, even if the clock is set back.
 	number int
 }
 
-// Segments returns the segments in a directory in the order of their creation. It leaves out files whose first line is
-// damaged.
+// Segments returns the segments in a directory in the order of their creation.
 func Segments(dir string) (all []Segment, err error) {
-	found, err := segmentsIn(dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range found {
-		if header, err := s.header(); err == nil {
-			s.Head = header.Head
-			all = append(all, s)
-		}
-	}
-	return all, nil
-}
-
-func (s Segment) header() (recording.Header, error) {
-	r, err := recording.Open(s.path)
-	if err != nil {
-		return recording.Header{}, err //nolint:wrapcheck // the error contains the path
-	}
-	_ = r.Close() // the file was only read
-	return r.Header(), nil
-}
-
-// events returns the events of a segment. If the file cannot be read completely, the last item is an error.
-func (s Segment) events() eventSeq {
-	return func(yield func(event.Event, error) bool) {
-		r, err := recording.Open(s.path)
-		if err != nil {
-			yield(event.Event{}, err)
-			return
-		}
-		defer func() { _ = r.Close() }() // the file was only read
-		for ev, err := range r.Events() {
-			if !yield(ev, err) {
-				return
-			}
-		}
-	}
-}
-
-// segmentsIn returns the segments in a directory without their heads. It ignores other files.
-func segmentsIn(dir string) (all []Segment, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the recordings directory: %w", err)
@@ -92,7 +43,7 @@ func segmentsIn(dir string) (all []Segment, err error) {
 		s, ok := parseName(entry.Name())
 		info, err := entry.Info()
 		if !ok || err != nil {
-			continue
+			continue // another file, or a segment that has just been deleted
 		}
 		s.path, s.Size = filepath.Join(dir, entry.Name()), info.Size()
 		all = append(all, s)
@@ -101,6 +52,23 @@ func segmentsIn(dir string) (all []Segment, err error) {
 		return cmp.Or(cmp.Compare(a.number, b.number), a.Begins.Compare(b.Begins))
 	})
 	return all, nil
+}
+
+// Head returns the result of Settings.Head at the beginning of the segment. It returns an error if the first line of the
+// file is damaged.
+func (s Segment) Head() (json.RawMessage, error) {
+	r, err := recording.Open(s.path)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the error contains the path
+	}
+	defer func() { _ = r.Close() }() // the file was only read
+	return r.Header().Head, nil
+}
+
+// End returns the time of the last readable event. It is zero if there is none. End reads the whole file.
+func (s Segment) End() time.Time {
+	readable, _ := stateAt(s, time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)) // recordings have no later events
+	return readable.last
 }
 
 func nameOf(begins time.Time, number int) string {
@@ -145,14 +113,4 @@ func prune(all []Segment, size int64, age time.Duration) (kept []Segment, err er
 		total -= s.Size
 	}
 	return kept, nil
-}
-
-// oldest returns the time of the oldest event in the segments, or the zero time if there is none.
-func oldest(all []Segment) (begin time.Time) {
-	for _, s := range all {
-		if begin.IsZero() || s.Begins.Before(begin) {
-			begin = s.Begins
-		}
-	}
-	return begin
 }

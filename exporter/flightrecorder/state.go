@@ -1,6 +1,8 @@
 package flightrecorder
 
 import (
+	"errors"
+	"io"
 	"iter"
 	"slices"
 	"time"
@@ -67,9 +69,10 @@ type state struct {
 	// newest is the position of the newest event of each existing object. The first event has the position 1.
 	newest  map[key]int
 	watches watches
-	// length is the number of these events. next is the time of the event after them, or zero if there is none.
-	length int
-	next   time.Time
+	// length is the number of these events, and last is the time of the last one. next is the time of the event after
+	// them, or zero if there is none.
+	length     int
+	last, next time.Time
 }
 
 // newState returns the state at the beginning of a segment.
@@ -79,7 +82,12 @@ func newState(segment Segment) *state { return &state{segment: segment, newest: 
 // before the error.
 func stateAt(segment Segment, until time.Time) (*state, error) {
 	s := newState(segment)
-	for ev, err := range segment.events() {
+	r, err := recording.Open(segment.path)
+	if err != nil {
+		return s, err //nolint:wrapcheck // the error contains the path
+	}
+	defer func() { _ = r.Close() }() // the file was only read
+	for ev, err := range r.Events() {
 		if err != nil {
 			return s, err
 		}
@@ -94,7 +102,7 @@ func stateAt(segment Segment, until time.Time) (*state, error) {
 
 // note adds the next event.
 func (s *state) note(ev event.Event) {
-	s.length++
+	s.length, s.last = s.length+1, ev.Seen
 	switch ev.Type {
 	case event.Added, event.Modified, event.Listed, event.DirectReadLease:
 		s.newest[keyOf(ev.Object)] = s.length
@@ -125,43 +133,34 @@ func (s *state) needed() (needed []bool, size int) {
 	return needed, size
 }
 
-// events returns the state as lists, followed by the later events of the segment. The parameter seen specifies the time
-// of all events in the lists. events reads the segment again.
-func (s *state) events(seen time.Time) eventSeq {
+// events returns the state as lists, followed by the later events of the segment, which r reads again from its beginning.
+// The parameter seen specifies the time of all events in the lists.
+func (s *state) events(r *recording.Reader, seen time.Time) eventSeq {
 	return func(yield func(event.Event, error) bool) {
-		r, err := recording.Open(s.segment.path)
-		if err != nil {
-			yield(event.Event{}, err)
-			return
-		}
-		defer func() { _ = r.Close() }() // the file was only read
 		begin, end := s.frame(seen)
-		each := func(all []event.Event) bool {
-			return !slices.ContainsFunc(all, func(ev event.Event) bool { return !yield(ev, nil) })
+		all := func(some []event.Event) bool {
+			return !slices.ContainsFunc(some, func(ev event.Event) bool { return !yield(ev, nil) })
 		}
-		if !each(begin) {
+		if !all(begin) {
 			return
 		}
 		needed, _ := s.needed()
-		r.Skip(func(at int) bool { return at <= s.length && !needed[at] })
-		for ev, err := range r.Events() {
-			at := r.Position()
-			if err == nil && at <= s.length {
-				if needed[at] && !yield(inList(ev, seen), nil) {
-					return
-				}
-				continue
-			}
-			if at >= s.length && !each(end) || !yield(ev, err) {
+		r.Skip(func(at int) bool { return at < s.length && !needed[at] })
+		for r.Position() < s.length {
+			switch ev, err := r.Next(); {
+			case errors.Is(err, io.EOF):
+				yield(event.Event{}, recording.ErrCutShort)
+				return
+			case err != nil:
+				yield(event.Event{}, err)
+				return
+			case needed[r.Position()] && !yield(inList(ev, seen), nil):
 				return
 			}
-			end = nil
 		}
-		if r.Position() < s.length {
-			yield(event.Event{}, recording.ErrCutShort)
-			return
+		if all(end) {
+			r.Events()(yield)
 		}
-		each(end)
 	}
 }
 

@@ -1,13 +1,12 @@
 package flightrecorder
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -23,7 +22,7 @@ const (
 	// clockSlack is the largest backward step of the clock that is ignored. After such a step, events are only slightly
 	// out of order.
 	clockSlack = 10 * time.Second
-	// upkeepEvery is the interval at which the recorder deletes old segments, and retries failed lists.
+	// upkeepEvery is the interval at which the recorder deletes old segments.
 	upkeepEvery = 10 * time.Second
 )
 
@@ -33,9 +32,7 @@ var errRemoved = errors.New("the recordings were removed")
 // writer writes segments. Only one goroutine may use it.
 type writer struct {
 	recorder *Recorder
-	// batch holds the events that are being written. unwritten is the number of events that were taken from the queue
-	// and may not be on the disk yet.
-	batch     []event.Event
+	// unwritten is the number of events that were taken from the queue and may not be on the disk yet.
 	unwritten int
 	// open is the current segment, and state is the state at its end. Both are nil before the first event.
 	open   *recording.Writer
@@ -45,12 +42,13 @@ type writer struct {
 	newest time.Time
 	lists  int64
 	upkept time.Time
-	after  afterGap
+	// versions holds the resourceVersions of the lists that the recorder made after a gap.
+	versions [event.NumKinds]uint64
 }
 
 // newWriter returns a writer for the directory, which must be locked.
 func newWriter(r *Recorder) (*writer, error) {
-	all, err := segmentsIn(r.settings.Dir)
+	all, err := Segments(r.settings.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -80,45 +78,42 @@ func (w *writer) run(ctx context.Context) error {
 
 // writeQueue writes the events in the queue. If events were lost after them, it begins a new segment.
 func (w *writer) writeQueue(ctx context.Context) error {
-	events, losing := w.recorder.take(w.batch)
-	w.batch, w.unwritten = events, w.unwritten+len(events)
+	events, lost := w.recorder.take()
+	w.unwritten += len(events)
 	for _, ev := range events {
-		if err := w.write(ctx, ev); err != nil {
+		if err := w.write(ev); err != nil {
 			return err
 		}
 	}
-	if err := w.flush(); err != nil {
-		return err
+	if w.open != nil {
+		if err := w.open.Flush(); err != nil {
+			return err //nolint:wrapcheck // the error contains the path
+		}
 	}
-	if losing && ctx.Err() == nil {
-		return w.resume(ctx)
+	w.unwritten = 0
+	if lost != nil && ctx.Err() == nil {
+		return w.resume(ctx, *lost)
 	}
 	if w.open == nil || time.Since(w.upkept).Abs() < upkeepEvery {
 		return nil
 	}
 	w.upkept = time.Now()
-	if _, err := os.Stat(w.state.segment.path); errors.Is(err, fs.ErrNotExist) {
-		return errRemoved
-	}
-	return cmp.Or(w.listAwaited(ctx, w.upkept), w.prune())
+	return w.prune()
 }
 
 // write writes an event. It begins a new segment if the current one is too old or too large, or if the clock was set
 // back: readers find a segment by its beginning.
-func (w *writer) write(ctx context.Context, ev event.Event) error {
+func (w *writer) write(ev event.Event) error {
 	ev.Seen = ev.Seen.Round(0) // a monotonic reading would hide that the clock was set
 	if w.open == nil || w.isDue(ev.Seen) {
 		if err := w.next(ev.Seen); err != nil {
 			return err
 		}
 	}
-	switch {
-	case !w.after.omits(ev):
-		return w.add(ev)
-	case ev.Type == event.Synced, ev.Type == event.Up:
-		return w.listAwaited(ctx, ev.Seen)
+	if w.outdated(ev) {
+		return nil
 	}
-	return nil
+	return w.add(ev)
 }
 
 func (w *writer) isDue(seen time.Time) bool {
@@ -133,17 +128,6 @@ func (w *writer) add(ev event.Event) error {
 	}
 	w.state.note(ev)
 	return w.open.Write(ev) //nolint:wrapcheck // the error contains the path
-}
-
-func (w *writer) flush() error {
-	if w.open == nil {
-		return nil
-	}
-	if err := w.open.Flush(); err != nil {
-		return err //nolint:wrapcheck // the error contains the path
-	}
-	w.unwritten = 0
-	return nil
 }
 
 func (w *writer) close() error {
@@ -165,9 +149,14 @@ func (w *writer) next(seen time.Time) error {
 		return err
 	}
 	before := w.state
+	r, err := recording.Open(before.segment.path)
+	if err != nil {
+		return err //nolint:wrapcheck // the error contains the path
+	}
+	defer func() { _ = r.Close() }() // the file was only read
 	_, size := before.needed()
 	return w.begin(seen, size, func() error {
-		for ev, err := range before.events(seen) {
+		for ev, err := range before.events(r, seen) {
 			if err != nil {
 				return fmt.Errorf("compute the state for the next segment: %w", err)
 			}
@@ -188,21 +177,17 @@ func (w *writer) begin(seen time.Time, repeated int, lists func() error) (err er
 	if settings.Head != nil {
 		header.Head = settings.Head()
 	}
-	incomplete := filepath.Join(settings.Dir, unfinished)
-	_ = os.Remove(incomplete) // a killed process may have left it behind
-	if w.open, err = recording.Create(incomplete, header); err != nil {
+	w.number++
+	path := filepath.Join(settings.Dir, nameOf(begins, w.number))
+	if w.open, err = recording.Create(path, header); err != nil {
 		return err //nolint:wrapcheck // the error contains the path
 	}
-	w.number++
-	w.state, w.newest = newState(Segment{Begins: begins, path: filepath.Join(settings.Dir, nameOf(begins, w.number))}), begins
+	w.state, w.newest = newState(Segment{Begins: begins, path: path}), begins
 	if err = lists(); err == nil {
 		err = w.open.Flush()
 	}
-	if err == nil {
-		err = os.Rename(incomplete, w.state.segment.path)
-	}
 	if err != nil {
-		_, _ = w.close(), os.Remove(incomplete)
+		_, _ = w.close(), os.Remove(path)
 		return err
 	}
 	w.lists = w.open.Size()
@@ -212,12 +197,15 @@ func (w *writer) begin(seen time.Time, repeated int, lists func() error) (err er
 	return w.prune()
 }
 
-// prune deletes old segments and measures the size of the directory.
+// prune deletes old segments and measures the size of the directory. It fails if the current segment was deleted.
 func (w *writer) prune() error {
 	settings := w.recorder.settings
-	all, err := segmentsIn(settings.Dir)
-	if err != nil {
+	all, err := Segments(settings.Dir)
+	switch {
+	case err != nil:
 		return err
+	case w.open != nil && !slices.ContainsFunc(all, func(s Segment) bool { return s.number == w.number }):
+		return errRemoved
 	}
 	all, err = prune(all, settings.Size, settings.Age)
 	w.recorder.measured(all)

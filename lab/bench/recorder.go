@@ -26,8 +26,8 @@ const (
 	// rolloutEvents is the number of events per second if 30,000 pods are each replaced once per day. Each replacement
 	// causes ten events.
 	rolloutEvents = 3.5
-	// generations is the number of times per day that the flight recorder writes lists of all objects.
-	generations = 12
+	// segments is the number of segments that the flight recorder begins per day, each with lists of all objects.
+	segments = 12
 	// recordings is the pattern for the names of the flight recorder's files. Each name begins with a time in the
 	// format recordingStamp.
 	recordings     = "*.jsonl.gz"
@@ -216,14 +216,14 @@ func fill(dir string) (total float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for generation := 1; float64(generation+1)*size < recorderFull && generation < recorderAge*generations; generation++ {
+	for n := 1; float64(n+1)*size < recorderFull && n < recorderAge*segments; n++ {
 		for _, path := range paths {
 			stamp, rest, _ := strings.Cut(filepath.Base(path), "-")
 			at, err := time.Parse(recordingStamp, stamp)
 			if err != nil {
 				return 0, fmt.Errorf("read the time of a recording: %w", err)
 			}
-			at = at.Add(-time.Duration(generation) * 24 * time.Hour / generations)
+			at = at.Add(-time.Duration(n) * 24 * time.Hour / segments)
 			if err := copyFile(path, filepath.Join(dir, at.Format(recordingStamp)+"-"+rest)); err != nil {
 				return 0, err
 			}

@@ -33,7 +33,7 @@ func (r Recorded) write(page string) error {
 
 // perNodeAndDay returns how many bytes kubeflap would record per node and day under this load, including the lists.
 func (r Recorded) perNodeAndDay(p RecorderPhase) float64 {
-	return (generations*r.List + p.Bytes*float64(24*time.Hour)/float64(r.Duration/time.Duration(len(r.Phases)))) / float64(r.Size.Nodes)
+	return (segments*r.List + p.Bytes*float64(24*time.Hour)/float64(r.Duration/time.Duration(len(r.Phases)))) / float64(r.Size.Nodes)
 }
 
 func meanOf(samples []Sample, of func(Sample) float64) float64 {
