@@ -1,7 +1,6 @@
 package flightrecorder
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -28,40 +27,41 @@ func (w *writer) resume(ctx context.Context, after gap) error {
 			return fmt.Errorf("the recorder waits until the watch of %v works", event.Kind(kind))
 		}
 	}
-	// All events in the lists have the time now. It is earlier than the lists, so that the segment is ordered by time.
 	now := time.Now().Round(0)
-	return w.begin(now, 0, func() (err error) {
-		if after.cluster.Object != nil {
-			after.cluster.Seen = now
-			err = w.add(after.cluster)
-		}
-		for kind, watch := range after.watches {
-			switch {
-			case err != nil:
-			case watch.works():
-				err = w.list(ctx, event.Kind(kind), now)
-			case watch.known():
-				watch.down.Seen = now
-				err = w.add(watch.down)
-			}
-		}
-		return err
-	})
+	return w.begin(now, 0, w.listAll(ctx, after, now))
 }
 
-// list lists a resource.
-func (w *writer) list(ctx context.Context, kind event.Kind, at time.Time) error {
-	err := w.add(event.Event{Seen: at, Kind: kind, Type: event.Listing})
-	version, listErr := w.recorder.settings.List(ctx, kind, func(object event.Object) {
-		if err == nil {
-			err = w.add(event.Event{Seen: at, Kind: kind, Type: event.Listed, Object: object})
+// listAll returns lists of all resources. Their events have the time at, which is earlier than the lists, so that the
+// segment is ordered by time.
+func (w *writer) listAll(ctx context.Context, after gap, at time.Time) eventSeq {
+	return func(yield func(event.Event, error) bool) {
+		goOn := true
+		send := func(ev event.Event) {
+			ev.Seen = at
+			goOn = goOn && yield(ev, nil)
 		}
-	})
-	if listErr != nil {
-		listErr = fmt.Errorf("list %v after a gap in the recording: %w", kind, listErr)
+		if after.cluster.Object != nil {
+			send(after.cluster)
+		}
+		for i, watch := range after.watches {
+			kind := event.Kind(i)
+			switch {
+			case !goOn:
+			case watch.works():
+				send(event.Event{Kind: kind, Type: event.Listing})
+				version, err := w.recorder.settings.List(ctx, kind, func(object event.Object) {
+					send(event.Event{Kind: kind, Type: event.Listed, Object: object})
+				})
+				if goOn && err != nil {
+					goOn = yield(event.Event{}, fmt.Errorf("list %v after a gap in the recording: %w", kind, err))
+				}
+				send(event.Event{Kind: kind, Type: event.Synced})
+				w.versions[kind], _ = strconv.ParseUint(version, 10, 64) // 0 omits no event
+			case watch.known():
+				send(watch.down)
+			}
+		}
 	}
-	w.versions[kind], _ = strconv.ParseUint(version, 10, 64) // 0 omits no event
-	return cmp.Or(err, listErr, w.add(event.Event{Seen: at, Kind: kind, Type: event.Synced}))
 }
 
 // outdated reports whether an event is older than the list of its resource after a gap. Such events must be omitted.

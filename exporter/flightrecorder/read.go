@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -46,22 +45,19 @@ func Read(ctx context.Context, dir string, from, to time.Time) (eventSeq, error)
 	return p.events, nil
 }
 
-// inPeriod returns the segments to read for a period, sorted by time. This is usually the order of their creation. If the
-// clock was set back, a later segment may repeat the time of an earlier one. inPeriod then leaves out the earlier one.
+// inPeriod returns the segments to read for a period, in the order of their creation. It begins with the last segment that
+// may contain the start of the period. If the clock was set back, other segments may contain it, too.
 func inPeriod(all []Segment, from, to time.Time) (some []Segment) {
-	var sorted []Segment
 	for i, s := range all {
-		repeats := func(later Segment) bool {
-			return !s.Begins.Before(later.Begins) && s.Begins.Before(later.Begins.Add(segmentAge)) && !later.End().Before(s.Begins)
+		end := s.Begins.Add(segmentAge)
+		if i+1 < len(all) && all[i+1].Begins.After(s.Begins) && all[i+1].Begins.Before(end) {
+			end = all[i+1].Begins
 		}
-		if !slices.ContainsFunc(all[i+1:], repeats) {
-			sorted = append(sorted, s)
-		}
-	}
-	slices.SortStableFunc(sorted, func(a, b Segment) int { return a.Begins.Compare(b.Begins) })
-	for i, s := range sorted {
-		ended := i+1 < len(sorted) && !sorted[i+1].Begins.After(from)
-		if !ended && !s.Begins.After(to) {
+		switch {
+		case s.Begins.After(to), !end.After(from):
+		case !s.Begins.After(from):
+			some = []Segment{s}
+		default:
 			some = append(some, s)
 		}
 	}

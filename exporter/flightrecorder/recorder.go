@@ -59,9 +59,8 @@ type Settings struct {
 type Recorder struct {
 	settings Settings
 	log      *slog.Logger
-	// wake receives a value when the queue exceeds writeAbove. full receives a value when events are lost because the
-	// queue is full.
-	wake, full chan struct{}
+	// wake receives a value when the load of the queue exceeds writeAbove.
+	wake chan struct{}
 
 	mu     sync.Mutex
 	status Status
@@ -93,7 +92,7 @@ func New(s Settings, logger *slog.Logger) (*Recorder, error) {
 	if info, err := os.Stat(s.Dir); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("--data.dir=%s is not a directory", s.Dir)
 	}
-	return &Recorder{settings: s, log: logger, wake: make(chan struct{}, 1), full: make(chan struct{}, 1)}, nil
+	return &Recorder{settings: s, log: logger, wake: make(chan struct{}, 1)}, nil
 }
 
 // Record queues an event. It never waits for the disk. If the queue is full, the event is lost and counted.
@@ -109,11 +108,10 @@ func (r *Recorder) Record(ev event.Event) {
 		r.status.Lost++
 	case load > queueLimit:
 		r.lose(1, errTooSlow)
-		notify(r.full)
 	default:
 		r.queue, r.load = append(r.queue, ev), load
-		if load > writeAbove {
-			notify(r.wake)
+		if load > writeAbove && len(r.wake) == 0 {
+			r.wake <- struct{}{} // it has room, because only this function sends, and holds mu
 		}
 	}
 }
@@ -129,32 +127,23 @@ func loadOf(object event.Object) int {
 	return 1
 }
 
-func notify(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
 // lose counts lost events. The caller must hold mu.
 func (r *Recorder) lose(n int, because error) {
 	r.status.Lost += uint64(n)
 	if r.status.Err == nil {
 		r.status.Gaps++
 		r.status.Since = time.Now()
+		go r.log.Error("recording failed, retrying", "err", because) // the caller must not wait for the log
 	}
 	r.losing, r.status.Recording, r.status.Err = true, false, because
 }
 
-// fail is called after a failure. The events in the queue, and some events that were taken from it, are lost. fail
-// reports whether this is the first failure since the recorder recorded.
-func (r *Recorder) fail(unwritten int, because error) (first bool) {
+// fail is called after a failure. The events in the queue, and some events that were taken from it, are lost.
+func (r *Recorder) fail(unwritten int, because error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	first = r.status.Err == nil
 	r.lose(unwritten+len(r.queue), because)
 	r.queue, r.load = nil, 0
-	return first
 }
 
 // take removes all events from the queue. If events were lost after them, it returns the state at the end of the gap: new
@@ -170,16 +159,18 @@ func (r *Recorder) take() (events []event.Event, lost *gap) {
 	return events, lost
 }
 
-// markRecording is called when a segment begins. If this ends a gap, it returns the status in the gap.
-func (r *Recorder) markRecording() (gap Status) {
+// begun is called when a segment has begun.
+func (r *Recorder) begun() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.losing || r.status.Recording {
-		return gap
+	before := r.status
+	if !r.losing && !before.Recording {
+		r.status.Recording, r.status.Since, r.status.Err = true, time.Now(), nil
 	}
-	gap = r.status
-	r.status.Recording, r.status.Since, r.status.Err = true, time.Now(), nil
-	return gap
+	now := r.status
+	r.mu.Unlock()
+	if now.Err == nil && before.Err != nil {
+		r.log.Info("resumed recording", "after", now.Since.Sub(before.Since).Round(time.Second), "events lost", now.Lost)
+	}
 }
 
 // Status returns the state of the recorder.
@@ -210,18 +201,12 @@ func (r *Recorder) Run(ctx context.Context) error {
 		defer close(ended)
 		r.write(ctx)
 	}()
-	for {
-		select {
-		case <-r.full: // the other goroutine hangs
-			r.log.Error("recording failed, retrying", "err", errTooSlow)
-		case <-ctx.Done():
-			select {
-			case <-ended:
-			case <-time.After(endWithin):
-			}
-			return nil
-		}
+	<-ctx.Done()
+	select {
+	case <-ended:
+	case <-time.After(endWithin):
 	}
+	return nil
 }
 
 // write records until the context is canceled. It then writes the events in the queue. After a failure, it tries again.
@@ -231,9 +216,7 @@ func (r *Recorder) write(ctx context.Context) {
 		if err == nil {
 			return
 		}
-		if r.fail(unwritten, err) {
-			r.log.Error("recording failed, retrying", "err", err)
-		}
+		r.fail(unwritten, err)
 		select {
 		case <-ctx.Done():
 			return

@@ -48,19 +48,13 @@ func (w *watches) note(ev event.Event, at int) {
 	}
 }
 
-// key identifies an object.
+// key identifies an object. The only object without a UID is the one of KindCluster.
 type key struct {
 	kind event.Kind
 	uid  event.UID
 }
 
-func keyOf(object event.Object) key {
-	meta := object.Metadata()
-	if meta.UID.IsZero() {
-		return key{object.Kind(), event.ParseUID(meta.Namespace + "/" + meta.Name)}
-	}
-	return key{object.Kind(), meta.UID}
-}
+func keyOf(object event.Object) key { return key{object.Kind(), object.Metadata().UID} }
 
 // state describes the objects and the watches after the first events of a segment. It needs about 40 bytes of memory per
 // object, because it holds the positions of the objects in the segment instead of the objects.
@@ -147,14 +141,15 @@ func (s *state) events(r *recording.Reader, seen time.Time) eventSeq {
 		needed, _ := s.needed()
 		r.Skip(func(at int) bool { return at < s.length && !needed[at] })
 		for r.Position() < s.length {
-			switch ev, err := r.Next(); {
-			case errors.Is(err, io.EOF):
-				yield(event.Event{}, recording.ErrCutShort)
-				return
-			case err != nil:
-				yield(event.Event{}, err)
-				return
-			case needed[r.Position()] && !yield(inList(ev, seen), nil):
+			ev, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				err = recording.ErrCutShort
+			}
+			ev.Seen, ev.Reason = seen, ""
+			if ev.Kind != event.KindCluster { // it has no lists
+				ev.Type = event.Listed
+			}
+			if (err != nil || needed[r.Position()]) && !yield(ev, err) || err != nil {
 				return
 			}
 		}
@@ -179,13 +174,4 @@ func (s *state) frame(seen time.Time) (begin, end []event.Event) {
 		}
 	}
 	return begin, end
-}
-
-// inList returns an event in the form that it has in a list.
-func inList(ev event.Event, seen time.Time) event.Event {
-	listed := event.Event{Seen: seen, Kind: ev.Kind, Type: event.Listed, Object: ev.Object}
-	if ev.Kind == event.KindCluster {
-		listed.Type = ev.Type // KindCluster has no lists
-	}
-	return listed
 }

@@ -1,12 +1,12 @@
 package flightrecorder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -48,14 +48,7 @@ type writer struct {
 
 // newWriter returns a writer for the directory, which must be locked.
 func newWriter(r *Recorder) (*writer, error) {
-	all, err := Segments(r.settings.Dir)
-	if err != nil {
-		return nil, err
-	}
 	w := &writer{recorder: r, upkept: time.Now()}
-	if len(all) > 0 {
-		w.number = all[len(all)-1].number
-	}
 	return w, w.prune()
 }
 
@@ -143,34 +136,23 @@ func (w *writer) close() error {
 // segment, the watches are about to list their resources.
 func (w *writer) next(seen time.Time) error {
 	if w.open == nil {
-		return w.begin(seen, 0, func() error { return nil })
+		return w.begin(seen, 0, func(func(event.Event, error) bool) {})
 	}
 	if err := w.close(); err != nil {
 		return err
 	}
-	before := w.state
-	r, err := recording.Open(before.segment.path)
+	r, err := recording.Open(w.state.segment.path)
 	if err != nil {
 		return err //nolint:wrapcheck // the error contains the path
 	}
 	defer func() { _ = r.Close() }() // the file was only read
-	_, size := before.needed()
-	return w.begin(seen, size, func() error {
-		for ev, err := range before.events(r, seen) {
-			if err != nil {
-				return fmt.Errorf("compute the state for the next segment: %w", err)
-			}
-			if err := w.add(ev); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	_, size := w.state.needed()
+	return w.begin(seen, size, w.state.events(r, seen))
 }
 
-// begin begins a segment. The function lists writes the lists at its beginning. If they repeat the state at the end of
-// the previous segment, repeated is the number of their events.
-func (w *writer) begin(seen time.Time, repeated int, lists func() error) (err error) {
+// begin begins a segment with lists. If they repeat the state at the end of the previous segment, repeated is the number
+// of their events.
+func (w *writer) begin(seen time.Time, repeated int, lists eventSeq) (err error) {
 	settings := w.recorder.settings
 	begins := seen.Truncate(time.Microsecond)
 	header := recording.Header{Recorded: begins, State: repeated}
@@ -183,17 +165,20 @@ func (w *writer) begin(seen time.Time, repeated int, lists func() error) (err er
 		return err //nolint:wrapcheck // the error contains the path
 	}
 	w.state, w.newest = newState(Segment{Begins: begins, path: path}), begins
-	if err = lists(); err == nil {
-		err = w.open.Flush()
+	for ev, listErr := range lists {
+		if err = listErr; err == nil {
+			err = w.add(ev)
+		}
+		if err != nil {
+			break
+		}
 	}
-	if err != nil {
+	if err = cmp.Or(err, w.open.Flush()); err != nil {
 		_, _ = w.close(), os.Remove(path)
-		return err
+		return fmt.Errorf("begin a segment: %w", err)
 	}
 	w.lists = w.open.Size()
-	if gap := w.recorder.markRecording(); gap.Err != nil {
-		w.recorder.log.Info("resumed recording", "after", time.Since(gap.Since).Round(time.Second), "events lost", gap.Lost)
-	}
+	w.recorder.begun()
 	return w.prune()
 }
 
@@ -201,12 +186,17 @@ func (w *writer) begin(seen time.Time, repeated int, lists func() error) (err er
 func (w *writer) prune() error {
 	settings := w.recorder.settings
 	all, err := Segments(settings.Dir)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case w.open != nil && !slices.ContainsFunc(all, func(s Segment) bool { return s.number == w.number }):
+	}
+	newest := 0
+	if len(all) > 0 {
+		newest = all[len(all)-1].number
+	}
+	if w.open != nil && newest != w.number {
 		return errRemoved
 	}
+	w.number = newest
 	all, err = prune(all, settings.Size, settings.Age)
 	w.recorder.measured(all)
 	return err
