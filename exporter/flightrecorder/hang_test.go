@@ -165,8 +165,12 @@ func TestTheFirstListsFitIntoTheQueue(t *testing.T) {
 		n      int
 		object event.Object
 	}{
-		{nodes, &event.Node{}}, {nodes, &event.Lease{}}, {pods, &event.Pod{}}, {services, &event.Service{}},
-		{services, &event.EndpointSlice{Addresses: addresses}}, {services, &event.Endpoints{Addresses: addresses}},
+		{nodes, &event.Node{}},
+		{nodes, &event.Lease{}},
+		{pods, &event.Pod{}},
+		{services, &event.Service{}},
+		{services, &event.EndpointSlice{Addresses: addresses}},
+		{services, &event.Endpoints{Addresses: addresses}},
 	} {
 		r.Record(event.Event{Kind: list.object.Kind(), Type: event.Listing})
 		for range list.n {

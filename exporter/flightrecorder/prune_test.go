@@ -27,7 +27,9 @@ func TestPrune(t *testing.T) {
 		"the clock was ahead at a start":     {100, 3 * time.Hour, "1@0 2@2 3@9000 4@4", "1@0 2@2 3@9000 4@4"},
 		"the clock is behind":                {100, 3 * time.Hour, "1@90 2@92 3@0", "1@90 2@92 3@0"},
 		"too large, and from the future":     {20, 10 * time.Hour, "1@9 2@0 3@1", "2@0 3@1"},
-		"too old, after one from the future": {100, 3 * time.Hour, "1@90 2@0 3@2 4@4 5@6 6@8", "1@90 3@2 4@4 5@6 6@8"},
+		"too old, after one from the future": {100, 3 * time.Hour, "1@90 2@0 3@2 4@4 5@6 6@8", "1@90 2@0 3@2 4@4 5@6 6@8"},
+		"the future has passed":              {100, 3 * time.Hour, "1@7 2@0 3@2 4@10 5@12", "3@2 4@10 5@12"},
+		"the same age":                       {100, 2 * time.Hour, "1@0 2@2 3@4 4@6", "2@2 3@4 4@6"},
 		"nothing":                            {100, 0, "", ""},
 	} {
 		var all []Segment

@@ -193,13 +193,24 @@ func (r *Recorder) measured(all []Segment) {
 	}
 }
 
-// Run records until the context is canceled. After a disk failure, or if another process uses the directory, it tries
-// again. It never returns an error, because kubeflap must run even if it cannot record.
+// Run records until the context is canceled. It then writes the events in the queue. After a failure, it tries again. It
+// never returns an error, because kubeflap must run even if it cannot record.
 func (r *Recorder) Run(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		r.write(ctx)
+		for {
+			unwritten, err := r.session(ctx)
+			if err == nil {
+				return
+			}
+			r.fail(unwritten, err)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(retryAfter):
+			}
+		}
 	}()
 	<-ctx.Done()
 	select {
@@ -207,22 +218,6 @@ func (r *Recorder) Run(ctx context.Context) error {
 	case <-time.After(endWithin):
 	}
 	return nil
-}
-
-// write records until the context is canceled. It then writes the events in the queue. After a failure, it tries again.
-func (r *Recorder) write(ctx context.Context) {
-	for {
-		unwritten, err := r.session(ctx)
-		if err == nil {
-			return
-		}
-		r.fail(unwritten, err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(retryAfter):
-		}
-	}
 }
 
 // session records until the context is canceled or a failure occurs. After a failure, it returns the number of events

@@ -83,34 +83,33 @@ func parseName(name string) (s Segment, ok bool) {
 	return Segment{Begins: begins, number: number}, ok && err == nil && numberErr == nil
 }
 
-// prune deletes segments that are older than age. If all segments together still have more than size bytes, it also
-// deletes the oldest ones. It never deletes the newest segment.
-//
-// The age is not measured by the current time, because a wrong clock would then delete everything. It is measured by the
-// two newest segments: a clock that is ahead deletes nothing until a second segment begins, usually two hours later.
+// prune deletes the oldest segments until all together have at most size bytes, and none is older than age. It never
+// deletes the newest segment.
 func prune(all []Segment, size int64, age time.Duration) (kept []Segment, err error) {
-	if len(all) < 2 {
-		return all, nil
-	}
-	newest := all[len(all)-1].Begins
-	if previous := all[len(all)-2].Begins; previous.Before(newest) {
-		newest = previous
-	}
-	oldest := newest.Add(-age)
 	var total int64
 	for _, s := range all {
 		total += s.Size
 	}
-	for i, s := range all {
-		// The beginning of the next segment alone does not prove that a segment is old: the clock may have been set back.
-		if i == len(all)-1 || total <= size && (all[i+1].Begins.After(oldest) || s.Begins.After(oldest)) {
-			kept = append(kept, s)
-			continue
-		}
-		if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for len(all) > 1 && (total > size || areApart(all, age)) {
+		if err := os.Remove(all[0].path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return all, fmt.Errorf("delete an old recording: %w", err)
 		}
-		total -= s.Size
+		total -= all[0].Size
+		all = all[1:]
 	}
-	return kept, nil
+	return all, nil
+}
+
+// areApart reports whether the two newest segments both began later than the two oldest ones, by at least a duration. One
+// beginning alone proves nothing, because the clock may have been wrong. So a clock that is ahead deletes nothing until a
+// second segment begins, usually two hours later.
+func areApart(all []Segment, by time.Duration) bool {
+	for _, newest := range all[len(all)-2:] {
+		for _, oldest := range all[:2] {
+			if newest.Begins.Sub(oldest.Begins) < by {
+				return false
+			}
+		}
+	}
+	return true
 }
