@@ -133,7 +133,7 @@ func (r *Recorder) lose(n int, because error) {
 	if r.status.Err == nil {
 		r.status.Gaps++
 		r.status.Since = time.Now()
-		go r.log.Error("recording failed, retrying", "err", because) // the caller must not wait for the log
+		go func() { r.log.Error("recording failed, retrying", "err", because) }() // the caller must not wait for the log
 	}
 	r.losing, r.status.Recording, r.status.Err = true, false, because
 }

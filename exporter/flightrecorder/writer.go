@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -186,7 +187,7 @@ func (w *writer) begin(seen time.Time, repeated int, lists eventSeq) (err error)
 func (w *writer) prune() error {
 	settings := w.recorder.settings
 	all, err := Segments(settings.Dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	newest := 0
