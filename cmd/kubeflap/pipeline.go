@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
-	"github.com/kubeflap/kubeflap/exporter/coverage"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -32,8 +31,6 @@ type pipeline struct {
 
 	// `record` receives each event before the tracker receives it. `record` is nil if nothing is recorded.
 	record func(event.Event)
-	// `coverage` is the log of the times at which resources were not watched.
-	coverage *coverage.Log
 	// `journal` keeps the resolved incidents of this process and of earlier ones. It is nil if no incidents are kept.
 	// `cursor` is the argument for the next call of correlate.Log.Changed.
 	journal *journal.Journal
@@ -48,8 +45,6 @@ type pipeline struct {
 	started time.Time
 	// mu ensures that transitions are distributed in the order in which the tracker returns them.
 	mu sync.Mutex
-	// began is set after the first event.
-	began bool
 	// finished is set at the end of a recording.
 	finished bool
 }
@@ -77,8 +72,9 @@ func newPipeline(settings settings, now func() time.Time, to reporter) *pipeline
 
 // begin makes the pipeline start with an empty state. `started` is zero in a replay.
 func (p *pipeline) begin(started time.Time) {
-	p.started, p.began, p.cursor = started, false, 0
-	p.tracker, p.incidents, p.coverage = track.New(p.settings.tracker), correlate.New(p.settings.incidents), coverage.New(started)
+	p.started, p.cursor = started, 0
+	p.tracker, p.incidents = track.New(p.settings.tracker), correlate.New(p.settings.incidents)
+	p.tracker.Advance(started) // from now on, resources are not watched until they are listed
 	p.collector = metrics.NewCollector(p.tracker, p.incidents, p.advance)
 }
 
@@ -90,16 +86,6 @@ func (p *pipeline) apply(e event.Event) {
 		p.record(e)
 	}
 	p.distribute(p.tracker.Apply(e))
-	if changesWatch(e.Type) || !p.began {
-		p.began = true
-		p.updateCoverage(e.Seen)
-	}
-}
-
-// changesWatch reports whether events of this type can change whether a resource is watched. After such an event, the
-// coverage must be updated immediately, because a fast replay ends before the first tick.
-func changesWatch(t event.Type) bool {
-	return t == event.Listing || t == event.Synced || t == event.Up || t == event.Down || t == event.Unavailable
 }
 
 // advance advances the tracker to the current time and distributes the resulting transitions. It returns the current
@@ -109,22 +95,13 @@ func (p *pipeline) advance() time.Time {
 	defer p.mu.Unlock()
 	t := p.now()
 	p.distribute(p.tracker.Advance(t))
-	p.updateCoverage(t)
 	return t
-}
-
-// updateCoverage updates the coverage. It does nothing before a replay starts, because t is then zero.
-func (p *pipeline) updateCoverage(t time.Time) {
-	if !t.IsZero() {
-		p.coverage.Update(t, p.tracker.Unwatched(t))
-	}
 }
 
 func (p *pipeline) distribute(found []transition.Transition) {
 	for _, x := range found {
 		p.collector.Observe(x)
 		p.incidents.Observe(x)
-		p.coverage.Observe(x)
 		p.reporter.transition(x)
 		// Most transitions are heartbeats, and no heartbeat starts an incident.
 		if _, ok := x.(transition.HeartbeatSeen); !ok {
@@ -172,7 +149,6 @@ func (p *pipeline) finish() {
 	defer p.mu.Unlock()
 	p.distribute(p.tracker.Settle())
 	t := p.now()
-	p.updateCoverage(t)
 	p.report(t, p.incidents.LastNotices(t))
 	p.finished = true
 }
@@ -187,7 +163,8 @@ func (p *pipeline) isFinished() bool {
 // cluster returns the pipeline's data for the web pages.
 func (p *pipeline) cluster(name string) web.Cluster {
 	c := web.Cluster{
-		Name: name, Unwatched: p.unwatched, Coverage: p.coverage.Now, Finished: p.isFinished, Recorder: p.recorderStatus, Displaced: p.displaced,
+		Name: name, Started: p.started, Finished: p.isFinished, Recorder: p.recorderStatus, Displaced: p.displaced,
+		Coverage:     func() watches.Coverage { return p.tracker.Coverage(p.now()) },
 		GracePeriods: func() grace.Table { return p.gracePeriods(name) },
 		Incidents:    func() ([]incident.Incident, time.Time) { return p.allIncidents(p.incidents.Incidents) },
 		Overview:     func() ([]incident.Incident, time.Time) { return p.allIncidents(p.incidents.Overview) },
@@ -225,21 +202,6 @@ func (p *pipeline) displaced() incident.Displaced {
 	t := p.advance()
 	_, all := p.withEarlier(p.incidents.Overview(t))
 	all.Add(p.incidents.Displaced(t))
-	return all
-}
-
-// unwatched returns the resources that are currently not watched. Before a replay starts, it returns nil.
-func (p *pipeline) unwatched() []watches.Watch {
-	t := p.now()
-	if t.IsZero() {
-		return nil
-	}
-	all := p.tracker.Unwatched(t)
-	for i := range all {
-		if x := &all[i]; x.Since.IsZero() || !x.Synced && x.Unavailable == "" && !p.started.IsZero() {
-			x.Since = p.started
-		}
-	}
 	return all
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/coverage"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
@@ -37,13 +36,13 @@ func (p *pipeline) resume(recorded iter.Seq2[event.Event, error], now time.Time,
 		logger.Info("kubeflap was not running for long, so incidents that were ongoing are shown as interrupted", "since", last.UTC())
 		p.interrupt(last, now)
 	default:
-		p.breakWatches(last, now)
+		p.breakWatches(last)
 	}
 }
 
 // replayEarlier passes the events of earlier processes to the tracker. It returns the time of the last event.
 func (p *pipeline) replayEarlier(recorded iter.Seq2[event.Event, error], now time.Time, logger *slog.Logger) (last time.Time) {
-	p.coverage = coverage.New(time.Time{})
+	p.begin(time.Time{})
 	var hole time.Time // the time of the last event before a hole in the recording
 	for e, err := range recorded {
 		if err != nil {
@@ -70,16 +69,11 @@ func (p *pipeline) replayEarlier(recorded iter.Seq2[event.Event, error], now tim
 func (p *pipeline) replayed(e event.Event) {
 	for _, x := range p.tracker.Apply(e) {
 		p.incidents.Observe(x)
-		p.coverage.Observe(x)
-	}
-	if changesWatch(e.Type) || !p.began {
-		p.began = true
-		p.updateCoverage(e.Seen)
 	}
 }
 
 // breakWatches tells the tracker that no watch has worked since the last event. All counters begin at zero.
-func (p *pipeline) breakWatches(last, now time.Time) {
+func (p *pipeline) breakWatches(last time.Time) {
 	for _, w := range p.tracker.Watches(last, nil) {
 		if w.Synced {
 			p.replayed(event.Event{Seen: last, Kind: w.Resource, Type: event.Down, Reason: event.ReasonNotRunning})
@@ -87,7 +81,6 @@ func (p *pipeline) breakWatches(last, now time.Time) {
 	}
 	p.tracker.StartCounting(last)
 	p.incidents.StartCounting(last)
-	p.coverage.Restarted(last, now)
 	// The earlier processes have reported these starts and ends. The first call only returns the starts.
 	p.incidents.Notices(last)
 	p.incidents.Notices(last)
@@ -104,11 +97,10 @@ func (p *pipeline) interrupt(last, now time.Time) {
 		x.Interrupt(last)
 		p.journal.Add(x)
 	}
-	past, covered := p.incidents.Past(last), p.coverage
+	past, coverage := p.incidents.Past(last), p.tracker.Coverage(last)
 	p.begin(now)
 	p.incidents.Restore(past)
-	p.coverage = covered
-	p.coverage.Restarted(last, now)
+	p.tracker.Continue(coverage, last)
 }
 
 // reportContinued reports the incidents of earlier processes that are still ongoing after the first lists.

@@ -79,7 +79,7 @@ func TestAnAPIServerOfSeveralThatCannotReadFromEtcdProvesNothing(t *testing.T) {
 		for _, k := range event.Kinds() {
 			equal(t, "blind since the last object, to "+k.String(), s.blind(k), 130-11.1)
 		}
-		equal(t, "not watched", len(s.Unwatched(s.now)), len(event.Kinds()))
+		equal(t, "not watched", len(s.notWatched()), len(event.Kinds()))
 		equal(t, "not ready", len(s.Unready(s.now)), len(event.Kinds()))
 		equal(t, "longest interval that could be seen", seconds(s.node("a").LongestInterval), 11.1-9)
 
@@ -92,7 +92,7 @@ func TestAnAPIServerOfSeveralThatCannotReadFromEtcdProvesNothing(t *testing.T) {
 			}
 		}
 		equal(t, "heartbeats of a", s.node("a").Heartbeats, 16)
-		equal(t, "not watched afterwards", len(s.Unwatched(s.now)), 0)
+		equal(t, "not watched afterwards", len(s.notWatched()), 0)
 		for _, k := range event.Kinds() {
 			equal(t, "blind, to "+k.String(), s.blind(k), 130-11.1)
 		}

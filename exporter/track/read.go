@@ -62,8 +62,8 @@ func (t *Tracker) Watches(at time.Time, into []watches.Watch) []watches.Watch {
 	return asOf(t, at, func() []watches.Watch { return t.watches.All(into) })
 }
 
-// Unwatched returns the watches that do not work, except those of resources that the cluster does not have.
-func (t *Tracker) Unwatched(at time.Time) []watches.Watch { return asOf(t, at, t.watches.Unwatched) }
+// Coverage returns when the resources were watched.
+func (t *Tracker) Coverage(at time.Time) watches.Coverage { return asOf(t, at, t.watches.Coverage) }
 
 // Unready returns the watches that prevent kubeflap from being ready.
 func (t *Tracker) Unready(at time.Time) []watches.Watch { return asOf(t, at, t.watches.Unready) }

@@ -246,6 +246,13 @@ func (t *Tracker) settleDue(to time.Time) {
 	}
 }
 
+// Continue continues the coverage of an earlier process, which stopped at a time.
+func (t *Tracker) Continue(earlier watches.Coverage, stopped time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.watches.Continue(earlier, stopped)
+}
+
 // StartCounting sets all counters to zero at t. Counted time, such as the duration of outages, also begins at t. The
 // states stay: for example, an ongoing outage goes on.
 func (t *Tracker) StartCounting(at time.Time) {

@@ -22,21 +22,23 @@ func textOf(unwatched []watches.Watch) string {
 	return strings.Join(all, ", ")
 }
 
+func (s *story) notWatched() []watches.Watch { return s.Coverage(s.now).NotWatched }
+
 func TestWhatIsNotWatchedIsNamedSinceWhenAndWhy(t *testing.T) {
 	s := newStory(t, grace40)
-	equal(t, "before the first event", len(s.Unwatched(s.now)), 6)
+	equal(t, "before the first event", len(s.notWatched()), 6)
 	s.starts(lease("node-1", 0))
-	equal(t, "when all is watched", textOf(s.Unwatched(s.now)), "")
+	equal(t, "when all is watched", textOf(s.notWatched()), "")
 	s.at(10).breaks("connection refused", event.KindLease)
-	equal(t, "after a break that counts as none", textOf(s.at(11).Unwatched(s.now)), "")
-	equal(t, "after a longer one", textOf(s.at(11.5).Unwatched(s.now)), "leases since 10: connection refused")
+	equal(t, "after a break that counts as none", textOf(s.at(11).notWatched()), "")
+	equal(t, "after a longer one", textOf(s.at(11.5).notWatched()), "leases since 10: connection refused")
 	s.at(20).breaks("timeout", event.KindLease)
-	equal(t, "when it is down for another reason", textOf(s.Unwatched(s.now)), "leases since 10: timeout")
+	equal(t, "when it is down for another reason", textOf(s.notWatched()), "leases since 10: timeout")
 	s.at(30).watch(event.Up, event.KindLease)
-	equal(t, "when it works again", textOf(s.Unwatched(s.now)), "")
+	equal(t, "when it works again", textOf(s.notWatched()), "")
 	s.at(40).breaks("forbidden", event.KindPod)
 	s.Apply(event.Event{Seen: clock(100), Kind: event.KindPod, Type: event.Unavailable, Reason: "forbidden"})
-	equal(t, "after its right was withdrawn", textOf(s.Unwatched(clock(100))), "pods since 40: forbidden")
+	equal(t, "after its right was withdrawn", textOf(s.at(100).notWatched()), "pods since 40: forbidden")
 	equal(t, "the same among all", textOf(s.Watches(clock(100), nil)[2:3]), "pods since 40: forbidden")
 }
 
@@ -50,7 +52,7 @@ func TestWhatWasNeverWatchedIsNamed(t *testing.T) {
 		s.lists(k)
 	}
 	want := "nodes since 0: forbidden, leases since 0: forbidden, pods since 0: throttled"
-	equal(t, "not watched", textOf(s.at(5).Unwatched(s.now)), want)
+	equal(t, "not watched", textOf(s.at(5).notWatched()), want)
 	equal(t, "not ready for", textOf(s.Unready(s.now)), "pods since 0: throttled")
 	s.lists(event.KindPod)
 	equal(t, "not ready for, without what may not be watched", textOf(s.at(1000).Unready(s.now)), "")
@@ -62,12 +64,12 @@ func TestTheLastFailureBeforeTheFirstListIsNamed(t *testing.T) {
 	s.breaks("timeout", event.KindPod)
 	s.at(10).breaks("connection refused", event.KindPod)
 	const want = "pods since 0: connection refused"
-	equal(t, "not watched", textOf(s.at(20).Unwatched(s.now)[2:3]), want)
+	equal(t, "not watched", textOf(s.at(20).notWatched()[2:3]), want)
 	equal(t, "not ready for", textOf(s.Unready(s.now)[2:3]), want)
 	s.at(30).watch(event.Listing, event.KindPod)
-	equal(t, "during the first list", textOf(s.Unwatched(s.now)[2:3]), "pods since 0: ")
+	equal(t, "during the first list", textOf(s.notWatched()[2:3]), "pods since 0: not listed yet")
 	s.breaks("connection lost", event.KindPod)
-	equal(t, "after it failed", textOf(s.Unwatched(s.now)[2:3]), "pods since 0: connection lost")
+	equal(t, "after it failed", textOf(s.notWatched()[2:3]), "pods since 0: connection lost")
 }
 
 func TestABlindFoldIsNotReady(t *testing.T) {
@@ -95,7 +97,7 @@ func TestLeasesOfTheControlPlaneAreOptional(t *testing.T) {
 		if found := s.Tracker.Apply(e); len(found) > 0 {
 			t.Errorf("%v of them gives %v", e.Type, found)
 		}
-		equal(t, "not watched", textOf(s.Unwatched(s.now)), "")
+		equal(t, "not watched", textOf(s.notWatched()), "")
 		equal(t, "not ready for", textOf(s.Unready(s.now)), "")
 		equal(t, "synced", s.Synced(), true)
 		equal(t, "watches that are shown", len(s.Watches(s.now, nil)), 6)

@@ -37,7 +37,7 @@ func (s *story) report(second int, name string) *story {
 func TestStatusReportsAreTheHeartbeatsOfAClusterWithoutLeases(t *testing.T) {
 	s := reporting(t, event.ReasonAbsent, 10, 500)
 	equal(t, "measured intervals", count[transition.HeartbeatSeen](s) > 90, true)
-	equal(t, "not watched", textOf(s.Unwatched(s.now)), "")
+	equal(t, "not watched", textOf(s.notWatched()), "")
 	equal(t, "age is known", s.node("a").HeartbeatKnown, true)
 	equal(t, "longest interval", s.node("a").LongestInterval, 10*time.Second)
 	for second := 511; second <= 541; second += 10 {

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/coverage"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
@@ -17,9 +17,6 @@ import (
 // coverageOf returns the coverage of the clusters that a query selects, in the query's period.
 func coverageOf(clusters []Cluster, q *query.Query) api.Coverage {
 	a := api.Coverage{NotWatched: []api.NotWatched{}, Gaps: []api.Gap{}}
-	for _, u := range unwatchedOf(clusters, q) {
-		a.NotWatched = append(a.NotWatched, api.NotWatched{Cluster: u.cluster, Resource: u.resource, Since: api.TimeOrNull(u.since), Reason: u.reason})
-	}
 	var dropped incident.Displaced
 	for _, c := range clusters {
 		if !q.MatchesCluster(c.Name) {
@@ -35,8 +32,11 @@ func coverageOf(clusters []Cluster, q *query.Query) api.Coverage {
 		if a.Since == nil || s.Since.After(*a.Since) {
 			a.Since = api.TimeOrNull(s.Since)
 		}
-		if a.Started == nil || s.Started.After(*a.Started) {
-			a.Started = api.TimeOrNull(s.Started)
+		if a.Started == nil || c.Started.After(*a.Started) {
+			a.Started = api.TimeOrNull(c.Started)
+		}
+		for _, w := range s.NotWatched {
+			a.NotWatched = append(a.NotWatched, api.NotWatched{Cluster: c.Name, Resource: w.Resource.String(), Since: api.TimeOrNull(w.Since), Reason: string(w.Reason)})
 		}
 		a.GapsLeftOut += s.LeftOut
 		for _, g := range s.Within(q.From, q.To) {
@@ -103,13 +103,12 @@ type coverageView struct {
 
 type gapRow struct{ Resources, Cluster, From, To, For, Reason, Missed string }
 
-func coverageViewOf(clusters []Cluster, q *query.Query, asOf time.Time) coverageView {
-	a := coverageOf(clusters, q)
+func coverageViewOf(a *api.Coverage, q *query.Query, asOf time.Time) coverageView {
 	view := coverageView{LeftOut: a.GapsLeftOut, Before: a.Since != nil && !q.From.IsZero() && q.From.Before(*a.Since)}
 	view.Future = q.From.After(asOf)
 	if a.Since != nil {
 		view.Since = moment(*a.Since)
-		view.Restarted = a.Started != nil && a.Started.After(a.Since.Add(coverage.FirstLists))
+		view.Restarted = a.Started != nil && a.Started.After(a.Since.Add(watches.FirstLists))
 	}
 	if until := a.IncidentsDroppedUntil; until != nil {
 		view.Dropped, view.DroppedUntil = phrase.Count(a.IncidentsDropped, "older incident was", "older incidents were")+" dropped", moment(*until)

@@ -7,23 +7,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/coverage"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
 // watchedSinceZero returns the coverage of a kubeflap without gaps.
-func watchedSinceZero() coverage.State { return coverage.State{Since: at(0), Started: at(0)} }
+func watchedSinceZero() watches.Coverage { return watches.Coverage{Since: at(0)} }
 
 // gapsOf returns a cluster without incidents, whose kubeflap was restarted and has gaps in its coverage.
 func gapsOf(name string) Cluster {
 	c := clusterOf(name, correlate.New(1), at(7200))
-	c.Coverage = func() coverage.State {
-		return coverage.State{Since: at(0), Started: at(3600), LeftOut: 2, Gaps: []coverage.Gap{
+	c.Started = at(3600)
+	c.Coverage = func() watches.Coverage {
+		return watches.Coverage{Since: at(0), LeftOut: 2, Gaps: []watches.Gap{
 			{Resources: []string{"nodes", "leases", "pods", "services", "endpointslices", "endpoints"}, From: at(3000), To: at(3600), Reason: event.ReasonNotRunning},
 			{Resources: []string{"leases"}, From: at(7190), Reason: "timeout"},
 		}}

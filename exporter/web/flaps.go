@@ -118,8 +118,9 @@ func viewOf(clusters []Cluster, q query.Query) flapsPage {
 	if !asOf.IsZero() && len(view.Clusters) == 0 {
 		view.AsOf = moment(asOf)
 	}
-	view.Unwatched = unwatchedRows(unwatchedOf(clusters, &q), asOf)
-	view.Coverage, view.GracePeriods = coverageViewOf(clusters, &q, asOf), gracePeriodsOf(clusters, &q)
+	coverage := coverageOf(clusters, &q)
+	view.Unwatched, view.Coverage = unwatchedRows(coverage.NotWatched, asOf), coverageViewOf(&coverage, &q, asOf)
+	view.GracePeriods = gracePeriodsOf(clusters, &q)
 	view.suggest(all)
 	view.list(all)
 	running := runningIn(every, &q)

@@ -215,7 +215,7 @@ func TestNoElementsShareAnID(t *testing.T) {
 func TestIncidentsAreAskedForOnce(t *testing.T) {
 	asked := 0
 	read := func() ([]incident.Incident, time.Time) { asked++; return nil, at(60) }
-	s := serverOf(t, Cluster{Incidents: read, Overview: read, Unwatched: allWatched, Coverage: watchedSinceZero, Displaced: noneDisplaced, GracePeriods: noHeartbeats})
+	s := serverOf(t, Cluster{Incidents: read, Overview: read, Coverage: watchedSinceZero, Displaced: noneDisplaced, GracePeriods: noHeartbeats})
 	for _, path := range []string{"/flaps", "/flaps?id=0&subject=node-1&at=1772366440", "/api/v1/incidents?id=0&subject=node-1&at=1772366440"} {
 		asked = 0
 		get(t, s, path, nil)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/coverage"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
@@ -26,10 +25,10 @@ type Cluster struct {
 	Recorded bool
 	// Finished reports whether a replay has reached the end of its recording. The function is nil for a live cluster.
 	Finished func() bool
-	// Unwatched returns the resources that are currently not watched.
-	Unwatched func() []watches.Watch
-	// Coverage returns the periods in which resources were not watched.
-	Coverage func() coverage.State
+	// Started is the start time of this process. It is zero in a replay.
+	Started time.Time
+	// Coverage returns when the resources were watched.
+	Coverage func() watches.Coverage
 	// Displaced returns the number of incidents that were dropped to make room for newer ones.
 	Displaced func() incident.Displaced
 	// LostUntil returns the time until which incidents of earlier processes may be missing because a file was damaged.

@@ -73,7 +73,7 @@ func graceTable(name string, log *correlate.Log, now time.Time) grace.Table {
 // clusterWith returns a cluster with these incidents.
 func clusterWith(all []incident.Incident, now time.Time) Cluster {
 	read := func() ([]incident.Incident, time.Time) { return slices.Clone(all), now }
-	return Cluster{Incidents: read, Overview: read, Unwatched: allWatched, Coverage: watchedSinceZero, Displaced: noneDisplaced, GracePeriods: noHeartbeats, Incident: func(id string) (incident.Incident, bool) {
+	return Cluster{Incidents: read, Overview: read, Coverage: watchedSinceZero, Displaced: noneDisplaced, GracePeriods: noHeartbeats, Incident: func(id string) (incident.Incident, bool) {
 		i := slices.IndexFunc(all, func(x incident.Incident) bool { return x.ID == id })
 		return all[max(i, 0)], i >= 0
 	}}
@@ -81,12 +81,11 @@ func clusterWith(all []incident.Incident, now time.Time) Cluster {
 
 func clusterOf(name string, log *correlate.Log, now time.Time, unwatched ...watches.Watch) Cluster {
 	return Cluster{
-		Name:      name,
+		Name: name, Started: at(0),
 		Incidents: func() ([]incident.Incident, time.Time) { return log.Incidents(now), now },
 		Overview:  func() ([]incident.Incident, time.Time) { return log.Overview(now), now },
 		Incident:  func(id string) (incident.Incident, bool) { return log.Incident(now, id) },
-		Unwatched: func() []watches.Watch { return unwatched },
-		Coverage:  watchedSinceZero,
+		Coverage:  func() watches.Coverage { return watches.Coverage{Since: at(0), NotWatched: unwatched} },
 		Displaced: func() incident.Displaced { return log.Displaced(now) },
 
 		GracePeriods: func() grace.Table { return graceTable(name, log, now) },

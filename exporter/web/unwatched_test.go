@@ -57,7 +57,7 @@ func TestThePageSaysWhatIsNotWatched(t *testing.T) {
 func TestCoverageOfTheAPI(t *testing.T) {
 	s := serverOf(t,
 		clusterOf("one", correlate.New(1), at(60), brokenWatches("timeout", 10, event.KindLease)...),
-		clusterOf("two", correlate.New(1), at(60), watches.Watch{Resource: event.KindPod}))
+		clusterOf("two", correlate.New(1), at(60), watches.Watch{Resource: event.KindPod, Reason: "not listed yet"}))
 	for query, want := range map[string]string{
 		"":                  "one leases 2026-03-01T12:00:10Z timeout, two pods null not listed yet",
 		"?cluster=two":      "two pods null not listed yet",

@@ -33,7 +33,7 @@ func server(t *testing.T, ready bool) *httptest.Server {
 		if ready {
 			return nil
 		}
-		return []watches.Watch{{Resource: event.KindLease, Since: zero, Reason: "timeout"}, {Resource: event.KindPod}}
+		return []watches.Watch{{Resource: event.KindLease, Since: zero, Reason: "timeout"}, {Resource: event.KindPod, Reason: "not listed yet"}}
 	}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestTooManyConcurrentRequestsAreRefused(t *testing.T) {
 	for path, room := range map[string]int{"/metrics": maxScrapes, "/flaps": maxReaders, "/api/v1/incidents": maxReaders} {
 		w := waiting{make(chan struct{}), make(chan struct{})}
 		incidents := func() ([]incident.Incident, time.Time) { w.wait(); return nil, time.Time{} }
-		handler, err := Handler(Pages{Metrics: metrics.NewPage(w), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: []Cluster{{Coverage: watchedSinceZero, Displaced: noneDisplaced, GracePeriods: noHeartbeats, Incidents: incidents, Overview: incidents, Unwatched: allWatched}}}, slog.New(slog.DiscardHandler))
+		handler, err := Handler(Pages{Metrics: metrics.NewPage(w), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: []Cluster{{Coverage: watchedSinceZero, Displaced: noneDisplaced, GracePeriods: noHeartbeats, Incidents: incidents, Overview: incidents}}}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

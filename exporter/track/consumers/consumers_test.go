@@ -21,7 +21,7 @@ func (s *service) IsReady(event.UID) bool { return s.ready }
 func TestConsumersAreKeptAsLongAsAnAddressMayBounce(t *testing.T) {
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	w := watches.New()
-	w.Count(event.Event{Seen: begin, Kind: event.KindService, Type: event.Bookmark})
+	w.AdvanceTo(begin)
 	c, s, set := New(w, nil, time.Minute), &service{}, Set{}
 	c.Changed(s, &set, event.ParseUID("pod/web-1"), true, begin.Add(10*time.Second))
 	c.Close(begin.Add(30 * time.Second))

@@ -18,10 +18,12 @@ func (w *Watches) CutOff(asked time.Time, reason event.Reason) (hidden []event.K
 		if !s.up {
 			continue
 		}
-		s.up, s.cutOff, s.reason, s.downSince = false, true, reason, w.shown
-		if s.resumed.After(w.shown) {
-			s.downSince = s.resumed
+		since := w.shown
+		if s.resumed.After(since) {
+			since = s.resumed
 		}
+		s.fail(since, reason)
+		s.cutOff = true
 		hidden = append(hidden, k)
 		w.cutOff = true
 	}

@@ -1,6 +1,8 @@
 package watches
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -20,8 +22,7 @@ type Watch struct {
 	LastEvent   time.Time
 	// Blind is the total time without a working watch.
 	Blind time.Duration
-	// Since is the time at which the watch stopped working, and Reason is the cause. Both fields are zero while the
-	// watch works. Until the first list is complete, Since is the time of the first event of any resource.
+	// Since is the start of the ongoing gap, and Reason is the latest failure. Both fields are zero without a gap.
 	Since  time.Time
 	Reason event.Reason
 }
@@ -32,54 +33,44 @@ const unreadyAfter = time.Minute
 
 // All appends the state of each resource's watch to the given slice and returns the extended slice.
 func (w *Watches) All(into []Watch) []Watch {
-	return w.matching(into, func(*state) bool { return true })
-}
-
-// Unwatched returns the watches that do not work, except those of resources that the cluster does not have. A watch
-// does not work if it is broken, or if its resource is forbidden or not listed yet.
-func (w *Watches) Unwatched() []Watch {
-	return w.matching(nil, func(s *state) bool {
-		absent := s.missing && s.reason == event.ReasonAbsent
-		return !absent && (!s.synced || s.missing || s.brokenFor(w.now) > tolerance)
-	})
+	for _, k := range event.Kinds() {
+		into = append(into, w.read(k))
+	}
+	return into
 }
 
 // Unready returns the watches that prevent kubeflap from being ready. Either the resource is not listed yet, or the
 // watch has been broken for longer than unreadyAfter. Resources that could never be watched do not count, because
 // waiting does not help.
-func (w *Watches) Unready() []Watch {
-	return w.matching(nil, func(s *state) bool { return s.unlisted() || s.brokenFor(w.now) > unreadyAfter })
+func (w *Watches) Unready() (all []Watch) {
+	for _, k := range event.Kinds() {
+		s := &w.state[k]
+		if g, ok := w.ongoingGap(k); s.unlisted() || s.synced && ok && w.now.Sub(g.from) > unreadyAfter {
+			all = append(all, w.read(k))
+		}
+	}
+	return all
 }
 
 // AllSynced reports whether this process has listed every resource that can be watched.
-func (w *Watches) AllSynced() bool { return len(w.matching(nil, (*state).unlisted)) == 0 }
+func (w *Watches) AllSynced() bool {
+	return !slices.ContainsFunc(event.Kinds(), func(k event.Kind) bool { return w.state[k].unlisted() })
+}
 
 // unlisted reports whether this process must still list the resource.
 func (s *state) unlisted() bool { return !s.missing && (!s.synced || s.restarted) }
-
-func (w *Watches) matching(into []Watch, match func(*state) bool) []Watch {
-	for _, k := range event.Kinds() {
-		if match(&w.state[k]) {
-			into = append(into, w.read(k))
-		}
-	}
-	return into
-}
 
 func (w *Watches) read(k event.Kind) Watch {
 	s := &w.state[k]
 	v := Watch{
 		Resource: k, Events: s.events, Relists: s.relists, Errors: s.errors,
-		Synced: !s.missing && !s.unlisted(), Up: s.up, LastEvent: s.lastEvent, Blind: s.blindAsOf(w.now), Since: s.brokenSince(),
+		Synced: !s.missing && !s.unlisted(), Up: s.up, LastEvent: s.lastEvent, Blind: s.blindAsOf(w.now),
 	}
-	if !s.synced {
-		v.Since = w.begin
-	}
-	if !v.Since.IsZero() {
-		v.Reason = s.reason
+	if g, ok := w.ongoingGap(k); ok || s.unlisted() {
+		v.Since, v.Reason = g.from, cmp.Or(s.reason, notListed)
 	}
 	if s.missing {
-		v.Unavailable, v.Reason = s.reason, s.reason
+		v.Unavailable = s.reason
 	}
 	return v
 }
@@ -91,20 +82,4 @@ func (s *state) blindAsOf(t time.Time) time.Duration {
 		return s.blind
 	}
 	return s.blind + t.Sub(s.downSince)
-}
-
-// brokenSince returns the time at which the watch stopped working, or zero. If the resource became unavailable without
-// a break of the watch, brokenSince returns the time of the last sign of life.
-func (s *state) brokenSince() time.Time {
-	if !s.downSince.IsZero() || !s.synced || s.up {
-		return s.downSince
-	}
-	return s.lastLife()
-}
-
-func (s *state) brokenFor(t time.Time) time.Duration {
-	if since := s.brokenSince(); !since.IsZero() {
-		return t.Sub(since)
-	}
-	return 0
 }

@@ -21,10 +21,12 @@ const (
 
 // Watches holds the state of all watches of a cluster.
 type Watches struct {
-	// `begin` is the time of the first event. `now` is the time of the newest event or query, and never goes back.
+	// `begin` is the time of the first event or query. `now` is the time of the newest one, and never goes back.
 	begin, now time.Time
 	state      [event.NumKinds]state
-	lags       lags
+	// coverage holds the gaps that have ended.
+	coverage Coverage
+	lags     lags
 	// `counting` is the time of the last call of StartCounting.
 	counting time.Time
 	// `shown` is the time of the last object from any watch. cutOff is set if any watch is cut off.
@@ -49,9 +51,11 @@ type state struct {
 	downSince time.Time
 	// `resumed` is the time at which the watch last began to work, after its first list or a break. `broke` is the
 	// start of the last break. Both ignore breaks shorter than `tolerance`.
-	resumed, broke  time.Time
-	blind           time.Duration
+	resumed, broke time.Time
+	blind          time.Duration
+	// `reason` is the latest failure.
 	reason          event.Reason
+	gap             gap
 	lastEvent       time.Time
 	events          [event.Bookmark + 1]uint64
 	relists, errors uint64
@@ -65,6 +69,9 @@ func (w *Watches) Now() time.Time { return w.now }
 
 // AdvanceTo advances the time to t, unless t is earlier.
 func (w *Watches) AdvanceTo(t time.Time) {
+	if w.begin.IsZero() {
+		w.begin, w.coverage.Since = t, t
+	}
 	if t.After(w.now) {
 		w.now = t
 	}
@@ -101,9 +108,6 @@ func (w *Watches) CountedFrom(t time.Time) time.Time {
 
 // Count records an event. Call it before the event is applied.
 func (w *Watches) Count(e event.Event) {
-	if w.begin.IsZero() {
-		w.begin = e.Seen
-	}
 	if s := &w.state[e.Kind]; e.Type <= event.Bookmark {
 		s.events[e.Type]++
 		s.lastEvent = e.Seen
@@ -138,7 +142,11 @@ func (w *Watches) RecordListEnd(e event.Event) {
 // RecordUnavailable records that the resource cannot be watched.
 func (w *Watches) RecordUnavailable(e event.Event) {
 	s := &w.state[e.Kind]
-	s.missing, s.up, s.reason = true, false, e.Reason
+	if s.up {
+		s.up, s.gap = false, gap{s.lastLife(), e.Reason}
+	}
+	s.missing, s.reason = true, e.Reason
+	w.explainGap(e.Kind, e.Reason)
 }
 
 // RecordBreak records that a watch broke, and reports whether the watch worked until then.
@@ -148,15 +156,20 @@ func (w *Watches) RecordBreak(e event.Event) bool {
 		s.errors++
 	}
 	s.restarted = s.restarted || e.Reason == event.ReasonNotRunning
-	if !s.up && !s.missing {
+	if s.up {
+		s.fail(s.lastSign(e), e.Reason)
+		return true
+	}
+	if !s.missing {
 		s.reason = e.Reason // the reason can change while the watch is down
 	}
-	if !s.up {
-		s.cutOff = s.cutOff && e.Reason == event.ReasonEnded
-		return false
-	}
-	s.up, s.reason, s.downSince = false, e.Reason, s.lastSign(e)
-	return true
+	s.cutOff = s.cutOff && e.Reason == event.ReasonEnded
+	w.explainGap(e.Kind, e.Reason)
+	return false
+}
+
+func (s *state) fail(since time.Time, reason event.Reason) {
+	s.up, s.reason, s.downSince, s.gap = false, reason, since, gap{since, reason}
 }
 
 // RecordWorking records that a watch works. It returns the length of the break, or 0 for a negligible break.
@@ -165,6 +178,7 @@ func (w *Watches) RecordWorking(e event.Event) (blind time.Duration) {
 	if s.up || s.cutOff && e.Type == event.Up {
 		return 0 // without etcd, a reopened watch delivers no objects
 	}
+	w.endGap(e.Kind)
 	restarted := s.restarted
 	s.up, s.cutOff, s.restarted, s.reason = true, false, false, ""
 	if s.downSince.IsZero() {
