@@ -97,7 +97,7 @@ func (p *pipeline) interrupt(last, now time.Time) {
 		x.Interrupt(last)
 		p.journal.Add(x)
 	}
-	past, coverage := p.incidents.Past(last), p.tracker.Coverage(last)
+	past, coverage := p.incidents.Past(last, now), p.tracker.Coverage(last)
 	p.begin(now)
 	p.incidents.Restore(past)
 	p.tracker.Continue(coverage, last)

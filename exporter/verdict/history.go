@@ -23,11 +23,9 @@ const (
 
 // History holds the silences in a cluster over the last day. The zero value is empty.
 type History struct {
-	since time.Time
-	// restored is the time at which an earlier process stopped observing. It is zero once this process has observed the
-	// cluster.
-	restored time.Time
-	silences []*Silence
+	// since and observed are the times at which the cluster was first and last observed.
+	since, observed time.Time
+	silences        []*Silence
 	// late contains the nodes whose last heartbeat is older than half the grace period. It maps each node to the time
 	// of that heartbeat.
 	late map[string]time.Time
@@ -35,42 +33,23 @@ type History struct {
 	Upgrades upgrades.Upgrades
 }
 
-// Past is the part of a History that kubeflap keeps across restarts. Silences holds the ended silences, oldest first.
-// Since and AsOf are the start and the end of the observation.
-type Past struct {
-	Since, AsOf time.Time
-	Silences    []Silence
-}
-
-// Past returns copies of the silences that have ended. The copies have no Judgement, because a Judgement only affects
-// counters that a restart resets. If this process has not observed the cluster yet, AsOf is the time at which an
-// earlier process stopped observing.
-func (h *History) Past(t time.Time) Past {
-	p := Past{Since: h.since, AsOf: t}
-	if !h.restored.IsZero() {
-		p.AsOf = h.restored
+// Past returns the History for a process that starts at t: copies of the silences that have ended. The copies have no
+// Judgement, because a Judgement only affects counters that a restart resets. If the observation was interrupted for
+// longer than maxUnwatched, or the clock was set back, the result is empty.
+func (h *History) Past(t time.Time) (p History) {
+	if unwatched := t.Sub(h.observed); unwatched < 0 || unwatched > maxUnwatched {
+		return History{}
 	}
+	p.since, p.observed = h.since, h.observed
 	for _, s := range h.silences {
 		if s.isOngoing() {
 			continue
 		}
 		ended := *s
 		ended.Judgement = nil
-		p.Silences = append(p.Silences, ended)
+		p.silences = append(p.silences, &ended)
 	}
 	return p
-}
-
-// Restore adds the silences that an earlier process observed. It must be called before the first transition is
-// recorded.
-func (h *History) Restore(p Past) {
-	if p.Since.IsZero() {
-		return
-	}
-	h.since, h.restored = p.Since, p.AsOf
-	for i := range p.Silences {
-		h.Add(&p.Silences[i])
-	}
 }
 
 // HeartbeatLate records that a node has sent no heartbeat since the given time. This time is more than half the grace
@@ -94,18 +73,12 @@ func (h *History) LateNodes() (all []*Silence) {
 	return all
 }
 
-// Begin records the first observation of the cluster by this process. Later calls have no effect. If the observation
-// was interrupted for longer than maxUnwatched, or the clock was set back, Begin removes the restored silences.
-func (h *History) Begin(t time.Time) {
-	switch unwatched := t.Sub(h.restored); {
-	case h.since.IsZero():
+// Observed records that the cluster was observed at t.
+func (h *History) Observed(t time.Time) {
+	if h.since.IsZero() {
 		h.since = t
-	case h.restored.IsZero():
-	case unwatched < 0 || unwatched > maxUnwatched:
-		h.since = t
-		h.silences = slices.DeleteFunc(h.silences, func(s *Silence) bool { return !s.isOngoing() })
 	}
-	h.restored = time.Time{}
+	h.observed = t
 }
 
 // Add inserts a silence in order of start times. It removes silences that began more than 24 hours before the newest

@@ -278,17 +278,17 @@ func (l *Log) StartCounting(t time.Time) {
 	l.records.StartCounting(t)
 }
 
-// Past returns the silences that had ended by t. After a restart, pass them to Restore.
-func (l *Log) Past(t time.Time) verdict.Past {
-	return ask(l, t, func() verdict.Past { return l.records.History.Past(t) })
+// Past returns the silences that had ended by t, for a process that starts at `next`.
+func (l *Log) Past(t, next time.Time) verdict.History {
+	return ask(l, t, func() verdict.History { return l.records.History.Past(next) })
 }
 
-// Restore adds the silences that an earlier process observed. They are taken into account in the verdicts about later
+// Restore sets the silences that an earlier process observed. They are taken into account in the verdicts about later
 // incidents. Call Restore before the first transition.
-func (l *Log) Restore(p verdict.Past) {
+func (l *Log) Restore(past verdict.History) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.records.History.Restore(p)
+	l.records.History = past
 }
 
 // Notices returns the changes of incidents between the last call and t.
