@@ -28,9 +28,6 @@ type heartbeats struct {
 	// `resumed` is the end of the last break of the watch that shows heartbeats. Heartbeat intervals start at that time
 	// or later, so heartbeats during the break never count as late.
 	resumed time.Time
-	// liveFrom is the time from which heartbeats arrive without delay. Until then, a resumed watch delivers the events
-	// that it missed.
-	liveFrom time.Time
 	// `checks` is a queue with the next check of each node. A check finds out whether the node's heartbeat is late or
 	// missed. To save work, a new heartbeat does not reschedule the check, so a check can be too early.
 	checks checks.Queue[*node]
@@ -46,9 +43,9 @@ type heartbeats struct {
 	readyTimes       earlier.ReadyTimes
 }
 
-func (x *heartbeats) resume(t time.Time) {
-	x.resumed, x.liveFrom = t, watches.LiveFrom(t)
-}
+// liveFrom returns the time from which heartbeats arrive without delay. Until then, a resumed watch delivers the events
+// that it missed.
+func (x *heartbeats) liveFrom() time.Time { return watches.LiveFrom(x.resumed) }
 
 // heartbeat holds the state of one node's heartbeats. Heartbeats that the node controller ignores do not count (node
 // lifecycle controller, tryUpdateNodeHealth).
@@ -115,7 +112,7 @@ func (x *Nodes) countHeartbeat(n *node, t, seen, byNode time.Time) {
 	}
 	h := &n.heartbeat
 	spans, sent := x.spansBreak(n, t, byNode), transition.At{Time: t, Waited: seen.Sub(t)}
-	measured := !x.isBlind() && (spans || !h.estimated && !h.last.Before(x.liveFrom))
+	measured := !x.isBlind() && (spans || !h.estimated && !h.last.Before(x.liveFrom()))
 	x.addSilence(&x.silences, n, t, measured)
 	switch {
 	case h.last.IsZero():
@@ -143,7 +140,7 @@ func (x *Nodes) countHeartbeat(n *node, t, seen, byNode time.Time) {
 		h.previous[0] = time.Time{}
 	}
 	h.last, h.estimated, h.estimateByNode = t, false, time.Time{}
-	h.lastByNode, h.timed = byNode, spans || !x.isBlind() && !t.Before(x.liveFrom)
+	h.lastByNode, h.timed = byNode, spans || !x.isBlind() && !t.Before(x.liveFrom())
 	h.late, h.missed, h.overdue, h.setBack, h.confirmed = false, false, false, false, false
 	h.total++
 	x.scheduleCheck(n)
@@ -161,7 +158,7 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 		return
 	}
 	if x.showsLag(x.nodes[l.Name], e, l) {
-		x.resume(e.Seen)
+		x.resumed = e.Seen
 	}
 	made := x.estimateMade(x.nodes[l.Name], e.Seen, l.RenewTime)
 	x.reads.WatchShowed(made, e.Seen, l)
@@ -294,6 +291,6 @@ func (x *heartbeats) LeaseWatchBroke() { x.reads.WatchBroke() }
 // WatchWorks records that a watch works again after a break.
 func (x *heartbeats) WatchWorks(e event.Event) {
 	if e.Kind == x.source() {
-		x.resume(e.Seen)
+		x.resumed = e.Seen
 	}
 }

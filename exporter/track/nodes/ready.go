@@ -157,7 +157,7 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 		x.found.AddInOrder(x.appendLate(nil, n, e.Seen, e.Seen)) // the node controller also considers the node silent
 	}
 	seenLive := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen) && !x.isBlind()
-	if !seenLive || h.estimated || h.last.IsZero() || h.last.Before(x.liveFrom) {
+	if !seenLive || h.estimated || h.last.IsZero() || h.last.Before(x.liveFrom()) {
 		return
 	}
 	x.grace.Sample(e.Seen.Sub(h.last), e.Seen, h.rhythm.Interval())
@@ -174,9 +174,9 @@ func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duratio
 	m := unknown.Mark{Seen: seen, Transition: transition}
 	m.Delay, m.DelayKnown = x.overdue.controlPlane.LeaderDelay(seen)
 	if h.estimated {
-		return m.Age(h.previous[:], x.liveFrom)
+		return m.Age(h.previous[:], x.liveFrom())
 	}
-	return m.Age(append([]time.Time{h.last}, h.previous[:]...), x.liveFrom)
+	return m.Age(append([]time.Time{h.last}, h.previous[:]...), x.liveFrom())
 }
 
 // `loss` describes the failure of a silent node. The silence counts from the time at which the first missing heartbeat

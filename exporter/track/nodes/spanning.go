@@ -17,7 +17,7 @@ const clocksAgree = 5 * time.Second
 func (x *heartbeats) spansBreak(n *node, t, byNode time.Time) bool {
 	h := &n.heartbeat
 	switch {
-	case h.last.IsZero(), h.estimated, !h.timed, !h.last.Before(x.liveFrom), x.isBlind():
+	case h.last.IsZero(), h.estimated, !h.timed, !h.last.Before(x.liveFrom()), x.isBlind():
 		return false
 	case !x.watches.Up(event.KindNode), !n.exists:
 		return false // a status report may have been missed

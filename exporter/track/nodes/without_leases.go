@@ -29,6 +29,6 @@ func (x *heartbeats) provesSilence(n *node) bool {
 // LeasesChanged records that kubeflap can no longer watch Leases, or can watch them again. From now on, heartbeats come
 // from another resource.
 func (x *Nodes) LeasesChanged(t time.Time) {
-	x.resume(t)
+	x.resumed = t
 	x.rescheduleChecks(x.nodes, x.period)
 }
