@@ -74,10 +74,8 @@ func (p *pipeline) replayed(e event.Event) {
 
 // breakWatches tells the tracker that no watch has worked since the last event. All counters begin at zero.
 func (p *pipeline) breakWatches(last time.Time) {
-	for _, w := range p.tracker.Watches(last, nil) {
-		if w.Synced {
-			p.replayed(event.Event{Seen: last, Kind: w.Resource, Type: event.Down, Reason: event.ReasonNotRunning})
-		}
+	for _, k := range event.Kinds() {
+		p.replayed(event.Event{Seen: last, Kind: k, Type: event.Down, Reason: event.ReasonNotRunning})
 	}
 	p.tracker.StartCounting(last)
 	p.incidents.StartCounting(last)

@@ -40,9 +40,7 @@ func begins(t *testing.T) *story {
 	return s
 }
 
-const (
-	everything = "nodes+leases+pods+services+endpointslices+endpoints"
-)
+const everything = "nodes+leases+pods+services+endpointslices+endpoints"
 
 func others() []event.Kind {
 	return []event.Kind{event.KindNode, event.KindLease, event.KindService, event.KindEndpointSlice, event.KindEndpoints}
@@ -132,6 +130,18 @@ func TestARestartIsAGap(t *testing.T) {
 	s.at(202).breaks(event.ReasonForbidden, event.KindNode).listsEmpty(others()[1:]...)
 	s.at(300).lists(event.KindPod).covers("since 1, leases 90-110 timeout, nodes+leases+services+endpointslices+endpoints 110-202 kubeflap was not running, " +
 		"pods 110-300 kubeflap was not running, nodes 202-now forbidden")
+}
+
+// TestAResourceThatStaysForbidden covers a resource whose permission was withdrawn before a restart. The time before the
+// restart and the restart itself do not count as blind.
+func TestAResourceThatStaysForbidden(t *testing.T) {
+	s := begins(t)
+	s.at(1).listsEmpty(others()[1:]...).unavailable(event.ReasonForbidden, event.KindNode).lists(event.KindPod)
+	s.at(10).breaks(event.ReasonForbidden, event.KindPod).at(70).unavailable(event.ReasonForbidden, event.KindPod)
+	s.at(500).breaks(event.ReasonNotRunning, event.Kinds()...).StartCounting(s.now)
+	s.at(600).unavailable(event.ReasonForbidden, event.KindPod).unavailable(event.ReasonForbidden, event.KindNode)
+	equal(t, "blind", s.at(700).blind(event.KindPod), 0)
+	s.covers("since 1, pods 10-500 forbidden, pods 500-600 kubeflap was not running, nodes 0-now forbidden, leases+services+endpointslices+endpoints 500-now kubeflap was not running, pods 600-now forbidden")
 }
 
 // TestALongRestartIsAGap covers a restart after which kubeflap keeps only the coverage.

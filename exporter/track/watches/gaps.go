@@ -1,6 +1,7 @@
 package watches
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -57,8 +58,7 @@ func (w *Watches) Coverage() Coverage {
 	c.Gaps = slices.Clone(c.Gaps)
 	for _, k := range event.Kinds() {
 		if g, ok := w.ongoingGap(k); ok {
-			c.NotWatched = append(c.NotWatched, w.read(k))
-			c.Gaps = mergeGap(c.Gaps, Gap{[]string{k.String()}, g.from, time.Time{}, g.reason})
+			c.Gaps, c.NotWatched = mergeGap(c.Gaps, g), append(c.NotWatched, w.read(k))
 		}
 	}
 	return c
@@ -71,47 +71,40 @@ func (w *Watches) Continue(c Coverage, stopped time.Time) {
 			g.To = stopped
 		}
 	}
-	c.NotWatched = nil
-	w.coverage = c
+	w.coverage = Coverage{Since: c.Since, Gaps: c.Gaps, LeftOut: c.LeftOut}
 	for k := range w.state {
-		w.state[k].gap = gap{stopped, event.ReasonNotRunning}
+		w.state[k].gap = Gap{From: stopped, Reason: event.ReasonNotRunning}
 	}
-}
-
-// gap is the ongoing gap of one resource. `from` is zero before the first list.
-type gap struct {
-	from   time.Time
-	reason event.Reason
 }
 
 // ongoingGap returns the ongoing gap of a resource. ok is false if the resource is watched, if the cluster does not
-// have it, or if its watch has just broken.
-func (w *Watches) ongoingGap(k event.Kind) (g gap, ok bool) {
+// have it, or if its watch has only just broken.
+func (w *Watches) ongoingGap(k event.Kind) (g Gap, ok bool) {
 	s := &w.state[k]
-	if s.up || s.gap.reason == event.ReasonAbsent || w.begin.IsZero() {
-		return gap{}, false
+	if s.up || s.gap.Reason == event.ReasonAbsent || w.begin.IsZero() {
+		return Gap{}, false
 	}
-	g = s.gap
-	if g.from.IsZero() {
-		g.from = w.begin
+	g = Gap{Resources: []string{k.String()}, From: s.gap.From, Reason: cmp.Or(s.gap.Reason, notListed)}
+	if s.isFirstGap() {
+		g.From = w.begin
 	}
-	if g.reason == "" {
-		g.reason = notListed
-	}
-	return g, s.gap.from.IsZero() || w.now.Sub(g.from) > tolerance
+	return g, s.isFirstGap() || w.now.Sub(g.From) > tolerance
 }
+
+// isFirstGap reports whether the resource has never been watched. The start of its gap is then not in `gap`.
+func (s *state) isFirstGap() bool { return s.gap.From.IsZero() }
 
 // explainGap records why a resource is not watched. The reason of a gap is the first failure. The time during which
 // kubeflap does not run, or the cluster does not have the resource, is separate from the time before and after.
 func (w *Watches) explainGap(k event.Kind, reason event.Reason) {
 	g := &w.state[k].gap
 	switch {
-	case g.reason == reason:
-	case isSeparate(g.reason) || isSeparate(reason):
+	case g.Reason == reason:
+	case isSeparate(g.Reason) || isSeparate(reason):
 		w.endGap(k)
-		*g = gap{w.now, reason}
-	case g.reason == "" || g.reason == event.ReasonEnded:
-		g.reason = reason
+		*g = Gap{From: w.now, Reason: reason}
+	case g.Reason == "" || g.Reason == event.ReasonEnded:
+		g.Reason = reason
 	}
 }
 
@@ -122,39 +115,36 @@ func isSeparate(reason event.Reason) bool {
 // endGap records that the ongoing gap of a resource ends now.
 func (w *Watches) endGap(k event.Kind) {
 	g, ok := w.ongoingGap(k)
-	first := w.state[k].gap.from.IsZero()
-	w.state[k].gap = gap{}
+	first := w.state[k].isFirstGap()
+	w.state[k].gap = Gap{}
 	switch {
 	case !ok || k == event.KindControlPlaneLease:
 	case first && w.now.Sub(w.begin) <= FirstLists:
 		w.coverage.Since = w.now // the coverage begins when the first lists are complete
 	default:
-		all := mergeGap(w.coverage.Gaps, Gap{[]string{k.String()}, g.from, w.now, g.reason})
+		g.To = w.now
+		all := mergeGap(w.coverage.Gaps, g)
 		dropped := max(len(all)-maxGaps, 0)
 		w.coverage.Gaps = slices.Delete(all, 0, dropped)
 		w.coverage.LeftOut += dropped
 	}
 }
 
-// mergeGap adds a gap to a list. If a recent gap of other resources has the same reason, and nearly the same start and
-// end, mergeGap merges the two gaps.
+// mergeGap adds a gap to a list. If another resource has a gap with the same reason, and nearly the same start and end,
+// mergeGap merges the two gaps. No gap in the list ends later than the added one.
 func mergeGap(all []Gap, g Gap) []Gap {
-	for i := len(all) - 1; i >= max(len(all)-len(event.Kinds()), 0); i-- {
-		x := &all[i]
-		if x.Reason != g.Reason || x.To.IsZero() != g.To.IsZero() || x.From.Sub(g.From).Abs() > sameGap || x.To.Sub(g.To).Abs() > sameGap ||
-			slices.Contains(x.Resources, g.Resources[0]) {
-			continue
-		}
-		x.Resources = append(slices.Clone(x.Resources), g.Resources...)
-		if g.From.Before(x.From) {
-			x.From = g.From
-		}
-		if g.To.After(x.To) {
-			x.To = g.To
-		}
-		return all
+	i := slices.IndexFunc(all, func(x Gap) bool {
+		return x.Reason == g.Reason && x.From.Sub(g.From).Abs() <= sameGap && x.To.Sub(g.To).Abs() <= sameGap && !slices.Contains(x.Resources, g.Resources[0])
+	})
+	if i < 0 {
+		return append(all, g)
 	}
-	return append(all, g)
+	g.Resources = slices.Concat(all[i].Resources, g.Resources)
+	if all[i].From.Before(g.From) {
+		g.From = all[i].From
+	}
+	all[i] = g
+	return all
 }
 
 // missed describes, for each resource, the changes that kubeflap may have missed in a gap.

@@ -45,7 +45,7 @@ func (w *Watches) All(into []Watch) []Watch {
 func (w *Watches) Unready() (all []Watch) {
 	for _, k := range event.Kinds() {
 		s := &w.state[k]
-		if g, ok := w.ongoingGap(k); s.unlisted() || s.synced && ok && w.now.Sub(g.from) > unreadyAfter {
+		if g, ok := w.ongoingGap(k); s.unlisted() || s.synced() && ok && w.now.Sub(g.From) > unreadyAfter {
 			all = append(all, w.read(k))
 		}
 	}
@@ -58,7 +58,7 @@ func (w *Watches) AllSynced() bool {
 }
 
 // unlisted reports whether this process must still list the resource.
-func (s *state) unlisted() bool { return !s.missing && (!s.synced || s.restarted) }
+func (s *state) unlisted() bool { return !s.missing && (!s.synced() || s.restarted) }
 
 func (w *Watches) read(k event.Kind) Watch {
 	s := &w.state[k]
@@ -67,7 +67,7 @@ func (w *Watches) read(k event.Kind) Watch {
 		Synced: !s.missing && !s.unlisted(), Up: s.up, LastEvent: s.lastEvent, Blind: s.blindAsOf(w.now),
 	}
 	if g, ok := w.ongoingGap(k); ok || s.unlisted() {
-		v.Since, v.Reason = g.from, cmp.Or(s.reason, notListed)
+		v.Since, v.Reason = g.From, cmp.Or(s.reason, notListed)
 	}
 	if s.missing {
 		v.Unavailable = s.reason

@@ -36,8 +36,7 @@ type Watches struct {
 
 // state describes one watch.
 type state struct {
-	// `synced` is set when the first list is complete. syncedAt is the time at which that list was complete.
-	synced   bool
+	// syncedAt is the time at which the first list was complete. It is zero before.
 	syncedAt time.Time
 	up       bool
 	// cutOff is set if the watch is open but delivers no objects, because the API server cannot read from etcd. In this
@@ -54,8 +53,9 @@ type state struct {
 	resumed, broke time.Time
 	blind          time.Duration
 	// `reason` is the latest failure.
-	reason          event.Reason
-	gap             gap
+	reason event.Reason
+	// `gap` has the start and the reason of the ongoing gap. It is empty while the resource is watched.
+	gap             Gap
 	lastEvent       time.Time
 	events          [event.Bookmark + 1]uint64
 	relists, errors uint64
@@ -120,9 +120,11 @@ func (w *Watches) Count(e event.Event) {
 	}
 }
 
+func (s *state) synced() bool { return !s.syncedAt.IsZero() }
+
 // RecordListStart records the start of a list.
 func (w *Watches) RecordListStart(k event.Kind) {
-	if s := &w.state[k]; !s.synced && !s.missing {
+	if s := &w.state[k]; !s.synced() && !s.missing {
 		s.reason = "" // earlier attempts failed, but now the server answers
 	}
 }
@@ -131,19 +133,19 @@ func (w *Watches) RecordListStart(k event.Kind) {
 func (w *Watches) RecordListEnd(e event.Event) {
 	s := &w.state[e.Kind]
 	switch {
-	case !s.synced:
+	case !s.synced():
 		s.syncedAt = e.Seen
 	case !s.restarted:
 		s.relists++
 	}
-	s.synced, s.missing, s.lastEvent = true, false, e.Seen
+	s.missing, s.lastEvent = false, e.Seen
 }
 
 // RecordUnavailable records that the resource cannot be watched.
 func (w *Watches) RecordUnavailable(e event.Event) {
 	s := &w.state[e.Kind]
 	if s.up {
-		s.up, s.gap = false, gap{s.lastLife(), e.Reason}
+		s.up, s.gap = false, Gap{From: s.lastLife(), Reason: e.Reason}
 	}
 	s.missing, s.reason = true, e.Reason
 	w.explainGap(e.Kind, e.Reason)
@@ -152,10 +154,14 @@ func (w *Watches) RecordUnavailable(e event.Event) {
 // RecordBreak records that a watch broke, and reports whether the watch worked until then.
 func (w *Watches) RecordBreak(e event.Event) bool {
 	s := &w.state[e.Kind]
-	if e.Reason != event.ReasonEnded && e.Reason != event.ReasonNotRunning {
+	switch {
+	case e.Reason == event.ReasonNotRunning && !s.synced():
+		return false
+	case e.Reason == event.ReasonNotRunning:
+		s.restarted = true
+	case e.Reason != event.ReasonEnded:
 		s.errors++
 	}
-	s.restarted = s.restarted || e.Reason == event.ReasonNotRunning
 	if s.up {
 		s.fail(s.lastSign(e), e.Reason)
 		return true
@@ -169,7 +175,7 @@ func (w *Watches) RecordBreak(e event.Event) bool {
 }
 
 func (s *state) fail(since time.Time, reason event.Reason) {
-	s.up, s.reason, s.downSince, s.gap = false, reason, since, gap{since, reason}
+	s.up, s.reason, s.downSince, s.gap = false, reason, since, Gap{From: since, Reason: reason}
 }
 
 // RecordWorking records that a watch works. It returns the length of the break, or 0 for a negligible break.
@@ -218,15 +224,15 @@ func (s *state) lastLife() time.Time {
 }
 
 // First reports whether e belongs to the first list of its resource. That list shows the initial state, not a change.
-func (w *Watches) First(e event.Event) bool { return isListed(e) && !w.state[e.Kind].synced }
+func (w *Watches) First(e event.Event) bool { return isListed(e) && !w.state[e.Kind].synced() }
 
 // Relisting reports whether e belongs to a later list of its resource.
-func (w *Watches) Relisting(e event.Event) bool { return isListed(e) && w.state[e.Kind].synced }
+func (w *Watches) Relisting(e event.Event) bool { return isListed(e) && w.state[e.Kind].synced() }
 
 func isListed(e event.Event) bool { return e.Type == event.Listed || e.IsInferred() }
 
 // IsSynced reports whether the first list of a resource is complete.
-func (w *Watches) IsSynced(k event.Kind) bool { return w.state[k].synced }
+func (w *Watches) IsSynced(k event.Kind) bool { return w.state[k].synced() }
 
 // SyncedAt returns the time at which the first list of a resource was complete.
 func (w *Watches) SyncedAt(k event.Kind) time.Time { return w.state[k].syncedAt }
