@@ -20,12 +20,12 @@ func TestAWatchIsKnownToLagWhenItShowsAWriteAfterALaterOne(t *testing.T) {
 		s.at(float64(at)).modified(version(1000+at, lease("node-1", float64(at))))
 	}
 	s.at(39.1).modified(version(1039, aPod("web-1", ready, running("app:1", 0))))
-	equal(t, "pods, in order", s.watches.Lagging(event.KindPod, s.now), false)
+	equal(t, "pods, in order", s.watches.LaggingUntil(event.KindPod).After(s.now), false)
 	s.at(39.2).modified(version(1038, aNode("node-1", ready, -100)))
-	equal(t, "nodes, a write that was a second old when a later one was seen 0.2 s ago", s.watches.Lagging(event.KindNode, s.now), false)
+	equal(t, "nodes, a write that was a second old when a later one was seen 0.2 s ago", s.watches.LaggingUntil(event.KindNode).After(s.now), false)
 	s.at(39.6).modified(version(1037, aNode("node-1", ready, -100)))
-	equal(t, "nodes, 1.6 s behind", s.watches.Lagging(event.KindNode, s.now), true)
-	equal(t, "long after", s.watches.Lagging(event.KindNode, clock(400)), false)
+	equal(t, "nodes, 1.6 s behind", s.watches.LaggingUntil(event.KindNode).After(s.now), true)
+	equal(t, "long after", s.watches.LaggingUntil(event.KindNode).After(clock(400)), false)
 }
 
 func TestAProbeThatFailedWaitsForANodeWhoseWatchIsKnownToLag(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
-	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
@@ -108,7 +107,7 @@ func coverageViewOf(a *api.Coverage, q *query.Query, asOf time.Time) coverageVie
 	view.Future = q.From.After(asOf)
 	if a.Since != nil {
 		view.Since = moment(*a.Since)
-		view.Restarted = a.Started != nil && a.Started.After(a.Since.Add(watches.FirstLists))
+		view.Restarted = a.Started != nil && a.Started.After(*a.Since)
 	}
 	if until := a.IncidentsDroppedUntil; until != nil {
 		view.Dropped, view.DroppedUntil = phrase.Count(a.IncidentsDropped, "older incident was", "older incidents were")+" dropped", moment(*until)

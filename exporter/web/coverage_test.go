@@ -37,7 +37,8 @@ func TestTheEmptyPageSaysWhatWasCovered(t *testing.T) {
 		_, text := get(t, serverOf(t, c), "/flaps"+query, nil)
 		return text
 	}
-	whole := clusterOf("", correlate.New(1), at(60))
+	whole, restarted := clusterOf("", correlate.New(1), at(60)), clusterOf("", correlate.New(1), at(60))
+	restarted.Started = at(30)
 	for _, test := range []struct {
 		name, text    string
 		want, wantNot []string
@@ -45,6 +46,7 @@ func TestTheEmptyPageSaysWhatWasCovered(t *testing.T) {
 		{"no gap", page(whole, ""), []string{
 			"Nothing has lost readiness since 2026-03-01 12:00:00 UTC", "Watched since 2026-03-01 12:00:00 UTC, without a gap. Earlier changes are unknown.",
 		}, []string{"May miss"}},
+		{"a restart", page(restarted, ""), []string{"Watched since 2026-03-01 12:00:00 UTC, without a gap.</p>"}, []string{"Earlier changes are unknown"}},
 		{"gaps", page(gapsOf(""), ""), []string{
 			"and apart from the gaps below", "Watched since 2026-03-01 12:00:00 UTC. These resources were not watched all the time:", "2026-03-01 12:50:00 to 2026-03-01 13:00:00 UTC, 10 min 00 s (kubeflap was not running)",
 			"<strong>leases</strong>: 2026-03-01 13:59:50 UTC until now, 10 s (timeout). May miss: late and missed heartbeats.", "2 older gaps were dropped",

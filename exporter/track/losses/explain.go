@@ -114,7 +114,7 @@ func (q *Losses) explainManual(l *Loss) cause.Cause {
 // Service's selector and an edit of an object that a controller manages. Otherwise, the pod watch may lag.
 func (q *Losses) explainByService(l *Loss) cause.Cause {
 	s, t := l.Service.Ledger(), l.Change.Time
-	lagging := q.watches.Lagging(event.KindService, q.watches.Now())
+	lagging := q.watches.Now().Before(q.watches.LaggingUntil(event.KindService))
 	switch {
 	case l.Terminating:
 		return cause.PodDeleted // terminating means that the pod has a deletionTimestamp (endpointslice, podToEndpoint)

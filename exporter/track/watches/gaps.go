@@ -14,11 +14,10 @@ const (
 	maxGaps = 200
 	// sameGap is the maximum difference between the starts, and between the ends, of two gaps that are merged.
 	sameGap = 2 * time.Second
+	// firstLists applies to a process without a history. If the first lists of the process take longer than firstLists,
+	// the delay counts as a gap. Otherwise, the coverage begins when the lists are complete.
+	firstLists = 5 * time.Minute
 )
-
-// FirstLists applies to a process without a history. If the first lists of the process take longer than FirstLists, the
-// delay counts as a gap. Otherwise, the coverage begins when the lists are complete.
-const FirstLists = 5 * time.Minute
 
 // notListed is the reason for a gap before the first list of a resource, until a request has failed.
 const notListed event.Reason = "not listed yet"
@@ -119,7 +118,7 @@ func (w *Watches) endGap(k event.Kind) {
 	w.state[k].gap = Gap{}
 	switch {
 	case !ok || k == event.KindControlPlaneLease:
-	case first && w.now.Sub(w.begin) <= FirstLists:
+	case first && w.now.Sub(w.begin) <= firstLists:
 		w.coverage.Since = w.now // the coverage begins when the first lists are complete
 	default:
 		g.To = w.now

@@ -26,12 +26,12 @@ func TestVersionsThatGoBackAreNoLagForEver(t *testing.T) {
 	var w Watches
 	w.lags.note(event.KindLease, "5000", zero)
 	w.lags.note(event.KindNode, "100", clock(1))
-	if !w.Lagging(event.KindNode, clock(1)) {
+	if !w.LaggingUntil(event.KindNode).After(clock(1)) {
 		t.Error("a watch that shows an old version does not lag at once")
 	}
 	w.lags.note(event.KindLease, "101", clock(20))
 	w.lags.note(event.KindPod, "102", clock(21))
-	if w.Lagging(event.KindPod, clock(21)) {
+	if w.LaggingUntil(event.KindPod).After(clock(21)) {
 		t.Error("a watch that follows the lower versions lags")
 	}
 }

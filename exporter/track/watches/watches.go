@@ -272,8 +272,5 @@ func (w *Watches) NotBefore(k event.Kind, seen time.Time) time.Time {
 	return s.broke
 }
 
-// Lagging reports whether the watch of a resource is known to lag behind the others at t.
-func (w *Watches) Lagging(k event.Kind, t time.Time) bool { return t.Before(w.lags.until[k]) }
-
-// LaggingUntil returns the time until which a watch is assumed to lag, or zero if it never lagged.
+// LaggingUntil returns the time until which a watch is assumed to lag behind the others, or zero if it never lagged.
 func (w *Watches) LaggingUntil(k event.Kind) time.Time { return w.lags.until[k] }
