@@ -21,7 +21,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/listing"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
@@ -105,13 +104,12 @@ func (d demo) conclude() {
 	example := "ID"
 	fmt.Fprintln(table, "\nRECORDING\tID\tINCIDENT\tHIT\tVERDICT\tFIRST STEP")
 	for i, pipeline := range d.pipelines {
-		all, asOf := pipeline.cluster("").Incidents()
-		slices.SortStableFunc(all, func(a, b incident.Incident) int { return a.Start.Compare(b.Start) })
-		for _, x := range all {
+		incidents, asOf := pipeline.cluster("").Incidents()
+		slices.SortStableFunc(incidents, func(a, b incident.Incident) int { return a.Start.Compare(b.Start) })
+		for _, x := range incidents {
 			row := api.Of("", asOf, &x)
 			example = api.ShortID(x.ID)
-			fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", i+1, example,
-				printable.Line(listing.What(&row)), printable.Line(listing.Hit(&row)), x.Verdict, advice.FirstStep(x.Verdict))
+			fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", i+1, example, printable.Line(row.What()), printable.Line(row.Hit()), x.Verdict, advice.FirstStep(x.Verdict))
 		}
 	}
 	_ = table.Flush() // an error means that the terminal is gone

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/common/version"
 
 	"github.com/kubeflap/kubeflap/exporter/listing"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/web"
@@ -116,15 +117,16 @@ func (a *incidentLister) replay(p program) ([]byte, error) {
 }
 
 func (a *incidentLister) print(p program, text []byte, answer *api.Answer) error {
-	for _, warning := range listing.NotWatched(&answer.Coverage) {
-		fmt.Fprintln(p.log, warning)
+	warn := func(texts []string) {
+		for _, text := range texts {
+			fmt.Fprintln(p.log, "Warning: "+printable.Line(text))
+		}
 	}
+	warn(answer.Coverage.Unwatched())
 	if a.id != "" {
 		return a.printIncident(p, text, answer)
 	}
-	for _, warning := range listing.Missing(&answer.Coverage) {
-		fmt.Fprintln(p.log, warning)
-	}
+	warn(answer.Coverage.Missing(a.between.from.Time))
 	switch {
 	case a.output == "json":
 		return listing.JSON(p.out, text, "")
@@ -155,13 +157,13 @@ func (a *incidentLister) printIncident(p program, text []byte, answer *api.Answe
 		answer.Incidents = []api.Incident{*x}
 		return a.printMarkdown(p, answer)
 	}
-	return listing.Full(p.out, x, answer.AsOf)
+	return listing.Full(p.out, x)
 }
 
 func (a *incidentLister) printMarkdown(p program, answer *api.Answer) error {
 	origin := listing.Origin{Version: cmp.Or(version.Version, "(unknown version)"), Source: a.sourceName, Filter: a.filtered()}
 	if !a.header.Recorded.IsZero() {
-		origin.Source += " of " + a.header.Recorded.UTC().Format("2006-01-02 15:04:05 UTC")
+		origin.Source += " of " + phrase.Moment(a.header.Recorded)
 	}
 	if a.header.Kubernetes != "" {
 		origin.Source += ", Kubernetes " + a.header.Kubernetes

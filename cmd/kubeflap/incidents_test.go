@@ -196,7 +196,7 @@ func TestTheListSaysThatIncidentsWereLost(t *testing.T) {
 		fmt.Fprint(w, `{"as_of":"2026-03-01T12:00:00Z","coverage":{"not_watched":[],"incidents_lost_until":"2026-03-01T11:00:00Z"},"incidents":[]}`)
 	}))
 	defer server.Close()
-	want := "Warning: incidents until 2026-03-01 11:00:00 UTC may be missing, because kubeflap's file incidents.jsonl was damaged, deleted or unreadable. " +
+	want := "Warning: Incidents until 2026-03-01 11:00:00 UTC may be missing, because kubeflap's file incidents.jsonl was damaged, deleted or unreadable. " +
 		"To see what was recorded, run kubeflap incidents with its --data.dir directory.\nNo incidents. Read from " + server.URL + ".\n"
 	if status, _, errOut := kubeflap(t, "incidents", "--url", server.URL); status != 0 || errOut != want {
 		t.Errorf("status %d, %q, want %q", status, errOut, want)

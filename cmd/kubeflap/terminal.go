@@ -90,10 +90,10 @@ func (t *terminal) line(found, when time.Time, text string) {
 		t.last = found
 	}
 	if t.last.Sub(when) >= minDetectionDelay {
-		text += " [happened at " + clockTime(when) + "]"
+		text += " [happened at " + phrase.Clock(when) + "]"
 	}
 	t.date(t.last)
-	fmt.Fprintf(t.out, "%s  %s\n", clockTime(t.last), printable.Line(text))
+	fmt.Fprintf(t.out, "%s  %s\n", phrase.Clock(t.last), printable.Line(text))
 }
 
 func (t *terminal) date(next time.Time) {
@@ -127,9 +127,6 @@ func (t *terminal) incidentLine(n incident.Notice) string {
 	}
 	return fmt.Sprintf(">>> INCIDENT, verdict %s: %s", x.Verdict, x.Summary)
 }
-
-// clockTime formats a time for the terminal, in UTC.
-func clockTime(t time.Time) string { return t.UTC().Format("15:04:05.0") }
 
 // lockedWriter serializes the writes of a replay and its pipelines.
 type lockedWriter struct {

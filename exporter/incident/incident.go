@@ -40,6 +40,12 @@ const (
 	StateEnded State = "ended"
 )
 
+// MaxNodes and MaxServices are the maximum lengths of an incident's lists of nodes and Services.
+const (
+	MaxNodes    = 100
+	MaxServices = 50
+)
+
 // Incident is a copy of an incident at a point in time.
 type Incident struct {
 	// ID never changes. It is derived from the API write that started the incident. The field Also lists the IDs of
@@ -78,9 +84,6 @@ type Incident struct {
 	Timeline        []Span
 	SpansLeftOut    int
 	Summary, Remedy string
-	// Happened is the first part of Summary. It does not mention the effect on Services. It is empty if the incident
-	// was withdrawn.
-	Happened string
 	// Withdrawn is the reason why the incident was withdrawn, or empty if it was not.
 	Withdrawn string
 }
@@ -88,10 +91,11 @@ type Incident struct {
 // Compare orders incidents for display: running incidents first, then pending ones, then all others. Within each group,
 // the newest come first. Like cmp.Compare, it returns -1, 0 or +1.
 func Compare(a, b *Incident) int {
-	return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(a.State.Rank(), b.State.Rank()), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
 }
 
-func (s State) rank() int {
+// Rank returns the position of the state's incidents in a list.
+func (s State) Rank() int {
 	switch s {
 	case StateRunning:
 		return 0

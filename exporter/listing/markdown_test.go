@@ -140,7 +140,7 @@ func TestMarkdownOfANewerKubeflap(t *testing.T) {
 	if err := Markdown(&out, &answer, Origin{Version: "1", Source: "here"}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"- **Verdict:** gremlins\n", "- **What:** crater\n", "- **Lasts:** 50s so far\n", "x: tides 50 s\n", "It is unknown since when", "Printed by kubeflap 1 from here."} {
+	for _, want := range []string{"- **Verdict:** gremlins\n", "- **What:** crater\n", "- **Lasts:** 50s so far\n", "x: tides 50s\n", "It is unknown since when", "Printed by kubeflap 1 from here."} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no %q in\n%s", want, &out)
 		}

@@ -24,23 +24,11 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
-// SpacedDuration formats a duration with a space before the unit, such as 850 ms, 13.5 s, 2 min 05 s, 3 h 20 min or 4
-// days. Negative durations become 0 ms.
-func SpacedDuration(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", max(d, 0).Milliseconds())
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%g s", d.Round(100*time.Millisecond).Seconds())
-	case d < time.Hour:
-		d = d.Round(time.Second)
-		return fmt.Sprintf("%d min %02d s", d/time.Minute, d%time.Minute/time.Second)
-	case d < 48*time.Hour:
-		d = d.Round(time.Minute)
-		return fmt.Sprintf("%d h %02d min", d/time.Hour, d%time.Hour/time.Minute)
-	}
-	return fmt.Sprintf("%d days", d/(24*time.Hour))
-}
+// Moment formats a time with its date, such as 2026-03-01 12:00:00 UTC.
+func Moment(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
+
+// Clock formats a time without its date, in UTC.
+func Clock(t time.Time) string { return t.UTC().Format("15:04:05.0") }
 
 // Count returns a number with its noun, such as "1 node" or "2 nodes".
 func Count(n int, one, many string) string {

@@ -2,6 +2,7 @@
 package timeline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // Drawing is the timeline of an incident. Horizontal positions are percentages, and vertical positions are pixels, so
@@ -28,7 +30,6 @@ type Row struct {
 	Lane, Label string
 	TextY, BarY int
 	Bars        []Bar
-	lane        incident.Track
 	name        string
 	spans       []span
 }
@@ -58,43 +59,35 @@ const (
 	maxBars = 40
 )
 
-func laneText(l incident.Track) string {
-	switch l {
-	case incident.TrackHeartbeat:
-		return "no heartbeat"
-	case incident.TrackNode:
-		return "not Ready"
-	case incident.TrackPod:
-		return "pod not Ready"
-	case incident.TrackConflict:
-		return "selector conflict"
-	case incident.TrackForeign:
-		return "foreign addresses"
-	case incident.TrackAddress:
-		return "address out"
-	case incident.TrackBlind:
-		return "not watched"
-	case incident.TrackOutage:
-		return "no ready address"
-	}
-	return string(l) // the incident may come from a newer kubeflap
+var lanes = map[string]string{
+	string(incident.TrackHeartbeat): "no heartbeat",
+	string(incident.TrackNode):      "not Ready",
+	string(incident.TrackPod):       "pod not Ready",
+	string(incident.TrackConflict):  "selector conflict",
+	string(incident.TrackForeign):   "foreign addresses",
+	string(incident.TrackAddress):   "address out",
+	string(incident.TrackBlind):     "not watched",
+	string(incident.TrackOutage):    "no ready address",
 }
 
-// Draw returns an incident's timeline, or nil if the incident has none. `until` is the end of the incident or, for an
-// ongoing incident, the current time. A span without an end extends to this time. Each kind of span, such as "not
-// Ready", is a lane. If inList is set, a lane has one row. Otherwise, a lane has one row for each name.
-func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
+// laneText describes a lane. The incident may come from a newer kubeflap that has other lanes.
+func laneText(lane string) string { return cmp.Or(lanes[lane], lane) }
+
+// Draw returns an incident's timeline, or nil if the incident has none. A span without an end extends to the end of the
+// incident or, for an ongoing incident, to the current time `asOf`. Each kind of span, such as "not Ready", is a lane. If
+// inList is set, a lane has one row. Otherwise, a lane has one row for each name.
+func Draw(x *api.Incident, asOf time.Time, inList bool) *Drawing {
 	if len(x.Timeline) == 0 {
 		return nil
 	}
-	from := x.Start
+	from, until := x.Start, endOr(x.End, asOf)
 	rows := rowsOf(x.Timeline, inList, until)
 	for _, s := range x.Timeline {
 		if s.Start.Before(from) {
 			from = s.Start
 		}
-		if s.End.After(until) {
-			until = s.End
+		if s.End != nil && s.End.After(until) {
+			until = *s.End
 		}
 	}
 	if !until.After(from) {
@@ -113,43 +106,39 @@ func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
 	label(rows)
 	t.Rows = rows
 	t.Ticks = []Tick{
-		{"0%", "start", clock(from)},
-		{"100%", "end", "+" + phrase.SpacedDuration(until.Sub(from))},
+		{"0%", "start", phrase.Clock(from)},
+		{"100%", "end", "+" + phrase.Duration(until.Sub(from))},
 	}
 	return t
 }
 
-func rowsOf(spans []incident.Span, inList bool, until time.Time) []Row {
+func rowsOf(spans []api.Span, inList bool, until time.Time) []Row {
 	var rows []Row
-	perLane := map[incident.Track]int{}
-	var full []incident.Track
-	more := map[incident.Track]map[string]bool{}
+	perLane := map[string]int{}
+	var full []string
+	more := map[string]map[string]bool{}
 	for _, s := range spans {
 		name := s.Name
 		if inList {
 			name = ""
 		}
-		i := slices.IndexFunc(rows, func(r Row) bool { return r.lane == s.Track && r.name == name })
+		i := slices.IndexFunc(rows, func(r Row) bool { return r.Lane == s.Lane && r.name == name })
 		if i < 0 {
-			if perLane[s.Track] == maxRows {
-				if more[s.Track] == nil {
-					full, more[s.Track] = append(full, s.Track), map[string]bool{}
+			if perLane[s.Lane] == maxRows {
+				if more[s.Lane] == nil {
+					full, more[s.Lane] = append(full, s.Lane), map[string]bool{}
 				}
-				more[s.Track][name] = true
+				more[s.Lane][name] = true
 				continue
 			}
-			perLane[s.Track]++
+			perLane[s.Lane]++
 			i = len(rows)
-			rows = append(rows, Row{Lane: string(s.Track), lane: s.Track, name: name})
+			rows = append(rows, Row{Lane: s.Lane, name: name})
 		}
-		to := s.End
-		if to.IsZero() {
-			to = until
-		}
-		rows[i].spans = append(rows[i].spans, span{s.Start, to})
+		rows[i].spans = append(rows[i].spans, span{s.Start, endOr(s.End, until)})
 	}
 	for _, lane := range full {
-		rows = append(rows, Row{Lane: string(lane), lane: lane, Label: fmt.Sprintf("%s: %d more not drawn", laneText(lane), len(more[lane]))})
+		rows = append(rows, Row{Lane: lane, Label: fmt.Sprintf("%s: %d more not drawn", laneText(lane), len(more[lane]))})
 	}
 	return rows
 }
@@ -176,11 +165,11 @@ func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) 
 		at = min(at, 100-wide)
 		b := Bar{Left: at, Wide: wide}
 		if r.name != "" {
-			b.Title = r.name + ": " + clock(s.from) + ", " + phrase.SpacedDuration(s.to.Sub(s.from))
+			b.Title = r.name + ": " + phrase.Clock(s.from) + ", " + phrase.Duration(s.to.Sub(s.from))
 		}
 		r.Bars = append(r.Bars, b)
 	}
-	r.Label = laneText(r.lane) + " " + phrase.SpacedDuration(total)
+	r.Label = laneText(r.Lane) + " " + phrase.Duration(total)
 	if times := fmt.Sprintf(", %d times", len(merged)); len(merged) > 1 && (r.name == "" || r.room()-len(times) >= minName) {
 		r.Label += times
 	}
@@ -204,5 +193,9 @@ func union(spans []span, gap time.Duration) []span {
 	return all
 }
 
-// clock formats a time without its date, in UTC.
-func clock(t time.Time) string { return t.UTC().Format("15:04:05.0") }
+func endOr(end *time.Time, otherwise time.Time) time.Time {
+	if end == nil {
+		return otherwise
+	}
+	return *end
+}

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -16,21 +16,26 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
 
 // silentNodes returns an incident in which each of these nodes was silent the given number of times.
-func silentNodes(times int, names ...string) *incident.Incident {
-	x := &incident.Incident{Start: at(0)}
+func silentNodes(times int, names ...string) *api.Incident {
+	x := &api.Incident{Start: at(0)}
 	for i := range times {
 		for _, name := range names {
-			x.Timeline = append(x.Timeline, incident.Span{Track: incident.TrackHeartbeat, Name: name, Start: at(float64(100 * i)), End: at(float64(100*i) + 72)})
+			x.Timeline = append(x.Timeline, api.Span{Lane: "heartbeat", Name: name, Start: at(float64(100 * i)), End: end(float64(100*i) + 72)})
 		}
 	}
 	return x
 }
 
-func labelsOf(x *incident.Incident) (all []string) {
+func labelsOf(x *api.Incident) (all []string) {
 	for _, r := range Draw(x, at(3600), false).Rows {
 		all = append(all, r.Label)
 	}
 	return all
+}
+
+func end(seconds float64) *time.Time {
+	t := at(seconds)
+	return &t
 }
 
 func eks(host string) string { return host + ".eu-central-1.compute.internal" }
@@ -42,17 +47,17 @@ func TestDifferentNamesHaveDifferentLabels(t *testing.T) {
 		want  []string
 	}{
 		{"short", []string{"node-1", "node-2"}, []string{"node-1", "node-2"}},
-		{"EKS", []string{eks("ip-10-0-1-23"), eks("ip-10-0-1-24")}, []string{"ip-10-0-1-23…e.internal", "ip-10-0-1-24…e.internal"}},
-		{"one of EKS", []string{eks("ip-10-0-1-23")}, []string{"ip-10-0-1-23…e.internal"}},
-		{"long hosts of EKS", []string{eks("ip-192-168-101-123"), eks("ip-192-168-101-124")}, []string{"ip-192-168-101-123…rnal", "ip-192-168-101-124…rnal"}},
-		{"GKE", []string{"gke-prod-default-pool-1a2b3c4d-x1y2", "gke-prod-default-pool-1a2b3c4d-z3w4"}, []string{"gke-prod-de…2b3c4d-x1y2", "gke-prod-de…2b3c4d-z3w4"}},
+		{"EKS", []string{eks("ip-10-0-1-23"), eks("ip-10-0-1-24")}, []string{"ip-10-0-1-23…te.internal", "ip-10-0-1-24…te.internal"}},
+		{"one of EKS", []string{eks("ip-10-0-1-23")}, []string{"ip-10-0-1-23…te.internal"}},
+		{"long hosts of EKS", []string{eks("ip-192-168-101-123"), eks("ip-192-168-101-124")}, []string{"ip-192-168-101-123…ernal", "ip-192-168-101-124…ernal"}},
+		{"GKE", []string{"gke-prod-default-pool-1a2b3c4d-x1y2", "gke-prod-default-pool-1a2b3c4d-z3w4"}, []string{"gke-prod-def…2b3c4d-x1y2", "gke-prod-def…2b3c4d-z3w4"}},
 		{
 			"AKS",
 			[]string{"aks-nodepool1-12345678-vmss000000", "aks-nodepool1-12345678-vmss00000a"},
-			[]string{"aks-nodepoo…-vmss000000", "aks-nodepoo…-vmss00000a"},
+			[]string{"aks-nodepool…-vmss000000", "aks-nodepool…-vmss00000a"},
 		},
 		{"regions", []string{"node-1.eu-central-1.example.com", "node-1.us-central-1.example.com"}, nil},
-		{"ten thousand letters", []string{strings.Repeat("a", 5000) + "x" + strings.Repeat("a", 5000), strings.Repeat("a", 5000) + "y" + strings.Repeat("a", 5000)}, []string{"aaaaaaaaaaa…aaaaaaaaaaa", "aaaaaaaaaaa…aaaaaaaaaaa(2)"}},
+		{"ten thousand letters", []string{strings.Repeat("a", 5000) + "x" + strings.Repeat("a", 5000), strings.Repeat("a", 5000) + "y" + strings.Repeat("a", 5000)}, []string{"aaaaaaaaaaaa…aaaaaaaaaaa", "aaaaaaaaaaaa…aaaaaaaaaaa(2)"}},
 		{"only the middle differs", []string{strings.Repeat("a", 30) + "x" + strings.Repeat("a", 30), strings.Repeat("a", 30) + "y" + strings.Repeat("a", 30)}, nil},
 		{"letters of several bytes", []string{strings.Repeat("ä", 40) + "1", strings.Repeat("ä", 40) + "2"}, nil},
 	} {
@@ -74,9 +79,7 @@ func TestDifferentNamesHaveDifferentLabels(t *testing.T) {
 
 // TestLabelsFitOnAPhone checks all lanes, with names and durations of any length, and more names than rows.
 func TestLabelsFitOnAPhone(t *testing.T) {
-	for _, lane := range []incident.Track{
-		incident.TrackHeartbeat, incident.TrackNode, incident.TrackPod, incident.TrackConflict, incident.TrackForeign, incident.TrackAddress, incident.TrackBlind, incident.TrackOutage,
-	} {
+	for lane := range lanes {
 		for _, times := range []int{1, 2, 12} {
 			var names []string
 			for i := range 46 {
@@ -84,7 +87,7 @@ func TestLabelsFitOnAPhone(t *testing.T) {
 			}
 			x := silentNodes(times, names...)
 			for i := range x.Timeline {
-				x.Timeline[i].Track = lane
+				x.Timeline[i].Lane = lane
 			}
 			all := labelsOf(x)
 			for _, l := range all {
@@ -102,10 +105,10 @@ func TestLabelsFitOnAPhone(t *testing.T) {
 // TestMoreBelongsToItsLane checks that a lane does not count the omitted names of the full lane before it.
 func TestMoreBelongsToItsLane(t *testing.T) {
 	x := silentNodes(1, "a", "b", "c", "d", "e", "f")
-	x.Timeline = append(x.Timeline, incident.Span{Track: incident.TrackOutage, Name: "shop/web", Start: at(10), End: at(20)})
+	x.Timeline = append(x.Timeline, api.Span{Lane: "outage", Name: "shop/web", Start: at(10), End: end(20)})
 	x.Timeline = append(x.Timeline, silentNodes(3, "g", "h").Timeline...)
 	all := labelsOf(x)
-	if want := []string{"shop/web: no ready address 10 s", "no heartbeat: 2 more not drawn"}; !slices.Equal(all[6:], want) {
+	if want := []string{"shop/web: no ready address 10s", "no heartbeat: 2 more not drawn"}; !slices.Equal(all[6:], want) {
 		t.Errorf("got %q, want %q", all[6:], want)
 	}
 }

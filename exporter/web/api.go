@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
@@ -48,12 +46,11 @@ func checkCluster(clusters []Cluster, q *query.Query) error {
 
 // Answer returns the response to a request for api.Path with this query.
 func Answer(clusters []Cluster, q *query.Query) api.Answer {
-	every, asOf := readAll(clusters, func(c *Cluster) ([]incident.Incident, time.Time) { return c.Incidents() })
-	all := find(every, q)
-	answer := api.Answer{AsOf: asOf.UTC(), Coverage: coverageOf(clusters, q), Incidents: make([]api.Incident, 0, len(all)), GracePeriods: gracePeriodsOf(clusters, q)}
-	for i := range all {
-		if q.MatchesState(all[i].Incident) && q.MatchesVerdict(all[i].Incident) {
-			answer.Incidents = append(answer.Incidents, api.Of(all[i].cluster.Name, all[i].asOf, all[i].Incident))
+	every, asOf := readAll(clusters, func(c *Cluster) reader { return c.Incidents })
+	answer := api.Answer{AsOf: asOf.UTC(), Coverage: coverageOf(clusters, q), Incidents: []api.Incident{}, GracePeriods: gracePeriodsOf(clusters, q)}
+	for _, x := range find(every, q) {
+		if q.MatchesState(x.Incident) && q.MatchesVerdict(x.Incident) {
+			answer.Incidents = append(answer.Incidents, *x.Incident)
 		}
 	}
 	return answer

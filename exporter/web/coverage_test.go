@@ -48,8 +48,9 @@ func TestTheEmptyPageSaysWhatWasCovered(t *testing.T) {
 		}, []string{"May miss"}},
 		{"a restart", page(restarted, ""), []string{"Watched since 2026-03-01 12:00:00 UTC, without a gap.</p>"}, []string{"Earlier changes are unknown"}},
 		{"gaps", page(gapsOf(""), ""), []string{
-			"and apart from the gaps below", "Watched since 2026-03-01 12:00:00 UTC. These resources were not watched all the time:", "2026-03-01 12:50:00 to 2026-03-01 13:00:00 UTC, 10 min 00 s (kubeflap was not running)",
-			"<strong>leases</strong>: 2026-03-01 13:59:50 UTC until now, 10 s (timeout). May miss: late and missed heartbeats.", "2 older gaps were dropped",
+			"and apart from the gaps below", "Watched since 2026-03-01 12:00:00 UTC, with gaps.",
+			"Not watched: nodes, leases, pods, services, endpointslices, endpoints from 2026-03-01 12:50:00 UTC to 2026-03-01 13:00:00 UTC, for 10m00s (kubeflap was not running). May miss: every change",
+			"Not watched: leases since 2026-03-01 13:59:50 UTC (timeout). May miss: late and missed heartbeats.", "2 older gaps are left out.",
 		}, []string{"What happened before is not known"}},
 		{"a period in a gap", page(gapsOf(""), "?from=2026-03-01T12:55:00Z&to=2026-03-01T12:56:00Z"), []string{
 			"<h2>No incident matches, but kubeflap did not see everything</h2>", "kubeflap was not running",
@@ -129,13 +130,13 @@ func TestThePageLinksToTheRecording(t *testing.T) {
 		c := clusterOf("", lostNode("web"), at(60))
 		c.downloads = enabled
 		all := cardsOf(t, c)
-		if got := all[0].Recording; enabled != (got == "/api/v1/recording?from=2026-03-01T11%3A50%3A40Z") || !enabled && got != "" {
+		if got := all[0].Recording(); enabled != (got == "/api/v1/recording?from=2026-03-01T11%3A50%3A40Z") || !enabled && got != "" {
 			t.Errorf("enabled %v: link %q", enabled, got)
 		}
 	}
 }
 
-func cardsOf(t *testing.T, c Cluster) []card {
+func cardsOf(t *testing.T, c Cluster) []clusterIncident {
 	t.Helper()
 	all, _ := c.Incidents()
 	q, err := query.ParsePage("id=" + all[0].ID)
@@ -150,18 +151,18 @@ func cardsOf(t *testing.T, c Cluster) []card {
 func TestDroppedIncidentsAreNoAllClear(t *testing.T) {
 	dropped := clusterOf("", lostNode("web"), at(7200))
 	dropped.Displaced = func() incident.Displaced { return incident.Displaced{Count: 412, Until: at(3600)} }
-	const count, until = "412 older incidents were dropped", "2026-03-01 13:00:00 UTC are kept"
+	const count, until = "kubeflap has dropped 412 older incidents", "2026-03-01 13:00:00 UTC are kept"
 	s := serverOf(t, dropped)
 	for _, c := range []struct {
 		query         string
 		want, wantNot []string
 	}{
 		{"", []string{count, until}, []string{"in all<"}},
-		{"?node=nowhere", []string{"No incident matches, but " + count, "A matching incident may have been dropped", until}, []string{"<h2>No incident matches</h2>"}},
-		{"?node=node-1", []string{"1 found", " · " + count}, nil},
-		{"?from=2026-03-01T13:30:00Z&node=nowhere", []string{"<h2>No incident matches</h2>", "<strong>" + count}, []string{"may have been dropped"}},
-		{"?from=2026-03-01T13:00:00Z&node=nowhere", []string{"No incident matches, but " + count}, nil},
-		{"?id=gone", []string{"kubeflap keeps only the newest incidents: " + count}, []string{"newest incidents, since"}},
+		{"?node=nowhere", []string{"No incident matches, but older incidents are missing", count, until}, []string{"<h2>No incident matches</h2>"}},
+		{"?node=node-1", []string{"1 found", " · older incidents are missing", count}, nil},
+		{"?from=2026-03-01T13:30:00Z&node=nowhere", []string{"<h2>No incident matches</h2>"}, []string{count}},
+		{"?from=2026-03-01T13:00:00Z&node=nowhere", []string{"No incident matches, but older incidents are missing", count}, nil},
+		{"?id=gone", []string{"kubeflap keeps the newest incidents. " + count}, []string{"newest incidents, since"}},
 	} {
 		_, page := get(t, s, "/flaps"+c.query, nil)
 		for _, want := range c.want {
@@ -199,19 +200,19 @@ func TestDroppedIncidentsAreNoAllClear(t *testing.T) {
 // TestLostIncidentsAreNoAllClear checks that lists say that incidents of earlier processes were lost, unless none of
 // these can belong to the period of the list.
 func TestLostIncidentsAreNoAllClear(t *testing.T) {
-	const until, hint = "Incidents until 2026-03-01 13:00:00 UTC may be missing", "<code>kubeflap incidents</code>"
+	const until, hint = "Incidents until 2026-03-01 13:00:00 UTC may be missing", "run kubeflap incidents with its --data.dir directory."
 	empty, one := clusterOf("", correlate.New(1), at(7200)), clusterOf("", lostNode("web"), at(7200))
 	for _, c := range []struct {
 		cluster       Cluster
 		query         string
 		want, wantNot []string
 	}{
-		{empty, "", []string{"No incidents are known, but older incidents were lost", until, hint}, []string{"<h2>No incidents</h2>", "Nothing has lost readiness since"}},
-		{empty, "?node=nowhere", []string{"No incident matches, but older incidents were lost", "A matching incident may have been lost. " + until}, nil},
-		{empty, "?from=2026-03-01T13:30:00Z", []string{"<h2>No incident matches</h2>", "<strong>Older incidents were lost.</strong> " + until}, nil},
+		{empty, "", []string{"No incidents are known, but older incidents are missing", until, hint}, []string{"<h2>No incidents</h2>", "Nothing has lost readiness since"}},
+		{empty, "?node=nowhere", []string{"No incident matches, but older incidents are missing", until}, nil},
+		{empty, "?from=2026-03-01T13:30:00Z", []string{"<h2>No incident matches</h2>"}, []string{until}},
 		{empty, "?id=gone", []string{until}, nil},
-		{one, "", []string{"Older incidents were lost", until}, []string{"in all<"}},
-		{one, "?node=node-1", []string{"1 found", " · older incidents were lost"}, nil},
+		{one, "", []string{until}, []string{"in all<"}},
+		{one, "?node=node-1", []string{"1 found", " · older incidents are missing", until}, nil},
 	} {
 		c.cluster.LostUntil = func() time.Time { return at(3600) }
 		_, page := get(t, serverOf(t, c.cluster), "/flaps"+c.query, nil)

@@ -10,12 +10,12 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
@@ -31,9 +31,11 @@ type flapsPage struct {
 	Title, Icon, AsOf string
 	Error             string
 	Recorded          bool
-	Unwatched         []unwatchedRow
-	Coverage          coverageView
+	Coverage          api.Coverage
 	GracePeriods      []grace.Table
+	// Before is set if the page's period begins before kubeflap started to watch. Future is set if the page's period
+	// has not begun.
+	Before, Future bool
 	// Known is the number of incidents that match the query, regardless of state and verdict. Total is the number of
 	// incidents that also match the state and the verdict.
 	Known, Running, Pending, Total int
@@ -41,24 +43,24 @@ type flapsPage struct {
 	// Running or Pending.
 	Open             int
 	States, Verdicts []choice
-	Rows             []row
-	Paging           paging
-	Cards            []card
-	CardsLeftOut     int
-	Causes           []string
-	Clusters         []string
-	Namespaces       []string
-	Services         []string
-	Nodes            []string
-	// Active contains a description of each active filter.
-	Active   []string
-	Filtered bool
+	// Rows are the incidents in the table. Cards are the incidents with a card below the table.
+	Rows, Cards  []clusterIncident
+	Paging       paging
+	CardsLeftOut int
+	// Clusters, Namespaces, Services and Nodes are suggestions for the filters.
+	Clusters, Namespaces, Services, Nodes []string
 	// Detailed is set if the page shows a single incident with its evidence.
 	Detailed bool
 }
 
+// Missing returns a sentence for each reason why incidents may be missing.
+func (p *flapsPage) Missing() []string { return p.Coverage.Missing(p.Query.From) }
+
+// Causes returns the choices for the cause.
+func (p *flapsPage) Causes() []string { return query.Causes() }
+
 func flapsHandler(clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
-	page, err := template.ParseFS(files, "page/flaps.html")
+	page, err := template.New("flaps.html").Funcs(template.FuncMap{"moment": phrase.Moment, "clock": phrase.Clock}).ParseFS(files, "page/flaps.html")
 	if err != nil {
 		return nil, fmt.Errorf("parse the incidents page: %w", err)
 	}
@@ -87,13 +89,13 @@ func fileHandler(name string) http.HandlerFunc {
 	}
 }
 
-func answerTo(clusters []Cluster, rawQuery string) (view flapsPage, status int) {
+func answerTo(clusters []Cluster, rawQuery string) (view *flapsPage, status int) {
 	q, err := query.ParsePage(rawQuery)
 	if err == nil {
 		err = checkCluster(clusters, &q)
 	}
 	if err != nil {
-		return flapsPage{Error: phrase.Sentence(err.Error()), Title: "Error · kubeflap", Icon: iconLink(0, true)}, http.StatusBadRequest
+		return &flapsPage{Error: phrase.Sentence(err.Error()), Title: "Error · kubeflap", Icon: iconLink(0, true)}, http.StatusBadRequest
 	}
 	view = viewOf(clusters, q)
 	if view.Paging.Missing() || q.ID != "" && view.Total == 0 {
@@ -102,29 +104,27 @@ func answerTo(clusters []Cluster, rawQuery string) (view flapsPage, status int) 
 	return view, http.StatusOK
 }
 
-func viewOf(clusters []Cluster, q query.Query) flapsPage {
-	view := flapsPage{
-		Query: &q, Filtered: !q.IsEmpty(), Active: q.Active(), Causes: query.Causes(),
-	}
+func viewOf(clusters []Cluster, q query.Query) *flapsPage {
+	view := &flapsPage{Query: &q}
 	for _, c := range clusters {
 		view.Recorded = view.Recorded || c.Recorded
 		if c.Name != "" {
 			view.Clusters = append(view.Clusters, c.Name)
 		}
 	}
-	every, asOf := readAll(clusters, func(c *Cluster) ([]incident.Incident, time.Time) { return c.Overview() })
+	every, asOf := readAll(clusters, func(c *Cluster) reader { return c.Overview })
 	all := find(every, &q)
 	// With several recordings, there is no common current time.
 	if !asOf.IsZero() && len(view.Clusters) == 0 {
-		view.AsOf = moment(asOf)
+		view.AsOf = phrase.Moment(asOf)
 	}
-	coverage := coverageOf(clusters, &q)
-	view.Unwatched, view.Coverage = unwatchedRows(coverage.NotWatched, asOf), coverageViewOf(&coverage, &q, asOf)
-	view.GracePeriods = gracePeriodsOf(clusters, &q)
+	view.Coverage, view.GracePeriods = coverageOf(clusters, &q), gracePeriodsOf(clusters, &q)
+	view.Before = view.Coverage.Since != nil && !q.From.IsZero() && q.From.Before(*view.Coverage.Since)
+	view.Future = q.From.After(asOf)
 	view.suggest(all)
 	view.list(all)
 	running := runningIn(every, &q)
-	view.Title, view.Icon = view.title(running), iconLink(running, len(view.Unwatched) > 0)
+	view.Title, view.Icon = view.title(running), iconLink(running, len(view.Coverage.NotWatched) > 0)
 	return view
 }
 
@@ -138,36 +138,36 @@ func (p *flapsPage) list(all []clusterIncident) {
 		switch {
 		case shown[i].isOpen():
 			p.Open++
-		case shown[i].State == incident.StateRunning:
+		case shown[i].State == running:
 			p.Running++
-		case shown[i].State == incident.StatePending:
+		case shown[i].State == pending:
 			p.Pending++
 		}
 	}
 	p.Paging = pagingOf(p.Query, len(shown))
 	shown = shown[p.Paging.from:p.Paging.to]
-	p.Detailed = p.Total == 1 && len(shown) == 1
-	for i := range shown {
-		if !p.Detailed {
-			p.Rows = append(p.Rows, rowOf(&shown[i]))
-		}
+	if p.Detailed = p.Total == 1 && len(shown) == 1; !p.Detailed {
+		p.Rows = shown
+	}
+	for _, x := range shown {
 		switch {
-		case !p.Detailed && shown[i].State == incident.StateEnded:
+		case !p.Detailed && x.State == string(incident.StateEnded):
 		case len(p.Cards) == maxCards:
 			p.CardsLeftOut++
 		default:
-			p.addCard(shown[i])
+			p.Cards = append(p.Cards, x.complete())
 		}
 	}
 }
 
-// addCard adds an incident's card. If the incident was dropped after the overview was read, the card contains only the
-// overview.
-func (p *flapsPage) addCard(x clusterIncident) {
+// complete returns the incident with all details. If the incident was dropped after the overview was read, there are no
+// details.
+func (x clusterIncident) complete() clusterIncident {
 	if full, ok := x.cluster.Incident(x.ID); ok {
-		x.Incident = &full
+		details := api.Of(x.Cluster, x.asOf, &full)
+		x.Incident = &details
 	}
-	p.Cards = append(p.Cards, cardOf(&x, p.Detailed))
+	return x
 }
 
 // title returns the page title, which browser tabs show. It starts with the number of running incidents, and with
@@ -177,7 +177,7 @@ func (p *flapsPage) title(running int) string {
 	if p.Detailed {
 		title = p.Cards[0].What() + " · kubeflap"
 	}
-	switch blind := len(p.Unwatched) > 0; {
+	switch blind := len(p.Coverage.NotWatched) > 0; {
 	case blind && running > 0:
 		return fmt.Sprintf("(%d, blind) %s", running, title)
 	case blind:
@@ -195,7 +195,7 @@ func (p *flapsPage) suggest(all []clusterIncident) {
 	namespaces, services, nodes := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range all {
 		for _, s := range all[i].Services {
-			namespaces[s.Namespace], services[s.Name] = true, true
+			namespaces[s.Namespace], services[s.Service] = true, true
 		}
 		for _, n := range all[i].Nodes {
 			nodes[n] = true
@@ -207,6 +207,3 @@ func (p *flapsPage) suggest(all []clusterIncident) {
 	}
 	p.Namespaces, p.Services, p.Nodes = first(namespaces), first(services), first(nodes)
 }
-
-// moment formats a time with its date, in UTC.
-func moment(t time.Time) string { return t.UTC().Format(time.DateTime) }

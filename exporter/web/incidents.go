@@ -1,13 +1,16 @@
 package web
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
@@ -44,6 +47,7 @@ type Cluster struct {
 
 // clusterIncident is an incident with its cluster and the current time in that cluster.
 type clusterIncident struct {
+	*api.Incident
 	cluster *Cluster
 	// number is the index of the cluster. It distinguishes two replays of the same recording, whose incidents have the
 	// same IDs.
@@ -51,20 +55,23 @@ type clusterIncident struct {
 	asOf   time.Time
 	// finished is set if the incident comes from a recording that has ended. The incident can then no longer change.
 	finished bool
-	*incident.Incident
 }
 
+// reader is one of the functions Incidents and Overview of a Cluster.
+type reader = func() ([]incident.Incident, time.Time)
+
 // readAll returns the incidents of all clusters, and the latest current time of any cluster.
-func readAll(clusters []Cluster, read func(*Cluster) ([]incident.Incident, time.Time)) (every []clusterIncident, asOf time.Time) {
+func readAll(clusters []Cluster, readerOf func(*Cluster) reader) (every []clusterIncident, asOf time.Time) {
 	for i := range clusters {
 		c := &clusters[i]
 		finished := c.Finished != nil && c.Finished()
-		incidents, now := read(c)
+		incidents, now := readerOf(c)()
 		if now.After(asOf) {
 			asOf = now
 		}
 		for j := range incidents {
-			every = append(every, clusterIncident{c, i, now, finished, &incidents[j]})
+			x := api.Of(c.Name, now, &incidents[j])
+			every = append(every, clusterIncident{&x, c, i, now, finished})
 		}
 	}
 	return every, asOf
@@ -74,37 +81,33 @@ func readAll(clusters []Cluster, read func(*Cluster) ([]incident.Incident, time.
 // filters.
 func runningIn(every []clusterIncident, q *query.Query) (n int) {
 	for i := range every {
-		if x := &every[i]; q.MatchesCluster(x.cluster.Name) && x.State == incident.StateRunning && !x.isOpen() {
+		if x := &every[i]; q.MatchesCluster(x.Cluster) && x.State == running && !x.isOpen() {
 			n++
 		}
 	}
 	return n
 }
 
-// find returns the incidents that match a query, regardless of state and verdict. They are sorted by incident.Compare.
-// If no incident has the query's ID, find uses the query's subject and time instead, because a link from another
+// find returns the incidents that match a query, regardless of state and verdict. They are sorted by State.Rank, newest
+// first. If no incident has the query's ID, find uses the query's subject and time instead, because a link from another
 // replica may contain an ID that this replica does not know.
 func find(every []clusterIncident, q *query.Query) []clusterIncident {
 	all := selected(every, q)
 	if other, ok := q.WithoutID(); ok && len(all) == 0 {
 		all = selected(every, &other)
 	}
+	rank := func(x clusterIncident) int { return incident.State(x.State).Rank() }
 	slices.SortStableFunc(all, func(a, b clusterIncident) int {
-		return incident.Compare(a.Incident, b.Incident)
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
 	})
 	return all
 }
 
 func selected(every []clusterIncident, q *query.Query) (all []clusterIncident) {
 	for _, x := range every {
-		if q.MatchesSubject(x.cluster.Name, x.Incident) {
+		if q.MatchesSubject(x.Incident) {
 			all = append(all, x)
 		}
 	}
 	return all
-}
-
-// isOpen reports whether the incident was still ongoing when its recording ended.
-func (x *clusterIncident) isOpen() bool {
-	return x.finished && (x.State == incident.StateRunning || x.State == incident.StatePending)
 }

@@ -340,7 +340,8 @@ func TestAPIDocumentationIsFresh(t *testing.T) {
 func TestALinkOpensWhereTheIncidentHasAnotherID(t *testing.T) {
 	log := lostNode("web")
 	s := serverOf(t, clusterOf("", log, at(100)))
-	path := linkOf(&clusterIncident{cluster: &Cluster{}, asOf: at(100), Incident: &log.Incidents(at(100))[0]})
+	known := api.Of("", at(100), &log.Incidents(at(100))[0])
+	path := (&clusterIncident{Incident: &known}).Link()
 	elsewhere := regexp.MustCompile(`id=[^&]*`).ReplaceAllString(path, "id=0123456789abcdef")
 	for what, path := range map[string]string{"its own": path, "another's": elsewhere} {
 		if response, page := get(t, s, path, nil); response.StatusCode != 200 || !strings.Contains(page, "node-1") {

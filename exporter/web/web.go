@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 	"github.com/kubeflap/kubeflap/exporter/web/recordings"
 )
 
@@ -122,7 +123,7 @@ func Probes(unready func() []watches.Watch) http.Handler {
 	})
 	mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {
 		if watches := unready(); len(watches) > 0 {
-			http.Error(w, notReadyText(watches), http.StatusServiceUnavailable)
+			http.Error(w, "kubeflap is not ready: it does not watch "+api.Unwatched(notWatched("", watches))+".", http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "kubeflap is ready.")

@@ -78,7 +78,7 @@ func TestPages(t *testing.T) {
 		{"the metrics", true, "/metrics", 200, "interval_seconds_count 1"},
 		{"alive", false, "/-/healthy", 200, "healthy"},
 		{"ready once every watch has synced", true, "/-/ready", 200, "is ready"},
-		{"not ready before, and it says why", false, "/-/ready", 503, "does not watch leases (timeout, since 2026-03-01T12:00:00Z), pods (not listed yet)."},
+		{"not ready before, and it says why", false, "/-/ready", 503, "does not watch leases since 2026-03-01 12:00:00 UTC (timeout); pods (not listed yet)."},
 		{"there is no other page", true, "/nowhere", 404, ""},
 	}
 	for _, c := range cases {

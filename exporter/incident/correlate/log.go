@@ -222,8 +222,7 @@ func (l *Log) sweep(t time.Time) {
 // Within each group, the newest come first.
 func (l *Log) Incidents(t time.Time) []incident.Incident { return ask(l, t, l.records.Incidents) }
 
-// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Happened, Summary and
-// Remedy.
+// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Summary and Remedy.
 func (l *Log) Overview(t time.Time) []incident.Incident { return ask(l, t, l.records.Overview) }
 
 // Changed is like Overview, but returns only the incidents that have changed since an earlier call. Their order is

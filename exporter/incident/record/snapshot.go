@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -19,8 +20,7 @@ func (s *Store) Incidents() []incident.Incident {
 	return s.copies(func(r *Record) incident.Incident { return s.snapshot(r, g) })
 }
 
-// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Happened, Summary and
-// Remedy.
+// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Summary and Remedy.
 func (s *Store) Overview() []incident.Incident { return s.copies(s.outline) }
 
 // Changed is like Overview, but returns only the incidents that have changed since an earlier call. Their order is
@@ -67,8 +67,7 @@ func (s *Store) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 		x.Summary, x.Remedy = r.withdrawnSummary(), withdrawnRemedy
 		return x
 	}
-	x.Happened = phrase.Sentence(r.happened(&x))
-	x.Summary = x.Sentence(r.effectText(&x))
+	x.Summary = phrase.Sentence(r.happened(&x)) + "; " + cmp.Or(lossText(&x), r.noLossText(&x)) + evictedText(x.Evicted) + "."
 	x.Remedy = s.remedy(r, &x, g)
 	return x
 }
@@ -116,7 +115,7 @@ func (r *Record) servicesAsOf(t time.Time) (all []incident.Service) {
 		}
 		all = append(all, x)
 	}
-	incident.SortServices(all)
+	sortServices(all)
 	return all
 }
 

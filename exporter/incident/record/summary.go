@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// happened returns the text for Incident.Happened.
+// happened returns the first part of the summary, without the effect on Services.
 func (r *Record) happened(x *incident.Incident) string {
 	switch {
 	case !r.IsAboutNodes():
@@ -127,11 +127,14 @@ func (r *Record) happenedToService() string {
 	return s
 }
 
-// effectText describes the effect of the incident on Services.
-func (r *Record) effectText(x *incident.Incident) string {
-	return cmp.Or(x.LossText(), r.noLossText(x))
+func evictedText(pods int) string {
+	if pods == 0 {
+		return ""
+	}
+	return "; " + phrase.Count(pods, "pod was", "pods were") + " evicted"
 }
 
+// noLossText describes the effect of an incident without a loss.
 func (r *Record) noLossText(x *incident.Incident) string {
 	switch {
 	case r.lacksAddresses():

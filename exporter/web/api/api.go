@@ -79,15 +79,17 @@ type NotWatched struct {
 
 // Incident is the state of an incident at the time of the response.
 type Incident struct {
-	ID              string       `json:"id"`
-	Also            []string     `json:"also,omitempty"`
-	Cluster         string       `json:"cluster,omitempty"`
-	State           string       `json:"state"`
-	Start           time.Time    `json:"start"`
-	End             *time.Time   `json:"end"`
-	DurationSeconds float64      `json:"duration_seconds"`
-	Cause           string       `json:"cause"`
-	Verdict         string       `json:"verdict"`
+	ID              string     `json:"id"`
+	Also            []string   `json:"also,omitempty"`
+	Cluster         string     `json:"cluster,omitempty"`
+	State           string     `json:"state"`
+	Start           time.Time  `json:"start"`
+	End             *time.Time `json:"end"`
+	DurationSeconds float64    `json:"duration_seconds"`
+	Cause           string     `json:"cause"`
+	Verdict         string     `json:"verdict"`
+	// ToFix names the component to fix. It is empty if the verdict is undecided.
+	ToFix           string       `json:"to_fix,omitempty"`
 	Considered      []Hypothesis `json:"considered"`
 	Command         string       `json:"command,omitempty"`
 	Withdrawn       string       `json:"withdrawn,omitempty"`

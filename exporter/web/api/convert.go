@@ -3,7 +3,9 @@ package api
 import (
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // Of returns the JSON representation of an incident. The duration of an ongoing incident ends at asOf.
@@ -18,6 +20,9 @@ func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
 		AddressesLost: x.Lost, AddressesBack: x.Bounces, Outages: x.Outages, OutageSeconds: x.OutageTime.Seconds(),
 		Numbers:  numbersOf(&x.Numbers),
 		Evidence: []Evidence{}, EvidenceLeftOut: x.EvidenceLeftOut, Timeline: []Span{}, SpansLeftOut: x.SpansLeftOut,
+	}
+	if x.Verdict != verdict.Undecided && x.Withdrawn == "" {
+		a.ToFix = advice.ToFix(x.Verdict)
 	}
 	for _, c := range x.Considered {
 		a.Considered = append(a.Considered, Hypothesis{c.Verdict.String(), c.Holds.String(), c.Because})

@@ -45,12 +45,12 @@ func (q *Query) parameters() map[string]func(string) error {
 	}
 }
 
-func oneOf[T ~string](into *T, set []string) func(string) error {
+func oneOf(into *string, set []string) func(string) error {
 	return func(s string) error {
 		if !slices.Contains(set, s) {
 			return fmt.Errorf("%.40q is not one of %s", s, strings.Join(set, ", "))
 		}
-		*into = T(s)
+		*into = s
 		return nil
 	}
 }
@@ -130,5 +130,5 @@ func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format("2006-01-02 15:04:05")
+	return t.UTC().Format(time.DateTime)
 }

@@ -19,8 +19,7 @@ import (
 type Query struct {
 	Cluster, Namespace, Service, Node string
 	// Cause, Verdict and State are empty or contain one of the allowed values.
-	Cause, Verdict string
-	State          incident.State
+	Cause, Verdict, State string
 	// From and To select incidents that were ongoing at some time between them. A zero time means no limit.
 	From, To time.Time
 	// ID selects a single incident. If this replica knows the incident by another ID, Subject and At identify it. At is
@@ -116,11 +115,11 @@ func (q *Query) With(name, value string) string {
 }
 
 // MatchesState reports whether an incident is in the query's state.
-func (q *Query) MatchesState(x *incident.Incident) bool { return q.State == "" || q.State == x.State }
+func (q *Query) MatchesState(x *api.Incident) bool { return q.State == "" || q.State == x.State }
 
 // MatchesVerdict reports whether an incident has the query's verdict.
-func (q *Query) MatchesVerdict(x *incident.Incident) bool {
-	return q.Verdict == "" || q.Verdict == x.Verdict.String()
+func (q *Query) MatchesVerdict(x *api.Incident) bool {
+	return q.Verdict == "" || q.Verdict == x.Verdict
 }
 
 // MatchesCluster reports whether the query selects a cluster. A cluster without a name always matches. Links may
@@ -130,16 +129,16 @@ func (q *Query) MatchesCluster(name string) bool {
 }
 
 // matchesID reports whether the query's ID is one of the incident's IDs. The query's ID can be abbreviated.
-func (q *Query) matchesID(x *incident.Incident) bool {
+func (q *Query) matchesID(x *api.Incident) bool {
 	matches := func(id string) bool { return id == q.ID || api.Abbreviates(q.ID, id) }
 	return matches(x.ID) || slices.ContainsFunc(x.Also, matches)
 }
 
 // MatchesSubject reports whether the query selects an incident, regardless of state and verdict. If the incident's list
 // of nodes is truncated, every node matches. The same applies to Services.
-func (q *Query) MatchesSubject(cluster string, x *incident.Incident) bool {
+func (q *Query) MatchesSubject(x *api.Incident) bool {
 	switch {
-	case !q.MatchesCluster(cluster):
+	case !q.MatchesCluster(x.Cluster):
 		return false
 	case q.ID != "" && !q.matchesID(x):
 		return false
@@ -147,11 +146,11 @@ func (q *Query) MatchesSubject(cluster string, x *incident.Incident) bool {
 		return false
 	case q.ID == "" && !q.At.IsZero() && !ongoingAt(x, q.At):
 		return false
-	case q.Cause != "" && q.Cause != x.Cause.String():
+	case q.Cause != "" && q.Cause != x.Cause:
 		return false
 	case !q.To.IsZero() && x.Start.After(q.To):
 		return false
-	case !q.From.IsZero() && !x.End.IsZero() && x.End.Before(q.From):
+	case x.End != nil && x.End.Before(q.From):
 		return false
 	case q.Node != "" && x.NodesLeftOut == 0 && !slices.Contains(x.Nodes, q.Node):
 		return false
@@ -168,7 +167,7 @@ func (q *Query) WithoutID() (other Query, ok bool) {
 }
 
 // SubjectOf returns an incident's subject in the form that links use.
-func SubjectOf(x *incident.Incident) string {
+func SubjectOf(x *api.Incident) string {
 	if x.Namespace == "" {
 		return x.Subject
 	}
@@ -178,16 +177,16 @@ func SubjectOf(x *incident.Incident) string {
 // replicaSkew is the maximum difference between the times at which two replicas start or end the same incident.
 const replicaSkew = time.Minute
 
-func ongoingAt(x *incident.Incident, at time.Time) bool {
-	return !at.Before(x.Start.Add(-replicaSkew)) && (x.End.IsZero() || !at.After(x.End.Add(replicaSkew)))
+func ongoingAt(x *api.Incident, at time.Time) bool {
+	return !at.Before(x.Start.Add(-replicaSkew)) && (x.End == nil || !at.After(x.End.Add(replicaSkew)))
 }
 
-func (q *Query) matchesService(x *incident.Incident) bool {
+func (q *Query) matchesService(x *api.Incident) bool {
 	if q.Namespace == "" && q.Service == "" || x.ServicesLeftOut > 0 {
 		return true
 	}
-	return slices.ContainsFunc(x.Services, func(s incident.Service) bool {
-		return (q.Namespace == "" || q.Namespace == s.Namespace) && (q.Service == "" || q.Service == s.Name)
+	return slices.ContainsFunc(x.Services, func(s api.Service) bool {
+		return (q.Namespace == "" || q.Namespace == s.Namespace) && (q.Service == "" || q.Service == s.Service)
 	})
 }
 

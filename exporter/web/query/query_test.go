@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 func TestTimes(t *testing.T) {
@@ -57,12 +57,12 @@ func TestWithChangesOneParameter(t *testing.T) {
 }
 
 func TestAnIDCanBeAbbreviated(t *testing.T) {
-	x := &incident.Incident{ID: "aad890aafcf05867", Also: []string{"5433aabb00112233"}}
+	x := &api.Incident{ID: "aad890aafcf05867", Also: []string{"5433aabb00112233"}}
 	for id, want := range map[string]bool{
 		"aad890aafcf05867": true, "5433aabb00112233": true, "aad890aa": true, "aad890aaf": true, "5433aabb": true,
 		"aad890a": false, "": true, "aad890ab": false, "aad890aafcf05867-": false, "fcf05867": false,
 	} {
-		if got := (&Query{ID: id}).MatchesSubject("", x); got != want {
+		if got := (&Query{ID: id}).MatchesSubject(x); got != want {
 			t.Errorf("the ID %q selects the incident: %t, want %t", id, got, want)
 		}
 	}

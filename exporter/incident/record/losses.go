@@ -1,4 +1,4 @@
-package incident
+package record
 
 import (
 	"cmp"
@@ -6,35 +6,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// MaxNodes and MaxServices are the maximum lengths of an incident's lists of nodes and Services.
-const (
-	MaxNodes    = 100
-	MaxServices = 50
-)
-
-// SortServices sorts the affected Services, longest outage first.
-func SortServices(all []Service) {
-	slices.SortFunc(all, func(a, b Service) int {
+// sortServices sorts the affected Services, longest outage first.
+func sortServices(all []incident.Service) {
+	slices.SortFunc(all, func(a, b incident.Service) int {
 		return cmp.Or(cmp.Compare(b.OutageTime, a.OutageTime), cmp.Compare(b.Lost, a.Lost),
 			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 }
 
-// Sentence returns the summary. It joins Happened, the given effect on Services, and the number of evicted pods.
-func (x *Incident) Sentence(effect string) string {
-	s := x.Happened + "; " + effect
-	if x.Evicted > 0 {
-		s += "; " + phrase.Count(x.Evicted, "pod was", "pods were") + " evicted"
-	}
-	return s + "."
-}
-
-// LossText describes the effect on Services as a clause of the summary. SortServices must have sorted the Services,
+// lossText describes the effect on Services as a clause of the summary. sortServices must have sorted the Services,
 // because the clause mentions the longest outage. The clause is empty if no Service lost a ready address.
-func (x *Incident) LossText() string {
+func lossText(x *incident.Incident) string {
 	if x.Lost == 0 && x.Outages == 0 || len(x.Services) == 0 {
 		return ""
 	}

@@ -1,0 +1,98 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+)
+
+// maxGaps is the maximum number of gaps that a text lists.
+const maxGaps = 20
+
+// Unwatched returns a sentence about the resources that are not watched, if there are any.
+func (c *Coverage) Unwatched() []string {
+	if len(c.NotWatched) == 0 {
+		return nil
+	}
+	return []string{"kubeflap does not watch " + Unwatched(c.NotWatched) + ", so incidents may be missing."}
+}
+
+// Unwatched lists resources that are not watched, with the start and the reason. Resources with the same start and the
+// same reason are listed together.
+func Unwatched(all []NotWatched) string {
+	var groups, texts []string
+	resources := map[string][]string{}
+	for _, x := range all {
+		about := in(x.Cluster)
+		if x.Since != nil {
+			about += " since " + phrase.Moment(*x.Since)
+		}
+		about += " (" + x.Reason + ")"
+		if resources[about] == nil {
+			groups = append(groups, about)
+		}
+		resources[about] = append(resources[about], x.Resource)
+	}
+	for _, about := range groups {
+		texts = append(texts, strings.Join(resources[about], ", ")+about)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Texts describes when kubeflap watched the cluster: a sentence, and one for each gap, newest first.
+func (c *Coverage) Texts() []string {
+	if c.Since == nil {
+		return []string{"It is unknown since when kubeflap watched the cluster."}
+	}
+	watched := "Watched since " + phrase.Moment(*c.Since) + ", without a gap."
+	if len(c.Gaps)+c.GapsLeftOut > 0 {
+		watched = "Watched since " + phrase.Moment(*c.Since) + ", with gaps."
+	}
+	if c.Started == nil || !c.Started.After(*c.Since) { // no earlier process watched
+		watched += " Earlier changes are unknown."
+	}
+	all := []string{watched}
+	gaps := slices.Clone(c.Gaps)
+	slices.SortStableFunc(gaps, func(a, b Gap) int { return b.From.Compare(a.From) })
+	shown := min(len(gaps), maxGaps)
+	for _, g := range gaps[:shown] {
+		all = append(all, g.String())
+	}
+	if n := len(gaps) - shown + c.GapsLeftOut; n > 0 {
+		all = append(all, phrase.Count(n, "older gap is", "older gaps are")+" left out.")
+	}
+	return all
+}
+
+// String describes the gap.
+func (g *Gap) String() string {
+	period := " since " + phrase.Moment(g.From)
+	if g.To != nil {
+		period = fmt.Sprintf(" from %s to %s, for %s", phrase.Moment(g.From), phrase.Moment(*g.To), phrase.Duration(g.To.Sub(g.From)))
+	}
+	return "Not watched: " + strings.Join(g.Resources, ", ") + in(g.Cluster) + period + " (" + g.Reason + "). May miss: " + g.MayMiss + "."
+}
+
+// Missing returns a sentence for each reason why incidents that were ongoing at `from` or later may be missing. A zero
+// time means all incidents.
+func (c *Coverage) Missing(from time.Time) (all []string) {
+	if until := c.IncidentsLostUntil; until != nil && !from.After(*until) {
+		all = append(all, "Incidents until "+phrase.Moment(*until)+" may be missing, because kubeflap's file incidents.jsonl was damaged, deleted or unreadable. "+
+			"To see what was recorded, run kubeflap incidents with its --data.dir directory.")
+	}
+	if until := c.IncidentsDroppedUntil; until != nil && !from.After(*until) {
+		all = append(all, "kubeflap has dropped "+phrase.Count(c.IncidentsDropped, "older incident", "older incidents")+
+			" (--incidents.size). All incidents that were ongoing after "+phrase.Moment(*until)+" are kept.")
+	}
+	return all
+}
+
+func in(cluster string) string {
+	if cluster == "" {
+		return ""
+	}
+	return " in " + cluster
+}

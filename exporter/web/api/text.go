@@ -1,0 +1,178 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+)
+
+// What returns the incident's subject, with the subject's kind and namespace.
+func (x *Incident) What() string {
+	kind, name, ofKind := strings.Cut(x.Subject, "/")
+	if !ofKind {
+		kind, name = kinds[x.Scope], x.Subject
+	}
+	if x.Namespace != "" {
+		name = x.Namespace + "/" + name
+	}
+	return strings.TrimPrefix(kind+" "+name, " ")
+}
+
+var kinds = map[string]string{"node": "node", "workload": "workload", "service": "Service"}
+
+// StateText returns the state in words.
+func (x *Incident) StateText() string {
+	if x.Withdrawn != "" {
+		return "withdrawn"
+	}
+	return x.State
+}
+
+// VerdictText returns the verdict for tables.
+func (x *Incident) VerdictText() string {
+	if x.Withdrawn != "" {
+		return "-"
+	}
+	return x.Verdict
+}
+
+// Decision returns the verdict and the fact that decided it.
+func (x *Incident) Decision() string {
+	if x.Withdrawn != "" {
+		return "none, because the incident was withdrawn: " + x.Withdrawn
+	}
+	for _, h := range x.Considered {
+		if h.Verdict == x.Verdict {
+			return x.Verdict + ", because " + h.Because
+		}
+	}
+	return x.Verdict
+}
+
+// Hypotheses returns the considered hypotheses. Those with the same result for the same reason are one entry.
+func (x *Incident) Hypotheses() (all []Hypothesis) {
+	for _, h := range x.Considered {
+		i := slices.IndexFunc(all, func(other Hypothesis) bool { return other.Holds == h.Holds && other.Because == h.Because })
+		if i < 0 {
+			all = append(all, h)
+		} else {
+			all[i].Verdict += ", " + h.Verdict
+		}
+	}
+	return all
+}
+
+// String describes the result for a hypothesis.
+func (h Hypothesis) String() string { return h.Verdict + ": " + h.Holds + ", because " + h.Because }
+
+// Lasted returns the duration of the incident.
+func (x *Incident) Lasted() string { return seconds(x.DurationSeconds) }
+
+// Hit summarizes the effects of an incident: the numbers of nodes, addresses and pods, and the outage time. It omits the
+// name of the affected Service if this Service is the incident's subject.
+func (x *Incident) Hit() string {
+	var parts []string
+	if nodes := len(x.Nodes) + x.NodesLeftOut; nodes > 1 {
+		parts = append(parts, phrase.Count(nodes, "node", "nodes"))
+	}
+	if x.AddressesLost > 0 {
+		text, services := phrase.Count(x.AddressesLost, "address", "addresses"), len(x.Services)+x.ServicesLeftOut
+		switch {
+		case services > 1:
+			text += fmt.Sprintf(" of %d Services", services)
+		case len(x.Services) == 1 && !strings.HasSuffix(x.What(), " "+x.Services[0].Name()):
+			text += " of " + x.Services[0].Name()
+		}
+		parts = append(parts, text)
+	}
+	if x.OutageSeconds > 0 {
+		parts = append(parts, "down "+about(x.OutageSeconds, slices.ContainsFunc(x.Services, func(s Service) bool { return s.Inexact })))
+	}
+	if x.PodsEvicted > 0 {
+		parts = append(parts, phrase.Count(x.PodsEvicted, "pod", "pods")+" evicted")
+	}
+	switch {
+	case len(parts) > 0:
+	case x.State == "running" && x.Scope == "service":
+		return "all manually managed addresses"
+	default:
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Figures returns the values on which the remedy is based.
+func (x *Incident) Figures() (all []string) {
+	add := func(name string, value float64) {
+		if value > 0 {
+			all = append(all, name+" "+seconds(value))
+		}
+	}
+	longest := "longest heartbeat interval"
+	if x.Numbers.LongestAtLeast {
+		longest += " at least"
+	}
+	add("grace period", x.Numbers.GracePeriod)
+	add(longest, x.Numbers.LongestInterval)
+	add("recommended grace period", x.Numbers.RecommendedGracePeriod)
+	if x.NodeTransitions > 0 {
+		all = append(all, "nodes turned not Ready or Unknown "+phrase.Count(x.NodeTransitions, "time", "times"))
+	}
+	for _, w := range x.Numbers.Windows {
+		all = append(all, fmt.Sprintf("clients that batch updates for %s: %s, %s", seconds(w.Seconds),
+			phrase.Count(w.Bounces, "bounce", "bounces"), phrase.Count(w.StaleReadds, "stale re-add", "stale re-adds")))
+	}
+	return all
+}
+
+// Name returns the namespace and the name of the Service.
+func (s *Service) Name() string { return s.Namespace + "/" + s.Service }
+
+// Effect describes the incident's effect on the Service.
+func (s *Service) Effect() string {
+	text := "lost no ready address"
+	if s.AddressesLost > 0 {
+		text = "lost " + phrase.Count(s.AddressesLost, "ready address", "ready addresses")
+	}
+	if s.AddressesBack > 0 {
+		text += fmt.Sprintf(", %d came back", s.AddressesBack)
+	}
+	if s.Down || s.Outages > 0 {
+		text += "; no ready address for " + about(s.OutageSeconds, s.Inexact)
+	}
+	if s.Outages > 1 {
+		text += fmt.Sprintf(" in %d outages", s.Outages)
+	}
+	if s.Down {
+		text += " so far"
+	}
+	return text
+}
+
+// String describes the observation without its time.
+func (e *Evidence) String() string {
+	if lasted := e.Until.Sub(e.Time); lasted >= 100*time.Millisecond {
+		return e.Text + ", within " + phrase.Duration(lasted)
+	}
+	return e.Text
+}
+
+// EvidenceLeftOutText describes the omitted evidence. It is empty if the evidence is complete.
+func (x *Incident) EvidenceLeftOutText() string {
+	if x.EvidenceLeftOut == 0 {
+		return ""
+	}
+	return phrase.Count(x.EvidenceLeftOut, "entry", "entries") + " between the first and the last left out"
+}
+
+func about(length float64, inexact bool) string {
+	if inexact {
+		return "about " + seconds(length)
+	}
+	return seconds(length)
+}
+
+func seconds(n float64) string { return phrase.Duration(time.Duration(n * float64(time.Second))) }
