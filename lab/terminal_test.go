@@ -226,7 +226,7 @@ func (d *desk) incident() {
 	d.t.Helper()
 	admin := d.cluster.Kubeconfig
 	d.must(d.cluster.Kubelets["node-2"].Pause())
-	d.until(admin, `(?m)^ID +STATE +AGE +LASTED +VERDICT +WHAT +HIT\n[0-9a-f]{8}  running .*  node +node-2 +2 addresses of shop/web, down `)
+	d.until(admin, `(?m)^ID +STATE +AGE +LASTED +VERDICT +WHAT +HIT\n[0-9a-f]{8}  running .*  node +node node-2 +2 addresses of shop/web, down `)
 	d.greeted()
 	d.must(d.cluster.Kubelets["node-2"].Resume())
 	table := d.until(admin, `\n[0-9a-f]{8}  recovered `)

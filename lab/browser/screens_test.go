@@ -112,7 +112,7 @@ func TestTheBannerWhileKubeflapIsBlind(t *testing.T) {
 		if colour := p.text(`getComputedStyle(document.querySelector(".banner")).backgroundColor`); colour != "rgb(180, 35, 24)" {
 			t.Errorf("%s: unexpected color of the banner: %s", name, colour)
 		}
-		if text := p.text(`document.querySelector(".banner").innerText`); !strings.Contains(text, "\npods: timeout, since 2026-03-01 ") {
+		if text := p.text(`document.querySelector(".banner").innerText`); !strings.Contains(text, "kubeflap does not watch pods since 2026-03-01 ") {
 			t.Errorf("%s: unexpected text in the banner: %s", name, text)
 		}
 		if title := p.text("document.title"); title != "(blind) Incidents · kubeflap" {
