@@ -81,6 +81,10 @@ func (w *Watcher) Run(ctx context.Context) error {
 	return nil
 }
 
+// ClusterUID returns a text that identifies the cluster. It returns an error if the server does not answer within 10 s, or
+// if the permission to get the namespace kube-system is missing. It is safe for concurrent use.
+func (w *Watcher) ClusterUID(ctx context.Context) (string, error) { return w.client.ClusterUID(ctx) }
+
 // ReadLeases reads the Leases of nodes with leases.Reader.Read. It is safe for concurrent use.
 func (w *Watcher) ReadLeases(ctx context.Context, names []string) { w.leases.Read(ctx, names) }
 

@@ -59,13 +59,15 @@ func TestRights(t *testing.T) {
 	leases, endpointSlices := rule("coordination.k8s.io", "leases"), rule("discovery.k8s.io", "endpointslices")
 	heartbeats := leases
 	heartbeats.Verbs = read
+	identity := rule("", "namespaces")
+	identity.ResourceNames, identity.Verbs = []string{"kube-system"}, []string{"get"}
 	whole := []rbacv1.PolicyRule{rule("", "nodes", "pods", "services", "endpoints"), endpointSlices}
 	shop := []rbacv1.PolicyRule{rule("", "pods", "services", "endpoints"), endpointSlices}
 	for input, c := range map[string]struct {
 		flag string
 		want map[string][]rbacv1.PolicyRule
 	}{
-		"{}":                                  {"", map[string][]rbacv1.PolicyRule{"": whole, "kube-node-lease": {heartbeats}, "kube-system": {leases}}},
+		"{}":                                  {"", map[string][]rbacv1.PolicyRule{"": whole, "kube-node-lease": {heartbeats}, "kube-system": {leases, identity}}},
 		"{rbac: {controlPlaneLeases: false}}": {"", map[string][]rbacv1.PolicyRule{"": whole, "kube-node-lease": {heartbeats}}},
 		"{scope: {namespace: shop}}":          {"--namespace=shop", map[string][]rbacv1.PolicyRule{"shop": shop}},
 		"{scope: {namespace: shop, nodes: true}}": {
@@ -104,15 +106,21 @@ func TestRightsOnlyRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"/nodes", "/pods", "/services", "/endpoints", "discovery.k8s.io/endpointslices", "coordination.k8s.io/leases"}
+	known := []string{"/nodes", "/pods", "/services", "/endpoints", "/namespaces", "discovery.k8s.io/endpointslices", "coordination.k8s.io/leases"}
 	some := 0
 	for _, file := range files {
 		for namespace, rules := range granted(t, render(t, values(t, file))) {
 			for _, rule := range rules {
 				some++
 				want := watched
-				if namespace == "kube-node-lease" {
+				switch {
+				case namespace == "kube-node-lease":
 					want = read
+				case slices.Contains(rule.Resources, "namespaces"):
+					if !reflect.DeepEqual(rule.ResourceNames, []string{"kube-system"}) {
+						t.Errorf("%s: permission for all namespaces", filepath.Base(file))
+					}
+					want, rule.ResourceNames = []string{"get"}, nil
 				}
 				if !slices.Equal(rule.Verbs, want) || len(rule.APIGroups) != 1 || len(rule.ResourceNames)+len(rule.NonResourceURLs) > 0 {
 					t.Errorf("%s: unexpected permission in %q: %v", filepath.Base(file), namespace, rule)

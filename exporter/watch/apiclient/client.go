@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
@@ -114,6 +115,22 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("read /version: %w", err)
 	}
 	return info.GitVersion, nil
+}
+
+// ClusterUID returns the UID of the namespace kube-system, which exists as long as the cluster. It is a convention to
+// identify a cluster by this UID.
+func (c *Client) ClusterUID(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	text, err := c.Get(ctx, "api/v1/namespaces/"+metav1.NamespaceSystem, nil, maxText)
+	if err != nil {
+		return "", fmt.Errorf("get the namespace kube-system: %w", err)
+	}
+	var namespace metav1.PartialObjectMetadata
+	if err := json.Unmarshal(text, &namespace); err != nil || namespace.UID == "" {
+		return "", fmt.Errorf("%w: the namespace kube-system has no UID", errUnreadable)
+	}
+	return string(namespace.UID), nil
 }
 
 // Readyz returns the text of /readyz?verbose for any HTTP status. It fails if there is no response.
