@@ -5,16 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"iter"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/alecthomas/units"
 
-	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/journal"
 	"github.com/kubeflap/kubeflap/exporter/watch"
@@ -36,46 +32,32 @@ func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
 
 // enablePersistence makes the pipeline record its events and resolved incidents in --data.dir, and replays what earlier
 // processes recorded there. The caller must run the flight recorder and the journal.
-func (f *dataFlags) enablePersistence(logger *slog.Logger, p *pipeline, watcher *watch.Watcher) (*flightrecorder.Recorder, error) {
+func (f *dataFlags) enablePersistence(ctx context.Context, logger *slog.Logger, p *pipeline, watcher *watch.Watcher) (*flightrecorder.Recorder, error) {
 	if f.age == 0 {
 		return nil, errors.New("--data.age: must be more than 0s")
 	}
 	recorder, err := flightrecorder.New(flightrecorder.Settings{
-		Dir: *f.dir, Size: int64(f.size), Age: time.Duration(f.age), List: watcher.List,
+		Dir: *f.dir, Size: int64(f.size), Age: time.Duration(f.age), List: watcher.List, Head: p.head,
 	}, logger)
 	if err != nil {
 		return nil, err
 	}
-	p.journal = journal.Open(*f.dir, p.settings.incidents, p.started, logger)
-	recorded, err := earlierEvents(*f.dir)
+	if p.scope.Cluster, err = watcher.ClusterUID(ctx); err != nil {
+		logger.Debug("cannot identify the cluster", "err", err)
+	}
+	found, err := findEarlier(ctx, *f.dir, p.scope)
+	if errors.Is(err, errOtherCluster) {
+		err = cmp.Or(journal.SetAside(*f.dir, p.started), err)
+	}
 	if err != nil {
-		logger.Error("cannot read the recordings of earlier processes, continuing without them", "err", err)
-	} else {
-		p.resume(recorded, p.started, logger)
+		logger.Error("kubeflap starts without the history in --data.dir", "err", err)
+	}
+	p.journal = journal.Open(*f.dir, p.settings.incidents, p.started, logger)
+	if found != nil {
+		p.resume(found, p.started, logger)
 	}
 	p.record, p.recorderStatus = recorder.Record, recorder.Status
 	return recorder, nil
-}
-
-// resumeFrom is how much of the recordings kubeflap replays when it starts.
-const resumeFrom = 2 * time.Hour
-
-// earlierEvents returns the events that earlier processes recorded in a directory. It returns no events if there are no
-// recordings.
-func earlierEvents(dir string) (recorded iter.Seq2[event.Event, error], err error) {
-	segments, err := flightrecorder.Segments(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err //nolint:wrapcheck // the error contains the path
-	}
-	var damage error
-	for _, newest := range slices.Backward(segments) {
-		if end := newest.End(); !end.IsZero() {
-			return flightrecorder.Read(context.Background(), dir, end.Add(-resumeFrom), end) //nolint:wrapcheck // the error contains the path
-		}
-		_, headErr := newest.Head()
-		damage = cmp.Or(damage, headErr)
-	}
-	return func(func(event.Event, error) bool) {}, damage
 }
 
 // byteSize is a flag value for a number of bytes, such as 512MiB. The minimum is 1 MiB.

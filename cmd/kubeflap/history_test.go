@@ -26,7 +26,9 @@ type restarted struct {
 	size     int
 	pipeline *pipeline
 	log      *slog.Logger
-	// recorded holds the events of all processes so far.
+	// head is the head of the recording, which begins at headAt. recorded holds the events of all processes so far.
+	head     head
+	headAt   time.Time
 	recorded []event.Event
 	// kill ends the process. If stops is set, the process stops by itself, so that its last events are recorded.
 	kill  func()
@@ -64,7 +66,7 @@ func (r *restarted) begin() {
 	settings.incidents = r.size
 	p := newPipeline(settings, func() time.Time { return r.cluster.now }, r)
 	p.journal = journal.Open(r.dir, r.size, r.cluster.now, r.log)
-	p.resume(r.replay, r.cluster.now, r.log)
+	p.resume(&earlier{r.head, r.headAt, r.replay}, r.cluster.now, r.log)
 	p.record = func(e event.Event) { r.recorded = append(r.recorded, e) }
 	r.pipeline = p
 	ctx, cancel := context.WithCancel(r.t.Context())

@@ -28,6 +28,8 @@ type pipeline struct {
 	reporter  reporter
 
 	settings settings
+	// scope is what the pipeline's events show.
+	scope scope
 
 	// `record` receives each event before the tracker receives it. `record` is nil if nothing is recorded.
 	record func(event.Event)

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"iter"
 	"log/slog"
 	"slices"
@@ -20,10 +23,20 @@ const (
 
 // resume replays the events of earlier processes, so that the pipeline continues as after a broken watch. It reports and
 // counts nothing. The time `now` is when kubeflap started.
-func (p *pipeline) resume(recorded iter.Seq2[event.Event, error], now time.Time, logger *slog.Logger) {
+func (p *pipeline) resume(found *earlier, now time.Time, logger *slog.Logger) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	last := p.replayEarlier(recorded, now, logger)
+	p.scope.Cluster = cmp.Or(p.scope.Cluster, found.head.Cluster)
+	p.begin(time.Time{})
+	p.tracker.Restore(found.head.Tracker, found.begins)
+	p.incidents.Restore(found.head.Incidents, found.begins)
+	last, err := p.replayEarlier(found.events, now)
+	if errors.Is(err, context.Canceled) {
+		return // kubeflap stops
+	}
+	if err != nil {
+		logger.Error("cannot read all recordings of earlier processes", "err", err)
+	}
 	p.saveResolved(last, p.incidents.Overview(last))
 	p.started = now
 	switch away := now.Sub(last); {
@@ -41,13 +54,11 @@ func (p *pipeline) resume(recorded iter.Seq2[event.Event, error], now time.Time,
 }
 
 // replayEarlier passes the events of earlier processes to the tracker. It returns the time of the last event.
-func (p *pipeline) replayEarlier(recorded iter.Seq2[event.Event, error], now time.Time, logger *slog.Logger) (last time.Time) {
-	p.begin(time.Time{})
+func (p *pipeline) replayEarlier(recorded iter.Seq2[event.Event, error], now time.Time) (last time.Time, err error) {
 	var hole time.Time // the time of the last event before a hole in the recording
 	for e, err := range recorded {
 		if err != nil {
-			logger.Error("cannot read all recordings of earlier processes", "err", err)
-			break
+			return last, err
 		}
 		if ahead := e.Seen.Sub(now); ahead > 0 && ahead <= clockSlack {
 			e.Seen = now
@@ -62,7 +73,7 @@ func (p *pipeline) replayEarlier(recorded iter.Seq2[event.Event, error], now tim
 		last = e.Seen
 		p.replayed(e)
 	}
-	return last
+	return last, nil
 }
 
 // replayed passes an event of an earlier process to the tracker.
@@ -95,10 +106,11 @@ func (p *pipeline) interrupt(last, now time.Time) {
 		x.Interrupt(last)
 		p.journal.Add(x)
 	}
-	past, coverage := p.incidents.Past(last, now), p.tracker.Coverage(last)
+	tracked, past := p.tracker.Past(last), p.incidents.Past(last)
+	tracked.Outages, past.Ongoing = nil, nil // whether they went on is unknown
 	p.begin(now)
-	p.incidents.Restore(past)
-	p.tracker.Continue(coverage, last)
+	p.tracker.Restore(tracked, last)
+	p.incidents.Restore(past, now)
 }
 
 // reportContinued reports the incidents of earlier processes that are still ongoing after the first lists.

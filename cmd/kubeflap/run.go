@@ -45,7 +45,8 @@ func registerRun(app *kingpin.Application) (string, command) {
 			return err
 		}
 		if *data.dir != "" {
-			recorder, err := data.enablePersistence(p.logger, pipeline, watcher)
+			pipeline.scope.Namespace = *cluster.namespace
+			recorder, err := data.enablePersistence(ctx, p.logger, pipeline, watcher)
 			if err != nil {
 				return err
 			}

@@ -131,7 +131,7 @@ func TestADiskThatHangs(t *testing.T) {
 func TestARecorderThatHangsDoesNotDelayTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		works := make(chan struct{})
-		r, err := New(Settings{Dir: t.TempDir(), Size: 1 << 20, Age: time.Hour, Head: func() json.RawMessage {
+		r, err := New(Settings{Dir: t.TempDir(), Size: 1 << 20, Age: time.Hour, Head: func(time.Time) json.RawMessage {
 			<-works
 			return nil
 		}}, slog.New(slog.DiscardHandler))

@@ -51,8 +51,8 @@ type Settings struct {
 	// were lost.
 	List func(ctx context.Context, kind event.Kind, each func(event.Object)) (version string, err error)
 	// Head returns data to store at the beginning of each segment (Segment.Head). It may be nil. The recorder calls it
-	// when a segment begins, so the data may already reflect events that are still in the queue, and follow later.
-	Head func() json.RawMessage
+	// with the time at which the segment begins. The data should not reflect later events, which follow in the segment.
+	Head func(begins time.Time) json.RawMessage
 }
 
 // Recorder records events. Its callers never wait for the disk.

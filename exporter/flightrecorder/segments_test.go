@@ -178,7 +178,7 @@ func TestReadingFromAnySegmentGivesTheSameState(t *testing.T) {
 func TestEachSegmentHasAHead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, n := settings(t), 0
-		s.Head = func() json.RawMessage {
+		s.Head = func(time.Time) json.RawMessage {
 			n++
 			return fmt.Appendf(nil, `{"n":%d,"name":"<secret>"}`, n)
 		}

@@ -158,7 +158,7 @@ func (w *writer) begin(seen time.Time, repeated int, lists eventSeq) (err error)
 	begins := seen.Truncate(time.Microsecond)
 	header := recording.Header{Recorded: begins, State: repeated}
 	if settings.Head != nil {
-		header.Head = settings.Head()
+		header.Head = settings.Head(begins)
 	}
 	w.number++
 	path := filepath.Join(settings.Dir, nameOf(begins, w.number))

@@ -150,7 +150,7 @@ func TestALongRestartIsAGap(t *testing.T) {
 	earlier.at(1).starts().at(90).breaks(event.ReasonTimeout, event.KindLease)
 	s := newStory(t, grace40)
 	s.Advance(clock(2000))
-	s.Continue(earlier.Coverage(clock(110)), clock(110))
+	s.Restore(earlier.Past(clock(110)), clock(110))
 	s.at(2001).covers("since 1, leases 90-110 timeout, " + everything + " 110-now kubeflap was not running")
 	s.at(2002).starts().covers("since 1, leases 90-110 timeout, " + everything + " 110-2002 kubeflap was not running")
 }

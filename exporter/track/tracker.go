@@ -145,6 +145,7 @@ func (t *Tracker) applyWatch(e event.Event) {
 		t.watchWorks(e)
 		t.nodes.ListEnded(e.Seen)
 		t.endpoints.ChooseSource()
+		t.endpoints.ContinueOutages(e.Seen)
 	case event.Up:
 		t.watchWorks(e)
 		t.endpoints.ChooseSource()
@@ -244,13 +245,6 @@ func (t *Tracker) settleDue(to time.Time) {
 		t.endpoints.CloseBatches(due)
 		settle()
 	}
-}
-
-// Continue continues the coverage of an earlier process, which stopped at a time.
-func (t *Tracker) Continue(earlier watches.Coverage, stopped time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.watches.Continue(earlier, stopped)
 }
 
 // StartCounting sets all counters to zero at t. Counted time, such as the duration of outages, also begins at t. The

@@ -7,7 +7,7 @@ import (
 
 func TestSilencesFromBeforeTheWatchAreComparedHoweverOldAndAreNoRate(t *testing.T) {
 	var h History
-	h.Observed(at(0))
+	h.Begin(at(0))
 	for i, began := range []time.Duration{-72 * time.Hour, -72*time.Hour + 4*time.Second, -72*time.Hour + 9*time.Second} {
 		h.Add(&Silence{Node: silent(0, 0, 0)[i].Node, Began: at(0).Add(began), Found: Found{Is: true}})
 	}

@@ -15,17 +15,14 @@ const (
 	// these silences.
 	remembered    = 24 * time.Hour
 	maxRemembered = 1000
-	// maxUnwatched is the maximum length of an interruption between two kubeflap processes. A shorter interruption
-	// counts as time without silences. After a longer interruption, kubeflap forgets the silences that the earlier
-	// process saw.
-	maxUnwatched = time.Hour
 )
 
 // History holds the silences in a cluster over the last day. The zero value is empty.
 type History struct {
-	// since and observed are the times at which the cluster was first and last observed.
-	since, observed time.Time
-	silences        []*Silence
+	// since is the start of the observation. If the observation was interrupted, since is later by the length of the
+	// interruptions.
+	since    time.Time
+	silences []*Silence
 	// late contains the nodes whose last heartbeat is older than half the grace period. It maps each node to the time
 	// of that heartbeat.
 	late map[string]time.Time
@@ -33,23 +30,32 @@ type History struct {
 	Upgrades upgrades.Upgrades
 }
 
-// Past returns the History for a process that starts at t: copies of the silences that have ended. The copies have no
-// Judgement, because a Judgement only affects counters that a restart resets. If the observation was interrupted for
-// longer than maxUnwatched, or the clock was set back, the result is empty.
-func (h *History) Past(t time.Time) (p History) {
-	if unwatched := t.Sub(h.observed); unwatched < 0 || unwatched > maxUnwatched {
-		return History{}
+// Past is what a History keeps when kubeflap does not watch for some time. Observed is the length of the observation.
+// Silences holds the ended silences, oldest first.
+type Past struct {
+	Observed time.Duration `json:"observed"`
+	Silences []Silence     `json:"silences"`
+}
+
+// Past returns copies of the silences that had ended by t.
+func (h *History) Past(t time.Time) (p Past) {
+	if !h.since.IsZero() {
+		p.Observed = min(t.Sub(h.since), remembered)
 	}
-	p.since, p.observed = h.since, h.observed
 	for _, s := range h.silences {
-		if s.isOngoing() {
-			continue
+		if !s.isOngoing() && !s.Ended.After(t) {
+			p.Silences = append(p.Silences, *s)
 		}
-		ended := *s
-		ended.Judgement = nil
-		p.silences = append(p.silences, &ended)
 	}
 	return p
+}
+
+// Restore adds an earlier observation to the one that begins at t. It must be called before the first transition.
+func (h *History) Restore(p Past, t time.Time) {
+	h.since = t.Add(-p.Observed)
+	for i := range p.Silences {
+		h.Add(&p.Silences[i])
+	}
 }
 
 // HeartbeatLate records that a node has sent no heartbeat since the given time. This time is more than half the grace
@@ -73,12 +79,11 @@ func (h *History) LateNodes() (all []*Silence) {
 	return all
 }
 
-// Observed records that the cluster was observed at t.
-func (h *History) Observed(t time.Time) {
+// Begin records the first observation of the cluster. Later calls have no effect.
+func (h *History) Begin(t time.Time) {
 	if h.since.IsZero() {
 		h.since = t
 	}
-	h.observed = t
 }
 
 // Add inserts a silence in order of start times. It removes silences that began more than 24 hours before the newest

@@ -15,6 +15,17 @@ type Judgement struct {
 // NewJudgement returns a judgement for a silence without an incident.
 func NewJudgement(v Verdict) *Judgement { return &Judgement{reviewed: v, asked: v} }
 
+// MarshalText returns the verdict at the last review.
+func (j *Judgement) MarshalText() ([]byte, error) { return j.Reviewed().MarshalText() }
+
+// UnmarshalText parses a verdict. The judgement is then final.
+func (j *Judgement) UnmarshalText(text []byte) error {
+	var v Verdict
+	err := v.UnmarshalText(text)
+	j.Revise(v)
+	return err
+}
+
 // Revise records the result of a review.
 func (j *Judgement) Revise(v Verdict) { j.reviewed, j.asked = v, v }
 

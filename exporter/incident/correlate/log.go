@@ -16,7 +16,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 	"github.com/kubeflap/kubeflap/exporter/transition"
-	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 const (
@@ -275,19 +274,6 @@ func (l *Log) StartCounting(t time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.records.StartCounting(t)
-}
-
-// Past returns the silences that had ended by t, for a process that starts at `next`.
-func (l *Log) Past(t, next time.Time) verdict.History {
-	return ask(l, t, func() verdict.History { return l.records.History.Past(next) })
-}
-
-// Restore sets the silences that an earlier process observed. They are taken into account in the verdicts about later
-// incidents. Call Restore before the first transition.
-func (l *Log) Restore(past verdict.History) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.records.History = past
 }
 
 // Notices returns the changes of incidents between the last call and t.

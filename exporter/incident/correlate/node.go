@@ -107,7 +107,7 @@ func (l *nodes) recordTransition(name string, t time.Time) *node {
 }
 
 func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
-	l.records.History.Observed(x.Time)
+	l.records.History.Begin(x.Time)
 	l.lastTransition[x.Node] = x.Time
 	l.records.History.RemoveLate(x.Node)
 	n := l.troubled[x.Node]

@@ -43,6 +43,30 @@ func (h *Heartbeats) RecordLateHeartbeat(name string, t time.Time, interval time
 	h.late = slices.Delete(h.late, 0, max(keep, len(h.late)-maxLate))
 }
 
+// Late is a late heartbeat, with the silence before it.
+type Late struct {
+	Silence           verdict.Silence `json:"silence"`
+	WithinGracePeriod bool            `json:"within_grace_period,omitempty"`
+	MayBeReboot       bool            `json:"may_be_reboot,omitempty"`
+}
+
+// Late returns the late heartbeats of the day before t, oldest first.
+func (h *Heartbeats) Late(t time.Time) (all []Late) {
+	for _, x := range h.late {
+		if !x.Ended.After(t) {
+			all = append(all, Late{*x.Silence, x.withinGracePeriod, x.mayBeReboot})
+		}
+	}
+	return all
+}
+
+// RestoreLate adds late heartbeats that were seen before kubeflap's current observation.
+func (h *Heartbeats) RestoreLate(all []Late) {
+	for i := range all {
+		h.late = append(h.late, &silence{&all[i].Silence, all[i].WithinGracePeriod, all[i].MayBeReboot})
+	}
+}
+
 // LongestToBridge returns the longest heartbeat interval that the grace period should tolerate. It ignores intervals
 // above advice.LongestGrace, and intervals that the node itself did not cause.
 func (h *Heartbeats) LongestToBridge(now time.Time) time.Duration {

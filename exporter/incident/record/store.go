@@ -37,8 +37,9 @@ type Store struct {
 	now time.Time
 	// The map active holds the incidents that can still change, by the key of their subject. The list shown holds the
 	// incidents that are reported.
-	active map[string]*Record
-	shown  []*Record
+	active  map[string]*Record
+	shown   []*Record
+	ongoing ongoing
 	// The field harmless is the number of active incidents that have caused no harm so far.
 	harmless int
 	notifier notifier
@@ -104,6 +105,7 @@ func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
 		return r
 	}
 	r := newRecord(x, t, s.newID(x, t, trigger))
+	s.resume(r)
 	r.timer = timer.New(x.key(), func(t time.Time) { s.handleTimer(r, t) })
 	s.active[x.key()] = r
 	if r.harmless {

@@ -58,6 +58,8 @@ type Endpoints struct {
 	// pasts holds the states that Services had before a relist of EndpointSlices. SlicesListed compares them with the
 	// new states.
 	pasts []*past
+	// restored holds the outages that were ongoing before the first lists, until Services and their addresses are listed.
+	restored map[event.UID]time.Time
 	// scratch is memory that is reused for sorting.
 	scratch struct{ before, after []addresses.Placed }
 

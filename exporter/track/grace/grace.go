@@ -49,15 +49,15 @@ type Finder struct {
 	// aks is set if any node has the label of an AKS node pool.
 	aks bool
 	// episodes holds the most recent episodes, oldest first.
-	episodes []episode
+	episodes []Episode
 }
 
-// episode is a group of nodes that the node controller set to Unknown within a minute of each other. A group counts as
+// Episode is a group of nodes that the node controller set to Unknown within a minute of each other. A group counts as
 // one sample, because the same delay affects all its nodes.
-type episode struct {
-	at time.Time
-	// `shortest` is the shortest time from a node's last heartbeat until the node controller set the node to Unknown.
-	shortest time.Duration
+type Episode struct {
+	At time.Time `json:"at"`
+	// Shortest is the shortest time from a node's last heartbeat until the node controller set the node to Unknown.
+	Shortest time.Duration `json:"shortest"`
 }
 
 const (
@@ -109,8 +109,8 @@ func (g *Finder) LongestUnseen(period time.Duration) time.Duration {
 // a node to Unknown after a silence of approximately the default duration.
 func (g *Finder) IsCertain() bool {
 	is := g.Current()
-	return is.Source != SourceDefault || slices.ContainsFunc(g.episodes, func(x episode) bool {
-		return x.shortest >= is.Period-time.Second && x.shortest <= is.Period+MonitorSlack
+	return is.Source != SourceDefault || slices.ContainsFunc(g.episodes, func(x Episode) bool {
+		return x.Shortest >= is.Period-time.Second && x.Shortest <= is.Period+MonitorSlack
 	})
 }
 
@@ -161,14 +161,14 @@ func (g *Finder) Default() time.Duration {
 // differ by at most the controller's own delay (MonitorSlack).
 func (g *Finder) observed() (shortest time.Duration, agreed bool) {
 	for _, newest := range slices.Backward(g.episodes) {
-		shortest, n := newest.shortest, 0
+		shortest, n := newest.Shortest, 0
 		for _, x := range g.episodes {
-			if d := x.shortest - newest.shortest; d.Abs() <= MonitorSlack {
-				shortest = min(shortest, x.shortest)
+			if d := x.Shortest - newest.Shortest; d.Abs() <= MonitorSlack {
+				shortest = min(shortest, x.Shortest)
 			}
 		}
 		for _, x := range g.episodes {
-			if x.shortest >= shortest && x.shortest <= shortest+MonitorSlack {
+			if x.Shortest >= shortest && x.Shortest <= shortest+MonitorSlack {
 				n++
 			}
 		}
@@ -185,21 +185,27 @@ func (g *Finder) Sample(d time.Duration, t time.Time, interval time.Duration) {
 	if d < interval*95/100 {
 		return
 	}
-	if n := len(g.episodes); n > 0 && t.Sub(g.episodes[n-1].at) <= time.Minute {
-		g.episodes[n-1].shortest = min(g.episodes[n-1].shortest, d)
+	if n := len(g.episodes); n > 0 && t.Sub(g.episodes[n-1].At) <= time.Minute {
+		g.episodes[n-1].Shortest = min(g.episodes[n-1].Shortest, d)
 		return
 	}
 	if len(g.episodes) == rememberedEpisodes {
 		g.episodes = slices.Delete(g.episodes, 0, 1)
 	}
-	g.episodes = append(g.episodes, episode{t, d})
+	g.episodes = append(g.episodes, Episode{t, d})
 }
+
+// Episodes returns the samples of the grace period, oldest first.
+func (g *Finder) Episodes() []Episode { return slices.Clone(g.episodes) }
+
+// Restore sets the samples of the grace period.
+func (g *Finder) Restore(all []Episode) { g.episodes = all }
 
 // NodeStayedReady records that a node stayed Ready during a silence of length d. It drops the episodes whose grace
 // period is shorter than d by more than MonitorSlack, and reports whether there were any.
 func (g *Finder) NodeStayedReady(d time.Duration) bool {
 	before := len(g.episodes)
-	g.episodes = slices.DeleteFunc(g.episodes, func(x episode) bool { return d > x.shortest+MonitorSlack })
+	g.episodes = slices.DeleteFunc(g.episodes, func(x Episode) bool { return d > x.Shortest+MonitorSlack })
 	return len(g.episodes) < before
 }
 

@@ -34,9 +34,10 @@ type heartbeats struct {
 	// `reads` holds the results of direct reads of Leases.
 	reads   reads.Reads
 	overdue overdue
-	// silences holds the silences that have ended. AddressesOn is the method ReadyOn of package endpoints.
-	silences    []grace.Silence
-	AddressesOn func(node string) int
+	// silences holds the silences that have ended, since the time restoredSince (zero: since the first lists).
+	silences      []grace.Silence
+	restoredSince time.Time
+	AddressesOn   func(node string) int // the method ReadyOn of package endpoints
 	// initialCheckDone is set after kubeflap has searched the first lists for lost nodes. readyTimes holds the times
 	// at which the Ready nodes of the first list had become Ready.
 	initialCheckDone bool

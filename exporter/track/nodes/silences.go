@@ -14,7 +14,7 @@ const maxSilences = 1000
 // GraceTable compares grace periods. It counts the silences that ended in the last 24 hours. It has no rows if kubeflap cannot see silences.
 func (x *Nodes) GraceTable() grace.Table {
 	now, t := x.watches.Now(), grace.Table{Rows: []grace.Row{}}
-	t.Since = latest(now.Add(-24*time.Hour), x.watches.SyncedAt(event.KindNode), x.watches.SyncedAt(event.KindLease)).UTC()
+	t.Since = latest(now.Add(-24*time.Hour), x.silencesSince()).UTC()
 	if len(x.silences) == maxSilences {
 		t.Since = latest(t.Since, x.silences[0].Ended.UTC()) // earlier silences may have been dropped
 	}
@@ -26,6 +26,14 @@ func (x *Nodes) GraceTable() grace.Table {
 		t.Rows = grace.Rows(all, x.grace.MonitorPeriod())
 	}
 	return t
+}
+
+// silencesSince returns the start of the period in which kubeflap saw all silences.
+func (x *Nodes) silencesSince() time.Time {
+	if !x.restoredSince.IsZero() {
+		return x.restoredSince
+	}
+	return latest(x.watches.SyncedAt(event.KindNode), x.watches.SyncedAt(event.KindLease))
 }
 
 // addSilence adds the node's silence from its last heartbeat to t, unless the interval was too short. If `seen` is set,

@@ -148,6 +148,10 @@ func (l *Outages) OutageStarted(x transition.OutageStarted) {
 		l.beginOutage(x.Service, s, r)
 		return
 	}
+	if subject, ok := l.records.SubjectOfOutage(x.Service); ok {
+		l.beginOutage(x.Service, s, l.records.Begin(subject, x.Time, x.Trigger))
+		return
+	}
 	l.records.Timers.Schedule(&s.timer, x.Time.Add(claimWithin))
 }
 

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
+)
+
+// recordSegment records a segment of one hour with a lease that is renewed every ten minutes.
+func recordSegment(t *testing.T, dir string, begins time.Time, h head) {
+	t.Helper()
+	r, err := flightrecorder.New(flightrecorder.Settings{
+		Dir: dir, Size: 1 << 30, Age: 1000 * time.Hour,
+		Head: func(time.Time) json.RawMessage {
+			text, err := json.Marshal(h)
+			if err != nil {
+				t.Error(err)
+			}
+			return text
+		},
+	}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease := &event.Lease{Meta: metaOf("Lease", "kube-node-lease", "node-1"), RenewTime: begins, DurationSeconds: 40}
+	r.Record(event.Event{Seen: begins, Kind: event.KindLease, Type: event.Listing})
+	r.Record(event.Event{Seen: begins, Kind: event.KindLease, Type: event.Listed, Object: lease})
+	r.Record(event.Event{Seen: begins, Kind: event.KindLease, Type: event.Synced})
+	for i := range 6 {
+		renewed := *lease
+		renewed.RenewTime = begins.Add(time.Duration(i+1) * 10 * time.Minute)
+		r.Record(event.Event{Seen: renewed.RenewTime, Kind: event.KindLease, Type: event.Modified, Object: &renewed})
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop() // the recorder writes its queue before it ends
+	if err := r.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWhereTheReplayBegins records a segment for each hour of two days.
+func TestWhereTheReplayBegins(t *testing.T) {
+	const hours = 48
+	a, b := scope{"a", ""}, scope{"b", ""}
+	shop := scope{"a", "shop"}
+	ongoing := func(since int) func(int) head {
+		return func(hour int) head {
+			h := head{scope: a}
+			if hour > since {
+				h.Incidents.Ongoing = []record.Ongoing{{ID: "x", Start: storyBegin.Add(time.Duration(since)*time.Hour + time.Minute)}}
+			}
+			return h
+		}
+	}
+	since := func(hour int, before, after scope) func(int) head {
+		return func(h int) head {
+			if h < hour {
+				return head{scope: before}
+			}
+			return head{scope: after}
+		}
+	}
+	for name, c := range map[string]struct {
+		heads   func(hour int) head
+		watched scope
+		damaged []int
+		want    int
+		err     error
+	}{
+		"two hours ago":                                   {since(0, a, a), a, nil, 46, nil},
+		"where an incident began":                         {ongoing(40), a, nil, 40, nil},
+		"a day ago, because an incident has lasted":       {ongoing(3), a, nil, 24, nil},
+		"where the cluster was not another one":           {since(47, b, a), a, nil, 47, nil},
+		"where the namespace was not another one":         {since(47, shop, a), a, nil, 47, nil},
+		"the cluster is unknown":                          {since(0, a, a), scope{}, nil, 46, nil},
+		"the cluster was unknown":                         {since(0, scope{}, scope{}), a, nil, 46, nil},
+		"another cluster":                                 {since(0, b, b), a, nil, 0, errOtherCluster},
+		"one namespace instead of all":                    {since(0, a, a), shop, nil, 0, errOtherCluster},
+		"another namespace":                               {since(0, scope{"", "bank"}, scope{"", "bank"}), scope{"", "shop"}, nil, 0, errOtherCluster},
+		"the last segment is damaged":                     {since(0, a, a), a, []int{47}, 45, nil},
+		"the segment that began two hours ago is damaged": {since(0, a, a), a, []int{46}, 47, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := memoryDir(t)
+			for hour := range hours {
+				recordSegment(t, dir, storyBegin.Add(time.Duration(hour)*time.Hour), c.heads(hour))
+			}
+			files, err := filepath.Glob(filepath.Join(dir, "*.jsonl.gz"))
+			if err != nil || len(files) != hours {
+				t.Fatalf("%d segments, %v", len(files), err)
+			}
+			for _, hour := range c.damaged {
+				if err := os.WriteFile(files[hour], []byte("no recording"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			found, err := findEarlier(t.Context(), dir, c.watched)
+			if !errors.Is(err, c.err) || err == nil && c.err != nil {
+				t.Fatal(err)
+			}
+			if c.err != nil {
+				return
+			}
+			if want := storyBegin.Add(time.Duration(c.want) * time.Hour); !found.begins.Equal(want) {
+				t.Errorf("begins %s, want %s", found.begins, want)
+			}
+			for e, err := range found.events {
+				if err != nil || e.Seen.Before(found.begins) {
+					t.Fatal(e.Seen, err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+// beginSegment replaces the recording by a new segment: a head, and the lists of all objects.
+func (r *restarted) beginSegment() {
+	r.head, r.headAt, r.recorded = head{}, r.cluster.now, nil
+	if err := json.Unmarshal(r.pipeline.head(r.headAt), &r.head); err != nil {
+		r.t.Fatal(err)
+	}
+	watched := r.cluster.sink
+	r.cluster.sink = func(e event.Event) { r.recorded = append(r.recorded, e) }
+	r.cluster.watch()
+	r.cluster.sink = watched
+}
+
+func ongoing(all []incident.Incident) []incident.Incident {
+	return slices.DeleteFunc(all, func(x incident.Incident) bool {
+		return x.State != incident.StateRunning && x.State != incident.StatePending
+	})
+}
+
+// TestIncidentsThatBeganBeforeTheRecording restarts kubeflap with recordings that begin while incidents are ongoing. What
+// the lists at the beginning of the recordings show must keep its ID and its start.
+func TestIncidentsThatBeganBeforeTheRecording(t *testing.T) {
+	withoutRaceDetector(t)
+	for _, x := range storiesThatAreWatched() {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			end := x.expected[len(x.expected)-1].at
+			for i := range few(12, 2) {
+				r := newRestarted(t, x.cluster())
+				r.runUntil(math.Floor(end * (float64(i) + 0.5) / 12))
+				want := ongoing(r.incidents())
+				r.beginSegment()
+				r.runUntil(r.cluster.second() + 15) // the clocks of nodes are known after their first heartbeats
+				r.stops = true
+				r.restart(r.cluster.second() + 5)
+				r.runUntil(r.cluster.second() + 10)
+				got := r.incidents()
+				for _, x := range want {
+					j := slices.IndexFunc(got, func(y incident.Incident) bool { return x.ID == y.ID || slices.Contains(y.Also, x.ID) })
+					if j < 0 {
+						if r.cluster.lists(x) {
+							t.Errorf("at %g: missing: %s", r.cluster.second(), described(x))
+						}
+						continue
+					}
+					if y := got[j]; y.ID == x.ID && !y.Start.Equal(x.Start) && y.State == incident.StateRunning {
+						t.Errorf("at %g: got %s, want %s", r.cluster.second(), described(y), described(x))
+					}
+				}
+				r.kill()
+			}
+		})
+	}
+}
+
+// lists reports whether lists of all objects show that an incident is ongoing. They do not show lost addresses, unless the
+// Service has no others, nor silent nodes that are still
+// Ready or were deleted, nor that nodes are marked again and again.
+func (s *fakeCluster) lists(x incident.Incident) bool {
+	for _, n := range s.nodes {
+		if slices.Contains(x.Nodes, n.Name) && (n.gone || n.Ready.Status != event.StatusUnknown) {
+			return false
+		}
+	}
+	return outage(x) || len(x.Nodes) > 0 && x.Verdict != verdict.GracePeriod
+}
+
+func outage(x incident.Incident) bool {
+	return slices.ContainsFunc(x.Services, func(s incident.Service) bool { return s.Down })
+}
+
+// TestAnOutageThatBeganBeforeTheRecording restarts kubeflap with recordings that begin in the second hour of an outage.
+func TestAnOutageThatBeganBeforeTheRecording(t *testing.T) {
+	c := newFakeCluster(9)
+	v := c.service("single", true)
+	v.start(c, c.nodes[4]).serve()
+	v.fill()
+	c.at(300, func() { v.pods[0].setReady(c, false, "ContainersNotReady") })
+	c.at(9000, func() { v.pods[0].setReady(c, true, "") })
+	r := newRestarted(t, c)
+	r.runUntil(7000)
+	before := r.only()
+	if !outage(before) {
+		t.Fatal(described(before))
+	}
+	r.beginSegment()
+	r.runUntil(7100)
+	r.restart(7130)
+	r.runUntil(7200)
+	x := r.only()
+	if x.ID != before.ID || !x.Start.Equal(before.Start) || !outage(x) || x.Subject != before.Subject {
+		t.Errorf("got %s, want %s", described(x), described(before))
+	}
+	r.runUntil(9700)
+	if x := r.only(); x.State != incident.StateEnded || x.OutageTime.Round(time.Minute) != 145*time.Minute {
+		t.Errorf("at the end: %s, down for %s", described(x), x.OutageTime)
+	}
+}
+
+// TestWhatWasSeenBeforeTheRecordingIsKnown checks that the grace period and its recommendation survive a restart whose
+// recordings begin later than the heartbeats that showed them.
+func TestWhatWasSeenBeforeTheRecordingIsKnown(t *testing.T) {
+	c := newFakeCluster(9).silence(500, 600, 5).silence(4000, 4100, 6)
+	for i := range 6 {
+		c.slow(3, float64(600*i+300), 30, 31, 32)
+	}
+	r := newRestarted(t, c)
+	r.runUntil(7000)
+	recommended := r.pipeline.incidents.GracePeriod(c.now).Recommended()
+	silences := len(r.pipeline.incidents.Past(c.now).Silences)
+	if recommended == 0 || silences != 2 {
+		t.Fatalf("recommended %s after %d silences", recommended, silences)
+	}
+	r.beginSegment()
+	r.runUntil(7010)
+	r.restart(7020)
+	r.runUntil(7100)
+	if got := r.pipeline.incidents.GracePeriod(c.now).Recommended(); got != recommended {
+		t.Errorf("recommended %s, want %s", got, recommended)
+	}
+	if table := r.pipeline.tracker.GraceTable(c.now); table.Since.After(storyBegin.Add(time.Minute)) || table.Rows[2].Silences.AtMost < 2 {
+		t.Errorf("the table of grace periods begins at %s: %v", table.Since, table.Rows)
+	}
+	past := r.pipeline.incidents.Past(c.now)
+	if got := len(past.Silences); got != silences || past.Observed.Round(time.Minute) != 118*time.Minute {
+		t.Errorf("%d silences in %s, want %d", got, past.Observed, silences)
+	}
+}

@@ -1,0 +1,37 @@
+package track
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+)
+
+// Past is what a Tracker cannot learn again from the lists of all objects.
+type Past struct {
+	Coverage watches.Coverage `json:"coverage"`
+	Nodes    nodes.Past       `json:"nodes"`
+	// Outages holds the start of each ongoing outage, by the UID of the Service.
+	Outages map[event.UID]time.Time `json:"outages"`
+}
+
+// Past returns what was known at a time. Pass it to Restore.
+func (t *Tracker) Past(at time.Time) Past {
+	return asOf(t, at, func() Past {
+		p := Past{t.watches.Coverage(), t.nodes.Past(), t.endpoints.Outages()}
+		p.Coverage.NotWatched = nil // the events that follow show it
+		return p
+	})
+}
+
+// Restore takes over what an earlier Tracker knew of the same cluster when it stopped. Call it before the first event.
+func (t *Tracker) Restore(p Past, stopped time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !p.Coverage.Since.IsZero() {
+		t.watches.Continue(p.Coverage, stopped)
+	}
+	t.nodes.Restore(p.Nodes)
+	t.endpoints.RestoreOutages(p.Outages)
+}
