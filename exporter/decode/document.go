@@ -33,30 +33,3 @@ func (r *Reader) WatchEvent(data []byte) (eventType string, document []byte, err
 	r.readFields(data, fieldTarget{1, &name}, fieldTarget{2, &raw})
 	return r.text(name), r.field(raw, 1), r.wrapErr("read a watch event")
 }
-
-// List is one page of a list.
-type List struct {
-	// Version is the list's resourceVersion.
-	Version string
-	// Continue is the token for the next page, or empty on the last page.
-	Continue string
-	// Items are the objects as encoded protobuf messages.
-	Items [][]byte
-}
-
-// List decodes a list. The items share memory with `data`.
-func (r *Reader) List(data []byte) (List, error) {
-	r.err = nil
-	var list List
-	m := r.message(data)
-	for m.next() {
-		switch m.number {
-		case 1:
-			list.Version = string(r.field(m.bytes, 2))
-			list.Continue = string(r.field(m.bytes, 3))
-		case 2:
-			list.Items = append(list.Items, m.bytes)
-		}
-	}
-	return list, r.wrapErr("read a list")
-}

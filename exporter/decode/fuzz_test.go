@@ -1,8 +1,11 @@
 package decode
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"math/rand"
+	"slices"
 	"testing"
 	"time"
 
@@ -211,7 +214,10 @@ func FuzzBytes(f *testing.F) {
 				t.Errorf("%s became %#v", kind, o)
 			}
 		}
-		_, _ = r.List(data)
+		document := slices.Concat(protobufPrefix, data)
+		for _, text := range [][]byte{data, document} {
+			_, _ = r.List(bufio.NewReader(bytes.NewReader(text)), "PodList", func([]byte) error { return nil })
+		}
 		_, _, _ = r.WatchEvent(data)
 		_, _ = r.Document(append(protobufPrefix[:len(protobufPrefix):len(protobufPrefix)], data...))
 	})

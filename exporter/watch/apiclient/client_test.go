@@ -183,10 +183,10 @@ func TestErrors(t *testing.T) {
 		{"a page", answer{200, "text/html", "<html>"}, event.ReasonUnreadable, unreadable("http://127.0.0.1:")},
 		{"no content type", answer{200, "", "<html>"}, event.ReasonUnreadable, unreadable("http://127.0.0.1:")},
 		{"no protobuf", answer{406, "application/json", "{}"}, event.ReasonUnreadable, unreadable("http://127.0.0.1:")},
-		{"another list", protobufAnswer(document(t, &corev1.NodeList{TypeMeta: typeMeta("v1", "NodeList")})), event.ReasonUnreadable, unreadable(`got the kind "NodeList" instead of PodList`)},
-		{"JSON in disguise", protobufAnswer([]byte(`{"kind":"PodList"}`)), event.ReasonUnreadable, unreadable(`got the kind "" instead of PodList`)},
-		{"half a list", protobufAnswer(cut[:len(cut)-3]), event.ReasonUnreadable, unreadable("read a document: unexpected EOF")},
-		{"nothing", protobufAnswer(), event.ReasonUnreadable, unreadable(`got the kind "" instead of PodList`)},
+		{"another list", protobufAnswer(document(t, &corev1.NodeList{TypeMeta: typeMeta("v1", "NodeList")})), event.ReasonUnreadable, unreadable(`malformed list: got the kind "NodeList" instead of PodList`)},
+		{"JSON in disguise", protobufAnswer([]byte(`{"kind":"PodList"}`)), event.ReasonUnreadable, unreadable("malformed list: it is not in protobuf")},
+		{"half a list", protobufAnswer(cut[:len(cut)-3]), event.ReasonUnreadable, unreadable("malformed list: it is cut off")},
+		{"nothing", protobufAnswer(), event.ReasonUnreadable, unreadable("malformed list: it is cut off")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pods, _ := serve(t, event.KindPod, c.answer)

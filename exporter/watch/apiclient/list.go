@@ -1,7 +1,7 @@
 package apiclient
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -37,27 +37,17 @@ func (r *Resource) ListAtOnce(ctx context.Context, each func(event.Object)) (ver
 // CurrentVersion returns the current resourceVersion of the resource's list. The request limits the list to one object,
 // and contains no resourceVersion. With version "0", the watch cache would ignore the limit.
 func (r *Resource) CurrentVersion(ctx context.Context) (string, error) {
-	page, err := r.page(ctx, url.Values{"limit": {"1"}}, &decode.Reader{}, &bytes.Buffer{})
+	page, err := r.page(ctx, url.Values{"limit": {"1"}}, &decode.Reader{}, func(event.Object) {})
 	return page.Version, err
 }
 
 // list requests pages without a resourceVersion, like kubectl. The server then returns the current state.
 func (r *Resource) list(ctx context.Context, query url.Values, each func(event.Object)) (version string, err error) {
 	var reader decode.Reader
-	var body bytes.Buffer
 	for {
-		page, err := r.page(ctx, query, &reader, &body)
+		page, err := r.page(ctx, query, &reader, each)
 		if err != nil {
 			return "", err
-		}
-		for _, item := range page.Items {
-			object, err := reader.Object(r.Kind, item)
-			if err != nil {
-				return "", fmt.Errorf("%w: %w", errUnreadable, err)
-			}
-			if r.Has(object) {
-				each(object)
-			}
 		}
 		if page.Continue == "" {
 			return page.Version, nil
@@ -66,50 +56,51 @@ func (r *Resource) list(ctx context.Context, query url.Values, each func(event.O
 	}
 }
 
-// page requests a page of a list. The page shares memory with the body.
-func (r *Resource) page(ctx context.Context, query url.Values, reader *decode.Reader, body *bytes.Buffer) (page decode.List, err error) {
+// page requests a page of a list, and passes its objects to the given function.
+func (r *Resource) page(ctx context.Context, query url.Values, reader *decode.Reader, each func(event.Object)) (page decode.List, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
-	if err := r.read(ctx, "", query, body); err != nil {
-		return decode.List{}, err
-	}
-	message, err := message(reader, body.Bytes(), r.object+"List")
-	if err == nil {
-		page, err = reader.List(message)
-	}
+	answer, err := r.client.open(ctx, r.path(""), query, protobuf)
 	if err != nil {
-		return decode.List{}, fmt.Errorf("%w: %w", errUnreadable, err)
+		return page, err
 	}
-	return page, nil
+	defer answer.Close()
+	page, err = reader.List(bufio.NewReaderSize(answer, bufferSize), r.object+"List", func(message []byte) error {
+		object, err := reader.Object(r.Kind, message)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errUnreadable, err)
+		}
+		if r.Has(object) {
+			each(object)
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, decode.ErrMalformed):
+		err = fmt.Errorf("%w: %w", errUnreadable, err)
+	case err != nil && !errors.Is(err, errUnreadable):
+		err = fmt.Errorf("read the response: %w", err)
+	}
+	return page, err
 }
 
 // Get returns one object. It returns nil if the API server reports that the object does not exist. The request has
 // no resourceVersion, so it is a quorum read from etcd (apiserver, CacheDelegator.Get).
 func (r *Resource) Get(ctx context.Context, name string) (event.Object, error) {
-	var body bytes.Buffer
-	err := r.read(ctx, name, nil, &body)
-	var answer *ResponseError
-	if errors.As(err, &answer) && answer.FromAPI && Reason(err) == event.ReasonAbsent {
+	answer, err := r.client.open(ctx, r.path(name), nil, protobuf)
+	var refused *ResponseError
+	if errors.As(err, &refused) && refused.FromAPI && Reason(err) == event.ReasonAbsent {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return r.decode(&decode.Reader{}, body.Bytes())
-}
-
-// read requests a list or an object. It replaces the content of body.
-func (r *Resource) read(ctx context.Context, name string, query url.Values, body *bytes.Buffer) error {
-	answer, err := r.client.open(ctx, r.path(name), query, protobuf)
-	if err != nil {
-		return err
-	}
 	defer answer.Close()
-	body.Reset()
-	if _, err := io.Copy(body, answer); err != nil {
-		return fmt.Errorf("read the response: %w", err)
+	document, err := io.ReadAll(answer)
+	if err != nil {
+		return nil, fmt.Errorf("read the response: %w", err)
 	}
-	return nil
+	return r.decode(&decode.Reader{}, document)
 }
 
 // decode decodes an object. The object shares no memory with the document.
