@@ -37,6 +37,10 @@ func (p *pipeline) resume(found *earlier, now time.Time, logger *slog.Logger) {
 	if err != nil {
 		logger.Error("cannot read all recordings of earlier processes", "err", err)
 	}
+	p.incidents.Forget(last, func(x incident.Incident) bool {
+		_, saved := p.journal.Incident(x.ID)
+		return saved && x.Start.Before(found.begins) // the journal knows the beginning
+	})
 	p.saveResolved(last, p.incidents.Overview(last))
 	p.started = now
 	switch away := now.Sub(last); {

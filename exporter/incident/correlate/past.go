@@ -3,6 +3,7 @@ package correlate
 import (
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/heartbeats"
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
@@ -29,4 +30,12 @@ func (l *Log) Restore(p Past, t time.Time) {
 	l.records.History.Restore(p.Past, t)
 	l.records.RestoreLate(p.Late)
 	l.records.Restore(p.Ongoing, t)
+}
+
+// Forget removes those incidents for which drop returns true, of those that had ended by t.
+func (l *Log) Forget(t time.Time, drop func(incident.Incident) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(t)
+	l.records.Forget(drop)
 }

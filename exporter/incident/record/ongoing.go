@@ -4,19 +4,22 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // continuedWithin is the time after Restore in which an incident that was ongoing before must be found again.
 const continuedWithin = time.Minute
 
-// Ongoing is an incident that has not recovered. If the same is found again after a restart, the incident keeps its ID
-// and its start.
+// Ongoing is an incident that has not ended for good. If the same is found again after a restart, the incident keeps its
+// ID and its start.
 type Ongoing struct {
-	Subject Subject              `json:"subject"`
-	ID      string               `json:"id"`
-	Start   time.Time            `json:"start"`
-	Outages []transition.Service `json:"outages,omitempty"`
+	Subject Subject   `json:"subject"`
+	ID      string    `json:"id"`
+	Start   time.Time `json:"start"`
+	// Recovered is the time by which everything had recovered, or zero.
+	Recovered time.Time            `json:"recovered,omitzero"`
+	Outages   []transition.Service `json:"outages,omitempty"`
 }
 
 // ongoing holds the incidents that were ongoing before kubeflap's observation, and may be found until the given time.
@@ -25,13 +28,13 @@ type ongoing struct {
 	all   []Ongoing
 }
 
-// Ongoing returns the ongoing incidents.
+// Ongoing returns the incidents that have not ended for good.
 func (s *Store) Ongoing() (all []Ongoing) {
 	for _, r := range s.shown {
-		if r.settled || !r.isOpen() {
+		if r.settled {
 			continue
 		}
-		x := Ongoing{Subject: r.Subject, ID: r.id, Start: r.start}
+		x := Ongoing{Subject: r.Subject, ID: r.id, Start: r.start, Recovered: r.recovered}
 		for service := range r.Open.Outages {
 			x.Outages = append(x.Outages, service)
 		}
@@ -57,10 +60,19 @@ func (s *Store) SubjectOfOutage(x transition.Service) (subject Subject, ok bool)
 // several nodes may have become one of a single node.
 func (s *Store) resume(r *Record) {
 	for _, o := range s.ongoing.all {
-		if (o.Subject.key() == r.key() || o.ID == r.id) && !s.now.After(s.ongoing.until) {
+		until := s.ongoing.until
+		if !o.Recovered.IsZero() {
+			until = o.Recovered.Add(Quiet)
+		}
+		if (o.Subject.key() == r.key() || o.ID == r.id) && !s.now.After(until) {
 			r.id = o.ID
 			r.MoveStartBack(o.Start)
 			return
 		}
 	}
+}
+
+// Forget removes those ended incidents for which drop returns true. It does not count them as displaced.
+func (s *Store) Forget(drop func(incident.Incident) bool) {
+	s.shown = slices.DeleteFunc(s.shown, func(r *Record) bool { return r.state(s.now) == incident.StateEnded && drop(s.outline(r)) })
 }

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/journal"
+)
+
+// recordedRun is a kubeflap with a real flight recorder. It runs in a bubble of package synctest, at the pace of the clock.
+type recordedRun struct {
+	*restarted
+	recordings string
+	size       int64
+}
+
+func newRecordedRun(t *testing.T, c *fakeCluster, size int64) *recordedRun {
+	r := &recordedRun{&restarted{t: t, cluster: c, dir: memoryDir(t), size: 500, log: slog.New(slog.DiscardHandler)}, memoryDir(t), size}
+	r.begin()
+	c.start()
+	return r
+}
+
+func (r *recordedRun) begin() {
+	r.t.Helper()
+	settings := trackerSettings()
+	settings.incidents = r.restarted.size
+	p := newPipeline(settings, func() time.Time { return r.cluster.now }, r)
+	recorder, err := flightrecorder.New(flightrecorder.Settings{Dir: r.recordings, Size: r.size, Age: 1000 * time.Hour, Head: p.head}, r.log)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	found, err := findEarlier(r.t.Context(), r.recordings, p.scope)
+	if err != nil {
+		r.t.Error(err)
+	}
+	p.journal = journal.Open(r.dir, r.restarted.size, r.cluster.now, r.log)
+	if found != nil {
+		p.resume(found, r.cluster.now, r.log)
+	}
+	p.record, r.pipeline = recorder.Record, p
+	r.cluster.sink = p.apply
+	ctx, cancel := context.WithCancel(r.t.Context())
+	ended := make(chan error, 2)
+	go func() { ended <- p.journal.Run(ctx) }()
+	go func() { ended <- recorder.Run(ctx) }()
+	r.kill = func() {
+		cancel()
+		for range 2 {
+			if err := <-ended; err != nil {
+				r.t.Error(err)
+			}
+		}
+	}
+}
+
+func (r *recordedRun) runUntil(second float64) {
+	for r.cluster.second() < second {
+		r.restarted.runUntil(min(second, r.cluster.second()+0.5))
+		time.Sleep(time.Second / 2)
+	}
+}
+
+func (r *recordedRun) restart(second float64) {
+	r.kill()
+	r.cluster.sink = func(event.Event) {}
+	r.cluster.runUntil(second)
+	r.begin()
+	r.cluster.watch()
+}
+
+// dependOnTheCordon maps stories to what kubeflap cannot know if its recordings begin after the node was cordoned.
+func dependOnTheCordon() map[string]string {
+	return map[string]string{
+		"a node that was cordoned and emptied is switched off two hours later":           "that pods ran on the node when it was cordoned",
+		"a cordon of more than an hour ago announces nothing while pods run on the node": "when the node was cordoned",
+	}
+}
+
+// TestRestartsWithARecorder restarts kubeflap in stories, with a real flight recorder. If its segments are small, the oldest
+// ones are soon deleted.
+func TestRestartsWithARecorder(t *testing.T) {
+	withoutRaceDetector(t)
+	for _, x := range storiesThatAreWatched() {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			end := x.expected[len(x.expected)-1].at
+			truth := newRestarted(t, x.cluster())
+			truth.runUntil(end)
+			moments := few(3, 1)
+			for i := range moments {
+				stop := end * (float64(i) + 0.5) / float64(moments)
+				gap := gaps()[i%3]
+				if stop+gap+5 > end {
+					continue
+				}
+				for _, size := range []int64{1 << 30, 64 << 10} {
+					var got []incident.Incident
+					synctest.Test(t, func(t *testing.T) {
+						r := newRecordedRun(t, x.cluster(), size)
+						r.runUntil(stop)
+						r.restart(stop + gap)
+						r.runUntil(end)
+						r.kill()
+						got = r.incidents()
+					})
+					unknown := dependOnTheGap()[x.name]
+					if size < 1<<20 {
+						unknown += dependOnTheCordon()[x.name]
+					}
+					if bad := afterRestart(truth.incidents(), got, stop, stop+gap); bad != "" && unknown == "" {
+						t.Errorf("size %d, restarted from %g to %g: %s", size, stop, stop+gap, bad)
+					}
+				}
+			}
+		})
+	}
+}
