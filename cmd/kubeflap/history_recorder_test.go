@@ -75,14 +75,6 @@ func (r *recordedRun) restart(second float64) {
 	r.cluster.watch()
 }
 
-// dependOnTheCordon maps stories to what kubeflap cannot know if its recordings begin after the node was cordoned.
-func dependOnTheCordon() map[string]string {
-	return map[string]string{
-		"a node that was cordoned and emptied is switched off two hours later":           "that pods ran on the node when it was cordoned",
-		"a cordon of more than an hour ago announces nothing while pods run on the node": "when the node was cordoned",
-	}
-}
-
 // TestRestartsWithARecorder restarts kubeflap in stories, with a real flight recorder. If its segments are small, the oldest
 // ones are soon deleted.
 func TestRestartsWithARecorder(t *testing.T) {
@@ -110,11 +102,7 @@ func TestRestartsWithARecorder(t *testing.T) {
 						r.kill()
 						got = r.incidents()
 					})
-					unknown := dependOnTheGap()[x.name]
-					if size < 1<<20 {
-						unknown += dependOnTheCordon()[x.name]
-					}
-					if bad := afterRestart(truth.incidents(), got, stop, stop+gap); bad != "" && unknown == "" {
+					if bad := afterRestart(truth.incidents(), got, stop, stop+gap); bad != "" && dependOnTheGap()[x.name] == "" {
 						t.Errorf("size %d, restarted from %g to %g: %s", size, stop, stop+gap, bad)
 					}
 				}

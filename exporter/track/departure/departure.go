@@ -121,6 +121,26 @@ func (d *Departure) At(t time.Time) (reason Reason, name string) {
 	return "", ""
 }
 
+// Past is what a list of Nodes does not show about a cordoned node: when it was cordoned, whether it was healthy then, and
+// whether pods have run on it since.
+type Past struct {
+	Since   time.Time `json:"since"`
+	Sound   bool      `json:"sound,omitempty"`
+	HadPods bool      `json:"had_pods,omitempty"`
+}
+
+// Past returns what to pass to Restore. ok is false if the node is not cordoned.
+func (d *Departure) Past() (p Past, ok bool) {
+	return Past{d.cordoned, d.sound, d.hadPods}, !d.cordoned.IsZero()
+}
+
+// Restore takes over an earlier Past, if the node is still cordoned. Call it after the first Note.
+func (d *Departure) Restore(p Past) {
+	if !d.cordoned.IsZero() {
+		d.cordoned, d.sound, d.hadPods = p.Since, p.Sound, p.HadPods
+	}
+}
+
 // emptied reports whether all pods have left the node since the cordon. It ignores DaemonSet pods and static pods. It
 // returns false if kubeflap saw no such pods on the node, because kubeflap may watch only some namespaces.
 func (d *Departure) emptied() bool { return d.hadPods && d.pods == 0 }

@@ -34,6 +34,8 @@ type Nodes struct {
 	// period.
 	intervals grace.Intervals
 	settings  transition.GracePeriodKnown
+	// `cordoned` says since when earlier processes saw Nodes cordoned.
+	cordoned map[event.UID]departure.Past
 }
 
 // node combines a Node and its Lease. Either of them can arrive first.
@@ -107,6 +109,9 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 		n.departure.SetPods(x.pods[o.Name])
 		n.condition = firstCondition(e, o.Ready)
 		n.departure.Note(e, o, n.troubled, n.ready == event.StatusTrue)
+		if earlier, ok := x.cordoned[n.uid]; ok {
+			n.departure.Restore(earlier)
+		}
 		x.firstHeartbeat(n, e, o.Ready)
 		x.noteInterval(n)
 		return false

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/departure"
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
 )
 
@@ -14,15 +16,23 @@ type Past struct {
 	// Silences holds the silences since the given time.
 	Silences []grace.Silence `json:"silences"`
 	Since    time.Time       `json:"since"`
+	// Cordoned holds the cordoned nodes, by the UID of the Node.
+	Cordoned map[event.UID]departure.Past `json:"cordoned,omitempty"`
 }
 
 // Past returns what to pass to Restore.
 func (x *Nodes) Past() Past {
-	return Past{x.grace.Episodes(), slices.Clone(x.silences), x.silencesSince()}
+	p := Past{x.grace.Episodes(), slices.Clone(x.silences), x.silencesSince(), map[event.UID]departure.Past{}}
+	for _, n := range x.nodes {
+		if cordoned, ok := n.departure.Past(); ok && n.exists {
+			p.Cordoned[n.uid] = cordoned
+		}
+	}
+	return p
 }
 
 // Restore takes over an earlier Past. Call it before the first event.
 func (x *Nodes) Restore(p Past) {
 	x.grace.Restore(p.GracePeriod)
-	x.silences, x.restoredSince = p.Silences, p.Since
+	x.silences, x.restoredSince, x.cordoned = p.Silences, p.Since, p.Cordoned
 }
