@@ -122,3 +122,21 @@ func TestWhereTheReplayBegins(t *testing.T) {
 		})
 	}
 }
+
+// TestASignalEndsTheReplay checks that kubeflap recognizes that it stops during the replay. signal.NotifyContext cancels with
+// a cause that is not context.Canceled.
+func TestASignalEndsTheReplay(t *testing.T) {
+	dir := memoryDir(t)
+	recordSegment(t, dir, storyBegin, head{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	found, err := findEarlier(ctx, dir, scope{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel(errors.New("terminated signal received"))
+	for e, err := range found.events {
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(e, err)
+		}
+	}
+}

@@ -129,7 +129,7 @@ func (p *player) play(i int) bool {
 // set back.
 func (p *player) send(ev event.Event) bool {
 	if p.ctx.Err() != nil {
-		p.yield(event.Event{}, context.Cause(p.ctx))
+		p.yield(event.Event{}, p.ctx.Err())
 		return false
 	}
 	p.seen = ev.Seen
