@@ -15,17 +15,23 @@ func (x *Nodes) Known(name string) bool { return x.nodes[name] != nil }
 // that fails later has another cause.
 const notReadyWindow = 5 * time.Minute
 
-// NotReadyAt reports whether the node's kubelet reported Ready=False shortly before t (kubelet, nodestatus
-// ReadyCondition). If `by` is set, NotReadyAt returns false if the lastTransitionTime of the report is later than `by`.
-func (x *Nodes) NotReadyAt(name string, t, by time.Time) bool {
+// reportedWithin is the longest time between the changes of a node and of its pods that have the same reason. The kubelet
+// reports them in separate requests, and lastTransitionTime has a precision of one second.
+const reportedWithin = 2 * time.Second
+
+// NotReadyAt reports whether the node's kubelet reported Ready=False around t (kubelet, nodestatus ReadyCondition). It
+// compares lastTransitionTimes, so the result does not depend on the order in which kubeflap saw the changes.
+func (x *Nodes) NotReadyAt(name string, t time.Time) bool {
 	n := x.nodes[name]
-	return n != nil && n.exists && n.ready == event.StatusFalse && t.Sub(n.statusSince) <= notReadyWindow &&
-		(by.IsZero() || n.falseSince.IsZero() || !n.falseSince.After(by))
+	if n == nil || !n.exists {
+		return false
+	}
+	return !n.falseSince.After(t.Add(reportedWithin)) && t.Sub(n.falseSince) <= notReadyWindow &&
+		(n.ready == event.StatusFalse || !n.falseUntil.Before(t.Add(-reportedWithin)))
 }
 
 // RestartedBefore reports whether a start of the node's kubelet shortly before t can have made the node's pods not
-// ready. If `by` is set, RestartedBefore returns false if the kubelet started after that time, according to its own
-// clock.
+// ready. It returns false if the kubelet started after `by`, according to its own clock.
 func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 	n := x.nodes[name]
 	return n != nil && n.kubelet.MadePodsFlap(t, n.returned, by)

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -23,8 +24,9 @@ type condition struct {
 	// foundUnknown is set if the node controller had set Ready to Unknown before kubeflap first saw the node.
 	foundUnknown bool
 	// `transition` is the lastTransitionTime of Ready. falseSince is the lastTransitionTime of the last Ready=False. If
-	// Ready was never False, falseSince is the first lastTransitionTime that kubeflap saw.
-	transition, falseSince time.Time
+	// Ready was never False, falseSince is the first lastTransitionTime that kubeflap saw. falseUntil is the
+	// lastTransitionTime of the change that ended the last Ready=False.
+	transition, falseSince, falseUntil time.Time
 	// statusSince is the time since which Ready is known to have its current status. sinceSeen is set if kubeflap saw
 	// the change to that status.
 	statusSince time.Time
@@ -63,8 +65,11 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 	}
 	moved := !n.transition.IsZero() && !c.LastTransitionTime.IsZero() && !n.transition.Equal(c.LastTransitionTime)
 	n.transition = c.LastTransitionTime
-	if c.Status == event.StatusFalse {
-		n.falseSince = c.LastTransitionTime
+	switch at := cmp.Or(c.LastTransitionTime, e.Seen); {
+	case c.Status == event.StatusFalse:
+		n.falseSince = at
+	case n.ready == event.StatusFalse:
+		n.falseUntil = at
 	}
 	switch {
 	case c.Status != n.ready:

@@ -16,7 +16,7 @@ import (
 // nodeFacts lists the methods of package nodes that this package calls.
 type nodeFacts interface {
 	Known(node string) bool
-	NotReadyAt(node string, t, by time.Time) bool
+	NotReadyAt(node string, t time.Time) bool
 	RestartedBefore(node string, t, by time.Time) bool
 	CauseOfMark(node string, t, podReady time.Time) (why cause.Cause, certain bool)
 	Trigger(node string, why cause.Cause) (trigger uint64, ok bool)

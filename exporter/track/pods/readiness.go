@@ -28,9 +28,8 @@ type ReadinessLoss struct {
 	ID  event.UID
 	Pod *Pod
 	At  time.Time
-	// nodeBy is the latest time at which a node failure can explain the loss, or zero if unknown. It is based on the
-	// kubelet's timestamps, because the node watch can lag.
-	nodeBy time.Time
+	// `since` is the lastTransitionTime of Ready, or At if there is none.
+	since time.Time
 	// `ready` is the time at which the pod last became Ready, or zero if it was Ready in the first list.
 	ready time.Time
 	// Cause is set when the loss is resolved.
@@ -130,12 +129,12 @@ func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	tentative := p.removalCause
 	if tentative == cause.Unknown {
-		c := &lossEvidence{before: p, now: o, nodes: x.nodes, at: e.Seen, updated: x.watches.Time(p.updatedAt)}
+		c := &lossEvidence{before: p, now: o, at: e.Seen, updated: x.watches.Time(p.updatedAt)}
 		tentative = c.cause()
 	}
-	w := &ReadinessLoss{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, ready: x.watches.Time(p.readyChangedAt), tentative: tentative}
+	w := &ReadinessLoss{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, since: e.Seen, ready: x.watches.Time(p.readyChangedAt), tentative: tentative}
 	if o.Ready != nil && !o.Ready.LastTransitionTime.IsZero() {
-		w.nodeBy = o.Ready.LastTransitionTime.Add(nodeWait)
+		w.since = o.Ready.LastTransitionTime
 	}
 	why, certain := x.causeByNode(w)
 	if older := x.undecided.byPod[o.UID]; older != nil && (certain || older.tentative != tentative) {
@@ -154,10 +153,10 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 func (x *Pods) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool) {
 	switch w.tentative {
 	case cause.ProbeFailed:
-		switch by := w.At.Add(evidenceWait); {
-		case x.nodes.NotReadyAt(w.node, by, w.nodeBy):
+		switch {
+		case x.nodes.NotReadyAt(w.node, w.since):
 			return cause.NodeNotReady, true
-		case x.nodes.RestartedBefore(w.node, by, w.nodeBy):
+		case x.nodes.RestartedBefore(w.node, w.At.Add(evidenceWait), w.since.Add(nodeWait)):
 			return cause.KubeletRestart, true
 		}
 		return cause.ProbeFailed, !x.nodes.Known(w.node)

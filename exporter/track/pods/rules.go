@@ -11,7 +11,6 @@ import (
 type lossEvidence struct {
 	before *Pod
 	now    *event.Pod
-	nodes  nodeFacts
 	at     time.Time
 	// `updated` is the time at which the pod was last updated in place.
 	updated time.Time
@@ -34,8 +33,6 @@ var podRules = [...]rule{
 	{cause.InPlaceUpdate, updatedInPlace},
 	{cause.ReadinessGate, gateNotReady},
 	{cause.ContainerExit, containerEnded},
-	{cause.NodeNotReady, nodeNotReady},
-	{cause.KubeletRestart, kubeletRestarted},
 	{cause.ProbeFailed, probeFailed},
 }
 
@@ -130,21 +127,9 @@ func (c *lossEvidence) justRestarted(x *event.Container) bool {
 	return after >= 0 && after <= restartSettles
 }
 
-// nodeNotReady reports whether the kubelet reported both the pod's containers and the node as not ready. The reason
-// ContainersNotReady can only come from the kubelet, because the node controller sets no reason.
-func nodeNotReady(c *lossEvidence) bool {
-	return c.notReadyContainers() && c.nodes.NotReadyAt(c.now.Node, c.at, time.Time{})
-}
-
-// kubeletRestarted reports whether the pod's kubelet restarted. Up to v1.34, a restarted kubelet reports probed
-// containers as not ready until their probes succeed again (see pkg/kubelet/prober).
-func kubeletRestarted(c *lossEvidence) bool {
-	return c.notReadyContainers() && c.nodes.RestartedBefore(c.now.Node, c.at, time.Time{})
-}
-
 // probeFailed reports whether the kubelet reports a container as not ready (see doProbe in pkg/kubelet/prober). Earlier
-// rules cover stopped and replaced containers.
-func probeFailed(c *lossEvidence) bool { return c.notReadyContainers() }
+// rules cover stopped and replaced containers. The node can show another cause (see causeByNode).
+func probeFailed(c *lossEvidence) bool { return c.reason() == "ContainersNotReady" }
 
 func (c *lossEvidence) reason() string {
 	if c.now.Ready == nil {
@@ -152,5 +137,3 @@ func (c *lossEvidence) reason() string {
 	}
 	return c.now.Ready.Reason
 }
-
-func (c *lossEvidence) notReadyContainers() bool { return c.reason() == "ContainersNotReady" }
