@@ -144,7 +144,7 @@ func BenchmarkNodeWhileReadinessLossesWait(b *testing.B) {
 				f.Apply(event.Event{Seen: zero, Kind: event.KindNode, Type: event.Modified, Object: aNode("node-2", ready, 1)})
 			}
 			for i := range waiting {
-				if _, pending := f.pods.Pending(id("pod/web-" + strconv.Itoa(i))); !pending {
+				if w := f.pods.Find(id("pod/web-"+strconv.Itoa(i))).LossBefore(0, zero); !w.Undecided {
 					b.Fatalf("pod %d does not wait", i)
 				}
 			}

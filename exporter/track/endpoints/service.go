@@ -118,12 +118,12 @@ func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 		s.exists, s.created = true, e.Seen
 		x.consumers.Join(s)
 	}
-	s.kind, s.publish = o.Type, o.PublishNotReady
+	s.kind = o.Type
 	s.noteChoice(e, o)
 	x.writers.Check(s, e.Seen)
 }
 
-// noteChoice records a change of the selector or of publishNotReadyAddresses. This change can also explain address
+// noteChoice sets the selector and publishNotReadyAddresses, and records a change. This change can also explain address
 // losses that kubeflap saw shortly before the change.
 func (s *service) noteChoice(e event.Event, o *event.Service) {
 	choice := choiceOf(o)
@@ -132,8 +132,11 @@ func (s *service) noteChoice(e event.Event, o *event.Service) {
 	}
 	if s.choice != 0 {
 		s.ledger.Changed = e.Seen
+		if s.publish != o.PublishNotReady {
+			s.ledger.Unpublished = e.Seen
+		}
 	}
-	s.selector = pods.NewSelector(o.Selector)
+	s.publish, s.selector = o.PublishNotReady, pods.NewSelector(o.Selector)
 	s.choice = choice
 }
 

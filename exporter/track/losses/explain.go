@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -37,61 +38,50 @@ func (q *Losses) explainByEvidence(l *Loss) explanation {
 		why := q.explainManual(l)
 		return explanation{cause: why, certain: why == cause.EndpointsReset || l.Change.Foreign}
 	}
-	id, notReady := l.Change.ID, !l.Change.Removed
-	p := q.pods.Find(id)
-	if p == nil {
-		why, deleted := q.pods.Departed(id, notReady)
-		if why != cause.Unknown {
-			return explanation{cause: why, certain: true}
-		}
+	p, deleted := q.pods.Recall(l.Change.ID)
+	switch {
+	case p != nil && !l.Change.Removed && p.LossBefore(l.version, l.Change.Time) != nil:
+		// The address is still listed. So the pod's readiness explains the loss better than the pod's departure.
+		return q.explainByPod(l, p, p.LossBefore(l.version, l.Change.Time))
+	case p != nil && p.RemovalCause() != cause.Unknown:
+		return explanation{cause: p.RemovalCause(), certain: true}
+	case p == nil, deleted:
 		l.Vanished = l.Vanished || deleted
 		return explanation{cause: q.explainByService(l)}
+	case l.Terminating:
+		// The pod is being deleted (endpointslice, podToEndpoint), but the pod watch has not shown this yet. The next event
+		// of the pod will show the cause.
+		return explanation{cause: cause.PodDeleted, lagging: !q.watches.Missing(event.KindPod)}
 	}
-	tentative, pending := q.pods.Pending(id)
-	switch {
-	case notReady && pending:
-		return explanation{cause: tentative, lagging: true}
-	case notReady && p.WasReady() && p.Cause() != cause.Unknown:
-		// The address is still listed. So the pod's readiness explains the loss better than the pod's departure.
-		return q.explainByPod(l, p)
-	case p.RemovalCause() != cause.Unknown:
-		return explanation{cause: p.RemovalCause(), certain: true}
-	case p.WasReady():
-		return q.explainByPod(l, p)
-	case notReady && p.Recovered() != cause.Unknown && l.Change.Time.Sub(q.watches.Time(p.ReadyChangedAt())).Abs() <= evidenceWait:
-		// The pod watch is ahead of the slice watch. It has already shown the pod as not ready and as ready again.
-		return explanation{cause: p.Recovered(), certain: true}
-	}
-	return q.explainAgainstPod(l, p, notReady)
+	return q.explainAgainstPod(l, p, p.Cause())
 }
 
 // explainAgainstPod explains a loss that the last known state of the pod does not explain. Either the pod is not the
-// cause, or the pod watch lags.
-func (q *Losses) explainAgainstPod(l *Loss, p *pods.Pod, notReady bool) explanation {
+// cause, or the pod watch lags. `otherwise` is the cause if no other is found.
+func (q *Losses) explainAgainstPod(l *Loss, p *pods.Pod, otherwise cause.Cause) explanation {
 	why := q.explainByService(l)
-	if !p.IsReady() || why != cause.Unknown && why != cause.PodDeleted || q.watches.Missing(event.KindPod) {
-		return explanation{cause: why}
-	}
-	if since := l.Change.Time.Sub(q.watches.Time(p.ReadyChangedAt())); why == cause.Unknown && notReady && since >= 0 && since <= watches.LagWait {
-		// The slice watch may lag and show an old state, from which the pod has already recovered.
-		why = p.Recovered()
-	}
-	return explanation{cause: why, lagging: true}
+	lagging := why == cause.Unknown && p.IsReady() && !q.watches.Missing(event.KindPod)
+	return explanation{cause: cmp.Or(why, otherwise), lagging: lagging}
 }
 
-// explainByPod explains a loss while the pod is not ready. With publishNotReadyAddresses, the address can be ready
-// although the pod has been unready for a long time. The cause is then a change of the Service.
-func (q *Losses) explainByPod(l *Loss, p *pods.Pod) explanation {
-	longAgo := l.Change.Time.Sub(q.watches.Time(p.ReadyChangedAt())) > evidenceWait
-	switch {
-	case longAgo && l.Service.Ledger().changedAround(l.Change.Time):
+// explainByPod explains that an address became not ready by a readiness loss of its pod. With publishNotReadyAddresses,
+// the address can be ready although the pod has been unready for a long time. The cause is then a change of the Service.
+func (q *Losses) explainByPod(l *Loss, p *pods.Pod, w *pods.ReadinessLoss) explanation {
+	longAgo := l.Change.Time.Sub(w.At) > evidenceWait
+	switch recovered := l.Change.Time.Sub(w.Recovered); {
+	case !w.Recovered.IsZero() && recovered > watches.LagWait:
+		return q.explainAgainstPod(l, p, cause.Unknown)
+	case !w.Recovered.IsZero() && recovered > evidenceWait:
+		// The slice watch may lag and show an old state, from which the pod has already recovered.
+		return q.explainAgainstPod(l, p, w.Cause)
+	case w.Undecided:
+		return explanation{cause: w.Cause, lagging: true}
+	case longAgo && q.changedAround(l):
 		return explanation{cause: cause.ServiceChanged, certain: true}
-	case l.Terminating:
-		// The pod is being deleted, but the pod watch has not shown this yet. The next event of the pod will show the
-		// cause.
-		return explanation{cause: cause.PodDeleted, lagging: !q.watches.Missing(event.KindPod)}
+	case w.Cause == cause.Unknown && p.RemovalCause() != cause.Unknown:
+		return explanation{cause: p.RemovalCause(), certain: true}
 	}
-	return explanation{cause: p.Cause(), certain: p.Cause() != cause.Unknown && !longAgo}
+	return explanation{cause: w.Cause, certain: w.Cause != cause.Unknown && !longAgo}
 }
 
 // explainManual explains the loss of a manually managed address. If the Service has a selector, the endpoints
@@ -114,11 +104,10 @@ func (q *Losses) explainManual(l *Loss) cause.Cause {
 // Service's selector and an edit of an object that a controller manages. Otherwise, the pod watch may lag.
 func (q *Losses) explainByService(l *Loss) cause.Cause {
 	s, t := l.Service.Ledger(), l.Change.Time
-	lagging := q.watches.Now().Before(q.watches.LaggingUntil(event.KindService))
 	switch {
 	case l.Terminating:
 		return cause.PodDeleted // terminating means that the pod has a deletionTimestamp (endpointslice, podToEndpoint)
-	case s.changedAround(t), lagging && s.changedAround(t.Add(watches.LagWait)):
+	case q.changedAround(l):
 		return cause.ServiceChanged
 	case l.Vanished: // kubeflap did not see who deleted the object
 	case l.Foreign, !s.Edited.IsZero() && t.Sub(s.Edited).Abs() <= evidenceWait:
@@ -130,8 +119,17 @@ func (q *Losses) explainByService(l *Loss) cause.Cause {
 	return cause.Unknown
 }
 
-// changedAround reports whether the Service's selection of pods changed at t or shortly before. A change shortly after
-// t also counts, because events of different watches can arrive in any order.
-func (g *Ledger) changedAround(t time.Time) bool {
-	return !g.Changed.IsZero() && t.Sub(g.Changed) <= changeWindow && g.Changed.Sub(t) <= evidenceWait
+// changedAround reports whether the Service's selection of pods changed at a loss or shortly before. A change of the
+// selector removes addresses, and a change of publishNotReadyAddresses makes them not ready. A change shortly after the
+// loss also counts, because events of different watches can arrive in any order.
+func (q *Losses) changedAround(l *Loss) bool {
+	changed, wait := l.Service.Ledger().Changed, evidenceWait
+	if !l.Change.Removed {
+		changed = l.Service.Ledger().Unpublished
+	}
+	if q.watches.Now().Before(q.watches.LaggingUntil(event.KindService)) {
+		wait += watches.LagWait
+	}
+	before := l.Change.Time.Sub(changed)
+	return !changed.IsZero() && before <= changeWindow && before >= -wait
 }

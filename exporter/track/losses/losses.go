@@ -27,13 +27,9 @@ type Service interface {
 
 // podFacts lists the methods of package pods that this package calls.
 type podFacts interface {
-	Find(id event.UID) *pods.Pod
-	// Named returns the name of a pod, even if the pod was deleted recently.
+	// Recall returns a pod that exists or was deleted recently, and Named returns its name.
+	Recall(id event.UID) (p *pods.Pod, deleted bool)
 	Named(id event.UID) transition.Pod
-	// Departed returns why a deleted pod lost its addresses. Pending returns the tentative reason why a pod is not
-	// ready.
-	Departed(id event.UID, notReady bool) (why cause.Cause, ok bool)
-	Pending(id event.UID) (why cause.Cause, ok bool)
 }
 
 // nodeFacts lists the methods of package nodes that this package calls.
@@ -57,6 +53,8 @@ type Loss struct {
 	// Vanished is set if the object with the address, or its pod, was deleted while kubeflap did not watch.
 	Vanished bool
 
+	// version is the resourceVersion of the write of the address, or 0 if it is unknown.
+	version uint64
 	// beganOutage is set if this loss began an outage of the Service. outageEnd is the end of that outage, or nil
 	// while it continues.
 	beganOutage bool
@@ -90,10 +88,11 @@ func New(watches *watches.Watches, found *transition.List, pods podFacts, nodes 
 
 // Ledger holds the losses of one Service, and the facts that explain them.
 type Ledger struct {
-	// Changed is the time at which the Service's selection of pods last changed. Edited is the time at which somebody
+	// Changed is the time at which the Service's selection of pods last changed, by its selector or by
+	// publishNotReadyAddresses. Unpublished is the time at which the latter changed. Edited is the time at which somebody
 	// last wrote or deleted an object that a controller manages. SliceDeleted is the time at which a slice of the
 	// EndpointSlice controller was last deleted.
-	Changed, Edited, SliceDeleted time.Time
+	Changed, Unpublished, Edited, SliceDeleted time.Time
 
 	// Lost counts how often an address stopped being ready. ByCause counts the settled losses by cause. Last and
 	// LastCause are the time and the cause of the newest settled loss, without the losses of foreign addresses.
@@ -119,6 +118,7 @@ func (q *Losses) Add(l *Loss) {
 	if !l.Change.Foreign {
 		ledger.ownLost = l.Change.Time
 	}
+	l.version = q.watches.Version()
 	q.fresh.Push(l)
 	id := l.Change.ID
 	l.older = q.byAddress[id]

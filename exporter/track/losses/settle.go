@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/queue"
@@ -90,35 +89,8 @@ func (q *Losses) SettleAll() {
 
 // PodResolved settles the losses that waited for the cause of a pod's readiness change.
 func (q *Losses) PodResolved(w *pods.ReadinessLoss) {
-	if w.Cause != cause.Unknown {
-		q.settleFollowing(w)
-	}
 	q.SettleCertainOf(w.ID)
 	q.settleOverdueOf(w.ID)
-}
-
-// settleFollowing settles the losses that a pod's readiness change caused. By now, the pod can be Ready again, or it
-// can be deleted.
-func (q *Losses) settleFollowing(w *pods.ReadinessLoss) {
-	for l := q.byAddress[w.ID]; l != nil; l = l.older {
-		if !l.settled && !l.Change.Removed && q.followed(w, l) && !l.Vanished {
-			q.settle(l, w.Cause)
-		}
-	}
-}
-
-// followed reports whether a pod's readiness change caused a loss.
-func (q *Losses) followed(w *pods.ReadinessLoss, l *Loss) bool {
-	if !w.CanExplain(l.Change.Time) {
-		return false
-	}
-	after := l.Change.Time.Sub(w.At)
-	if after <= evidenceWait {
-		return after >= -watches.LagWait
-	}
-	// The slice watch lags. A loss that was seen after the pod became Ready again has another cause.
-	again := w.Pod.IsReady() && l.Change.Time.After(q.watches.Time(w.Pod.ReadyChangedAt()))
-	return !again && !l.Service.Ledger().changedAround(l.Change.Time)
 }
 
 // settleOverdueOf settles a pod's losses that are older than evidenceWait. They waited for the cause of the pod's

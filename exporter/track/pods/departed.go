@@ -13,10 +13,7 @@ const keepDeletedFor = 30 * time.Second
 // deletedPod is the stored state of a deleted pod. It is kept because the pod watch can be ahead of the other watches.
 type deletedPod struct {
 	pod *Pod
-	// cause is the reason for the removal of the pod's addresses. It is Unknown if the deletion was inferred from a list,
-	// because kubeflap then did not see who or what deleted the pod.
-	cause cause.Cause
-	at    time.Time
+	at  time.Time
 }
 
 // deletion holds the UID of a deleted pod and the time of its deletion.
@@ -25,23 +22,22 @@ type deletion struct {
 	at time.Time
 }
 
-// Departed returns why an address of a recently deleted pod was lost. Set notReady if the address became not ready but
-// was not removed. If the pod was not Ready when it was deleted, Departed then returns why the pod was not Ready. ok is
-// false if the pod was not deleted recently.
-func (x *Pods) Departed(id event.UID, notReady bool) (why cause.Cause, ok bool) {
-	d, ok := x.recentlyDeleted[id]
-	if ok && notReady && d.pod.WasReady() && d.pod.cause != cause.Unknown {
-		return d.pod.cause, true
+// Recall returns a pod that exists or was deleted recently, or nil.
+func (x *Pods) Recall(id event.UID) (p *Pod, deleted bool) {
+	if p := x.pods[id]; p != nil {
+		return p, false
 	}
-	return d.cause, ok
+	p = x.recentlyDeleted[id].pod
+	return p, p != nil
 }
 
+// rememberDeleted keeps a deleted pod. Its removalCause stays Unknown if the deletion was inferred from a list, because
+// kubeflap then did not see who or what deleted the pod.
 func (x *Pods) rememberDeleted(id event.UID, p *Pod, e event.Event) {
-	why := p.removalCause
-	if why == cause.Unknown && !e.IsInferred() {
-		why = cause.PodDeleted
+	if p.removalCause == cause.Unknown && !e.IsInferred() {
+		p.removalCause = cause.PodDeleted
 	}
-	x.recentlyDeleted[id] = deletedPod{p, why, e.Seen}
+	x.recentlyDeleted[id] = deletedPod{p, e.Seen}
 	x.deletions.Push(deletion{id, e.Seen})
 }
 

@@ -25,6 +25,8 @@ type Pod struct {
 	// place. containerEndedAt is the time at which kubeflap first saw an exited container while Ready was True.
 	readyChangedAt, updatedAt, containerEndedAt event.Moment
 	containers                                  []container
+	// `loss` is the pod's last loss of readiness, or nil.
+	loss *ReadinessLoss
 	// `services` lists the Services that are known to contain the pod.
 	services            *ServiceList
 	ready               event.Status
@@ -41,10 +43,8 @@ type Pod struct {
 	replaced, updateDone bool
 	// `short` is the pod's short toleration in seconds, plus one. It is 0 if the pod has no short toleration.
 	short uint8
-	// `cause` is the reason why the pod is not Ready. `recovered` is the reason why the pod was not Ready before it
-	// last became Ready. removalCause is the reason why the pod's addresses are removed permanently, or Unknown if they
-	// stay.
-	cause, recovered, removalCause cause.Cause
+	// removalCause is the reason why the pod's addresses are removed permanently, or Unknown if they stay.
+	removalCause cause.Cause
 }
 
 // container is the stored state of a container.
@@ -63,17 +63,24 @@ func containerID(id string) uint32 { return uint32(event.Hash(id) >> 32) }
 // IsReady reports whether Ready is True.
 func (p *Pod) IsReady() bool { return p.ready == event.StatusTrue }
 
-// WasReady reports whether Ready is not True now, but was True before.
-func (p *Pod) WasReady() bool { return p.ready != event.StatusTrue && p.everReady }
-
 // ReadyChangedAt returns the time at which Ready last changed, or 0 if Ready never changed.
 func (p *Pod) ReadyChangedAt() event.Moment { return p.readyChangedAt }
 
 // Cause returns the reason why the pod is not Ready.
-func (p *Pod) Cause() cause.Cause { return p.cause }
+func (p *Pod) Cause() cause.Cause {
+	if p.IsReady() {
+		return cause.Unknown
+	}
+	return p.lossCause()
+}
 
-// Recovered returns why the pod was not Ready before it last became Ready.
-func (p *Pod) Recovered() cause.Cause { return p.recovered }
+// lossCause returns the cause of the pod's last loss of readiness.
+func (p *Pod) lossCause() cause.Cause {
+	if p.loss == nil {
+		return cause.Unknown
+	}
+	return p.loss.Cause
+}
 
 // RemovalCause returns why the pod's addresses are removed permanently, or Unknown if they stay.
 func (p *Pod) RemovalCause() cause.Cause { return p.removalCause }

@@ -171,11 +171,8 @@ func (x *Pods) IsBeingUpdated(id event.UID, t time.Time) bool {
 
 // Named returns the name of a pod, even if the pod was deleted recently. The result is zero if the pod is unknown.
 func (x *Pods) Named(id event.UID) transition.Pod {
-	if p := x.pods[id]; p != nil {
+	if p, _ := x.Recall(id); p != nil {
 		return p.named()
-	}
-	if d := x.recentlyDeleted[id]; d.pod != nil {
-		return d.pod.named()
 	}
 	return transition.Pod{}
 }

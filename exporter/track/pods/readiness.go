@@ -22,19 +22,25 @@ const (
 	evidenceWait = time.Second
 )
 
-// ReadinessLoss is a change of a pod from Ready to not Ready. Its cause still depends on later events of the pod's
-// node.
+// ReadinessLoss is a change of a pod from Ready to not Ready.
 type ReadinessLoss struct {
 	ID  event.UID
 	Pod *Pod
 	At  time.Time
+	// version is the resourceVersion of the write that made the pod not Ready, or 0 if it is unknown.
+	version uint64
 	// `since` is the lastTransitionTime of Ready, or At if there is none.
 	since time.Time
 	// `ready` is the time at which the pod last became Ready, or zero if it was Ready in the first list.
 	ready time.Time
-	// Cause is set when the loss is resolved.
-	Cause cause.Cause
-	node  string
+	// Cause is the most likely cause so far. Undecided is set while it depends on later events of the pod's node.
+	Cause     cause.Cause
+	Undecided bool
+	// Recovered is the time at which the pod became Ready again, or zero.
+	Recovered time.Time
+	// `earlier` is the pod's previous readiness loss if it was recent, or nil.
+	earlier *ReadinessLoss
+	node    string
 	// `tentative` is the most likely cause so far. ProbeFailed can become NodeNotReady or KubeletRestart.
 	// NodeHeartbeatLost means that the node controller set the pod's Ready to False, but kubeflap last saw the node
 	// Ready.
@@ -52,9 +58,22 @@ func (w *ReadinessLoss) newest() *ReadinessLoss {
 	return w
 }
 
-// CanExplain reports whether this readiness loss can explain the loss of an address at t. It returns false if t is not
-// before the pod's next readiness loss.
-func (w *ReadinessLoss) CanExplain(t time.Time) bool { return w.later == nil || t.Before(w.later.At) }
+// LossBefore returns the readiness loss because of which a write made an address of the pod not ready, or nil. This is the
+// last loss before the write. version is the resourceVersion of the write, and t is the time at which kubeflap saw it. If
+// no loss is known to precede the write, the pod watch may lag, so LossBefore returns the first one that was seen soon
+// after t.
+func (p *Pod) LossBefore(version uint64, t time.Time) (found *ReadinessLoss) {
+	for w := p.loss; w != nil; w = w.earlier {
+		known := w.version > 0 && version > 0
+		if known && w.version < version || !known && w.At.Sub(t) <= evidenceWait {
+			return w
+		}
+		if w.At.Sub(t) <= watches.LagWait {
+			found = w
+		}
+	}
+	return found
+}
 
 // readinessLosses holds the readiness losses whose cause is not certain yet.
 type readinessLosses struct {
@@ -99,15 +118,6 @@ func (q *readinessLosses) remove(w *ReadinessLoss) {
 	}
 }
 
-// Pending returns the tentative cause of a pod's readiness loss. ok is false if the pod has no unresolved readiness
-// loss.
-func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
-	if w := x.undecided.byPod[id].newest(); w != nil {
-		return w.tentative, true
-	}
-	return cause.Unknown, false
-}
-
 // readyChanged handles a change of Ready. It does not report when a pod becomes Ready for the first time, because such
 // a pod has just started.
 func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
@@ -117,11 +127,13 @@ func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 		x.blame(p, e, o)
 	}
 	if p.everReady {
-		x.report(o.UID, p, transition.PodReadyChanged{At: transition.At{Time: e.Seen}, Pod: p.named(), From: from, To: to, Cause: p.cause})
+		x.report(o.UID, p, transition.PodReadyChanged{At: transition.At{Time: e.Seen}, Pod: p.named(), From: from, To: to, Cause: p.lossCause()})
 	}
 	if to == event.StatusTrue {
-		p.everReady, p.cause, p.recovered = true, cause.Unknown, p.cause
-		p.updateDone = p.replaced
+		p.everReady, p.updateDone = true, p.replaced
+		if p.loss != nil {
+			p.loss.Recovered = e.Seen
+		}
 	}
 	p.readyChangedAt, p.containerEndedAt = x.watches.Moment(e.Seen), 0
 }
@@ -132,7 +144,7 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 		c := &lossEvidence{before: p, now: o, at: e.Seen, updated: x.watches.Time(p.updatedAt)}
 		tentative = c.cause()
 	}
-	w := &ReadinessLoss{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, since: e.Seen, ready: x.watches.Time(p.readyChangedAt), tentative: tentative}
+	w := &ReadinessLoss{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, since: e.Seen, ready: x.watches.Time(p.readyChangedAt), tentative: tentative, version: x.watches.Version()}
 	if o.Ready != nil && !o.Ready.LastTransitionTime.IsZero() {
 		w.since = o.Ready.LastTransitionTime
 	}
@@ -140,11 +152,13 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	if older := x.undecided.byPod[o.UID]; older != nil && (certain || older.tentative != tentative) {
 		x.resolveAllOf(o.UID) // a pod's unresolved losses must have the same tentative cause
 	}
-	p.cause = tentative
-	x.observeStale(p, e.Seen)
-	p.cause = why
-	if !certain {
+	x.observeStale(p, tentative, e.Seen)
+	if w.Cause, w.Undecided = why, !certain; w.Undecided {
+		w.Cause = tentative
 		x.undecided.add(w)
+	}
+	if w.earlier, p.loss = p.loss, w; w.earlier != nil && e.Seen.Sub(w.earlier.At) > watches.LagWait {
+		w.earlier = nil
 	}
 }
 
@@ -225,12 +239,12 @@ func (x *Pods) resolve(w *ReadinessLoss) {
 	}
 	x.undecided.remove(w)
 	why, _ := x.causeByNode(w)
-	w.Pod.attribute(w, why)
+	w.Cause, w.Undecided = why, false
 	for _, change := range w.changes {
 		change.Cause, change.Waited = why, x.watches.Now().Sub(change.Time)
 		x.reportNow(w.Pod, change)
 	}
-	w.Cause = why
+	w.changes = nil
 	if w.later != nil {
 		x.undecided.await(w.later)
 	}
@@ -247,19 +261,6 @@ func (x *Pods) isAnyCertain(w *ReadinessLoss) bool {
 		}
 	}
 	return false
-}
-
-// attribute makes the final cause of a readiness loss the cause of the pod, unless newer losses have replaced this
-// cause.
-func (p *Pod) attribute(w *ReadinessLoss, why cause.Cause) {
-	switch {
-	case p.ready == event.StatusTrue && w.later == nil:
-		p.recovered = why
-	case p.ready != event.StatusTrue && w.later == nil:
-		p.cause = why
-	case p.ready != event.StatusTrue && w.later.later == nil:
-		p.recovered = why
-	}
 }
 
 // Due returns the earliest time at which a readiness loss must be resolved, and a function that resolves it. The
@@ -295,14 +296,14 @@ func (x *Pods) dueOfProbe(w *ReadinessLoss) time.Time {
 
 // observeStale reports for how long Ready was wrongly True after a container had exited or its image had been changed.
 // It reports nothing if the pod has been Ready with the new container.
-func (x *Pods) observeStale(p *Pod, t time.Time) {
+func (x *Pods) observeStale(p *Pod, why cause.Cause, t time.Time) {
 	var since time.Time
 	switch {
-	case p.cause == cause.InPlaceUpdate && p.readyChangedAt > p.updatedAt && p.updateDone:
+	case why == cause.InPlaceUpdate && p.readyChangedAt > p.updatedAt && p.updateDone:
 		return
-	case p.cause == cause.InPlaceUpdate:
+	case why == cause.InPlaceUpdate:
 		since = x.watches.Time(max(p.updatedAt, p.readyChangedAt))
-	case p.cause == cause.ContainerExit:
+	case why == cause.ContainerExit:
 		since = x.watches.Time(p.containerEndedAt)
 	default:
 		return

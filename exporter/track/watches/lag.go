@@ -38,14 +38,15 @@ type seenVersion struct {
 
 func newLags() lags { return lags{seen: make([]seenVersion, 0, lagBuckets)} }
 
-// `note` records the resourceVersion of an object that a watch delivered.
-func (g *lags) note(k event.Kind, text string, t time.Time) {
+// `note` records the resourceVersion of an object that a watch delivered, and returns it as a number. It returns 0 if the
+// version is unknown.
+func (g *lags) note(k event.Kind, text string, t time.Time) (version uint64) {
 	if text == "" {
-		return // anonymised recordings contain no versions
+		return 0 // anonymised recordings contain no versions
 	}
 	version, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return
+		return 0
 	}
 	last := len(g.seen) - 1
 	if last >= 0 && t.Sub(g.seen[last].at) > LagWait {
@@ -70,4 +71,5 @@ func (g *lags) note(k event.Kind, text string, t time.Time) {
 			g.until[k] = t.Add(lagRemembered)
 		}
 	}
+	return version
 }

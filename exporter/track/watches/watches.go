@@ -27,6 +27,8 @@ type Watches struct {
 	// coverage holds the gaps that have ended.
 	coverage Coverage
 	lags     lags
+	// version is the resourceVersion of the current event's write, or 0 if it is unknown.
+	version uint64
 	// `counting` is the time of the last call of StartCounting.
 	counting time.Time
 	// `shown` is the time of the last object from any watch. cutOff is set if any watch is cut off.
@@ -112,15 +114,23 @@ func (w *Watches) Count(e event.Event) {
 		s.events[e.Type]++
 		s.lastEvent = e.Seen
 	}
+	w.version = 0
 	if e.Object != nil && e.Type <= event.Deleted {
 		if e.Kind != event.KindCluster { // the version of a cluster does not come from etcd
 			w.shown = e.Seen
 		}
-		w.lags.note(e.Kind, e.Object.Metadata().ResourceVersion, e.Seen)
+		version := w.lags.note(e.Kind, e.Object.Metadata().ResourceVersion, e.Seen)
+		if e.Type != event.Listed {
+			w.version = version
+		}
 	}
 }
 
 func (s *state) synced() bool { return !s.syncedAt.IsZero() }
+
+// Version returns the resourceVersion of the write that the current event shows. It returns 0 if the event does not show
+// a single write, or if the version is unknown. The API server numbers all writes in the order in which they were made.
+func (w *Watches) Version() uint64 { return w.version }
 
 // RecordListStart records the start of a list.
 func (w *Watches) RecordListStart(k event.Kind) {
