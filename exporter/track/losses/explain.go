@@ -38,6 +38,9 @@ func (q *Losses) explainByEvidence(l *Loss) explanation {
 		why := q.explainManual(l)
 		return explanation{cause: why, certain: why == cause.EndpointsReset || l.Change.Foreign}
 	}
+	if l.edited {
+		return explanation{cause: cause.ManualWrite, certain: true}
+	}
 	p, deleted := q.pods.Recall(l.Change.ID)
 	switch {
 	case p != nil && !l.Change.Removed && p.LossBefore(l.version, l.Change.Time) != nil:
@@ -110,9 +113,7 @@ func (q *Losses) explainByService(l *Loss) cause.Cause {
 	case q.changedAround(l):
 		return cause.ServiceChanged
 	case l.Vanished: // kubeflap did not see who deleted the object
-	case l.Foreign, !s.Edited.IsZero() && t.Sub(s.Edited).Abs() <= evidenceWait:
-		return cause.ManualWrite
-	case t.Equal(s.SliceDeleted) && l.Service.IsReady(l.Change.ID):
+	case l.Foreign, t.Equal(s.SliceDeleted) && l.Service.IsReady(l.Change.ID):
 		// The EndpointSlice controller would not delete a slice and add its address again immediately.
 		return cause.ManualWrite
 	}

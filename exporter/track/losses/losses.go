@@ -53,8 +53,10 @@ type Loss struct {
 	// Vanished is set if the object with the address, or its pod, was deleted while kubeflap did not watch.
 	Vanished bool
 
-	// version is the resourceVersion of the write of the address, or 0 if it is unknown.
+	// version is the resourceVersion of the write that made the loss, or 0 if it is unknown. `edited` is set if somebody
+	// made this write to an object that a controller manages.
 	version uint64
+	edited  bool
 	// beganOutage is set if this loss began an outage of the Service. outageEnd is the end of that outage, or nil
 	// while it continues.
 	beganOutage bool
@@ -118,7 +120,7 @@ func (q *Losses) Add(l *Loss) {
 	if !l.Change.Foreign {
 		ledger.ownLost = l.Change.Time
 	}
-	l.version = q.watches.Version()
+	l.version, l.edited = q.watches.Version(), ledger.Edited.Equal(l.Change.Time)
 	q.fresh.Push(l)
 	id := l.Change.ID
 	l.older = q.byAddress[id]
