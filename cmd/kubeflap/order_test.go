@@ -137,7 +137,9 @@ func recordedEvents(t *testing.T) map[string][]event.Event {
 			}
 			all[name] = append(all[name], e)
 		}
-		recorded.Close()
+		if err := recorded.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return all
 }
@@ -148,9 +150,9 @@ func recordedEvents(t *testing.T) map[string][]event.Event {
 func tolerated(name string, behind time.Duration) float64 {
 	switch {
 	case strings.HasPrefix(name, "random@"):
-		return 0.04
+		return 0.02 * behind.Seconds()
 	case behind > time.Second:
-		return 0.01
+		return 0.005
 	}
 	return 0
 }

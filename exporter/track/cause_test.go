@@ -293,6 +293,61 @@ func TestCauseOfAFlapThatIsOverWhenTheSliceShowsIt(t *testing.T) {
 	}
 }
 
+// written sets the resourceVersion of an object.
+func written[T event.Object](version string, o T) T {
+	o.Metadata().ResourceVersion = version
+	return o
+}
+
+func TestCauseOfAFlapIsTheLastChangeThatWasWrittenBeforeTheSlice(t *testing.T) {
+	for _, c := range []struct {
+		name, version string
+		want          cause.Cause
+	}{
+		{"after the crash", "20", cause.ContainerExit},
+		{"after the failed probe", "40", cause.ProbeFailed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := webStory(t).at(10).modified(written("10", unready("ContainersNotReady", container1("terminated", "Error", 0))))
+			s.at(10.5).modified(written("15", aPod("web-1", ready, running("app:1", 0))))
+			s.at(10.6).modified(written("30", unready("ContainersNotReady")))
+			s.at(10.7).modified(written(c.version, slice("a", "web", "-web-1", "web-2")))
+			s.Advance(s.now.Add(lagWait))
+			equal(t, "losses", s.losses(c.want), 1)
+		})
+	}
+}
+
+func TestSelectorDoesNotExplainAnAddressThatStays(t *testing.T) {
+	other := aService("web", true)
+	other.Selector = map[string]string{"app": "other"}
+	s := webStory(t).at(10).modified(other).modified(slice("a", "web", "-web-1", "web-2"))
+	s.at(12).modified(unready("ContainersNotReady"))
+	s.Advance(s.now.Add(lagWait))
+	equal(t, "losses", s.losses(cause.ProbeFailed), 1)
+}
+
+func TestNodeExplainsAPodByTheTimesOfTheKubelet(t *testing.T) {
+	for _, c := range []struct {
+		name                string
+		since, until, flips float64
+		want                cause.Cause
+	}{
+		{"the node recovered before kubeflap saw the pod", 9, 11, 10, cause.NodeNotReady},
+		{"the node had recovered long before the pod failed", 2, 5, 10, cause.ProbeFailed},
+		{"the node failed long after the pod", 14, 20, 10, cause.ProbeFailed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := webStory(t).at(20).modified(aNode("node-1", notReady, c.since)).modified(aNode("node-1", ready, c.until))
+			pod := unready("ContainersNotReady")
+			pod.Ready.LastTransitionTime = clock(c.flips)
+			s.modified(pod)
+			s.Advance(s.now.Add(nodeWait))
+			equal(t, "transitions", s.inShop().Transitions[notReady][c.want], 1)
+		})
+	}
+}
+
 func TestCauseOfAnAddressThatIsRemoved(t *testing.T) {
 	other := aService("web", true)
 	other.Selector = map[string]string{"app": "other"}

@@ -42,19 +42,26 @@ func (q *Losses) explainByEvidence(l *Loss) explanation {
 		return explanation{cause: cause.ManualWrite, certain: true}
 	}
 	p, deleted := q.pods.Recall(l.Change.ID)
+	var w *pods.ReadinessLoss
+	if p != nil && !l.Change.Removed {
+		w = p.LossBefore(l.version, l.Change.Time)
+	}
 	switch {
-	case p != nil && !l.Change.Removed && p.LossBefore(l.version, l.Change.Time) != nil:
+	case w != nil && (w.Recovered.IsZero() || l.Change.Time.Sub(w.Recovered) <= evidenceWait):
 		// The address is still listed. So the pod's readiness explains the loss better than the pod's departure.
-		return q.explainByPod(l, p, p.LossBefore(l.version, l.Change.Time))
+		return q.explainByPod(l, p, w)
 	case p != nil && p.RemovalCause() != cause.Unknown:
 		return explanation{cause: p.RemovalCause(), certain: true}
-	case p == nil, deleted:
-		l.Vanished = l.Vanished || deleted
-		return explanation{cause: q.explainByService(l)}
-	case l.Terminating:
+	case l.Terminating && !deleted:
 		// The pod is being deleted (endpointslice, podToEndpoint), but the pod watch has not shown this yet. The next event
 		// of the pod will show the cause.
 		return explanation{cause: cause.PodDeleted, lagging: !q.watches.Missing(event.KindPod)}
+	case p == nil, deleted:
+		l.Vanished = l.Vanished || deleted
+		return explanation{cause: q.explainByService(l)}
+	case w != nil:
+		// The slice watch may lag and show an old state, from which the pod has already recovered.
+		return q.explainAgainstPod(l, p, w.Cause)
 	}
 	return q.explainAgainstPod(l, p, p.Cause())
 }
@@ -71,12 +78,7 @@ func (q *Losses) explainAgainstPod(l *Loss, p *pods.Pod, otherwise cause.Cause) 
 // the address can be ready although the pod has been unready for a long time. The cause is then a change of the Service.
 func (q *Losses) explainByPod(l *Loss, p *pods.Pod, w *pods.ReadinessLoss) explanation {
 	longAgo := l.Change.Time.Sub(w.At) > evidenceWait
-	switch recovered := l.Change.Time.Sub(w.Recovered); {
-	case !w.Recovered.IsZero() && recovered > watches.LagWait:
-		return q.explainAgainstPod(l, p, cause.Unknown)
-	case !w.Recovered.IsZero() && recovered > evidenceWait:
-		// The slice watch may lag and show an old state, from which the pod has already recovered.
-		return q.explainAgainstPod(l, p, w.Cause)
+	switch {
 	case w.Undecided:
 		return explanation{cause: w.Cause, lagging: true}
 	case longAgo && q.changedAround(l):

@@ -61,9 +61,9 @@ func (w *ReadinessLoss) newest() *ReadinessLoss {
 // LossBefore returns the readiness loss because of which a write made an address of the pod not ready, or nil. This is the
 // last loss before the write. version is the resourceVersion of the write, and t is the time at which kubeflap saw it. If
 // no loss is known to precede the write, the pod watch may lag, so LossBefore returns the first one that was seen soon
-// after t.
+// after t. It does not return a loss from which the pod recovered long before t.
 func (p *Pod) LossBefore(version uint64, t time.Time) (found *ReadinessLoss) {
-	for w := p.loss; w != nil; w = w.earlier {
+	for w := p.loss; w != nil && (w.Recovered.IsZero() || t.Sub(w.Recovered) <= watches.LagWait); w = w.earlier {
 		known := w.version > 0 && version > 0
 		if known && w.version < version || !known && w.At.Sub(t) <= evidenceWait {
 			return w
