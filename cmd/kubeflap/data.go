@@ -56,7 +56,10 @@ func (f *dataFlags) enablePersistence(ctx context.Context, logger *slog.Logger, 
 	if found != nil {
 		p.resume(found, p.started, logger)
 	}
-	p.record, p.recorderStatus = recorder.Record, recorder.Status
+	p.recorderStatus = recorder.Status
+	if ctx.Err() == nil { // otherwise kubeflap stops, and may have replayed only a part
+		p.record = recorder.Record
+	}
 	return recorder, nil
 }
 

@@ -37,6 +37,11 @@ func (p *pipeline) resume(found *earlier, now time.Time, logger *slog.Logger) {
 	if err != nil {
 		logger.Error("cannot read all recordings of earlier processes", "err", err)
 	}
+	if last.After(now) {
+		logger.Warn("the recordings end in the future, so kubeflap starts without its history", "end", last.UTC())
+		p.begin(now)
+		return
+	}
 	p.incidents.Forget(last, func(x incident.Incident) bool {
 		_, saved := p.journal.Incident(x.ID)
 		return saved && x.Start.Before(found.begins) // the journal knows the beginning
@@ -45,9 +50,6 @@ func (p *pipeline) resume(found *earlier, now time.Time, logger *slog.Logger) {
 	p.started = now
 	switch away := now.Sub(last); {
 	case last.IsZero():
-		p.begin(now)
-	case away < 0:
-		logger.Warn("the recordings end in the future, so kubeflap starts without its history", "end", last.UTC())
 		p.begin(now)
 	case away > maxAway:
 		logger.Info("kubeflap was not running for long, so incidents that were ongoing are shown as interrupted", "since", last.UTC())
