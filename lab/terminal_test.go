@@ -232,7 +232,7 @@ func (d *desk) incident() {
 	table := d.until(admin, `\n[0-9a-f]{8}  recovered `)
 	id := strings.Fields(table)[7]
 
-	d.until(admin, `(?s)^ID: +`+id+`.*\nVerdict: +node, because .*\nRemedy: +Find out what keeps the kubelet on node-2.*\n  shop/web  2 .*node-2: heartbeats resumed`, id)
+	d.until(admin, `(?s)^ID: +`+id+`.*\nVerdict: +node, because .*\nRemedy: +Find out what keeps the kubelet on node-2.*\n  shop/web lost 2 ready addresses, .*node-2: heartbeats resumed`, id)
 	d.until(admin, `\n`+id+`[0-9a-f]{8} .* node_heartbeat_lost +Node node-2 sent no heartbeat`, "-o", "wide")
 	d.until(admin, `\n`+id, "-n", tenant)
 	d.until(admin, "none of 1 incidents has an ID that begins with abad1dea", "abad1dea")

@@ -110,6 +110,28 @@ func TestAnOutageThatBeganBeforeTheRecording(t *testing.T) {
 	}
 }
 
+// TestAHeadThatIsWrittenLate checks that a head does not contain what happened after the beginning of its segment.
+func TestAHeadThatIsWrittenLate(t *testing.T) {
+	r := newRestarted(t, newFakeCluster(9).silence(300, 2000, 5).single(5))
+	r.runUntil(290)
+	begins := r.cluster.now
+	r.runUntil(400)
+	var late head
+	if err := json.Unmarshal(r.pipeline.head(begins), &late); err != nil {
+		t.Fatal(err)
+	}
+	if len(late.Tracker.Outages)+len(late.Incidents.Ongoing)+len(late.Tracker.Nodes.Silences) > 0 {
+		t.Errorf("at %s: %+v", begins, late)
+	}
+	var now head
+	if err := json.Unmarshal(r.pipeline.head(r.cluster.now), &now); err != nil {
+		t.Fatal(err)
+	}
+	if len(now.Tracker.Outages) != 1 || len(now.Incidents.Ongoing) != 1 {
+		t.Errorf("later: %+v", now)
+	}
+}
+
 // TestWhatWasSeenBeforeTheRecordingIsKnown checks that the grace period and its recommendation survive a restart whose
 // recordings begin later than the heartbeats that showed them.
 func TestWhatWasSeenBeforeTheRecordingIsKnown(t *testing.T) {

@@ -104,6 +104,17 @@ func TestAResourceThatTheClusterDoesNotHaveHasNoGap(t *testing.T) {
 	s.at(100).unavailable(event.ReasonForbidden, event.KindPod).at(110).covers("since 2, pods 100-now forbidden")
 }
 
+// TestAProxyThatFindsNothing checks that a watched resource whose requests get status 404 has a gap like any other.
+func TestAProxyThatFindsNothing(t *testing.T) {
+	s := begins(t)
+	s.at(1).starts().at(10).breaks(event.ReasonAbsent, event.KindPod)
+	s.at(20).breaks(event.ReasonTimeout, event.KindPod).covers("since 1, pods 10-now absent")
+	if n := len(s.Unready(s.now.Add(time.Minute))); n != 1 {
+		t.Errorf("%d resources are unready", n)
+	}
+	s.at(90).watch(event.Up, event.KindPod).covers("since 1, pods 10-90 absent")
+}
+
 func TestBreaksOfWatches(t *testing.T) {
 	s := begins(t)
 	s.at(1).starts().at(10).breaks(event.ReasonTimeout, event.KindNode, event.KindLease)

@@ -19,7 +19,7 @@ type Past struct {
 // Past returns what was known at a time. Pass it to Restore.
 func (t *Tracker) Past(at time.Time) Past {
 	return asOf(t, at, func() Past {
-		p := Past{t.watches.Coverage(), t.nodes.Past(), t.endpoints.Outages()}
+		p := Past{t.watches.Coverage(), t.nodes.Past(at), t.endpoints.Outages(at)}
 		p.Coverage.NotWatched = nil // the events that follow show it
 		return p
 	})

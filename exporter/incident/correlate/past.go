@@ -18,7 +18,7 @@ type Past struct {
 
 // Past returns what was known at t. Pass it to Restore.
 func (l *Log) Past(t time.Time) Past {
-	return ask(l, t, func() Past { return Past{l.records.History.Past(t), l.records.Late(t), l.records.Ongoing()} })
+	return ask(l, t, func() Past { return Past{l.records.History.Past(t), l.records.Late(t), l.records.Ongoing(t)} })
 }
 
 // Restore takes over the silences that were observed before t. They are taken into account in the verdicts about later

@@ -28,10 +28,10 @@ type ongoing struct {
 	all   []Ongoing
 }
 
-// Ongoing returns the incidents that have not ended for good.
-func (s *Store) Ongoing() (all []Ongoing) {
+// Ongoing returns the incidents that began by t and have not ended for good.
+func (s *Store) Ongoing(t time.Time) (all []Ongoing) {
 	for _, r := range s.shown {
-		if r.settled {
+		if r.settled || r.start.After(t) {
 			continue
 		}
 		x := Ongoing{Subject: r.Subject, ID: r.id, Start: r.start, Recovered: r.recovered}

@@ -8,11 +8,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Outages returns the start of each ongoing outage, by the UID of the Service.
-func (x *Endpoints) Outages() map[event.UID]time.Time {
+// Outages returns the start of each ongoing outage that began by t, by the UID of the Service.
+func (x *Endpoints) Outages(t time.Time) map[event.UID]time.Time {
 	all := map[event.UID]time.Time{}
 	x.services.each(func(s *service) {
-		if s.exists && !s.outage.since.IsZero() {
+		if s.exists && !s.outage.since.IsZero() && !s.outage.since.After(t) {
 			all[s.uid] = s.outage.since
 		}
 	})

@@ -20,9 +20,11 @@ type Past struct {
 	Cordoned map[event.UID]departure.Past `json:"cordoned,omitempty"`
 }
 
-// Past returns what to pass to Restore.
-func (x *Nodes) Past() Past {
+// Past returns what was known at t. Pass it to Restore.
+func (x *Nodes) Past(t time.Time) Past {
 	p := Past{x.grace.Episodes(), slices.Clone(x.silences), x.silencesSince(), map[event.UID]departure.Past{}}
+	p.Silences = slices.DeleteFunc(p.Silences, func(s grace.Silence) bool { return s.Ended.After(t) })
+	p.GracePeriod = slices.DeleteFunc(p.GracePeriod, func(x grace.Episode) bool { return x.At.After(t) })
 	for _, n := range x.nodes {
 		if cordoned, ok := n.departure.Past(); ok && n.exists {
 			p.Cordoned[n.uid] = cordoned

@@ -80,7 +80,7 @@ func (w *Watches) Continue(c Coverage, stopped time.Time) {
 // have it, or if its watch has only just broken.
 func (w *Watches) ongoingGap(k event.Kind) (g Gap, ok bool) {
 	s := &w.state[k]
-	if s.up || s.gap.Reason == event.ReasonAbsent || w.begin.IsZero() {
+	if s.up || w.Absent(k) || w.begin.IsZero() {
 		return Gap{}, false
 	}
 	g = Gap{Resources: []string{k.String()}, From: s.gap.From, Reason: cmp.Or(s.gap.Reason, notListed)}
@@ -93,22 +93,19 @@ func (w *Watches) ongoingGap(k event.Kind) (g Gap, ok bool) {
 // isFirstGap reports whether the resource has never been watched. The start of its gap is then not in `gap`.
 func (s *state) isFirstGap() bool { return s.gap.From.IsZero() }
 
-// explainGap records why a resource is not watched. The reason of a gap is the first failure. The time during which
-// kubeflap does not run, or the cluster does not have the resource, is separate from the time before and after.
-func (w *Watches) explainGap(k event.Kind, reason event.Reason) {
+// explainGap records why a resource is not watched. The argument absent is set if the cluster does not have the resource.
+// The reason of a gap is the first failure. The time during which kubeflap does not run, or the cluster does not have the
+// resource, is separate from the time before and after.
+func (w *Watches) explainGap(k event.Kind, reason event.Reason, absent bool) {
 	g := &w.state[k].gap
 	switch {
-	case g.Reason == reason:
-	case isSeparate(g.Reason) || isSeparate(reason):
+	case g.Reason == reason && absent == w.Absent(k):
+	case absent, w.Absent(k), g.Reason == event.ReasonNotRunning, reason == event.ReasonNotRunning:
 		w.endGap(k)
 		*g = Gap{From: w.now, Reason: reason}
 	case g.Reason == "" || g.Reason == event.ReasonEnded:
 		g.Reason = reason
 	}
-}
-
-func isSeparate(reason event.Reason) bool {
-	return reason == event.ReasonNotRunning || reason == event.ReasonAbsent
 }
 
 // endGap records that the ongoing gap of a resource ends now.

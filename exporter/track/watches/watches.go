@@ -148,6 +148,9 @@ func (w *Watches) RecordListEnd(e event.Event) {
 	case !s.restarted:
 		s.relists++
 	}
+	if w.Absent(e.Kind) {
+		s.gap.From = e.Seen // there was nothing to watch before
+	}
 	s.missing, s.lastEvent = false, e.Seen
 }
 
@@ -156,9 +159,10 @@ func (w *Watches) RecordUnavailable(e event.Event) {
 	s := &w.state[e.Kind]
 	if s.up {
 		s.up, s.gap = false, Gap{From: s.lastLife(), Reason: e.Reason}
+	} else {
+		w.explainGap(e.Kind, e.Reason, e.Reason == event.ReasonAbsent)
 	}
 	s.missing, s.reason = true, e.Reason
-	w.explainGap(e.Kind, e.Reason)
 }
 
 // RecordBreak records that a watch broke, and reports whether the watch worked until then.
@@ -180,7 +184,9 @@ func (w *Watches) RecordBreak(e event.Event) bool {
 		s.reason = e.Reason // the reason can change while the watch is down
 	}
 	s.cutOff = s.cutOff && e.Reason == event.ReasonEnded
-	w.explainGap(e.Kind, e.Reason)
+	if !w.Absent(e.Kind) {
+		w.explainGap(e.Kind, e.Reason, false)
+	}
 	return false
 }
 
