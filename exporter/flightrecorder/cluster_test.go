@@ -150,8 +150,26 @@ func withoutRaceDetector(t *testing.T) {
 	}
 }
 
+// lockedText collects the log of a recorder that still runs.
+type lockedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedText) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line) //nolint:wrapcheck // it never fails
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // run starts a recorder in a synctest bubble and returns a function that stops it. log receives the recorder's log.
-func run(t *testing.T, s flightrecorder.Settings) (r *flightrecorder.Recorder, stop func(), log *strings.Builder) {
+func run(t *testing.T, s flightrecorder.Settings) (r *flightrecorder.Recorder, stop func(), log *lockedText) {
 	t.Helper()
 	r, end, log := start(t, s)
 	return r, func() {
@@ -161,9 +179,9 @@ func run(t *testing.T, s flightrecorder.Settings) (r *flightrecorder.Recorder, s
 }
 
 // start starts a recorder and returns a function that stops it. log receives the recorder's log.
-func start(t testing.TB, s flightrecorder.Settings) (r *flightrecorder.Recorder, stop func(), log *strings.Builder) {
+func start(t testing.TB, s flightrecorder.Settings) (r *flightrecorder.Recorder, stop func(), log *lockedText) {
 	t.Helper()
-	log = &strings.Builder{}
+	log = &lockedText{}
 	r, err := flightrecorder.New(s, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)

@@ -201,6 +201,7 @@ func TestOnlyOneProcessRecords(t *testing.T) {
 			second.Record(c.sent[len(c.sent)-1])
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		status := second.Status()
 		if status.Recording || status.Lost != 10 || status.Err == nil || !strings.Contains(status.Err.Error(), "another process is recording into") {
 			t.Errorf("second recorder: %+v, want that another process records, and 10 lost events", status)

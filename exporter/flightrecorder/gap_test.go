@@ -148,6 +148,7 @@ func TestWatchesDuringAGap(t *testing.T) {
 				r, stop, _ := run(t, s)
 				after := now()
 				for _, what := range story {
+					synctest.Wait()
 					ev := event.Event{Seen: now(), Kind: event.KindNode}
 					name := strings.ToLower(string(what))
 					switch what {

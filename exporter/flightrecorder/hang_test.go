@@ -93,9 +93,11 @@ func TestADiskThatHangs(t *testing.T) {
 		}
 		close(hangs.works)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		at := time.Now()
 		change()
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		if again := r.Status(); !again.Recording || again.Gaps != 1 || again.Lost != status.Lost || strings.Count(log.String(), "resumed recording") != 1 {
 			t.Errorf("%+v, want that it records again; log %s", again, &log)
 		}
