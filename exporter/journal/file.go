@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // trimAbove is the size in bytes above which the file is trimmed. It is then at least half as large as it may become
@@ -54,6 +56,17 @@ func trim(path string, n int) error {
 	if err != nil {
 		_ = os.Remove(temporary) // a partial file would fill the disk
 		return fmt.Errorf("trim the saved incidents: %w", err)
+	}
+	return nil
+}
+
+// SetAside renames the file with the resolved incidents, because they are of another cluster. The new name contains the
+// given time.
+func SetAside(dir string, now time.Time) error {
+	path := filepath.Join(dir, fileName)
+	err := os.Rename(path, path+"."+now.UTC().Format("20060102T150405Z"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("set aside the incidents of another cluster: %w", err)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func (w *ReadinessLoss) newest() *ReadinessLoss {
 	return w
 }
 
-// LossBefore returns the readiness loss because of which a write made an address of the pod not ready, or nil. This is the
+// LossBefore returns the readiness loss that explains why a write made an address of the pod not ready, or nil. It is the
 // last loss before the write. version is the resourceVersion of the write, and t is the time at which kubeflap saw it. If
 // no loss is known to precede the write, the pod watch may lag, so LossBefore returns the first one that was seen soon
 // after t. It does not return a loss from which the pod recovered long before t.
