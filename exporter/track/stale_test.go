@@ -85,6 +85,18 @@ func TestStaleReaddsOfAnUpgradeInPlace(t *testing.T) {
 		// the same addresses. With 5 s it closes at 23 s: web-3, which leaves at that moment, and web-4 are listed.
 		// With 10 s it closes at 28 s, when all have left.
 		"addresses leave one by one": {func(u upgrade) { u.changeImages(17); u.play() }, [consumers.NumWindows]uint64{3, 3, 2, 0}},
+		// The watches of pods and slices have no common order. Each address returns before kubeflap sees that its pod is
+		// Ready with the new container.
+		"addresses return before their pods are seen to be Ready": {func(u upgrade) {
+			u.changeImages(17)
+			for i, at := range u.leaves {
+				u.at(at).modified(u.pod(i, notReady, 0)).at(at + 0.02).modified(u.addresses(at))
+			}
+			for i, at := range u.back {
+				u.at(at).modified(u.addresses(at)).at(at + 0.02).modified(u.pod(i, ready, 1))
+			}
+			u.at(120)
+		}, [consumers.NumWindows]uint64{3, 3, 2, 0}},
 		"all leave within 2 s": {func(u upgrade) {
 			u.leaves = [4]float64{18, 18.5, 19, 19.5}
 			u.changeImages(17)
@@ -112,7 +124,7 @@ func TestStaleReaddsOfAnUpgradeInPlace(t *testing.T) {
 				u.at(20 + float64(i)).modified(u.pod(i, notReady, 1))
 			}
 			for i, at := range u.back {
-				u.at(at).modified(u.pod(i, ready, 1)).modified(u.addresses(at))
+				u.at(at).modified(u.addresses(at)).at(at + 0.02).modified(u.pod(i, ready, 1))
 			}
 			u.at(120)
 		}, [consumers.NumWindows]uint64{}},

@@ -105,6 +105,9 @@ func (c *Consumers) Changed(s Service, set *Set, address event.UID, wasReady boo
 	if set.byWindow == nil {
 		set.byWindow = &[NumWindows]consumer{}
 	}
+	if stale := c.stale[s]; stale != nil && wasReady {
+		delete(stale.updating, address)
+	}
 	for i := range set.byWindow {
 		x := &set.byWindow[i]
 		if x.due.IsZero() {

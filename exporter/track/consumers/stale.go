@@ -18,9 +18,10 @@ import (
 // addresses when its window closes. If the window closes during the update, the client puts the addresses that are
 // still ready back into the load balancer.
 //
-// An address is a stale re-add if three conditions hold. An image of its pod was changed in place at most 2 minutes
+// An address is a stale re-add if four conditions hold. An image of its pod was changed in place at most 2 minutes
 // ago. The pod has not been Ready with a new container since then. The address is ready when a window of the Service
-// closes. A change of another address can have opened this window.
+// closes, and it has been ready since the image changed. A change of another address can have opened this window. The
+// last condition does not depend on whether kubeflap sees the return of an address or of its pod first.
 //
 // For each image change and window length, an address counts as a stale re-add at most once. After the first re-add,
 // the load balancer uses the address again, so a later window does not put it back. kubeflap does not see the load
@@ -34,8 +35,8 @@ type podFacts interface {
 
 // staleness holds the in-place updates and the stale re-adds of one Service.
 type staleness struct {
-	// `updating` contains the address of each pod that is being updated. The value reports, for each window, whether
-	// the consumer has put the address back since the update began.
+	// `updating` contains the address of each pod that is being updated, if it has been ready since the update began.
+	// The value reports, for each window, whether the consumer has put the address back since then.
 	updating map[event.UID][NumWindows]bool
 	// readds counts the stale re-adds by window.
 	readds [NumWindows]uint64
@@ -43,6 +44,9 @@ type staleness struct {
 
 // ImageUpdated records that an image of the address's pod was changed in place.
 func (c *Consumers) ImageUpdated(s Service, address event.UID) {
+	if !s.IsReady(address) {
+		return
+	}
 	x := c.stale[s]
 	if x == nil {
 		x = &staleness{updating: map[event.UID][NumWindows]bool{}}
