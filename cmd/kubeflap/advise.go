@@ -14,7 +14,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/kubeflap/kubeflap/exporter/advice/observed"
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/track"
@@ -76,13 +75,11 @@ func (a *adviser) advise(p program) error {
 	if err != nil {
 		return err
 	}
-	makePrintable(families)
-	cluster, err := observed.Cluster(families, a.remote.cluster)
+	cluster, err := report.Read(families, a.remote.cluster)
 	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
-	given := report.Of(cluster)
-	given.GracePeriods = table
+	given := report.Of(cluster, table)
 	if err := writeReport(p.out, given, a.output); err != nil {
 		return err
 	}
@@ -90,19 +87,6 @@ func (a *adviser) advise(p program) error {
 		return adviceGiven
 	}
 	return nil
-}
-
-// makePrintable escapes control characters in label values, because the values come from a recording or another server.
-func makePrintable(families []*dto.MetricFamily) {
-	for _, family := range families {
-		for _, series := range family.GetMetric() {
-			for _, label := range series.GetLabel() {
-				if text := printable.Line(label.GetValue()); text != label.GetValue() {
-					label.Value = &text
-				}
-			}
-		}
-	}
 }
 
 // read returns the metrics and the comparison of grace periods. It also returns a description of their source for error
@@ -217,7 +201,7 @@ func wait(ctx context.Context, d time.Duration) {
 // gather returns the metrics that the advice depends on, and the comparison of grace periods.
 func gather(p *pipeline) ([]*dto.MetricFamily, grace.Table, error) {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(p.collector.Select(observed.Metrics()))
+	registry.MustRegister(p.collector.Select(report.Metrics()))
 	families, err := registry.Gather()
 	if err != nil {
 		return nil, grace.Table{}, fmt.Errorf("gather the metrics: %w", err)

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/advice/observed"
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
@@ -40,16 +39,16 @@ func (w *storyWatcher) recommendations() map[string]float64 {
 			w.t.Errorf("the remedy does not repeat %g: %s", x.Numbers.Recommended, x.Remedy)
 		}
 	}
-	families, _, err := gather(w.pipeline)
+	families, table, err := gather(w.pipeline)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c, err := observed.Cluster(families, "")
+	c, err := report.Read(families, "")
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	all["metric"] = c.Recommended.Seconds()
-	all["advise, live"] = report.Of(c).Heartbeats.Recommended
+	all["advise, live"] = report.Of(c, table).Heartbeats.Recommended
 	w.pipeline.finish()
 	if err := w.writer.Close(); err != nil {
 		w.t.Fatal(err)

@@ -18,7 +18,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/kubeflap/kubeflap/exporter/advice/observed"
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
@@ -285,16 +284,16 @@ func (x *scenario) checkEnd(w *storyWatcher, all *tally) {
 			w.t.Errorf("%q is on the page: %s", text, &page)
 		}
 	}
-	families, _, err := readRecording(w.t.Context(), w.file, trackerSettings().tracker)
+	families, table, err := readRecording(w.t.Context(), w.file, trackerSettings().tracker)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c, err := observed.Cluster(families, "")
+	c, err := report.Read(families, "")
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.checkGraceTable(c.Recommended)
-	got := findings(report.Of(c))
+	got := findings(report.Of(c, table))
 	all.count("advise", got == x.advice)
 	if got != x.advice {
 		w.t.Errorf("advise: %q, want %q", got, x.advice)
@@ -305,10 +304,10 @@ func (x *scenario) checkEnd(w *storyWatcher, all *tally) {
 func findings(r report.Report) string {
 	var texts []string
 	for _, x := range r.Recommendations {
-		if x.Severity == report.Note {
+		if x.Severity == "note" {
 			continue
 		}
-		text := string(x.Kind)
+		text := x.Kind
 		var nodes []string
 		for _, n := range x.Nodes {
 			nodes = append(nodes, strings.TrimPrefix(n.Node, "node-"))

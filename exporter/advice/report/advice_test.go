@@ -8,19 +8,20 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // seen returns a histogram of intervals of 10 s.
 func seen(intervals uint64) Histogram {
-	return Histogram{Buckets: []Bucket{{1, 0}, {9.5, 0}, {10.5, intervals}, {60, intervals}, {120, intervals}, {math.Inf(1), intervals}}}
+	return Histogram{{1, 0}, {9.5, 0}, {10.5, intervals}, {60, intervals}, {120, intervals}, {math.Inf(1), intervals}}
 }
 
 // cluster returns a cluster with a known grace period, enough observed intervals, and what kubeflap decided about them:
 // late nodes have just been silent through their own fault.
 func cluster(grace time.Duration, longest ...time.Duration) Cluster {
-	c := Cluster{Grace: grace, GraceSource: "controller_manager", Expected: 10 * s, Now: now, Intervals: seen(1000)}
-	g := advice.GracePeriod{Period: grace, Interval: c.Expected}
+	g := advice.GracePeriod{Period: grace, Interval: 10 * s}
+	c := Cluster{Grace: g, GraceSource: "controller_manager", Now: now, Intervals: seen(1000)}
 	for i, l := range longest {
 		own := Silences{Verdict: verdict.Node, Reason: verdict.Slow, Count: 1, Last: c.Now}
 		switch {
@@ -61,24 +62,24 @@ func TestGracePeriodIsJudgedByTheIntervals(t *testing.T) {
 	cases := []struct {
 		name      string
 		c         Cluster
-		kind      Kind
-		severity  Severity
+		kind      string
+		severity  string
 		recommend float64
 	}{
-		{"below two renewals nothing is safe", cluster(19*s, ok, ok), GracePeriodUnsafe, Bad, 50},
-		{"as short as the heartbeat", cluster(10*s, ok, ok), GracePeriodUnsafe, Bad, 50},
-		{"two renewals, none may be missed", cluster(20*s, ok, ok), GracePeriodTight, Warning, 50},
-		{"an interval over half of it", cluster(40*s, ok, 21*s, ok), GracePeriodTight, Warning, 60},
-		{"an interval over all of it", cluster(40*s, ok, 42*s, ok), GracePeriodTight, Bad, 90},
-		{"twice the longest is rounded up to 10 s", cluster(40*s, ok, 30100*time.Millisecond, ok), GracePeriodTight, Warning, 70},
-		{"no more is recommended than detects a dead node in time", cluster(40*s, ok, 100*s, ok), GracePeriodTight, Bad, 120},
-		{"what is as long as makes sense is not raised", cluster(150*s, ok, 100*s, ok), GracePeriodTight, Warning, 0},
-		{"every 20 s, 30 s are too short", recommended(50*s, 20*s, cluster(30*s, 20800*time.Millisecond, 20800*time.Millisecond)), GracePeriodUnsafe, Bad, 50},
-		{"so long that dead nodes are found late", cluster(600*s, ok, ok), GracePeriodLong, Note, 120},
+		{"below two renewals nothing is safe", cluster(19*s, ok, ok), "grace_period_unsafe", bad, 50},
+		{"as short as the heartbeat", cluster(10*s, ok, ok), "grace_period_unsafe", bad, 50},
+		{"two renewals, none may be missed", cluster(20*s, ok, ok), "grace_period_tight", warning, 50},
+		{"an interval over half of it", cluster(40*s, ok, 21*s, ok), "grace_period_tight", warning, 60},
+		{"an interval over all of it", cluster(40*s, ok, 42*s, ok), "grace_period_tight", bad, 90},
+		{"twice the longest is rounded up to 10 s", cluster(40*s, ok, 30100*time.Millisecond, ok), "grace_period_tight", warning, 70},
+		{"no more is recommended than detects a dead node in time", cluster(40*s, ok, 100*s, ok), "grace_period_tight", bad, 120},
+		{"what is as long as makes sense is not raised", cluster(150*s, ok, 100*s, ok), "grace_period_tight", warning, 0},
+		{"every 20 s, 30 s are too short", recommended(50*s, 20*s, cluster(30*s, 20800*time.Millisecond, 20800*time.Millisecond)), "grace_period_unsafe", bad, 50},
+		{"so long that dead nodes are found late", cluster(600*s, ok, ok), "grace_period_long", note, 120},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			x := recommendation(t, Of(c.c), c.kind)
+			x := recommendation(t, adviseOn(c.c), c.kind)
 			if x.Severity != c.severity || x.Recommended != c.recommend {
 				t.Errorf("%s, recommends %v; want %s, %v", x.Severity, x.Recommended, c.severity, c.recommend)
 			}
@@ -88,27 +89,27 @@ func TestGracePeriodIsJudgedByTheIntervals(t *testing.T) {
 
 // recommended sets a cluster's recommended grace period (0 for none) and heartbeat interval.
 func recommended(to, interval time.Duration, c Cluster) Cluster {
-	c.Recommended, c.Expected = to, interval
+	c.Recommended, c.Grace.Interval = to, interval
 	return c
 }
 
 func TestAdviceRepeatsTheRecommendedGracePeriod(t *testing.T) {
 	managed := recommended(0, 10*s, cluster(40*s, ok, 50*s, ok))
-	managed.Managed = true
+	managed.Grace.Managed = true
 	cases := []struct {
 		name   string
 		c      Cluster
-		want   []Kind
+		want   []string
 		advice string
 	}{
-		{"as an incident of an hour ago recommends", recommended(110*s, 10*s, cluster(40*s, ok, ok, ok)), []Kind{GracePeriodTight}, "--node-monitor-grace-period=1m50s"},
+		{"as an incident of an hour ago recommends", recommended(110*s, 10*s, cluster(40*s, ok, ok, ok)), []string{"grace_period_tight"}, "--node-monitor-grace-period=1m50s"},
 		{"a heartbeat every 4 s may be missed once in 16 s", recommended(0, 4*s, cluster(16*s, 4200*time.Millisecond, 4200*time.Millisecond)), nil, ""},
-		{"no other grace period is recommended", recommended(0, 10*s, cluster(40*s, 25*s, 25*s, ok)), []Kind{GracePeriodTight, NodesSlow}, "leave the grace period at 40s"},
-		{"nobody can set it", managed, []Kind{GracePeriodTight, NodesSlow}, "you cannot set this flag on a managed control plane"},
+		{"no other grace period is recommended", recommended(0, 10*s, cluster(40*s, 25*s, 25*s, ok)), []string{"grace_period_tight", "nodes_slow"}, "leave the grace period at 40s"},
+		{"nobody can set it", managed, []string{"grace_period_tight", "nodes_slow"}, "you cannot set this flag on a managed control plane"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			r := Of(c.c)
+			r := adviseOn(c.c)
 			if got := kinds(r); !slices.Equal(got, c.want) {
 				t.Fatalf("recommendations %v, want %v", got, c.want)
 			}
@@ -119,7 +120,10 @@ func TestAdviceRepeatsTheRecommendedGracePeriod(t *testing.T) {
 	}
 }
 
-func recommendation(t *testing.T, r Report, kind Kind) Recommendation {
+// adviseOn returns the advice without a comparison of grace periods.
+func adviseOn(c Cluster) Report { return Of(c, grace.Table{}) }
+
+func recommendation(t *testing.T, r Report, kind string) Recommendation {
 	t.Helper()
 	i := slices.IndexFunc(r.Recommendations, func(x Recommendation) bool { return x.Kind == kind })
 	if i < 0 {
@@ -128,7 +132,7 @@ func recommendation(t *testing.T, r Report, kind Kind) Recommendation {
 	return r.Recommendations[i]
 }
 
-func kinds(r Report) (all []Kind) {
+func kinds(r Report) (all []string) {
 	for _, x := range r.Recommendations {
 		all = append(all, x.Kind)
 	}
@@ -139,18 +143,18 @@ func TestWhoIsLate(t *testing.T) {
 	cases := []struct {
 		name string
 		c    Cluster
-		want []Kind
+		want []string
 	}{
 		{"a healthy cluster needs no advice", cluster(50*s, ok, ok, ok), nil},
-		{"one node is slow", cluster(50*s, ok, 30*s, ok), []Kind{GracePeriodTight, NodesSlow}},
-		{"all nodes late together are the control plane", decided(verdict.SharedPath, cluster(50*s, 60*s, 62*s, 61*s)), []Kind{ControlPlaneLate}},
-		{"a node that is down is no reason for a longer grace period", cluster(50*s, ok, ok, 600*s), []Kind{NodesSilent}},
-		{"no nodes", cluster(50 * s), []Kind{FewHeartbeats}},
-		{"nothing known", Cluster{}, []Kind{FewHeartbeats, GracePeriodSource}},
+		{"one node is slow", cluster(50*s, ok, 30*s, ok), []string{"grace_period_tight", "nodes_slow"}},
+		{"all nodes late together are the control plane", decided(verdict.SharedPath, cluster(50*s, 60*s, 62*s, 61*s)), []string{"control_plane_late"}},
+		{"a node that is down is no reason for a longer grace period", cluster(50*s, ok, ok, 600*s), []string{"nodes_silent"}},
+		{"no nodes", cluster(50 * s), []string{"few_heartbeats"}},
+		{"nothing known", Cluster{}, []string{"few_heartbeats", "grace_period_source"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if got := kinds(Of(c.c)); !slices.Equal(got, c.want) {
+			if got := kinds(adviseOn(c.c)); !slices.Equal(got, c.want) {
 				t.Errorf("recommendations %v, want %v", got, c.want)
 			}
 		})
@@ -160,7 +164,7 @@ func TestWhoIsLate(t *testing.T) {
 // TestAnIntervalOfLongAgoIsObserved checks that the advice names the interval that a recommendation comes from, if it is
 // no longer among the longest intervals of the nodes.
 func TestAnIntervalOfLongAgoIsObserved(t *testing.T) {
-	x := recommendation(t, Of(recommended(60*s, 10*s, cluster(40*s, ok, ok, ok))), GracePeriodTight)
+	x := recommendation(t, adviseOn(recommended(60*s, 10*s, cluster(40*s, ok, ok, ok))), "grace_period_tight")
 	if x.Recommended != 60 || !strings.Contains(x.Observed, "up to 30s (more than ten minutes ago)") {
 		t.Errorf("recommends %v, observed %s", x.Recommended, x.Observed)
 	}
@@ -168,7 +172,7 @@ func TestAnIntervalOfLongAgoIsObserved(t *testing.T) {
 
 func TestOnlyTheFirstFewNodesAreNamed(t *testing.T) {
 	c := cluster(50*s, 30*s, 31*s, 32*s, 33*s, 34*s, 35*s, 36*s, ok, ok)
-	x := recommendation(t, Of(c), NodesSlow)
+	x := recommendation(t, adviseOn(c), "nodes_slow")
 	if want := "7 of 9 nodes late: node-7 (36s), node-6 (35s), node-5 (34s), node-4 (33s), node-3 (32s), and 2 more"; x.Observed != want {
 		t.Errorf("observed %q, want %q", x.Observed, want)
 	}
@@ -181,8 +185,8 @@ func TestSourceOfTheGracePeriodIsANoteUnlessItWasRead(t *testing.T) {
 	for source, want := range map[string]bool{"flag": false, "controller_manager": false, "observed": true, "default": true} {
 		c := cluster(50*s, ok, ok)
 		c.GraceSource = source
-		r := Of(c)
-		if got := slices.Contains(kinds(r), GracePeriodSource); got != want {
+		r := adviseOn(c)
+		if got := slices.Contains(kinds(r), "grace_period_source"); got != want {
 			t.Errorf("source %s: noted %v, want %v", source, got, want)
 		}
 		if r.Advice {
@@ -195,7 +199,7 @@ func TestProfilesCostByTheNumberOfNodes(t *testing.T) {
 	var c Cluster
 	c.Nodes = make([]Node, 1000)
 	want := map[string]float64{"default": 6000, "fast": 15000, "medium": 3000, "slow": 1000}
-	for _, p := range Of(c).Profiles {
+	for _, p := range adviseOn(c).Profiles {
 		if p.StatusWrites != want[p.Name] {
 			t.Errorf("%s: %v writes a minute, want %v", p.Name, p.StatusWrites, want[p.Name])
 		}
@@ -206,7 +210,7 @@ func TestProfilesCostByTheNumberOfNodes(t *testing.T) {
 }
 
 func TestServicesWithManuallyManagedEndpoints(t *testing.T) {
-	r := Of(Cluster{Services: []Service{
+	r := adviseOn(Cluster{Services: []Service{
 		{Namespace: "a", Name: "conflict", Conflict: true},
 		{Namespace: "a", Name: "burst", Conflict: true, ResetsWithSelector: 1},
 		{Namespace: "a", Name: "mended", ResetsWithSelector: 3},
@@ -217,7 +221,7 @@ func TestServicesWithManuallyManagedEndpoints(t *testing.T) {
 	var got []string
 	for _, x := range r.Recommendations {
 		if x.Service != "" {
-			got = append(got, string(x.Severity)+" "+string(x.Kind)+" "+x.Service)
+			got = append(got, x.Severity+" "+x.Kind+" "+x.Service)
 		}
 	}
 	want := []string{"bad selector_conflict burst", "warning selector_conflict conflict", "warning endpoints_emptied emptied", "warning foreign_addresses foreign", "warning selector_conflict manual"}
@@ -266,12 +270,12 @@ func TestInPlaceUpdates(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			c.n.Name = "shop"
-			r := Of(Cluster{Services: c.hit, Namespaces: []Namespace{c.n}})
+			r := adviseOn(Cluster{Services: c.hit, Namespaces: []Namespace{c.n}})
 			if c.advice == "" {
 				if r.Advice {
 					t.Errorf("advice %v", kinds(r))
 				}
-			} else if x := recommendation(t, r, InPlaceUpdates); !strings.Contains(x.Advice, c.advice) {
+			} else if x := recommendation(t, r, "inplace_updates"); !strings.Contains(x.Advice, c.advice) {
 				t.Errorf("advice %q, want %q in it", x.Advice, c.advice)
 			}
 		})
@@ -279,7 +283,7 @@ func TestInPlaceUpdates(t *testing.T) {
 }
 
 func TestWhatIsNotWatchedIsSaid(t *testing.T) {
-	x := recommendation(t, Of(Cluster{Unwatched: []Unwatched{{"leases", "forbidden"}}}), NotWatched)
+	x := recommendation(t, adviseOn(Cluster{Unwatched: []Unwatched{{"leases", "forbidden"}}}), "not_watched")
 	if x.Set != "the watch of leases: forbidden" {
 		t.Errorf("set %q", x.Set)
 	}
@@ -289,17 +293,17 @@ func TestAdviceRepeatsTheVerdictsOfIncidents(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		verdicts []verdict.Verdict
-		want     []Kind
+		want     []string
 	}{
 		{"planned", []verdict.Verdict{verdict.Planned}, nil},
-		{"rebooted", []verdict.Verdict{verdict.NodeRebooted}, []Kind{NodesRebooted}},
-		{"a shared path", []verdict.Verdict{verdict.SharedPath}, []Kind{ControlPlaneLate}},
-		{"the controller manager", []verdict.Verdict{verdict.ControllerManager}, []Kind{ControllerManagerSlow}},
-		{"undecided", []verdict.Verdict{verdict.Undecided}, []Kind{Undecided}},
+		{"rebooted", []verdict.Verdict{verdict.NodeRebooted}, []string{"nodes_rebooted"}},
+		{"a shared path", []verdict.Verdict{verdict.SharedPath}, []string{"control_plane_late"}},
+		{"the controller manager", []verdict.Verdict{verdict.ControllerManager}, []string{"controller_manager_slow"}},
+		{"undecided", []verdict.Verdict{verdict.Undecided}, []string{"undecided"}},
 	} {
 		x := decided(verdict.Planned, cluster(50*s, ok, 55*s, ok))
 		x.Nodes[1].Verdicts = c.verdicts
-		r := Of(x)
+		r := adviseOn(x)
 		if got := kinds(r); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
@@ -318,30 +322,30 @@ func TestSettingsAreComparedWithTheProfiles(t *testing.T) {
 	lost := flags("kube-api-qps", 5)
 	lost.Nodes[0].Missed = 1
 	tolerations := cluster(50*s, ok, ok)
-	tolerations.ShortTolerations = []ShortToleration{{"cart", 2, 30 * s}, {"shop", 10, 10 * s}}
+	tolerations.Namespaces = []Namespace{{Name: "cart", ShortTolerations: 2, Shortest: 30 * s}, {Name: "shop", ShortTolerations: 10, Shortest: 10 * s}}
 	cases := []struct {
 		name          string
 		c             Cluster
-		want          []Kind
-		severity      Severity
+		want          []string
+		severity      string
 		set, why, saw string
 	}{
 		{"the default monitor period", flags("node-monitor-period", 5), nil, "", "", "", ""},
 		{"that of the profile fast", flags("node-monitor-period", 2), nil, "", "", "", ""},
-		{"a long monitor period", flags("node-monitor-period", 20), []Kind{ControllerManagerFlag}, Note, "--node-monitor-period=20s", "up to 40s late", "2s in fast"},
+		{"a long monitor period", flags("node-monitor-period", 20), []string{"controller_manager_flag"}, note, "--node-monitor-period=20s", "up to 40s late", "2s in fast"},
 		{"more requests than by default", flags("kube-api-qps", 50), nil, "", "", "", ""},
-		{"fewer, and a node was lost", lost, []Kind{ControllerManagerFlag}, Warning, "--kube-api-qps=5", "110 pods take 22s", "20 a second"},
-		{"a small burst", flags("kube-api-burst", 10), []Kind{ControllerManagerFlag}, Note, "--kube-api-burst=10", "beyond the burst", "30 by default"},
+		{"fewer, and a node was lost", lost, []string{"controller_manager_flag"}, warning, "--kube-api-qps=5", "110 pods take 22s", "20 a second"},
+		{"a small burst", flags("kube-api-burst", 10), []string{"controller_manager_flag"}, note, "--kube-api-burst=10", "beyond the burst", "30 by default"},
 		{"no limit", flags("kube-api-qps", -1), nil, "", "", "", ""},
-		{"one worker", flags("concurrent-service-endpoint-syncs", 1), []Kind{ControllerManagerFlag}, Note, "--concurrent-service-endpoint-syncs=1", "dead addresses", "5 by default"},
-		{"no evictions", flags("node-eviction-rate", 0), []Kind{ControllerManagerFlag}, Note, "--node-eviction-rate=0", "only one node in each zone: the first that is not Ready", "0.1 nodes"},
-		{"many evictions", flags("node-eviction-rate", 10), []Kind{ControllerManagerFlag}, Note, "--node-eviction-rate=10", "within seconds", "0.1 nodes"},
+		{"one worker", flags("concurrent-service-endpoint-syncs", 1), []string{"controller_manager_flag"}, note, "--concurrent-service-endpoint-syncs=1", "dead addresses", "5 by default"},
+		{"no evictions", flags("node-eviction-rate", 0), []string{"controller_manager_flag"}, note, "--node-eviction-rate=0", "only one node in each zone: the first that is not Ready", "0.1 nodes"},
+		{"many evictions", flags("node-eviction-rate", 10), []string{"controller_manager_flag"}, note, "--node-eviction-rate=10", "within seconds", "0.1 nodes"},
 		{"batching differs from nothing", flags("endpoint-updates-batch-period", 1), nil, "", "", "", ""},
-		{"pods leave after 10 s", tolerations, []Kind{ShortTolerations}, Note, "tolerationSeconds of 10s", "these pods are already evicted", "12 pods with at most 1m, in cart (2, 30s), shop (10, 10s); the default is 5m, and the profiles set 30s (fast)"},
+		{"pods leave after 10 s", tolerations, []string{"short_tolerations"}, note, "tolerationSeconds of 10s", "these pods are already evicted", "12 pods with at most 1m, in cart (2, 30s), shop (10, 10s); the default is 5m, and the profiles set 30s (fast)"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			r := Of(c.c)
+			r := adviseOn(c.c)
 			if got := kinds(r); !slices.Equal(got, c.want) {
 				t.Fatalf("recommendations %v, want %v", got, c.want)
 			}
@@ -358,10 +362,10 @@ func TestSettingsAreComparedWithTheProfiles(t *testing.T) {
 
 func TestAdviceOnASharedPathAsksWhatOnlyTheseNodesShare(t *testing.T) {
 	some, all := decided(verdict.SharedPath, cluster(50*s, ok, 55*s, 56*s, 57*s, ok, ok)), decided(verdict.SharedPath, cluster(50*s, 55*s, 56*s, 57*s))
-	if x := recommendation(t, Of(some), ControlPlaneLate); !strings.Contains(x.Advice, "the other 3 nodes are on time, etcd works") || strings.Contains(x.Advice, "etcd first") {
+	if x := recommendation(t, adviseOn(some), "control_plane_late"); !strings.Contains(x.Advice, "the other 3 nodes are on time, etcd works") || strings.Contains(x.Advice, "etcd first") {
 		t.Errorf("some nodes: %s", x.Advice)
 	}
-	if x := recommendation(t, Of(all), ControlPlaneLate); !strings.Contains(x.Advice, "etcd first") {
+	if x := recommendation(t, adviseOn(all), "control_plane_late"); !strings.Contains(x.Advice, "etcd first") {
 		t.Errorf("all nodes: %s", x.Advice)
 	}
 }
@@ -371,7 +375,7 @@ func TestTextWithoutAnInterval(t *testing.T) {
 	c := cluster(40*s, 4*s)
 	c.Intervals = seen(0)
 	var text strings.Builder
-	WriteText(&text, Of(c))
+	WriteText(&text, adviseOn(c))
 	if want := "1 node, grace period 40s, no complete heartbeat interval observed\n"; !strings.HasPrefix(text.String(), want) {
 		t.Errorf("want %q:\n%s", want, &text)
 	}

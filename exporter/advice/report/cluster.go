@@ -1,6 +1,8 @@
 package report
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
@@ -9,16 +11,12 @@ import (
 
 // Cluster holds the numbers that the advice depends on. All of them come from kubeflap's metrics.
 type Cluster struct {
-	// Grace is the current node monitor grace period, or 0 if unknown. GraceSource tells how kubeflap found it, such as
-	// "flag" or "default".
-	Grace       time.Duration
+	// Grace holds the current grace period, the heartbeat interval of nodes without delays, and whether a cloud provider
+	// runs the control plane. GraceSource tells how kubeflap found the grace period, such as "flag" or "default".
+	Grace       advice.GracePeriod
 	GraceSource string
 	// Recommended is the grace period to set, or 0 if there is no recommendation.
 	Recommended time.Duration
-	// Expected is the heartbeat interval of nodes without delays. It is 0 if there are no nodes.
-	Expected time.Duration
-	// Managed reports whether a cloud provider runs the control plane. Its flags then cannot be set.
-	Managed bool
 	// Now is the time of the newest event.
 	Now   time.Time
 	Nodes []Node
@@ -26,11 +24,9 @@ type Cluster struct {
 	Intervals  Histogram
 	Services   []Service
 	Namespaces []Namespace
-	// Flags holds the flags that are set on the kube-controller-manager, by name. kubeflap reads only some of them.
-	// Durations are in seconds.
-	Flags            map[string]float64
-	ShortTolerations []ShortToleration
-	// Unwatched lists the resources that cannot be watched, with the reason.
+	// Flags holds the flags that are set on the kube-controller-manager, by name. Durations are in seconds.
+	Flags map[string]float64
+	// Unwatched lists the resources that cannot be watched.
 	Unwatched []Unwatched
 }
 
@@ -44,11 +40,12 @@ type Node struct {
 	Late, Missed uint64
 	// Verdicts holds the verdicts of the node's incidents in the last ten minutes.
 	Verdicts []verdict.Verdict
-	// Silences holds the silences since kubeflap first saw the node, by verdict and reason.
+	// Silences holds the silences since kubeflap first saw the node.
 	Silences []Silences
 }
 
-// Silences counts a node's silences with the same verdict and reason. Last is the end of the newest of these silences.
+// Silences counts silences of a node with the same verdict and reason. Last is the end of the newest silence with this
+// verdict and reason, or zero if another entry has it.
 type Silences struct {
 	Verdict verdict.Verdict
 	Reason  verdict.Reason
@@ -78,25 +75,29 @@ type Namespace struct {
 	// Windows holds the bounces and stale re-adds of clients, sorted by batching window. It is empty if kubeflap did
 	// not count them.
 	Windows []advice.Window
+	// ShortTolerations counts the pods that have a short tolerationSeconds for nodes that are not Ready. Shortest is the
+	// shortest of these tolerations.
+	ShortTolerations int
+	Shortest         time.Duration
 }
 
-// Unwatched is a resource that cannot be watched.
+// Unwatched is a resource that cannot be watched, with the reason.
 type Unwatched struct{ Resource, Reason string }
 
-// Histogram is a classic Prometheus histogram with cumulative counts.
-type Histogram struct{ Buckets []Bucket }
+// Histogram is a classic Prometheus histogram with cumulative counts. The last bucket has the bound +Inf.
+type Histogram []Bucket
 
-// Bucket counts the values up to Bound. The last Bound is +Inf.
+// Bucket counts the values up to Bound.
 type Bucket struct {
 	Bound float64
 	Count uint64
 }
 
 func (h Histogram) total() uint64 {
-	if len(h.Buckets) == 0 {
+	if len(h) == 0 {
 		return 0
 	}
-	return h.Buckets[len(h.Buckets)-1].Count
+	return h[len(h)-1].Count
 }
 
 // sameWithin is the interval in seconds within which two heartbeats count as one. A kubelet reports a changed node
@@ -108,7 +109,7 @@ const sameWithin = 1
 func (h Histogram) median() time.Duration {
 	var bound, rank float64
 	var count uint64
-	for _, b := range h.Buckets {
+	for _, b := range h {
 		if b.Bound <= sameWithin {
 			rank = float64(h.total()+b.Count) / 2
 		} else if b.Count > count && float64(b.Count) >= rank && !isInf(b.Bound) {
@@ -118,4 +119,23 @@ func (h Histogram) median() time.Duration {
 		bound, count = b.Bound, b.Count
 	}
 	return 0
+}
+
+// entries holds nodes, Services or namespaces by name.
+type entries[T any] map[string]*T
+
+// of returns the entry with this name, and adds it if necessary.
+func (e entries[T]) of(name string) *T {
+	if e[name] == nil {
+		e[name] = new(T)
+	}
+	return e[name]
+}
+
+func (e entries[T]) sorted() []T {
+	all := make([]T, 0, len(e))
+	for _, name := range slices.Sorted(maps.Keys(e)) {
+		all = append(all, *e[name])
+	}
+	return all
 }

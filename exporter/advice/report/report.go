@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
 )
 
@@ -43,70 +44,18 @@ type Heartbeats struct {
 	LeaseWrites float64 `json:"lease_writes_per_second"`
 }
 
-// Severity is the urgency of a recommendation.
-type Severity string
-
 // The severities. A note does not change the exit status.
 const (
-	Bad     Severity = "bad"
-	Warning Severity = "warning"
-	Note    Severity = "note"
-)
-
-// Kind is the subject of a recommendation.
-type Kind string
-
-// The kinds of recommendations.
-const (
-	// GracePeriodUnsafe means that the grace period is shorter than two renewal intervals.
-	GracePeriodUnsafe Kind = "grace_period_unsafe"
-	// GracePeriodTight means that the longest interval exceeds half the grace period.
-	GracePeriodTight Kind = "grace_period_tight"
-	// GracePeriodLong means that dead nodes are detected later than necessary.
-	GracePeriodLong Kind = "grace_period_long"
-	// GracePeriodSource means that the grace period is assumed, measured or unknown.
-	GracePeriodSource Kind = "grace_period_source"
-	// NodesSlow means that some nodes send their heartbeats late.
-	NodesSlow Kind = "nodes_slow"
-	// NodesSilent means that some nodes were silent for longer than any reasonable grace period.
-	NodesSilent Kind = "nodes_silent"
-	// ControlPlaneLate means that nodes with a shared path to the API are late at the same time or one after another.
-	ControlPlaneLate Kind = "control_plane_late"
-	// ControllerManagerSlow means that the node controller set nodes to Unknown although their heartbeats were on time,
-	// or left nodes Ready although they were silent.
-	ControllerManagerSlow Kind = "controller_manager_slow"
-	// NodesRebooted means that some machines restarted without an announcement.
-	NodesRebooted Kind = "nodes_rebooted"
-	// KubeletsUpgraded means that some kubelets were silent during an upgrade.
-	KubeletsUpgraded Kind = "kubelets_upgraded"
-	// ClocksSetBack means that heartbeats did not count because the clocks of some nodes were set back.
-	ClocksSetBack Kind = "clocks_set_back"
-	// Undecided means that some nodes were lost and the evidence does not show the reason.
-	Undecided Kind = "undecided"
-	// ControllerManagerFlag means that a flag of the kube-controller-manager differs from the profiles enough to need a
-	// change.
-	ControllerManagerFlag Kind = "controller_manager_flag"
-	// ShortTolerations means that pods are evicted soon after their node stops being Ready.
-	ShortTolerations Kind = "short_tolerations"
-	// SelectorConflict means that a Service has manually managed Endpoints and a selector that matches no pod.
-	SelectorConflict Kind = "selector_conflict"
-	// ForeignAddresses means that a Service with a selector has addresses that neither Kubernetes nor a known manager
-	// wrote.
-	ForeignAddresses Kind = "foreign_addresses"
-	// EndpointsEmptied means that somebody empties the manually managed Endpoints of a Service without a selector.
-	EndpointsEmptied Kind = "endpoints_emptied"
-	// InPlaceUpdates means that pods are updated in place and no readiness gate takes them out of rotation first.
-	InPlaceUpdates Kind = "inplace_updates"
-	// FewHeartbeats means that there were too few heartbeats to judge the grace period.
-	FewHeartbeats Kind = "few_heartbeats"
-	// NotWatched means that a resource cannot be watched.
-	NotWatched Kind = "not_watched"
+	bad     = "bad"
+	warning = "warning"
+	note    = "note"
 )
 
 // Recommendation is one recommended change, or a note.
 type Recommendation struct {
-	Kind     Kind     `json:"kind"`
-	Severity Severity `json:"severity"`
+	// Kind is the subject of the recommendation. docs/advise.md lists the kinds.
+	Kind     string `json:"kind"`
+	Severity string `json:"severity"`
 	// Namespace and Service are empty if the recommendation applies to the cluster.
 	Namespace string `json:"namespace,omitempty"`
 	Service   string `json:"service,omitempty"`
@@ -136,34 +85,52 @@ type LateNode struct {
 	Last  time.Time `json:"last,omitzero"`
 }
 
-// Of returns the advice for a cluster. The caller sets the field GracePeriods.
-func Of(c Cluster) Report {
-	b := judge(c)
-	all := []Recommendation{}
-	for _, part := range [][]Recommendation{
-		b.recommendations(), settingRecommendations(c, b), serviceRecommendations(c.Services), inPlaceRecommendations(c), watchRecommendations(c.Unwatched),
-	} {
-		all = append(all, part...)
-	}
-	slices.SortStableFunc(all, func(x, y Recommendation) int {
-		return cmp.Or(rank(x.Severity)-rank(y.Severity), strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Service, y.Service))
-	})
-	r := Report{Version: 1, Heartbeats: b.summary(), Recommendations: all, Profiles: profiles(len(c.Nodes), b.heartbeatInterval)}
-	r.Advice = slices.ContainsFunc(all, func(x Recommendation) bool { return x.Severity != Note })
-	return r
+// Profile is a well-known combination of four settings, with its effects in the cluster.
+type Profile struct {
+	Name         string  `json:"name"`
+	StatusUpdate float64 `json:"node_status_update_frequency_seconds"`
+	Monitor      float64 `json:"node_monitor_period_seconds"`
+	Grace        float64 `json:"node_monitor_grace_period_seconds"`
+	// Eviction is --pod-eviction-timeout, which was removed in v1.27.
+	Eviction float64 `json:"pod_eviction_timeout_seconds"`
+	// StatusWrites is the number of status writes of all nodes per minute. It assumes that nodeStatusUpdateFrequency is
+	// set in the configuration of each kubelet.
+	StatusWrites float64 `json:"node_status_writes_per_minute"`
+	Renewals     int     `json:"renewals_in_grace_period"`
+	// Safe reports whether a kubelet can miss one renewal without its node becoming Unknown.
+	Safe bool `json:"safe"`
 }
 
-func rank(s Severity) int { return slices.Index([]Severity{Bad, Warning, Note}, s) }
-
-func watchRecommendations(unwatched []Unwatched) (all []Recommendation) {
-	for _, w := range unwatched {
+// Of returns the advice for a cluster, with a comparison of grace periods.
+func Of(c Cluster, table grace.Table) Report {
+	b := judge(c)
+	all := slices.Concat([]Recommendation{}, b.graceRecommendations(), b.nodeRecommendations(), b.sourceRecommendations(), b.settingRecommendations(),
+		serviceRecommendations(c.Services), inPlaceRecommendations(c))
+	for _, w := range c.Unwatched {
 		all = append(all, Recommendation{
-			Kind: NotWatched, Severity: Note,
+			Kind: "not_watched", Severity: note,
 			Set:      "the watch of " + w.Resource + ": " + w.Reason,
 			Observed: "kubeflap cannot watch " + w.Resource,
 			Advice:   "let kubeflap list and watch " + w.Resource + ", if the cluster has them",
 			Why:      "the advice that needs " + w.Resource + " is missing, so a report without findings does not mean that everything is fine.",
 		})
 	}
-	return all
+	slices.SortStableFunc(all, func(x, y Recommendation) int {
+		rank := func(x Recommendation) int { return slices.Index([]string{bad, warning, note}, x.Severity) }
+		return cmp.Or(rank(x)-rank(y), strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Service, y.Service))
+	})
+	r := Report{Version: 1, Heartbeats: b.summary(), Recommendations: all, GracePeriods: table}
+	r.Advice = slices.ContainsFunc(all, func(x Recommendation) bool { return x.Severity != note })
+	for _, p := range []Profile{
+		{Name: "default", StatusUpdate: 10, Monitor: 5, Grace: 40, Eviction: 300},
+		{Name: "fast", StatusUpdate: 4, Monitor: 2, Grace: 20, Eviction: 30},
+		{Name: "medium", StatusUpdate: 20, Monitor: 5, Grace: 120, Eviction: 60},
+		{Name: "slow", StatusUpdate: 60, Monitor: 5, Grace: 300, Eviction: 60},
+	} {
+		p.StatusWrites = rounded(float64(len(b.Nodes)) * 60 / p.StatusUpdate)
+		p.Renewals = renewals(advice.GracePeriod{Period: inSeconds(p.Grace), Interval: b.Grace.Interval})
+		p.Safe = p.Renewals > 1
+		r.Profiles = append(r.Profiles, p)
+	}
+	return r
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
@@ -12,76 +13,43 @@ import (
 // serviceRecommendations returns the recommendations about selector conflicts, foreign addresses and emptied Endpoints.
 func serviceRecommendations(services []Service) (all []Recommendation) {
 	for _, s := range services {
-		if s.Conflict {
-			all = append(all, conflict(s))
+		add := func(kind, severity, set, observed, advice, why string) {
+			all = append(all, Recommendation{
+				Kind: kind, Severity: severity, Namespace: s.Namespace, Service: s.Name, Set: set, Observed: observed, Advice: advice, Why: why,
+			})
 		}
-		if s.ForeignAddresses > 0 && !s.Conflict {
-			all = append(all, foreign(s))
+		a := advice.Affected{Cause: cause.EndpointsReset, Namespace: s.Namespace, Name: s.Name}
+		switch {
+		case s.Conflict && s.ResetsWithSelector > 0:
+			add("selector_conflict", bad, "a selector, and manually managed Endpoints",
+				"the manually managed addresses were removed "+times(s.ResetsWithSelector), a.Advice()+", then write the Endpoints again", a.Why())
+		case s.Conflict:
+			add("selector_conflict", warning, "a selector, and manually managed Endpoints",
+				"the manually managed addresses are still there, or were removed before kubeflap looked", a.Advice(), a.Why())
+		case s.ForeignAddresses > 0:
+			add("foreign_addresses", warning, "a selector, and addresses that Kubernetes controllers do not manage",
+				phrase.Count(int(s.ForeignAddresses), "address", "addresses")+" from an unexpected writer",
+				advice.Affected{Cause: cause.ManualWrite, Name: s.Name, Pending: true}.Remedy(),
+				"a ready address gets traffic no matter who wrote it, and Kubernetes controllers only update their own objects.")
 		}
 		if s.ResetsSelectorless > 0 {
-			all = append(all, emptied(s))
+			a := advice.Affected{Cause: cause.ManualWrite}
+			add("endpoints_emptied", warning, "no selector, and manually managed Endpoints",
+				"the manually managed addresses were emptied or deleted "+times(s.ResetsSelectorless), a.Advice(), a.Why())
 		}
 	}
 	return all
-}
-
-func conflict(s Service) Recommendation {
-	a := advice.Affected{Cause: cause.EndpointsReset, Namespace: s.Namespace, Name: s.Name}
-	x := Recommendation{
-		Kind: SelectorConflict, Severity: Warning, Namespace: s.Namespace, Service: s.Name,
-		Set:      "a selector, and manually managed Endpoints",
-		Observed: "the manually managed addresses are still there, or were removed before kubeflap looked",
-		Advice:   a.Advice(),
-		Why:      a.Why(),
-	}
-	if s.ResetsWithSelector > 0 {
-		x.Severity = Bad
-		x.Observed = "the manually managed addresses were removed " + times(s.ResetsWithSelector)
-		x.Advice += ", then write the Endpoints again"
-	}
-	return x
-}
-
-func foreign(s Service) Recommendation {
-	a := advice.Affected{Cause: cause.ManualWrite, Name: s.Name, Pending: true}
-	return Recommendation{
-		Kind: ForeignAddresses, Severity: Warning, Namespace: s.Namespace, Service: s.Name,
-		Set:      "a selector, and addresses that Kubernetes controllers do not manage",
-		Observed: phrase.Count(int(s.ForeignAddresses), "address", "addresses") + " from an unexpected writer",
-		Advice:   a.Remedy(),
-		Why:      "a ready address gets traffic no matter who wrote it, and Kubernetes controllers only update their own objects.",
-	}
-}
-
-func emptied(s Service) Recommendation {
-	a := advice.Affected{Cause: cause.ManualWrite}
-	return Recommendation{
-		Kind: EndpointsEmptied, Severity: Warning, Namespace: s.Namespace, Service: s.Name,
-		Set:      "no selector, and manually managed Endpoints",
-		Observed: "the manually managed addresses were emptied or deleted " + times(s.ResetsSelectorless),
-		Advice:   a.Advice(),
-		Why:      a.Why(),
-	}
 }
 
 // inPlaceRecommendations returns the recommendations about in-place updates.
 func inPlaceRecommendations(c Cluster) (all []Recommendation) {
 	for _, n := range c.Namespaces {
-		hit := hitInPlace(c.Services, n.Name)
+		hit := slices.DeleteFunc(slices.Clone(c.Services), func(s Service) bool { return s.Namespace != n.Name || s.InPlaceLosses == 0 })
 		if n.InPlaceUpdates > 0 && (len(hit) > 0 || n.SilentRestarts > 0) {
 			all = append(all, inPlace(n, hit))
 		}
 	}
 	return all
-}
-
-func hitInPlace(services []Service, namespace string) (hit []Service) {
-	for _, s := range services {
-		if s.Namespace == namespace && s.InPlaceLosses > 0 {
-			hit = append(hit, s)
-		}
-	}
-	return hit
 }
 
 func inPlace(n Namespace, hit []Service) Recommendation {
@@ -95,7 +63,7 @@ func inPlace(n Namespace, hit []Service) Recommendation {
 	}
 	a := advice.Affected{Cause: cause.InPlaceUpdate, Windows: n.Windows}
 	x := Recommendation{
-		Kind: InPlaceUpdates, Severity: Warning, Namespace: n.Name,
+		Kind: "inplace_updates", Severity: warning, Namespace: n.Name,
 		Set:      "readiness gates that stay True while the image changes",
 		Observed: strings.Join(observed, "; "),
 		Advice:   a.Advice(),

@@ -11,8 +11,8 @@ import (
 
 var now = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-// judged returns a cluster with the given silences of node-2.
-func judged(longest time.Duration, silences ...Silences) Cluster {
+// withSilences returns a cluster with the given silences of node-2.
+func withSilences(longest time.Duration, silences ...Silences) Cluster {
 	c := recommended(0, 10*s, cluster(40*s, ok, longest, ok))
 	for i := range c.Nodes {
 		c.Nodes[i].Silences = []Silences{{Verdict: verdict.Node, Reason: verdict.Slow}}
@@ -30,32 +30,32 @@ func TestAdviceRepeatsWhatWasDecidedAboutSilences(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		c        Cluster
-		want     []Kind
-		severity Severity
+		want     []string
+		severity string
 		observed string
 	}{
-		{"late nine times, and nothing was decided", judged(ok), nil, "", ""},
-		{"a shared path, 13 minutes ago", judged(ok, of(verdict.SharedPath, verdict.NoReason, 3, 13*m)), []Kind{ControlPlaneLate}, Bad, "node-2 (3 times, most recently at 2026-03-02 11:47 UTC)"},
-		{"a shared path, five minutes ago", judged(52*s, of(verdict.SharedPath, verdict.NoReason, 3, 5*m)), []Kind{ControlPlaneLate}, Bad, "node-2 (52s)"},
-		{"a shared path within the grace period", judged(ok, of(verdict.SharedPath, verdict.Late, 1, h)), []Kind{ControlPlaneLate}, Warning, "node-2 (at 2026-03-02 11:00 UTC)"},
-		{"a shared path, two days ago", judged(ok, of(verdict.SharedPath, verdict.NoReason, 1, 48*h)), []Kind{ControlPlaneLate}, Note, "node-2 (at 2026-02-28 12:00 UTC)"},
-		{"the controller manager, hours ago", judged(ok, of(verdict.ControllerManager, verdict.NoReason, 1, 5*h)), []Kind{ControllerManagerSlow}, Bad, "at 2026-03-02 07:00 UTC"},
-		{"a reboot, hours ago", judged(ok, of(verdict.NodeRebooted, verdict.NoReason, 1, 5*h)), []Kind{NodesRebooted}, Warning, "at 2026-03-02 07:00 UTC"},
-		{"undecided, hours ago", judged(ok, of(verdict.Undecided, verdict.NoReason, 1, 5*h)), []Kind{Undecided}, Warning, "at 2026-03-02 07:00 UTC"},
-		{"planned", judged(ok, of(verdict.Planned, verdict.NoReason, 5, 5*m)), nil, "", ""},
-		{"a grace period that is too short", judged(ok, of(verdict.GracePeriod, verdict.NoReason, 500, m)), nil, "", ""},
-		{"a slow kubelet, hours ago", judged(ok, of(verdict.Node, verdict.Slow, 1, 5*h)), []Kind{NodesSlow}, Bad, "node-2 (at 2026-03-02 07:00 UTC)"},
-		{"a slow kubelet, two days ago", judged(ok, of(verdict.Node, verdict.Slow, 1, 48*h)), []Kind{NodesSlow}, Note, "node-2 (at 2026-02-28 12:00 UTC)"},
-		{"a late heartbeat, hours ago", judged(ok, of(verdict.Node, verdict.Late, 2, 5*h)), nil, "", ""},
-		{"three late heartbeats", judged(ok, of(verdict.Node, verdict.Late, 3, 5*h)), []Kind{NodesSlow}, Warning, "node-2 (3 times, most recently at 2026-03-02 07:00 UTC)"},
-		{"a late heartbeat just now", judged(30*s, of(verdict.Node, verdict.Late, 1, m)), []Kind{GracePeriodTight, NodesSlow}, Warning, "node-2 (30s)"},
-		{"late just now, and nothing was decided", judged(30 * s), nil, "", ""},
-		{"down, hours ago", judged(ok, of(verdict.Node, verdict.Down, 1, 5*h)), []Kind{NodesSilent}, Warning, "node-2 (at 2026-03-02 07:00 UTC)"},
-		{"an upgrade, hours ago", judged(ok, of(verdict.Node, verdict.Upgraded, 1, 5*h)), []Kind{KubeletsUpgraded}, Warning, "node-2 (at 2026-03-02 07:00 UTC)"},
-		{"a clock that was set back, hours ago", judged(ok, of(verdict.Node, verdict.ClockSetBack, 1, 5*h)), []Kind{ClocksSetBack}, Warning, "node-2 (at 2026-03-02 07:00 UTC)"},
-		{"a reboot in an incident of the node", judged(ok, of(verdict.Node, verdict.Rebooted, 1, 5*h)), nil, "", ""},
+		{"late nine times, and nothing was decided", withSilences(ok), nil, "", ""},
+		{"a shared path, 13 minutes ago", withSilences(ok, of(verdict.SharedPath, verdict.NoReason, 3, 13*m)), []string{"control_plane_late"}, bad, "node-2 (3 times, most recently at 2026-03-02 11:47 UTC)"},
+		{"a shared path, five minutes ago", withSilences(52*s, of(verdict.SharedPath, verdict.NoReason, 3, 5*m)), []string{"control_plane_late"}, bad, "node-2 (52s)"},
+		{"a shared path within the grace period", withSilences(ok, of(verdict.SharedPath, verdict.Late, 1, h)), []string{"control_plane_late"}, warning, "node-2 (at 2026-03-02 11:00 UTC)"},
+		{"a shared path, two days ago", withSilences(ok, of(verdict.SharedPath, verdict.NoReason, 1, 48*h)), []string{"control_plane_late"}, note, "node-2 (at 2026-02-28 12:00 UTC)"},
+		{"the controller manager, hours ago", withSilences(ok, of(verdict.ControllerManager, verdict.NoReason, 1, 5*h)), []string{"controller_manager_slow"}, bad, "at 2026-03-02 07:00 UTC"},
+		{"a reboot, hours ago", withSilences(ok, of(verdict.NodeRebooted, verdict.NoReason, 1, 5*h)), []string{"nodes_rebooted"}, warning, "at 2026-03-02 07:00 UTC"},
+		{"undecided, hours ago", withSilences(ok, of(verdict.Undecided, verdict.NoReason, 1, 5*h)), []string{"undecided"}, warning, "at 2026-03-02 07:00 UTC"},
+		{"planned", withSilences(ok, of(verdict.Planned, verdict.NoReason, 5, 5*m)), nil, "", ""},
+		{"a grace period that is too short", withSilences(ok, of(verdict.GracePeriod, verdict.NoReason, 500, m)), nil, "", ""},
+		{"a slow kubelet, hours ago", withSilences(ok, of(verdict.Node, verdict.Slow, 1, 5*h)), []string{"nodes_slow"}, bad, "node-2 (at 2026-03-02 07:00 UTC)"},
+		{"a slow kubelet, two days ago", withSilences(ok, of(verdict.Node, verdict.Slow, 1, 48*h)), []string{"nodes_slow"}, note, "node-2 (at 2026-02-28 12:00 UTC)"},
+		{"a late heartbeat, hours ago", withSilences(ok, of(verdict.Node, verdict.Late, 2, 5*h)), nil, "", ""},
+		{"three late heartbeats", withSilences(ok, of(verdict.Node, verdict.Late, 3, 5*h)), []string{"nodes_slow"}, warning, "node-2 (3 times, most recently at 2026-03-02 07:00 UTC)"},
+		{"a late heartbeat just now", withSilences(30*s, of(verdict.Node, verdict.Late, 1, m)), []string{"grace_period_tight", "nodes_slow"}, warning, "node-2 (30s)"},
+		{"late just now, and nothing was decided", withSilences(30 * s), nil, "", ""},
+		{"down, hours ago", withSilences(ok, of(verdict.Node, verdict.Down, 1, 5*h)), []string{"nodes_silent"}, warning, "node-2 (at 2026-03-02 07:00 UTC)"},
+		{"an upgrade, hours ago", withSilences(ok, of(verdict.Node, verdict.Upgraded, 1, 5*h)), []string{"kubelets_upgraded"}, warning, "node-2 (at 2026-03-02 07:00 UTC)"},
+		{"a clock that was set back, hours ago", withSilences(ok, of(verdict.Node, verdict.ClockSetBack, 1, 5*h)), []string{"clocks_set_back"}, warning, "node-2 (at 2026-03-02 07:00 UTC)"},
+		{"a reboot in an incident of the node", withSilences(ok, of(verdict.Node, verdict.Rebooted, 1, 5*h)), nil, "", ""},
 	} {
-		r := Of(c.c)
+		r := adviseOn(c.c)
 		if got := kinds(r); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 			continue
@@ -71,11 +71,11 @@ func TestAdviceRepeatsWhatWasDecidedAboutSilences(t *testing.T) {
 }
 
 func TestNodesOfTwoDaysAgoAreANoteBesideThoseOfToday(t *testing.T) {
-	c := judged(ok, Silences{verdict.SharedPath, verdict.NoReason, 1, now.Add(-48 * time.Hour)})
+	c := withSilences(ok, Silences{verdict.SharedPath, verdict.NoReason, 1, now.Add(-48 * time.Hour)})
 	c.Nodes[0].Silences = append(c.Nodes[0].Silences, Silences{verdict.SharedPath, verdict.NoReason, 1, now.Add(-time.Hour)})
-	r := Of(c)
-	if len(r.Recommendations) != 2 || r.Recommendations[0].Severity != Bad || r.Recommendations[0].Nodes[0].Node != "node-1" ||
-		r.Recommendations[1].Severity != Note || r.Recommendations[1].Nodes[0].Node != "node-2" {
+	r := adviseOn(c)
+	if len(r.Recommendations) != 2 || r.Recommendations[0].Severity != bad || r.Recommendations[0].Nodes[0].Node != "node-1" ||
+		r.Recommendations[1].Severity != note || r.Recommendations[1].Nodes[0].Node != "node-2" {
 		t.Errorf("%+v", r.Recommendations)
 	}
 }

@@ -51,7 +51,7 @@ func writeGracePeriods(out io.Writer, t *grace.Table) {
 }
 
 func title(x Recommendation) string {
-	title := strings.ReplaceAll(string(x.Kind), "_", " ")
+	title := strings.ReplaceAll(x.Kind, "_", " ")
 	switch {
 	case x.Service != "":
 		return title + ": " + x.Namespace + "/" + x.Service
