@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -24,17 +25,13 @@ import (
 // adviceGiven is the exit status if there is any advice.
 const adviceGiven exitStatus = 3
 
-// keptIncidents is the maximum number of incidents that the advise, incidents and watch commands keep. It equals the default of
-// --incidents.size.
-const keptIncidents = 500
-
 // adviser holds the flags of the advise command.
 type adviser struct {
 	cluster           clusterFlags
 	recording, output string
-	duration          positiveDuration
+	duration          time.Duration
 	remote            remote
-	tracker           *trackerFlags
+	settings          *settings
 }
 
 func registerAdvise(app *kingpin.Application) (string, command) {
@@ -42,13 +39,13 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 	cmd := app.Command("advise", "Recommend what to change in a cluster, and why. Reads a live cluster, a recording (--recording) or a running kubeflap instance (--url). "+
 		"Exit status: 0 without advice, 3 with advice, 1 after an error, 2 for an invalid command line.")
 	a.cluster = addClusterFlags(cmd, watchedNamespace)
-	cmd.Flag("for", "How long to observe a live cluster. Allow for several heartbeats, which are 10s apart. If you interrupt the command, the advice is based on the observations until then.").
-		Default("2m").SetValue(&a.duration)
+	addFlag(cmd, "for", "How long to observe a live cluster. Allow for several heartbeats, which are 10s apart. If you interrupt the command, the advice is based on the observations until then.",
+		&a.duration, parseDuration).Default("2m")
 	cmd.Flag("recording", "Read this recording instead of a live cluster.").StringVar(&a.recording)
 	a.remote.addFlags(cmd, "Read the metrics of a running kubeflap instance, such as http://host:9969, instead of a live cluster.",
 		"The cluster to advise on, if the kubeflap instance at --url serves several clusters.")
-	addFlag(cmd, "output", "Output format: text or json.", "text", choice{&a.output, []string{"text", "json"}})
-	a.tracker = addTrackerFlags(cmd)
+	addFlag(cmd, "output", "Output format: text or json.", &a.output, oneOf("text", "json")).Default("text")
+	a.settings = addTrackerFlags(cmd)
 	cmd.Validate(func(*kingpin.CmdClause) error { return a.validate() })
 	return cmd.FullCommand(), a.advise
 }
@@ -64,7 +61,7 @@ func (a *adviser) validate() error {
 		return errors.New("--url.config and --url.cluster need --url")
 	case a.duration == 0:
 		return errors.New("--for=0s: must be more than 0s")
-	case a.remote.url != "" && *a.tracker != trackerDefaults():
+	case a.remote.url != "" && !reflect.DeepEqual(*a.settings, defaultSettings()):
 		return errors.New("--node-monitor-grace-period, --bounce-window, --endpoints.source and --endpoints.known-manager do not apply to --url: set them on the kubeflap instance at that URL")
 	}
 	return a.remote.validate()
@@ -99,7 +96,7 @@ func (a *adviser) read(p program) (families []*dto.MetricFamily, table grace.Tab
 		}
 		return families, table, "the kubeflap instance at --url", err
 	case a.recording != "":
-		families, table, err = readRecording(p.ctx, a.recording, a.tracker.settings())
+		families, table, err = readRecording(p.ctx, a.recording, *a.settings)
 		return families, table, a.recording, err
 	}
 	families, table, err = a.observe(p)
@@ -125,12 +122,12 @@ func (a *adviser) readGracePeriods(p program) (table grace.Table) {
 }
 
 // readRecording returns the metrics and the comparison of grace periods at the end of a recording.
-func readRecording(ctx context.Context, file string, settingsOfTracker track.Settings) (families []*dto.MetricFamily, table grace.Table, err error) {
+func readRecording(ctx context.Context, file string, settings settings) (families []*dto.MetricFamily, table grace.Table, err error) {
 	recordings, err := openRecordings([]string{file})
 	if err != nil {
 		return nil, table, err
 	}
-	r := newReplay(recordings, 0, settings{tracker: settingsOfTracker, incidents: keptIncidents}, newSilentReporter)
+	r := newReplay(recordings, 0, settings, newSilentReporter)
 	if err := r.play(ctx); err != nil {
 		return nil, table, err
 	}
@@ -139,7 +136,7 @@ func readRecording(ctx context.Context, file string, settingsOfTracker track.Set
 
 // observe watches a live cluster for the duration of --for. It returns the same as readRecording.
 func (a *adviser) observe(p program) (families []*dto.MetricFamily, table grace.Table, err error) {
-	pipeline := newPipeline(settings{tracker: a.tracker.settings(), incidents: keptIncidents}, time.Now, newSilentReporter(""))
+	pipeline := newPipeline(*a.settings, time.Now, newSilentReporter(""))
 	watcher, err := newWatcher(p.logger, a.cluster, pipeline.apply)
 	if err != nil {
 		return nil, table, err
@@ -153,7 +150,7 @@ func (a *adviser) observe(p program) (families []*dto.MetricFamily, table grace.
 		defer stop()
 		failed <- group.Wait()
 	}()
-	limit := time.Duration(a.duration)
+	limit := a.duration
 	if err := waitForSync(ctx, pipeline.tracker, limit); err == nil {
 		p.logger.Info("observing", "for", limit)
 		begin := time.Now()

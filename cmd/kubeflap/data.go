@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
-	"github.com/alecthomas/units"
 
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/journal"
@@ -19,14 +17,14 @@ import (
 // dataFlags holds the flags of the flight recorder.
 type dataFlags struct {
 	dir  *string
-	size byteSize
-	age  positiveDuration
+	size int64
+	age  time.Duration
 }
 
 func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
 	f := &dataFlags{dir: cmd.Flag("data.dir", "Directory in which kubeflap stores events and incidents. --data.age and --data.size limit the recordings of events. If not set, kubeflap stores nothing.").PlaceHolder("DIR").String()}
-	addFlag(cmd, "data.size", "Maximum size of the recordings in --data.dir. The oldest are deleted first.", "256MiB", &f.size)
-	addFlag(cmd, "data.age", "Maximum age of the recordings in --data.dir.", "14d", &f.age)
+	addFlag(cmd, "data.size", "Maximum size of the recordings in --data.dir. The oldest are deleted first.", &f.size, parseSize).Default("256MiB")
+	addFlag(cmd, "data.age", "Maximum age of the recordings in --data.dir.", &f.age, parseDuration).Default("14d")
 	return f
 }
 
@@ -37,7 +35,7 @@ func (f *dataFlags) enablePersistence(ctx context.Context, logger *slog.Logger, 
 		return nil, errors.New("--data.age: must be more than 0s")
 	}
 	recorder, err := flightrecorder.New(flightrecorder.Settings{
-		Dir: *f.dir, Size: int64(f.size), Age: time.Duration(f.age), List: watcher.List, Head: p.head,
+		Dir: *f.dir, Size: f.size, Age: f.age, List: watcher.List, Head: p.head,
 	}, logger)
 	if err != nil {
 		return nil, err
@@ -62,22 +60,3 @@ func (f *dataFlags) enablePersistence(ctx context.Context, logger *slog.Logger, 
 	}
 	return recorder, nil
 }
-
-// byteSize is a flag value for a number of bytes, such as 512MiB. The minimum is 1 MiB.
-type byteSize int64
-
-// Set implements kingpin.Value.
-func (b *byteSize) Set(s string) error {
-	parsed, err := units.ParseBase2Bytes(s)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%q is not a size such as 512MiB or 2GiB", s)
-	case parsed < units.MiB:
-		return fmt.Errorf("%q is less than 1MiB", s)
-	}
-	*b = byteSize(parsed)
-	return nil
-}
-
-// String implements kingpin.Value.
-func (b *byteSize) String() string { return units.Base2Bytes(*b).String() }

@@ -29,8 +29,8 @@ import (
 
 func registerDemo(app *kingpin.Application) (string, command) {
 	cmd := app.Command("demo", "Replay five recordings of incidents that happened on a real control plane. Needs no cluster.")
-	var pace speed
-	addFlag(cmd, "speed", "Replay speed. 1 is the recorded speed, 10 is ten times as fast.", "10", &pace)
+	var pace float64
+	addFlag(cmd, "speed", "Replay speed. 1 is the recorded speed, 10 is ten times as fast.", &pace, parseSpeed).Default("10")
 	flags := addPipelineFlags(cmd)
 	listen := addWebFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
@@ -45,7 +45,7 @@ func registerDemo(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		d := newDemo(recordings, float64(pace), flags.settings(), addressForABrowser((*listen.WebListenAddresses)[0]), os.Args[0], p.out)
+		d := newDemo(recordings, pace, *flags, addressForABrowser((*listen.WebListenAddresses)[0]), os.Args[0], p.out)
 		d.introduce(moved)
 		p.logger = slog.New(onlyWarnings{p.logger.Handler()})
 		return d.serve(p, listen)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	"github.com/alecthomas/units"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/common/version"
 
@@ -43,171 +44,139 @@ func (f clusterFlags) load() (apiclient.Config, error) {
 	return apiclient.LoadConfig(choice, "kubeflap/"+version.Version)
 }
 
-// pipelineFlags holds the flags of a pipeline.
-type pipelineFlags struct {
-	tracker   *trackerFlags
-	incidents positiveInt
+// keptIncidents is the maximum number of incidents that commands without the flag --incidents.size keep.
+const keptIncidents = 500
+
+// defaultSettings returns the settings if no flag is given.
+func defaultSettings() settings {
+	return settings{tracker: track.Settings{BounceWindow: 2 * time.Minute}, incidents: keptIncidents}
 }
 
-func addPipelineFlags(cmd *kingpin.CmdClause) *pipelineFlags {
-	f := &pipelineFlags{tracker: addTrackerFlags(cmd)}
-	addFlag(cmd, "incidents.size", "Maximum number of incidents to keep. The oldest are dropped first.", "500", &f.incidents)
-	return f
+// addPipelineFlags adds the flags of a pipeline.
+func addPipelineFlags(cmd *kingpin.CmdClause) *settings {
+	s := addTrackerFlags(cmd)
+	addFlag(cmd, "incidents.size", "Maximum number of incidents to keep. The oldest are dropped first.", &s.incidents, parseCount).Default("500")
+	return s
 }
 
-func (f *pipelineFlags) settings() settings { return settings{f.tracker.settings(), int(f.incidents)} }
-
-// trackerFlags holds the flags of the tracker.
-type trackerFlags struct {
-	gracePeriod, bounceWindow positiveDuration
-	source                    string
-	knownManagers             managers
-}
-
-const (
-	sourceAuto           = "auto"
-	sourceEndpointSlices = "endpointslices"
-	sourceEndpoints      = "endpoints"
-)
-
-func addTrackerFlags(cmd *kingpin.CmdClause) *trackerFlags {
-	f := &trackerFlags{}
+// addTrackerFlags adds the flags of the tracker.
+func addTrackerFlags(cmd *kingpin.CmdClause) *settings {
+	s := defaultSettings()
 	addFlag(cmd, "node-monitor-grace-period", "The --node-monitor-grace-period of the kube-controller-manager. "+
-		"With 0s, kubeflap reads the value from the kube-controller-manager's pod. Failing that, it measures the value or uses the default for the server's version.", "0s", &f.gracePeriod)
-	addFlag(cmd, "bounce-window", "If a lost address is ready again within this time, the loss counts as a bounce.", "2m", &f.bounceWindow)
+		"With 0s, kubeflap reads the value from the kube-controller-manager's pod. Failing that, it measures the value or uses the default for the server's version.",
+		&s.tracker.GracePeriod, parseDuration).Default("0s")
+	addFlag(cmd, "bounce-window", "If a lost address is ready again within this time, the loss counts as a bounce.", &s.tracker.BounceWindow, parseDuration).Default("2m")
 	addFlag(cmd, "endpoints.source", "Source of address states. auto uses EndpointSlices if the cluster has them, otherwise Endpoints.",
-		sourceAuto, choice{&f.source, []string{sourceAuto, sourceEndpointSlices, sourceEndpoints}})
+		&s.tracker.AddressSource, parseSource).Default("auto")
 	cmd.Flag("endpoints.known-manager", "An additional manager whose EndpointSlices kubeflap accepts for Services with a selector. "+
-		"Use the value of the label endpointslice.kubernetes.io/managed-by. docs/verdicts.md lists the default managers. Can be repeated.").PlaceHolder("NAME").SetValue(&f.knownManagers)
-	return f
+		"Use the value of the label endpointslice.kubernetes.io/managed-by. docs/verdicts.md lists the default managers. Can be repeated.").
+		PlaceHolder("NAME").SetValue(managers{&s.tracker.KnownManagers})
+	return &s
 }
 
-func trackerDefaults() trackerFlags {
-	return trackerFlags{bounceWindow: positiveDuration(2 * time.Minute), source: sourceAuto}
+// addFlag adds a flag whose value the function parse returns.
+func addFlag[T any](cmd *kingpin.CmdClause, name, help string, into *T, parse func(string) (T, error)) *kingpin.FlagClause {
+	flag := cmd.Flag(name, help)
+	flag.SetValue(value[T]{into, parse, name})
+	return flag
 }
 
-func (f *trackerFlags) settings() track.Settings {
-	settings := track.Settings{GracePeriod: time.Duration(f.gracePeriod), BounceWindow: time.Duration(f.bounceWindow), KnownManagers: f.knownManagers.all()}
-	switch f.source {
-	case sourceEndpointSlices:
-		settings.AddressSource = event.KindEndpointSlice
-	case sourceEndpoints:
-		settings.AddressSource = event.KindEndpoints
-	}
-	return settings
-}
-
-// addFlag adds a flag whose parse errors contain the flag's name.
-func addFlag(cmd *kingpin.CmdClause, name, help, value string, into kingpin.Value) {
-	cmd.Flag(name, help).Default(value).SetValue(named{into, name})
-}
-
-// named is a flag value whose errors contain the flag's name.
-type named struct {
-	kingpin.Value
-	flag string
+// value is a flag value whose errors contain the flag's name.
+type value[T any] struct {
+	into  *T
+	parse func(string) (T, error)
+	flag  string
 }
 
 // Set implements kingpin.Value.
-func (n named) Set(s string) error {
-	if err := n.Value.Set(s); err != nil {
-		return fmt.Errorf("--%s: %w", n.flag, err)
+func (v value[T]) Set(s string) error {
+	parsed, err := v.parse(s)
+	if err != nil {
+		return fmt.Errorf("--%s: %w", v.flag, err)
 	}
-	return nil
-}
-
-// choice is a flag value from a fixed set of words.
-type choice struct {
-	word  *string
-	words []string
-}
-
-// Set implements kingpin.Value.
-func (c choice) Set(s string) error {
-	if !slices.Contains(c.words, s) {
-		return fmt.Errorf("%q is not one of %s", s, strings.Join(c.words, ", "))
-	}
-	*c.word = s
+	*v.into = parsed
 	return nil
 }
 
 // String implements kingpin.Value.
-func (c choice) String() string { return *c.word }
+func (v value[T]) String() string { return fmt.Sprint(*v.into) }
 
-// managers holds the names from all occurrences of --endpoints.known-manager, separated by commas.
-type managers string
+// managers holds the names from all occurrences of --endpoints.known-manager.
+type managers struct{ names *[]string }
 
 // Set implements kingpin.Value.
-func (m *managers) Set(s string) error {
+func (m managers) Set(s string) error {
 	if s == "" || strings.ContainsAny(s, ", ") {
 		return fmt.Errorf("--endpoints.known-manager: %q is not a single manager name", s)
 	}
-	*m = managers(strings.TrimPrefix(string(*m)+","+s, ","))
+	*m.names = append(*m.names, s)
 	return nil
 }
 
 // String implements kingpin.Value.
-func (m *managers) String() string { return string(*m) }
+func (m managers) String() string { return strings.Join(*m.names, ",") }
 
 // IsCumulative allows the flag to be repeated.
-func (m *managers) IsCumulative() bool { return true }
+func (m managers) IsCumulative() bool { return true }
 
-func (m *managers) all() []string {
-	return strings.FieldsFunc(string(*m), func(r rune) bool { return r == ',' })
+// oneOf returns a parser that accepts some words.
+func oneOf(words ...string) func(string) (string, error) {
+	return func(s string) (string, error) {
+		if !slices.Contains(words, s) {
+			return "", fmt.Errorf("%q is not one of %s", s, strings.Join(words, ", "))
+		}
+		return s, nil
+	}
 }
 
-// positiveDuration is a flag value for a duration of at least 0, in the format of Prometheus or Go, such as 1m30s,
-// 500ms or 1d.
-type positiveDuration time.Duration
+// parseSource parses a source of address states.
+func parseSource(s string) (event.Kind, error) {
+	word, err := oneOf("auto", "endpointslices", "endpoints")(s)
+	return map[string]event.Kind{"endpointslices": event.KindEndpointSlice, "endpoints": event.KindEndpoints}[word], err
+}
 
-// Set implements kingpin.Value.
-func (d *positiveDuration) Set(s string) error {
+// parseDuration parses a duration of at least 0, in the format of Prometheus or Go, such as 1m30s, 500ms or 1d.
+func parseDuration(s string) (time.Duration, error) {
 	parsed, err := time.ParseDuration(s)
 	if err != nil {
 		long, modelErr := model.ParseDuration(s)
 		if modelErr != nil {
-			return fmt.Errorf("%q is not a duration such as 30s or 2m", s)
+			return 0, fmt.Errorf("%q is not a duration such as 30s or 2m", s)
 		}
 		parsed = time.Duration(long)
 	}
 	if parsed < 0 {
-		return fmt.Errorf("%q is negative", s)
+		return 0, fmt.Errorf("%q is negative", s)
 	}
-	*d = positiveDuration(parsed)
-	return nil
+	return parsed, nil
 }
 
-// String implements kingpin.Value.
-func (d *positiveDuration) String() string { return time.Duration(*d).String() }
-
-// positiveInt is a flag value for an integer above 0.
-type positiveInt int
-
-// Set implements kingpin.Value.
-func (n *positiveInt) Set(s string) error {
+// parseCount parses an integer above 0.
+func parseCount(s string) (int, error) {
 	parsed, err := strconv.Atoi(s)
 	if err != nil || parsed < 1 {
-		return fmt.Errorf("%q is not a whole number above 0", s)
+		return 0, fmt.Errorf("%q is not a whole number above 0", s)
 	}
-	*n = positiveInt(parsed)
-	return nil
+	return parsed, nil
 }
 
-// String implements kingpin.Value.
-func (n *positiveInt) String() string { return strconv.Itoa(int(*n)) }
-
-// speed is a flag value for a finite number above 0.
-type speed float64
-
-// Set implements kingpin.Value.
-func (v *speed) Set(s string) error {
+// parseSpeed parses a finite number above 0.
+func parseSpeed(s string) (float64, error) {
 	parsed, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(parsed > 0) || math.IsInf(parsed, 0) {
-		return fmt.Errorf("%q is not a number above 0", s)
+		return 0, fmt.Errorf("%q is not a number above 0", s)
 	}
-	*v = speed(parsed)
-	return nil
+	return parsed, nil
 }
 
-// String implements kingpin.Value.
-func (v *speed) String() string { return strconv.FormatFloat(float64(*v), 'g', -1, 64) }
+// parseSize parses a number of bytes, such as 512MiB. The minimum is 1 MiB.
+func parseSize(s string) (int64, error) {
+	parsed, err := units.ParseBase2Bytes(s)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%q is not a size such as 512MiB or 2GiB", s)
+	case parsed < units.MiB:
+		return 0, fmt.Errorf("%q is less than 1MiB", s)
+	}
+	return int64(parsed), nil
+}

@@ -54,7 +54,7 @@ func hanging(tb testing.TB, p *pipeline) {
 // held across a write, this test would not end.
 func TestNothingWaitsForTheDiskOrTheTerminal(t *testing.T) {
 	c := failing(200)
-	p := newPipeline(settings{trackerSettings().tracker, 500}, func() time.Time { return c.now }, newSilentReporter(""))
+	p := newPipeline(defaultSettings(), func() time.Time { return c.now }, newSilentReporter(""))
 	hanging(t, p)
 	c.sink = p.apply
 	c.start()
@@ -80,7 +80,7 @@ func BenchmarkScrapeWhileTheDiskHangs(b *testing.B) {
 	for _, hangs := range []bool{false, true} {
 		b.Run(fmt.Sprintf("hangs=%t", hangs), func(b *testing.B) {
 			c := failing(200)
-			p := newPipeline(settings{trackerSettings().tracker, 500}, func() time.Time { return c.now }, newSilentReporter(""))
+			p := newPipeline(defaultSettings(), func() time.Time { return c.now }, newSilentReporter(""))
 			if hangs {
 				hanging(b, p)
 			}

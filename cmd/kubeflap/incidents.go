@@ -36,8 +36,8 @@ func registerIncidents(app *kingpin.Application) (string, command) {
 	a.addFlags(cmd)
 	a.between.addFlags(cmd, "Start of the period, such as 2026-03-01T12:00:00Z. A running kubeflap lists incidents that were ongoing in the period. From a --data.dir directory, only the period is replayed.",
 		"End of the period, in the same format as --from.")
-	cmd.Flag("output", "Output format: table, wide, json, yaml or markdown. wide adds the cause and a summary. markdown shows all incidents in full, for a post-mortem.").
-		Short('o').Default("table").SetValue(named{choice{&a.output, []string{"table", "wide", "json", "yaml", "markdown"}}, "output"})
+	addFlag(cmd, "output", "Output format: table, wide, json, yaml or markdown. wide adds the cause and a summary. markdown shows all incidents in full, for a post-mortem.",
+		&a.output, oneOf("table", "wide", "json", "yaml", "markdown")).Short('o').Default("table")
 	cmd.Validate(func(*kingpin.CmdClause) error { return a.validate() })
 	return cmd.FullCommand(), a.printIncidents
 }
@@ -95,8 +95,7 @@ func (a *incidentLister) replay(p program) ([]byte, error) {
 		return nil, err
 	}
 	a.sourceName, a.header = "recording "+filepath.Base(a.file), recordings[0].Header()
-	defaults := trackerDefaults()
-	r := newReplay(recordings, 0, settings{defaults.settings(), keptIncidents}, newSilentReporter)
+	r := newReplay(recordings, 0, defaultSettings(), newSilentReporter)
 	failure := r.play(p.ctx)
 	if p.ctx.Err() != nil {
 		return nil, errors.New("interrupted before the recording was read")
@@ -126,7 +125,7 @@ func (a *incidentLister) print(p program, text []byte, answer *api.Answer) error
 	if a.id != "" {
 		return a.printIncident(p, text, answer)
 	}
-	warn(answer.Coverage.Missing(a.between.from.Time))
+	warn(answer.Coverage.Missing(a.between.from))
 	switch {
 	case a.output == "json":
 		return listing.JSON(p.out, text, "")
@@ -187,10 +186,10 @@ func (a *incidentLister) filtered() string {
 		text += " of the cluster " + printable.Line(name)
 	}
 	if !a.between.from.IsZero() {
-		text += " from " + inUTC(a.between.from.Time)
+		text += " from " + inUTC(a.between.from)
 	}
 	if !a.between.to.IsZero() {
-		text += " until " + inUTC(a.between.to.Time)
+		text += " until " + inUTC(a.between.to)
 	}
 	return text
 }

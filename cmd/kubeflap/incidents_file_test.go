@@ -14,6 +14,7 @@ import (
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/kubeflap/kubeflap/exporter/web/api"
+	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
 const lostNode = incidentsDir + "1-heartbeat-loss.jsonl.gz"
@@ -59,8 +60,8 @@ func replayed(t *testing.T, file string, between period) string {
 // TestIncidentsOfARecordingAreWhatReplayServes compares the documents of files, of a directory and of a period.
 func TestIncidentsOfARecordingAreWhatReplayServes(t *testing.T) {
 	dir, from := recordedIn(t, lostNode), "2026-11-23T12:12:20Z"
-	var begin moment
-	if err := begin.Set(from); err != nil {
+	begin, err := query.ParseTime(from)
+	if err != nil {
 		t.Fatal(err)
 	}
 	check := func(file string, between period, args ...string) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -55,13 +56,16 @@ func (i *instance) validate() error {
 
 // query returns the parameters of the API that select the incidents.
 func (i *instance) query() url.Values {
-	all := map[string]string{"namespace": *i.cluster.namespace, "cluster": i.remote.cluster, "from": i.between.from.parameter(), "to": i.between.to.parameter()}
 	values := url.Values{}
-	for name, value := range all {
-		if value != "" {
+	set := func(name, value string, given bool) {
+		if given {
 			values.Set(name, value)
 		}
 	}
+	set("namespace", *i.cluster.namespace, *i.cluster.namespace != "")
+	set("cluster", i.remote.cluster, i.remote.cluster != "")
+	set("from", i.between.from.UTC().Format(time.RFC3339Nano), !i.between.from.IsZero())
+	set("to", i.between.to.UTC().Format(time.RFC3339Nano), !i.between.to.IsZero())
 	return values
 }
 

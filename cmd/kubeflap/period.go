@@ -17,28 +17,11 @@ import (
 )
 
 // period is the time range to replay from a --data.dir directory. A zero time means no limit.
-type period struct{ from, to moment }
+type period struct{ from, to time.Time }
 
 func (p *period) addFlags(cmd *kingpin.CmdClause, fromHelp, toHelp string) {
-	cmd.Flag("from", fromHelp).PlaceHolder("TIME").SetValue(named{&p.from, "from"})
-	cmd.Flag("to", toHelp).PlaceHolder("TIME").SetValue(named{&p.to, "to"})
-}
-
-// moment is a flag value for a time.
-type moment struct{ time.Time }
-
-// Set implements kingpin.Value.
-func (m *moment) Set(s string) (err error) {
-	m.Time, err = query.ParseTime(s)
-	return err //nolint:wrapcheck // the error quotes the value
-}
-
-// parameter returns the time as a parameter of the API, or an empty string if it is not set.
-func (m moment) parameter() string {
-	if m.IsZero() {
-		return ""
-	}
-	return m.UTC().Format(time.RFC3339Nano)
+	addFlag(cmd, "from", fromHelp, &p.from, query.ParseTime).PlaceHolder("TIME")
+	addFlag(cmd, "to", toHelp, &p.to, query.ParseTime).PlaceHolder("TIME")
 }
 
 // open opens a recording, or a directory of recordings.
@@ -49,16 +32,16 @@ func (p period) open(path string) (*recording.Reader, error) {
 		}
 		return recording.Open(path) //nolint:wrapcheck // the error contains the path
 	}
-	until := p.to.Time
+	until := p.to
 	if until.IsZero() {
 		if until = time.Now(); p.from.After(until) {
-			return nil, inFuture(p.from.Time, until)
+			return nil, inFuture(p.from, until)
 		}
 	}
-	if until.Before(p.from.Time) {
+	if until.Before(p.from) {
 		return nil, errors.New("--to is before --from")
 	}
-	return openDirectory(context.Background(), path, p.from.Time, until)
+	return openDirectory(context.Background(), path, p.from, until)
 }
 
 // openDirectory opens a --data.dir directory as a single recording. The recording contains the events between `from`

@@ -21,8 +21,8 @@ func registerRecord(app *kingpin.Application) (string, command) {
 	cluster := addClusterFlags(cmd, watchedNamespace)
 	file := cmd.Arg("file", "The file to write, which must not exist yet. If its name ends in .gz, the file is compressed.").Required().String()
 	title := cmd.Flag("title", "A description for the recording's header. Anonymised recordings have no description.").String()
-	var duration positiveDuration
-	addFlag(cmd, "duration", "Stop after this time. 0s records until interrupted.", "0s", &duration)
+	var duration time.Duration
+	addFlag(cmd, "duration", "Stop after this time. 0s records until interrupted.", &duration, parseDuration).Default("0s")
 	anonymise := cmd.Flag("anonymise", "Replace names, addresses and UIDs with pseudonyms.").Bool()
 	return cmd.FullCommand(), func(p program) error {
 		r := recorder{file: *file, tracker: track.New(track.Settings{})}
@@ -38,7 +38,7 @@ func registerRecord(app *kingpin.Application) (string, command) {
 		if r.writer, err = recording.Create(*file, header); err != nil {
 			return err
 		}
-		ctx, cancel := withOptionalTimeout(p.ctx, time.Duration(duration))
+		ctx, cancel := withOptionalTimeout(p.ctx, duration)
 		defer cancel()
 		r.fail = cancel
 		p.logger.Info("recording", "file", *file)

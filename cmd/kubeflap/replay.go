@@ -25,8 +25,8 @@ import (
 func registerReplay(app *kingpin.Application) (string, command) {
 	cmd := app.Command("replay", "Replay recordings and serve the metrics of their clusters. Times in the metrics come from the recordings.")
 	files := cmd.Arg("file", "A recording, or a --data.dir directory. Several recordings are replayed in sequence, each as a separate cluster with its file name in the cluster label.").Required().Strings()
-	var pace speed
-	addFlag(cmd, "speed", "Replay speed. 1 is the recorded speed, 10 is ten times as fast.", "1", &pace)
+	var pace float64
+	addFlag(cmd, "speed", "Replay speed. 1 is the recorded speed, 10 is ten times as fast.", &pace, parseSpeed).Default("1")
 	var between period
 	between.addFlags(cmd, "When replaying a --data.dir directory, the time at which to start, such as 2026-03-01T12:00:00Z or 1772366400. The default is the first event.",
 		"When replaying a --data.dir directory, the time at which to stop. The default is the last event.")
@@ -41,7 +41,7 @@ func registerReplay(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		r := newReplay(recordings, float64(pace), flags.settings(), func(cluster string) reporter {
+		r := newReplay(recordings, pace, *flags, func(cluster string) reporter {
 			if cluster == "" {
 				return logReporter{p.logger}
 			}

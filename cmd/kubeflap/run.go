@@ -37,7 +37,7 @@ func registerRun(app *kingpin.Application) (string, command) {
 		if !*profiles {
 			runtime.MemProfileRate = 0 // heap profiling would use memory
 		}
-		pipeline := newPipeline(flags.settings(), time.Now, logReporter{p.logger})
+		pipeline := newPipeline(*flags, time.Now, logReporter{p.logger})
 		registry := newRegistry(p.log.droppedLines)
 		group, ctx := errgroup.WithContext(p.ctx)
 		watcher, err := newWatcher(p.logger, cluster, pipeline.apply)

@@ -77,8 +77,9 @@ func startProbes(t *testing.T) string {
 }
 
 func trackerSettings() settings {
-	defaults := trackerDefaults()
-	return settings{tracker: defaults.settings(), incidents: 10}
+	s := defaultSettings()
+	s.incidents = 10
+	return s
 }
 
 // untilTheEnd runs a server until the test ends.

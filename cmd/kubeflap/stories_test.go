@@ -284,7 +284,7 @@ func (x *scenario) checkEnd(w *storyWatcher, all *tally) {
 			w.t.Errorf("%q is on the page: %s", text, &page)
 		}
 	}
-	families, table, err := readRecording(w.t.Context(), w.file, trackerSettings().tracker)
+	families, table, err := readRecording(w.t.Context(), w.file, defaultSettings())
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func registerWatch(app *kingpin.Application) (string, command) {
 		})
 		defer out.close()
 		terminal := &terminal{out: out, dated: true, awaitsInitialState: true}
-		pipeline := newPipeline(settings{tracker: flags.settings(), incidents: keptIncidents}, time.Now, terminal)
+		pipeline := newPipeline(*flags, time.Now, terminal)
 		watcher, err := newWatcher(p.logger, cluster, pipeline.apply)
 		if err != nil {
 			return err
