@@ -113,7 +113,8 @@ func (p *pipeline) interrupt(last, now time.Time) {
 		p.journal.Add(x)
 	}
 	tracked, past := p.tracker.Past(last), p.incidents.Past(last)
-	tracked.Outages, past.Ongoing = nil, nil // whether they went on is unknown
+	tracked.Interrupt(last)
+	past.Ongoing = nil // whether they went on is unknown
 	p.begin(now)
 	p.tracker.Restore(tracked, last)
 	p.incidents.Restore(past, now)

@@ -161,7 +161,9 @@ func TestALongRestartIsAGap(t *testing.T) {
 	earlier.at(1).starts().at(90).breaks(event.ReasonTimeout, event.KindLease)
 	s := newStory(t, grace40)
 	s.Advance(clock(2000))
-	s.Restore(earlier.Past(clock(110)), clock(110))
+	past := earlier.Past(clock(110))
+	past.Interrupt(clock(110))
+	s.Restore(past, clock(110))
 	s.at(2001).covers("since 1, leases 90-110 timeout, " + everything + " 110-now kubeflap was not running")
 	s.at(2002).starts().covers("since 1, leases 90-110 timeout, " + everything + " 110-2002 kubeflap was not running")
 }
@@ -175,5 +177,63 @@ func TestTheNumberOfGapsIsLimited(t *testing.T) {
 	c := s.Coverage(s.now)
 	if len(c.Gaps) != 200 || c.LeftOut != 7 || !c.Gaps[0].To.Equal(clock(800)) {
 		t.Errorf("%d gaps from %v, %d left out", len(c.Gaps), c.Gaps[0].To, c.LeftOut)
+	}
+}
+
+// TestACoverageContinuesInASegment covers a segment of a flight recorder that begins while resources are not watched. The
+// coverage is the same as without a restart.
+func TestACoverageContinuesInASegment(t *testing.T) {
+	failing := func(s *story) *story { return s.at(90).breaks(event.ReasonTimeout, event.KindNode, event.KindLease) }
+	for name, test := range map[string]struct {
+		before, segment, after func(*story) *story // what happens before 110 s, at 110 s, and from then on
+		want                   string
+	}{
+		"every watch works": {
+			func(s *story) *story { return s.at(1).starts() },
+			func(s *story) *story { return s.starts() },
+			func(s *story) *story { return s.at(120) }, "since 1",
+		},
+		"two watches are down": {
+			func(s *story) *story { return failing(s.at(1).starts()) },
+			func(s *story) *story { return s.starts().breaks(event.ReasonTimeout, event.KindNode, event.KindLease) },
+			func(s *story) *story { return s.at(120).watch(event.Up, event.KindNode) }, "since 1, nodes 90-120 timeout, leases 90-now timeout",
+		},
+		"a resource was always forbidden": {
+			func(s *story) *story {
+				return s.at(1).listsEmpty(others()...).unavailable(event.ReasonForbidden, event.KindPod)
+			},
+			func(s *story) *story {
+				return s.listsEmpty(others()...).unavailable(event.ReasonForbidden, event.KindPod)
+			},
+			func(s *story) *story { return s.at(600).lists(event.KindPod) }, "since 1, pods 0-600 forbidden",
+		},
+		"nothing is listed yet": {
+			func(s *story) *story { return s.at(100) },
+			func(s *story) *story { return s.watch(event.Listing, event.Kinds()...) },
+			func(s *story) *story { return s.at(120).starts() }, "since 120",
+		},
+		"nothing is listed yet after a restart": {
+			func(s *story) *story {
+				return s.at(1).starts().at(80).breaks(event.ReasonNotRunning, event.Kinds()...)
+			},
+			func(s *story) *story { return s.watch(event.Listing, event.Kinds()...) },
+			func(s *story) *story {
+				return s.at(115).breaks(event.ReasonNotRunning, event.Kinds()...).at(120).starts()
+			}, "since 1, " + everything + " 80-120 kubeflap was not running",
+		},
+		"nothing is listed between two restarts": {
+			func(s *story) *story { return s.at(1).starts() },
+			func(s *story) *story { return s.starts().breaks(event.ReasonNotRecorded, event.Kinds()...) },
+			func(s *story) *story {
+				return s.at(115).breaks(event.ReasonNotRunning, event.Kinds()...).at(120).starts()
+			}, "since 1, " + everything + " 110-120 kubeflap was not running",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			earlier := test.before(begins(t))
+			s := newStory(t, grace40)
+			s.Restore(earlier.Past(clock(110)), clock(110))
+			test.after(test.segment(s.at(110))).covers(test.want)
+		})
 	}
 }

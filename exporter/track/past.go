@@ -25,6 +25,12 @@ func (t *Tracker) Past(at time.Time) Past {
 	})
 }
 
+// Interrupt removes what is no longer known, because no process was running for a long time since the past.
+func (p *Past) Interrupt(stopped time.Time) {
+	p.Coverage.Interrupt(stopped)
+	p.Outages = nil
+}
+
 // Restore takes over what an earlier Tracker knew of the same cluster when it stopped. Call it before the first event.
 func (t *Tracker) Restore(p Past, stopped time.Time) {
 	t.mu.Lock()

@@ -22,7 +22,7 @@ func (w *Watches) CutOff(asked time.Time, reason event.Reason) (hidden []event.K
 		if s.resumed.After(since) {
 			since = s.resumed
 		}
-		s.fail(since, reason)
+		w.fail(k, since, reason)
 		s.cutOff = true
 		hidden = append(hidden, k)
 		w.cutOff = true

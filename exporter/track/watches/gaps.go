@@ -64,15 +64,41 @@ func (w *Watches) Coverage() Coverage {
 }
 
 // Continue continues the coverage of an earlier process, which stopped at a time. No resource has been watched since.
+// Gaps that were ongoing continue, too. Call it before the first event.
 func (w *Watches) Continue(c Coverage, stopped time.Time) {
-	for i := range c.Gaps {
-		if g := &c.Gaps[i]; g.To.IsZero() {
-			g.To = stopped
-		}
+	if w.begin.IsZero() {
+		w.begin = c.Since
 	}
-	w.coverage = Coverage{Since: c.Since, Gaps: c.Gaps, LeftOut: c.LeftOut}
 	for k := range w.state {
 		w.state[k].gap = Gap{From: stopped, Reason: event.ReasonNotRunning}
+	}
+	w.coverage = Coverage{Since: c.Since, LeftOut: c.LeftOut}
+	for _, g := range c.Gaps {
+		if !g.To.IsZero() {
+			w.coverage.Gaps = append(w.coverage.Gaps, g)
+			continue
+		}
+		ongoing := Gap{From: g.From, Reason: g.Reason}
+		if !g.From.After(c.Since) { // the resource has never been watched
+			w.begin, ongoing.From = g.From, time.Time{}
+		}
+		if g.Reason == notListed {
+			ongoing.Reason = ""
+		}
+		for _, k := range event.Kinds() {
+			if slices.Contains(g.Resources, k.String()) {
+				w.state[k].gap = ongoing
+			}
+		}
+	}
+}
+
+// Interrupt ends all ongoing gaps.
+func (c *Coverage) Interrupt(t time.Time) {
+	for i := range c.Gaps {
+		if g := &c.Gaps[i]; g.To.IsZero() {
+			g.To = t
+		}
 	}
 }
 
@@ -100,12 +126,28 @@ func (w *Watches) explainGap(k event.Kind, reason event.Reason, absent bool) {
 	g := &w.state[k].gap
 	switch {
 	case g.Reason == reason && absent == w.Absent(k):
+	case g.Reason == event.ReasonNotRecorded && reason == event.ReasonNotRunning:
+		g.Reason = reason // kubeflap was restarted again before it had listed the resource
 	case absent, w.Absent(k), g.Reason == event.ReasonNotRunning, reason == event.ReasonNotRunning:
 		w.endGap(k)
 		*g = Gap{From: w.now, Reason: reason}
 	case g.Reason == "" || g.Reason == event.ReasonEnded:
 		g.Reason = reason
 	}
+}
+
+// beginGap records that the gap of a resource begins at a time. If the previous gap has the same reason and ended only
+// then, it continues. For example, the lists in a new segment of a recording are complete even if a watch is down.
+func (w *Watches) beginGap(k event.Kind, from time.Time, reason event.Reason) {
+	for i := range w.coverage.Gaps {
+		before := &w.coverage.Gaps[i]
+		if before.Reason == reason && !before.To.Before(from) && slices.Contains(before.Resources, k.String()) {
+			from = before.From
+			before.Resources = slices.DeleteFunc(slices.Clone(before.Resources), func(r string) bool { return r == k.String() })
+		}
+	}
+	w.coverage.Gaps = slices.DeleteFunc(w.coverage.Gaps, func(g Gap) bool { return len(g.Resources) == 0 })
+	w.state[k].gap = Gap{From: from, Reason: reason}
 }
 
 // endGap records that the ongoing gap of a resource ends now.

@@ -158,7 +158,8 @@ func (w *Watches) RecordListEnd(e event.Event) {
 func (w *Watches) RecordUnavailable(e event.Event) {
 	s := &w.state[e.Kind]
 	if s.up {
-		s.up, s.gap = false, Gap{From: s.lastLife(), Reason: e.Reason}
+		s.up = false
+		w.beginGap(e.Kind, s.lastLife(), e.Reason)
 	} else {
 		w.explainGap(e.Kind, e.Reason, e.Reason == event.ReasonAbsent)
 	}
@@ -177,7 +178,7 @@ func (w *Watches) RecordBreak(e event.Event) bool {
 		s.errors++
 	}
 	if s.up {
-		s.fail(s.lastSign(e), e.Reason)
+		w.fail(e.Kind, s.lastSign(e), e.Reason)
 		return true
 	}
 	if !s.missing {
@@ -190,8 +191,10 @@ func (w *Watches) RecordBreak(e event.Event) bool {
 	return false
 }
 
-func (s *state) fail(since time.Time, reason event.Reason) {
-	s.up, s.reason, s.downSince, s.gap = false, reason, since, Gap{From: since, Reason: reason}
+func (w *Watches) fail(k event.Kind, since time.Time, reason event.Reason) {
+	s := &w.state[k]
+	s.up, s.reason, s.downSince = false, reason, since
+	w.beginGap(k, since, reason)
 }
 
 // RecordWorking records that a watch works. It returns the length of the break, or 0 for a negligible break.
