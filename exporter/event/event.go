@@ -17,7 +17,7 @@ type Event struct {
 	// Reason is the reason why a watch is Down or Unavailable, or why a direct read failed.
 	Reason Reason
 	// Earliest is set if the event is inferred: the object was deleted while the watch was broken, and a later list
-	// revealed this (see exporter/track/vanished). The object was deleted between Earliest and Seen. The fields of Object
+	// revealed this (see exporter/track/vanished.go). The object was deleted between Earliest and Seen. The fields of Object
 	// that do not identify it are empty.
 	Earliest time.Time
 }

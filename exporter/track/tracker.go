@@ -16,7 +16,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/reads"
-	"github.com/kubeflap/kubeflap/exporter/track/vanished"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -43,7 +42,7 @@ type Tracker struct {
 	// transitions to it.
 	found transition.List
 
-	vanished     *vanished.Stage
+	vanished     *vanished
 	watches      *watches.Watches
 	controlPlane *controlplane.ControlPlane
 	nodes        *nodes.Nodes
@@ -54,7 +53,7 @@ type Tracker struct {
 
 // New returns a Tracker that has not processed any events.
 func New(settings Settings) *Tracker {
-	t := &Tracker{vanished: vanished.New(), watches: watches.New()}
+	t := &Tracker{vanished: newVanished(), watches: watches.New()}
 	t.controlPlane = controlplane.New(t.watches, &t.found)
 	t.nodes = nodes.New(settings.GracePeriod, t.controlPlane, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.losses.PodResolved(w) })
@@ -80,7 +79,7 @@ func (t *Tracker) Apply(e event.Event) []transition.Transition {
 		t.watchesRestored(e.Seen)
 	}
 	t.watches.Count(e)
-	for _, gone := range t.vanished.Before(e, t.watches.NotBefore(e.Kind, e.Seen)) {
+	for _, gone := range t.vanished.before(e, t.watches.NotBefore(e.Kind, e.Seen)) {
 		t.applyObject(gone)
 	}
 	if e.Type.HasObject() {

@@ -1,6 +1,4 @@
-// Package vanished turns objects that were deleted unseen into Deleted events. A watch that breaks can miss deletions.
-// The next list shows the objects that still exist, but does not mention the others.
-package vanished
+package track
 
 import (
 	"bytes"
@@ -12,11 +10,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Stage knows which objects exist.
-type Stage struct{ kinds [event.NumKinds]objects }
+// vanished turns objects that were deleted unseen into Deleted events. A watch that breaks can miss deletions. The next
+// list shows the objects that still exist, but does not mention the others.
+type vanished [event.NumKinds]existing
 
-// objects holds the known objects of one resource.
-type objects struct {
+// existing holds the known objects of one resource.
+type existing struct {
 	// listing is set while a list is in progress.
 	listing bool
 	// byUID and byName contain the known objects. byName replaces byUID for resources whose objects are tracked by name.
@@ -33,13 +32,12 @@ type identity struct {
 	seen bool
 }
 
-// New returns a Stage that knows no objects.
-func New() *Stage {
-	s := &Stage{}
-	for k := range s.kinds {
-		s.kinds[k] = objects{byUID: map[event.UID]bool{}, byName: map[name]identity{}}
+func newVanished() *vanished {
+	v := &vanished{}
+	for k := range v {
+		v[k] = existing{byUID: map[event.UID]bool{}, byName: map[name]identity{}}
 	}
-	return s
+	return v
 }
 
 // isTrackedByName reports whether an object of the given kind replaces an earlier object with the same name. The names of
@@ -48,14 +46,14 @@ func isTrackedByName(k event.Kind) bool {
 	return k == event.KindNode || k == event.KindLease || k == event.KindService || k == event.KindControlPlaneLease
 }
 
-// Before returns Deleted events for the objects whose deletion e reveals. The caller must apply them before e. They are
+// before returns Deleted events for the objects whose deletion e reveals. The caller must apply them before e. They are
 // sorted by name, or by UID if the names are not stored. The parameter earliest is the earliest possible time of these
 // deletions.
 //
 // An object was deleted if another object now has its name. An object was also deleted if a complete list does not
 // contain it. A list that breaks off reveals only the former.
-func (s *Stage) Before(e event.Event, earliest time.Time) []event.Event {
-	o := &s.kinds[e.Kind]
+func (v *vanished) before(e event.Event, earliest time.Time) []event.Event {
+	o := &v[e.Kind]
 	var gone []event.Meta
 	switch e.Type {
 	case event.Listing:
@@ -75,7 +73,7 @@ func (s *Stage) Before(e event.Event, earliest time.Time) []event.Event {
 	return deletions(gone, e, earliest)
 }
 
-func (o *objects) beginList() {
+func (o *existing) beginList() {
 	o.listing = true
 	for id := range o.byUID {
 		o.byUID[id] = false
@@ -86,7 +84,7 @@ func (o *objects) beginList() {
 }
 
 // note records an object, or its deletion. It returns the object that had the same name before, if any.
-func (o *objects) note(m *event.Meta, e event.Event) []event.Meta {
+func (o *existing) note(m *event.Meta, e event.Event) []event.Meta {
 	deleted := e.Type == event.Deleted
 	if !isTrackedByName(e.Kind) {
 		o.noteUID(m.UID, deleted)
@@ -106,7 +104,7 @@ func (o *objects) note(m *event.Meta, e event.Event) []event.Meta {
 	return []event.Meta{{UID: before.uid, Namespace: m.Namespace, Name: m.Name}}
 }
 
-func (o *objects) noteUID(id event.UID, deleted bool) {
+func (o *existing) noteUID(id event.UID, deleted bool) {
 	switch {
 	case deleted:
 		delete(o.byUID, id)
@@ -116,7 +114,7 @@ func (o *objects) noteUID(id event.UID, deleted bool) {
 }
 
 // unlisted removes and returns the objects that the list did not contain.
-func (o *objects) unlisted() (gone []event.Meta) {
+func (o *existing) unlisted() (gone []event.Meta) {
 	for id, seen := range o.byUID {
 		if !seen {
 			gone = append(gone, event.Meta{UID: id})
