@@ -12,23 +12,23 @@ func running(image string, restarts int32) event.Container {
 	return event.Container{Name: "app", Image: image, Restarts: restarts, State: "running", Ready: true}
 }
 
-func (s *story) inShop() pods.Namespace {
+func (s *story) inShop() pods.Counts {
 	s.t.Helper()
 	for _, n := range s.Namespaces(s.now, nil) {
 		if n.Name == "shop" {
-			return n
+			return n.Counts
 		}
 	}
 	s.t.Fatal("nothing is counted of the namespace shop")
-	return pods.Namespace{}
+	return pods.Counts{}
 }
 
 func TestInPlaceUpdateOfAReadyPodThatRestartsSilently(t *testing.T) {
 	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0)))
-	equal(t, "at the start", s.inShop(), pods.Namespace{Name: "shop"})
+	equal(t, "at the start", s.inShop(), pods.Counts{})
 	s.at(10).modified(aPod("web-1", ready, running("app:2", 0)))
 	s.at(12).modified(aPod("web-1", ready, running("app:2", 1)))
-	equal(t, "both counted", s.inShop(), pods.Namespace{Name: "shop", InPlaceUpdates: 1, UngatedUpdates: 1, SilentRestarts: 1})
+	equal(t, "both counted", s.inShop(), pods.Counts{InPlaceUpdates: 1, UngatedUpdates: 1, SilentRestarts: 1})
 }
 
 func TestInPlaceUpdateOfAPodWithAReadinessGateIsNotUngated(t *testing.T) {
@@ -36,7 +36,7 @@ func TestInPlaceUpdateOfAPodWithAReadinessGateIsNotUngated(t *testing.T) {
 	before.Gates, after.Gates = 1, 1
 	s := newStory(t, grace40).starts(before)
 	s.at(10).modified(after)
-	equal(t, "counted", s.inShop(), pods.Namespace{Name: "shop", InPlaceUpdates: 1})
+	equal(t, "counted", s.inShop(), pods.Counts{InPlaceUpdates: 1})
 }
 
 func TestRestartThatReadyShowsIsNotSilent(t *testing.T) {
@@ -68,9 +68,9 @@ func TestRelistOfPodsProvesNothing(t *testing.T) {
 	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0)))
 	s.at(10).watch(event.Down, event.KindPod)
 	s.at(60).lists(event.KindPod, aPod("web-1", ready, running("app:2", 1)))
-	equal(t, "counted", s.inShop(), pods.Namespace{Name: "shop"})
+	equal(t, "counted", s.inShop(), pods.Counts{})
 	s.at(61).modified(aPod("web-1", ready, running("app:2", 2)))
-	equal(t, "counted from then on", s.inShop(), pods.Namespace{Name: "shop", SilentRestarts: 1})
+	equal(t, "counted from then on", s.inShop(), pods.Counts{SilentRestarts: 1})
 }
 
 func TestRestartThatEndsNotReadyIsNotSilent(t *testing.T) {
@@ -83,7 +83,7 @@ func TestContainersAreToldApartByTheirNames(t *testing.T) {
 	sidecar := event.Container{Name: "sidecar", Image: "proxy:7", Restarts: 3}
 	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0), sidecar))
 	s.at(10).modified(aPod("web-1", ready, sidecar, running("app:1", 0)))
-	equal(t, "in another order", s.inShop(), pods.Namespace{Name: "shop"})
+	equal(t, "in another order", s.inShop(), pods.Counts{})
 }
 
 func TestRestartsThatFallAreNoRestart(t *testing.T) {

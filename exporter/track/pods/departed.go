@@ -12,14 +12,9 @@ const keepDeletedFor = 30 * time.Second
 
 // deletedPod is the stored state of a deleted pod. It is kept because the pod watch can be ahead of the other watches.
 type deletedPod struct {
+	id  event.UID
 	pod *Pod
 	at  time.Time
-}
-
-// deletion holds the UID of a deleted pod and the time of its deletion.
-type deletion struct {
-	id event.UID
-	at time.Time
 }
 
 // Recall returns a pod that exists or was deleted recently, or nil.
@@ -27,8 +22,10 @@ func (x *Pods) Recall(id event.UID) (p *Pod, deleted bool) {
 	if p := x.pods[id]; p != nil {
 		return p, false
 	}
-	p = x.recentlyDeleted[id].pod
-	return p, p != nil
+	if gone := x.recentlyDeleted[id]; gone != nil {
+		return gone.pod, true
+	}
+	return nil, false
 }
 
 // rememberDeleted keeps a deleted pod. Its removalCause stays Unknown if the deletion was inferred from a list, because
@@ -37,16 +34,16 @@ func (x *Pods) rememberDeleted(id event.UID, p *Pod, e event.Event) {
 	if p.removalCause == cause.Unknown && !e.IsInferred() {
 		p.removalCause = cause.PodDeleted
 	}
-	x.recentlyDeleted[id] = deletedPod{p, e.Seen}
-	x.deletions.Push(deletion{id, e.Seen})
+	gone := &deletedPod{id, p, e.Seen}
+	x.recentlyDeleted[id] = gone
+	x.deletions.Push(gone)
 }
 
 // Forget drops expired data about deleted pods and about namespaces without pods.
 func (x *Pods) Forget() {
 	now := x.watches.Now()
 	for q := &x.deletions; !q.IsEmpty() && now.Sub(q.Front().at) > keepDeletedFor; {
-		gone := q.Take()
-		if x.recentlyDeleted[gone.id].at.Equal(gone.at) {
+		if gone := q.Take(); x.recentlyDeleted[gone.id] == gone {
 			delete(x.recentlyDeleted, gone.id)
 		}
 	}

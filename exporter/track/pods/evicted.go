@@ -38,12 +38,6 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 // shortToleration is the longest toleration that counts as short, in seconds. A reboot of a node usually takes longer.
 const shortToleration = 60
 
-// short is a map key. It identifies the pods with the same namespace and the same short toleration.
-type short struct {
-	namespace string
-	seconds   uint8
-}
-
 // ShortTolerations describes a namespace's pods with short tolerations. Such pods stay for at most 60 s on a node that
 // is not Ready.
 type ShortTolerations struct {
@@ -53,44 +47,31 @@ type ShortTolerations struct {
 	Shortest time.Duration
 }
 
-// noteToleration records the time for which a pod tolerates a node that is not Ready. It uses the shorter of the
-// tolerations for the taints not-ready and unreachable.
-func (x *Pods) noteToleration(p *Pod, o *event.Pod) {
-	is := uint8(0)
+// shortTolerationOf returns the time for which a pod tolerates a node that is not Ready, in seconds plus one. It uses the
+// shorter of the tolerations for the taints not-ready and unreachable. It returns 0 if the pod has no short toleration.
+func shortTolerationOf(o *event.Pod) (short uint8) {
 	for _, t := range [...]*event.Toleration{o.ToleratesNotReady, o.ToleratesUnreachable} {
-		if t != nil && !t.Forever && t.Seconds >= 0 && t.Seconds <= shortToleration && (is == 0 || uint8(t.Seconds)+1 < is) {
-			is = uint8(t.Seconds) + 1
+		if t != nil && !t.Forever && t.Seconds >= 0 && t.Seconds <= shortToleration && (short == 0 || uint8(t.Seconds)+1 < short) {
+			short = uint8(t.Seconds) + 1
 		}
 	}
-	if is != p.short {
-		x.countShort(p, -1)
-		p.short = is
-		x.countShort(p, 1)
-	}
-}
-
-func (x *Pods) countShort(p *Pod, by int) {
-	if p.short == 0 {
-		return
-	}
-	key := short{p.namespace.Name, p.short - 1}
-	if x.short[key] += by; x.short[key] == 0 {
-		delete(x.short, key)
-	}
+	return short
 }
 
 // ShortTolerations appends the namespaces with short tolerations to the given slice, sorted by name. It returns the
 // extended slice.
 func (x *Pods) ShortTolerations(into []ShortTolerations) []ShortTolerations {
 	all := map[string]*ShortTolerations{}
-	for key, n := range x.short {
-		s := all[key.namespace]
-		if s == nil {
-			s = &ShortTolerations{Namespace: key.namespace, Shortest: shortToleration * time.Second}
-			all[key.namespace] = s
+	for _, p := range x.pods {
+		if p.short == 0 {
+			continue
 		}
-		s.Pods += n
-		s.Shortest = min(s.Shortest, time.Duration(key.seconds)*time.Second)
+		name, seconds := p.namespace.Name, time.Duration(p.short-1)*time.Second
+		if all[name] == nil {
+			all[name] = &ShortTolerations{Namespace: name, Shortest: seconds}
+		}
+		all[name].Pods++
+		all[name].Shortest = min(all[name].Shortest, seconds)
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		into = append(into, *all[name])

@@ -2,7 +2,6 @@ package pods
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -59,7 +58,13 @@ func (x *Pods) Misreported(into []Misreported) []Misreported {
 			counts[Misreported{Namespace: p.namespace.Name, Kind: UnreadyAfterRecovery}]++
 		}
 	}
-	x.readyOnLost(counts)
+	if lost := x.nodes.Lost(t); len(lost) > 0 {
+		for _, p := range x.pods {
+			if p.IsReady() && lost[p.node.Value()] {
+				counts[Misreported{Namespace: p.namespace.Name, Kind: ReadyOnLostNode}]++
+			}
+		}
+	}
 	for what, n := range counts {
 		what.Pods = n
 		into = append(into, what)
@@ -68,40 +73,4 @@ func (x *Pods) Misreported(into []Misreported) []Misreported {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind))
 	})
 	return into
-}
-
-// readyOnLost counts the Ready pods on lost nodes. It visits all pods if a node has been lost since the previous call.
-// For nodes that were lost earlier, countOnLost keeps the counts up to date.
-func (x *Pods) readyOnLost(counts map[Misreported]int) {
-	lost := x.nodes.Lost(x.watches.Now())
-	maps.DeleteFunc(x.onLost, func(node string, _ map[string]int) bool { return !lost[node] })
-	maps.DeleteFunc(lost, func(node string, _ bool) bool { return x.onLost[node] != nil })
-	for node := range lost {
-		x.onLost[node] = map[string]int{}
-	}
-	if len(lost) > 0 {
-		for _, p := range x.pods {
-			if lost[p.node.Value()] {
-				x.countOnLost(p, 1)
-			}
-		}
-	}
-	for _, namespaces := range x.onLost {
-		for name, pods := range namespaces {
-			counts[Misreported{Namespace: name, Kind: ReadyOnLostNode}] += pods
-		}
-	}
-}
-
-// countOnLost adds the given number to the count of Ready pods on a lost node. It does nothing if the pod is not Ready,
-// or if its node was not lost when readyOnLost was last called.
-func (x *Pods) countOnLost(p *Pod, by int) {
-	namespaces := x.onLost[p.node.Value()]
-	if namespaces == nil || p.ready != event.StatusTrue {
-		return
-	}
-	name := p.namespace.Name
-	if namespaces[name] += by; namespaces[name] == 0 {
-		delete(namespaces, name)
-	}
 }

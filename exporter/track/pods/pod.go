@@ -18,7 +18,7 @@ type Pod struct {
 	// `rest` is the pod's name. If afterOwner is set, the name begins with the owner's name, and `rest` holds only the
 	// remainder.
 	rest      string
-	namespace *totals.Namespace[counts]
+	namespace *totals.Namespace[Counts]
 	node      text
 	owner     text
 	// readyChangedAt is the time at which Ready last changed. updatedAt is the time at which an image last changed in
@@ -117,7 +117,7 @@ func removalCauseOf(o *event.Pod) cause.Cause {
 }
 
 func (p *Pod) set(o *event.Pod) {
-	p.ready, p.running = readyOf(o), o.Phase == "Running"
+	p.ready, p.running, p.short = readyOf(o), o.Phase == "Running", shortTolerationOf(o)
 	setText(&p.node, o.Node)
 	p.setOwner(o)
 	if len(p.containers) != len(o.Containers) {
@@ -186,15 +186,15 @@ func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedRead
 			p.containerEndedAt = x.watches.Moment(e.Seen)
 		}
 		if stayedReady && c.Restarts > before.restarts {
-			p.namespace.Counts.silentRestarts++
+			p.namespace.Counts.SilentRestarts++
 			x.found.Add(transition.PodRestartedSilently{At: transition.At{Time: e.Seen}, Pod: p.named()})
 		}
 	}
 	if updated {
 		p.updatedAt, p.replaced, p.updateDone = x.watches.Moment(e.Seen), false, false
-		p.namespace.Counts.inPlaceUpdates++
+		p.namespace.Counts.InPlaceUpdates++
 		if !p.gated {
-			p.namespace.Counts.ungatedUpdates++
+			p.namespace.Counts.UngatedUpdates++
 		}
 		x.found.Add(transition.PodUpdatedInPlace{At: transition.At{Time: e.Seen}, Pod: p.named()})
 	}

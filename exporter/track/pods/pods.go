@@ -36,32 +36,15 @@ type Pods struct {
 	resolved func(*ReadinessLoss)
 
 	pods       map[event.UID]*Pod
-	namespaces totals.Totals[counts]
+	namespaces totals.Totals[Counts]
 	undecided  readinessLosses
 	// recentlyDeleted holds recently deleted pods.
-	recentlyDeleted map[event.UID]deletedPod
-	deletions       queue.Queue[deletion]
+	recentlyDeleted map[event.UID]*deletedPod
+	deletions       queue.Queue[*deletedPod]
 	pending         pending
 	// `stuck` contains the pods that are not Ready although their containers and readiness gates are ready. The value
 	// is the time at which kubeflap first saw this state.
 	stuck map[event.UID]time.Time
-	// onLost counts the Ready pods on lost nodes, by node and namespace. It contains the nodes that were lost when
-	// readyOnLost was last called.
-	onLost map[string]map[string]int
-	// `short` counts the pods with short tolerations.
-	short map[short]int
-}
-
-// counts holds one namespace's counters.
-type counts struct {
-	inPlaceUpdates uint64
-	// ungatedUpdates counts the in-place updates of pods without a readiness gate.
-	ungatedUpdates uint64
-	silentRestarts uint64
-	// `unready` counts how often Ready changed from True to another status.
-	unready uint64
-	// `transitions` counts the changes of Ready by the new status and the cause.
-	transitions [3][cause.Count]uint64
 }
 
 // New returns an empty tracker of pods. The tracker calls `resolved` when the cause of a readiness loss has been
@@ -69,8 +52,8 @@ type counts struct {
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
 		watches: watches, found: found, nodes: nodes, resolved: resolved,
-		pods: map[event.UID]*Pod{}, undecided: newReadinessLosses(), recentlyDeleted: map[event.UID]deletedPod{},
-		pending: pending{}, stuck: map[event.UID]time.Time{}, onLost: map[string]map[string]int{}, short: map[short]int{},
+		pods: map[event.UID]*Pod{}, undecided: readinessLosses{byPod: map[event.UID][]*ReadinessLoss{}},
+		recentlyDeleted: map[event.UID]*deletedPod{}, pending: pending{}, stuck: map[event.UID]time.Time{},
 	}
 }
 
@@ -102,7 +85,6 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	if changed {
 		x.readyChanged(p, e, o)
 	}
-	x.countOnLost(p, -1)
 	x.set(p, o)
 	x.noteStuck(o.UID, p, o, e.Seen)
 	return Change{ReadyChanged: changed, Ready: p.IsReady(), Updated: updated, Services: p.existingServices()}
@@ -121,9 +103,7 @@ func (x *Pods) add(e event.Event, o *event.Pod) {
 func (x *Pods) set(p *Pod, o *event.Pod) {
 	node, occupied := p.node, p.occupies()
 	p.set(o)
-	x.noteToleration(p, o)
 	x.pending.note(p, o)
-	x.countOnLost(p, 1)
 	if p.node == node && p.occupies() == occupied {
 		return
 	}
@@ -152,8 +132,6 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 	if p.occupies() {
 		x.nodes.CountPods(p.node.Value(), -1)
 	}
-	x.countOnLost(p, -1)
-	x.countShort(p, -1)
 	x.rememberDeleted(id, p, e)
 	x.namespaces.Leave(p.namespace, e.Seen)
 	return Change{Services: p.existingServices()}, true
@@ -182,7 +160,12 @@ func (x *Pods) StartCounting() { x.namespaces.Reset() }
 
 // Namespace holds the counts of a namespace.
 type Namespace struct {
-	Name           string
+	Name string
+	Counts
+}
+
+// Counts holds the counters of a namespace.
+type Counts struct {
 	InPlaceUpdates uint64
 	// UngatedUpdates counts the in-place updates of pods without a readiness gate.
 	UngatedUpdates uint64
@@ -198,8 +181,7 @@ type Namespace struct {
 // pods, or had pods in the last hour.
 func (x *Pods) Namespaces(into []Namespace) []Namespace {
 	for _, n := range x.namespaces.Sorted() {
-		c := &n.Counts
-		into = append(into, Namespace{n.Name, c.inPlaceUpdates, c.ungatedUpdates, c.silentRestarts, c.unready, c.transitions})
+		into = append(into, Namespace{n.Name, n.Counts})
 	}
 	return into
 }

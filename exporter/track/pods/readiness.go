@@ -47,15 +47,6 @@ type ReadinessLoss struct {
 	tentative cause.Cause
 	// `changes` contains the changes to Ready that are reported when the loss is resolved.
 	changes []transition.PodReadyChanged
-	// `later` is the pod's next readiness loss with the same tentative cause, or nil. It is resolved after this loss.
-	later *ReadinessLoss
-}
-
-func (w *ReadinessLoss) newest() *ReadinessLoss {
-	for w != nil && w.later != nil {
-		w = w.later
-	}
-	return w
 }
 
 // LossBefore returns the readiness loss that explains why a write made an address of the pod not ready, or nil. It is the
@@ -77,25 +68,16 @@ func (p *Pod) LossBefore(version uint64, t time.Time) (found *ReadinessLoss) {
 
 // readinessLosses holds the readiness losses whose cause is not certain yet.
 type readinessLosses struct {
-	// Both maps hold the oldest loss of each pod.
-	byPod  map[event.UID]*ReadinessLoss
-	byNode map[string]map[event.UID]*ReadinessLoss
+	// byPod holds the losses of each pod, oldest first. All losses of a pod have the same tentative cause.
+	byPod map[event.UID][]*ReadinessLoss
 	// `probes` contains the losses with the tentative cause ProbeFailed, and `marks` contains all other losses. Both
-	// queues are sorted by time.
+	// queues are sorted by time. They can also contain losses that have been resolved.
 	probes, marks queue.Queue[*ReadinessLoss]
-}
-
-func newReadinessLosses() readinessLosses {
-	return readinessLosses{byPod: map[event.UID]*ReadinessLoss{}, byNode: map[string]map[event.UID]*ReadinessLoss{}}
 }
 
 // A pod can lose readiness again while the cause of its previous loss is not certain.
 func (q *readinessLosses) add(w *ReadinessLoss) {
-	if newest := q.byPod[w.ID].newest(); newest != nil {
-		newest.later = w
-	} else {
-		q.await(w)
-	}
+	q.byPod[w.ID] = append(q.byPod[w.ID], w)
 	if w.tentative == cause.ProbeFailed {
 		q.probes.Push(w)
 	} else {
@@ -103,19 +85,16 @@ func (q *readinessLosses) add(w *ReadinessLoss) {
 	}
 }
 
-func (q *readinessLosses) await(w *ReadinessLoss) {
-	q.byPod[w.ID] = w
-	if q.byNode[w.node] == nil {
-		q.byNode[w.node] = map[event.UID]*ReadinessLoss{}
+// removeFirst removes a loss and returns the later losses of its pod. ok is false if the loss is not the pod's oldest.
+func (q *readinessLosses) removeFirst(w *ReadinessLoss) (later []*ReadinessLoss, ok bool) {
+	all := q.byPod[w.ID]
+	if len(all) == 0 || all[0] != w {
+		return nil, false
 	}
-	q.byNode[w.node][w.ID] = w
-}
-
-func (q *readinessLosses) remove(w *ReadinessLoss) {
-	delete(q.byPod, w.ID)
-	if delete(q.byNode[w.node], w.ID); len(q.byNode[w.node]) == 0 {
-		delete(q.byNode, w.node)
+	if q.byPod[w.ID] = all[1:]; len(all) == 1 {
+		delete(q.byPod, w.ID)
 	}
+	return all[1:], true
 }
 
 // readyChanged handles a change of Ready. It does not report when a pod becomes Ready for the first time, because such
@@ -123,7 +102,7 @@ func (q *readinessLosses) remove(w *ReadinessLoss) {
 func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {
-		p.namespace.Counts.unready++
+		p.namespace.Counts.Unready++
 		x.blame(p, e, o)
 	}
 	if p.everReady {
@@ -149,7 +128,7 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 		w.since = o.Ready.LastTransitionTime
 	}
 	why, certain := x.causeByNode(w)
-	if older := x.undecided.byPod[o.UID]; older != nil && (certain || older.tentative != tentative) {
+	if older := x.undecided.byPod[o.UID]; len(older) > 0 && (certain || older[0].tentative != tentative) {
 		x.resolveAllOf(o.UID) // a pod's unresolved losses must have the same tentative cause
 	}
 	x.observeStale(p, tentative, e.Seen)
@@ -183,15 +162,16 @@ func (x *Pods) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool) {
 // report counts and reports a change of Ready. A change whose cause is not certain yet is stored until resolve
 // determines the cause.
 func (x *Pods) report(id event.UID, p *Pod, change transition.PodReadyChanged) {
-	if w := x.undecided.byPod[id].newest(); w != nil {
-		w.changes = append(w.changes, change)
+	if all := x.undecided.byPod[id]; len(all) > 0 {
+		newest := all[len(all)-1]
+		newest.changes = append(newest.changes, change)
 		return
 	}
 	x.reportNow(p, change)
 }
 
 func (x *Pods) reportNow(p *Pod, change transition.PodReadyChanged) {
-	p.namespace.Counts.transitions[change.To][change.Cause]++
+	p.namespace.Counts.Transitions[change.To][change.Cause]++
 	if change.Cause.OfNode() {
 		change.Trigger, _ = x.nodes.Trigger(change.Node, change.Cause)
 	}
@@ -201,28 +181,29 @@ func (x *Pods) reportNow(p *Pod, change transition.PodReadyChanged) {
 // NodeReadyChanged handles a change of a node's Ready condition. For each pod of the node, it resolves the readiness
 // losses that now have a certain cause.
 func (x *Pods) NodeReadyChanged(node string) {
-	x.resolveEach(x.undecided.byNode[node], x.isAnyCertain)
+	x.resolveEach(func(all []*ReadinessLoss) bool { return all[0].node == node && x.isAnyCertain(all) })
 }
 
 // ResolveAll resolves all readiness losses. Call it when no more evidence will arrive.
 func (x *Pods) ResolveAll() {
 	for len(x.undecided.byPod) > 0 {
-		x.resolveEach(x.undecided.byPod, func(*ReadinessLoss) bool { return true })
+		x.resolveEach(func([]*ReadinessLoss) bool { return true })
 	}
 }
 
 // resolveAllOf resolves the readiness losses of a pod, oldest first.
 func (x *Pods) resolveAllOf(id event.UID) {
-	for w := x.undecided.byPod[id]; w != nil; w = x.undecided.byPod[id] {
-		x.resolve(w)
+	for all := x.undecided.byPod[id]; len(all) > 0; all = x.undecided.byPod[id] {
+		x.resolve(all[0])
 	}
 }
 
-func (x *Pods) resolveEach(of map[event.UID]*ReadinessLoss, match func(*ReadinessLoss) bool) {
+// resolveEach resolves the oldest readiness loss of each pod whose losses match.
+func (x *Pods) resolveEach(match func([]*ReadinessLoss) bool) {
 	var some []*ReadinessLoss
-	for _, w := range of {
-		if match(w) {
-			some = append(some, w)
+	for _, all := range x.undecided.byPod {
+		if match(all) {
+			some = append(some, all[0])
 		}
 	}
 	slices.SortFunc(some, func(a, b *ReadinessLoss) int { return cmp.Or(a.At.Compare(b.At), bytes.Compare(a.ID[:], b.ID[:])) })
@@ -234,10 +215,10 @@ func (x *Pods) resolveEach(of map[event.UID]*ReadinessLoss, match func(*Readines
 // resolve determines the final cause of a pod's oldest readiness loss, and does nothing for other losses. Afterwards,
 // it resolves the pod's next loss if the cause of this next loss or of a later one is certain.
 func (x *Pods) resolve(w *ReadinessLoss) {
-	if w == nil || x.undecided.byPod[w.ID] != w {
+	later, ok := x.undecided.removeFirst(w)
+	if !ok {
 		return
 	}
-	x.undecided.remove(w)
 	why, _ := x.causeByNode(w)
 	w.Cause, w.Undecided = why, false
 	for _, change := range w.changes {
@@ -245,22 +226,17 @@ func (x *Pods) resolve(w *ReadinessLoss) {
 		x.reportNow(w.Pod, change)
 	}
 	w.changes = nil
-	if w.later != nil {
-		x.undecided.await(w.later)
-	}
 	x.resolved(w)
-	if x.isAnyCertain(w.later) {
-		x.resolve(w.later)
+	if x.isAnyCertain(later) {
+		x.resolve(later[0])
 	}
 }
 
-func (x *Pods) isAnyCertain(w *ReadinessLoss) bool {
-	for ; w != nil; w = w.later {
-		if _, certain := x.causeByNode(w); certain {
-			return true
-		}
-	}
-	return false
+func (x *Pods) isAnyCertain(all []*ReadinessLoss) bool {
+	return slices.ContainsFunc(all, func(w *ReadinessLoss) bool {
+		_, certain := x.causeByNode(w)
+		return certain
+	})
 }
 
 // Due returns the earliest time at which a readiness loss must be resolved, and a function that resolves it. The
