@@ -23,7 +23,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/recording"
-	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -150,13 +149,13 @@ func (h onlyWarnings) Enabled(ctx context.Context, level slog.Level) bool {
 
 // openIncidents opens the embedded recordings, sorted by name.
 func openIncidents() ([]clusterRecording, error) {
-	files, err := incidents.Files.ReadDir(".")
+	files, err := recording.Incidents.ReadDir("incidents")
 	if err != nil {
 		return nil, fmt.Errorf("list the recorded incidents: %w", err)
 	}
 	var all []clusterRecording
 	for _, entry := range files {
-		file, err := incidents.Files.Open(entry.Name())
+		file, err := recording.Incidents.Open("incidents/" + entry.Name())
 		if err != nil {
 			return nil, fmt.Errorf("open the incident %s: %w", entry.Name(), err)
 		}

@@ -11,7 +11,6 @@ import (
 	"os"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/recording/renewals"
 )
 
 // ErrCutShort is returned if the end of a recording is missing. The recorder may have been killed, or the file may be
@@ -27,7 +26,7 @@ type Reader struct {
 	file   io.Closer // file is nil if the caller closes the input
 	lines  *lines
 	header Header
-	leases renewals.Leases
+	leases leases
 	// `pending` holds the remaining events of the last line. Next returns them one by one.
 	pending []event.Event
 	single  [1]event.Event // single is the memory of pending for a line with one event
@@ -113,7 +112,7 @@ func (r *Reader) next() (event.Event, error) {
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
-		if r.skip != nil && !renewals.IsBatch(text) && !r.lines.unended && !isLease(text) && r.skip(r.position+1) {
+		if r.skip != nil && !isRenewals(text) && !r.lines.unended && !isLease(text) && r.skip(r.position+1) {
 			r.position++
 			continue
 		}
@@ -138,16 +137,16 @@ func isLease(text []byte) bool {
 
 // decode returns the events of a line. They are valid until the next call.
 func (r *Reader) decode(text []byte) ([]event.Event, error) {
-	if !renewals.IsBatch(text) {
+	if !isRenewals(text) {
 		ev, err := decodeEvent(text)
 		if err != nil {
 			return nil, err
 		}
-		r.leases.Note(ev)
+		r.leases.note(ev)
 		r.single[0] = ev
 		return r.single[:], nil
 	}
-	events, err := r.leases.Events(text)
+	events, err := r.leases.renewals(text)
 	for _, ev := range events {
 		err = cmp.Or(err, checkSeen(ev.Seen))
 	}

@@ -1,9 +1,7 @@
-// Package renewals writes many Lease renewals as one line of a recording. Most events of a cluster are renewals. After
-// compression, a renewal takes about 6 bytes, instead of about 40 bytes on its own line.
-package renewals
+package recording
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -13,41 +11,42 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// maxEntries is the maximum number of renewals in one line.
-const maxEntries = 1000
+// Most events of a cluster are renewals of Leases. A compressed recording has many renewals in one line, for example:
+//
+//	{"renewals":[[12,0,4096,7],[40,3120,3877,2]],"seen":"2026-03-01T12:00:08.3Z"}
+//
+// An entry has four numbers. The first is the index of the Lease, in order of first appearance in the file. The second is
+// the time since the previous entry, or since `seen` for the first entry. The third is the time from the renewTime to the
+// event. Both times are in microseconds. The fourth is the change of resourceVersion since the previous Lease event. It is
+// missing if the Lease has no resourceVersion.
+//
+// After compression, a renewal takes about 6 bytes, instead of about 40 bytes on its own line.
 
-// maxOffset is the maximum of each of the two times in an entry (see the type `line`). If one of these times is longer,
-// the event gets its own line.
-const maxOffset = 365 * 24 * time.Hour
+const (
+	// maxRenewals is the maximum number of renewals in one line.
+	maxRenewals = 1000
+	// maxOffset is the maximum of each of the two times in an entry. If one of them is longer, the event gets its own
+	// line.
+	maxOffset = 365 * 24 * time.Hour
 
-// line is the JSON of several renewals. An entry has four numbers. The first is the index of the Lease, in order of
-// first appearance in the file. The second is the time since the previous entry, or since Seen for the first entry. The
-// third is the time from the renewTime to the event. Both times are in microseconds. The fourth is the change of
-// resourceVersion since the previous Lease event. It is missing if the Lease has no resourceVersion.
-type line struct {
-	Renewals [][]int64 `json:"renewals"`
-	Seen     time.Time `json:"seen"`
-}
+	renewalsBegin = `{"renewals":[[`
+	renewalsSeen  = `]],"seen":"`
+	renewalsEnd   = `"}`
+)
 
-// prefix is the start of every line of renewals. Lines with a single event never start with it.
-const prefix = `{"renewals":`
+// isRenewals reports whether a line of a recording contains renewals instead of an event.
+func isRenewals(text []byte) bool { return bytes.HasPrefix(text, []byte(renewalsBegin)) }
 
-// IsBatch reports whether a line of a recording contains renewals instead of an event.
-func IsBatch(text []byte) bool {
-	return len(text) > len(prefix) && string(text[:len(prefix)]) == prefix
-}
-
-// Leases holds the latest state of each Lease in a file. The writer and the reader of a line must have the same Leases,
+// leases holds the latest state of each Lease in a file. The writer and the reader of a line must have the same leases,
 // because a line contains only the changes of the Leases.
-type Leases struct {
+type leases struct {
 	index   map[event.UID]int
 	known   []*event.Lease
 	version uint64
-	parser  parser
 }
 
-// Note stores the Lease of an event that has its own line.
-func (l *Leases) Note(ev event.Event) {
+// note stores the Lease of an event that has its own line.
+func (l *leases) note(ev event.Event) {
 	lease, ok := ev.Object.(*event.Lease)
 	if !ok {
 		return
@@ -67,102 +66,122 @@ func (l *Leases) Note(ev event.Event) {
 	}
 }
 
-// Batch collects renewals for one line.
-type Batch struct {
-	leases  *Leases
-	entries line
-	last    time.Time
+// batch collects renewals for one line.
+type batch struct {
+	leases
+	// `entries` is the text of the entries, and size is their number.
+	entries []byte
+	size    int
+	// `seen` and `last` are the times of the first and the last event.
+	seen, last time.Time
 }
 
-// NewBatch returns an empty batch for a file with these Leases.
-func NewBatch(leases *Leases) *Batch { return &Batch{leases: leases} }
-
-// Add adds the renewal of a known Lease to the batch. It returns false for all other events, and if the batch is full.
-// The caller must then write the batch and the event, and call Note.
-func (b *Batch) Add(ev event.Event) bool {
+// add adds the renewal of a known Lease to the batch. It returns false for all other events, and if the batch is full.
+// The caller must then write the batch and the event, and call note.
+func (b *batch) add(ev event.Event) bool {
 	lease, ok := ev.Object.(*event.Lease)
-	if !ok || ev.Type != event.Modified || ev.Reason != "" || len(b.entries.Renewals) >= maxEntries {
+	if !ok || ev.Type != event.Modified || ev.Reason != "" || b.size >= maxRenewals {
 		return false
 	}
-	i, ok := b.leases.index[lease.UID]
-	if !ok || !renewed(b.leases.known[i], lease) || !inMicroseconds(ev.Seen, lease.RenewTime) {
+	i, ok := b.index[lease.UID]
+	if !ok || !renewed(b.known[i], lease) || !inMicroseconds(ev.Seen) || !inMicroseconds(lease.RenewTime) {
 		return false
 	}
-	if b.Empty() {
-		b.entries.Seen, b.last = ev.Seen.UTC(), ev.Seen
+	if b.size == 0 {
+		b.seen, b.last = ev.Seen, ev.Seen
 	}
 	since, age := ev.Seen.Sub(b.last), ev.Seen.Sub(lease.RenewTime)
 	if since.Abs() > maxOffset || age.Abs() > maxOffset {
 		return false
 	}
-	entry := []int64{int64(i), since.Microseconds(), age.Microseconds()}
-	if version, ok := number(lease.ResourceVersion); ok {
-		entry = append(entry, int64(version-b.leases.version))
-		b.leases.version = version
+	if b.size > 0 {
+		b.entries = append(b.entries, "],["...)
 	}
-	b.entries.Renewals, b.last = append(b.entries.Renewals, entry), ev.Seen
-	b.leases.known[i] = lease
+	b.entries = strconv.AppendInt(b.entries, int64(i), 10)
+	b.entries = strconv.AppendInt(append(b.entries, ','), since.Microseconds(), 10)
+	b.entries = strconv.AppendInt(append(b.entries, ','), age.Microseconds(), 10)
+	if version, ok := number(lease.ResourceVersion); ok {
+		b.entries = strconv.AppendInt(append(b.entries, ','), int64(version-b.version), 10)
+		b.version = version
+	}
+	b.known[i], b.last = lease, ev.Seen
+	b.size++
 	return true
 }
 
-// Empty reports whether the batch contains no renewals.
-func (b *Batch) Empty() bool { return len(b.entries.Renewals) == 0 }
-
-// Line encodes the batch as a line and empties the batch.
-func (b *Batch) Line() ([]byte, error) {
-	text, err := json.Marshal(b.entries)
-	if err != nil {
-		return nil, fmt.Errorf("encode renewals: %w", err)
+// line encodes the batch as a line and empties the batch. It returns nil if the batch is empty.
+func (b *batch) line() []byte {
+	if b.size == 0 {
+		return nil
 	}
-	b.entries.Renewals = b.entries.Renewals[:0]
-	return append(text, '\n'), nil
+	text := append([]byte(renewalsBegin), b.entries...)
+	text = b.seen.UTC().AppendFormat(append(text, renewalsSeen...), time.RFC3339Nano)
+	b.entries, b.size = b.entries[:0], 0
+	return append(text, renewalsEnd+"\n"...)
 }
 
-// Events decodes the events of a line. The Leases must be in the same state as when the line was written.
-func (l *Leases) Events(text []byte) ([]event.Event, error) {
-	in, ok := l.parser.parse(text)
-	if !ok {
-		if err := json.Unmarshal(text, &in); err != nil {
-			return nil, fmt.Errorf("renewals: %w", err)
+// renewals decodes the events of a line. The leases must be in the same state as when the line was written.
+func (l *leases) renewals(text []byte) (events []event.Event, err error) {
+	entries, end, _ := bytes.Cut(text[len(renewalsBegin):], []byte(renewalsSeen))
+	begin, ok := bytes.CutSuffix(bytes.TrimSpace(end), []byte(renewalsEnd))
+	var seen time.Time
+	if !ok || seen.UnmarshalText(begin) != nil {
+		return nil, errors.New("renewals: bad line")
+	}
+	seen = seen.UTC()
+	for entry := range bytes.SplitSeq(entries, []byte("],[")) {
+		if len(events) == maxRenewals {
+			return nil, fmt.Errorf("renewals: more than %d in one line", maxRenewals)
 		}
-	}
-	if len(in.Renewals) > maxEntries {
-		return nil, fmt.Errorf("renewals: %d in one line exceed the limit of %d", len(in.Renewals), maxEntries)
-	}
-	seen := in.Seen.UTC()
-	events := make([]event.Event, 0, len(in.Renewals))
-	for n, entry := range in.Renewals {
-		lease, err := l.lease(entry)
+		lease, since, age, err := l.renew(entry)
 		if err != nil {
-			return nil, fmt.Errorf("renewals: entry %d: %w", n+1, err)
+			return nil, fmt.Errorf("renewals: entry %d: %w", len(events)+1, err)
 		}
-		seen = seen.Add(time.Duration(entry[1]) * time.Microsecond)
-		lease.RenewTime = seen.Add(-time.Duration(entry[2]) * time.Microsecond)
+		seen = seen.Add(since)
+		lease.RenewTime = seen.Add(-age)
 		events = append(events, event.Event{Seen: seen, Kind: event.KindLease, Type: event.Modified, Object: lease})
 	}
 	return events, nil
 }
 
-// lease returns a copy of the entry's Lease with the resourceVersion from the entry.
-func (l *Leases) lease(entry []int64) (*event.Lease, error) {
+// renew returns a copy of the entry's Lease with the resourceVersion from the entry, and the two times of the entry.
+func (l *leases) renew(entry []byte) (lease *event.Lease, since, age time.Duration, err error) {
+	n, length, err := numbers(entry)
 	switch {
-	case len(entry) != 3 && len(entry) != 4:
-		return nil, fmt.Errorf("%d numbers instead of 3 or 4", len(entry))
-	case entry[0] < 0 || entry[0] >= int64(len(l.known)):
-		return nil, fmt.Errorf("index %d of a Lease is out of range", entry[0])
-	case outOfRange(entry[1]) || outOfRange(entry[2]):
-		return nil, errors.New("an offset exceeds one year")
+	case err != nil:
+		return nil, 0, 0, err
+	case n[0] < 0 || n[0] >= int64(len(l.known)):
+		return nil, 0, 0, fmt.Errorf("index %d of a Lease is out of range", n[0])
+	case outOfRange(n[1]) || outOfRange(n[2]):
+		return nil, 0, 0, errors.New("an offset exceeds one year")
 	}
-	lease := *l.known[entry[0]]
-	if _, versioned := number(lease.ResourceVersion); versioned != (len(entry) == 4) {
-		return nil, errors.New("the resourceVersion is missing, or the Lease has none")
+	renewed := *l.known[n[0]]
+	if _, versioned := number(renewed.ResourceVersion); versioned != (length == 4) {
+		return nil, 0, 0, errors.New("the resourceVersion is missing, or the Lease has none")
 	}
-	if len(entry) == 4 {
-		l.version += uint64(entry[3])
-		lease.ResourceVersion = strconv.FormatUint(l.version, 10)
+	if length == 4 {
+		l.version += uint64(n[3])
+		renewed.ResourceVersion = strconv.FormatUint(l.version, 10)
 	}
-	l.known[entry[0]] = &lease
-	return &lease, nil
+	l.known[n[0]] = &renewed
+	return &renewed, time.Duration(n[1]) * time.Microsecond, time.Duration(n[2]) * time.Microsecond, nil
+}
+
+// numbers parses the three or four numbers of an entry.
+func numbers(entry []byte) (n [4]int64, length int, err error) {
+	for text := range bytes.SplitSeq(entry, []byte{','}) {
+		if length == len(n) {
+			return n, 0, errors.New("more than 4 numbers")
+		}
+		if n[length], err = strconv.ParseInt(string(text), 10, 64); err != nil {
+			return n, 0, fmt.Errorf("%.40q is not a number", text)
+		}
+		length++
+	}
+	if length < 3 {
+		return n, 0, errors.New("less than 3 numbers")
+	}
+	return n, length, nil
 }
 
 func outOfRange(microseconds int64) bool {
@@ -179,13 +198,8 @@ func renewed(before, after *event.Lease) bool {
 	return a == b && was == is && (is || before.ResourceVersion == after.ResourceVersion)
 }
 
-func inMicroseconds(times ...time.Time) bool {
-	for _, t := range times {
-		if t.IsZero() || t.Nanosecond()%int(time.Microsecond) != 0 {
-			return false
-		}
-	}
-	return true
+func inMicroseconds(t time.Time) bool {
+	return !t.IsZero() && t.Nanosecond()%int(time.Microsecond) == 0
 }
 
 // number converts a resourceVersion. It returns false if the text is not a number in canonical form.

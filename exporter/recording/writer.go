@@ -12,7 +12,6 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/recording/renewals"
 )
 
 // compression is the gzip level. The default level needs a third more CPU time. It saves a fifth of the space if many
@@ -28,10 +27,9 @@ type Writer struct {
 	gzip    *gzip.Writer
 	bytes   countedBytes
 	encoder encoder
-	// leases and batch combine several Lease renewals in one line. They are nil if the recording is not compressed. Each
-	// event then has its own line.
-	leases *renewals.Leases
-	batch  *renewals.Batch
+	// batch combines several Lease renewals in one line. It is nil if the recording is not compressed. Each event then has
+	// its own line.
+	batch *batch
 	// err is the first write error. Nothing is written afterwards, because no reader can continue after an incomplete
 	// line.
 	err error
@@ -70,8 +68,7 @@ func (w *Writer) begin(header Header, compress bool) error {
 	if compress {
 		w.gzip, w.err = gzip.NewWriterLevel(&w.bytes, compression)
 		w.out = w.gzip
-		w.leases = &renewals.Leases{}
-		w.batch = renewals.NewBatch(w.leases)
+		w.batch = &batch{}
 	}
 	text, err := encodeHeader(header)
 	if err != nil {
@@ -93,7 +90,7 @@ func (w *Writer) Write(ev event.Event) error {
 	if err := check(ev); err != nil {
 		return fmt.Errorf("write recording %s: %w", w.name, err)
 	}
-	if w.batch != nil && w.batch.Add(ev) {
+	if w.batch != nil && w.batch.add(ev) {
 		return nil
 	}
 	text, err := w.encoder.event(ev)
@@ -102,23 +99,20 @@ func (w *Writer) Write(ev event.Event) error {
 	}
 	w.writeBatch()
 	w.write(text)
-	if w.leases != nil {
-		w.leases.Note(ev)
+	if w.batch != nil {
+		w.batch.note(ev)
 	}
 	return w.err
 }
 
 // writeBatch writes the collected renewals as one line.
 func (w *Writer) writeBatch() {
-	if w.batch == nil || w.batch.Empty() {
+	if w.batch == nil {
 		return
 	}
-	text, err := w.batch.Line()
-	if err != nil {
-		w.fail(err)
-		return
+	if text := w.batch.line(); text != nil {
+		w.write(text)
 	}
-	w.write(text)
 }
 
 func (w *Writer) write(text []byte) {

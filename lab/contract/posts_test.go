@@ -11,7 +11,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/recording"
-	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
 )
 
 // evaluation returns the interval between two evaluations of the rules. By default, Prometheus evaluates them every
@@ -133,7 +132,7 @@ func scrapeAll(c *cluster, all []*evaluator, at time.Time, since time.Duration) 
 
 func (p *post) events(t *testing.T) (all []event.Event) {
 	t.Helper()
-	file, err := incidents.Files.Open(p.file + ".jsonl.gz")
+	file, err := recording.Incidents.Open("incidents/" + p.file + ".jsonl.gz")
 	if err != nil {
 		t.Fatal(err)
 	}

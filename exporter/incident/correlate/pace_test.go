@@ -9,7 +9,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/recording"
-	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
@@ -65,12 +64,12 @@ func sameAtAnyPace(t *testing.T, events []event.Event, seed uint64) {
 }
 
 func TestQuestionsDoNotChangeTheRecordedIncidents(t *testing.T) {
-	files, err := incidents.Files.ReadDir(".")
+	files, err := recording.Incidents.ReadDir("incidents")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		file, err := incidents.Files.Open(f.Name())
+		file, err := recording.Incidents.Open("incidents/" + f.Name())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/recording"
-	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
@@ -23,7 +22,7 @@ func recorded(t *testing.T, name string) []incident.Incident {
 
 func recordedLog(t *testing.T, name string) (log *Log, end time.Time) {
 	t.Helper()
-	file, err := incidents.Files.Open(name + ".jsonl.gz")
+	file, err := recording.Incidents.Open("incidents/" + name + ".jsonl.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
