@@ -38,6 +38,11 @@ type Settings struct {
 // Tracker tracks the readiness of a cluster's objects. It is safe for concurrent use.
 type Tracker struct {
 	mu sync.Mutex
+	parts
+}
+
+// parts holds the state of a Tracker.
+type parts struct {
 	// `found` is the list of transitions that the next call of Apply, Advance or Settle returns. Queries can also add
 	// transitions to it.
 	found transition.List
@@ -53,7 +58,7 @@ type Tracker struct {
 
 // New returns a Tracker that has not processed any events.
 func New(settings Settings) *Tracker {
-	t := &Tracker{vanished: newVanished(), watches: watches.New()}
+	t := &Tracker{parts: parts{vanished: newVanished(), watches: watches.New()}}
 	t.controlPlane = controlplane.New(t.watches, &t.found)
 	t.nodes = nodes.New(settings.GracePeriod, t.controlPlane, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.losses.PodResolved(w) })
@@ -90,7 +95,7 @@ func (t *Tracker) Apply(e event.Event) []transition.Transition {
 	return t.found.Take()
 }
 
-func (t *Tracker) applyObject(e event.Event) {
+func (t *parts) applyObject(e event.Event) {
 	switch o := e.Object.(type) {
 	case *event.Node:
 		if turned := t.nodes.Apply(e, o); turned {
@@ -116,7 +121,7 @@ func (t *Tracker) applyObject(e event.Event) {
 	}
 }
 
-func (t *Tracker) applyPod(e event.Event, o *event.Pod) {
+func (t *parts) applyPod(e event.Event, o *event.Pod) {
 	if e.Type != event.Deleted {
 		t.nodes.ApplyControllerManager(o)
 		t.endpoints.PodChanged(o.UID, t.pods.Apply(e, o), e.Seen)
@@ -127,7 +132,7 @@ func (t *Tracker) applyPod(e event.Event, o *event.Pod) {
 }
 
 // applyWatch processes an event that contains no object, such as the end of a list or a break of the watch.
-func (t *Tracker) applyWatch(e event.Event) {
+func (t *parts) applyWatch(e event.Event) {
 	switch e.Type {
 	case event.Listing:
 		t.watches.RecordListStart(e.Kind)
@@ -168,7 +173,7 @@ func (t *Tracker) applyWatch(e event.Event) {
 }
 
 // watchBroke reports the break of a watch. The watch of control plane Leases is optional, so its breaks are not reported.
-func (t *Tracker) watchBroke(e event.Event) {
+func (t *parts) watchBroke(e event.Event) {
 	wasCutOff := t.watches.IsCutOff(e.Kind)
 	broke := t.watches.RecordBreak(e)
 	if e.Kind == event.KindLease && (broke || wasCutOff && !t.watches.IsCutOff(e.Kind)) {
@@ -179,7 +184,7 @@ func (t *Tracker) watchBroke(e event.Event) {
 	}
 }
 
-func (t *Tracker) watchWorks(e event.Event) {
+func (t *parts) watchWorks(e event.Event) {
 	blind := t.watches.RecordWorking(e)
 	if blind == 0 || e.Kind == event.KindControlPlaneLease {
 		return
@@ -190,7 +195,7 @@ func (t *Tracker) watchWorks(e event.Event) {
 
 // findCutOff uses failed direct reads to detect watches that are cut off. Such watches are open, but deliver no
 // objects.
-func (t *Tracker) findCutOff(e event.Event) {
+func (t *parts) findCutOff(e event.Event) {
 	failed := t.nodes.ReadFailed()
 	if failed.IsZero() || !reads.HidesEtcd(e) {
 		return
@@ -202,7 +207,7 @@ func (t *Tracker) findCutOff(e event.Event) {
 
 // watchesRestored handles the first object that arrives after watches were cut off. The object shows that the API
 // server can read from etcd again, so all these watches count as working.
-func (t *Tracker) watchesRestored(seen time.Time) {
+func (t *parts) watchesRestored(seen time.Time) {
 	for _, e := range t.watches.RecordRestored(seen) {
 		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.RecordWorking(e)})
 	}
@@ -217,7 +222,7 @@ func (t *Tracker) Advance(to time.Time) []transition.Transition {
 	return t.found.Take()
 }
 
-func (t *Tracker) advance(to time.Time) {
+func (t *parts) advance(to time.Time) {
 	if to.Before(t.watches.Now()) {
 		return
 	}
@@ -230,7 +235,7 @@ func (t *Tracker) advance(to time.Time) {
 
 // settleDue determines why pods and addresses lost readiness, for each loss whose wait for evidence ends by `to`. It
 // works in chronological order, so the times of queries do not affect the results.
-func (t *Tracker) settleDue(to time.Time) {
+func (t *parts) settleDue(to time.Time) {
 	for {
 		due, settle := t.pods.Due(to)
 		if lossDue, settleLoss := t.losses.Due(to); settleLoss != nil && (settle == nil || lossDue.Before(due)) {

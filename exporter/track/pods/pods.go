@@ -28,16 +28,10 @@ type nodeFacts interface {
 
 // Pods holds a cluster's pods.
 type Pods struct {
-	watches *watches.Watches
-	found   *transition.List
-	nodes   nodeFacts
-	// `resolved` is called when the cause of a readiness loss has been determined. For each pod, it is called in the
-	// order of the losses.
-	resolved func(*ReadinessLoss)
+	undecided
 
 	pods       map[event.UID]*Pod
 	namespaces totals.Totals[Counts]
-	undecided  readinessLosses
 	// recentlyDeleted holds recently deleted pods.
 	recentlyDeleted map[event.UID]*deletedPod
 	deletions       queue.Queue[*deletedPod]
@@ -51,9 +45,8 @@ type Pods struct {
 // determined.
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
-		watches: watches, found: found, nodes: nodes, resolved: resolved,
-		pods: map[event.UID]*Pod{}, undecided: readinessLosses{byPod: map[event.UID][]*ReadinessLoss{}},
-		recentlyDeleted: map[event.UID]*deletedPod{}, pending: pending{}, stuck: map[event.UID]time.Time{},
+		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byPod: map[event.UID][]*ReadinessLoss{}},
+		pods:      map[event.UID]*Pod{}, recentlyDeleted: map[event.UID]*deletedPod{}, pending: pending{}, stuck: map[event.UID]time.Time{},
 	}
 }
 

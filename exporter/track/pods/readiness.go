@@ -66,8 +66,14 @@ func (p *Pod) LossBefore(version uint64, t time.Time) (found *ReadinessLoss) {
 	return found
 }
 
-// readinessLosses holds the readiness losses whose cause is not certain yet.
-type readinessLosses struct {
+// undecided holds the readiness losses whose cause is not certain yet, and determines their final causes.
+type undecided struct {
+	watches *watches.Watches
+	found   *transition.List
+	nodes   nodeFacts
+	// `resolved` is called when the cause of a readiness loss has been determined. For each pod, it is called in the
+	// order of the losses.
+	resolved func(*ReadinessLoss)
 	// byPod holds the losses of each pod, oldest first. All losses of a pod have the same tentative cause.
 	byPod map[event.UID][]*ReadinessLoss
 	// `probes` contains the losses with the tentative cause ProbeFailed, and `marks` contains all other losses. Both
@@ -75,8 +81,8 @@ type readinessLosses struct {
 	probes, marks queue.Queue[*ReadinessLoss]
 }
 
-// A pod can lose readiness again while the cause of its previous loss is not certain.
-func (q *readinessLosses) add(w *ReadinessLoss) {
+// await adds a loss. A pod can lose readiness again while the cause of its previous loss is not certain.
+func (q *undecided) await(w *ReadinessLoss) {
 	q.byPod[w.ID] = append(q.byPod[w.ID], w)
 	if w.tentative == cause.ProbeFailed {
 		q.probes.Push(w)
@@ -86,7 +92,7 @@ func (q *readinessLosses) add(w *ReadinessLoss) {
 }
 
 // removeFirst removes a loss and returns the later losses of its pod. ok is false if the loss is not the pod's oldest.
-func (q *readinessLosses) removeFirst(w *ReadinessLoss) (later []*ReadinessLoss, ok bool) {
+func (q *undecided) removeFirst(w *ReadinessLoss) (later []*ReadinessLoss, ok bool) {
 	all := q.byPod[w.ID]
 	if len(all) == 0 || all[0] != w {
 		return nil, false
@@ -128,13 +134,13 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 		w.since = o.Ready.LastTransitionTime
 	}
 	why, certain := x.causeByNode(w)
-	if older := x.undecided.byPod[o.UID]; len(older) > 0 && (certain || older[0].tentative != tentative) {
+	if older := x.byPod[o.UID]; len(older) > 0 && (certain || older[0].tentative != tentative) {
 		x.resolveAllOf(o.UID) // a pod's unresolved losses must have the same tentative cause
 	}
 	x.observeStale(p, tentative, e.Seen)
 	if w.Cause, w.Undecided = why, !certain; w.Undecided {
 		w.Cause = tentative
-		x.undecided.add(w)
+		x.await(w)
 	}
 	if w.earlier, p.loss = p.loss, w; w.earlier != nil && e.Seen.Sub(w.earlier.At) > watches.LagWait {
 		w.earlier = nil
@@ -143,125 +149,125 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 
 // causeByNode returns the cause of a readiness loss according to the node's events so far. certain is false if a later
 // event can change the cause.
-func (x *Pods) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool) {
+func (q *undecided) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool) {
 	switch w.tentative {
 	case cause.ProbeFailed:
 		switch {
-		case x.nodes.NotReadyAt(w.node, w.since):
+		case q.nodes.NotReadyAt(w.node, w.since):
 			return cause.NodeNotReady, true
-		case x.nodes.RestartedBefore(w.node, w.At.Add(evidenceWait), w.since.Add(nodeWait)):
+		case q.nodes.RestartedBefore(w.node, w.At.Add(evidenceWait), w.since.Add(nodeWait)):
 			return cause.KubeletRestart, true
 		}
-		return cause.ProbeFailed, !x.nodes.Known(w.node)
+		return cause.ProbeFailed, !q.nodes.Known(w.node)
 	case cause.NodeHeartbeatLost:
-		return x.nodes.CauseOfMark(w.node, w.At, w.ready)
+		return q.nodes.CauseOfMark(w.node, w.At, w.ready)
 	}
 	return w.tentative, true
 }
 
 // report counts and reports a change of Ready. A change whose cause is not certain yet is stored until resolve
 // determines the cause.
-func (x *Pods) report(id event.UID, p *Pod, change transition.PodReadyChanged) {
-	if all := x.undecided.byPod[id]; len(all) > 0 {
+func (q *undecided) report(id event.UID, p *Pod, change transition.PodReadyChanged) {
+	if all := q.byPod[id]; len(all) > 0 {
 		newest := all[len(all)-1]
 		newest.changes = append(newest.changes, change)
 		return
 	}
-	x.reportNow(p, change)
+	q.reportNow(p, change)
 }
 
-func (x *Pods) reportNow(p *Pod, change transition.PodReadyChanged) {
+func (q *undecided) reportNow(p *Pod, change transition.PodReadyChanged) {
 	p.namespace.Counts.Transitions[change.To][change.Cause]++
 	if change.Cause.OfNode() {
-		change.Trigger, _ = x.nodes.Trigger(change.Node, change.Cause)
+		change.Trigger, _ = q.nodes.Trigger(change.Node, change.Cause)
 	}
-	x.found.Add(change)
+	q.found.Add(change)
 }
 
 // NodeReadyChanged handles a change of a node's Ready condition. For each pod of the node, it resolves the readiness
 // losses that now have a certain cause.
-func (x *Pods) NodeReadyChanged(node string) {
-	x.resolveEach(func(all []*ReadinessLoss) bool { return all[0].node == node && x.isAnyCertain(all) })
+func (q *undecided) NodeReadyChanged(node string) {
+	q.resolveEach(func(all []*ReadinessLoss) bool { return all[0].node == node && q.isAnyCertain(all) })
 }
 
 // ResolveAll resolves all readiness losses. Call it when no more evidence will arrive.
-func (x *Pods) ResolveAll() {
-	for len(x.undecided.byPod) > 0 {
-		x.resolveEach(func([]*ReadinessLoss) bool { return true })
+func (q *undecided) ResolveAll() {
+	for len(q.byPod) > 0 {
+		q.resolveEach(func([]*ReadinessLoss) bool { return true })
 	}
 }
 
 // resolveAllOf resolves the readiness losses of a pod, oldest first.
-func (x *Pods) resolveAllOf(id event.UID) {
-	for all := x.undecided.byPod[id]; len(all) > 0; all = x.undecided.byPod[id] {
-		x.resolve(all[0])
+func (q *undecided) resolveAllOf(id event.UID) {
+	for all := q.byPod[id]; len(all) > 0; all = q.byPod[id] {
+		q.resolve(all[0])
 	}
 }
 
 // resolveEach resolves the oldest readiness loss of each pod whose losses match.
-func (x *Pods) resolveEach(match func([]*ReadinessLoss) bool) {
+func (q *undecided) resolveEach(match func([]*ReadinessLoss) bool) {
 	var some []*ReadinessLoss
-	for _, all := range x.undecided.byPod {
+	for _, all := range q.byPod {
 		if match(all) {
 			some = append(some, all[0])
 		}
 	}
 	slices.SortFunc(some, func(a, b *ReadinessLoss) int { return cmp.Or(a.At.Compare(b.At), bytes.Compare(a.ID[:], b.ID[:])) })
 	for _, w := range some {
-		x.resolve(w)
+		q.resolve(w)
 	}
 }
 
 // resolve determines the final cause of a pod's oldest readiness loss, and does nothing for other losses. Afterwards,
 // it resolves the pod's next loss if the cause of this next loss or of a later one is certain.
-func (x *Pods) resolve(w *ReadinessLoss) {
-	later, ok := x.undecided.removeFirst(w)
+func (q *undecided) resolve(w *ReadinessLoss) {
+	later, ok := q.removeFirst(w)
 	if !ok {
 		return
 	}
-	why, _ := x.causeByNode(w)
+	why, _ := q.causeByNode(w)
 	w.Cause, w.Undecided = why, false
 	for _, change := range w.changes {
-		change.Cause, change.Waited = why, x.watches.Now().Sub(change.Time)
-		x.reportNow(w.Pod, change)
+		change.Cause, change.Waited = why, q.watches.Now().Sub(change.Time)
+		q.reportNow(w.Pod, change)
 	}
 	w.changes = nil
-	x.resolved(w)
-	if x.isAnyCertain(later) {
-		x.resolve(later[0])
+	q.resolved(w)
+	if q.isAnyCertain(later) {
+		q.resolve(later[0])
 	}
 }
 
-func (x *Pods) isAnyCertain(all []*ReadinessLoss) bool {
+func (q *undecided) isAnyCertain(all []*ReadinessLoss) bool {
 	return slices.ContainsFunc(all, func(w *ReadinessLoss) bool {
-		_, certain := x.causeByNode(w)
+		_, certain := q.causeByNode(w)
 		return certain
 	})
 }
 
 // Due returns the earliest time at which a readiness loss must be resolved, and a function that resolves it. The
 // function is nil if this time is later than `by`.
-func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
-	var q *queue.Queue[*ReadinessLoss]
-	if !x.undecided.probes.IsEmpty() {
-		due, q = x.dueOfProbe(x.undecided.probes.Front()), &x.undecided.probes
+func (q *undecided) Due(by time.Time) (due time.Time, resolve func()) {
+	var next *queue.Queue[*ReadinessLoss]
+	if !q.probes.IsEmpty() {
+		due, next = q.dueOfProbe(q.probes.Front()), &q.probes
 	}
-	if !x.undecided.marks.IsEmpty() {
-		if at := x.undecided.marks.Front().At.Add(watches.LagWait); q == nil || at.Before(due) {
-			due, q = at, &x.undecided.marks
+	if !q.marks.IsEmpty() {
+		if at := q.marks.Front().At.Add(watches.LagWait); next == nil || at.Before(due) {
+			due, next = at, &q.marks
 		}
 	}
-	if q == nil || due.After(by) {
+	if next == nil || due.After(by) {
 		return time.Time{}, nil
 	}
-	return due, func() { x.resolve(q.Take()) }
+	return due, func() { q.resolve(next.Take()) }
 }
 
 // dueOfProbe returns the time at which a loss with the tentative cause ProbeFailed must be resolved. kubeflap waits
 // longer while the node watch is known to lag.
-func (x *Pods) dueOfProbe(w *ReadinessLoss) time.Time {
+func (q *undecided) dueOfProbe(w *ReadinessLoss) time.Time {
 	due, limit := w.At.Add(nodeWait), w.At.Add(watches.LagWait)
-	switch until := x.watches.LaggingUntil(event.KindNode); {
+	switch until := q.watches.LaggingUntil(event.KindNode); {
 	case !due.Before(until):
 		return due
 	case until.Before(limit):

@@ -14,7 +14,7 @@ func (w *Watches) CutOff(asked time.Time, reason event.Reason) (hidden []event.K
 		return nil
 	}
 	for _, k := range event.Kinds() {
-		s := &w.state[k]
+		s := &w.states[k]
 		if !s.up {
 			continue
 		}
@@ -32,7 +32,7 @@ func (w *Watches) CutOff(asked time.Time, reason event.Reason) (hidden []event.K
 
 // IsCutOff reports whether a resource's watch is open but delivers no objects, because the API server cannot read from
 // etcd.
-func (w *Watches) IsCutOff(k event.Kind) bool { return w.state[k].cutOff }
+func (s *states) IsCutOff(k event.Kind) bool { return s[k].cutOff }
 
 // AnyCutOff reports whether any watch is cut off.
 func (w *Watches) AnyCutOff() bool { return w.cutOff }
@@ -41,7 +41,7 @@ func (w *Watches) AnyCutOff() bool { return w.cutOff }
 func (w *Watches) RecordRestored(t time.Time) (all []event.Event) {
 	w.cutOff = false
 	for _, k := range event.Kinds() {
-		if s := &w.state[k]; s.cutOff {
+		if s := &w.states[k]; s.cutOff {
 			s.cutOff = false
 			all = append(all, event.Event{Seen: t, Kind: k, Type: event.Up})
 		}

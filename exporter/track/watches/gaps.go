@@ -54,7 +54,7 @@ func (c *Coverage) Within(from, to time.Time) []Gap {
 // Coverage returns the coverage at the current time.
 func (w *Watches) Coverage() Coverage {
 	c := w.coverage
-	c.Gaps = slices.Clone(c.Gaps)
+	c.Since, c.Gaps = cmp.Or(c.Since, w.begin), slices.Clone(c.Gaps)
 	for _, k := range event.Kinds() {
 		if g, ok := w.ongoingGap(k); ok {
 			c.Gaps, c.NotWatched = mergeGap(c.Gaps, g), append(c.NotWatched, w.read(k))
@@ -66,11 +66,8 @@ func (w *Watches) Coverage() Coverage {
 // Continue continues the coverage of an earlier process, which stopped at a time. No resource has been watched since.
 // Gaps that were ongoing continue, too. Call it before the first event.
 func (w *Watches) Continue(c Coverage, stopped time.Time) {
-	if w.begin.IsZero() {
-		w.begin = c.Since
-	}
-	for k := range w.state {
-		w.state[k].gap = Gap{From: stopped, Reason: event.ReasonNotRunning}
+	for k := range w.states {
+		w.states[k].gap = Gap{From: stopped, Reason: event.ReasonNotRunning}
 	}
 	w.coverage = Coverage{Since: c.Since, LeftOut: c.LeftOut}
 	for _, g := range c.Gaps {
@@ -87,7 +84,7 @@ func (w *Watches) Continue(c Coverage, stopped time.Time) {
 		}
 		for _, k := range event.Kinds() {
 			if slices.Contains(g.Resources, k.String()) {
-				w.state[k].gap = ongoing
+				w.states[k].gap = ongoing
 			}
 		}
 	}
@@ -105,7 +102,7 @@ func (c *Coverage) Interrupt(t time.Time) {
 // ongoingGap returns the ongoing gap of a resource. ok is false if the resource is watched, if the cluster does not
 // have it, or if its watch has only just broken.
 func (w *Watches) ongoingGap(k event.Kind) (g Gap, ok bool) {
-	s := &w.state[k]
+	s := &w.states[k]
 	if s.up || w.Absent(k) || w.begin.IsZero() {
 		return Gap{}, false
 	}
@@ -123,7 +120,7 @@ func (s *state) isFirstGap() bool { return s.gap.From.IsZero() }
 // The reason of a gap is the first failure. The time during which kubeflap does not run, or the cluster does not have the
 // resource, is separate from the time before and after.
 func (w *Watches) explainGap(k event.Kind, reason event.Reason, absent bool) {
-	g := &w.state[k].gap
+	g := &w.states[k].gap
 	switch {
 	case g.Reason == reason && absent == w.Absent(k):
 	case g.Reason == event.ReasonNotRecorded && reason == event.ReasonNotRunning:
@@ -147,14 +144,14 @@ func (w *Watches) beginGap(k event.Kind, from time.Time, reason event.Reason) {
 		}
 	}
 	w.coverage.Gaps = slices.DeleteFunc(w.coverage.Gaps, func(g Gap) bool { return len(g.Resources) == 0 })
-	w.state[k].gap = Gap{From: from, Reason: reason}
+	w.states[k].gap = Gap{From: from, Reason: reason}
 }
 
 // endGap records that the ongoing gap of a resource ends now.
 func (w *Watches) endGap(k event.Kind) {
 	g, ok := w.ongoingGap(k)
-	first := w.state[k].isFirstGap()
-	w.state[k].gap = Gap{}
+	first := w.states[k].isFirstGap()
+	w.states[k].gap = Gap{}
 	switch {
 	case !ok || k == event.KindControlPlaneLease:
 	case first && w.now.Sub(w.begin) <= firstLists:

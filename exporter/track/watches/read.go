@@ -44,7 +44,7 @@ func (w *Watches) All(into []Watch) []Watch {
 // waiting does not help.
 func (w *Watches) Unready() (all []Watch) {
 	for _, k := range event.Kinds() {
-		s := &w.state[k]
+		s := &w.states[k]
 		if g, ok := w.ongoingGap(k); s.unlisted() || s.synced() && ok && w.now.Sub(g.From) > unreadyAfter {
 			all = append(all, w.read(k))
 		}
@@ -54,14 +54,14 @@ func (w *Watches) Unready() (all []Watch) {
 
 // AllSynced reports whether this process has listed every resource that can be watched.
 func (w *Watches) AllSynced() bool {
-	return !slices.ContainsFunc(event.Kinds(), func(k event.Kind) bool { return w.state[k].unlisted() })
+	return !slices.ContainsFunc(event.Kinds(), func(k event.Kind) bool { return w.states[k].unlisted() })
 }
 
 // unlisted reports whether this process must still list the resource.
 func (s *state) unlisted() bool { return !s.missing && (!s.synced() || s.restarted) }
 
 func (w *Watches) read(k event.Kind) Watch {
-	s := &w.state[k]
+	s := &w.states[k]
 	v := Watch{
 		Resource: k, Events: s.events, Relists: s.relists, Errors: s.errors,
 		Synced: !s.missing && !s.unlisted(), Up: s.up, LastEvent: s.lastEvent, Blind: s.blindAsOf(w.now),

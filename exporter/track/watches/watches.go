@@ -21,20 +21,20 @@ const (
 
 // Watches holds the state of all watches of a cluster.
 type Watches struct {
-	// `begin` is the time of the first event or query. `now` is the time of the newest one, and never goes back.
-	begin, now time.Time
-	state      [event.NumKinds]state
+	eventClock
+	states
 	// coverage holds the gaps that have ended.
 	coverage Coverage
 	lags     lags
 	// version is the resourceVersion of the current event's write, or 0 if it is unknown.
 	version uint64
-	// `counting` is the time of the last call of StartCounting.
-	counting time.Time
 	// `shown` is the time of the last object from any watch. cutOff is set if any watch is cut off.
 	shown  time.Time
 	cutOff bool
 }
+
+// states holds the state of each watch.
+type states [event.NumKinds]state
 
 // state describes one watch.
 type state struct {
@@ -66,51 +66,18 @@ type state struct {
 // New returns an empty Watches.
 func New() *Watches { return &Watches{lags: newLags()} }
 
-// Now returns the time of the newest event or query.
-func (w *Watches) Now() time.Time { return w.now }
-
-// AdvanceTo advances the time to t, unless t is earlier.
-func (w *Watches) AdvanceTo(t time.Time) {
-	if w.begin.IsZero() {
-		w.begin, w.coverage.Since = t, t
-	}
-	if t.After(w.now) {
-		w.now = t
-	}
-}
-
-// Moment converts a time to an event.Moment.
-func (w *Watches) Moment(t time.Time) event.Moment { return event.MomentOf(t, w.begin) }
-
-// Time converts an event.Moment back to a time.
-func (w *Watches) Time(m event.Moment) time.Time { return m.Time(w.begin) }
-
 // StartCounting sets the counters to zero at t.
 func (w *Watches) StartCounting(t time.Time) {
 	w.counting = t
-	for k := range w.state {
-		s := &w.state[k]
+	for k := range w.states {
+		s := &w.states[k]
 		s.blind, s.relists, s.errors, s.events = 0, 0, 0, [event.Bookmark + 1]uint64{}
 	}
 }
 
-// Counted returns the part of the time from `since` to `t` that counters include. They include no time before the last
-// call of StartCounting.
-func (w *Watches) Counted(since, t time.Time) time.Duration {
-	return max(t.Sub(w.CountedFrom(since)), 0)
-}
-
-// CountedFrom returns the later of t and the time of the last call of StartCounting.
-func (w *Watches) CountedFrom(t time.Time) time.Time {
-	if w.counting.After(t) {
-		return w.counting
-	}
-	return t
-}
-
 // Count records an event. Call it before the event is applied.
 func (w *Watches) Count(e event.Event) {
-	if s := &w.state[e.Kind]; e.Type <= event.Bookmark {
+	if s := &w.states[e.Kind]; e.Type <= event.Bookmark {
 		s.events[e.Type]++
 		s.lastEvent = e.Seen
 	}
@@ -134,14 +101,14 @@ func (w *Watches) Version() uint64 { return w.version }
 
 // RecordListStart records the start of a list.
 func (w *Watches) RecordListStart(k event.Kind) {
-	if s := &w.state[k]; !s.synced() && !s.missing {
+	if s := &w.states[k]; !s.synced() && !s.missing {
 		s.reason = "" // earlier attempts failed, but now the server answers
 	}
 }
 
 // RecordListEnd records the end of a list.
 func (w *Watches) RecordListEnd(e event.Event) {
-	s := &w.state[e.Kind]
+	s := &w.states[e.Kind]
 	switch {
 	case !s.synced():
 		s.syncedAt = e.Seen
@@ -156,7 +123,7 @@ func (w *Watches) RecordListEnd(e event.Event) {
 
 // RecordUnavailable records that the resource cannot be watched.
 func (w *Watches) RecordUnavailable(e event.Event) {
-	s := &w.state[e.Kind]
+	s := &w.states[e.Kind]
 	if s.up {
 		s.up = false
 		w.beginGap(e.Kind, s.lastLife(), e.Reason)
@@ -168,7 +135,7 @@ func (w *Watches) RecordUnavailable(e event.Event) {
 
 // RecordBreak records that a watch broke, and reports whether the watch worked until then.
 func (w *Watches) RecordBreak(e event.Event) bool {
-	s := &w.state[e.Kind]
+	s := &w.states[e.Kind]
 	switch {
 	case e.Reason == event.ReasonNotRunning && !s.synced():
 		return false
@@ -192,14 +159,14 @@ func (w *Watches) RecordBreak(e event.Event) bool {
 }
 
 func (w *Watches) fail(k event.Kind, since time.Time, reason event.Reason) {
-	s := &w.state[k]
+	s := &w.states[k]
 	s.up, s.reason, s.downSince = false, reason, since
 	w.beginGap(k, since, reason)
 }
 
 // RecordWorking records that a watch works. It returns the length of the break, or 0 for a negligible break.
 func (w *Watches) RecordWorking(e event.Event) (blind time.Duration) {
-	s := &w.state[e.Kind]
+	s := &w.states[e.Kind]
 	if s.up || s.cutOff && e.Type == event.Up {
 		return 0 // without etcd, a reopened watch delivers no objects
 	}
@@ -243,36 +210,36 @@ func (s *state) lastLife() time.Time {
 }
 
 // First reports whether e belongs to the first list of its resource. That list shows the initial state, not a change.
-func (w *Watches) First(e event.Event) bool { return isListed(e) && !w.state[e.Kind].synced() }
+func (s *states) First(e event.Event) bool { return isListed(e) && !s[e.Kind].synced() }
 
 // Relisting reports whether e belongs to a later list of its resource.
-func (w *Watches) Relisting(e event.Event) bool { return isListed(e) && w.state[e.Kind].synced() }
+func (s *states) Relisting(e event.Event) bool { return isListed(e) && s[e.Kind].synced() }
 
 func isListed(e event.Event) bool { return e.Type == event.Listed || e.IsInferred() }
 
 // IsSynced reports whether the first list of a resource is complete.
-func (w *Watches) IsSynced(k event.Kind) bool { return w.state[k].synced() }
+func (s *states) IsSynced(k event.Kind) bool { return s[k].synced() }
 
 // SyncedAt returns the time at which the first list of a resource was complete.
-func (w *Watches) SyncedAt(k event.Kind) time.Time { return w.state[k].syncedAt }
+func (s *states) SyncedAt(k event.Kind) time.Time { return s[k].syncedAt }
 
 // Up reports whether the watch of a resource works.
-func (w *Watches) Up(k event.Kind) bool { return w.state[k].up }
+func (s *states) Up(k event.Kind) bool { return s[k].up }
 
 // Missing reports whether a resource cannot be watched.
-func (w *Watches) Missing(k event.Kind) bool { return w.state[k].missing }
+func (s *states) Missing(k event.Kind) bool { return s[k].missing }
 
 // Absent reports whether a resource is absent from the cluster.
-func (w *Watches) Absent(k event.Kind) bool {
-	return w.state[k].missing && w.state[k].reason == event.ReasonAbsent
+func (s *states) Absent(k event.Kind) bool {
+	return s[k].missing && s[k].reason == event.ReasonAbsent
 }
 
 // DownSince returns the time at which the watch broke. It is zero while the watch works and before the first list.
-func (w *Watches) DownSince(k event.Kind) time.Time { return w.state[k].downSince }
+func (s *states) DownSince(k event.Kind) time.Time { return s[k].downSince }
 
 // Live reports whether events arrive without delay. A restored watch first delivers all missed events at once, and
 // becomes live afterwards.
-func (w *Watches) Live(k event.Kind, t time.Time) bool { return w.state[k].live(t) }
+func (s *states) Live(k event.Kind, t time.Time) bool { return s[k].live(t) }
 
 func (s *state) live(t time.Time) bool { return s.up && !t.Before(LiveFrom(s.resumed)) }
 
@@ -280,15 +247,15 @@ func (s *state) live(t time.Time) bool { return s.up && !t.Before(LiveFrom(s.res
 func LiveFrom(resumed time.Time) time.Time { return resumed.Add(catchUp) }
 
 // NotBefore returns the earliest possible time of a change that kubeflap saw at `seen`.
-func (w *Watches) NotBefore(k event.Kind, seen time.Time) time.Time {
-	s := &w.state[k]
+func (s *states) NotBefore(k event.Kind, seen time.Time) time.Time {
+	is := &s[k]
 	switch {
-	case !s.downSince.IsZero():
-		return s.downSince
-	case s.live(seen) || s.broke.IsZero():
+	case !is.downSince.IsZero():
+		return is.downSince
+	case is.live(seen) || is.broke.IsZero():
 		return seen
 	}
-	return s.broke
+	return is.broke
 }
 
 // LaggingUntil returns the time until which a watch is assumed to lag behind the others, or zero if it never lagged.
