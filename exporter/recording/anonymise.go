@@ -84,7 +84,7 @@ func (a *Anonymiser) number(noun string) uint32 {
 }
 
 func (a *Anonymiser) namespaceName(original string) string {
-	if isKubernetesNamespace(original) {
+	if kubernetesNamespaces.contain(original) {
 		return original
 	}
 	return a.pseudonym(realName{"namespace", "", original})
@@ -95,7 +95,7 @@ func (a *Anonymiser) nodeName(original string) string {
 }
 
 func (a *Anonymiser) serviceName(namespace, original string) string {
-	if isKubernetesService(namespace, original) {
+	if kubernetesServices.contain(namespace + "/" + original) {
 		return original
 	}
 	return a.pseudonym(realName{"service", namespace, original})
@@ -116,7 +116,7 @@ func (a *Anonymiser) ownerName(namespace, original string) string {
 		return a.pseudonym(realName{"owner", namespace, original})
 	case kind == "Node":
 		return "Node/" + a.nodeName(owner)
-	case isKubernetesOwner(kind):
+	case ownerKinds.contain(kind):
 		return kind + "/" + a.pseudonym(realName{strings.ToLower(kind), namespace, owner})
 	}
 	return "Other/" + a.pseudonym(realName{"owner", namespace, original})
@@ -124,7 +124,7 @@ func (a *Anonymiser) ownerName(namespace, original string) string {
 
 func (a *Anonymiser) managerName(original string) string {
 	switch {
-	case isKubernetesManager(original):
+	case fieldManagers.contain(original) || event.IsSliceManager(original):
 		return original
 	case strings.HasPrefix(original, "kubectl-"):
 		return "kubectl" // the rest may be the name of a plugin
@@ -133,7 +133,7 @@ func (a *Anonymiser) managerName(original string) string {
 }
 
 func (a *Anonymiser) taintKey(original string) string {
-	if isKubernetesTaint(original) {
+	if taintKeys.contain(original) || event.IsRemovalTaint(original) {
 		return original
 	}
 	return a.pseudonym(realName{"taint", "", original})
@@ -151,7 +151,7 @@ func mapSlice[T any](list []T, replace func(T) T) []T {
 // message returns Kubernetes' own messages with pseudonyms for containers. For all other messages, it returns an empty
 // string.
 func (a *Anonymiser) message(namespace, original string) string {
-	if isKubernetesMessage(original) {
+	if nodeMessages.contain(original) {
 		return original
 	}
 	parts := strings.Split(original, ", ")

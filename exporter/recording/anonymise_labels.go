@@ -17,7 +17,7 @@ func (a *Anonymiser) labels(original map[string]string) map[string]string {
 }
 
 func (a *Anonymiser) labelKey(original string) string {
-	if isKubernetesLabel(original) {
+	if podLabels.contain(original) {
 		return original
 	}
 	return a.pseudonym(realName{"key", "", original})
@@ -53,7 +53,7 @@ func replaceEntries(original map[string]string, replace func(key, value string) 
 // providerID keeps the prefix of a known cloud, as in "aws://machine-1".
 func (a *Anonymiser) providerID(original string) string {
 	machine := a.pseudonym(realName{"machine", "", original})
-	if cloud, _, ok := strings.Cut(original, "://"); ok && isCloud(cloud) {
+	if cloud, _, ok := strings.Cut(original, "://"); ok && clouds.contain(cloud) {
 		return cloud + "://" + machine
 	}
 	return machine

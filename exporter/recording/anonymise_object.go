@@ -16,7 +16,7 @@ func (a *Anonymiser) node(n event.Node) *event.Node {
 	n.Taints = mapSlice(n.Taints, func(t event.Taint) event.Taint {
 		t.Key = a.taintKey(t.Key)
 		t.Value = a.pseudonym(realName{"value", "", t.Value})
-		t.Effect = knownOr(isTaintEffect, t.Effect)
+		t.Effect = taintEffects.orOther(t.Effect)
 		return t
 	})
 	n.KubeletVersion = release(n.KubeletVersion)
@@ -27,7 +27,7 @@ func (a *Anonymiser) node(n event.Node) *event.Node {
 		if !c.Type.Known() {
 			c.Type = other
 		}
-		c.Reason = reason(c.Reason)
+		c.Reason = kubernetesReasons.orOther(c.Reason)
 		return c
 	})
 	return &n
@@ -50,17 +50,17 @@ func (a *Anonymiser) pod(p event.Pod) *event.Pod {
 	namespace := p.Namespace
 	p.Meta = a.meta("pod", p.Meta)
 	p.Node = a.nodeName(p.Node)
-	p.Phase = knownOr(isPodPhase, p.Phase)
-	p.Reason = reason(p.Reason)
+	p.Phase = podPhases.orOther(p.Phase)
+	p.Reason = kubernetesReasons.orOther(p.Reason)
 	p.Ready = a.condition(namespace, p.Ready)
-	p.Disruption = reason(p.Disruption)
+	p.Disruption = kubernetesReasons.orOther(p.Disruption)
 	p.GatesNotReady = mapSlice(p.GatesNotReady, func(gate string) string { return a.pseudonym(realName{"gate", "", gate}) })
 	p.Owner = a.ownerName(namespace, p.Owner)
 	p.Containers = mapSlice(p.Containers, func(c event.Container) event.Container {
 		c.Name = a.containerName(namespace, c.Name)
 		c.Image = a.pseudonym(realName{"image", "", c.Image})
 		c.ID = a.pseudonym(realName{"id", "", c.ID})
-		c.State = knownOr(isContainerState, c.State)
+		c.State = containerStates.orOther(c.State)
 		return c
 	})
 	if p.ControllerManager != nil {
@@ -74,7 +74,7 @@ func (a *Anonymiser) pod(p event.Pod) *event.Pod {
 
 func (a *Anonymiser) service(s event.Service) *event.Service {
 	s.Meta = a.serviceMeta(s.Meta)
-	s.Type = knownOr(isServiceType, s.Type)
+	s.Type = serviceTypes.orOther(s.Type)
 	s.Selector = a.labels(s.Selector)
 	return &s
 }
@@ -127,7 +127,7 @@ func (a *Anonymiser) condition(namespace string, original *event.Condition) *eve
 		return nil
 	}
 	c := *original
-	c.Reason = reason(c.Reason)
+	c.Reason = kubernetesReasons.orOther(c.Reason)
 	c.Message = a.message(namespace, c.Message)
 	c.Writer = a.managerName(c.Writer)
 	return &c
