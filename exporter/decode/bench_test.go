@@ -13,6 +13,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
+const uid = "5a2c0c0e-7d39-4d1c-9fb4-6b6cb0a1d4a1"
+
 // BenchmarkObject reads objects of realistic size. The benchmark "typed" measures the API's own decoder for
 // comparison.
 func BenchmarkObject(b *testing.B) {
@@ -45,7 +47,7 @@ func BenchmarkObject(b *testing.B) {
 }
 
 func realPod() *corev1.Pod {
-	yes := true
+	yes, began := true, metav1.NewTime(time.Unix(1782907203, 0))
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "shop", Name: "web-7d9c5b6f4-x2x9k", GenerateName: "web-7d9c5b6f4-", UID: uid, ResourceVersion: "123456",
@@ -73,11 +75,11 @@ func realPod() *corev1.Pod {
 		p.Spec.Containers = append(p.Spec.Containers, c)
 		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{
 			Name: name, Image: c.Image, ImageID: c.Image + "@sha256:0a1b2c", ContainerID: "containerd://0f5b0e6c1a2b3c4d5e6f708192a3b4c5", Ready: true,
-			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: apiTime(3)}},
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: began}},
 		})
 	}
 	for _, kind := range []corev1.PodConditionType{"PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"} {
-		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: "True", LastTransitionTime: apiTime(5)})
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: "True", LastTransitionTime: began})
 	}
 	return p
 }

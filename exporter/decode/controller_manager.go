@@ -20,15 +20,11 @@ const (
 func (r *Reader) controllerManager(spec []byte) *event.ControllerManager {
 	settings := &event.ControllerManager{}
 	var words []string
-	m := r.message(spec)
-	for m.next() {
-		if m.number != specContainers {
-			continue
+	for value := range r.list(spec, specContainers).each {
+		if f := r.fields(value); settings.Version == "" || string(f[containerName]) == controllerManagerName {
+			settings.Version = imageTag(string(f[containerImage]))
 		}
-		if settings.Version == "" || string(r.field(m.bytes, containerName)) == controllerManagerName {
-			settings.Version = imageTag(string(r.field(m.bytes, containerImage)))
-		}
-		words = append(append(words, r.commandLine(m.bytes)...), endOfCommand)
+		words = append(append(words, r.commandLine(value)...), endOfCommand)
 	}
 	if period := flagValue(words, gracePeriodFlag, positiveDuration); period != nil {
 		settings.GracePeriod = *period
@@ -57,16 +53,12 @@ func controllerManagerFlags(words []string) *event.ControllerManagerFlags {
 // first word of the other as its value.
 const endOfCommand = ""
 
-// commandLine returns the words of a container's command and arguments.
-func (r *fieldReader) commandLine(container []byte) []string {
-	var words []string
-	for _, number := range [...]int32{containerCommand, containerArgs} {
-		m := r.message(container)
-		for m.next() {
-			if int32(m.number) == number {
-				// With a shell, one argument can contain the whole command line.
-				words = append(words, strings.Fields(string(m.bytes))...)
-			}
+// commandLine returns the words of a container's command and arguments. In the message, the arguments follow the command.
+func (r *Reader) commandLine(container []byte) (words []string) {
+	for number, value := range r.message(container).each {
+		if number == containerCommand || number == containerArgs {
+			// With a shell, one argument can contain the whole command line.
+			words = append(words, strings.Fields(string(value))...)
 		}
 	}
 	return words

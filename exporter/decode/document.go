@@ -1,6 +1,9 @@
 package decode
 
-import "bytes"
+import (
+	"bytes"
+	"fmt"
+)
 
 // protobufPrefix is the start of every protobuf document (see pkg/runtime/serializer/protobuf in k8s.io/apimachinery).
 var protobufPrefix = []byte("k8s\x00")
@@ -21,15 +24,21 @@ func (r *Reader) Document(data []byte) (Document, error) {
 		return Document{}, nil
 	}
 	r.err = nil
-	var typeMeta, object []byte
-	r.readFields(message, fieldTarget{1, &typeMeta}, fieldTarget{2, &object})
-	return Document{Kind: r.text(r.field(typeMeta, 2)), Object: object}, r.wrapErr("read a document")
+	f := r.fields(message)
+	return Document{Kind: r.text(r.field(f[1], 2)), Object: f[2]}, r.failed("a document")
 }
 
 // WatchEvent reads the type and the document of a metav1.WatchEvent. The document shares memory with `data`.
 func (r *Reader) WatchEvent(data []byte) (eventType string, document []byte, err error) {
 	r.err = nil
-	var name, raw []byte
-	r.readFields(data, fieldTarget{1, &name}, fieldTarget{2, &raw})
-	return r.text(name), r.field(raw, 1), r.wrapErr("read a watch event")
+	f := r.fields(data)
+	return r.text(f[1]), r.field(f[2], 1), r.failed("a watch event")
+}
+
+// failed returns the error of the last message, or nil. `what` is what was read.
+func (r *Reader) failed(what string) error {
+	if r.err == nil {
+		return nil
+	}
+	return fmt.Errorf("read %s: %w", what, r.err)
 }

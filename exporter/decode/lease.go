@@ -1,6 +1,10 @@
 package decode
 
-import "github.com/kubeflap/kubeflap/exporter/event"
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
 
 // Fields of LeaseSpec.
 const (
@@ -10,38 +14,22 @@ const (
 	leaseTransitions = 5
 )
 
-func (r *fieldReader) lease(data []byte, meta event.Meta) *event.Lease {
-	lease := &event.Lease{Meta: meta}
-	m := r.message(r.field(data, objectSpec))
-	for m.next() {
-		switch m.number {
-		case leaseDuration:
-			lease.DurationSeconds = m.int32()
-		case leaseRenew:
-			lease.RenewTime = r.metaMicroTime(m.bytes)
-		}
+func (r *Reader) lease(x encoded) *event.Lease {
+	spec := r.fields(x.spec)
+	return &event.Lease{
+		Meta: r.meta(x.meta), DurationSeconds: int32(integer(spec[leaseDuration])), RenewTime: r.time(spec[leaseRenew], time.Microsecond),
 	}
-	return lease
 }
 
 // labelHostname is corev1.LabelHostname. API servers set it on their Lease (see completedConfig.New in
 // pkg/controlplane).
 const labelHostname = "kubernetes.io/hostname"
 
-func (r *Reader) controlPlaneLease(data, metaData []byte, meta event.Meta) *event.ControlPlaneLease {
-	lease := &event.ControlPlaneLease{Meta: meta, Host: r.text(r.entry(metaData, metaLabels, labelHostname))}
-	m := r.message(r.field(data, objectSpec))
-	for m.next() {
-		switch m.number {
-		case leaseHolder:
-			lease.Holder = m.text()
-		case leaseDuration:
-			lease.DurationSeconds = m.int32()
-		case leaseRenew:
-			lease.RenewTime = r.metaMicroTime(m.bytes)
-		case leaseTransitions:
-			lease.Transitions = m.int32()
-		}
+func (r *Reader) controlPlaneLease(x encoded) *event.ControlPlaneLease {
+	lease, spec := r.lease(x), r.fields(x.spec)
+	return &event.ControlPlaneLease{
+		Meta: lease.Meta, DurationSeconds: lease.DurationSeconds, RenewTime: lease.RenewTime,
+		Holder: r.text(spec[leaseHolder]), Transitions: int32(integer(spec[leaseTransitions])),
+		Host: r.text(r.entry(r.list(x.meta, metaLabels), labelHostname)),
 	}
-	return lease
 }

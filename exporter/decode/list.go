@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -33,65 +32,40 @@ func (r *Reader) List(in *bufio.Reader, kind string, each func(object []byte) er
 	if prefix, err := s.value(uint64(len(protobufPrefix))); err != nil || !bytes.Equal(prefix, protobufPrefix) {
 		return list, cmp.Or(err, fmt.Errorf("%w: it is not in protobuf", ErrMalformed))
 	}
-	got, found := "", false
-	for {
+	got, end := "", uint64(0) // end is where the list ends, or 0 before it begins
+	for end == 0 || s.read < end {
 		number, size, err := s.field()
-		switch {
-		case errors.Is(err, io.EOF) && got != kind:
-			return list, fmt.Errorf("%w: got the kind %q instead of %s", ErrMalformed, got, kind)
-		case errors.Is(err, io.EOF) && found:
-			return list, nil
+		var value []byte
+		switch begins := number == 2 && end == 0; {
 		case err != nil:
-			return list, inDocument(err)
-		case number == 2 && got == kind: // this field follows its kind
-			found = true
-			list, err = r.listItems(&s, s.read+size, each)
-		default:
-			var value []byte
-			if value, err = s.value(size); err == nil && number == 1 {
-				r.err = nil
-				got = string(r.field(value, 2))
-				err = r.malformed()
-			}
+			return list, err
+		case begins && got != kind: // the kind precedes the list
+			return list, fmt.Errorf("%w: got the kind %q instead of %s", ErrMalformed, got, kind)
+		case begins:
+			end = s.read + size
+			continue
 		}
-		if err != nil {
+		if value, err = s.value(size); err != nil {
 			return list, err
 		}
-	}
-}
-
-// listItems reads a list that ends when s.read is `end`.
-func (r *Reader) listItems(s *listStream, end uint64, each func(object []byte) error) (list List, err error) {
-	for s.read < end {
-		number, size, err := s.field()
-		if err != nil {
-			return list, inDocument(err)
-		}
-		value, err := s.value(size)
-		if err != nil {
-			return list, err
-		}
-		switch number {
-		case 1:
-			r.err = nil
+		r.err = nil
+		switch {
+		case number == 1 && end == 0:
+			got = string(r.field(value, 2))
+		case number == 1:
 			list = List{string(r.field(value, 2)), string(r.field(value, 3))}
-			err = r.malformed()
-		case 2:
+		case number == 2:
 			err = each(value)
 		}
+		if err == nil && r.err != nil {
+			err = fmt.Errorf("%w: %w", ErrMalformed, r.err)
+		}
 		if err != nil {
 			return list, err
 		}
 	}
-	return list, nil
-}
-
-// malformed returns ErrMalformed if the last field could not be read.
-func (r *Reader) malformed() error {
-	if r.err == nil {
-		return nil
-	}
-	return fmt.Errorf("%w: %w", ErrMalformed, r.err)
+	_, err = io.Copy(io.Discard, in) // the rest is empty, but the connection can be used again only after the end
+	return list, err                 //nolint:wrapcheck // as the errors of listStream
 }
 
 // listStream reads protobuf fields from a stream.
@@ -102,7 +76,7 @@ type listStream struct {
 	buffer []byte
 }
 
-// field reads the beginning of a field, and returns the size of its value. It returns io.EOF at the end of the stream.
+// field reads the beginning of a field, and returns the size of its value.
 func (s *listStream) field() (number protowire.Number, size uint64, err error) {
 	tag, err := s.varint()
 	if err != nil {
@@ -116,23 +90,17 @@ func (s *listStream) field() (number protowire.Number, size uint64, err error) {
 	default:
 		err = fmt.Errorf("%w: wire type %d", ErrMalformed, wireType)
 	}
-	return protowire.Number(tag >> 3), size, inDocument(err)
+	return protowire.Number(tag >> 3), size, err
 }
 
-// varint reads a number. It returns io.EOF if the stream ends before the number.
-func (s *listStream) varint() (uint64, error) {
-	var text [binary.MaxVarintLen64]byte
-	for i := range text {
+func (s *listStream) varint() (n uint64, err error) {
+	for shift := 0; shift < 64; shift += 7 {
 		b, err := s.in.ReadByte()
-		if err != nil && i > 0 {
-			return 0, inDocument(err)
-		}
 		if err != nil {
-			return 0, err //nolint:wrapcheck // compared with io.EOF
+			return 0, cutOff(err)
 		}
 		s.read++
-		if text[i] = b; b < 0x80 {
-			n, _ := binary.Uvarint(text[:i+1])
+		if n |= uint64(b&0x7f) << shift; b < 0x80 {
 			return n, nil
 		}
 	}
@@ -151,15 +119,15 @@ func (s *listStream) value(size uint64) ([]byte, error) {
 	for n := 0; n < len(value); {
 		some, err := s.in.Read(value[n:])
 		if n += some; err != nil {
-			return nil, inDocument(err)
+			return nil, cutOff(err)
 		}
 	}
 	s.read += size
 	return value, nil
 }
 
-// inDocument returns ErrMalformed if the stream ended within the document.
-func inDocument(err error) error {
+// cutOff returns ErrMalformed if the stream ended within the document.
+func cutOff(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: it is cut off", ErrMalformed)
 	}

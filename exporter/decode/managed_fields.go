@@ -9,35 +9,33 @@ import (
 // sigs.k8s.io/structured-merge-diff).
 var readyStatusPath = []string{`f:status`, `f:conditions`, `k:{\"type\":\"Ready\"}`, `f:status`}
 
+// Fields of a metav1.ManagedFieldsEntry.
+const (
+	entryManager     = 1
+	entryTime        = 4
+	entryFields      = 7
+	entrySubresource = 8
+)
+
+// space is what JSON allows between two tokens.
+const space = " \n\r\t"
+
 // Subsets and endpoints are atomic lists, so a managedFields entry contains only the list itself, without its elements.
 var subsetsPath, endpointsPath = []string{"f:subsets"}, []string{"f:endpoints"}
 
-// writer returns the field manager that last wrote a field, or an empty string if the manager is unknown. With
-// server-side apply, a field can have several owners. writer then returns the most recent owner. The entries of old API
-// servers have no subresource, so they match only if `subresource` is empty.
-func (r *fieldReader) writer(meta []byte, subresource string, path []string) string {
-	last, _ := r.writers(meta, subresource, path)
-	return r.text(last)
-}
-
-// writers returns the last writer of a field, and the last writer that is not the kube-controller-manager.
-func (r *fieldReader) writers(meta []byte, subresource string, path []string) (last, other []byte) {
+// writers returns the field managers that last wrote a field: any manager, and any but the kube-controller-manager. They
+// are empty if they are unknown. With server-side apply, a field can have several owners. The most recent owner then
+// counts. The entries of old API servers have no subresource, so they match only if `subresource` is empty.
+func (r *Reader) writers(meta []byte, subresource string, path []string) (last, other []byte) {
 	var lastTime, otherTime time.Time
-	found := false
-	m := r.message(meta)
-	for m.next() {
-		if m.number != metaManagedFields {
+	for value := range r.list(meta, metaManagedFields).each {
+		f := r.fields(value)
+		if subresource != "" && string(f[entrySubresource]) != subresource || !owns(r.field(f[entryFields], 1), path) {
 			continue
 		}
-		// These are fields of a metav1.ManagedFieldsEntry.
-		var manager, at, fields, sub []byte
-		r.readFields(m.bytes, fieldTarget{1, &manager}, fieldTarget{4, &at}, fieldTarget{7, &fields}, fieldTarget{8, &sub})
-		if subresource != "" && string(sub) != subresource || !owns(r.field(fields, 1), path) {
-			continue
-		}
-		t := r.metaTime(at)
-		if !found || !t.Before(lastTime) {
-			last, lastTime, found = manager, t, true
+		manager, t := f[entryManager], r.time(f[entryTime], time.Second)
+		if last == nil || !t.Before(lastTime) {
+			last, lastTime = manager, t
 		}
 		isOther := len(manager) > 0 && string(manager) != controllerManagerName
 		if isOther && (other == nil || !t.Before(otherTime)) {
@@ -45,6 +43,13 @@ func (r *fieldReader) writers(meta []byte, subresource string, path []string) (l
 		}
 	}
 	return last, other
+}
+
+// lastApplied reports whether the object that kubectl apply last sent has a non-empty list with this name.
+func (r *Reader) lastApplied(metaData []byte, list string) bool {
+	sent := bytes.TrimSpace(r.entry(r.list(metaData, metaAnnotations), lastAppliedAnnotation))
+	elements, isList := bytes.CutPrefix(bytes.TrimLeft(member(sent, list), space), []byte("["))
+	return isList && !bytes.HasPrefix(bytes.TrimLeft(elements, space), []byte("]"))
 }
 
 // owns reports whether a FieldsV1 contains the path.
@@ -74,7 +79,7 @@ func member(object []byte, key string) []byte {
 			start = i + 1
 			i = stringEnd(object, start)
 			if depth == 1 && i < len(object) && string(object[start:i]) == key {
-				if value, isKey := bytes.CutPrefix(bytes.TrimLeft(object[i+1:], " \n\r\t"), []byte(":")); isKey {
+				if value, isKey := bytes.CutPrefix(bytes.TrimLeft(object[i+1:], space), []byte(":")); isKey {
 					return value
 				}
 			}

@@ -1,126 +1,163 @@
 package decode
 
 import (
-	"io"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// message iterates over the fields of a protobuf message.
+// message is an encoded protobuf message.
 type message struct {
-	reader *fieldReader
-	rest   []byte
+	reader *Reader
+	data   []byte
+}
 
-	// `number` is the number of the current protobuf field. The value is in `bytes` or in `varint`, depending on the
-	// wire type.
+func (r *Reader) message(data []byte) message { return message{r, data} }
+
+// each iterates over the fields. A value is a string, a message, or an encoded number.
+func (m message) each(yield func(number protowire.Number, value []byte) bool) {
+	for rest := m.data; len(rest) > 0; {
+		var number protowire.Number
+		var value []byte
+		if number, value, rest = m.reader.next(rest); number == 0 || !yield(number, value) {
+			return
+		}
+	}
+}
+
+// list is a repeated field of a message.
+type list struct {
+	message
 	number protowire.Number
-	bytes  []byte
-	varint uint64
 }
 
-// next advances to the next field. It returns false at the end of the message and after an error.
-func (m *message) next() bool {
-	if len(m.rest) == 0 {
-		return false
-	}
-	tag, ok := m.consumeVarint()
-	if !ok {
-		return false
-	}
-	wireType := protowire.Type(tag & 7)
-	m.number, m.bytes, m.varint = protowire.Number(tag>>3), nil, 0
-	switch wireType {
-	case protowire.BytesType:
-		length, ok := m.consumeVarint()
-		if !ok || length > uint64(len(m.rest)) {
-			return m.fail(io.ErrUnexpectedEOF)
+func (r *Reader) list(data []byte, number protowire.Number) list {
+	return list{r.message(data), number}
+}
+
+// each iterates over the values. If the field is not repeated, it yields at most one.
+func (l list) each(yield func(value []byte) bool) {
+	for number, value := range l.message.each {
+		if number == l.number && !yield(value) {
+			return
 		}
-		m.bytes, m.rest = m.rest[:length], m.rest[length:]
-	case protowire.VarintType:
-		m.varint, ok = m.consumeVarint()
-		return ok
+	}
+}
+
+// len returns the number of values.
+func (l list) len() (n int) {
+	for range l.each {
+		n++
+	}
+	return n
+}
+
+// next returns the first field of a message, and the other fields. After an error, it returns nothing. It has fast paths
+// for numbers of one byte, because most numbers are that short. Decoding spends most of its CPU time here.
+func (r *Reader) next(data []byte) (number protowire.Number, value, rest []byte) {
+	tag, n := uint64(data[0]), 1
+	if tag >= 0x80 {
+		if tag, n = protowire.ConsumeVarint(data); n < 0 {
+			return r.fail(n)
+		}
+	}
+	number, rest = protowire.Number(tag>>3), data[n:]
+	switch wireType := protowire.Type(tag & 7); {
+	case number <= 0 || len(rest) == 0:
+		n = truncated
+	case wireType == protowire.BytesType && rest[0] < 0x80 && int(rest[0]) < len(rest):
+		n = 1 + int(rest[0])
+		return number, rest[1:n], rest[n:]
+	case wireType == protowire.BytesType:
+		value, n = protowire.ConsumeBytes(rest)
 	default:
-		n := protowire.ConsumeFieldValue(m.number, wireType, m.rest)
-		if n < 0 {
-			return m.fail(protowire.ParseError(n))
-		}
-		m.rest = m.rest[n:]
+		n = protowire.ConsumeFieldValue(number, wireType, rest)
+		value = rest[:max(n, 0)]
 	}
-	return true
-}
-
-// consumeVarint has a fast path for numbers of one byte, because most numbers are that short. Decoding spends most of
-// its CPU time here.
-func (m *message) consumeVarint() (value uint64, ok bool) {
-	if len(m.rest) > 0 && m.rest[0] < 0x80 {
-		value, m.rest = uint64(m.rest[0]), m.rest[1:]
-		return value, true
-	}
-	value, n := protowire.ConsumeVarint(m.rest)
 	if n < 0 {
-		return 0, m.fail(protowire.ParseError(n))
+		return r.fail(n)
 	}
-	m.rest = m.rest[n:]
-	return value, true
+	return number, value, rest[n:]
 }
 
-func (m *message) fail(err error) bool {
-	m.rest = nil
-	m.reader.err = err
-	return false
+// truncated is the error code of protowire for a message that ends within a field.
+const truncated = -1
+
+func (r *Reader) fail(code int) (number protowire.Number, value, rest []byte) {
+	r.err = protowire.ParseError(code)
+	return 0, nil, nil
 }
 
-func (m *message) text() string { return m.reader.text(m.bytes) }
+// fields contains the values of the fields 1 to 8 of a message. An absent field is nil. Of a repeated field, it contains
+// the first value.
+type fields [9][]byte
 
-func (m *message) bool() bool { return m.varint != 0 }
+func (r *Reader) fields(data []byte) (f fields) {
+	for len(data) > 0 { // as message.each, which takes more CPU time
+		var number protowire.Number
+		var value []byte
+		if number, value, data = r.next(data); uint(number) < uint(len(f)) && f[number] == nil {
+			f[number] = value
+		}
+	}
+	return f
+}
 
-func (m *message) int32() int32 { return int32(m.varint) }
+// field returns the first value of a field, or nil if the field is absent.
+func (r *Reader) field(data []byte, number protowire.Number) []byte {
+	for value := range r.list(data, number).each {
+		return value
+	}
+	return nil
+}
 
-func (m *message) metaTime() time.Time { return m.reader.metaTime(m.bytes) }
+// entry returns the value of a key in a map of strings, or nil if the key is absent.
+func (r *Reader) entry(entries list, key string) []byte {
+	for value := range entries.each {
+		if entry := r.fields(value); string(entry[1]) == key {
+			return entry[2]
+		}
+	}
+	return nil
+}
 
-// metaTime decodes a metav1.Time in UTC. If the field is absent, it returns the zero time. Like the API's decoders, it
-// ignores fractions of a second.
-func (r *fieldReader) metaTime(data []byte) time.Time {
+// entries returns a map of strings.
+func (r *Reader) entries(entries list) map[string]string {
+	all := make(map[string]string, entries.len())
+	for value := range entries.each {
+		entry := r.fields(value)
+		all[r.text(entry[1])] = r.text(entry[2])
+	}
+	return all
+}
+
+// integer decodes a number. It returns 0 if the field is absent.
+func integer(value []byte) int64 {
+	n, _ := protowire.ConsumeVarint(value)
+	return int64(n)
+}
+
+func boolean(value []byte) bool { return integer(value) != 0 }
+
+// time decodes a metav1.Time or a metav1.MicroTime in UTC. If the field is absent, it returns the zero time. Like the API's
+// decoders, it truncates the time: to seconds, or to microseconds.
+func (r *Reader) time(data []byte, precision time.Duration) time.Time {
 	if len(data) == 0 {
 		return time.Time{}
 	}
-	seconds, _ := r.timestamp(data)
-	return inCalendar(time.Unix(seconds, 0))
+	f := r.fields(data)
+	nanos := time.Duration(int32(integer(f[2]))).Truncate(precision)
+	return inCalendar(time.Unix(integer(f[1]), int64(nanos)).UTC())
 }
 
-// metaMicroTime decodes a metav1.MicroTime in UTC. If the field is absent, it returns the zero time. Like the API's
-// decoders, it truncates to microseconds.
-func (r *fieldReader) metaMicroTime(data []byte) time.Time {
-	if len(data) == 0 {
-		return time.Time{}
-	}
-	seconds, nanos := r.timestamp(data)
-	return inCalendar(time.Unix(seconds, int64(nanos.Truncate(time.Microsecond))))
-}
-
-// inCalendar converts a time to UTC. The API server accepts times whose year in UTC is outside 0 to 9999. Recordings
-// cannot contain such times, because JSON does not support them. inCalendar therefore returns the first or last second
-// of the range.
+// inCalendar clamps a time to the years 0 to 9999. The API server accepts other years, but recordings cannot contain them,
+// because JSON does not support them.
 func inCalendar(t time.Time) time.Time {
-	switch t = t.UTC(); {
+	switch {
 	case t.Year() > 9999:
 		return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	case t.Year() < 0:
 		return time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	return t
-}
-
-func (r *fieldReader) timestamp(data []byte) (seconds int64, nanos time.Duration) {
-	m := r.message(data)
-	for m.next() {
-		switch m.number {
-		case 1:
-			seconds = int64(m.varint)
-		case 2:
-			nanos = time.Duration(m.int32())
-		}
-	}
-	return seconds, nanos
 }

@@ -1,12 +1,10 @@
 package decode
 
-import "github.com/kubeflap/kubeflap/exporter/event"
+import (
+	"encoding/binary"
+	"hash/maphash"
 
-// Fields of most objects.
-const (
-	objectMeta   = 1
-	objectSpec   = 2
-	objectStatus = 3
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // Fields of ObjectMeta.
@@ -22,38 +20,54 @@ const (
 	metaManagedFields   = 17
 )
 
-// meta reads an ObjectMeta.
-func (r *fieldReader) meta(data []byte) (meta event.Meta) {
-	m := r.message(data)
-	for m.next() {
-		switch m.number {
-		case metaName:
-			meta.Name = m.text()
-		case metaNamespace:
-			meta.Namespace = m.text()
-		case metaUID:
-			meta.UID = event.ParseUID(m.bytes)
-		case metaResourceVersion:
-			meta.ResourceVersion = string(m.bytes)
-		}
+// Fields of OwnerReference.
+const (
+	ownerKind       = 1
+	ownerName       = 3
+	ownerUID        = 4
+	ownerAPIVersion = 5
+	ownerController = 6
+)
+
+func (r *Reader) meta(data []byte) event.Meta {
+	f := r.fields(data)
+	return event.Meta{
+		Name: r.text(f[metaName]), Namespace: r.text(f[metaNamespace]), UID: event.ParseUID(f[metaUID]),
+		ResourceVersion: string(f[metaResourceVersion]),
 	}
-	return meta
 }
 
-// owner is an OwnerReference.
-type owner struct {
-	kind, name, uid, apiVersion []byte
-	controller                  bool
+const (
+	// maxRecentLabels is the number of cached label sets. Sets larger than maxCachedLabelBytes are not cached.
+	maxRecentLabels     = 512
+	maxCachedLabelBytes = 2048
+)
+
+// labelSet is a cached label set.
+type labelSet struct {
+	// `raw` holds the encoded entries, each preceded by its length.
+	raw    string
+	labels map[string]string
 }
 
-func (r *fieldReader) owner(data []byte) owner {
-	var o owner
-	r.readFields(data, fieldTarget{1, &o.kind}, fieldTarget{3, &o.name}, fieldTarget{4, &o.uid}, fieldTarget{5, &o.apiVersion})
-	m := r.message(data)
-	for m.next() {
-		if m.number == 6 {
-			o.controller = m.bool()
-		}
+// labels returns an object's labels as a non-nil map. It caches maps, because all pods of a ReplicaSet have the same
+// labels, and each event of a pod repeats them.
+func (r *Reader) labels(metaData []byte) map[string]string {
+	entries := r.list(metaData, metaLabels)
+	r.rawLabels = r.rawLabels[:0]
+	for entry := range entries.each {
+		r.rawLabels = append(binary.AppendUvarint(r.rawLabels, uint64(len(entry))), entry...)
 	}
-	return o
+	if len(r.rawLabels) > maxCachedLabelBytes {
+		r.rawLabels = nil // release the memory of large sets
+		return r.entries(entries)
+	}
+	if r.recentLabels == nil {
+		r.recentLabels = make([]labelSet, maxRecentLabels)
+	}
+	recent := &r.recentLabels[maphash.Bytes(seed, r.rawLabels)%maxRecentLabels]
+	if recent.labels == nil || recent.raw != string(r.rawLabels) {
+		*recent = labelSet{raw: string(r.rawLabels), labels: r.entries(entries)}
+	}
+	return recent.labels
 }

@@ -1,6 +1,11 @@
 package decode
 
-import "github.com/kubeflap/kubeflap/exporter/event"
+import (
+	"cmp"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
 
 // Fields of PodSpec.
 const (
@@ -20,99 +25,85 @@ const (
 	statusInitContainerStatuses = 10
 )
 
-func (r *Reader) pod(data, metaData []byte, meta event.Meta) *event.Pod {
-	pod := &event.Pod{Meta: meta, Labels: r.labels(metaData)}
-	spec, status := r.field(data, objectSpec), r.field(data, objectStatus)
-	r.podMeta(metaData, pod)
-	r.podStatus(status, pod)
-	r.podConditions(metaData, pod)
-	r.podSpec(spec, pod) // needs r.conditions for the readiness gates
-	r.containers(spec, status, pod)
+func (r *Reader) pod(x encoded) *event.Pod {
+	status := r.fields(x.status)
+	pod := &event.Pod{
+		Meta: r.meta(x.meta), Labels: r.labels(x.meta), Phase: r.text(status[statusPhase]), Reason: r.text(status[statusReason]),
+	}
+	r.podMeta(x.meta, pod)
+	r.podConditions(x, pod)
+	r.podSpec(x, pod)
 	if pod.Labels["component"] == controllerManagerName {
-		pod.ControllerManager = r.controllerManager(spec)
+		pod.ControllerManager = r.controllerManager(x.spec)
 	}
 	return pod
 }
 
 func (r *Reader) podMeta(metaData []byte, pod *event.Pod) {
-	m := r.message(metaData)
-	for m.next() {
-		switch m.number {
+	for number, value := range r.message(metaData).each {
+		switch number {
 		case metaDeletion:
-			pod.DeletionTimestamp = m.metaTime()
+			pod.DeletionTimestamp = r.time(value, time.Second)
 		case metaOwners:
-			if o := r.owner(m.bytes); o.controller && pod.Owner == "" {
-				pod.Owner = string(o.kind) + "/" + string(o.name)
+			if o := r.fields(value); boolean(o[ownerController]) && pod.Owner == "" {
+				pod.Owner = string(o[ownerKind]) + "/" + string(o[ownerName])
 			}
 		}
 	}
 }
 
-// podCondition is a PodCondition.
-type podCondition struct{ kind, status, transition, reason, message []byte }
-
-func (r *Reader) podStatus(data []byte, pod *event.Pod) {
-	r.conditions = r.conditions[:0]
-	m := r.message(data)
-	for m.next() {
-		switch m.number {
-		case statusPhase:
-			pod.Phase = m.text()
-		case statusReason:
-			pod.Reason = m.text()
-		case statusConditions:
-			r.conditions = append(r.conditions, r.podCondition(m.bytes))
-		}
-	}
-}
-
-func (r *Reader) podCondition(data []byte) (c podCondition) {
-	r.readFields(data, fieldTarget{1, &c.kind}, fieldTarget{2, &c.status}, fieldTarget{4, &c.transition}, fieldTarget{5, &c.reason}, fieldTarget{6, &c.message})
-	return c
-}
-
-func (r *Reader) podConditions(metaData []byte, pod *event.Pod) {
-	for i := range r.conditions {
-		c := &r.conditions[i]
-		switch string(c.kind) {
+func (r *Reader) podConditions(x encoded, pod *event.Pod) {
+	for value := range r.list(x.status, statusConditions).each {
+		switch c := r.fields(value); string(c[1]) {
 		case "Ready":
-			pod.Ready = &event.Condition{
-				Status: event.ParseStatus(string(c.status)), Reason: r.text(c.reason), Message: r.text(c.message),
-				LastTransitionTime: r.metaTime(c.transition), Writer: r.writer(metaData, "status", readyStatusPath),
-			}
+			pod.Ready = r.condition(c)
+			writer, _ := r.writers(x.meta, "status", readyStatusPath)
+			pod.Ready.Writer = r.text(writer)
 		case "ContainersReady":
-			pod.ContainersReady = event.ParseStatus(string(c.status))
+			pod.ContainersReady = event.ParseStatus(string(c[2]))
 		case "DisruptionTarget":
-			if string(c.status) == "True" {
-				pod.Disruption = r.text(c.reason)
+			if string(c[2]) == "True" {
+				pod.Disruption = r.text(c[5])
 			}
 		}
 	}
 }
 
-func (r *Reader) podSpec(data []byte, pod *event.Pod) {
-	m := r.message(data)
-	for m.next() {
-		switch m.number {
+// podSpec reads a pod's spec. Of the containers, it reads those that the Ready condition depends on: all ordinary
+// containers, and the sidecars among the init containers (see GenerateContainersReadyCondition in pkg/kubelet/status).
+// The init containers follow the ordinary ones.
+func (r *Reader) podSpec(x encoded, pod *event.Pod) {
+	if n := r.list(x.spec, specContainers).len(); n > 0 {
+		pod.Containers = make([]event.Container, 0, n)
+	}
+	for number, value := range r.message(x.spec).each {
+		switch number {
+		case specContainers:
+			pod.Containers = append(pod.Containers, r.container(value, x.status, statusContainerStatuses))
+		case specInitContainers:
+			if pod.Containers != nil && string(r.field(value, containerRestartPolicy)) == "Always" {
+				pod.Containers = append(pod.Containers, r.container(value, x.status, statusInitContainerStatuses))
+			}
 		case specNodeName:
-			pod.Node = m.text()
+			pod.Node = r.text(value)
 		case specReadinessGates:
 			pod.Gates++
-			if gate := r.field(m.bytes, 1); !r.isTrue(gate) {
+			if gate := r.field(value, 1); !r.hasCondition(x.status, gate) {
 				pod.GatesNotReady = append(pod.GatesNotReady, r.text(gate))
 			}
 		case specTolerations:
-			r.tolerate(m.bytes, pod)
+			r.tolerate(value, pod)
 		}
 	}
-	r.tolerateNothingElse(pod)
+	none := r.shared(event.Toleration{})
+	pod.ToleratesNotReady, pod.ToleratesUnreachable = cmp.Or(pod.ToleratesNotReady, none), cmp.Or(pod.ToleratesUnreachable, none)
 }
 
-// isTrue reports whether the pod's first condition of this type is True.
-func (r *Reader) isTrue(kind []byte) bool {
-	for i := range r.conditions {
-		if string(r.conditions[i].kind) == string(kind) {
-			return string(r.conditions[i].status) == "True"
+// hasCondition reports whether the pod's first condition of this type is True.
+func (r *Reader) hasCondition(status, kind []byte) bool {
+	for value := range r.list(status, statusConditions).each {
+		if c := r.fields(value); string(c[1]) == string(kind) {
+			return string(c[2]) == "True"
 		}
 	}
 	return false

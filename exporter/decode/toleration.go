@@ -12,43 +12,25 @@ const (
 // plugin/pkg/admission/defaulttolerationseconds).
 const maxTolerations = 256
 
-// toleration is a corev1.Toleration.
-type toleration struct {
-	key, operator, value, effect []byte
-	period                       event.Toleration
-}
-
-func (r *Reader) toleration(data []byte) toleration {
-	t := toleration{period: event.Toleration{Forever: true}}
-	m := r.message(data)
-	for m.next() {
-		switch m.number {
-		case 1:
-			t.key = m.bytes
-		case 2:
-			t.operator = m.bytes
-		case 3:
-			t.value = m.bytes
-		case 4:
-			t.effect = m.bytes
-		case 5:
-			// The taint eviction controller treats a negative time as 0 (see getMinTolerationTime in
-			// pkg/controller/tainteviction).
-			t.period = event.Toleration{Seconds: max(int64(m.varint), 0)}
-		}
-	}
-	return t
-}
+// Fields of Toleration.
+const (
+	tolerationKey      = 1
+	tolerationOperator = 2
+	tolerationValue    = 3
+	tolerationEffect   = 4
+	tolerationSeconds  = 5
+)
 
 // tolerates implements corev1's Toleration.ToleratesTaint for a taint with the effect NoExecute and no value. The
 // numeric operators Lt and Gt never match such a taint.
-func (t *toleration) tolerates(taint string) bool {
-	if len(t.effect) > 0 && string(t.effect) != "NoExecute" || len(t.key) > 0 && string(t.key) != taint {
+func tolerates(toleration fields, taint string) bool {
+	effect, key := toleration[tolerationEffect], toleration[tolerationKey]
+	if len(effect) > 0 && string(effect) != "NoExecute" || len(key) > 0 && string(key) != taint {
 		return false
 	}
-	switch string(t.operator) {
+	switch string(toleration[tolerationOperator]) {
 	case "", "Equal":
-		return len(t.value) == 0
+		return len(toleration[tolerationValue]) == 0
 	case "Exists":
 		return true
 	}
@@ -58,25 +40,18 @@ func (t *toleration) tolerates(taint string) bool {
 // tolerate reads a toleration. The first toleration that matches a taint applies (see GetMatchingTolerations in
 // pkg/apis/core/v1/helper).
 func (r *Reader) tolerate(data []byte, pod *event.Pod) {
-	if pod.ToleratesNotReady != nil && pod.ToleratesUnreachable != nil {
-		return
+	f := r.fields(data)
+	period := event.Toleration{Forever: true}
+	if seconds := f[tolerationSeconds]; seconds != nil {
+		// The taint eviction controller treats a negative time as 0 (see getMinTolerationTime in
+		// pkg/controller/tainteviction).
+		period = event.Toleration{Seconds: max(integer(seconds), 0)}
 	}
-	t := r.toleration(data)
-	if pod.ToleratesNotReady == nil && t.tolerates(taintNotReady) {
-		pod.ToleratesNotReady = r.shared(t.period)
+	if pod.ToleratesNotReady == nil && tolerates(f, taintNotReady) {
+		pod.ToleratesNotReady = r.shared(period)
 	}
-	if pod.ToleratesUnreachable == nil && t.tolerates(taintUnreachable) {
-		pod.ToleratesUnreachable = r.shared(t.period)
-	}
-}
-
-// tolerateNothingElse sets missing tolerations to 0 s. Call it after all tolerations have been read.
-func (r *Reader) tolerateNothingElse(pod *event.Pod) {
-	if pod.ToleratesNotReady == nil {
-		pod.ToleratesNotReady = r.shared(event.Toleration{})
-	}
-	if pod.ToleratesUnreachable == nil {
-		pod.ToleratesUnreachable = r.shared(event.Toleration{})
+	if pod.ToleratesUnreachable == nil && tolerates(f, taintUnreachable) {
+		pod.ToleratesUnreachable = r.shared(period)
 	}
 }
 

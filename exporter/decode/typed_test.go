@@ -52,13 +52,13 @@ func slimNodeConditions(node *corev1.Node, slim *event.Node) {
 		case corev1.NodeReady:
 			if slim.Ready == nil {
 				slim.Ready = &event.Condition{
-					Status: typedStatus(c.Status), Reason: c.Reason, Message: c.Message,
+					Status: event.ParseStatus(string(c.Status)), Reason: c.Reason, Message: c.Message,
 					LastHeartbeatTime: utc(c.LastHeartbeatTime), LastTransitionTime: utc(c.LastTransitionTime),
 				}
 			}
 		case "DrainInProgress", "Drained", "MaintenancePlanned", "MaintenanceInProgress", "GracefulNodeShutdownInProgress":
 			slim.Lifecycle = append(slim.Lifecycle, event.LifecycleCondition{
-				Type: event.LifecycleType(c.Type), Status: typedStatus(c.Status), Reason: c.Reason, LastTransitionTime: utc(c.LastTransitionTime),
+				Type: event.LifecycleType(c.Type), Status: event.ParseStatus(string(c.Status)), Reason: c.Reason, LastTransitionTime: utc(c.LastTransitionTime),
 			})
 		}
 	}
@@ -136,11 +136,11 @@ func slimConditions(pod *corev1.Pod, slim *event.Pod) {
 		switch c.Type {
 		case corev1.PodReady:
 			slim.Ready = &event.Condition{
-				Status: typedStatus(c.Status), Reason: c.Reason, Message: c.Message,
-				LastTransitionTime: utc(c.LastTransitionTime), Writer: readyWriter(pod.ManagedFields),
+				Status: event.ParseStatus(string(c.Status)), Reason: c.Reason, Message: c.Message,
+				LastTransitionTime: utc(c.LastTransitionTime), Writer: writer(pod.ManagedFields, "status", readyStatusPath),
 			}
 		case corev1.ContainersReady:
-			slim.ContainersReady = typedStatus(c.Status)
+			slim.ContainersReady = event.ParseStatus(string(c.Status))
 		case corev1.DisruptionTarget:
 			if c.Status == corev1.ConditionTrue {
 				slim.Disruption = c.Reason
@@ -212,34 +212,20 @@ func slimEndpoints(endpoints *corev1.Endpoints) *event.Endpoints {
 		Meta:      slimMeta(&endpoints.ObjectMeta),
 		ManagedBy: endpoints.Labels[labelManagedBy],
 		Truncated: endpoints.Annotations[corev1.EndpointsOverCapacity] == "truncated",
-		Writer:    subsetsWriter(endpoints.ManagedFields),
+		Writer:    writer(endpoints.ManagedFields, "", subsetsPath),
 
-		LastApplied: typedLastApplied(&endpoints.ObjectMeta).Subsets > 0,
-		OtherWriter: subsetsWriter(others(endpoints.ManagedFields)),
+		LastApplied: typedLastApplied(&endpoints.ObjectMeta, "subsets"),
+		OtherWriter: writer(others(endpoints.ManagedFields), "", subsetsPath),
 		Addresses:   subsetAddresses(endpoints.Subsets),
 	}
 }
 
-// lists holds the lengths of the lists that kubectl apply last sent.
-type lists struct{ Subsets, Endpoints length }
-
-type length int
-
-func (l *length) UnmarshalJSON(text []byte) error {
-	var elements []json.RawMessage
-	_ = json.Unmarshal(text, &elements)
-	*l = length(len(elements))
-	return nil
-}
-
-func typedLastApplied(meta *metav1.ObjectMeta) lists {
+// typedLastApplied reports whether kubectl apply last sent a list with elements.
+func typedLastApplied(meta *metav1.ObjectMeta, list string) bool {
 	var sent map[string]json.RawMessage // a struct would ignore the case of names
-	var found lists
-	if json.Unmarshal([]byte(meta.Annotations[corev1.LastAppliedConfigAnnotation]), &sent) == nil {
-		_ = found.Subsets.UnmarshalJSON(sent["subsets"])
-		_ = found.Endpoints.UnmarshalJSON(sent["endpoints"])
-	}
-	return found
+	var elements []json.RawMessage
+	return json.Unmarshal([]byte(meta.Annotations[corev1.LastAppliedConfigAnnotation]), &sent) == nil &&
+		json.Unmarshal(sent[list], &elements) == nil && len(elements) > 0
 }
 
 func others(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
@@ -286,10 +272,10 @@ func slimEndpointSlice(slice *discoveryv1.EndpointSlice) *event.EndpointSlice {
 		Service:   slice.Labels[discoveryv1.LabelServiceName],
 		Owner:     owningService(slice.OwnerReferences),
 		ManagedBy: slice.Labels[discoveryv1.LabelManagedBy],
-		Writer:    endpointsWriter(slice.ManagedFields),
+		Writer:    writer(slice.ManagedFields, "", endpointsPath),
 
-		LastApplied: typedLastApplied(&slice.ObjectMeta).Endpoints > 0,
-		OtherWriter: endpointsWriter(others(slice.ManagedFields)),
+		LastApplied: typedLastApplied(&slice.ObjectMeta, "endpoints"),
+		OtherWriter: writer(others(slice.ManagedFields), "", endpointsPath),
 	}
 	if len(slice.Endpoints) > 0 {
 		slim.Addresses = make([]event.Address, 0, len(slice.Endpoints))
@@ -370,25 +356,12 @@ func slimMeta(object *metav1.ObjectMeta) event.Meta {
 // utc converts a time to UTC. The API's decoders return local times, which are not comparable.
 func utc(t metav1.Time) time.Time { return t.Time.UTC() }
 
-func readyWriter(entries []metav1.ManagedFieldsEntry) string {
-	return writer(entries, func(entry *metav1.ManagedFieldsEntry) bool {
-		return entry.Subresource == "status" && owns(entry.FieldsV1.GetRawBytes(), readyStatusPath)
-	})
-}
-
-func subsetsWriter(entries []metav1.ManagedFieldsEntry) string {
-	return writer(entries, func(entry *metav1.ManagedFieldsEntry) bool { return owns(entry.FieldsV1.GetRawBytes(), subsetsPath) })
-}
-
-func endpointsWriter(entries []metav1.ManagedFieldsEntry) string {
-	return writer(entries, func(entry *metav1.ManagedFieldsEntry) bool { return owns(entry.FieldsV1.GetRawBytes(), endpointsPath) })
-}
-
-func writer(entries []metav1.ManagedFieldsEntry, wrote func(*metav1.ManagedFieldsEntry) bool) string {
+func writer(entries []metav1.ManagedFieldsEntry, subresource string, path []string) string {
 	var last *metav1.ManagedFieldsEntry
 	for i := range entries {
 		entry := &entries[i]
-		if wrote(entry) && (last == nil || !entry.Time.Before(last.Time)) {
+		wrote := (subresource == "" || entry.Subresource == subresource) && owns(entry.FieldsV1.GetRawBytes(), path)
+		if wrote && (last == nil || !entry.Time.Before(last.Time)) {
 			last = entry
 		}
 	}
@@ -396,8 +369,4 @@ func writer(entries []metav1.ManagedFieldsEntry, wrote func(*metav1.ManagedField
 		return ""
 	}
 	return last.Manager
-}
-
-func typedStatus(status corev1.ConditionStatus) event.Status {
-	return event.ParseStatus(string(status))
 }

@@ -185,7 +185,7 @@ func TestErrors(t *testing.T) {
 		{"no protobuf", answer{406, "application/json", "{}"}, event.ReasonUnreadable, unreadable("http://127.0.0.1:")},
 		{"another list", protobufAnswer(document(t, &corev1.NodeList{TypeMeta: typeMeta("v1", "NodeList")})), event.ReasonUnreadable, unreadable(`malformed list: got the kind "NodeList" instead of PodList`)},
 		{"JSON in disguise", protobufAnswer([]byte(`{"kind":"PodList"}`)), event.ReasonUnreadable, unreadable("malformed list: it is not in protobuf")},
-		{"half a list", protobufAnswer(cut[:len(cut)-3]), event.ReasonUnreadable, unreadable("malformed list: it is cut off")},
+		{"half a list", protobufAnswer(cut[:len(cut)-5]), event.ReasonUnreadable, unreadable("malformed list: it is cut off")},
 		{"nothing", protobufAnswer(), event.ReasonUnreadable, unreadable("malformed list: it is cut off")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
