@@ -8,24 +8,17 @@ import (
 // protobufPrefix is the start of every protobuf document (see pkg/runtime/serializer/protobuf in k8s.io/apimachinery).
 var protobufPrefix = []byte("k8s\x00")
 
-// Document is an object or a list that the API server sent, together with its kind. It corresponds to runtime.Unknown.
-type Document struct {
-	// Kind is "Pod", "PodList", "Status" and so on.
-	Kind string
-	// Object is the object as an encoded protobuf message.
-	Object []byte
-}
-
-// Document reads a protobuf document. Data of another content type gives an empty document. The object shares memory
+// Document reads a protobuf document (runtime.Unknown), which contains an object or a list as an encoded message. The kind
+// is "Pod", "PodList", "Status" and so on. It is empty if the data has another content type. The object shares memory
 // with `data`.
-func (r *Reader) Document(data []byte) (Document, error) {
+func (r *Reader) Document(data []byte) (kind string, object []byte, err error) {
 	message, found := bytes.CutPrefix(data, protobufPrefix)
 	if !found {
-		return Document{}, nil
+		return "", nil, nil
 	}
 	r.err = nil
 	f := r.fields(message)
-	return Document{Kind: r.text(r.field(f[1], 2)), Object: f[2]}, r.failed("a document")
+	return r.text(r.field(f[1], 2)), f[2], r.failed("a document")
 }
 
 // WatchEvent reads the type and the document of a metav1.WatchEvent. The document shares memory with `data`.

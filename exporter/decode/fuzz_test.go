@@ -224,7 +224,7 @@ func FuzzBytes(f *testing.F) {
 			_, _ = r.List(bufio.NewReader(bytes.NewReader(text)), "PodList", func([]byte) error { return nil })
 		}
 		_, _, _ = r.WatchEvent(data)
-		_, _ = r.Document(append(protobufPrefix[:len(protobufPrefix):len(protobufPrefix)], data...))
+		_, _, _ = r.Document(append(protobufPrefix[:len(protobufPrefix):len(protobufPrefix)], data...))
 	})
 }
 

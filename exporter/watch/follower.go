@@ -69,7 +69,7 @@ func (f *follower) run(ctx context.Context) {
 		case lived:
 			backoff = retries()
 		case resumed && f.version == "": // list immediately
-		case sleep(ctx, backoff.Step()) != nil:
+		case !sleep(ctx, backoff.Step()):
 			return
 		}
 	}
@@ -82,14 +82,15 @@ func retries() wait.Backoff {
 	return wait.Backoff{Duration: 800 * time.Millisecond, Cap: 3 * time.Second, Steps: 10, Factor: 2, Jitter: 0.5}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// sleep waits for the duration d. It returns false if the context is canceled first.
+func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err() //nolint:wrapcheck // the caller drops the error
+		return false
 	case <-timer.C:
-		return nil
+		return true
 	}
 }
 
@@ -117,10 +118,10 @@ func (f *follower) listAndWatch(ctx context.Context) (lived bool, err error) {
 func (f *follower) list(ctx context.Context) (err error) {
 	listed := func(object event.Object) { f.emit(event.Listed, object) }
 	f.emit(event.Listing, nil)
-	version, err := f.resource.List(ctx, listed)
+	version, err := f.resource.List(ctx, false, listed)
 	if reasonOf(err) == event.ReasonExpired {
 		f.emit(event.Listing, nil)
-		version, err = f.resource.ListAtOnce(ctx, listed)
+		version, err = f.resource.List(ctx, true, listed)
 	}
 	if err != nil {
 		return err //nolint:wrapcheck // the error names the request

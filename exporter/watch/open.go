@@ -63,7 +63,7 @@ type openWatch struct {
 // result is what a watch delivers: first that it is open, then events, and finally an error.
 type result struct {
 	opened bool
-	event  apiclient.Event
+	event  event.Event
 	err    error
 }
 

@@ -12,15 +12,8 @@ const versionPeriod = 5 * time.Minute
 
 // followVersion reads the version periodically until the context is canceled.
 func (w *Watcher) followVersion(ctx context.Context, known string) {
-	tick := time.NewTicker(versionPeriod)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			known = w.readVersion(ctx, known)
-		}
+	for sleep(ctx, versionPeriod) {
+		known = w.readVersion(ctx, known)
 	}
 }
 

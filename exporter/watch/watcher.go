@@ -13,8 +13,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
-	"github.com/kubeflap/kubeflap/exporter/watch/leases"
-	"github.com/kubeflap/kubeflap/exporter/watch/permissions"
 )
 
 // recheck is the interval between checks of a resource that cannot be watched.
@@ -28,7 +26,6 @@ type Watcher struct {
 	sink       func(event.Event)
 	client     *apiclient.Client
 	resources  []apiclient.Resource
-	leases     *leases.Reader
 	// A value in the channel behind means that the watch of Leases must end, because it lags behind etcd.
 	behind chan struct{}
 	// All watches share reminders, so that each reminder is logged once.
@@ -46,25 +43,17 @@ func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(e
 	if err != nil {
 		return nil, err
 	}
-	w := &Watcher{
+	return &Watcher{
 		namespaced: namespace != "", log: logger, sink: sink, client: client, resources: client.Resources(namespace),
 		behind: make(chan struct{}, 1),
-	}
-	for _, r := range w.resources {
-		if r.Kind == event.KindLease {
-			w.leases = leases.NewReader(client, r, sink)
-		}
-	}
-	return w, nil
+	}, nil
 }
 
 // Run watches until the context is canceled. It waits while the server is unreachable. At startup, it returns an error
 // if the server rejects the credentials or a required permission is missing.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.client.CloseIdleConnections()
-	all, err := permissions.Preflight(ctx, w.resources, w.namespaced, w.log, func(kind event.Kind, reason event.Reason) {
-		w.sink(event.Event{Seen: time.Now(), Kind: kind, Type: event.Down, Reason: reason})
-	})
+	all, err := w.preflight(ctx)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -74,8 +63,8 @@ func (w *Watcher) Run(ctx context.Context) error {
 	version := w.readVersion(ctx, "")
 	var running sync.WaitGroup
 	running.Go(func() { w.followVersion(ctx, version) })
-	for _, access := range all {
-		running.Go(func() { w.follow(ctx, access) })
+	for _, a := range all {
+		running.Go(func() { w.follow(ctx, a) })
 	}
 	running.Wait()
 	return nil
@@ -84,9 +73,6 @@ func (w *Watcher) Run(ctx context.Context) error {
 // ClusterUID returns a text that identifies the cluster. It returns an error if the server does not answer within 10 s, or
 // if the permission to get the namespace kube-system is missing. It is safe for concurrent use.
 func (w *Watcher) ClusterUID(ctx context.Context) (string, error) { return w.client.ClusterUID(ctx) }
-
-// ReadLeases reads the Leases of nodes with leases.Reader.Read. It is safe for concurrent use.
-func (w *Watcher) ReadLeases(ctx context.Context, names []string) { w.leases.Read(ctx, names) }
 
 // ReopenLeases ends the watch of node Leases. Call it if a direct read returned a newer state than the watch. The next
 // watch resumes at the same resourceVersion. If the watch has delivered nothing, the Leases are listed first.
@@ -101,52 +87,54 @@ func (w *Watcher) ReopenLeases() {
 // List passes each object of a resource to the given function, page by page, and returns the list's resourceVersion. It
 // does not affect the resource's watch. It is safe for concurrent use.
 func (w *Watcher) List(ctx context.Context, kind event.Kind, each func(event.Object)) (version string, err error) {
-	at := slices.IndexFunc(w.resources, func(r apiclient.Resource) bool { return r.Kind == kind })
-	if at < 0 {
+	resource := w.resource(kind)
+	if resource == nil {
 		return "", fmt.Errorf("%v are not watched", kind)
 	}
-	version, err = w.resources[at].List(ctx, each)
-	if err != nil {
+	if version, err = resource.List(ctx, false, each); err != nil {
 		return "", fmt.Errorf("list %v: %w", kind, err)
 	}
 	return version, nil
 }
 
+// resource returns the resource of a kind, or nil if it is not watched.
+func (w *Watcher) resource(kind event.Kind) *apiclient.Resource {
+	at := slices.IndexFunc(w.resources, func(r apiclient.Resource) bool { return r.Kind == kind })
+	if at < 0 {
+		return nil
+	}
+	return &w.resources[at]
+}
+
 // follow watches a resource until the context is canceled. While access is denied, follow checks the permission every
 // minute.
-func (w *Watcher) follow(ctx context.Context, access permissions.Access) {
+func (w *Watcher) follow(ctx context.Context, a access) {
 	listed := false
 	for ctx.Err() == nil {
-		if access.Refused() || access.Absent() && !listed {
-			w.sink(event.Event{Seen: time.Now(), Kind: access.Kind, Type: event.Unavailable, Reason: access.Reason()})
-			w.log.Warn("cannot watch "+access.Kind.String()+", retrying every minute", "cause", access.Explain(), "lost", access.Lost)
-			if !untilGranted(ctx, access.Resource) {
+		if len(a.refused) > 0 || a.absent && !listed {
+			w.sink(event.Event{Seen: time.Now(), Kind: a.Kind, Type: event.Unavailable, Reason: a.reason()})
+			w.log.Warn("cannot watch "+a.Kind.String()+", retrying every minute", "cause", a.explain(), "lost", a.Lost)
+			if !untilGranted(ctx, a.Resource) {
 				return
 			}
-			w.log.Info("can watch " + access.Kind.String() + " now")
+			w.log.Info("can watch " + a.Kind.String() + " now")
 		}
-		f := newFollower(access.Resource, w)
+		f := newFollower(a.Resource, w)
 		f.health.listed = listed
 		f.run(ctx)
 		listed = f.health.listed
 		if ctx.Err() == nil {
-			access = permissions.Check(ctx, access.Resource)
+			a = check(ctx, a.Resource)
 		}
 	}
 }
 
 // untilGranted waits until the resource can be watched. It returns false if the context is canceled first.
 func untilGranted(ctx context.Context, resource apiclient.Resource) bool {
-	tick := time.NewTicker(recheck)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-tick.C:
-			if access := permissions.Check(ctx, resource); access.Granted() && ctx.Err() == nil {
-				return true
-			}
+	for sleep(ctx, recheck) {
+		if a := check(ctx, resource); a.granted() && ctx.Err() == nil {
+			return true
 		}
 	}
+	return false
 }

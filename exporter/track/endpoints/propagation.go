@@ -17,7 +17,7 @@ const (
 	propagationLimit = time.Minute
 	// sideBySide is the maximum time between an address change and the pod change that caused it, if kubeflap sees the
 	// address change first. This order is possible because the two resources have separate watches, and connections are
-	// read in batches (see exporter/watch/batching).
+	// read in batches (see exporter/watch/apiclient).
 	sideBySide = 50 * time.Millisecond
 )
 

@@ -79,7 +79,7 @@ func serve(t *testing.T, kind event.Kind, answers ...answer) (resource *Resource
 }
 
 func list(resource *Resource) (version string, all []event.Object, err error) {
-	version, err = resource.List(context.Background(), func(o event.Object) { all = append(all, o) })
+	version, err = resource.List(context.Background(), false, func(o event.Object) { all = append(all, o) })
 	return version, all, err
 }
 

@@ -9,8 +9,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
-
-	"github.com/kubeflap/kubeflap/exporter/watch/batching"
 )
 
 // Choice selects an API server and a user. Its fields correspond to kubectl's flags. Empty fields are taken from the
@@ -64,7 +62,7 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 		return Config{}, fmt.Errorf("read the namespace of the context: %w", err)
 	}
 	config.UserAgent = userAgent
-	config.Dial = batching.Dial(config.Dial)
+	config.Dial = batched(config.Dial)
 	return Config{Config: config, Context: choice.context(kubeconfig.CurrentContext), Namespace: namespace}, nil
 }
 

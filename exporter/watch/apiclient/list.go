@@ -22,18 +22,6 @@ const (
 	pageTimeout = 90 * time.Second
 )
 
-// List requests all objects from etcd, and passes them to the given function, page by page. It returns the list's
-// resourceVersion.
-func (r *Resource) List(ctx context.Context, each func(event.Object)) (version string, err error) {
-	return r.list(ctx, url.Values{"limit": {strconv.Itoa(pageSize)}}, each)
-}
-
-// ListAtOnce is like List, but requests all objects in one page. Use it if List fails because a continue token has
-// expired (410), which happens after about 5 minutes.
-func (r *Resource) ListAtOnce(ctx context.Context, each func(event.Object)) (version string, err error) {
-	return r.list(ctx, url.Values{}, each)
-}
-
 // CurrentVersion returns the current resourceVersion of the resource's list. The request limits the list to one object,
 // and contains no resourceVersion. With version "0", the watch cache would ignore the limit.
 func (r *Resource) CurrentVersion(ctx context.Context) (string, error) {
@@ -41,8 +29,14 @@ func (r *Resource) CurrentVersion(ctx context.Context) (string, error) {
 	return page.Version, err
 }
 
-// list requests pages without a resourceVersion, like kubectl. The server then returns the current state.
-func (r *Resource) list(ctx context.Context, query url.Values, each func(event.Object)) (version string, err error) {
+// List requests all objects from etcd, and passes them to the given function, page by page. It returns the list's
+// resourceVersion. The requests contain no resourceVersion, like those of kubectl. The server then returns the current
+// state. If the pages fail because a continue token has expired (410), which happens after about 5 minutes, use atOnce.
+func (r *Resource) List(ctx context.Context, atOnce bool, each func(event.Object)) (version string, err error) {
+	query := url.Values{}
+	if !atOnce {
+		query.Set("limit", strconv.Itoa(pageSize))
+	}
 	var reader decode.Reader
 	for {
 		page, err := r.page(ctx, query, &reader, each)
@@ -105,7 +99,10 @@ func (r *Resource) Get(ctx context.Context, name string) (event.Object, error) {
 
 // decode decodes an object. The object shares no memory with the document.
 func (r *Resource) decode(reader *decode.Reader, document []byte) (object event.Object, err error) {
-	message, err := message(reader, document, r.object)
+	kind, message, err := reader.Document(document)
+	if err == nil && kind != r.object {
+		err = fmt.Errorf("got the kind %q instead of %s", kind, r.object)
+	}
 	if err == nil {
 		object, err = reader.Object(r.Kind, message)
 	}
@@ -113,16 +110,4 @@ func (r *Resource) decode(reader *decode.Reader, document []byte) (object event.
 		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	return object, nil
-}
-
-// message returns the message in a document of the given kind.
-func message(reader *decode.Reader, data []byte, kind string) ([]byte, error) {
-	document, err := reader.Document(data)
-	if err != nil {
-		return nil, err
-	}
-	if document.Kind != kind {
-		return nil, fmt.Errorf("got the kind %q instead of %s", document.Kind, kind)
-	}
-	return document.Object, nil
 }

@@ -20,10 +20,11 @@ type Resource struct {
 	// Lost describes what kubeflap cannot see without the resource.
 	Lost string
 
-	// name is the plural name of the resource in the API, and object its kind.
-	name, object string
-	// group is the API group. It is empty for the core group.
-	group string
+	// Name is the plural name of the resource in the API. Group is its API group, which is empty for the core group.
+	Name, Group string
+
+	// object is the resource's kind in the API.
+	object string
 	// namespace is empty if the resource is watched in all namespaces.
 	namespace string
 	client    *Client
@@ -36,7 +37,7 @@ func (c *Client) Resources(namespace string) []Resource {
 	all := []Resource{
 		{Kind: event.KindNode, object: "Node", Lost: "the last known state of nodes is kept, and losses are not attributed to nodes"},
 		{
-			Kind: event.KindLease, object: "Lease", group: coordination, namespace: nodeLeases,
+			Kind: event.KindLease, object: "Lease", Group: coordination, namespace: nodeLeases,
 			Lost: "heartbeats are only seen in node status reports, by default every 5 minutes",
 		},
 		{
@@ -48,7 +49,7 @@ func (c *Client) Resources(namespace string) []Resource {
 			Lost: "the last known state of Services is kept",
 		},
 		{
-			Kind: event.KindEndpointSlice, object: "EndpointSlice", group: discovery, namespace: namespace,
+			Kind: event.KindEndpointSlice, object: "EndpointSlice", Group: discovery, namespace: namespace,
 			Lost: "addresses are read from Endpoints, which contain at most 1,000 addresses each, and are not compared with EndpointSlices",
 		},
 		{
@@ -58,30 +59,24 @@ func (c *Client) Resources(namespace string) []Resource {
 	}
 	if namespace == "" {
 		all = append(all, Resource{
-			Kind: event.KindControlPlaneLease, object: "Lease", group: coordination, namespace: controlPlaneLeases,
+			Kind: event.KindControlPlaneLease, object: "Lease", Group: coordination, namespace: controlPlaneLeases,
 			Lost: "the controller manager, an API server and etcd are harder to tell apart as the cause of an incident",
 		})
 	}
 	for i := range all {
-		all[i].client, all[i].name = c, all[i].Kind.String()
+		all[i].client, all[i].Name = c, all[i].Kind.String()
 		if all[i].object == "Lease" {
-			all[i].name = "leases"
+			all[i].Name = "leases"
 		}
 	}
 	return all
 }
-
-// Name returns the plural name of the resource in the API.
-func (r *Resource) Name() string { return r.name }
 
 // Has reports whether an object belongs to the resource. In kube-system, kubeflap uses only some Leases. The API server
 // cannot select them, because a field selector allows only one name.
 func (r *Resource) Has(object event.Object) bool {
 	return r.Kind != event.KindControlPlaneLease || event.IsControlPlaneLease(object.Metadata().Name)
 }
-
-// Group returns the API group. It is empty for the core group.
-func (r *Resource) Group() string { return r.group }
 
 // Scope describes where the resource is watched, in RBAC terms.
 func (r *Resource) Scope() string {
@@ -94,11 +89,11 @@ func (r *Resource) Scope() string {
 // path returns the path of the resource, or of an object if name is not empty.
 func (r *Resource) path(name string) string {
 	prefix, namespaces := "api/v1", ""
-	if r.group != "" {
-		prefix = "apis/" + r.group + "/v1"
+	if r.Group != "" {
+		prefix = "apis/" + r.Group + "/v1"
 	}
 	if r.namespace != "" {
 		namespaces = "namespaces/" + r.namespace
 	}
-	return path.Join(prefix, namespaces, r.name, name)
+	return path.Join(prefix, namespaces, r.Name, name)
 }

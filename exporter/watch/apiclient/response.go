@@ -77,12 +77,11 @@ func responseError(answer *http.Response) error {
 
 // readStatus reads a metav1.Status, in protobuf or in JSON. It reports whether the body is one.
 func readStatus(body []byte) (status metav1.Status, ok bool) {
-	document, err := (&decode.Reader{}).Document(body)
-	switch {
+	switch kind, object, err := (&decode.Reader{}).Document(body); {
 	case err != nil:
 		return status, false
-	case document.Kind == "Status":
-		return status, status.Unmarshal(document.Object) == nil
+	case kind == "Status":
+		return status, status.Unmarshal(object) == nil
 	}
 	return status, json.Unmarshal(body, &status) == nil && status.Kind == "Status"
 }

@@ -29,13 +29,6 @@ const (
 // errLost means that a connection broke without a sign from the server.
 var errLost = errors.New("the connection was lost")
 
-// Event is an event of a watch.
-type Event struct {
-	Type event.Type
-	// Object is the object, or for a bookmark an empty object with a resourceVersion.
-	Object event.Object
-}
-
 // Stream is an open watch.
 type Stream struct {
 	resource *Resource
@@ -68,21 +61,22 @@ func newStream(resource *Resource, body io.ReadCloser) *Stream {
 // Close closes the watch.
 func (s *Stream) Close() { _ = s.body.Close() } // nothing more is read
 
-// Next returns the next event. It returns io.EOF if the server has ended the watch.
-func (s *Stream) Next() (Event, error) {
+// Next returns the type and the object of the next event. The object of a bookmark is empty, except for its
+// resourceVersion. Next returns io.EOF if the server has ended the watch.
+func (s *Stream) Next() (event.Event, error) {
 	frame, err := s.read()
 	switch {
 	case err == nil:
 	case errors.Is(err, io.ErrUnexpectedEOF), utilnet.IsProbableEOF(err), utilnet.IsTimeout(err):
-		return Event{}, io.EOF
+		return event.Event{}, io.EOF
 	default:
-		return Event{}, fmt.Errorf("%w: %w", errLost, err)
+		return event.Event{}, fmt.Errorf("%w: %w", errLost, err)
 	}
 	what, document, err := s.decoder.WatchEvent(frame)
 	if err != nil {
-		return Event{}, fmt.Errorf("%w: %w", errUnreadable, err)
+		return event.Event{}, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
-	e := Event{}
+	e := event.Event{}
 	switch what {
 	case "ADDED":
 		e.Type = event.Added
@@ -93,7 +87,7 @@ func (s *Stream) Next() (Event, error) {
 	case "BOOKMARK":
 		e.Type = event.Bookmark
 	default:
-		return Event{}, failure(what, document)
+		return event.Event{}, failure(what, document)
 	}
 	e.Object, err = s.resource.decode(&s.decoder, document)
 	return e, err

@@ -1,4 +1,4 @@
-package permissions
+package watch
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 // missing returns an error that lists every required permission that was not granted, or nil if there is none. kubeflap
 // requires permission to list and watch Pods, Services, and either EndpointSlices or Endpoints. The permission for
 // Nodes is also required unless nodesOptional is set.
-func missing(all []Access, nodesOptional bool) error {
-	byKind := map[event.Kind]*Access{}
+func missing(all []access, nodesOptional bool) error {
+	byKind := map[event.Kind]*access{}
 	for i := range all {
 		byKind[all[i].Kind] = &all[i]
 	}
@@ -21,15 +21,15 @@ func missing(all []Access, nodesOptional bool) error {
 	if !nodesOptional {
 		needed = append([]event.Kind{event.KindNode}, needed...)
 	}
-	var lacking []*Access
+	var lacking []*access
 	for _, kind := range needed {
-		if !byKind[kind].Granted() {
+		if !byKind[kind].granted() {
 			lacking = append(lacking, byKind[kind])
 		}
 	}
 	either := ""
 	slices, endpoints := byKind[event.KindEndpointSlice], byKind[event.KindEndpoints]
-	if !slices.Granted() && !endpoints.Granted() {
+	if !slices.granted() && !endpoints.granted() {
 		lacking = append(lacking, slices, endpoints)
 		either = "; one of endpointslices and endpoints is enough"
 	}
@@ -39,11 +39,11 @@ func missing(all []Access, nodesOptional bool) error {
 	return missingError(lacking, either, !nodesOptional)
 }
 
-func missingError(lacking []*Access, either string, clusterWide bool) error {
+func missingError(lacking []*access, either string, clusterWide bool) error {
 	var texts []string
 	user := ""
 	for _, a := range lacking {
-		texts = append(texts, a.Explain())
+		texts = append(texts, a.explain())
 		if user == "" {
 			user = refusedUser(a.refusal)
 		}
@@ -58,9 +58,9 @@ func missingError(lacking []*Access, either string, clusterWide bool) error {
 	return errors.New(text)
 }
 
-// Explain describes the missing permission, in RBAC terms.
-func (a *Access) Explain() string {
-	where := fmt.Sprintf("resource %q, API group %q, %s", a.Name(), a.Group(), a.Scope())
+// explain describes the missing permission, in RBAC terms.
+func (a *access) explain() string {
+	where := fmt.Sprintf("resource %q, API group %q, %s", a.Name, a.Group, a.Scope())
 	if a.absent {
 		return fmt.Sprintf("cannot watch %s (%s): the API server has no such resource", a.Kind, where)
 	}

@@ -1,4 +1,4 @@
-package batching
+package apiclient
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 func batchedPipe(t *testing.T) (net.Conn, io.Writer) {
 	t.Helper()
 	ours, theirs := net.Pipe()
-	dial := Dial(func(context.Context, string, string) (net.Conn, error) { return ours, nil })
+	dial := batched(func(context.Context, string, string) (net.Conn, error) { return ours, nil })
 	conn, err := dial(t.Context(), "", "")
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestHTTP2(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
-	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, Dial: Dial(nil)}
+	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, Dial: batched(nil)}
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		t.Fatal(err)

@@ -1,17 +1,4 @@
-// Package batching wraps connections so that small events are read in batches. A batch spans at most 20 ms.
-//
-// Most of the CPU time for a small event is spent on waking the process. A read that starts shortly after another read
-// therefore waits for more data. The kernel does not wake the process in the meantime (SO_RCVLOWAT).
-//
-// Results with and without batching, measured against the same API server (docs/performance.md):
-//
-//   - 1,000 events in a small cluster: 0.37 s of CPU time without batching, 0.18 s with batching.
-//   - Startup with 1,000 nodes and 30,000 pods: 4.9 s of CPU time without batching, 2.2 s with batching. The lists took
-//     8.8 s without batching, 5.3 s with batching.
-//
-// An event that arrives shortly after another event is delayed by up to 20 ms. An event after a pause is read
-// immediately.
-package batching
+package apiclient
 
 import (
 	"context"
@@ -29,12 +16,15 @@ const (
 	listWait = time.Millisecond
 )
 
-// Dialer opens a connection, like net.Dialer.DialContext and rest.Config.Dial.
-type Dialer = func(ctx context.Context, network, address string) (net.Conn, error)
+// dialer opens a connection, like net.Dialer.DialContext and rest.Config.Dial.
+type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Dial returns a Dialer whose connections are read in batches. It wraps dial. If dial is nil, it wraps client-go's
-// default dialer.
-func Dial(dial Dialer) Dialer {
+// batched wraps a dialer so that small events are read in batches. If dial is nil, it wraps client-go's default dialer.
+//
+// Most of the CPU time for a small event is spent on waking the process. A read that starts shortly after another read
+// therefore waits for more data, at most 20 ms. The kernel does not wake the process in the meantime (SO_RCVLOWAT). An
+// event after a pause is read immediately. docs/performance.md has the effect in numbers.
+func batched(dial dialer) dialer {
 	if dial == nil {
 		// These are client-go's values (transport, tlsTransportCache.get).
 		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext

@@ -1,4 +1,4 @@
-package permissions
+package watch
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// Access is the result of Check for one resource.
-type Access struct {
+// access is the result of check for one resource.
+type access struct {
 	apiclient.Resource
 	// absent is set if the API server does not have the resource.
 	absent bool
@@ -21,29 +21,23 @@ type Access struct {
 	failed error
 }
 
-// Granted reports whether the resource can be listed and watched.
-func (a *Access) Granted() bool { return !a.Refused() && !a.absent && a.failed == nil }
+// granted reports whether the resource can be listed and watched.
+func (a *access) granted() bool { return len(a.refused) == 0 && !a.absent && a.failed == nil }
 
-// Refused reports whether a permission is missing.
-func (a *Access) Refused() bool { return len(a.refused) > 0 }
-
-// Absent reports whether the API server lacks the resource.
-func (a *Access) Absent() bool { return a.absent }
-
-// Reason returns the reason why a refused or absent resource cannot be watched.
-func (a *Access) Reason() event.Reason {
+// reason returns the reason why a refused or absent resource cannot be watched.
+func (a *access) reason() event.Reason {
 	if a.absent {
 		return event.ReasonAbsent
 	}
 	return event.ReasonForbidden
 }
 
-// Check requests a list of one object, and then a watch that starts at the list's resourceVersion. If the list is
-// forbidden, Check starts the watch at version "0" instead, because it must find all missing verbs.
-func Check(ctx context.Context, resource apiclient.Resource) Access {
+// check requests a list of one object, and then a watch that starts at the list's resourceVersion. If the list is
+// forbidden, check starts the watch at version "0" instead, because it must find all missing verbs.
+func check(ctx context.Context, resource apiclient.Resource) access {
 	ctx, cancel := context.WithTimeout(ctx, apiclient.Timeout)
 	defer cancel()
-	a := Access{Resource: resource}
+	a := access{Resource: resource}
 	version, err := resource.CurrentVersion(ctx)
 	if err != nil {
 		version = "0"
@@ -60,7 +54,7 @@ func Check(ctx context.Context, resource apiclient.Resource) Access {
 }
 
 // take stores the result for a verb. It reports whether the next verb should be checked.
-func (a *Access) take(verb string, err error) bool {
+func (a *access) take(verb string, err error) bool {
 	switch reason := apiclient.Reason(err); {
 	case err == nil:
 		return true

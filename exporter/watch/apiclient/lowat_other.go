@@ -1,6 +1,6 @@
 //go:build !unix
 
-package batching
+package apiclient
 
 import "net"
 
