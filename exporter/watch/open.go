@@ -13,10 +13,9 @@ import (
 )
 
 const (
-	// maxSilence is the maximum time without an event or a bookmark. After this time, kubeflap opens a new watch. If the
-	// old one was silent from the beginning, kubeflap lists the resource first. Servers send each watch a bookmark about
-	// every minute (apiserver, cacher.defaultBookmarkFrequency), up to 3 s late. The remaining time allows for a slow
-	// server.
+	// maxSilence is the maximum time without an event or a bookmark. After this time, kubeflap lists the resource again.
+	// Servers send each watch a bookmark about every minute (apiserver, cacher.defaultBookmarkFrequency), up to 3 s late.
+	// The remaining time allows for a slow server.
 	//
 	// A server omits bookmarks while its watch cache has the same version as at the start of the watch
 	// (cacheWatcher.process). This version advances with each event of the resource and with each progress notification
@@ -35,8 +34,6 @@ const (
 	// A watch that delivers nothing counts as failed if it ends before minLife. Servers end working watches only after
 	// minutes. The next watch will probably also end early. It is reported as up after minLife.
 	minLife = 4 * time.Second
-	// A watch that resumes after a silence is reported as up when an event or a bookmark arrives.
-	noPeek = 2 * maxSilence
 )
 
 var (
@@ -97,10 +94,10 @@ func (f *follower) watch(ctx context.Context) (lived bool, err error) {
 		case <-w.peek:
 			w.works()
 		case <-f.behind:
-			return w.lived(), w.cause(errBehind)
+			return w.lived(), errBehind
 		case <-w.tick.C:
 			if w.isSilent(ctx) {
-				return w.lived(), w.cause(errSilent)
+				return w.lived(), errSilent
 			}
 		}
 	}
@@ -162,26 +159,21 @@ func (w *openWatch) lived() bool {
 
 // nextPeekTime returns the peekTime of the next watch.
 func (w *openWatch) nextPeekTime(err error) time.Duration {
-	switch {
-	case reasonOf(err) == event.ReasonSilent && w.version != "":
-		return noPeek
-	case w.opened.IsZero() || w.lived() || mustRelist(err):
+	if w.opened.IsZero() || w.lived() || mustRelist(err) {
 		return peekTime
 	}
 	return minLife
 }
 
-// cause returns the reason for the end of the watch. It decides whether the watch can resume.
+// cause returns the reason for the end of the watch.
 func (w *openWatch) cause(err error) error {
-	switch reason := reasonOf(err); {
-	case reason == event.ReasonSilent && !w.delivered:
-		w.version = "" // the next watch would probably also be silent
+	switch {
 	case w.opened.IsZero():
 	case errors.Is(err, io.EOF) && w.lived():
 		return nil
 	case errors.Is(err, io.EOF):
 		return errNoEvent
-	case reason == event.ReasonUnreadable:
+	case reasonOf(err) == event.ReasonUnreadable:
 		w.version = "" // the event would be the first one of the next watch
 	}
 	return err
