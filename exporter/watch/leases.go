@@ -14,6 +14,10 @@ import (
 // DefaultReadinessTimeout).
 const readTimeout = 5 * time.Second
 
+// failedCheck matches the line of a failed check (apiserver, server/healthz, handleRootHealth). It does not match names
+// that contain "/". Such names belong to hooks that run once after startup.
+var failedCheck = regexp.MustCompile(`(?m)^\[-\]([a-z-]+) `)
+
 // ReadLeases reads the Leases of nodes from etcd. Watches, in contrast, are served from the API server's memory, which may
 // lag behind etcd. It also requests /readyz?verbose, which often explains why Leases cannot be read.
 //
@@ -27,20 +31,24 @@ func (w *Watcher) ReadLeases(ctx context.Context, names []string) {
 	w.emitRead(event.DirectReadStarted, nil, "")
 	limited, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	ready := make(chan readiness, 1)
-	go func() { ready <- w.readyz(limited) }()
+	ready := make(chan []byte, 1)
+	go func() {
+		text, _ := w.client.Readyz(limited) // nil if there is no response
+		ready <- text
+	}()
 	answered, err := w.readAll(ctx, limited, names)
 	if err == nil {
 		cancel() // the response of /readyz is no longer needed
 	}
-	server := <-ready // Wait, so that no goroutine remains
+	text := <-ready // wait, so that no goroutine remains
+	failed := failedCheck.FindSubmatch(text)
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
 		w.emitRead(event.DirectReadAnswered, nil, "")
-	case server.failedCheck != "":
-		w.emitRead(event.DirectReadAnswered, nil, event.NotReady(server.failedCheck))
-	case answered || server.answered:
+	case failed != nil:
+		w.emitRead(event.DirectReadAnswered, nil, event.NotReady(string(failed[1])))
+	case answered || text != nil:
 		w.emitRead(event.DirectReadAnswered, nil, apiclient.Reason(err))
 	default:
 		w.emitRead(event.DirectReadUnanswered, nil, apiclient.Reason(err))
@@ -77,26 +85,4 @@ func (w *Watcher) readAll(ctx, limited context.Context, names []string) (answere
 		}
 	}
 	return answered, failed
-}
-
-// readiness is the result of /readyz.
-type readiness struct {
-	answered bool
-	// failedCheck is the name of the first failed check, or empty.
-	failedCheck string
-}
-
-// failedCheck matches the line of a failed check (apiserver, server/healthz, handleRootHealth). It does not match names
-// that contain "/". Such names belong to hooks that run once after startup.
-var failedCheck = regexp.MustCompile(`(?m)^\[-\]([a-z-]+) `)
-
-func (w *Watcher) readyz(ctx context.Context) readiness {
-	text, err := w.client.Readyz(ctx)
-	if err != nil {
-		return readiness{}
-	}
-	if found := failedCheck.FindSubmatch(text); found != nil {
-		return readiness{answered: true, failedCheck: string(found[1])}
-	}
-	return readiness{answered: true}
 }

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -13,46 +14,33 @@ import (
 // requires permission to list and watch Pods, Services, and either EndpointSlices or Endpoints. The permission for
 // Nodes is also required unless nodesOptional is set.
 func missing(all []access, nodesOptional bool) error {
-	byKind := map[event.Kind]*access{}
+	lacks := map[event.Kind]bool{}
 	for i := range all {
-		byKind[all[i].Kind] = &all[i]
+		lacks[all[i].Kind] = !all[i].granted()
 	}
-	needed := []event.Kind{event.KindPod, event.KindService}
-	if !nodesOptional {
-		needed = append([]event.Kind{event.KindNode}, needed...)
+	noAddresses := lacks[event.KindEndpointSlice] && lacks[event.KindEndpoints]
+	needed := map[event.Kind]bool{
+		event.KindNode: !nodesOptional, event.KindPod: true, event.KindService: true,
+		event.KindEndpointSlice: noAddresses, event.KindEndpoints: noAddresses,
 	}
-	var lacking []*access
-	for _, kind := range needed {
-		if !byKind[kind].granted() {
-			lacking = append(lacking, byKind[kind])
-		}
-	}
-	either := ""
-	slices, endpoints := byKind[event.KindEndpointSlice], byKind[event.KindEndpoints]
-	if !slices.granted() && !endpoints.granted() {
-		lacking = append(lacking, slices, endpoints)
-		either = "; one of endpointslices and endpoints is enough"
-	}
-	if len(lacking) == 0 {
-		return nil
-	}
-	return missingError(lacking, either, !nodesOptional)
-}
-
-func missingError(lacking []*access, either string, clusterWide bool) error {
 	var texts []string
 	user := ""
-	for _, a := range lacking {
-		texts = append(texts, a.explain())
-		if user == "" {
-			user = refusedUser(a.refusal)
+	for i := range all {
+		if a := &all[i]; needed[a.Kind] && lacks[a.Kind] {
+			texts, user = append(texts, a.explain()), cmp.Or(user, refusedUser(a.refusal))
 		}
 	}
-	text := strings.Join(texts, "; ") + either
+	if texts == nil {
+		return nil
+	}
+	text := strings.Join(texts, "; ")
+	if noAddresses {
+		text += "; one of endpointslices and endpoints is enough"
+	}
 	if user != "" {
 		text += "; grant the permission to " + user
 	}
-	if clusterWide {
+	if !nodesOptional {
 		text += "; if you only have permissions in one namespace, use --namespace"
 	}
 	return errors.New(text)

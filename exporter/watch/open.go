@@ -21,8 +21,8 @@ const (
 	// (cacheWatcher.process). This version advances with each event of the resource and with each progress notification
 	// from etcd. Progress notifications arrive every 5 s if kubeadm configured etcd, otherwise every 10 minutes. The
 	// watch cache also requests a notification before it serves a list that must be current. If a new watch delivers
-	// nothing for quietTicks ticks, kubeflap therefore requests such a list. After the first bookmark, bookmarks arrive
-	// every minute.
+	// nothing for quietTicks ticks, kubeflap therefore requests such a list. After the first event or bookmark, bookmarks
+	// arrive every minute.
 	maxSilence = 90 * time.Second
 	// silenceTicks is the number of timer ticks in maxSilence. After quietTicks ticks, kubeflap requests progress.
 	silenceTicks = 6
@@ -48,8 +48,8 @@ type openWatch struct {
 	// opened is the time of the server's response. peek fires when the watch is known to work.
 	opened time.Time
 	peek   <-chan time.Time
-	// bookmarked is set if the server sends bookmarks. delivered is set if an event or a bookmark arrived.
-	bookmarked, delivered bool
+	// delivered is set if an event or a bookmark arrived.
+	delivered bool
 	// quiet is the number of ticks since the last event. No tick fires while the process is suspended. After a
 	// suspension, kubeflap can therefore still read the events that arrived in the meantime.
 	quiet   int
@@ -139,7 +139,6 @@ func (w *openWatch) take(r result) {
 	w.version = r.event.Object.Metadata().ResourceVersion
 	switch {
 	case r.event.Type == event.Bookmark:
-		w.bookmarked = true
 		w.emit(event.Bookmark, nil)
 	case w.resource.Has(r.event.Object):
 		w.emit(r.event.Type, r.event.Object)
@@ -182,7 +181,7 @@ func (w *openWatch) cause(err error) error {
 // isSilent counts a tick without an event. It reports whether maxSilence is reached.
 func (w *openWatch) isSilent(ctx context.Context) bool {
 	w.quiet++
-	if w.quiet == quietTicks && !w.bookmarked {
+	if w.quiet == quietTicks && !w.delivered {
 		w.running.Go(func() { w.requestProgress(ctx) })
 	}
 	return w.quiet >= silenceTicks

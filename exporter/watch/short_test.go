@@ -88,21 +88,6 @@ func TestAbsentForAWhile(t *testing.T) {
 	})
 }
 
-// TestAbsentForASecond checks that the resource is not listed again if only the watch gets a 404, for a short time.
-func TestAbsentForASecond(t *testing.T) {
-	inBubble(t, func(_ *testing.T, s *session) {
-		quietPods(s, odd{})
-		time.Sleep(10 * time.Second)
-		s.api.set(func() { s.api.refuse["watch pods"] = 404 })
-		close(s.api.stream("pods").end)
-		time.Sleep(10 * time.Second)
-		s.api.set(func() { clear(s.api.refuse) })
-		time.Sleep(10 * time.Second)
-		s.unrepeat(event.KindPod)
-		s.want(event.KindPod, "down ended", "down absent", "up")
-	})
-}
-
 // TestAbsentAfterForbidden checks that the absence of a resource is treated as temporary even after its permission was
 // withdrawn.
 func TestAbsentAfterForbidden(t *testing.T) {

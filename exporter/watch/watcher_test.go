@@ -120,6 +120,17 @@ func TestWatchEnds(t *testing.T) {
 			1, "resourceVersion=22",
 		},
 		{
+			"and a proxy without its server has no such resource for 20 seconds",
+			func(s *session) {
+				s.api.set(func() { s.api.refuse["watch pods"] = 404 })
+				close(s.api.stream("pods").end)
+				time.Sleep(20 * time.Second)
+				s.api.set(func() { delete(s.api.refuse, "watch pods") })
+			},
+			[]string{"down ended", "down absent", "up"},
+			1, "resourceVersion=22",
+		},
+		{
 			"and a server that has just started refuses for 20 seconds",
 			func(s *session) { s.withdrawPermission(20 * time.Second) },
 			[]string{"down ended", "down forbidden", "up"},

@@ -104,15 +104,9 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values, limit i
 
 // Version returns the API server's version, such as "v1.36.3".
 func (c *Client) Version(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
-	defer cancel()
-	text, err := c.Get(ctx, "version", nil, maxText)
-	if err != nil {
-		return "", fmt.Errorf("get /version: %w", err)
-	}
 	var info version.Info
-	if err := json.Unmarshal(text, &info); err != nil {
-		return "", fmt.Errorf("read /version: %w", err)
+	if err := c.getJSON(ctx, "version", &info); err != nil {
+		return "", fmt.Errorf("get /version: %w", err)
 	}
 	return info.GitVersion, nil
 }
@@ -120,17 +114,27 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 // ClusterUID returns the UID of the namespace kube-system, which exists as long as the cluster. It is a convention to
 // identify a cluster by this UID.
 func (c *Client) ClusterUID(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
-	defer cancel()
-	text, err := c.Get(ctx, "api/v1/namespaces/"+metav1.NamespaceSystem, nil, maxText)
-	if err != nil {
+	var namespace metav1.PartialObjectMetadata
+	if err := c.getJSON(ctx, "api/v1/namespaces/"+metav1.NamespaceSystem, &namespace); err != nil {
 		return "", fmt.Errorf("get the namespace kube-system: %w", err)
 	}
-	var namespace metav1.PartialObjectMetadata
-	if err := json.Unmarshal(text, &namespace); err != nil || namespace.UID == "" {
+	if namespace.UID == "" {
 		return "", fmt.Errorf("%w: the namespace kube-system has no UID", errUnreadable)
 	}
 	return string(namespace.UID), nil
+}
+
+func (c *Client) getJSON(ctx context.Context, path string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	text, err := c.Get(ctx, path, nil, maxText)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return nil
 }
 
 // Readyz returns the text of /readyz?verbose for any HTTP status. It fails if there is no response.
