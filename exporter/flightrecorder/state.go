@@ -112,19 +112,22 @@ func (s *state) note(ev event.Event) {
 	s.watches.note(ev, s.length)
 }
 
-// needed returns which events of the segment are in the lists with the state, by their positions, and the number of all
-// events of these lists.
-func (s *state) needed() (needed []bool, size int) {
+// isCurrent reports whether the event at a position shows the state of an existing object. An object that is missing from
+// an unfinished list may have been deleted.
+func (s *state) isCurrent(k key, at int) bool {
+	return s.newest[k] == at && at >= s.watches[k.kind].listing
+}
+
+// size returns the number of events in the lists with the state.
+func (s *state) size() int {
 	begin, end := s.frame(time.Time{})
-	needed, size = make([]bool, s.length+1), len(begin)+len(end)
+	size := len(begin) + len(end)
 	for k, at := range s.newest {
-		// An object that is missing from an unfinished list may have been deleted.
-		if at >= s.watches[k.kind].listing {
-			needed[at] = true
+		if s.isCurrent(k, at) {
 			size++
 		}
 	}
-	return needed, size
+	return size
 }
 
 // events returns the state as lists, followed by the later events of the segment, which r reads again from its beginning.
@@ -138,18 +141,19 @@ func (s *state) events(r *recording.Reader, seen time.Time) eventSeq {
 		if !all(begin) {
 			return
 		}
-		needed, _ := s.needed()
-		r.Skip(func(at int) bool { return at < s.length && !needed[at] })
-		for r.Position() < s.length {
+		for at := 1; at <= s.length; at++ {
 			ev, err := r.Next()
 			if errors.Is(err, io.EOF) {
 				err = recording.ErrCutShort
+			}
+			if err == nil && (ev.Object == nil || !s.isCurrent(keyOf(ev.Object), at)) {
+				continue
 			}
 			ev.Seen, ev.Reason = seen, ""
 			if ev.Kind != event.KindCluster { // it has no lists
 				ev.Type = event.Listed
 			}
-			if (err != nil || needed[r.Position()]) && !yield(ev, err) || err != nil {
+			if !yield(ev, err) || err != nil {
 				return
 			}
 		}

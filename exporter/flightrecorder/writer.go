@@ -147,8 +147,7 @@ func (w *writer) next(seen time.Time) error {
 		return err //nolint:wrapcheck // the error contains the path
 	}
 	defer func() { _ = r.Close() }() // the file was only read
-	_, size := w.state.needed()
-	return w.begin(seen, size, w.state.events(r, seen))
+	return w.begin(seen, w.state.size(), w.state.events(r, seen))
 }
 
 // begin begins a segment with lists. If they repeat the state at the end of the previous segment, repeated is the number

@@ -30,9 +30,6 @@ type Reader struct {
 	// `pending` holds the remaining events of the last line. Next returns them one by one.
 	pending []event.Event
 	single  [1]event.Event // single is the memory of pending for a line with one event
-	// position is the number of events before those in pending. skip is nil, or reports which events Next may omit.
-	position int
-	skip     func(position int) bool
 	// err is the error that ended the recording. It is io.EOF at the regular end.
 	err error
 }
@@ -75,13 +72,6 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 // Header returns the recording's header.
 func (r *Reader) Header() Header { return r.header }
 
-// Skip makes Next omit events without decoding them, which is faster than reading them. Next may omit each event for
-// whose position the function returns true. The first event of a recording has the position 1.
-func (r *Reader) Skip(may func(position int) bool) { r.skip = may }
-
-// Position returns the position of the last event that Next returned.
-func (r *Reader) Position() int { return r.position - len(r.pending) }
-
 // Next returns the next event, or io.EOF after the last one. All other errors name the file and the line. All events
 // before an error are valid. After an error, Next returns the same error again.
 func (r *Reader) Next() (event.Event, error) {
@@ -112,10 +102,6 @@ func (r *Reader) next() (event.Event, error) {
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
-		if r.skip != nil && !isRenewals(text) && !r.lines.unended && !isLease(text) && r.skip(r.position+1) {
-			r.position++
-			continue
-		}
 		events, err := r.decode(text)
 		if err != nil && r.lines.unended && !json.Valid(text) {
 			err = ErrCutShort
@@ -124,15 +110,7 @@ func (r *Reader) next() (event.Event, error) {
 			return event.Event{}, r.damage(err)
 		}
 		r.pending = events
-		r.position += len(events)
 	}
-}
-
-// isLease reports whether a line may contain a Lease. Such a line must be decoded, because later lines of renewals refer
-// to it.
-func isLease(text []byte) bool {
-	const beforeObject = 100
-	return bytes.Contains(text[:min(len(text), beforeObject)], []byte(`"leases"`))
 }
 
 // decode returns the events of a line. They are valid until the next call.
