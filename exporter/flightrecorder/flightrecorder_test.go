@@ -1,14 +1,11 @@
 package flightrecorder_test
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -100,25 +97,6 @@ func TestReadingBeginsWithTheStateAtItsTime(t *testing.T) {
 	})
 }
 
-func TestOldSegmentsAreDeleted(t *testing.T) {
-	withoutRaceDetector(t)
-	synctest.Test(t, func(t *testing.T) {
-		s := settings(t)
-		s.Age = 8 * time.Hour
-		r, stop, _ := run(t, s)
-		c := newCluster(3, r)
-		c.list()
-		for range 24 * 60 {
-			time.Sleep(time.Minute)
-			c.change()
-		}
-		stop()
-		if kept := time.Since(r.Status().Oldest); kept < 8*time.Hour || kept > 14*time.Hour {
-			t.Errorf("%v are kept, want eight hours and at most three segments of two hours", kept)
-		}
-	})
-}
-
 // TestAWrongClockAtTheStartDeletesNothing starts a recorder whose clock may be ahead: all recordings look too old. They
 // must be kept until the second segment begins.
 func TestAWrongClockAtTheStartDeletesNothing(t *testing.T) {
@@ -138,49 +116,6 @@ func TestAWrongClockAtTheStartDeletesNothing(t *testing.T) {
 			if _, err := os.Stat(old); minute < 118 && err != nil || minute == 124 && err == nil {
 				t.Fatalf("after %d minutes: %v", minute+1, err)
 			}
-		}
-	})
-}
-
-// TestAStretchWithoutARecorderIsShown stops the recorder for ten minutes. Read must report the watches as down in that
-// interval, and then return the new lists.
-func TestAStretchWithoutARecorderIsShown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := settings(t)
-		r, stop, _ := run(t, s)
-		c, start := newCluster(4, r), now()
-		c.list()
-		for range 20 {
-			time.Sleep(time.Second)
-			c.change()
-		}
-		stop()
-		stopped := now()
-		time.Sleep(10 * time.Minute)
-		clear(c.objects)
-		r, stop, _ = run(t, s)
-		c.to = r
-		again := len(c.sent)
-		c.list()
-		time.Sleep(time.Second)
-		c.change()
-		stop()
-		got := read(t, s.Dir, start, now())
-		var downs []string
-		for _, ev := range got {
-			if ev.Type == event.Down {
-				downs = append(downs, fmt.Sprintf("%v %v %v", ev.Kind, ev.Reason, ev.Seen.Sub(stopped)))
-			}
-		}
-		if want := []string{"nodes not recorded 0s", "leases not recorded 0s", "pods not recorded 0s"}; !slices.Equal(downs, want) {
-			t.Errorf("broken watches %q, want %q", downs, want)
-		}
-		if !reflect.DeepEqual(got[again+len(downs):], c.sent[again:]) {
-			t.Error("the events after the restart are not those that were recorded")
-		}
-		_, err := flightrecorder.Read(t.Context(), s.Dir, start.Add(-time.Hour), start.Add(-time.Minute))
-		if !errors.Is(err, flightrecorder.ErrNothing) {
-			t.Errorf("before the first event: %v, want %v", err, flightrecorder.ErrNothing)
 		}
 	})
 }

@@ -56,8 +56,8 @@ func TestFileIsCompressedByItsName(t *testing.T) {
 		if err := errors.Join(w.Write(lease(1)), w.Close(), w.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if content, _ := os.ReadFile(path); !strings.HasPrefix(string(content), magic) {
-			t.Errorf("%s begins with %.12q", name, content)
+		if content, _ := os.ReadFile(path); !strings.HasPrefix(string(content), magic) || int64(len(content)) != w.Size() {
+			t.Errorf("%s has %d bytes, want %d, and begins with %.12q", name, len(content), w.Size(), content)
 		}
 		r, err := Open(path)
 		if err != nil {

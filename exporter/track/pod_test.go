@@ -23,35 +23,34 @@ func (s *story) inShop() pods.Counts {
 	return pods.Counts{}
 }
 
-func TestInPlaceUpdateOfAReadyPodThatRestartsSilently(t *testing.T) {
-	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0)))
-	equal(t, "at the start", s.inShop(), pods.Counts{})
-	s.at(10).modified(aPod("web-1", ready, running("app:2", 0)))
-	s.at(12).modified(aPod("web-1", ready, running("app:2", 1)))
-	equal(t, "both counted", s.inShop(), pods.Counts{InPlaceUpdates: 1, UngatedUpdates: 1, SilentRestarts: 1})
-}
-
-func TestInPlaceUpdateOfAPodWithAReadinessGateIsNotUngated(t *testing.T) {
-	before, after := aPod("web-1", ready, running("app:1", 0)), aPod("web-1", ready, running("app:2", 0))
-	before.Gates, after.Gates = 1, 1
-	s := newStory(t, grace40).starts(before)
-	s.at(10).modified(after)
-	equal(t, "counted", s.inShop(), pods.Counts{InPlaceUpdates: 1})
-}
-
-func TestRestartThatReadyShowsIsNotSilent(t *testing.T) {
-	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0)))
-	s.at(10).modified(aPod("web-1", notReady, running("app:1", 0)))
-	s.at(11).modified(aPod("web-1", ready, running("app:1", 1)))
-	equal(t, "silent restarts", s.inShop().SilentRestarts, 0)
-}
-
-func TestImageOfAPodThatDoesNotRunYetIsNoInPlaceUpdate(t *testing.T) {
-	pending := aPod("web-1", notReady, running("app:1", 0))
+func TestUpdatesInPlaceAndSilentRestarts(t *testing.T) {
+	first := running("app:1", 0)
+	sidecar := event.Container{Name: "sidecar", Image: "proxy:7", Restarts: 3}
+	gated, gatedAfter := aPod("web-1", ready, first), aPod("web-1", ready, running("app:2", 0))
+	gated.Gates, gatedAfter.Gates = 1, 1
+	pending := aPod("web-1", notReady, first)
 	pending.Phase = "Pending"
-	s := newStory(t, grace40).starts(pending)
-	s.at(10).modified(aPod("web-1", ready, running("app:2", 0)))
-	equal(t, "in-place updates", s.inShop().InPlaceUpdates, 0)
+	for name, test := range map[string]struct {
+		before *event.Pod
+		after  []*event.Pod
+		want   pods.Counts
+	}{
+		"an update with a silent restart": {aPod("web-1", ready, first), []*event.Pod{aPod("web-1", ready, running("app:2", 0)), aPod("web-1", ready, running("app:2", 1))}, pods.Counts{InPlaceUpdates: 1, UngatedUpdates: 1, SilentRestarts: 1}},
+		"an update with a readiness gate": {gated, []*event.Pod{gatedAfter}, pods.Counts{InPlaceUpdates: 1}},
+		"a pod that is not running yet":   {pending, []*event.Pod{aPod("web-1", ready, running("app:2", 0))}, pods.Counts{}},
+		"Ready shows the restart":         {aPod("web-1", ready, first), []*event.Pod{aPod("web-1", notReady, first), aPod("web-1", ready, running("app:1", 1))}, pods.Counts{Unready: 1}},
+		"a restart that ends not ready":   {aPod("web-1", ready, first), []*event.Pod{aPod("web-1", notReady, running("app:1", 1))}, pods.Counts{Unready: 1}},
+		"containers in another order":     {aPod("web-1", ready, first, sidecar), []*event.Pod{aPod("web-1", ready, sidecar, first)}, pods.Counts{}},
+		"a runtime that lost its state":   {aPod("web-1", ready, running("app:1", 4)), []*event.Pod{aPod("web-1", ready, first)}, pods.Counts{}},
+	} {
+		s := newStory(t, grace40).starts(test.before)
+		for i, p := range test.after {
+			s.at(float64(10 + i)).modified(p)
+		}
+		got := s.inShop()
+		got.Transitions = test.want.Transitions // other tests check them
+		equal(t, name, got, test.want)
+	}
 }
 
 func TestPodsGoAndTheirNamespaceWithThem(t *testing.T) {
@@ -71,26 +70,6 @@ func TestRelistOfPodsProvesNothing(t *testing.T) {
 	equal(t, "counted", s.inShop(), pods.Counts{})
 	s.at(61).modified(aPod("web-1", ready, running("app:2", 2)))
 	equal(t, "counted from then on", s.inShop(), pods.Counts{SilentRestarts: 1})
-}
-
-func TestRestartThatEndsNotReadyIsNotSilent(t *testing.T) {
-	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0)))
-	s.at(10).modified(aPod("web-1", notReady, running("app:1", 1)))
-	equal(t, "silent restarts", s.inShop().SilentRestarts, 0)
-}
-
-func TestContainersAreToldApartByTheirNames(t *testing.T) {
-	sidecar := event.Container{Name: "sidecar", Image: "proxy:7", Restarts: 3}
-	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0), sidecar))
-	s.at(10).modified(aPod("web-1", ready, sidecar, running("app:1", 0)))
-	equal(t, "in another order", s.inShop(), pods.Counts{})
-}
-
-func TestRestartsThatFallAreNoRestart(t *testing.T) {
-	// A container runtime that has lost its state restarts the count.
-	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 4)))
-	s.at(10).modified(aPod("web-1", ready, running("app:1", 0)))
-	equal(t, "silent restarts", s.inShop().SilentRestarts, 0)
 }
 
 // TestPodIsToldOfByItsNameWhoeverOwnsIt checks that no owner changes a pod's name, although the owner's part of the
