@@ -45,7 +45,7 @@ type Pods struct {
 // determined.
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
-		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byPod: map[event.UID][]*ReadinessLoss{}},
+		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[event.UID][]*ReadinessLoss{}},
 		pods:      map[event.UID]*Pod{}, recentlyDeleted: map[event.UID]*deletedPod{}, pending: pending{}, stuck: map[event.UID]time.Time{},
 	}
 }
@@ -116,7 +116,7 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 		return Change{}, false
 	}
 	x.noteRemovalCause(p, o, e.Seen)
-	x.resolveAllOf(id)
+	x.resolveAllOf(p.node.Value(), id)
 	delete(x.pods, id)
 	delete(x.stuck, id)
 	if p.pending {
