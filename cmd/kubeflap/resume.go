@@ -114,7 +114,7 @@ func (p *pipeline) interrupt(last, now time.Time) {
 	}
 	tracked, past := p.tracker.Past(last), p.incidents.Past(last)
 	tracked.Interrupt(last)
-	past.Ongoing = nil // whether they went on is unknown
+	past.Ongoing = nil
 	p.begin(now)
 	p.tracker.Restore(tracked, last)
 	p.incidents.Restore(past, now)

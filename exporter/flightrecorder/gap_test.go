@@ -193,32 +193,13 @@ func TestWatchesDuringAGap(t *testing.T) {
 					time.Sleep(2 * time.Second)
 				}
 				stop()
-				var got strings.Builder
 				segments, err := flightrecorder.Segments(s.Dir)
 				if err != nil {
 					t.Fatal(err)
 				}
 				segments = slices.DeleteFunc(segments, func(x flightrecorder.Segment) bool { return x.Begins.Before(after) })
-				for _, ev := range read(t, s.Dir, segments[0].Begins, now()) {
-					switch ev.Type {
-					case event.Listing:
-						got.WriteString("(")
-					case event.Synced:
-						got.WriteString(")")
-					case event.Down:
-						got.WriteString("-")
-					case event.Unavailable:
-						got.WriteString("x")
-					case event.Up:
-						got.WriteString("+")
-					case event.Listed:
-						got.WriteString(ev.Object.Metadata().Name)
-					case event.Modified:
-						got.WriteString(strings.ToUpper(ev.Object.Metadata().Name))
-					}
-				}
-				if got.String() != want {
-					t.Errorf("read %s, want %s", &got, want)
+				if got := letters(read(t, s.Dir, segments[0].Begins, now())); got != want {
+					t.Errorf("read %s, want %s", got, want)
 				}
 			})
 		})

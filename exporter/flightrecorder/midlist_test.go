@@ -57,25 +57,27 @@ func TestAReadingThatBeginsDuringAList(t *testing.T) {
 					synctest.Wait()
 				}
 				stop()
-				var got strings.Builder
-				for _, ev := range read(t, s.Dir, from, to) {
-					switch ev.Type {
-					case event.Listing:
-						got.WriteString("(")
-					case event.Synced:
-						got.WriteString(")")
-					case event.Down:
-						got.WriteString("-")
-					case event.Listed:
-						got.WriteString(ev.Object.Metadata().Name)
-					default:
-						got.WriteString(strings.ToUpper(ev.Object.Metadata().Name))
-					}
-				}
-				if got.String() != want {
-					t.Errorf("read %s, want %s", &got, want)
+				if got := letters(read(t, s.Dir, from, to)); got != want {
+					t.Errorf("read %s, want %s", got, want)
 				}
 			})
 		})
 	}
+}
+
+// letters writes the events of nodes like the tests do.
+func letters(events []event.Event) string {
+	var all strings.Builder
+	signs := map[event.Type]string{event.Listing: "(", event.Synced: ")", event.Down: "-", event.Unavailable: "x", event.Up: "+"}
+	for _, ev := range events {
+		switch ev.Type {
+		case event.Listed:
+			all.WriteString(ev.Object.Metadata().Name)
+		case event.Modified:
+			all.WriteString(strings.ToUpper(ev.Object.Metadata().Name))
+		default:
+			all.WriteString(signs[ev.Type])
+		}
+	}
+	return all.String()
 }

@@ -25,7 +25,8 @@ func (t *Tracker) Past(at time.Time) Past {
 	})
 }
 
-// Interrupt removes what is no longer known, because no process was running for a long time since the past.
+// Interrupt prepares p for a process that starts long after the earlier one stopped. It ends the ongoing gaps, and removes
+// the ongoing outages, because nobody knows whether they went on.
 func (p *Past) Interrupt(stopped time.Time) {
 	p.Coverage.Interrupt(stopped)
 	p.Outages = nil
