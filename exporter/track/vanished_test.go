@@ -126,22 +126,6 @@ func TestNodesThatVanishInAGap(t *testing.T) {
 	equal(t, "Ready", s.node("node-2").Ready, notReady)
 }
 
-// TestAListThatBreaksOffDeletesNothing interrupts lists in several ways.
-func TestAListThatBreaksOffDeletesNothing(t *testing.T) {
-	for name, breaksOff := range map[string]func(s *story){
-		"the watch breaks":    func(s *story) { s.breaks(event.ReasonTimeout, event.KindPod) },
-		"unavailable":         func(s *story) { s.unavailable(event.ReasonForbidden, event.KindPod) },
-		"another list begins": func(s *story) { s.watch(event.Listing, event.KindPod) },
-	} {
-		s := newStory(t, grace40).starts(aPod("web-1", ready), aPod("web-2", ready))
-		s.at(20).breaks(event.ReasonExpired, event.KindPod).at(30).watch(event.Listing, event.KindPod).is(event.Listed, aPod("web-1", ready))
-		breaksOff(s.at(31))
-		equal(t, name+": pods", kept(s.pods, "pods"), 2)
-		s.at(40).lists(event.KindPod, aPod("web-2", ready))
-		equal(t, name+": pods after the next list", kept(s.pods, "pods"), 1)
-	}
-}
-
 // TestInferredDeletionsAreNoEventsOfTheWatch checks that the counts of the watch only contain what the API server sent.
 func TestInferredDeletionsAreNoEventsOfTheWatch(t *testing.T) {
 	s := newStory(t, grace40).starts(aPod("web-1", ready))
