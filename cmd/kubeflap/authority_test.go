@@ -77,24 +77,9 @@ func (a *authority) issueInto(t *testing.T, name, dir string) {
 	write(t, filepath.Join(dir, "key.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
 }
 
-// file writes the authority's own certificate to a file and returns its path.
-func (a *authority) file(t *testing.T) string {
-	t.Helper()
-	return write(t, filepath.Join(t.TempDir(), "ca.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})))
-}
-
 // trusted returns a client configuration that trusts only this authority.
 func (a *authority) trusted() *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS10}
-}
-
-func load(t *testing.T, dir string) tls.Certificate {
-	t.Helper()
-	cert, err := tls.LoadX509KeyPair(filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cert
 }

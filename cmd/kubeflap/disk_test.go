@@ -39,14 +39,8 @@ type recordingProcess struct {
 	log []string
 }
 
-// startRecording starts kubeflap with a directory. wrap is the beginning of the command line, or empty.
-func startRecording(t *testing.T, c *churning, dir string, wrap ...string) *recordingProcess {
-	t.Helper()
-	return startRecordingWith(t, c, dir, nil, wrap...)
-}
-
-// startRecordingWith starts kubeflap with a directory and more flags.
-func startRecordingWith(t *testing.T, c *churning, dir string, flags []string, wrap ...string) *recordingProcess {
+// startRecording starts kubeflap with a directory and more flags. wrap is the beginning of the command line, or empty.
+func startRecording(t *testing.T, c *churning, dir string, flags []string, wrap ...string) *recordingProcess {
 	t.Helper()
 	binary, err := built()
 	if err != nil {
@@ -247,7 +241,7 @@ func mounted(t *testing.T, c *churning, options string) (p *recordingProcess, re
 	if text, err := exec.Command(mount[0], append(mount[1:], "true")...).CombinedOutput(); err != nil {
 		t.Skipf("file systems cannot be mounted here: %v, %s", err, text)
 	}
-	p = startRecording(t, c, dir, mount...)
+	p = startRecording(t, c, dir, nil, mount...)
 	p.dir = fmt.Sprintf("/proc/%d/root%s", p.cmd.Process.Pid, dir)
 	return p, func(options string) {
 		args := append(slices.Clone(enter), "--target", fmt.Sprint(p.cmd.Process.Pid), "mount", "-o", "remount,"+options, dir)
@@ -334,7 +328,7 @@ func TestAReadOnlyDisk(t *testing.T) {
 func TestADirectoryThatIsRemoved(t *testing.T) {
 	withoutRaceDetector(t)
 	t.Parallel()
-	p := startRecording(t, churningCluster(t), filepath.Join(t.TempDir(), "data"))
+	p := startRecording(t, churningCluster(t), filepath.Join(t.TempDir(), "data"), nil)
 	p.records(true)
 	p.counts()
 	p.kept(p.incidents().Incidents)
@@ -357,9 +351,9 @@ func TestTwoProcessesWithOneDirectory(t *testing.T) {
 	withoutRaceDetector(t)
 	t.Parallel()
 	cluster, dir, began := churningCluster(t), filepath.Join(t.TempDir(), "data"), time.Now()
-	first := startRecording(t, cluster, dir)
+	first := startRecording(t, cluster, dir, nil)
 	first.records(true)
-	second := startRecording(t, cluster, dir)
+	second := startRecording(t, cluster, dir, nil)
 	second.counts()
 	second.reports("another process is recording")
 	first.records(true)

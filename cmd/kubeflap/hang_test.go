@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -29,19 +28,19 @@ func failing(services int) *fakeCluster {
 
 // hanging makes the disk and the terminal of a pipeline hang: incidents are saved to a pipe that nobody reads, and the
 // log is written to a pipe that nobody reads.
-func hanging(tb testing.TB, p *pipeline) {
-	tb.Helper()
-	dir := tb.TempDir()
+func hanging(t *testing.T, p *pipeline) {
+	t.Helper()
+	dir := t.TempDir()
 	fifo := filepath.Join(dir, "incidents.jsonl")
 	p.journal = journal.Open(dir, 500, p.started, slog.New(slog.DiscardHandler))
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		tb.Skip(err)
+		t.Skip(err)
 	}
-	go func() { _ = p.journal.Run(tb.Context()) }()
+	go func() { _ = p.journal.Run(t.Context()) }()
 	unread, terminal := io.Pipe()
 	queue := newLogQueue(terminal, func(int) {})
 	p.reporter = logReporter{slog.New(slog.NewTextHandler(queue, nil))}
-	tb.Cleanup(func() {
+	t.Cleanup(func() {
 		go func() { _, _ = io.Copy(io.Discard, unread) }()
 		queue.close()
 		if end, err := syscall.Open(fifo, syscall.O_RDONLY|syscall.O_NONBLOCK, 0); err == nil {
@@ -71,37 +70,5 @@ func TestNothingWaitsForTheDiskOrTheTerminal(t *testing.T) {
 	}
 	if all, _ := p.cluster("").Incidents(); len(all) != 200 || all[0].State != "ended" {
 		t.Errorf("%d incidents, the first is %s; want 200 that have ended", len(all), all[0].State)
-	}
-}
-
-// BenchmarkScrapeWhileTheDiskHangs measures a scrape while Services fail, with a disk and a terminal that work and with
-// ones that hang.
-func BenchmarkScrapeWhileTheDiskHangs(b *testing.B) {
-	for _, hangs := range []bool{false, true} {
-		b.Run(fmt.Sprintf("hangs=%t", hangs), func(b *testing.B) {
-			c := failing(200)
-			p := newPipeline(defaultSettings(), func() time.Time { return c.now }, newSilentReporter(""))
-			if hangs {
-				hanging(b, p)
-			}
-			c.sink = p.apply
-			c.start()
-			registry := prometheus.NewRegistry()
-			registry.MustRegister(p.collector)
-			c.runUntil(299)
-			var took []time.Duration
-			for b.Loop() {
-				c.runUntil(c.second() + 0.5)
-				p.tick()
-				began := time.Now()
-				if _, err := registry.Gather(); err != nil {
-					b.Fatal(err)
-				}
-				took = append(took, time.Since(began))
-			}
-			slices.Sort(took)
-			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "µs-median")
-			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "µs-p99")
-		})
 	}
 }

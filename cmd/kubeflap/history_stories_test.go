@@ -6,10 +6,19 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// TestRestartsAgainstTheTruth restarts kubeflap during incidents of nodes, Services and writers of addresses.
-func TestRestartsAgainstTheTruth(t *testing.T) {
+// TestRestarts compares kubeflap with one that was not restarted, at times at which both must show the same.
+func TestRestarts(t *testing.T) {
+	for _, stories := range []map[string]restartStory{restartsInTheMiddle(), restartsBeforeMore(), restartsOfWorkloads(), restartsOfNodes()} {
+		for name, story := range stories {
+			t.Run(name, story.run)
+		}
+	}
+}
+
+// restartsInTheMiddle returns restarts during incidents of nodes, Services and writers of addresses.
+func restartsInTheMiddle() map[string]restartStory {
 	zoneA, zoneB := []int{1, 4, 7, 10}, []int{2, 5, 8, 11}
-	for name, c := range map[string]restartStory{
+	return map[string]restartStory{
 		"two zones, the first returns first": {cluster: func() *fakeCluster {
 			return newFakeCluster(12).silence(300, 1500, zoneA...).silence(900, 3000, zoneB...)
 		}, restarts: [][2]float64{{1100, 1110}}, looks: []float64{1112, 1300, 1400, 1600, 1900, 2900, 3500}},
@@ -69,7 +78,7 @@ func TestRestartsAgainstTheTruth(t *testing.T) {
 		}, restarts: [][2]float64{{600, 650}}, looks: []float64{599, 700, 1000, 1200}},
 		"the node is deleted after the restart": {cluster: func() *fakeCluster {
 			return newFakeCluster(9).silence(300, forever, 5).single(5).deletes(1000, 5)
-		}, restarts: [][2]float64{{600, 610}}, looks: []float64{599, 700, 990, 1100, 1300}},
+		}, restarts: [][2]float64{{600, 610}}, looks: []float64{599, 700, 990, 1100, 1300}, deletes: true},
 		"comes back in the gap and fails again": {cluster: func() *fakeCluster {
 			return newFakeCluster(9).silence(300, 610, 5).silence(640, 2000, 5)
 		}, restarts: [][2]float64{{600, 700}}, looks: []float64{599, 702, 1000, 1900, 2300}},
@@ -95,7 +104,76 @@ func TestRestartsAgainstTheTruth(t *testing.T) {
 			c.notReady(pods[0], 360, 800)
 			return c.breaks(event.KindEndpointSlice, 610.2, 900, event.ReasonEnded)
 		}, restarts: [][2]float64{{600, 610}}, looks: []float64{599, 950, 1900, 2300}},
-	} {
-		t.Run(name, c.run)
+	}
+}
+
+// restartsBeforeMore returns restarts during incidents that change after the restart: other nodes fail, or the reason of
+// the failure becomes visible.
+func restartsBeforeMore() map[string]restartStory {
+	return map[string]restartStory{
+		"a recovered node fails again with others": {cluster: func() *fakeCluster {
+			return newFakeCluster(12).silence(300, 420, 12).silence(470, 700, 3, 6, 9, 12)
+		}, restarts: [][2]float64{{430, 440}}, looks: []float64{442, 600, 690, 900}},
+		"a silent node, then others": {cluster: func() *fakeCluster {
+			return newFakeCluster(12).silence(300, 1000, 12).silence(600, 1000, 3, 6, 9)
+		}, restarts: [][2]float64{{430, 440}}, looks: []float64{442, 700, 990, 1300}},
+		"a silent zone, then another node": {cluster: func() *fakeCluster {
+			return newFakeCluster(12).silence(300, 1000, 3, 6, 9).silence(600, 900, 12)
+		}, restarts: [][2]float64{{430, 440}}, looks: []float64{442, 700, 990, 1300}},
+		"a silent zone, one returns and fails again": {cluster: func() *fakeCluster {
+			return newFakeCluster(12).silence(300, 1000, 3, 6, 9).silence(300, 500, 12).silence(700, 900, 12)
+		}, restarts: [][2]float64{{430, 440}}, looks: []float64{442, 600, 800, 1300}},
+		"not ready instead of Unknown": {cluster: func() *fakeCluster {
+			c := newFakeCluster(9).single(5)
+			c.at(300, func() { c.setReady(c.nodes[4], event.StatusFalse, "KubeletNotReady") })
+			return c.at(900, func() { c.setReady(c.nodes[4], event.StatusTrue, "KubeletReady") })
+		}, restarts: [][2]float64{{500, 510}}, looks: []float64{499, 512, 800, 1300}},
+		"not ready, back in the gap": {cluster: func() *fakeCluster {
+			c := newFakeCluster(9).single(5)
+			c.at(300, func() { c.setReady(c.nodes[4], event.StatusFalse, "KubeletNotReady") })
+			return c.at(505, func() { c.setReady(c.nodes[4], event.StatusTrue, "KubeletReady") })
+		}, restarts: [][2]float64{{500, 510}}, looks: []float64{499, 530, 900}},
+		"without Leases": {cluster: func() *fakeCluster {
+			c := newFakeCluster(9).silence(300, 1000, 5)
+			c.leases = false
+			return c
+		}, restarts: [][2]float64{{500, 510}}, looks: []float64{499, 512, 800, 1300}},
+		"upgraded after the restart": {cluster: func() *fakeCluster {
+			return newFakeCluster(9).upgrades(300, 900, 5)
+		}, restarts: [][2]float64{{500, 510}}, looks: []float64{499, 512, 800, 1300}},
+		"drained after the restart": {cluster: func() *fakeCluster {
+			return newFakeCluster(9).silence(300, 1000, 5).drains(700, 5)
+		}, restarts: [][2]float64{{500, 510}}, looks: []float64{499, 512, 800, 1300}},
+		"the whole cluster": {cluster: func() *fakeCluster {
+			return newFakeCluster(9).stall(300, 900)
+		}, restarts: [][2]float64{{500, 510}}, looks: []float64{499, 512, 800, 1300}},
+		"the whole cluster, two restarts": {cluster: func() *fakeCluster {
+			return newFakeCluster(9).stall(300, 1500)
+		}, restarts: [][2]float64{{500, 510}, {700, 710}}, looks: []float64{499, 512, 712, 730, 1400, 1900}},
+		"the Service is recreated after the restart": {cluster: func() *fakeCluster {
+			c, pods := solo(1)
+			c.notReady(pods[0], 360, 2000)
+			v := pods[0].service
+			c.deletesService(700, v)
+			return c.at(730, func() {
+				c.services = append(c.services, v)
+				v.UID = event.ParseUID("again")
+				c.sendToWatch(event.Added, &v.Service)
+				c.syncSoon(v)
+			})
+		}, restarts: [][2]float64{{500, 510}}, looks: []float64{499, 512, 690, 720, 1000, 1900, 2300}},
+		"the pod is deleted, the UID is used again": {cluster: func() *fakeCluster {
+			c, pods := solo(2)
+			p := pods[0]
+			c.notReady(p, 360, 900)
+			c.at(600, func() { c.sendToWatch(event.Deleted, &p.Pod); c.sendToWatch(event.Added, &p.Pod) })
+			return c
+		}, restarts: [][2]float64{{500, 510}}, looks: []float64{499, 512, 700, 1300}},
+		"reboots after the restart": {cluster: func() *fakeCluster {
+			return newFakeCluster(9).reboots(300, 2000, 5)
+		}, restarts: [][2]float64{{900, 910}}, looks: []float64{912, 1900, 2500}},
+		"two incidents become one after the restart": {cluster: func() *fakeCluster {
+			return newFakeCluster(12).silence(1222, 3652, 8, 12)
+		}, restarts: [][2]float64{{2000, 2010}}, looks: []float64{2100, 3600, 4201}},
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,10 @@ type restartStory struct {
 	kill     bool
 	// looks holds the seconds at which both must show the same incidents.
 	looks []float64
+	// size is the maximum number of incidents to keep. 0 means 500.
+	size int
+	// deletes is set if nodes are deleted. Then, the longest silence before the restart is not known.
+	deletes bool
 }
 
 // described describes an incident in one line.
@@ -93,6 +98,7 @@ func differences(x, y incident.Incident, most time.Duration) (all []string) {
 	for what, same := range map[string]bool{
 		"state": sameState, "start": y.Start.Equal(x.Start), "end": x.End.IsZero() || y.End.IsZero() || apart <= most,
 		"verdict": y.Verdict == x.Verdict, "nodes": slices.Equal(x.Nodes, y.Nodes), "Services without an address": slices.Equal(down(x), down(y)),
+		"cause": y.Cause == x.Cause, "lost addresses": y.Lost == x.Lost || x.Lost > y.Lost && y.Lost > 0,
 		"outages": y.Outages == x.Outages, "outage time": (y.OutageTime - x.OutageTime).Abs() <= most,
 	} {
 		if !same {
@@ -106,7 +112,8 @@ func differences(x, y incident.Incident, most time.Duration) (all []string) {
 func (c restartStory) run(t *testing.T) {
 	withoutRaceDetector(t)
 	t.Parallel()
-	truth, r := newRestarted(t, c.cluster()), newRestarted(t, c.cluster())
+	size := cmp.Or(c.size, 500)
+	truth, r := sized(t, c.cluster(), size), sized(t, c.cluster(), size)
 	away, next := time.Duration(0), 0
 	for _, at := range c.looks {
 		for ; next < len(c.restarts) && c.restarts[next][0] < at; next++ {
@@ -119,8 +126,35 @@ func (c restartStory) run(t *testing.T) {
 		truth.runUntil(at)
 		r.runUntil(at)
 		sameAsTruth(t, at, away, truth.incidents(), r.incidents())
+		want, got := truth.longest(), r.longest()
+		if !c.deletes && (got-want).Abs() > away+30*time.Second {
+			t.Errorf("at %g s: silent for %s, want %s", at, got, want)
+		}
 	}
 	sameEnds(t, truth, r)
+	if c.size == 0 {
+		r.opensAll()
+	}
+}
+
+// longest returns the sum of the longest silences of all incidents.
+func (r *restarted) longest() (sum time.Duration) {
+	for _, x := range r.incidents() {
+		sum += x.Numbers.LongestInterval
+	}
+	return sum
+}
+
+// opensAll checks that each ID that was reported opens an incident of the list.
+func (r *restarted) opensAll() {
+	r.t.Helper()
+	shown := r.incidents()
+	for _, n := range r.reported {
+		x, ok := r.pipeline.cluster("").Incident(n.Incident.ID)
+		if !ok || !slices.ContainsFunc(shown, func(y incident.Incident) bool { return x.ID == y.ID }) {
+			r.t.Errorf("%s opens %v %s, which is not in the list", n.Incident.ID, ok, x.ID)
+		}
+	}
 }
 
 // sameEnds compares how often the ends of incidents were reported.

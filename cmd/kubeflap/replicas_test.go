@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/web"
-	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // served serves the pages of a pipeline and returns the URL.
@@ -170,64 +168,4 @@ func TestARestartedReplicaConsidersEarlierSilences(t *testing.T) {
 	if !slices.Equal(got, want) || len(want) == 0 {
 		t.Errorf("the restarted replica has\n%s\nthe other one\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-}
-
-// TestReplicasAreProcesses does the same with two processes on one API server.
-func TestReplicasAreProcesses(t *testing.T) {
-	withoutRaceDetector(t)
-	t.Parallel()
-	c, dir := newChurning(), filepath.Join(t.TempDir(), "data")
-	first := startRecording(t, c, dir)
-	watches := func(p *recordingProcess) {
-		p.until("it watches", func() bool {
-			return strings.Contains(p.get("/metrics"), `kubeflap_service_addresses{namespace="shop",service="web-1",state="ready"} 1`)
-		})
-	}
-	watches(first)
-	second := startRecording(t, c, filepath.Join(t.TempDir(), "data"))
-	watches(second)
-	has := func(p *recordingProcess, service string) (id string) {
-		p.until("there is an incident of "+service, func() bool {
-			all := p.incidents().Incidents
-			at := slices.IndexFunc(all, func(x api.Incident) bool { return len(x.Services) > 0 && x.Services[0].Service == service })
-			if at >= 0 {
-				id = all[at].ID
-			}
-			return at >= 0
-		})
-		return id
-	}
-	same := func(service string) {
-		a, b := has(first, service), has(second, service)
-		if a != b {
-			t.Errorf("%s: the first replica serves %s, the second %s", service, a, b)
-		}
-		for _, p := range []*recordingProcess{first, second} {
-			for _, id := range []string{a, b} {
-				if page := p.get("/flaps?id=" + id); !strings.Contains(page, "shop/"+service) {
-					t.Errorf("the page of %s does not show %s", id, service)
-				}
-			}
-		}
-	}
-	c.setReady(3, false)
-	same("web-3")
-	c.setReady(3, true)
-	c.setReady(5, false)
-	same("web-5")
-	first.kill()
-	first = startRecording(t, c, dir)
-	watches2 := func() {
-		first.until("it watches again", func() bool {
-			return strings.Contains(first.get("/metrics"), `kubeflap_service_addresses{namespace="shop",service="web-5",state="not_ready"} 1`)
-		})
-	}
-	watches2()
-	same("web-3")
-	same("web-5")
-	c.setReady(5, true)
-	c.setReady(7, false)
-	same("web-7")
-	c.setReady(7, true)
-	same("web-5")
 }

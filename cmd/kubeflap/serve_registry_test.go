@@ -58,13 +58,3 @@ func TestEachReplayedClusterHasTheMetricsOfTheProcess(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkProcess(b *testing.B) {
-	registry := newRegistry(nothingDropped)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := registry.Gather(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

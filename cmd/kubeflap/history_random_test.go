@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
 // quietGap returns a restart around which nothing happens.
@@ -107,5 +109,66 @@ func TestRandomRestartsWhileNothingHappens(t *testing.T) {
 			truth.kill()
 			r.kill()
 		})
+	}
+}
+
+// TestRandomRestarts restarts kubeflap at random times. It must not lose an incident, list one twice, or report its end
+// twice.
+func TestRandomRestarts(t *testing.T) {
+	withoutRaceDetector(t)
+	t.Parallel()
+	for seed := range uint64(few(40, 10)) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		between := func(a, b int) float64 { return float64(a + random.IntN(b-a)) }
+		c := newFakeCluster(12)
+		for range 1 + random.IntN(3) {
+			from := between(300, 1700)
+			nodes := random.Perm(12)[:[]int{1, 1, 3, 6}[random.IntN(4)]]
+			for i := range nodes {
+				nodes[i]++
+			}
+			c.silence(from, from+between(45, 600), nodes...)
+		}
+		for range random.IntN(3) {
+			from := between(300, 1700)
+			pod := c.services[0].pods[random.IntN(len(c.services[0].pods))]
+			c.notReady(pod, from, from+between(5, 500))
+		}
+		r := newRestarted(t, c)
+		for _, at := range []float64{between(310, 1000), between(1100, 2000)} {
+			r.runUntil(at)
+			before := r.incidents()
+			r.stops = random.IntN(2) == 0
+			r.restart(at + between(1, 60))
+			r.runUntil(r.cluster.second() + 5)
+			r.checkHasAll(seed, before)
+		}
+		r.runUntil(2800)
+		r.checkHasAll(seed, nil)
+		for _, x := range r.incidents() {
+			if r.ends(x.ID) != 1 || x.State != incident.StateEnded {
+				t.Errorf("seed %d: %s of %s is %s, and its end was reported %d times", seed, x.ID, x.Subject, x.State, r.ends(x.ID))
+			}
+		}
+		r.kill()
+	}
+}
+
+// checkHasAll checks that the list contains all incidents from before, and none twice.
+func (r *restarted) checkHasAll(seed uint64, before []incident.Incident) {
+	r.t.Helper()
+	seen := map[string]bool{}
+	for _, x := range r.incidents() {
+		for _, id := range append(x.Also, x.ID) {
+			if seen[id] {
+				r.t.Errorf("seed %d: two incidents have the ID %s", seed, id)
+			}
+			seen[id] = true
+		}
+	}
+	for _, x := range before {
+		if !seen[x.ID] {
+			r.t.Errorf("seed %d: %s of %s is missing after the restart", seed, x.ID, x.Subject)
+		}
 	}
 }
