@@ -18,7 +18,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/track"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -88,7 +88,7 @@ func (a *adviser) advise(p program) error {
 
 // read returns the metrics and the comparison of grace periods. It also returns a description of their source for error
 // messages.
-func (a *adviser) read(p program) (families []*dto.MetricFamily, table grace.Table, from string, err error) {
+func (a *adviser) read(p program) (families []*dto.MetricFamily, table controlplane.Table, from string, err error) {
 	switch {
 	case a.remote.url != "":
 		if families, err = a.remote.readMetrics(p.ctx); err == nil {
@@ -104,7 +104,7 @@ func (a *adviser) read(p program) (families []*dto.MetricFamily, table grace.Tab
 }
 
 // readGracePeriods reads the comparison of grace periods from the API at --url. If it fails, a note contains the reason.
-func (a *adviser) readGracePeriods(p program) (table grace.Table) {
+func (a *adviser) readGracePeriods(p program) (table controlplane.Table) {
 	text, err := (&instance{cluster: a.cluster, remote: a.remote}).read(p)
 	answer := &api.Answer{}
 	if err == nil {
@@ -112,7 +112,7 @@ func (a *adviser) readGracePeriods(p program) (table grace.Table) {
 	}
 	if err != nil || len(answer.GracePeriods) != 1 {
 		failure := cmp.Or(err, errors.New("the API does not contain it"))
-		return grace.Table{Rows: []grace.Row{}, Notes: []string{fmt.Sprintf("The comparison of grace periods could not be read: %v.", failure)}}
+		return controlplane.Table{Rows: []controlplane.Row{}, Notes: []string{fmt.Sprintf("The comparison of grace periods could not be read: %v.", failure)}}
 	}
 	table = answer.GracePeriods[0]
 	for i, note := range table.Notes {
@@ -122,7 +122,7 @@ func (a *adviser) readGracePeriods(p program) (table grace.Table) {
 }
 
 // readRecording returns the metrics and the comparison of grace periods at the end of a recording.
-func readRecording(ctx context.Context, file string, settings settings) (families []*dto.MetricFamily, table grace.Table, err error) {
+func readRecording(ctx context.Context, file string, settings settings) (families []*dto.MetricFamily, table controlplane.Table, err error) {
 	recordings, err := openRecordings([]string{file})
 	if err != nil {
 		return nil, table, err
@@ -135,7 +135,7 @@ func readRecording(ctx context.Context, file string, settings settings) (familie
 }
 
 // observe watches a live cluster for the duration of --for. It returns the same as readRecording.
-func (a *adviser) observe(p program) (families []*dto.MetricFamily, table grace.Table, err error) {
+func (a *adviser) observe(p program) (families []*dto.MetricFamily, table controlplane.Table, err error) {
 	pipeline := newPipeline(*a.settings, time.Now, newSilentReporter(""))
 	watcher, err := newWatcher(p.logger, a.cluster, pipeline.apply)
 	if err != nil {
@@ -196,12 +196,12 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 // gather returns the metrics that the advice depends on, and the comparison of grace periods.
-func gather(p *pipeline) ([]*dto.MetricFamily, grace.Table, error) {
+func gather(p *pipeline) ([]*dto.MetricFamily, controlplane.Table, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(p.collector.Select(report.Metrics()))
 	families, err := registry.Gather()
 	if err != nil {
-		return nil, grace.Table{}, fmt.Errorf("gather the metrics: %w", err)
+		return nil, controlplane.Table{}, fmt.Errorf("gather the metrics: %w", err)
 	}
 	return families, p.gracePeriods(""), nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/recording"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -111,7 +111,7 @@ func (c *graceCluster) marked(x graceMark) bool {
 }
 
 // silence returns the heartbeat interval that kubeflap measured for a silence.
-func (c *graceCluster) silence(t *testing.T, x graceMark) grace.Silence {
+func (c *graceCluster) silence(t *testing.T, x graceMark) controlplane.Silence {
 	t.Helper()
 	i := slices.IndexFunc(c.intervals, func(one transition.HeartbeatSeen) bool {
 		return one.Node == x.Node && one.Time.Sub(x.To).Abs() < receivedWithin && one.Interval > x.To.Sub(x.From)/2
@@ -119,7 +119,7 @@ func (c *graceCluster) silence(t *testing.T, x graceMark) grace.Silence {
 	if i < 0 {
 		t.Fatalf("%s: kubeflap did not see the silence of %s from %s to %s", c.grace, x.Node, x.From, x.To)
 	}
-	return grace.Silence{Shortest: c.intervals[i].Interval, Longest: c.intervals[i].Interval}
+	return controlplane.Silence{Shortest: c.intervals[i].Interval, Longest: c.intervals[i].Interval}
 }
 
 // TestGraceMarks checks that kubeflap reports that a node turned Unknown for exactly those silences that the lab's own
@@ -139,7 +139,7 @@ func TestGraceMarks(t *testing.T) {
 // TestGracePeriodsAgainstControllerManagers compares the outcome of each silence with what real controller managers did.
 // The silences were measured in each of the four clusters, and apply to the settings of each cluster.
 func TestGracePeriodsAgainstControllerManagers(t *testing.T) {
-	outcomes := map[grace.Range]string{{AtLeast: 1, AtMost: 1}: "yes", {}: "no", {AtMost: 1}: "too_close"}
+	outcomes := map[controlplane.Range]string{{AtLeast: 1, AtMost: 1}: "yes", {}: "no", {AtMost: 1}: "too_close"}
 	got := map[string]int{}
 	clusters := readGraceClusters(t)
 	for measured, from := range clusters {

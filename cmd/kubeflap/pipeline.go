@@ -13,7 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/journal"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/web"
@@ -169,7 +169,7 @@ func (p *pipeline) cluster(name string) web.Cluster {
 	c := web.Cluster{
 		Name: name, Started: p.started, Finished: p.isFinished, Recorder: p.recorderStatus, Displaced: p.displaced,
 		Coverage:     func() watches.Coverage { return p.tracker.Coverage(p.now()) },
-		GracePeriods: func() grace.Table { return p.gracePeriods(name) },
+		GracePeriods: func() controlplane.Table { return p.gracePeriods(name) },
 		Incidents:    func() ([]incident.Incident, time.Time) { return p.allIncidents(p.incidents.Incidents) },
 		Overview:     func() ([]incident.Incident, time.Time) { return p.allIncidents(p.incidents.Overview) },
 		Incident: func(id string) (incident.Incident, bool) {
@@ -187,7 +187,7 @@ func (p *pipeline) cluster(name string) web.Cluster {
 }
 
 // gracePeriods returns the comparison of grace periods.
-func (p *pipeline) gracePeriods(cluster string) grace.Table {
+func (p *pipeline) gracePeriods(cluster string) controlplane.Table {
 	t := p.advance()
 	table := p.tracker.GraceTable(t)
 	table.Cluster, table.Notes = cluster, advice.NotesOn(&table, p.incidents.GracePeriod(t))

@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 )
 
 // NotesOn returns sentences that explain a comparison of grace periods. They repeat the recommended grace period.
-func NotesOn(t *grace.Table, g GracePeriod) []string {
+func NotesOn(t *controlplane.Table, g GracePeriod) []string {
 	if len(t.Rows) == 0 {
 		return []string{"kubeflap cannot see the heartbeats of nodes, so it cannot compare grace periods."}
 	}

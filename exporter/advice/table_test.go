@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 )
 
 // TestTheTableNeverContradictsTheRecommendation checks that silences of slow nodes turn no node Unknown with the
@@ -16,10 +16,10 @@ func TestTheTableNeverContradictsTheRecommendation(t *testing.T) {
 	recommended := 0
 	for range 10_000 {
 		g := GracePeriod{Period: time.Duration(20+random.IntN(200)) * time.Second, Default: 50 * time.Second, Interval: 10 * time.Second}
-		var silences []grace.Silence
+		var silences []controlplane.Silence
 		for range random.IntN(5) {
 			length := time.Duration(random.Int64N(int64(LongestGrace)))
-			silences = append(silences, grace.Silence{Shortest: length, Longest: length})
+			silences = append(silences, controlplane.Silence{Shortest: length, Longest: length})
 			if length > g.LateThreshold() {
 				g.Longest = max(g.Longest, length)
 			}
@@ -30,7 +30,7 @@ func TestTheTableNeverContradictsTheRecommendation(t *testing.T) {
 		} else {
 			recommended++
 		}
-		for _, row := range grace.Rows(silences, time.Duration(1+random.IntN(10))*time.Second) {
+		for _, row := range controlplane.Rows(silences, time.Duration(1+random.IntN(10))*time.Second) {
 			if row.GracePeriod >= to.Seconds() && row.Silences.AtLeast > 0 {
 				t.Fatalf("%+v recommends %s, but with %g s, silences turn nodes Unknown: %s of %v", g, to, row.GracePeriod, row.Silences, silences)
 			}
@@ -43,16 +43,16 @@ func TestTheTableNeverContradictsTheRecommendation(t *testing.T) {
 
 // TestNotesOnTheTable covers the notes that depend on the cluster.
 func TestNotesOnTheTable(t *testing.T) {
-	rows := make([]grace.Row, 8)
+	rows := make([]controlplane.Row, 8)
 	for want, c := range map[string]struct {
-		table grace.Table
+		table controlplane.Table
 		g     GracePeriod
 	}{
-		"kubeflap cannot see the heartbeats":              {grace.Table{}, GracePeriod{}},
-		"Recommended grace period: 100s (currently 40s).": {grace.Table{Rows: rows}, GracePeriod{Period: 40 * time.Second, Longest: 50 * time.Second}},
-		"kubeflap recommends no other grace period.":      {grace.Table{Rows: rows}, GracePeriod{Period: 40 * time.Second, Longest: 50 * time.Second, Managed: true}},
-		"Grace periods below 20s are unsafe":              {grace.Table{Rows: rows}, GracePeriod{}},
-		"Grace periods below 60s are unsafe":              {grace.Table{Rows: rows}, GracePeriod{Interval: 30 * time.Second}},
+		"kubeflap cannot see the heartbeats":              {controlplane.Table{}, GracePeriod{}},
+		"Recommended grace period: 100s (currently 40s).": {controlplane.Table{Rows: rows}, GracePeriod{Period: 40 * time.Second, Longest: 50 * time.Second}},
+		"kubeflap recommends no other grace period.":      {controlplane.Table{Rows: rows}, GracePeriod{Period: 40 * time.Second, Longest: 50 * time.Second, Managed: true}},
+		"Grace periods below 20s are unsafe":              {controlplane.Table{Rows: rows}, GracePeriod{}},
+		"Grace periods below 60s are unsafe":              {controlplane.Table{Rows: rows}, GracePeriod{Interval: 30 * time.Second}},
 	} {
 		if got := strings.Join(NotesOn(&c.table, c.g), "\n"); !strings.Contains(got, want) {
 			t.Errorf("there is no %q in\n%s", want, got)

@@ -10,8 +10,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
@@ -146,10 +146,10 @@ func (c *Collector) collect(ch chan<- prometheus.Metric, names []string) {
 
 // snapshot is a copy of the tracker's data. While a scrape writes this copy, the tracker is not locked.
 type snapshot struct {
-	grace       grace.Setting
-	heartbeats  nodes.Heartbeats
+	grace       controlplane.Setting
+	heartbeats  controlplane.Heartbeats
 	recommended time.Duration
-	flags       []grace.Flag
+	flags       []controlplane.Flag
 	short       []pods.ShortTolerations
 	source      string
 	nodes       []nodes.Node

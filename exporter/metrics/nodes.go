@@ -114,9 +114,9 @@ func (m *nodeMetrics) collectNode(to *scrape, n *nodes.Node) {
 	to.sample(m.late, float64(n.LateHeartbeats))
 	to.sample(m.missed, float64(n.MissedHeartbeats))
 	to.sample(m.ready, boolean(n.Ready == event.StatusTrue))
-	to.sample(m.transitions, float64(n.TurnedReady), event.StatusTrue.String())
-	to.sample(m.transitions, float64(n.TurnedNotReady), event.StatusFalse.String())
-	to.sample(m.transitions, float64(n.TurnedUnknown), event.StatusUnknown.String())
+	to.sample(m.transitions, float64(n.Turned[event.StatusTrue]), event.StatusTrue.String())
+	to.sample(m.transitions, float64(n.Turned[event.StatusFalse]), event.StatusFalse.String())
+	to.sample(m.transitions, float64(n.Turned[event.StatusUnknown]), event.StatusUnknown.String())
 	to.sample(m.unready, n.Unready.Seconds())
 	if n.ClockKnown {
 		to.sample(m.clockOffset, n.ClockOffset.Seconds())

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -51,7 +51,7 @@ func TestWhatABrokenWatchDeliversLateHasNoLength(t *testing.T) {
 	s.modified(aNode("node-1", notReady, 12), aNode("node-1", ready, 22))
 	s.modified(slice("a", "web", "-web-1"), slice("a", "web", "web-1"))
 	s.at(45)
-	equal(t, "turned not ready", s.node("node-1").TurnedNotReady, 1)
+	equal(t, "turned not ready", s.node("node-1").Turned[event.StatusFalse], 1)
 	equal(t, "outages", s.service("web").Outages, 1)
 	equal(t, "bounces: it was away for 30 s at most", s.service("web").Bounces, 1)
 	for _, x := range of[transition.OutageEnded](s) {
@@ -120,7 +120,7 @@ func TestControllerManagerOfAnotherClusterIsNotBelieved(t *testing.T) {
 	pending := controllerManager("n", "v1.36.3", 2e9)
 	pending.Phase = "Pending"
 	s := newStory(t, Settings{}).added(server("v1.36.3"), elsewhere, pending)
-	equal(t, "source", s.GracePeriod().Source, grace.SourceDefault)
+	equal(t, "source", s.GracePeriod().Source, controlplane.SourceDefault)
 }
 
 // TestAListShowsThatHeartbeatsResumed lists Leases after a break in which a lost node may have returned. The list shows

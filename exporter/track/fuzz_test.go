@@ -10,8 +10,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
 )
 
 // FuzzApply passes arbitrary events to the tracker, in arbitrary order.
@@ -183,7 +183,7 @@ type reading struct {
 func (w *warden) look(now time.Time) {
 	for _, n := range w.fold.Nodes(now, nil) {
 		w.grows("node "+n.Name, n.Created, flat(n.Heartbeats, n.LateHeartbeats, n.MissedHeartbeats,
-			n.TurnedReady, n.TurnedNotReady, n.TurnedUnknown, n.Unready))
+			n.Turned, n.Unready))
 		w.positive("node "+n.Name, n.LongestInterval)
 		if n.HeartbeatKnown {
 			w.positive("age of node "+n.Name, n.HeartbeatAge)
@@ -269,9 +269,9 @@ func (w *warden) grows(what string, created time.Time, counters []float64) {
 
 // graceTable checks that a longer grace period never makes more nodes Unknown.
 func (w *warden) graceTable(now time.Time) {
-	most := grace.Row{Silences: grace.Range{AtLeast: 1e6, AtMost: 1e6}, Addresses: grace.Range{AtLeast: 1e6, AtMost: 1e6}}
+	most := controlplane.Row{Silences: controlplane.Range{AtLeast: 1e6, AtMost: 1e6}, Addresses: controlplane.Range{AtLeast: 1e6, AtMost: 1e6}}
 	for _, row := range w.fold.GraceTable(now).Rows {
-		for _, x := range [][2]grace.Range{{row.Silences, most.Silences}, {row.Addresses, most.Addresses}} {
+		for _, x := range [][2]controlplane.Range{{row.Silences, most.Silences}, {row.Addresses, most.Addresses}} {
 			if is, before := x[0], x[1]; is.AtLeast < 0 || is.AtLeast > is.AtMost || is.AtLeast > before.AtLeast || is.AtMost > before.AtMost {
 				w.t.Fatalf("with a grace period of %g s: %s after %s", row.GracePeriod, is, before)
 			}

@@ -160,7 +160,7 @@ func countsOf(f *Tracker, now time.Time) map[string]uint64 {
 		all[name+"not ready or removed"] = s.TurnedNotReady + s.Removed
 	}
 	for _, n := range f.Nodes(now, nil) {
-		all[n.Name+" turned"] = n.TurnedReady + n.TurnedNotReady + n.TurnedUnknown
+		all[n.Name+" turned"] = n.Turned[0] + n.Turned[1] + n.Turned[2]
 	}
 	for _, x := range f.Namespaces(now, nil) {
 		all[x.Name+" unready"], all[x.Name+" updates"], all[x.Name+" restarts"] = x.Unready, x.InPlaceUpdates, x.SilentRestarts

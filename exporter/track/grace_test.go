@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 )
 
 func server(version string) *event.Cluster { return &event.Cluster{Version: version} }
@@ -23,32 +23,32 @@ func TestGracePeriod(t *testing.T) {
 		name    string
 		flag    time.Duration
 		objects []event.Object
-		want    grace.Setting
+		want    controlplane.Setting
 	}{
-		{"nothing is known", 0, nil, grace.Setting{}},
-		{"a server of v1.32 or later has 50 s", 0, []event.Object{server("v1.32.0")}, grace.Setting{Period: 50 * s, Source: grace.SourceDefault}},
-		{"an older one has 40 s", 0, []event.Object{server("v1.31.14+k3s1")}, grace.Setting{Period: 40 * s, Source: grace.SourceDefault}},
-		{"a version that says nothing gets today's", 0, []event.Object{server("weird")}, grace.Setting{Period: 50 * s, Source: grace.SourceDefault}},
-		{"a minor with a plus", 0, []event.Object{server("v1.27+.3-eks")}, grace.Setting{Period: 40 * s, Source: grace.SourceDefault}},
+		{"nothing is known", 0, nil, controlplane.Setting{}},
+		{"a server of v1.32 or later has 50 s", 0, []event.Object{server("v1.32.0")}, controlplane.Setting{Period: 50 * s, Source: controlplane.SourceDefault}},
+		{"an older one has 40 s", 0, []event.Object{server("v1.31.14+k3s1")}, controlplane.Setting{Period: 40 * s, Source: controlplane.SourceDefault}},
+		{"a version that says nothing gets today's", 0, []event.Object{server("weird")}, controlplane.Setting{Period: 50 * s, Source: controlplane.SourceDefault}},
+		{"a minor with a plus", 0, []event.Object{server("v1.27+.3-eks")}, controlplane.Setting{Period: 40 * s, Source: controlplane.SourceDefault}},
 		{
 			"the controller manager's flag beats the version", 0,
 			[]event.Object{server("v1.36.3"), controllerManager("m", "v1.36.3", 10*s)},
-			grace.Setting{Period: 10 * s, Source: grace.SourceControllerManager},
+			controlplane.Setting{Period: 10 * s, Source: controlplane.SourceControllerManager},
 		},
 		{
 			"without the flag its image's version decides", 0,
 			[]event.Object{server("v1.32.1"), controllerManager("m", "v1.31.9", 0)},
-			grace.Setting{Period: 40 * s, Source: grace.SourceControllerManager},
+			controlplane.Setting{Period: 40 * s, Source: controlplane.SourceControllerManager},
 		},
 		{
 			"of several managers the tightest counts", 0,
 			[]event.Object{controllerManager("a", "", 60*s), controllerManager("b", "", 20*s)},
-			grace.Setting{Period: 20 * s, Source: grace.SourceControllerManager},
+			controlplane.Setting{Period: 20 * s, Source: controlplane.SourceControllerManager},
 		},
 		{
 			"kubeflap's own flag beats everything", 90 * s,
 			[]event.Object{server("v1.36.3"), controllerManager("m", "v1.36.3", 10*s)},
-			grace.Setting{Period: 90 * s, Source: grace.SourceFlag},
+			controlplane.Setting{Period: 90 * s, Source: controlplane.SourceFlag},
 		},
 	}
 	for _, c := range cases {
@@ -62,7 +62,7 @@ func TestGracePeriod(t *testing.T) {
 func TestGracePeriodGoesBackToTheDefaultWithTheManagersPod(t *testing.T) {
 	m := controllerManager("m", "v1.36.3", 10*time.Second)
 	s := newStory(t, Settings{}).added(server("v1.36.3"), m).deleted(m)
-	equal(t, "grace", s.GracePeriod(), grace.Setting{Period: 50 * time.Second, Source: grace.SourceDefault})
+	equal(t, "grace", s.GracePeriod(), controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault})
 }
 
 // observed returns a story in which the node controller repeatedly marks a node. The parameter after holds the seconds
@@ -89,19 +89,19 @@ func TestGracePeriodIsObservedWhereWhatIsSeenAgainAndAgainContradictsTheDefault(
 	for _, c := range []struct {
 		what  string
 		after []float64
-		want  grace.Setting
+		want  controlplane.Setting
 	}{
-		{"Unknown 57 s after the last heartbeat agrees with 50 s", []float64{57}, grace.Setting{Period: 50 * time.Second, Source: grace.SourceDefault}},
-		{"one after 24 s may be a controller manager that is behind", []float64{24.4}, grace.Setting{Period: 50 * time.Second, Source: grace.SourceDefault}},
-		{"two as well", []float64{24.4, 27.5}, grace.Setting{Period: 50 * time.Second, Source: grace.SourceDefault}},
-		{"three that agree are a grace period", []float64{27.5, 24.4, 30}, grace.Setting{Period: 24 * time.Second, Source: grace.SourceObserved}},
-		{"three that do not agree are none", []float64{45, 12, 28}, grace.Setting{Period: 50 * time.Second, Source: grace.SourceDefault}},
-		{"soon after a heartbeat: no grace period can be so short", []float64{8, 8, 8, 8}, grace.Setting{Period: 50 * time.Second, Source: grace.SourceDefault}},
-		{"at once", []float64{0.1, 0.2, 0.1, 0.1}, grace.Setting{Period: 50 * time.Second, Source: grace.SourceDefault}},
-		{"one that is odd among three that agree changes nothing", []float64{24.4, 27.5, 8, 30}, grace.Setting{Period: 24 * time.Second, Source: grace.SourceObserved}},
-		{"one after 130 s may be a restart of the manager", []float64{130}, grace.Setting{Period: 50 * time.Second, Source: grace.SourceDefault}},
-		{"three are not", []float64{130, 125, 128}, grace.Setting{Period: 125 * time.Second, Source: grace.SourceObserved}},
-		{"a period of 10 s, as short as the heartbeat", []float64{11, 14, 10.2}, grace.Setting{Period: 10 * time.Second, Source: grace.SourceObserved}},
+		{"Unknown 57 s after the last heartbeat agrees with 50 s", []float64{57}, controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}},
+		{"one after 24 s may be a controller manager that is behind", []float64{24.4}, controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}},
+		{"two as well", []float64{24.4, 27.5}, controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}},
+		{"three that agree are a grace period", []float64{27.5, 24.4, 30}, controlplane.Setting{Period: 24 * time.Second, Source: controlplane.SourceObserved}},
+		{"three that do not agree are none", []float64{45, 12, 28}, controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}},
+		{"soon after a heartbeat: no grace period can be so short", []float64{8, 8, 8, 8}, controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}},
+		{"at once", []float64{0.1, 0.2, 0.1, 0.1}, controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}},
+		{"one that is odd among three that agree changes nothing", []float64{24.4, 27.5, 8, 30}, controlplane.Setting{Period: 24 * time.Second, Source: controlplane.SourceObserved}},
+		{"one after 130 s may be a restart of the manager", []float64{130}, controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}},
+		{"three are not", []float64{130, 125, 128}, controlplane.Setting{Period: 125 * time.Second, Source: controlplane.SourceObserved}},
+		{"a period of 10 s, as short as the heartbeat", []float64{11, 14, 10.2}, controlplane.Setting{Period: 10 * time.Second, Source: controlplane.SourceObserved}},
 	} {
 		equal(t, c.what, observed(t, "v1.36.3", c.after...).GracePeriod(), c.want)
 	}
@@ -109,13 +109,13 @@ func TestGracePeriodIsObservedWhereWhatIsSeenAgainAndAgainContradictsTheDefault(
 
 func TestAnObservedGracePeriodIsUnlearned(t *testing.T) {
 	s := observed(t, "v1.36.3", 24.4, 27.5, 30)
-	equal(t, "learned", s.GracePeriod(), grace.Setting{Period: 24 * time.Second, Source: grace.SourceObserved})
+	equal(t, "learned", s.GracePeriod(), controlplane.Setting{Period: 24 * time.Second, Source: controlplane.SourceObserved})
 	at := s.now.Add(45 * time.Second).Sub(zero).Seconds()
 	s.at(at).modified(lease("node-1", at))
-	equal(t, "a node was silent for 45 s and stayed Ready", s.GracePeriod(), grace.Setting{Period: 50 * time.Second, Source: grace.SourceDefault})
+	equal(t, "a node was silent for 45 s and stayed Ready", s.GracePeriod(), controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault})
 
 	s = observed(t, "v1.36.3", 24.4, 27.5, 30, 58, 57, 55)
-	equal(t, "it was changed back", s.GracePeriod(), grace.Setting{Period: 50 * time.Second, Source: grace.SourceDefault})
+	equal(t, "it was changed back", s.GracePeriod(), controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault})
 }
 
 func TestAnOddUnknownMakesNoHeartbeatLate(t *testing.T) {
@@ -150,7 +150,7 @@ func TestNodesLostTogetherAreOneObservation(t *testing.T) {
 	s.at(10).modified(lease("a", 10), lease("b", 10), lease("c", 10))
 	s.at(130).modified(unknownSince("a", 130), unknownSince("b", 130))
 	s.at(130.1).modified(unknownSince("c", 130.1))
-	equal(t, "grace", s.GracePeriod(), grace.Setting{Period: 50 * time.Second, Source: grace.SourceDefault})
+	equal(t, "grace", s.GracePeriod(), controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault})
 }
 
 func TestUnknownThatABrokenWatchOfNodesDeliversLateMeasuresNothing(t *testing.T) {
@@ -161,18 +161,18 @@ func TestUnknownThatABrokenWatchOfNodesDeliversLateMeasuresNothing(t *testing.T)
 		s.at(at+120).watch(event.Up, event.KindNode).modified(unknownSince("node-1", at+55))
 		s.at(at + 130).modified(aNode("node-1", ready, at+130))
 	}
-	equal(t, "grace", s.GracePeriod(), grace.Setting{Period: 50 * time.Second, Source: grace.SourceDefault})
+	equal(t, "grace", s.GracePeriod(), controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault})
 }
 
 func TestUnknownMeasuresNothingUnlessTheLastHeartbeatWasSeenToBeTheLast(t *testing.T) {
-	quick := func(before func(*story)) grace.Setting {
+	quick := func(before func(*story)) controlplane.Setting {
 		s := newStory(t, Settings{}).added(server("v1.36.3"))
 		s.starts(aNode("node-1", ready, -100), lease("node-1", 0))
 		before(s)
 		s.modified(unknownSince("node-1", 60))
 		return s.GracePeriod()
 	}
-	byDefault := grace.Setting{Period: 50 * time.Second, Source: grace.SourceDefault}
+	byDefault := controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}
 	equal(t, "it was told of by the first list", quick(func(s *story) { s.at(20) }), byDefault)
 	equal(t, "the watch of Leases is broken", quick(func(s *story) {
 		s.at(10).modified(lease("node-1", 10)).watch(event.Down, event.KindLease)

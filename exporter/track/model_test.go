@@ -501,7 +501,7 @@ func (m *naive) readServices() []endpoints.Service {
 type nodeTally struct {
 	created, since time.Time
 	unready        time.Duration
-	turned         map[event.Status]uint64
+	turned         [3]uint64
 }
 
 // pulse holds the heartbeats of a node name, as the node controller sees them.
@@ -575,7 +575,7 @@ func (m *naive) nodesChanged(before, after objects, h how) {
 			m.nodeChanged(old, n, h)
 			continue
 		}
-		m.nodes[id] = &nodeTally{created: m.now, since: m.now, turned: map[event.Status]uint64{}}
+		m.nodes[id] = &nodeTally{created: m.now, since: m.now}
 		m.newPulse(n, h)
 	}
 }
@@ -804,10 +804,12 @@ func (m *naive) readNodes() []nodes.Node {
 		n := o.(*event.Node)
 		t, p := m.nodes[id], m.pulses[n.Name]
 		v := nodes.Node{
-			Name: n.Name, Created: t.created, Ready: statusOf(n).Status, Unready: t.unready,
-			HeartbeatKnown: len(p.beats) > 0 && !m.doubtful(n, p), LongestInterval: m.longest(p), Heartbeats: uint64(len(p.beats)),
-			LateHeartbeats: m.late(p, modelGrace/2), MissedHeartbeats: m.late(p, modelGrace),
-			TurnedReady: t.turned[event.StatusTrue], TurnedNotReady: t.turned[event.StatusFalse], TurnedUnknown: t.turned[event.StatusUnknown],
+			Name: n.Name, Created: t.created, Ready: statusOf(n).Status,
+			HeartbeatKnown: len(p.beats) > 0 && !m.doubtful(n, p), LongestInterval: m.longest(p),
+			Counters: nodes.Counters{
+				Heartbeats: uint64(len(p.beats)), LateHeartbeats: m.late(p, modelGrace/2), MissedHeartbeats: m.late(p, modelGrace),
+				Turned: t.turned, Unready: t.unready,
+			},
 		}
 		if len(p.beats) > 0 {
 			v.HeartbeatAge = m.now.Sub(p.beats[len(p.beats)-1])

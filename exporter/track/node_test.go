@@ -14,8 +14,8 @@ func TestNodeNotReadyForLessThanASecondIsCounted(t *testing.T) {
 	s.at(10.2).modified(aNode("node-1", ready, 10))
 	s.at(30)
 	n := s.node("node-1")
-	equal(t, "turned not ready", n.TurnedNotReady, 1)
-	equal(t, "turned ready", n.TurnedReady, 1)
+	equal(t, "turned not ready", n.Turned[event.StatusFalse], 1)
+	equal(t, "turned ready", n.Turned[event.StatusTrue], 1)
 	equal(t, "unready", seconds(n.Unready), 0.2)
 	equal(t, "ready now", n.Ready, ready)
 }
@@ -29,13 +29,13 @@ func TestUnreadyTimeIncludesTheRunningEpisode(t *testing.T) {
 	s.at(40).modified(aNode("node-1", ready, 40))
 	s.at(99)
 	equal(t, "unready in the end", seconds(s.node("node-1").Unready), 30)
-	equal(t, "turned unknown", s.node("node-1").TurnedUnknown, 1)
+	equal(t, "turned unknown", s.node("node-1").Turned[event.StatusUnknown], 1)
 }
 
 func TestFirstListIsABaseline(t *testing.T) {
 	s := newStory(t, grace40).starts(aNode("node-1", notReady, -100))
 	n := s.node("node-1")
-	equal(t, "transitions", n.TurnedNotReady+n.TurnedReady+n.TurnedUnknown, 0)
+	equal(t, "transitions", n.Turned, [3]uint64{})
 	s.at(10).modified(aNode("node-1", ready, 10))
 	equal(t, "unready since it was seen", seconds(s.node("node-1").Unready), 10)
 	for _, x := range of[transition.NodeReadyChanged](s) {
@@ -51,10 +51,10 @@ func TestAbsentReadyConditionIsUnknown(t *testing.T) {
 	never := aNode("node-1", unknown, 60)
 	never.Ready.Reason = "NodeStatusNeverUpdated"
 	s.at(60).modified(never)
-	equal(t, "turned unknown", s.node("node-1").TurnedUnknown, 0)
+	equal(t, "turned unknown", s.node("node-1").Turned[event.StatusUnknown], 0)
 	equal(t, "heartbeats", s.node("node-1").Heartbeats, 0)
 	s.at(61).modified(aNode("node-1", ready, 61))
-	equal(t, "turned ready", s.node("node-1").TurnedReady, 1)
+	equal(t, "turned ready", s.node("node-1").Turned[event.StatusTrue], 1)
 }
 
 func TestRelistThatShowsAMovedTransitionTimeProvesAPair(t *testing.T) {
@@ -62,18 +62,18 @@ func TestRelistThatShowsAMovedTransitionTimeProvesAPair(t *testing.T) {
 	s.at(10).watch(event.Down, event.KindNode)
 	s.at(60).lists(event.KindNode, aNode("node-1", ready, 42), aNode("node-2", ready, -100))
 	n := s.node("node-1")
-	equal(t, "turned unknown", n.TurnedUnknown, 1)
-	equal(t, "turned ready", n.TurnedReady, 1)
+	equal(t, "turned unknown", n.Turned[event.StatusUnknown], 1)
+	equal(t, "turned ready", n.Turned[event.StatusTrue], 1)
 	equal(t, "unready: not known, so not made up", seconds(n.Unready), 0)
 	quiet := s.node("node-2")
-	equal(t, "transitions of the other", quiet.TurnedReady+quiet.TurnedUnknown, 0)
+	equal(t, "transitions of the other", quiet.Turned[event.StatusTrue]+quiet.Turned[event.StatusUnknown], 0)
 }
 
 func TestTransitionTimeThatMovesInAWatchEventProvesNothing(t *testing.T) {
 	s := newStory(t, grace40).starts(aNode("node-1", ready, -100))
 	s.at(10).modified(aNode("node-1", ready, 5))
 	n := s.node("node-1")
-	equal(t, "transitions", n.TurnedReady+n.TurnedUnknown+n.TurnedNotReady, 0)
+	equal(t, "transitions", n.Turned, [3]uint64{})
 }
 
 func TestRelistCountsNothingTwice(t *testing.T) {
@@ -81,7 +81,7 @@ func TestRelistCountsNothingTwice(t *testing.T) {
 	s.at(10).modified(aNode("node-1", notReady, 10))
 	s.at(20).lists(event.KindNode, aNode("node-1", notReady, 10))
 	s.at(21).lists(event.KindLease, lease("node-1", 0))
-	equal(t, "turned not ready", s.node("node-1").TurnedNotReady, 1)
+	equal(t, "turned not ready", s.node("node-1").Turned[event.StatusFalse], 1)
 	equal(t, "heartbeats", s.node("node-1").Heartbeats, 0)
 	equal(t, "unready", seconds(s.node("node-1").Unready), 11)
 }
@@ -102,7 +102,7 @@ func TestNodeCreatedAgainUnderItsNameStartsAtZero(t *testing.T) {
 		s := newStory(t, grace40).starts(aNode("node-1", ready, -100))
 		s.at(10).modified(aNode("node-1", notReady, 10))
 		s.at(20).deleted(aNode("node-1", notReady, 10)).added(again)
-		equal(t, "turned not ready", s.node("node-1").TurnedNotReady, 0)
+		equal(t, "turned not ready", s.node("node-1").Turned[event.StatusFalse], 0)
 		s.deleted(aNode("node-1", notReady, 10))
 		equal(t, "nodes after a deletion of the old one that came late", len(s.Nodes(s.now, nil)), 1)
 	})
@@ -110,8 +110,8 @@ func TestNodeCreatedAgainUnderItsNameStartsAtZero(t *testing.T) {
 		s := newStory(t, grace40).starts(aNode("node-1", ready, -100), aNode("node-2", ready, -100))
 		s.at(10).modified(aNode("node-1", notReady, 10))
 		s.at(60).lists(event.KindNode, again)
-		equal(t, "turned not ready", s.node("node-1").TurnedNotReady, 0)
-		equal(t, "turned ready: it is another node", s.node("node-1").TurnedReady, 0)
+		equal(t, "turned not ready", s.node("node-1").Turned[event.StatusFalse], 0)
+		equal(t, "turned ready: it is another node", s.node("node-1").Turned[event.StatusTrue], 0)
 		equal(t, "nodes: the one that the list lacks is gone", len(s.Nodes(s.now, nil)), 1)
 	})
 }
@@ -125,7 +125,7 @@ func TestFirstReadyConditionThatOnlyARelistShowsIsNoPair(t *testing.T) {
 	s.at(50).watch(event.Down, event.KindNode)
 	s.at(70).lists(event.KindNode, never)
 	n := s.node("node-1")
-	equal(t, "transitions", n.TurnedReady+n.TurnedUnknown+n.TurnedNotReady, 0)
+	equal(t, "transitions", n.Turned, [3]uint64{})
 }
 
 func TestEpisodeWhoseBeginningOnlyARelistShowsIsNotComplete(t *testing.T) {

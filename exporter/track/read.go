@@ -5,8 +5,8 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
@@ -82,19 +82,23 @@ func (t *Tracker) Synced() bool { return asOf(t, time.Time{}, t.watches.AllSynce
 func (t *Tracker) AddressSource() event.Kind { return asOf(t, time.Time{}, t.endpoints.Source) }
 
 // GracePeriod returns the current node monitor grace period and its source. The period is 0 if unknown.
-func (t *Tracker) GracePeriod() grace.Setting { return asOf(t, time.Time{}, t.nodes.GracePeriod) }
+func (t *Tracker) GracePeriod() controlplane.Setting {
+	return asOf(t, time.Time{}, func() controlplane.Setting { return t.controlPlane.Grace.Setting })
+}
 
 // Heartbeats returns the longest of the nodes' normal heartbeat intervals, and whether a cloud provider runs the
 // control plane.
-func (t *Tracker) Heartbeats() nodes.Heartbeats { return asOf(t, time.Time{}, t.nodes.Heartbeats) }
+func (t *Tracker) Heartbeats() controlplane.Heartbeats {
+	return asOf(t, time.Time{}, t.controlPlane.Grace.Heartbeats)
+}
 
 // GraceTable compares grace periods.
-func (t *Tracker) GraceTable(at time.Time) grace.Table { return asOf(t, at, t.nodes.GraceTable) }
+func (t *Tracker) GraceTable(at time.Time) controlplane.Table { return asOf(t, at, t.nodes.GraceTable) }
 
 // ManagerFlags appends the flags that are set in kube-controller-manager pods to the given slice and returns the
 // extended slice.
-func (t *Tracker) ManagerFlags(into []grace.Flag) []grace.Flag {
-	return asOf(t, time.Time{}, func() []grace.Flag { return t.nodes.ManagerFlags(into) })
+func (t *Tracker) ManagerFlags(into []controlplane.Flag) []controlplane.Flag {
+	return asOf(t, time.Time{}, func() []controlplane.Flag { return t.controlPlane.Grace.Flags(into) })
 }
 
 // ShortTolerations appends the namespaces that have pods with short tolerations to the given slice and returns the

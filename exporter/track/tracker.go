@@ -15,7 +15,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
-	"github.com/kubeflap/kubeflap/exporter/track/reads"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -59,14 +58,14 @@ type parts struct {
 // New returns a Tracker that has not processed any events.
 func New(settings Settings) *Tracker {
 	t := &Tracker{parts: parts{vanished: newVanished(), watches: watches.New()}}
-	t.controlPlane = controlplane.New(t.watches, &t.found)
-	t.nodes = nodes.New(settings.GracePeriod, t.controlPlane, t.watches, &t.found)
+	t.controlPlane = controlplane.New(settings.GracePeriod, t.watches, &t.found)
+	t.nodes = nodes.New(t.controlPlane, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.losses.PodResolved(w) })
 	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes)
 	t.endpoints = endpoints.New(endpoints.Settings{
 		BounceWindow: settings.BounceWindow, Source: settings.AddressSource, KnownManagers: settings.KnownManagers,
 	}, t.watches, &t.found, t.pods, t.losses)
-	t.nodes.AddressesOn = t.endpoints.ReadyOn
+	t.nodes.Addresses = t.endpoints
 	return t
 }
 
@@ -117,17 +116,17 @@ func (t *parts) applyObject(e event.Event) {
 	case *event.ControlPlaneLease:
 		t.controlPlane.Apply(e, o)
 	case *event.Cluster:
-		t.nodes.ServerVersion(o.Version)
+		t.controlPlane.Grace.SetVersion(o.Version)
 	}
 }
 
 func (t *parts) applyPod(e event.Event, o *event.Pod) {
 	if e.Type != event.Deleted {
-		t.nodes.ApplyControllerManager(o)
+		t.controlPlane.Grace.ApplyControllerManager(o)
 		t.endpoints.PodChanged(o.UID, t.pods.Apply(e, o), e.Seen)
 	} else if c, ok := t.pods.Delete(e, o); ok {
 		t.endpoints.PodChanged(o.UID, c, e.Seen)
-		t.nodes.ForgetControllerManager(o.UID)
+		t.controlPlane.Grace.ForgetControllerManager(o.UID)
 	}
 }
 
@@ -160,7 +159,7 @@ func (t *parts) applyWatch(e event.Event) {
 			t.nodes.ShowOverdue(e.Seen)
 		}
 	case event.DirectReadStarted, event.DirectReadAnswered, event.DirectReadUnanswered:
-		t.nodes.ApplyRead(e)
+		t.controlPlane.ApplyRead(e)
 		t.findCutOff(e)
 	case event.Unavailable:
 		t.watches.RecordUnavailable(e)
@@ -177,7 +176,7 @@ func (t *parts) watchBroke(e event.Event) {
 	wasCutOff := t.watches.IsCutOff(e.Kind)
 	broke := t.watches.RecordBreak(e)
 	if e.Kind == event.KindLease && (broke || wasCutOff && !t.watches.IsCutOff(e.Kind)) {
-		t.nodes.LeaseWatchBroke()
+		t.controlPlane.Reads.WatchBroke()
 	}
 	if broke && e.Reason != event.ReasonEnded && e.Kind != event.KindControlPlaneLease {
 		t.found.Add(transition.WatchBroke{At: transition.At{Time: e.Seen}, Resource: e.Kind, Reason: e.Reason, Since: t.watches.DownSince(e.Kind)})
@@ -196,8 +195,8 @@ func (t *parts) watchWorks(e event.Event) {
 // findCutOff uses failed direct reads to detect watches that are cut off. Such watches are open, but deliver no
 // objects.
 func (t *parts) findCutOff(e event.Event) {
-	failed := t.nodes.ReadFailed()
-	if failed.IsZero() || !reads.HidesEtcd(e) {
+	failed := t.controlPlane.Reads.Failed()
+	if failed.IsZero() || !controlplane.HidesEtcd(e) {
 		return
 	}
 	for _, k := range t.watches.CutOff(failed, e.Reason) {

@@ -122,7 +122,7 @@ func TestNodesThatVanishInAGap(t *testing.T) {
 	if want := []string{"node-2", "node-1"}; !slices.Equal(removed, want) {
 		t.Errorf("removed %v, want %v", removed, want)
 	}
-	equal(t, "changes of the new node", s.node("node-2").TurnedNotReady, 0)
+	equal(t, "changes of the new node", s.node("node-2").Turned[event.StatusFalse], 0)
 	equal(t, "Ready", s.node("node-2").Ready, notReady)
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 	"github.com/kubeflap/kubeflap/exporter/web/query"
@@ -56,7 +56,7 @@ func notWatched(cluster string, all []watches.Watch) (list []api.NotWatched) {
 }
 
 // gracePeriodsOf returns the tables of the clusters that a query selects.
-func gracePeriodsOf(clusters []Cluster, q *query.Query) (all []grace.Table) {
+func gracePeriodsOf(clusters []Cluster, q *query.Query) (all []controlplane.Table) {
 	for _, c := range clusters {
 		if q.MatchesCluster(c.Name) {
 			all = append(all, c.GracePeriods())

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -20,7 +20,7 @@ func TestGracePeriodsOnThePageAndInTheAPI(t *testing.T) {
 		t.Fatalf("%v: %s", err, body)
 	}
 	table := answer.GracePeriods[0]
-	if table.Cluster != "two" || len(table.Rows) != 8 || table.Rows[2].Silences != (grace.Range{AtLeast: 1, AtMost: 1}) || table.Rows[3].Silences != (grace.Range{}) {
+	if table.Cluster != "two" || len(table.Rows) != 8 || table.Rows[2].Silences != (controlplane.Range{AtLeast: 1, AtMost: 1}) || table.Rows[3].Silences != (controlplane.Range{}) {
 		t.Errorf("%+v", table)
 	}
 	_, page := get(t, s, "/flaps", nil)
@@ -36,8 +36,8 @@ func TestGracePeriodsOnThePageAndInTheAPI(t *testing.T) {
 		t.Error("the page of an incident shows the table")
 	}
 	c := clusterOf("", lostNode("web"), at(60))
-	c.GracePeriods = func() grace.Table {
-		return grace.Table{Rows: []grace.Row{}, Notes: advice.NotesOn(&grace.Table{}, advice.GracePeriod{Period: time.Minute})}
+	c.GracePeriods = func() controlplane.Table {
+		return controlplane.Table{Rows: []controlplane.Row{}, Notes: advice.NotesOn(&controlplane.Table{}, advice.GracePeriod{Period: time.Minute})}
 	}
 	_, page = get(t, serverOf(t, c), "/flaps", nil)
 	if !strings.Contains(page, "kubeflap cannot see the heartbeats of nodes") || strings.Contains(page, "Dead node") {

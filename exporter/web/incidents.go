@@ -8,7 +8,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 	"github.com/kubeflap/kubeflap/exporter/web/query"
@@ -40,7 +40,7 @@ type Cluster struct {
 	// Recorder returns the state of the flight recorder. The function is nil if there is no flight recorder.
 	Recorder func() flightrecorder.Status
 	// GracePeriods compares grace periods.
-	GracePeriods func() grace.Table
+	GracePeriods func() controlplane.Table
 	// downloads is set if the page links to recordings of incidents.
 	downloads bool
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
@@ -60,12 +60,14 @@ func lostNode(service string) *correlate.Log {
 
 func noneDisplaced() (none incident.Displaced) { return none }
 
-func noHeartbeats() grace.Table { return grace.Table{Rows: []grace.Row{}, Notes: []string{}} }
+func noHeartbeats() controlplane.Table {
+	return controlplane.Table{Rows: []controlplane.Row{}, Notes: []string{}}
+}
 
 // graceTable returns the comparison of grace periods for the story of lostNode.
-func graceTable(name string, log *correlate.Log, now time.Time) grace.Table {
-	table := grace.Table{Cluster: name, Since: at(0)}
-	table.Rows = grace.Rows([]grace.Silence{{Shortest: 48 * time.Second, Longest: 48 * time.Second, Addresses: 1}}, 5*time.Second)
+func graceTable(name string, log *correlate.Log, now time.Time) controlplane.Table {
+	table := controlplane.Table{Cluster: name, Since: at(0)}
+	table.Rows = controlplane.Rows([]controlplane.Silence{{Shortest: 48 * time.Second, Longest: 48 * time.Second, Addresses: 1}}, 5*time.Second)
 	table.Notes = advice.NotesOn(&table, log.GracePeriod(now))
 	return table
 }
@@ -88,7 +90,7 @@ func clusterOf(name string, log *correlate.Log, now time.Time, unwatched ...watc
 		Coverage:  func() watches.Coverage { return watches.Coverage{Since: at(0), NotWatched: unwatched} },
 		Displaced: func() incident.Displaced { return log.Displaced(now) },
 
-		GracePeriods: func() grace.Table { return graceTable(name, log, now) },
+		GracePeriods: func() controlplane.Table { return graceTable(name, log, now) },
 	}
 }
 

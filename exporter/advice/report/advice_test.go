@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -121,7 +121,7 @@ func TestAdviceRepeatsTheRecommendedGracePeriod(t *testing.T) {
 }
 
 // adviseOn returns the advice without a comparison of grace periods.
-func adviseOn(c Cluster) Report { return Of(c, grace.Table{}) }
+func adviseOn(c Cluster) Report { return Of(c, controlplane.Table{}) }
 
 func recommendation(t *testing.T, r Report, kind string) Recommendation {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 )
 
 // Report is the advice for a cluster. docs/advise.md documents its JSON format. New versions may add fields, but they
@@ -22,7 +22,7 @@ type Report struct {
 	Recommendations []Recommendation `json:"findings"`
 	Profiles        []Profile        `json:"profiles"`
 	// GracePeriods compares grace periods.
-	GracePeriods grace.Table `json:"grace_periods"`
+	GracePeriods controlplane.Table `json:"grace_periods"`
 }
 
 // Heartbeats compares the grace period with the observed intervals. Unknown numbers are 0.
@@ -102,7 +102,7 @@ type Profile struct {
 }
 
 // Of returns the advice for a cluster, with a comparison of grace periods.
-func Of(c Cluster, table grace.Table) Report {
+func Of(c Cluster, table controlplane.Table) Report {
 	b := judge(c)
 	all := slices.Concat([]Recommendation{}, b.graceRecommendations(), b.nodeRecommendations(), b.sourceRecommendations(), b.settingRecommendations(),
 		serviceRecommendations(c.Services), inPlaceRecommendations(c))

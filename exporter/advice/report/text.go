@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 )
 
 // WriteText prints a report as text.
@@ -33,7 +33,7 @@ func WriteText(out io.Writer, r Report) {
 	writeProfiles(out, r)
 }
 
-func writeGracePeriods(out io.Writer, t *grace.Table) {
+func writeGracePeriods(out io.Writer, t *controlplane.Table) {
 	if len(t.Rows) == 0 {
 		fmt.Fprintf(out, "\n%s\n", strings.Join(t.Notes, "\n"))
 		return

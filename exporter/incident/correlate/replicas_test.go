@@ -79,7 +79,7 @@ func reportedBy(t *testing.T, events []event.Event) string {
 	for _, n := range f.Nodes(end, nil) {
 		// A status update is also a heartbeat, so the number of late heartbeats depends on the time at which the update
 		// is seen.
-		lines = append(lines, fmt.Sprintf("node %s: %d %v %d %d %d", n.Name, n.Heartbeats, n.Ready, n.TurnedReady, n.TurnedNotReady, n.TurnedUnknown))
+		lines = append(lines, fmt.Sprintf("node %s: %d %v %d", n.Name, n.Heartbeats, n.Ready, n.Turned))
 	}
 	for _, x := range f.Consumers(end, nil) {
 		lines = append(lines, fmt.Sprintf("consumers %+v", x))

@@ -1,6 +1,5 @@
-// Package controlplane tracks the Leases of the control plane. The leader of the kube-controller-managers holds one
-// Lease, and each API server holds one. The Leases are optional evidence. If kubeflap has no permission to watch them,
-// the state of the control plane is unknown.
+// Package controlplane tracks what is known about the control plane: its Leases, the node monitor grace period, and the
+// results of direct reads of nodes' Leases.
 package controlplane
 
 import (
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/reads"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -27,8 +25,12 @@ const (
 	serverGone = 10 * time.Minute
 )
 
-// ControlPlane holds the Leases of the control plane.
+// ControlPlane holds the state of the control plane. The leader of the kube-controller-managers holds one Lease, and each
+// API server holds one. The Leases are optional evidence. If kubeflap has no permission to watch them, their state is
+// unknown.
 type ControlPlane struct {
+	Grace   GracePeriod
+	Reads   Reads
 	watches *watches.Watches
 	found   *transition.List
 	leases  map[string]*lease
@@ -42,11 +44,12 @@ type lease struct {
 	holder     string
 	// holderSince is the time at which kubeflap first saw the current holder of the Lease.
 	holderSince time.Time
-	// `renewed` is the Lease's renewTime. `seen` is the time at which the watch showed this renewTime. `live` is set if
-	// the last renewal arrived as a change event. A renewal in a list does not count, because a list also contains
-	// stale Leases. `late` is set while the Lease is late.
-	renewed, seen time.Time
-	live, late    bool
+	// `renewed` is the Lease's renewTime, by the holder's clock. `seen` is the time at which the watch showed this
+	// renewTime. `live` is set if the last renewal arrived as a change event. A renewal in a list does not count,
+	// because a list also contains stale Leases. `late` is set while the Lease is late.
+	renewed    event.ControllerTime
+	seen       time.Time
+	live, late bool
 	// `made` is the estimated time of the last renewal, measured by kubeflap's clock. It is earlier than `seen` if the
 	// watch or etcd delayed the renewal. lateSince is the time of the last renewal before the Lease became late. gap is
 	// the longest interval between two renewals since lateSince.
@@ -59,14 +62,14 @@ type lease struct {
 
 const (
 	// maxDelays is the maximum number of stored delays. It is enough for half a minute of a leader's renewals.
-	// minDelays is the number of delays that LeaderDelay requires.
+	// minDelays is the number of delays that leaderDelay requires.
 	maxDelays = 16
 	minDelays = 8
 )
 
-// New returns an empty ControlPlane.
-func New(watches *watches.Watches, found *transition.List) *ControlPlane {
-	return &ControlPlane{watches: watches, found: found, leases: map[string]*lease{}}
+// New returns an empty ControlPlane. gracePeriod is the node monitor grace period set by the user, or 0.
+func New(gracePeriod time.Duration, watches *watches.Watches, found *transition.List) *ControlPlane {
+	return &ControlPlane{Grace: newGracePeriod(gracePeriod, watches, found), watches: watches, found: found, leases: map[string]*lease{}}
 }
 
 // Apply handles a Lease event.
@@ -75,9 +78,9 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 		delete(x.leases, o.Name)
 		return
 	}
-	l := x.leases[o.Name]
+	l, renewed := x.leases[o.Name], event.ControllerTime(o.RenewTime)
 	if l == nil {
-		l = &lease{name: o.Name, host: o.Host, holder: o.Holder, holderSince: e.Seen, renewed: o.RenewTime, seen: e.Seen, made: e.Seen}
+		l = &lease{name: o.Name, host: o.Host, holder: o.Holder, holderSince: e.Seen, renewed: renewed, seen: e.Seen, made: e.Seen}
 		x.leases[o.Name] = l
 	}
 	l.host = o.Host
@@ -88,22 +91,22 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 		}
 		l.holder, l.holderSince, l.delays = o.Holder, e.Seen, nil
 	}
-	if o.RenewTime.Equal(l.renewed) {
+	if renewed.Equal(l.renewed) {
 		return
 	}
-	x.noteRenewal(l, e.Seen, o.RenewTime)
+	x.noteRenewal(l, e.Seen, renewed)
 	if e.Type == event.Modified {
 		if len(l.delays) == maxDelays {
 			l.delays = slices.Delete(l.delays, 0, 1)
 		}
-		l.delays = append(l.delays, e.Seen.Sub(o.RenewTime))
+		l.delays = append(l.delays, e.Seen.Sub(renewed.IfClocksAgree()))
 	}
 	x.shown, l.seen = e.Seen, e.Seen
-	l.renewed, l.live = o.RenewTime, e.Type == event.Modified
+	l.renewed, l.live = renewed, e.Type == event.Modified
 }
 
 // noteRenewal handles a renewal. A late Lease stays late until a renewal arrives without delay.
-func (x *ControlPlane) noteRenewal(l *lease, seen, renewed time.Time) {
+func (x *ControlPlane) noteRenewal(l *lease, seen time.Time, renewed event.ControllerTime) {
 	if !l.late {
 		l.made = seen
 		return
@@ -112,7 +115,7 @@ func (x *ControlPlane) noteRenewal(l *lease, seen, renewed time.Time) {
 	if l.made, l.gap = l.made.Add(step), max(l.gap, step); l.made.After(seen) || l.holderSince.Equal(seen) {
 		l.made = seen // the renewTime of a new holder comes from another clock
 	}
-	if reads.IsLate(l.made, seen) {
+	if IsLate(l.made, seen) {
 		return
 	}
 	l.late = false
@@ -157,29 +160,19 @@ func (x *ControlPlane) LeadsSince(t time.Time) (since time.Time, known bool) {
 	return l.holderSince, true
 }
 
-// LeaderDelay returns the shortest recent delay of a renewal by the leader of the kube-controller-managers. A delay is
-// the time from the renewTime to the arrival of the renewal. known is false if there were too few renewals.
-func (x *ControlPlane) LeaderDelay(t time.Time) (least time.Duration, known bool) {
-	l := x.leases[event.LeaseControllerManager]
-	if l == nil || len(l.delays) < minDelays || !x.watches.Live(event.KindControlPlaneLease, t) {
-		return 0, false
-	}
-	return slices.Min(l.delays), true
-}
-
 // AsOf returns the state of the control plane at t.
 func (x *ControlPlane) AsOf(t time.Time) (c transition.ControlPlane) {
 	if !x.watches.Live(event.KindControlPlaneLease, t) {
 		return c
 	}
-	c.Time, c.NewestRenewalSeen, c.APIServers = t, x.shown, x.Servers()
+	c.Time, c.NewestRenewalSeen, c.APIServers = t, x.shown, x.servers()
 	c.Leader = x.leases[event.LeaseControllerManager] != nil
 	return c
 }
 
-// Servers returns the number of API servers at the time when the watch last showed a renewal. It returns 0 if the
+// `servers` returns the number of API servers at the time when the watch last showed a renewal. It returns 0 if the
 // number is unknown.
-func (x *ControlPlane) Servers() (n int) {
+func (x *ControlPlane) servers() (n int) {
 	for _, l := range x.leases {
 		if strings.HasPrefix(l.name, event.LeaseAPIServerPrefix) && l.live && x.shown.Sub(l.seen) < serverGone {
 			n++

@@ -11,6 +11,14 @@ import (
 // Known reports whether a Node or its Lease has been seen.
 func (x *Nodes) Known(name string) bool { return x.nodes[name] != nil }
 
+// existing returns a node, or nil if the Node does not exist.
+func (x *Nodes) existing(name string) *node {
+	if n := x.nodes[name]; n != nil && n.exists {
+		return n
+	}
+	return nil
+}
+
 // notReadyWindow is the time for which a node's Ready=False can explain why the node's pods become not ready. A probe
 // that fails later has another cause.
 const notReadyWindow = 5 * time.Minute
@@ -19,22 +27,23 @@ const notReadyWindow = 5 * time.Minute
 // reports them in separate requests, and lastTransitionTime has a precision of one second.
 const reportedWithin = 2 * time.Second
 
-// NotReadyAt reports whether the node's kubelet reported Ready=False around t (kubelet, nodestatus ReadyCondition). It
-// compares lastTransitionTimes, so the result does not depend on the order in which kubeflap saw the changes.
+// NotReadyAt reports whether the node's kubelet reported Ready=False around t, by its own clock (kubelet, nodestatus
+// ReadyCondition). It compares lastTransitionTimes, so the result does not depend on the order in which kubeflap saw the changes.
 func (x *Nodes) NotReadyAt(name string, t time.Time) bool {
-	n := x.nodes[name]
-	if n == nil || !n.exists {
+	n := x.existing(name)
+	if n == nil {
 		return false
 	}
-	return !n.falseSince.After(t.Add(reportedWithin)) && t.Sub(n.falseSince) <= notReadyWindow &&
-		(n.ready == event.StatusFalse || !n.falseUntil.Before(t.Add(-reportedWithin)))
+	written := event.NodeTime(t)
+	since := written.Sub(n.falseSince)
+	return since >= -reportedWithin && since <= notReadyWindow && (n.ready == event.StatusFalse || written.Sub(n.falseUntil) <= reportedWithin)
 }
 
 // RestartedBefore reports whether a start of the node's kubelet shortly before t can have made the node's pods not
 // ready. It returns false if the kubelet started after `by`, according to its own clock.
 func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 	n := x.nodes[name]
-	return n != nil && n.kubelet.MadePodsFlap(t, n.returned, by)
+	return n != nil && n.kubelet.madePodsFlap(t, n.returned, event.NodeTime(by))
 }
 
 // CauseOfMark returns the reason why the node controller set the Ready condition of a pod to False. kubeflap saw this
@@ -48,8 +57,8 @@ func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 // lag, too, so it may not show the status yet. In this case, the cause is certain only if the node has been silent for
 // longer than the grace period.
 func (x *Nodes) CauseOfMark(name string, t, podReady time.Time) (why cause.Cause, certain bool) {
-	n := x.nodes[name]
-	if n == nil || !n.exists || x.watches.Missing(event.KindNode) {
+	n := x.existing(name)
+	if n == nil || x.watches.Missing(event.KindNode) {
 		return cause.NodeHeartbeatLost, true
 	}
 	since := t.Add(-watches.LagWait)
@@ -70,8 +79,8 @@ func (x *Nodes) CauseOfMark(name string, t, podReady time.Time) (why cause.Cause
 
 // ReadySince returns the time since which a node is known to be Ready. ok is false if the node is not Ready.
 func (x *Nodes) ReadySince(name string) (since time.Time, ok bool) {
-	n := x.nodes[name]
-	if n == nil || !n.exists || n.ready != event.StatusTrue {
+	n := x.existing(name)
+	if n == nil || n.ready != event.StatusTrue {
 		return time.Time{}, false
 	}
 	return n.statusSince, true
@@ -80,11 +89,11 @@ func (x *Nodes) ReadySince(name string) (since time.Time, ok bool) {
 // UnreadySince returns the status of a node that is not Ready, and the time since which the node is known to have this
 // status. ok is false if the node is Ready or does not exist.
 func (x *Nodes) UnreadySince(name string) (since time.Time, status event.Status, ok bool) {
-	n := x.nodes[name]
-	if n == nil || !n.exists || n.ready == event.StatusTrue {
+	n := x.existing(name)
+	if n == nil || n.ready == event.StatusTrue {
 		return time.Time{}, 0, false
 	}
-	return n.condition.statusSince, n.ready, true
+	return n.statusSince, n.ready, true
 }
 
 // Lost returns the names of the nodes that have sent no heartbeat for longer than the grace period.
@@ -92,7 +101,7 @@ func (x *Nodes) Lost(t time.Time) map[string]bool {
 	lost := map[string]bool{}
 	for name, n := range x.nodes {
 		start := x.intervalStart(n)
-		if n.exists && n.heartbeat.missed && !start.IsZero() && x.period > 0 && !x.isBlind() && t.Sub(start) > x.period {
+		if n.exists && n.heartbeat.missed && !start.IsZero() && x.grace.Period > 0 && !x.isBlind() && t.Sub(start) > x.grace.Period {
 			lost[name] = true
 		}
 	}
@@ -102,8 +111,8 @@ func (x *Nodes) Lost(t time.Time) map[string]bool {
 // Announced describes the announcement of the node's removal, drain or reboot that was in effect at t, such as a taint.
 // It returns an empty string if there was no announcement.
 func (x *Nodes) Announced(name string, t time.Time) string {
-	n := x.nodes[name]
-	if n == nil || !n.exists {
+	n := x.existing(name)
+	if n == nil {
 		return ""
 	}
 	return n.departure.Announced(t)
@@ -112,8 +121,8 @@ func (x *Nodes) Announced(name string, t time.Time) string {
 // Trigger returns a value that identifies the node's failure. `why` is the cause of the failure. ok is false if the
 // Node does not exist.
 func (x *Nodes) Trigger(name string, why cause.Cause) (trigger uint64, ok bool) {
-	n := x.nodes[name]
-	if n == nil || !n.exists {
+	n := x.existing(name)
+	if n == nil {
 		return 0, false
 	}
 	return n.trigger(why), true

@@ -4,25 +4,31 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/earlier"
 	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+const (
+	// returnedWithin limits returnedAfter to nodes that become Ready at most this long after the end of a lost node's
+	// grace period. Nodes that become Ready later count as unrelated, because a growing cluster gets new nodes all the
+	// time.
+	returnedWithin = 10 * time.Minute
+	// longestLoss is the maximum credible time since a node was lost. A longer time indicates a wrong clock.
+	longestLoss = 365 * 24 * time.Hour
 )
 
 // ListEnded handles the end of a list. After the first lists of Nodes and Leases, it reports the nodes that are already
 // Unknown. Counters exclude these nodes, because kubeflap did not see the change.
 func (x *Nodes) ListEnded(t time.Time) {
-	if len(x.intervals) > 0 {
-		x.reportGracePeriod() // the number of nodes may have changed
-	}
+	x.grace.ListEnded()
 	heartbeats := x.watches.IsSynced(event.KindLease) || x.watches.Missing(event.KindLease)
 	if x.initialCheckDone || !heartbeats || !x.watches.IsSynced(event.KindNode) {
 		return
 	}
 	x.initialCheckDone = true
 	x.CountLate(t)
-	for _, n := range x.inOrder() {
-		if n.exists && n.ready == event.StatusTrue {
-			x.readyTimes.Note(n.transition)
+	for _, n := range x.nodes {
+		if n.exists && n.ready == event.StatusTrue && !n.transition.IsZero() {
+			x.readyTimes = append(x.readyTimes, n.transition)
 		}
 	}
 	for _, n := range x.inOrder() {
@@ -34,61 +40,50 @@ func (x *Nodes) ListEnded(t time.Time) {
 }
 
 // foundLost returns the transition for a node that was already lost when kubeflap started to watch it.
-func (x *heartbeats) foundLost(n *node, t time.Time) transition.NodeFoundLost {
+func (x *silent) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 	h := &n.heartbeat
 	lost := transition.NodeFoundLost{At: at(t), Node: n.name, Loss: x.loss(n)}
-	lost.Loss.Found, lost.Loss.Returned = true, x.readyTimes.CountAfter(h.estimateByNode, x.period)
+	lost.Loss.Found, lost.Loss.Returned = true, x.returnedAfter(h.estimateByNode)
 	if lost.Loss.Announced == "" {
 		lost.Loss.Perhaps = n.departure.AnnouncedNow()
 	}
-	if x.canDetectSilence(n) && earlier.IsCredible(h.last, t) {
+	if x.canDetectSilence(n) && isCredible(h.last, t) {
 		lost.Silence = t.Sub(h.last)
 	}
 	if lost.Unknown = n.ready == event.StatusUnknown; !lost.Unknown {
 		return lost
 	}
-	if earlier.IsCredible(n.transition, t) {
-		lost.Marked, lost.Loss.MarkedAge = n.transition, earlier.MarkedAge(h.estimateByNode, n.transition, x.period)
+	if marked := event.ControllerTime(n.transition); isCredible(marked.IfClocksAgree(), t) {
+		lost.Marked, lost.Loss.MarkedAge = marked.IfClocksAgree(), ageAtMark(h.estimateByNode, marked, x.grace.Period)
 		lost.InDoubt = lost.Silence > 0 && lost.Loss.MarkedAge == 0
 	}
-	if lost.Silence > x.period && x.period > 0 && !lost.InDoubt {
+	if lost.Silence > x.grace.Period && x.grace.Period > 0 && !lost.InDoubt {
 		h.late, h.missed = true, true
 	}
 	return lost
 }
 
-func (x *heartbeats) watchedSince(n *node) time.Time {
-	return latest(n.heartbeat.firstSeen, x.watches.SyncedAt(event.KindLease))
-}
+// isCredible reports whether a node can have been lost at t.
+func isCredible(t, now time.Time) bool { return !t.IsZero() && now.Sub(t) <= longestLoss }
 
-// missedFrom returns the time from which an interval that starts at `base` counts as missed. `before` is true if the
-// grace period ended before kubeflap watched the node. In this case, `base` is a time by the node's clock, which may be
-// slow. So missedFrom allows one more heartbeat interval, unless the node controller has set the node to Unknown.
-func (x *heartbeats) missedFrom(n *node, base time.Time) (at time.Time, before bool) {
-	at, since := base.Add(x.period), x.watchedSince(n)
-	switch {
-	case at.After(since):
-		return at, false
-	case n.heartbeat.confirmed:
-		return since, true
+// returnedAfter returns the number of nodes in the first list that became Ready soon after another node fell silent.
+// Each of these nodes has recovered or is new. It assumes that the clocks of the nodes agree.
+func (x *silent) returnedAfter(silent event.NodeTime) (nodes int) {
+	for _, t := range x.readyTimes {
+		if silent.Before(t) && t.Sub(silent) <= x.grace.Period+returnedWithin {
+			nodes++
+		}
 	}
-	return since.Add(n.heartbeat.rhythm.Undisturbed()), true
+	return nodes
 }
 
-// `doubts` reports whether the time of the last heartbeat is doubtful. This is the case if, by the node's clock, the
-// node was lost before kubeflap watched it. The clock may be slow.
-func (x *heartbeats) doubts(n *node, t time.Time) bool {
-	at, before := x.missedFrom(n, x.intervalStart(n))
-	return before && !n.heartbeat.missed && n.ready == event.StatusTrue && !t.After(at)
-}
-
-// lastRenewal returns the time of the last Lease renewal if kubeflap has seen no heartbeat since the watch broke.
-// Otherwise lastRenewal returns zero. If the renewal happened during the break, its time is estimated from its
-// renewTime.
-func (x *heartbeats) lastRenewal(n *node) time.Time {
-	h := &n.heartbeat
-	if x.isBlind() || h.last.After(x.resumed) || x.source() != event.KindLease || !n.hasLease {
-		return time.Time{}
+// ageAtMark returns the age of a node's last heartbeat at the time when the node controller set the node to Unknown,
+// which it writes in whole seconds. It returns 0 if the heartbeat was younger than the grace period. In this case, the
+// node has recovered, the controller was wrong, or the clocks differ.
+func ageAtMark(heartbeat event.NodeTime, marked event.ControllerTime, period time.Duration) time.Duration {
+	age := marked.IfClocksAgree().Sub(heartbeat.IfClocksAgree())
+	if age < period-time.Second {
+		return 0
 	}
-	return h.renewalSeen
+	return max(age, period)
 }

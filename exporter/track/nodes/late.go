@@ -1,122 +1,211 @@
 package nodes
 
 import (
+	"slices"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
+// addresses is what nodes ask about Service addresses (package endpoints).
+type addresses interface {
+	// ReadyOn returns the number of ready addresses on a node.
+	ReadyOn(node string) int
+}
+
+// silent finds the nodes whose heartbeats are late or missed.
+type silent struct {
+	sight
+	found *transition.List
+	// `nodes` holds the nodes by name.
+	nodes        map[string]*node
+	controlPlane *controlplane.ControlPlane
+	grace        *controlplane.GracePeriod
+	reads        *controlplane.Reads
+	Addresses    addresses
+	labelled     labelCounts
+	// `checks` is a queue with the next check of each node, for the grace period checksFor. A check finds out whether
+	// the node's heartbeat is late or missed. To save work, a new heartbeat does not reschedule the check, so a check
+	// can be too early.
+	checks    checks
+	checksFor time.Duration
+	// readyTimes holds the times at which the Ready nodes of the first list had become Ready.
+	readyTimes []event.NodeTime
+	// `missing` holds the nodes that have been silent for longer than the grace period, until it is known whether they are
+	// overdue. `searched` is the time of the last search for overdue nodes.
+	missing  []*node
+	searched time.Time
+}
+
 // scheduleCheck schedules a check of the node for the time when its next heartbeat becomes late or missed. It does
 // nothing if an earlier check is scheduled.
-func (x *heartbeats) scheduleCheck(n *node) {
+func (x *silent) scheduleCheck(n *node) {
 	at := x.nextCheck(n)
 	if look := n.heartbeat.scheduledCheck; at.IsZero() || !look.IsZero() && !look.After(at) {
 		return
 	}
 	n.heartbeat.scheduledCheck = at
-	x.checks.Add(at, n)
+	x.checks.add(at, n)
 }
 
-// rescheduleChecks sets a grace period and reschedules the checks of all nodes.
-func (x *heartbeats) rescheduleChecks(nodes map[string]*node, period time.Duration) {
-	x.checks, x.period = nil, period
-	for _, n := range nodes {
+// rescheduleChecks schedules the checks of all nodes anew.
+func (x *silent) rescheduleChecks() {
+	x.checks, x.checksFor = nil, x.grace.Period
+	for _, n := range x.nodes {
 		n.heartbeat.scheduledCheck = time.Time{}
 		x.scheduleCheck(n)
 	}
 }
 
 // CountLate counts the heartbeats that have become late or missed by t.
-func (x *heartbeats) CountLate(t time.Time) {
+func (x *silent) CountLate(t time.Time) {
+	if x.checksFor != x.grace.Period {
+		x.rescheduleChecks()
+	}
 	if x.isBlind() {
 		return
 	}
 	var late []transition.Transition
-	for m := &x.checks; len(*m) > 0 && (*m)[0].At.Before(t); {
-		look, n := (*m)[0].At, (*m)[0].Item
-		at := x.nextCheck(n)
-		proven, ok := x.provenAt(look)
-		switch {
-		case !n.heartbeat.scheduledCheck.Equal(look):
-			// An earlier check has replaced this one.
-			m.Drop()
+	for m := &x.checks; len(*m) > 0 && (*m)[0].at.Before(t); {
+		look, n := (*m)[0].at, (*m)[0].node
+		if !n.heartbeat.scheduledCheck.Equal(look) {
+			m.later(time.Time{}) // an earlier check has replaced this one
 			continue
-		case at.IsZero() || at.After(look):
-			// A newer heartbeat has arrived, or kubeflap expects none.
-		case !ok || proven.After(t):
-			x.found.AddInOrder(late)
-			return // the silence is not proven yet
-		default:
+		}
+		at := x.nextCheck(n)
+		if !at.IsZero() && !at.After(look) { // no newer heartbeat has arrived, and kubeflap expects one
+			proven, ok := x.provenAt(look)
+			if !ok || proven.After(t) {
+				break // the silence is not proven yet
+			}
 			late = x.appendLate(late, n, look.Add(1), proven)
 			n.heartbeat.startCatchUp()
 			at = x.nextCheck(n)
 		}
-		if n.heartbeat.scheduledCheck = at; at.IsZero() {
-			m.Drop()
-			continue
-		}
-		m.Later(at)
+		n.heartbeat.scheduledCheck = at
+		m.later(at)
 	}
 	x.found.AddInOrder(late)
 }
 
 // nextCheck returns the time of a node's next check. At that time, the current interval becomes late or missed unless a
 // heartbeat arrives. nextCheck returns zero if no check is needed.
-func (x *heartbeats) nextCheck(n *node) time.Time {
+func (x *silent) nextCheck(n *node) time.Time {
 	base := x.intervalStart(n)
 	switch {
-	case !n.exists || base.IsZero() || x.period == 0 || n.heartbeat.missed || !x.provesSilence(n):
+	case !n.exists || base.IsZero() || x.grace.Period == 0 || n.heartbeat.missed || !x.provesSilence(n):
 		return time.Time{}
 	case n.heartbeat.late:
 		at, _ := x.missedFrom(n, base)
 		return at
 	}
-	return base.Add(x.period / 2)
+	return base.Add(x.grace.Period / 2)
 }
 
-// intervalStart returns the start of the current interval. It is the last heartbeat or the end of the watch's last
-// break, whichever is later.
-func (x *heartbeats) intervalStart(n *node) time.Time {
-	if last := n.heartbeat.lastSeen(); last.IsZero() || last.After(x.resumed) {
-		return last
+// provenAt returns the earliest time at which the silence of a node up to `mark` is proven. It assumes that no more
+// events arrive. Without a Lease watch, there are no direct reads. In this case, the proof is a status report of
+// another node after `mark`.
+func (x *silent) provenAt(mark time.Time) (at time.Time, ok bool) {
+	if x.source() == event.KindNode {
+		return x.reads.ShownAfter(mark)
 	}
-	return x.resumed
+	return x.reads.ProvenAt(mark)
+}
+
+// missedFrom returns the time from which an interval that starts at `base` counts as missed. `before` is true if the
+// grace period ended before kubeflap watched the node. In this case, `base` is a time by the node's clock, which may be
+// slow. So missedFrom allows one more heartbeat interval, unless the node controller has set the node to Unknown.
+func (x *silent) missedFrom(n *node, base time.Time) (at time.Time, before bool) {
+	at, since := base.Add(x.grace.Period), x.watchedSince(n)
+	switch {
+	case at.After(since):
+		return at, false
+	case n.heartbeat.confirmed:
+		return since, true
+	}
+	return since.Add(n.heartbeat.undisturbed()), true
+}
+
+// `doubts` reports whether the time of the last heartbeat is doubtful. This is the case if, by the node's clock, the
+// node was lost before kubeflap watched it. The clock may be slow.
+func (x *silent) doubts(n *node, t time.Time) bool {
+	at, before := x.missedFrom(n, x.intervalStart(n))
+	return before && !n.heartbeat.missed && n.ready == event.StatusTrue && !t.After(at)
 }
 
 // appendLate counts the node's current interval if it has become late or missed by t. It appends a transition for each
 // count. `proven` is the time at which the silence was proven.
-func (x *heartbeats) appendLate(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
-	base := x.intervalStart(n)
-	if !n.exists || base.IsZero() || x.period == 0 || x.isBlind() || !x.canDetectSilence(n) {
+func (x *silent) appendLate(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
+	base, period := x.intervalStart(n), x.grace.Period
+	if !n.exists || base.IsZero() || period == 0 || x.isBlind() || !x.canDetectSilence(n) {
 		return found
 	}
 	h := &n.heartbeat
-	since := x.watchedSince(n)
-	if mark := base.Add(x.period / 2); !h.late && t.After(mark) {
+	if mark := base.Add(period / 2); !h.late && t.After(mark) {
 		late := transition.HeartbeatLate{
-			At: transition.At{Time: mark, Waited: proven.Sub(mark)}, Node: n.name, Silence: x.period / 2,
-			Announced: n.departure.Announced(h.last.Add(h.rhythm.Interval())), Unwatched: !mark.After(since), Last: x.lastRenewal(n),
+			At: transition.At{Time: mark, Waited: proven.Sub(mark)}, Node: n.name, Silence: period / 2,
+			Announced: n.departure.Announced(h.last.Add(h.interval())), Unwatched: !mark.After(x.watchedSince(n)), Last: x.lastRenewal(n),
 		}
 		if !late.Unwatched {
-			h.lates++
+			n.LateHeartbeats++
 		}
 		h.late, n.troubled, found = true, mark, append(found, late)
 	}
 	if mark, before := x.missedFrom(n, base); !h.missed && t.After(mark) {
 		h.missed = true
-		if x.overdue.addCandidate(n); x.period > h.rhythm.Undisturbed() {
-			h.addresses = x.AddressesOn(n.name)
+		if !slices.Contains(x.missing, n) {
+			x.missing = append(x.missing, n)
+		}
+		if period > h.undisturbed() {
+			h.addresses = x.Addresses.ReadyOn(n.name)
 		}
 		if before {
 			lost := x.foundLost(n, mark)
 			lost.Waited = proven.Sub(mark)
 			return append(found, lost)
 		}
-		h.misses++
+		n.MissedHeartbeats++
 		found = append(found, transition.HeartbeatMissed{
-			At: transition.At{Time: mark, Waited: proven.Sub(mark)}, Node: n.name, Silence: x.period,
+			At: transition.At{Time: mark, Waited: proven.Sub(mark)}, Node: n.name, Silence: period,
 			Read: x.reads.ProvenAfter(mark), Loss: x.loss(n),
 		})
 	}
 	return found
+}
+
+// `loss` describes the failure of a silent node. The silence counts from the time at which the first missing heartbeat
+// was due.
+func (x *silent) loss(n *node) transition.NodeLoss {
+	h := &n.heartbeat
+	unseen, began := !x.canDetectSilence(n), h.last.Add(h.interval())
+	if unseen {
+		began = x.watches.Now().Add(-x.grace.Period) // the latest time at which the silence can have begun
+	}
+	announced := n.departure.Announced(began)
+	return transition.NodeLoss{
+		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: time.Time(h.apiRenewTime), Announced: announced,
+		AnnouncedAfter: announced != "" && !unseen && n.departure.Announced(h.last) == "",
+		GracePeriod:    x.grace.Period, Managed: x.grace.IsManaged(), Labels: x.labelled.count(n.labels), Unseen: unseen,
+		ControlPlane: x.controlPlane.AsOf(x.watches.Now()), Blind: x.isBlind() || !h.last.After(x.resumed), Last: x.lastRenewal(n),
+	}
+}
+
+// trigger returns a hash that identifies a failure of the node. For a silent node, it depends on renewTime, or on
+// lastHeartbeatTime if there is no Lease. For Ready=False, it depends on lastTransitionTime.
+func (n *node) trigger(why cause.Cause) uint64 {
+	sign := n.heartbeat.reported
+	switch {
+	case why == cause.NodeNotReady:
+		sign = n.falseSince
+	case why == cause.NodeHeartbeatLost && !n.heartbeat.apiRenewTime.IsZero():
+		sign = n.heartbeat.apiRenewTime
+	}
+	return n.triggerAt(sign)
+}
+
+func (n *node) triggerAt(sign event.NodeTime) uint64 {
+	return transition.Trigger(n.uid, time.Time(sign).UTC().Format(time.RFC3339Nano))
 }

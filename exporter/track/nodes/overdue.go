@@ -6,77 +6,39 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
-	"github.com/kubeflap/kubeflap/exporter/track/reads"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // searchEvery is the shortest time between two searches for overdue nodes.
 const searchEvery = time.Second
 
-// `overdue` finds nodes that are still Ready although the node controller should have set them to Unknown. Their
-// silence exceeds the grace period plus the controller's own delay, and the API server accepted writes during that
-// time.
+// ShowOverdue reports nodes that are overdue at t: they are still Ready although the node controller should have set them
+// to Unknown. Their silence exceeds the grace period plus the controller's own delay, and the API server accepted writes
+// during that time. Call it after an event of the node watch, which proves that the watch works.
 //
 // A possible reason is that the node controller is stuck. It can also be waiting because its copy of the Leases lags
 // behind the API server (v1.37, NodeControllerLeaseCircuitBreaker).
-type overdue struct {
-	// controlPlane knows how long the current kube-controller-manager has been the leader.
-	controlPlane *controlplane.ControlPlane
-
-	// candidates are the nodes that have been silent for longer than the grace period.
-	candidates []*node
-	// `answers` holds evidence that the API server accepts writes.
-	answers  reads.Answers
-	searched time.Time
-}
-
-// addCandidate adds a silent node to the candidates.
-func (o *overdue) addCandidate(n *node) {
-	if !slices.Contains(o.candidates, n) {
-		o.candidates = append(o.candidates, n)
-	}
-}
-
-func (o *overdue) forget(n *node) {
-	o.candidates = slices.DeleteFunc(o.candidates, func(x *node) bool { return x == n })
-}
-
-// `names` returns the names of up to askAtOnce candidates. Direct reads of their Leases show whether the API server
-// answers.
-func (o *overdue) names() (names []string) {
-	for _, n := range o.candidates {
-		if len(names) < askAtOnce && n.hasLease {
-			names = append(names, n.name)
-		}
-	}
-	return names
-}
-
-// ShowOverdue reports nodes that are overdue at t. Call it after an event of the node watch, which proves that the
-// watch works.
-func (x *Nodes) ShowOverdue(t time.Time) {
-	o := &x.overdue
-	if len(o.candidates) == 0 || t.Sub(o.searched) < searchEvery || !x.watches.Live(event.KindNode, t) {
+func (x *silent) ShowOverdue(t time.Time) {
+	if len(x.missing) == 0 || t.Sub(x.searched) < searchEvery || !x.watches.Live(event.KindNode, t) {
 		return
 	}
-	o.searched = t
-	o.candidates = slices.DeleteFunc(o.candidates, func(n *node) bool { return x.isDecided(n, t) })
+	x.searched = t
+	x.missing = slices.DeleteFunc(x.missing, func(n *node) bool { return x.isDecided(n, t) })
 }
 
-// isDecided reports whether a candidate needs no more checks. If the candidate is overdue, isDecided adds a transition.
-func (x *Nodes) isDecided(n *node, t time.Time) bool {
+// isDecided reports whether a silent node needs no more checks. If the node is overdue, isDecided adds a transition.
+func (x *silent) isDecided(n *node, t time.Time) bool {
 	h := &n.heartbeat
-	if !n.exists || !h.missed || n.ready != event.StatusTrue || x.period == 0 {
+	if !n.exists || !h.missed || n.ready != event.StatusTrue || x.grace.Period == 0 {
 		return true
 	}
-	since := latest(x.intervalStart(n), h.firstSeen, x.watches.SyncedAt(event.KindLease))
-	leads, leaderKnown := x.overdue.controlPlane.LeadsSince(t)
-	due := latest(since, leads).Add(x.period)
-	if x.overdue.answers.Last.Sub(latest(due, x.overdue.answers.Since)) <= grace.MonitorSlack {
+	since := latest(x.intervalStart(n), x.watchedSince(n))
+	leads, leaderKnown := x.controlPlane.LeadsSince(t)
+	due := latest(since, leads).Add(x.grace.Period)
+	if x.reads.Answers.Sub(latest(due, x.reads.AnswersSince)) <= controlplane.MonitorSlack {
 		return false
 	}
-	certain := x.grace.IsCertain() && leaderKnown || t.Sub(since) > x.grace.LongestUnseen(x.period)
+	certain := x.grace.IsCertain() && leaderKnown || t.Sub(since) > x.grace.LongestUnseen()
 	if !h.overdue || certain {
 		h.overdue = true
 		x.found.Add(transition.NodeNotMarked{At: at(t), Node: n.name, Silence: t.Sub(since), Certain: certain, Loss: x.loss(n)})
@@ -84,11 +46,37 @@ func (x *Nodes) isDecided(n *node, t time.Time) bool {
 	return certain
 }
 
-func latest(first time.Time, others ...time.Time) time.Time {
-	for _, t := range others {
-		if t.After(first) {
-			first = t
+const (
+	// askAtOnce is the maximum number of Leases per direct read.
+	askAtOnce = 3
+	// askAfter is how long kubeflap waits for a late heartbeat before it reads Leases directly. In a large cluster, a
+	// working watch shows the heartbeat of another node within milliseconds, so no read is necessary.
+	askAfter = 500 * time.Millisecond
+)
+
+// LeasesToRead returns the nodes whose Leases kubeflap should read directly, without the watch. If a heartbeat is late,
+// the read shows whether the node or the watch is silent. If a node may be overdue, the read shows whether the API
+// server answers. Nodes whose heartbeats already count as missed have no check.
+func (x *silent) LeasesToRead() (names []string) {
+	t := x.watches.Now()
+	switch {
+	case x.isBlind(), x.reads.IsWatchLagging(), t.Sub(x.reads.Asked()) < controlplane.AskEvery:
+		return nil
+	case len(x.checks) > 0 && t.Sub(x.checks[0].at) >= askAfter:
+		return x.checks.first(askAtOnce)
+	case t.Sub(x.reads.Answers) < controlplane.AskEvery:
+		return nil
+	}
+	for _, n := range x.missing {
+		if len(names) < askAtOnce && n.hasLease {
+			names = append(names, n.name)
 		}
 	}
-	return first
+	return names
+}
+
+// LeasesBehind reports whether the Lease watch must be reopened because it lags. The watch lags if a direct read has
+// shown a renewal that the watch has not shown in time.
+func (x *silent) LeasesBehind() bool {
+	return !x.isBlind() && x.reads.MustReopenWatch(x.watches.Now())
 }

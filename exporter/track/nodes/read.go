@@ -19,12 +19,9 @@ type Node struct {
 	HeartbeatAge   time.Duration
 	// LongestInterval is the longest interval between heartbeats in the last ten minutes, including the current
 	// interval.
-	LongestInterval                              time.Duration
-	Heartbeats, LateHeartbeats, MissedHeartbeats uint64
-	Ready                                        event.Status
-	TurnedReady, TurnedNotReady, TurnedUnknown   uint64
-	// Unready is the total time during which the node was not Ready.
-	Unready time.Duration
+	LongestInterval time.Duration
+	Ready           event.Status
+	Counters
 	// ClockOffset is the shortest delay from a renewTime to the renewal's arrival, over the last ten minutes.
 	// ClockKnown is set if ClockOffset is known.
 	ClockOffset time.Duration
@@ -34,6 +31,16 @@ type Node struct {
 	// Overdue reports whether the node is still Ready although its silence exceeds the grace period by more than 15 s.
 	// The API server accepted writes during that time.
 	Overdue bool
+}
+
+// Counters counts what happened to a node.
+type Counters struct {
+	Heartbeats, LateHeartbeats, MissedHeartbeats uint64
+	// Turned counts the changes of Ready, by the new status.
+	Turned [3]uint64
+	// Unready is the total time during which the node was not Ready. Inside this package, it excludes the time since the
+	// last change of Ready.
+	Unready time.Duration
 	// MarkedInTime counts how often the node controller set Ready to Unknown although the newest heartbeat was younger
 	// than the grace period.
 	MarkedInTime uint64
@@ -54,37 +61,29 @@ func (x *Nodes) All(into []Node) []Node {
 // StartCounting sets the counters of all nodes to zero.
 func (x *Nodes) StartCounting() {
 	for _, n := range x.nodes {
-		h := &n.heartbeat
-		h.total, h.lates, h.misses = 0, 0, 0
-		n.transitions, n.unready, n.markedInTime = [3]uint64{}, 0, 0
+		n.Counters = Counters{}
 	}
 }
 
 func (x *Nodes) read(n *node, t time.Time) Node {
 	h := &n.heartbeat
 	v := Node{
-		Name: n.name, Created: x.watches.CountedFrom(n.created),
+		Name: n.name, Created: x.watches.CountedFrom(n.created), Ready: n.ready, Counters: n.Counters, Overdue: h.overdue,
 		HeartbeatKnown: !h.last.IsZero() && x.provesSilence(n) && !x.doubts(n, t), HeartbeatAge: t.Sub(h.lastSeen()), LongestInterval: x.longestInterval(n, t),
-		Heartbeats: h.total, LateHeartbeats: h.lates, MissedHeartbeats: h.misses,
-		Ready: n.ready, Unready: n.unready,
-		TurnedReady:    n.transitions[event.StatusTrue],
-		TurnedNotReady: n.transitions[event.StatusFalse],
-		TurnedUnknown:  n.transitions[event.StatusUnknown],
 	}
 	if n.ready != event.StatusTrue {
 		v.Unready += x.watches.Counted(n.statusSince, t)
 	}
 	v.Departing, _ = n.departure.At(t)
-	v.MarkedInTime, v.Overdue = n.markedInTime, h.overdue
-	lead, ok := h.clockLeads.Max(t)
+	lead, ok := h.clockLeads.longest(t)
 	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // -math.MinInt64 would overflow
 	return v
 }
 
 // longestInterval returns the longest interval between heartbeats in the last ten minutes. A break of the watch ends
 // the current interval.
-func (x *heartbeats) longestInterval(n *node, t time.Time) time.Duration {
-	longest, _ := n.heartbeat.intervals.Max(t)
+func (x *sight) longestInterval(n *node, t time.Time) time.Duration {
+	longest, _ := n.heartbeat.intervals.longest(t)
 	start := x.intervalStart(n)
 	if start.IsZero() {
 		return longest

@@ -1,12 +1,10 @@
 package nodes
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/unknown"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -23,10 +21,11 @@ type condition struct {
 	ready             event.Status
 	// foundUnknown is set if the node controller had set Ready to Unknown before kubeflap first saw the node.
 	foundUnknown bool
-	// `transition` is the lastTransitionTime of Ready. falseSince is the lastTransitionTime of the last Ready=False. If
+	// `transition` is the lastTransitionTime of Ready. The kubelet writes it, or the node controller if Ready is
+	// Unknown. falseSince is the lastTransitionTime of the last Ready=False. If
 	// Ready was never False, falseSince is the first lastTransitionTime that kubeflap saw. falseUntil is the
 	// lastTransitionTime of the change that ended the last Ready=False.
-	transition, falseSince, falseUntil time.Time
+	transition, falseSince, falseUntil event.NodeTime
 	// statusSince is the time since which Ready is known to have its current status. sinceSeen is set if kubeflap saw
 	// the change to that status.
 	statusSince time.Time
@@ -34,19 +33,17 @@ type condition struct {
 	// lastFalse is the time at which Ready last changed from False to another status. lastUnknown is the time at which
 	// Ready last changed from Unknown.
 	lastFalse, lastUnknown time.Time
-	transitions            [3]uint64
-	// `unready` is the total time for which the node was not Ready. It excludes the time since the last change of
-	// Ready.
-	unready time.Duration
+	// `returned` is the time of the last change of Ready from Unknown to True.
+	returned time.Time
 }
 
 func firstCondition(e event.Event, ready *event.Condition) condition {
 	c := condition{statusSince: e.Seen, sinceSeen: e.Type == event.Added}
 	if ready != nil {
-		c.posted, c.ready, c.transition = true, ready.Status, ready.LastTransitionTime
+		c.posted, c.ready, c.transition = true, ready.Status, event.NodeTime(ready.LastTransitionTime)
 		c.everReady = c.ready == event.StatusTrue
 		c.foundUnknown = e.Type == event.Listed && ready.Reason == reasonUnknown
-		c.falseSince = ready.LastTransitionTime
+		c.falseSince = c.transition
 	}
 	return c
 }
@@ -63,14 +60,9 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 		n.posted = posted
 		n.heartbeat.controllerRenewTime = n.heartbeat.apiRenewTime
 	}
-	moved := !n.transition.IsZero() && !c.LastTransitionTime.IsZero() && !n.transition.Equal(c.LastTransitionTime)
-	n.transition = c.LastTransitionTime
-	switch at := cmp.Or(c.LastTransitionTime, e.Seen); {
-	case c.Status == event.StatusFalse:
-		n.falseSince = at
-	case n.ready == event.StatusFalse:
-		n.falseUntil = at
-	}
+	written := event.NodeTime(c.LastTransitionTime)
+	moved := !n.transition.IsZero() && !written.IsZero() && !n.transition.Equal(written)
+	n.noteTransition(c.Status, written, e.Seen)
 	switch {
 	case c.Status != n.ready:
 		if c.Reason == reasonUnknown {
@@ -79,8 +71,8 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 		live := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen)
 		age := time.Duration(0)
 		if live && c.Reason == reasonUnknown {
-			if age = x.markedAge(n, e.Seen, c.LastTransitionTime); age > 0 && age < x.period {
-				n.markedInTime++
+			if age = x.markedAge(n, e.Seen, event.ControllerTime(written)); age > 0 && age < x.grace.Period {
+				n.MarkedInTime++
 			}
 		}
 		x.changeReady(n, c.Status, e.Seen, live, age)
@@ -90,6 +82,20 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 		x.found.Add(x.turnedUnseen(n, e.Seen))
 	}
 	return false
+}
+
+// noteTransition records the lastTransitionTime of Ready. If it is missing, the change happened at `seen` at the latest.
+func (c *condition) noteTransition(to event.Status, written event.NodeTime, seen time.Time) {
+	c.transition = written
+	if written.IsZero() {
+		written = event.NodeTime(seen)
+	}
+	switch {
+	case to == event.StatusFalse:
+		c.falseSince = written
+	case c.ready == event.StatusFalse:
+		c.falseUntil = written
+	}
 }
 
 // changeReady counts a change of Ready. `live` reports whether kubeflap saw the change without delay. markedAge becomes
@@ -104,7 +110,7 @@ func (x *Nodes) changeReady(n *node, to event.Status, t time.Time, live bool, ma
 		change.Silence = t.Sub(n.heartbeat.last)
 	}
 	if n.ready != event.StatusTrue {
-		n.unready += x.watches.Counted(n.statusSince, t)
+		n.Unready += x.watches.Counted(n.statusSince, t)
 	}
 	switch n.ready {
 	case event.StatusFalse:
@@ -117,7 +123,7 @@ func (x *Nodes) changeReady(n *node, to event.Status, t time.Time, live bool, ma
 	}
 	n.ready, n.statusSince, n.sinceSeen = to, t, true
 	n.heartbeat.overdue = false
-	n.transitions[to]++
+	n.Turned[to]++
 	switch to {
 	case event.StatusFalse:
 		change.Loss = transition.NodeLoss{Trigger: n.trigger(cause.NodeNotReady), Announced: n.departure.Announced(t)}
@@ -139,15 +145,15 @@ func (x *Nodes) turnedUnseen(n *node, t time.Time) transition.NodeReadyMissed {
 	if n.ready == event.StatusTrue {
 		between = event.StatusUnknown
 	}
-	n.transitions[between]++
-	n.transitions[n.ready]++
+	n.Turned[between]++
+	n.Turned[n.ready]++
 	if n.ready != event.StatusTrue {
-		n.unready += x.watches.Counted(n.statusSince, t)
+		n.Unready += x.watches.Counted(n.statusSince, t)
 	}
 	n.statusSince, n.sinceSeen = t, false // the start of the current period is unknown
 	return transition.NodeReadyMissed{
 		At: at(t), Node: n.name, Status: n.ready,
-		Trigger: transition.Trigger(n.uid, n.transition.UTC().Format(time.RFC3339Nano)),
+		Trigger: n.triggerAt(n.transition),
 	}
 }
 
@@ -165,49 +171,19 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	if !seenLive || h.estimated || h.last.IsZero() || h.last.Before(x.liveFrom()) {
 		return
 	}
-	x.grace.Sample(e.Seen.Sub(h.last), e.Seen, h.rhythm.Interval())
-	x.graceChanged()
+	x.grace.Sample(e.Seen.Sub(h.last), e.Seen, h.interval())
 }
 
 // markedAge returns the age of the newest heartbeat that the node controller had certainly seen when it set Ready to
 // Unknown. It returns 0 if the age is unknown, for example because the write was delayed.
-func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duration {
+func (x *silent) markedAge(n *node, seen time.Time, written event.ControllerTime) time.Duration {
 	h := &n.heartbeat
 	if !x.canDetectSilence(n) || !x.watches.Live(x.source(), seen) {
 		return 0
 	}
-	m := unknown.Mark{Seen: seen, Transition: transition}
-	m.Delay, m.DelayKnown = x.overdue.controlPlane.LeaderDelay(seen)
-	if h.estimated {
-		return m.Age(h.previous[:], x.liveFrom())
+	known := h.previous[:]
+	if !h.estimated {
+		known = append([]time.Time{h.last}, known...)
 	}
-	return m.Age(append([]time.Time{h.last}, h.previous[:]...), x.liveFrom())
-}
-
-// `loss` describes the failure of a silent node. The silence counts from the time at which the first missing heartbeat
-// was due.
-func (x *heartbeats) loss(n *node) transition.NodeLoss {
-	unseen, began := !x.canDetectSilence(n), n.heartbeat.last.Add(n.heartbeat.rhythm.Interval())
-	if unseen {
-		began = x.watches.Now().Add(-x.period) // the latest time at which the silence can have begun
-	}
-	announced := n.departure.Announced(began)
-	return transition.NodeLoss{
-		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.apiRenewTime, Announced: announced, GracePeriod: x.period, Managed: x.isManaged(),
-		AnnouncedAfter: announced != "" && !unseen && n.departure.Announced(n.heartbeat.last) == "",
-		Labels:         x.labelled.Count(n.labels), Unseen: unseen, ControlPlane: x.overdue.controlPlane.AsOf(x.watches.Now()), Blind: x.isBlind() || !n.heartbeat.last.After(x.resumed), Last: x.lastRenewal(n),
-	}
-}
-
-// trigger returns a hash that identifies a failure of the node. For a silent node, it depends on renewTime, or on
-// lastHeartbeatTime if there is no Lease. For Ready=False, it depends on lastTransitionTime.
-func (n *node) trigger(why cause.Cause) uint64 {
-	sign := n.heartbeat.reported
-	switch {
-	case why == cause.NodeNotReady:
-		sign = n.falseSince
-	case why == cause.NodeHeartbeatLost && !n.heartbeat.apiRenewTime.IsZero():
-		sign = n.heartbeat.apiRenewTime
-	}
-	return transition.Trigger(n.uid, sign.UTC().Format(time.RFC3339Nano))
+	return x.controlPlane.AgeAtMark(seen, written, known, x.liveFrom())
 }

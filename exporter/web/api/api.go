@@ -4,7 +4,7 @@ package api
 import (
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 )
 
 // Path is the URL path at which kubeflap serves an Answer.
@@ -17,7 +17,7 @@ type Answer struct {
 	Coverage  Coverage   `json:"coverage"`
 	Incidents []Incident `json:"incidents"`
 	// GracePeriods has an entry for each cluster.
-	GracePeriods []grace.Table `json:"grace_periods"`
+	GracePeriods []controlplane.Table `json:"grace_periods"`
 }
 
 // Coverage describes when kubeflap watched the cluster. Incidents may be missing before Since, during a gap, and for

@@ -1,12 +1,10 @@
-// Package reads evaluates direct reads of Leases, which distinguish a silent watch from silent nodes. Bookmarks cannot
-// do so, because the API server sends bookmarks from memory, even while etcd stalls (apiserver, storage/cacher,
-// dispatchEvents).
-package reads
+package controlplane
 
 import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 const (
@@ -21,11 +19,23 @@ const (
 	// upToDateWithin is the longest time for which a restored watch shows old renewals. If renewals still look old
 	// after that time, a clock has been changed.
 	upToDateWithin = 15 * time.Second
+	// answersWithin is the longest normal time between two signs that the API server accepts writes. Each node renews
+	// its Lease every 10 s, and direct reads are at least 10 s apart.
+	answersWithin = 15 * time.Second
+	// `promptly` is the longest time that an undisturbed watch needs to show a renewal.
+	promptly = 2 * time.Second
 )
 
-// Reads holds the results of direct reads of Leases, and the newest heartbeat that the watch showed. The zero value is
-// empty.
+// IsLate reports whether a renewal arrived late. The node sent it at `made`, and kubeflap saw it at `seen`.
+func IsLate(made, seen time.Time) bool { return seen.Sub(made) > promptly }
+
+// Reads holds the results of direct reads of Leases, and the newest heartbeat that the watch showed. Direct reads
+// distinguish a silent watch from silent nodes. Bookmarks cannot do so, because the API server sends bookmarks from
+// memory, even while etcd stalls (apiserver, storage/cacher, dispatchEvents). The zero value is empty.
 type Reads struct {
+	// Answers is the time of the newest sign that the API server accepts writes. AnswersSince is the end of the last gap
+	// longer than answersWithin.
+	Answers, AnswersSince time.Time
 	// `shown` is the time of the newest heartbeat that the watch has shown.
 	shown time.Time
 	// `asked` is the start of the last read. `asking` is set until the answer to this read arrives. `proven` is the
@@ -39,27 +49,40 @@ type Reads struct {
 	failed, resumed time.Time
 	// `ahead` holds, by Lease name, the renewTimes that a read has shown but the watch has not. aheadSince is the time
 	// of the first of these reads.
-	ahead      map[string]time.Time
+	ahead      map[string]event.NodeTime
 	aheadSince time.Time
 }
 
 // WatchShowed records a renewal that the node sent at `made` and the watch showed at `seen`. The renewal proves that
 // the watch has shown everything that happened before `made`.
-func (r *Reads) WatchShowed(made, seen time.Time, l *event.Lease) {
+func (r *Reads) WatchShowed(made, seen time.Time, name string, renewed event.NodeTime) {
+	r.noteAnswer(seen)
 	if made.After(r.shown) {
 		r.shown = made
 	}
 	if r.Doubtful() {
 		r.noteResumed(made, seen)
 	}
-	if read, ok := r.ahead[l.Name]; ok && !l.RenewTime.Before(read) {
-		delete(r.ahead, l.Name)
+	if read, ok := r.ahead[name]; ok && !renewed.Before(read) {
+		delete(r.ahead, name)
 	}
 }
 
 // WatchShowedReport records a status report, which proves that the watch works. Call it only while status reports serve
 // as heartbeats.
-func (r *Reads) WatchShowedReport(t time.Time) { r.shown = t }
+func (r *Reads) WatchShowedReport(t time.Time) {
+	r.shown = t
+	r.noteAnswer(t)
+}
+
+func (r *Reads) noteAnswer(t time.Time) {
+	if t.Sub(r.Answers) > answersWithin {
+		r.AnswersSince = t
+	}
+	if t.After(r.Answers) {
+		r.Answers = t
+	}
+}
 
 // WatchBroke records that the watch broke. It discards evidence that the watch lags, because every resumed watch lags
 // at first.
@@ -126,33 +149,38 @@ func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
 }
 
 // NewerRenewal records that a read has shown a renewal that the watch has not shown yet.
-func (r *Reads) NewerRenewal(t time.Time, l *event.Lease) {
+func (r *Reads) NewerRenewal(t time.Time, name string, renewed event.NodeTime) {
 	if r.ahead == nil {
-		r.ahead = map[string]time.Time{}
+		r.ahead = map[string]event.NodeTime{}
 	}
 	if len(r.ahead) == 0 {
 		r.aheadSince = t
 	}
-	r.ahead[l.Name] = l.RenewTime
+	r.ahead[name] = renewed
 }
 
-// Apply handles the start or the result of a direct read. `servers` is the number of API servers in the cluster, or 0
-// if unknown.
-func (r *Reads) Apply(e event.Event, servers int) {
+// ApplyRead handles the start or the result of a direct read of Leases.
+func (x *ControlPlane) ApplyRead(e event.Event) {
+	r := &x.Reads
 	if e.Type == event.DirectReadStarted {
 		r.asked, r.asking = e.Seen, true
 		return
 	}
 	r.asking = false
 	switch {
-	case e.Type == event.DirectReadUnanswered || !saysOfNodes(e.Reason, servers):
+	case e.Type == event.DirectReadUnanswered || !saysOfNodes(e.Reason, x.servers()):
 		r.failed, r.resumed = r.asked, time.Time{}
 	case len(r.ahead) == 0:
 		r.proven, r.answered, r.failed = r.asked, e.Seen, time.Time{}
 	}
+	if e.Type == event.DirectReadAnswered && e.Reason == "" {
+		r.noteAnswer(r.asked)
+	}
+	x.found.Add(transition.LeasesRead{At: transition.At{Time: e.Seen}, Answered: e.Type == event.DirectReadAnswered, Reason: e.Reason})
 }
 
-// saysOfNodes reports whether an answer proves something about the nodes. An answer with all requested Leases is proof.
+// saysOfNodes reports whether an answer proves something about the nodes. `servers` is the number of API servers in the
+// cluster, or 0 if unknown. An answer with all requested Leases is proof.
 // An etcd error is proof if the number of API servers is one or unknown, because no node can have renewed its Lease. If
 // there are several API servers, nodes may have renewed their Leases through a server that still reaches etcd.
 //

@@ -1,4 +1,4 @@
-package rhythm
+package nodes
 
 import (
 	"testing"
@@ -29,14 +29,14 @@ func TestIntervalOfANodeFollowsItsLeaseAndWhatIsRegular(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			k := Kubelet{Duration: c.duration}
+			r := rhythms{leaseSeconds: c.duration}
 			for _, d := range c.renewals {
-				k.Renewals.Learn(d)
+				r.renewals.learn(d)
 			}
 			for _, d := range c.reports {
-				k.Reports.Learn(d)
+				r.reports.learn(d)
 			}
-			if got := k.Interval(); got != c.want {
+			if got := r.interval(); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})

@@ -1,8 +1,10 @@
-package unknown
+package controlplane
 
 import (
 	"testing"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 func TestTheAgeOfTheNewestHeartbeatAtAMark(t *testing.T) {
@@ -31,8 +33,8 @@ func TestTheAgeOfTheNewestHeartbeatAtAMark(t *testing.T) {
 		for _, s := range c.heartbeats {
 			heartbeats = append(heartbeats, at(s))
 		}
-		m := Mark{Seen: at(c.seen), Transition: at(c.transition), Delay: time.Duration(c.delay * float64(time.Second)), DelayKnown: c.delay != 0}
-		if age := m.Age(heartbeats, zero); (age - time.Duration(c.age*float64(time.Second))).Abs() > time.Millisecond {
+		m := mark{at(c.seen), event.ControllerTime(at(c.transition)), time.Duration(c.delay * float64(time.Second)), c.delay != 0}
+		if age := m.age(heartbeats, zero); (age - time.Duration(c.age*float64(time.Second))).Abs() > time.Millisecond {
 			t.Errorf("%s: %s, want %v s", c.name, age, c.age)
 		}
 	}

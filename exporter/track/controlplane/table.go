@@ -1,4 +1,4 @@
-package grace
+package controlplane
 
 import (
 	"fmt"
@@ -56,7 +56,7 @@ func Rows(silences []Silence, monitor time.Duration) (rows []Row) {
 }
 
 // MonitorPeriod returns the node monitor period. It returns the default if no kube-controller-manager pod sets it.
-func (g *Finder) MonitorPeriod() time.Duration {
+func (g *GracePeriod) MonitorPeriod() time.Duration {
 	for _, flag := range g.Flags(nil) {
 		if flag.Name == "node-monitor-period" && flag.Value > 0 {
 			return time.Duration(min(max(flag.Value, 0.001), 3600) * float64(time.Second))

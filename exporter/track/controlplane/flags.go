@@ -1,4 +1,4 @@
-package grace
+package controlplane
 
 import (
 	"time"
@@ -12,7 +12,7 @@ type Flag struct {
 	Value float64
 }
 
-// `flags` lists the kube-controller-manager flags that Finder.Flags can return.
+// `flags` lists the kube-controller-manager flags that GracePeriod.Flags can return.
 var flags = []struct {
 	name  string
 	value func(*event.ControllerManagerFlags) *float64
@@ -48,7 +48,7 @@ func number(n *int32) *float64 {
 // Flags appends the flags that are set in kube-controller-manager pods to the given slice and returns the extended
 // slice. If the pods set a flag to different values, Flags uses the smallest value, because any pod can become the
 // leader.
-func (g *Finder) Flags(into []Flag) []Flag {
+func (g *GracePeriod) Flags(into []Flag) []Flag {
 	for _, flag := range flags {
 		var least *float64
 		for _, m := range g.managers {

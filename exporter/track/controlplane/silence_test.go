@@ -1,10 +1,12 @@
-package grace
+package controlplane
 
 import (
 	"testing"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // turnsUnknown simulates the passes of a node controller. The node sends a heartbeat at 0, and the next one after the
@@ -55,7 +57,7 @@ func TestMonitorPeriodFromFlags(t *testing.T) {
 	for flag, want := range map[time.Duration]time.Duration{
 		2 * time.Second: 2 * time.Second, 1: time.Millisecond, 0: 5 * time.Second, -time.Second: 5 * time.Second, 1 << 62: time.Hour,
 	} {
-		g := New(0)
+		g := newGracePeriod(0, watches.New(), &transition.List{})
 		if period := g.MonitorPeriod(); period != 5*time.Second {
 			t.Errorf("without a controller manager: %s", period)
 		}

@@ -1,4 +1,4 @@
-package grace
+package controlplane
 
 import "time"
 

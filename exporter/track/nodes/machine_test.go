@@ -1,4 +1,4 @@
-package machine
+package nodes
 
 import (
 	"testing"
@@ -8,10 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-
-func identity(boot, provider string) (is Identity) {
-	is.Note(&event.Node{Meta: event.Meta{Name: "node-1"}, BootID: boot, ProviderID: provider})
+func identity(boot, provider string) (is machine) {
+	is.note(&event.Node{Meta: event.Meta{Name: "node-1"}, BootID: boot, ProviderID: provider})
 	return is
 }
 
@@ -19,7 +17,7 @@ func TestANodeOfTheSameName(t *testing.T) {
 	const aws, other, gce = "aws:///eu-west-1a/i-1", "aws:///eu-west-1a/i-2", "gce://shop/europe-west1-b/node-1"
 	for _, c := range []struct {
 		name    string
-		was, is Identity
+		was, is machine
 		age     time.Duration
 		want    transition.Machine
 		ok      bool
@@ -36,25 +34,25 @@ func TestANodeOfTheSameName(t *testing.T) {
 		{"no boot is known", identity("", aws), identity("b", aws), time.Hour, 0, false},
 		{"no boot is known yet", identity("a", aws), identity("", aws), time.Hour, 0, false},
 	} {
-		var f Former
-		f.NodeDeleted("node-1", c.was, noon)
-		c.is.since, c.is.again = noon, true
-		if got, ok := f.Compare("node-1", &c.is, noon.Add(c.age)); got != c.want || ok != c.ok {
+		var f former
+		f.add("node-1", c.was, zero)
+		c.is.since, c.is.again = zero, true
+		if got, ok := f.compare("node-1", &c.is, zero.Add(c.age)); got != c.want || ok != c.ok {
 			t.Errorf("%s: %d %t, want %d %t", c.name, got, ok, c.want, c.ok)
 		}
-		if got, ok := f.Compare("node-1", &c.is, noon.Add(c.age)); got != 0 || ok {
+		if got, ok := f.compare("node-1", &c.is, zero.Add(c.age)); got != 0 || ok {
 			t.Errorf("%s: compared again: %d %t", c.name, got, ok)
 		}
 	}
 }
 
 func TestDeletedNodesAreForgotten(t *testing.T) {
-	var f Former
-	f.NodeDeleted("node-1", identity("a", ""), noon)
-	f.NodeDeleted("node-1", identity("b", ""), noon.Add(time.Minute))
+	var f former
+	f.add("node-1", identity("a", ""), zero)
+	f.add("node-1", identity("b", ""), zero.Add(time.Minute))
 	again := func(name string, minutes int) transition.Machine {
 		is := identity("b", "")
-		m, _ := f.Compare(name, &is, noon.Add(time.Duration(minutes)*time.Minute))
+		m, _ := f.compare(name, &is, zero.Add(time.Duration(minutes)*time.Minute))
 		return m
 	}
 	if m := again("node-2", 2); m != 0 {
@@ -66,10 +64,10 @@ func TestDeletedNodesAreForgotten(t *testing.T) {
 	if m := again("node-1", 61); m != transition.MachineSame {
 		t.Errorf("compared with an older one: %d", m)
 	}
-	for range 3 * maxRemembered {
-		f.NodeDeleted("node-3", Identity{}, noon.Add(time.Hour))
+	for range 3 * maxKept {
+		f.add("node-3", machine{}, zero.Add(time.Hour))
 	}
-	if n := len(f.nodes); n != maxRemembered {
+	if n := len(f); n != maxKept {
 		t.Errorf("%d are remembered", n)
 	}
 }

@@ -1,0 +1,31 @@
+package event
+
+import "time"
+
+// Written is a time that somebody wrote by a clock of their own, which can differ from kubeflap's. So a Written cannot be
+// compared with what kubeflap saw, which is a time.Time, or with what was written by another clock.
+type Written[By any] time.Time
+
+type (
+	// NodeTime is a time by a node's clock. ControllerTime is a time by the clock of a part of the control plane.
+	NodeTime       = Written[byNode]
+	ControllerTime = Written[byController]
+
+	byNode       struct{}
+	byController struct{}
+)
+
+// IsZero reports whether there is no time.
+func (t Written[By]) IsZero() bool { return time.Time(t).IsZero() }
+
+// Sub returns the duration from u to t.
+func (t Written[By]) Sub(u Written[By]) time.Duration { return time.Time(t).Sub(time.Time(u)) }
+
+// Before reports whether t is before u.
+func (t Written[By]) Before(u Written[By]) bool { return time.Time(t).Before(time.Time(u)) }
+
+// Equal reports whether t and u are the same time.
+func (t Written[By]) Equal(u Written[By]) bool { return time.Time(t).Equal(time.Time(u)) }
+
+// IfClocksAgree returns the time by kubeflap's clock, under the assumption that the two clocks agree.
+func (t Written[By]) IfClocksAgree() time.Time { return time.Time(t) }

@@ -1,0 +1,240 @@
+package controlplane
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// Source says where the grace period comes from. It is the value of the `source` label.
+type Source string
+
+// Sources of the grace period.
+const (
+	SourceFlag              Source = "flag"
+	SourceControllerManager Source = "controller_manager"
+	SourceObserved          Source = "observed"
+	SourceDefault           Source = "default"
+)
+
+// Setting is the current node monitor grace period and its source. Period is 0 if the grace period is unknown.
+type Setting struct {
+	Period time.Duration
+	Source Source
+}
+
+// The default of --node-monitor-grace-period is 40 s up to v1.31, and 50 s from v1.32 (kube-controller-manager,
+// pkg/controller/nodelifecycle/config/v1alpha1).
+const (
+	defaultGrace    = 50 * time.Second
+	oldDefaultGrace = 40 * time.Second
+	newDefaultMinor = 32
+)
+
+// MonitorSlack is the longest time from the end of the grace period until the node controller sets a node to Unknown.
+// The controller checks nodes every --node-monitor-period (5 s). So it can see a heartbeat 5 s late, and act another 5
+// s later. It also needs time to process all nodes (node lifecycle controller, monitorNodeHealth).
+const MonitorSlack = 15 * time.Second
+
+// GracePeriod determines the node monitor grace period. Its sources are a flag of kubeflap, the controller manager's
+// pod, the node controller's observed behavior, and the API server's version.
+type GracePeriod struct {
+	// Setting is the current grace period.
+	Setting
+	watches  *watches.Watches
+	found    *transition.List
+	flag     time.Duration
+	version  string
+	managers map[event.UID]event.ControllerManager
+	// aks is set if any node has the label of an AKS node pool.
+	aks bool
+	// episodes holds the most recent episodes, oldest first.
+	episodes []Episode
+	// intervals counts the nodes by their heartbeat interval.
+	intervals map[time.Duration]int
+	// `reported` holds the last reported facts about the grace period.
+	reported transition.GracePeriodKnown
+}
+
+// newGracePeriod returns a GracePeriod. `flag` is the grace period that the user has set, or 0.
+func newGracePeriod(flag time.Duration, w *watches.Watches, found *transition.List) GracePeriod {
+	g := GracePeriod{flag: flag, watches: w, found: found, managers: map[event.UID]event.ControllerManager{}, intervals: map[time.Duration]int{}}
+	g.Setting = g.current()
+	return g
+}
+
+func (g *GracePeriod) current() Setting {
+	if g.flag > 0 {
+		return Setting{g.flag, SourceFlag}
+	}
+	if len(g.managers) > 0 {
+		return Setting{g.shortest(func(m event.ControllerManager) time.Duration { return cmp.Or(m.GracePeriod, g.defaultFor(m)) }), SourceControllerManager}
+	}
+	if g.version == "" {
+		return Setting{}
+	}
+	period := defaultOf(g.version)
+	if shortest, agreed := g.observed(); agreed && (shortest < period-time.Second || shortest > period+MonitorSlack) {
+		return Setting{shortest.Truncate(time.Second), SourceObserved}
+	}
+	return Setting{period, SourceDefault}
+}
+
+// changed determines the grace period again.
+func (g *GracePeriod) changed() {
+	g.Setting = g.current()
+	g.report()
+}
+
+// longestGrace is an upper bound for grace periods in practice.
+const longestGrace = 5 * time.Minute
+
+// LongestUnseen returns the longest silence during which a healthy node controller can leave a node Ready. The reason
+// for the delay can be invisible to kubeflap. For example, a leader change starts a new grace period for each node.
+func (g *GracePeriod) LongestUnseen() time.Duration {
+	longest := 2*g.Period + MonitorSlack
+	if !g.IsCertain() {
+		longest = max(longest, longestGrace)
+	}
+	return longest
+}
+
+// IsCertain reports whether evidence confirms the grace period. A default is confirmed once the node controller has set
+// a node to Unknown after a silence of approximately the default duration.
+func (g *GracePeriod) IsCertain() bool {
+	return g.Source != SourceDefault || slices.ContainsFunc(g.episodes, func(x Episode) bool {
+		return x.Shortest >= g.Period-time.Second && x.Shortest <= g.Period+MonitorSlack
+	})
+}
+
+// IsManaged reports whether a cloud provider runs the control plane. If so, users cannot set its flags. The version
+// identifies EKS and GKE, and a node label identifies AKS. If a kube-controller-manager pod is visible, the control
+// plane is not managed.
+func (g *GracePeriod) IsManaged() bool {
+	return len(g.managers) == 0 && (g.aks || strings.Contains(g.version, "-eks-") || strings.Contains(g.version, "-gke."))
+}
+
+// shortest returns the shortest duration of all controller managers, because any of them can become the leader. It
+// returns 0 if no controller manager is visible.
+func (g *GracePeriod) shortest(of func(event.ControllerManager) time.Duration) (shortest time.Duration) {
+	for _, m := range g.managers {
+		if d := of(m); shortest == 0 || d < shortest {
+			shortest = d
+		}
+	}
+	return shortest
+}
+
+// defaultFor returns the default of --node-monitor-grace-period, which depends on the controller manager's version. If
+// that version is not known, defaultFor uses the API server's.
+func (g *GracePeriod) defaultFor(m event.ControllerManager) time.Duration {
+	return defaultOf(cmp.Or(m.Version, g.version))
+}
+
+// defaultOf returns the default grace period of a Kubernetes version such as "v1.31.4+k3s1". If it cannot parse the
+// version, it returns the default of the newest versions.
+func defaultOf(version string) time.Duration {
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	if len(parts) < 2 {
+		return defaultGrace
+	}
+	minor, err := strconv.Atoi(strings.TrimRight(parts[1], "+"))
+	if err == nil && minor < newDefaultMinor {
+		return oldDefaultGrace
+	}
+	return defaultGrace
+}
+
+// SetVersion records the version of the API server.
+func (g *GracePeriod) SetVersion(version string) {
+	g.version = version
+	g.changed()
+}
+
+// SetAKS records that a node belongs to an AKS node pool.
+func (g *GracePeriod) SetAKS() {
+	g.aks = true
+	g.report()
+}
+
+// ApplyControllerManager reads the grace period from a kube-controller-manager pod. It ignores pods outside kube-system,
+// because they may belong to another cluster or be forged.
+func (g *GracePeriod) ApplyControllerManager(o *event.Pod) {
+	if o.ControllerManager == nil || o.Namespace != "kube-system" || o.Phase != "Running" || g.managers[o.UID] == *o.ControllerManager {
+		return
+	}
+	g.managers[o.UID] = *o.ControllerManager
+	g.changed()
+}
+
+// ForgetControllerManager handles the deletion of a pod, which may be a kube-controller-manager.
+func (g *GracePeriod) ForgetControllerManager(pod event.UID) {
+	if _, ok := g.managers[pod]; ok {
+		delete(g.managers, pod)
+		g.changed()
+	}
+}
+
+// Heartbeats describes the control plane and the heartbeat interval of the nodes.
+type Heartbeats struct {
+	// Interval is the longest of the nodes' normal heartbeat intervals, or 0 if there are no nodes.
+	Interval time.Duration
+	// Managed reports whether a cloud provider runs the control plane. If so, users cannot set its flags.
+	Managed bool
+}
+
+// Heartbeats returns the longest of the nodes' normal heartbeat intervals, and whether a cloud provider runs the
+// control plane.
+func (g *GracePeriod) Heartbeats() Heartbeats {
+	h := Heartbeats{Managed: g.IsManaged()}
+	for every := range g.intervals {
+		h.Interval = max(h.Interval, every)
+	}
+	return h
+}
+
+// MoveInterval records that a node's heartbeat interval changes from `was` to `is`. The interval of a node that does not
+// exist is 0.
+func (g *GracePeriod) MoveInterval(was, is time.Duration) {
+	if was == is {
+		return
+	}
+	if g.intervals[was]--; g.intervals[was] <= 0 {
+		delete(g.intervals, was)
+	}
+	if is > 0 {
+		g.intervals[is]++
+	}
+	g.report()
+}
+
+// ListEnded handles the end of a list. The number of nodes may then be known.
+func (g *GracePeriod) ListEnded() {
+	if len(g.intervals) > 0 {
+		g.report()
+	}
+}
+
+// report adds a transition if the facts about the grace period have changed.
+func (g *GracePeriod) report() {
+	h := g.Heartbeats()
+	now := transition.GracePeriodKnown{
+		At: transition.At{Time: g.watches.Now()}, Period: g.Period, Interval: h.Interval, Managed: h.Managed, Assumed: g.Source == SourceDefault,
+		Default: cmp.Or(g.shortest(g.defaultFor), defaultOf(g.version)),
+	}
+	if g.watches.IsSynced(event.KindNode) { // the number is incomplete before the end of the first list
+		for _, n := range g.intervals {
+			now.Nodes += n
+		}
+	}
+	if g.reported.At = now.At; !now.Time.IsZero() && now != g.reported {
+		g.reported = now
+		g.found.Add(now)
+	}
+}
