@@ -102,15 +102,6 @@ func TestClockThatSteppedBackRenewsInVainUntilTheStatusIsReported(t *testing.T) 
 	equal(t, "heartbeats after the status report healed it", s.node("node-1").Heartbeats, 3)
 }
 
-func TestNodeControllersUnknownTakesOverTheLeaseThatSteppedBack(t *testing.T) {
-	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
-	s.at(10).modified(lease("node-1", 10-3600))
-	equal(t, "renewal behind the saved one", s.node("node-1").Heartbeats, 0)
-	s.at(50).modified(unknownSince("node-1", 50))
-	s.at(60).modified(lease("node-1", 60-3600))
-	equal(t, "renewal after the Unknown", s.node("node-1").Heartbeats, 1)
-}
-
 func TestNothingIsLateWhileTheLeaseWatchIsBroken(t *testing.T) {
 	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
 	s.at(10).modified(lease("node-1", 10))
@@ -131,19 +122,6 @@ func TestNothingIsLateWhileTheLeaseWatchIsBroken(t *testing.T) {
 	equal(t, "late after that", s.node("node-1").LateHeartbeats, 1)
 }
 
-func TestRenewalsThatABrokenWatchDeliversAllAtOnceAreNoIntervals(t *testing.T) {
-	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
-	s.at(10).modified(lease("node-1", 10))
-	s.at(15).watch(event.Down, event.KindLease)
-	s.at(45).watch(event.Up, event.KindLease).modified(lease("node-1", 20), lease("node-1", 30), lease("node-1", 40))
-	s.at(50).modified(lease("node-1", 50))
-	equal(t, "heartbeats", s.node("node-1").Heartbeats, 5)
-	equal(t, "measured intervals so far", count[transition.HeartbeatSeen](s), 0)
-	s.at(60).modified(lease("node-1", 60))
-	equal(t, "measured intervals once it is live again", count[transition.HeartbeatSeen](s), 1)
-	equal(t, "longest interval", seconds(s.node("node-1").LongestInterval), 10)
-}
-
 func TestWatchThatEndsInOrderIsNoBreak(t *testing.T) {
 	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
 	s.at(10).modified(lease("node-1", 10))
@@ -154,27 +132,6 @@ func TestWatchThatEndsInOrderIsNoBreak(t *testing.T) {
 	equal(t, "longest interval", seconds(s.node("node-1").LongestInterval), 25)
 	equal(t, "errors", s.Watches(s.now, nil)[1].Errors, 0)
 	equal(t, "reported breaks", count[transition.WatchBroke](s), 0)
-}
-
-func TestLongestIntervalIsForgottenAfterTenMinutes(t *testing.T) {
-	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
-	s.at(10).modified(lease("node-1", 10))
-	s.at(40).modified(lease("node-1", 40))
-	for at := 50.0; at <= 40+600; at += 10 {
-		s.at(at).modified(lease("node-1", at))
-	}
-	equal(t, "longest at its edge", seconds(s.node("node-1").LongestInterval), 30)
-	s.at(650).modified(lease("node-1", 650))
-	equal(t, "longest after it", seconds(s.node("node-1").LongestInterval), 10)
-}
-
-func TestNodeThatIsNewStartsItsFirstIntervalNow(t *testing.T) {
-	s := newStory(t, grace40).starts()
-	s.at(100).added(aNode("node-2", notReady, 100))
-	s.at(119)
-	equal(t, "age", seconds(s.node("node-2").HeartbeatAge), 19)
-	s.at(121.1)
-	equal(t, "late", s.node("node-2").LateHeartbeats, 1)
 }
 
 func TestLeaseAloneStartsTheFirstIntervalOfANodeWithoutAStatus(t *testing.T) {

@@ -8,18 +8,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-func TestNodeNotReadyForLessThanASecondIsCounted(t *testing.T) {
-	s := newStory(t, grace40).starts(aNode("node-1", ready, -100))
-	s.at(10).modified(aNode("node-1", notReady, 10))
-	s.at(10.2).modified(aNode("node-1", ready, 10))
-	s.at(30)
-	n := s.node("node-1")
-	equal(t, "turned not ready", n.Turned[event.StatusFalse], 1)
-	equal(t, "turned ready", n.Turned[event.StatusTrue], 1)
-	equal(t, "unready", seconds(n.Unready), 0.2)
-	equal(t, "ready now", n.Ready, ready)
-}
-
 func TestUnreadyTimeIncludesTheRunningEpisode(t *testing.T) {
 	s := newStory(t, grace40).starts(aNode("node-1", ready, -100))
 	s.at(10).modified(unknownSince("node-1", 10))
@@ -74,16 +62,6 @@ func TestTransitionTimeThatMovesInAWatchEventProvesNothing(t *testing.T) {
 	s.at(10).modified(aNode("node-1", ready, 5))
 	n := s.node("node-1")
 	equal(t, "transitions", n.Turned, [3]uint64{})
-}
-
-func TestRelistCountsNothingTwice(t *testing.T) {
-	s := newStory(t, grace40).starts(aNode("node-1", ready, -100), lease("node-1", 0))
-	s.at(10).modified(aNode("node-1", notReady, 10))
-	s.at(20).lists(event.KindNode, aNode("node-1", notReady, 10))
-	s.at(21).lists(event.KindLease, lease("node-1", 0))
-	equal(t, "turned not ready", s.node("node-1").Turned[event.StatusFalse], 1)
-	equal(t, "heartbeats", s.node("node-1").Heartbeats, 0)
-	equal(t, "unready", seconds(s.node("node-1").Unready), 11)
 }
 
 func TestDeletedNodeLeavesNothingBehind(t *testing.T) {

@@ -195,7 +195,7 @@ func (t *parts) watchWorks(e event.Event) {
 // findCutOff uses failed direct reads to detect watches that are cut off. Such watches are open, but deliver no
 // objects.
 func (t *parts) findCutOff(e event.Event) {
-	failed := t.controlPlane.Reads.Failed()
+	failed := t.controlPlane.Reads.Failed
 	if failed.IsZero() || !controlplane.HidesEtcd(e) {
 		return
 	}

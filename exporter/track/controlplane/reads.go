@@ -38,15 +38,16 @@ type Reads struct {
 	Answers, AnswersSince time.Time
 	// `shown` is the time of the newest heartbeat that the watch has shown.
 	shown time.Time
-	// `asked` is the start of the last read. `asking` is set until the answer to this read arrives. `proven` is the
-	// start of the last read that found nothing newer than the watch had shown. `answered` is the time of the answer to
-	// that read.
-	asked, proven, answered time.Time
-	asking                  bool
-	// `failed` is the start of the last read if that read proved nothing. `failed` is reset when the watch has caught
-	// up, or when another read succeeds. `resumed` is the time at which the watch showed its first renewal after the
-	// failed read.
-	failed, resumed time.Time
+	// Asked is the start of the last read. `asking` is set until the answer to this read arrives.
+	Asked  time.Time
+	asking bool
+	// `proven` is the start of the last read that found nothing newer than the watch had shown. `answered` is the time of
+	// the answer to that read.
+	proven, answered time.Time
+	// Failed is the start of the last read if that read proved nothing. Failed is reset when the watch has caught up, or
+	// when another read succeeds. `resumed` is the time at which the watch showed its first renewal after the failed
+	// read.
+	Failed, resumed time.Time
 	// `ahead` holds, by Lease name, the renewTimes that a read has shown but the watch has not. aheadSince is the time
 	// of the first of these reads.
 	ahead      map[string]event.NodeTime
@@ -86,18 +87,11 @@ func (r *Reads) noteAnswer(t time.Time) {
 
 // WatchBroke records that the watch broke. It discards evidence that the watch lags, because every resumed watch lags
 // at first.
-func (r *Reads) WatchBroke() { r.ahead, r.failed = nil, time.Time{} }
-
-// Asked returns the start of the last read.
-func (r *Reads) Asked() time.Time { return r.asked }
-
-// Failed returns the start of the last read if that read failed and the watch has not caught up since. Otherwise Failed
-// returns zero.
-func (r *Reads) Failed() time.Time { return r.failed }
+func (r *Reads) WatchBroke() { r.ahead, r.Failed = nil, time.Time{} }
 
 // Doubtful reports whether the last read failed and the watch has not caught up since. Either the nodes are silent, or
 // the watch is late.
-func (r *Reads) Doubtful() bool { return !r.failed.IsZero() }
+func (r *Reads) Doubtful() bool { return !r.Failed.IsZero() }
 
 // noteResumed handles a renewal that the watch shows after a failed read. The watch has caught up once it promptly
 // shows a renewal that is newer than the read.
@@ -105,8 +99,8 @@ func (r *Reads) noteResumed(made, seen time.Time) {
 	if r.resumed.IsZero() {
 		r.resumed = seen
 	}
-	if !made.Before(r.failed) && !IsLate(made, seen) || seen.Sub(r.resumed) > upToDateWithin {
-		r.failed = time.Time{}
+	if !made.Before(r.Failed) && !IsLate(made, seen) || seen.Sub(r.resumed) > upToDateWithin {
+		r.Failed = time.Time{}
 	}
 }
 
@@ -121,29 +115,24 @@ func (r *Reads) MustReopenWatch(t time.Time) bool {
 // ProvenAfter reports whether a read that started at `mark` or later found nothing newer than the watch had shown.
 func (r *Reads) ProvenAfter(mark time.Time) bool { return !r.proven.Before(mark) }
 
-// ShownAfter returns the time of the newest heartbeat that the watch has shown. ok is false if that time is before
-// `mark`.
-func (r *Reads) ShownAfter(mark time.Time) (at time.Time, ok bool) {
-	return r.shown, !r.shown.Before(mark)
-}
-
 // ProvenAt returns the earliest time at which the silence of a node up to `mark` is proven. It assumes that no more
 // events arrive. The proof is a heartbeat of another node after `mark`, or a read after `mark` that finds nothing newer
 // than the watch has shown. A read that fails because the only API server cannot reach etcd is also proof, because no
-// node can have renewed its Lease. ok is false while the watch lags.
-func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
+// node can have renewed its Lease. ok is false while the watch lags. Without a Lease watch, there are no direct reads, and
+// ok is also false if no heartbeat has arrived after `mark`.
+func (r *Reads) ProvenAt(mark time.Time, leases bool) (at time.Time, ok bool) {
 	at = mark.Add(unaskedWait)
 	switch {
-	case r.IsWatchLagging():
-		return time.Time{}, false // the watch lags
-	case !r.shown.Before(mark):
-		return r.shown, true
+	case leases && r.IsWatchLagging():
+		return time.Time{}, false
+	case !leases || !r.shown.Before(mark):
+		return r.shown, !r.shown.Before(mark)
 	case !r.proven.Before(mark):
 		return r.answered, true
 	case r.asking:
-		return r.asked.Add(AskEvery), true
-	case !r.asked.IsZero() && at.Before(r.asked.Add(AskEvery+unaskedWait)):
-		return r.asked.Add(AskEvery + unaskedWait), true // the next read starts before this time
+		return r.Asked.Add(AskEvery), true
+	case !r.Asked.IsZero() && at.Before(r.Asked.Add(AskEvery+unaskedWait)):
+		return r.Asked.Add(AskEvery + unaskedWait), true // the next read starts before this time
 	}
 	return at, true
 }
@@ -163,18 +152,18 @@ func (r *Reads) NewerRenewal(t time.Time, name string, renewed event.NodeTime) {
 func (x *ControlPlane) ApplyRead(e event.Event) {
 	r := &x.Reads
 	if e.Type == event.DirectReadStarted {
-		r.asked, r.asking = e.Seen, true
+		r.Asked, r.asking = e.Seen, true
 		return
 	}
 	r.asking = false
 	switch {
 	case e.Type == event.DirectReadUnanswered || !saysOfNodes(e.Reason, x.servers()):
-		r.failed, r.resumed = r.asked, time.Time{}
+		r.Failed, r.resumed = r.Asked, time.Time{}
 	case len(r.ahead) == 0:
-		r.proven, r.answered, r.failed = r.asked, e.Seen, time.Time{}
+		r.proven, r.answered, r.Failed = r.Asked, e.Seen, time.Time{}
 	}
 	if e.Type == event.DirectReadAnswered && e.Reason == "" {
-		r.noteAnswer(r.asked)
+		r.noteAnswer(r.Asked)
 	}
 	x.found.Add(transition.LeasesRead{At: transition.At{Time: e.Seen}, Answered: e.Type == event.DirectReadAnswered, Reason: e.Reason})
 }

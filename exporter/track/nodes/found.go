@@ -40,7 +40,7 @@ func (x *Nodes) ListEnded(t time.Time) {
 }
 
 // foundLost returns the transition for a node that was already lost when kubeflap started to watch it.
-func (x *silent) foundLost(n *node, t time.Time) transition.NodeFoundLost {
+func (x *health) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 	h := &n.heartbeat
 	lost := transition.NodeFoundLost{At: at(t), Node: n.name, Loss: x.loss(n)}
 	lost.Loss.Found, lost.Loss.Returned = true, x.returnedAfter(h.estimateByNode)
@@ -68,7 +68,7 @@ func isCredible(t, now time.Time) bool { return !t.IsZero() && now.Sub(t) <= lon
 
 // returnedAfter returns the number of nodes in the first list that became Ready soon after another node fell silent.
 // Each of these nodes has recovered or is new. It assumes that the clocks of the nodes agree.
-func (x *silent) returnedAfter(silent event.NodeTime) (nodes int) {
+func (x *health) returnedAfter(silent event.NodeTime) (nodes int) {
 	for _, t := range x.readyTimes {
 		if silent.Before(t) && t.Sub(silent) <= x.grace.Period+returnedWithin {
 			nodes++

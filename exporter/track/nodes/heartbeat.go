@@ -11,7 +11,7 @@ import (
 // heartbeats counts the heartbeats of the nodes. Heartbeats that the node controller ignores do not count (node
 // lifecycle controller, tryUpdateNodeHealth).
 type heartbeats struct {
-	silent
+	health
 	// silences holds the silences that have ended, since the time restoredSince (zero: since the first lists).
 	silences      []controlplane.Silence
 	restoredSince time.Time

@@ -16,8 +16,8 @@ type addresses interface {
 	ReadyOn(node string) int
 }
 
-// silent finds the nodes whose heartbeats are late or missed.
-type silent struct {
+// health judges which nodes are silent, and which are not Ready.
+type health struct {
 	sight
 	found *transition.List
 	// `nodes` holds the nodes by name.
@@ -42,7 +42,7 @@ type silent struct {
 
 // scheduleCheck schedules a check of the node for the time when its next heartbeat becomes late or missed. It does
 // nothing if an earlier check is scheduled.
-func (x *silent) scheduleCheck(n *node) {
+func (x *health) scheduleCheck(n *node) {
 	at := x.nextCheck(n)
 	if look := n.heartbeat.scheduledCheck; at.IsZero() || !look.IsZero() && !look.After(at) {
 		return
@@ -52,7 +52,7 @@ func (x *silent) scheduleCheck(n *node) {
 }
 
 // rescheduleChecks schedules the checks of all nodes anew.
-func (x *silent) rescheduleChecks() {
+func (x *health) rescheduleChecks() {
 	x.checks, x.checksFor = nil, x.grace.Period
 	for _, n := range x.nodes {
 		n.heartbeat.scheduledCheck = time.Time{}
@@ -60,8 +60,15 @@ func (x *silent) rescheduleChecks() {
 	}
 }
 
+// LeasesChanged records that kubeflap can no longer watch Leases, or can watch them again. From now on, heartbeats come
+// from another resource.
+func (x *health) LeasesChanged(t time.Time) {
+	x.resumed = t
+	x.rescheduleChecks()
+}
+
 // CountLate counts the heartbeats that have become late or missed by t.
-func (x *silent) CountLate(t time.Time) {
+func (x *health) CountLate(t time.Time) {
 	if x.checksFor != x.grace.Period {
 		x.rescheduleChecks()
 	}
@@ -77,7 +84,7 @@ func (x *silent) CountLate(t time.Time) {
 		}
 		at := x.nextCheck(n)
 		if !at.IsZero() && !at.After(look) { // no newer heartbeat has arrived, and kubeflap expects one
-			proven, ok := x.provenAt(look)
+			proven, ok := x.reads.ProvenAt(look, x.source() == event.KindLease)
 			if !ok || proven.After(t) {
 				break // the silence is not proven yet
 			}
@@ -93,7 +100,7 @@ func (x *silent) CountLate(t time.Time) {
 
 // nextCheck returns the time of a node's next check. At that time, the current interval becomes late or missed unless a
 // heartbeat arrives. nextCheck returns zero if no check is needed.
-func (x *silent) nextCheck(n *node) time.Time {
+func (x *health) nextCheck(n *node) time.Time {
 	base := x.intervalStart(n)
 	switch {
 	case !n.exists || base.IsZero() || x.grace.Period == 0 || n.heartbeat.missed || !x.provesSilence(n):
@@ -105,20 +112,10 @@ func (x *silent) nextCheck(n *node) time.Time {
 	return base.Add(x.grace.Period / 2)
 }
 
-// provenAt returns the earliest time at which the silence of a node up to `mark` is proven. It assumes that no more
-// events arrive. Without a Lease watch, there are no direct reads. In this case, the proof is a status report of
-// another node after `mark`.
-func (x *silent) provenAt(mark time.Time) (at time.Time, ok bool) {
-	if x.source() == event.KindNode {
-		return x.reads.ShownAfter(mark)
-	}
-	return x.reads.ProvenAt(mark)
-}
-
 // missedFrom returns the time from which an interval that starts at `base` counts as missed. `before` is true if the
 // grace period ended before kubeflap watched the node. In this case, `base` is a time by the node's clock, which may be
 // slow. So missedFrom allows one more heartbeat interval, unless the node controller has set the node to Unknown.
-func (x *silent) missedFrom(n *node, base time.Time) (at time.Time, before bool) {
+func (x *health) missedFrom(n *node, base time.Time) (at time.Time, before bool) {
 	at, since := base.Add(x.grace.Period), x.watchedSince(n)
 	switch {
 	case at.After(since):
@@ -131,14 +128,14 @@ func (x *silent) missedFrom(n *node, base time.Time) (at time.Time, before bool)
 
 // `doubts` reports whether the time of the last heartbeat is doubtful. This is the case if, by the node's clock, the
 // node was lost before kubeflap watched it. The clock may be slow.
-func (x *silent) doubts(n *node, t time.Time) bool {
+func (x *health) doubts(n *node, t time.Time) bool {
 	at, before := x.missedFrom(n, x.intervalStart(n))
 	return before && !n.heartbeat.missed && n.ready == event.StatusTrue && !t.After(at)
 }
 
 // appendLate counts the node's current interval if it has become late or missed by t. It appends a transition for each
 // count. `proven` is the time at which the silence was proven.
-func (x *silent) appendLate(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
+func (x *health) appendLate(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
 	base, period := x.intervalStart(n), x.grace.Period
 	if !n.exists || base.IsZero() || period == 0 || x.isBlind() || !x.canDetectSilence(n) {
 		return found
@@ -178,7 +175,7 @@ func (x *silent) appendLate(found []transition.Transition, n *node, t, proven ti
 
 // `loss` describes the failure of a silent node. The silence counts from the time at which the first missing heartbeat
 // was due.
-func (x *silent) loss(n *node) transition.NodeLoss {
+func (x *health) loss(n *node) transition.NodeLoss {
 	h := &n.heartbeat
 	unseen, began := !x.canDetectSilence(n), h.last.Add(h.interval())
 	if unseen {

@@ -53,7 +53,7 @@ type node struct {
 func New(controlPlane *controlplane.ControlPlane, watches *watches.Watches, found *transition.List) *Nodes {
 	return &Nodes{
 		pods: map[string]int{},
-		heartbeats: heartbeats{silent: silent{
+		heartbeats: heartbeats{health: health{
 			sight: sight{watches: watches}, found: found, nodes: map[string]*node{}, labelled: labelCounts{},
 			controlPlane: controlPlane, grace: &controlPlane.Grace, reads: &controlPlane.Reads,
 		}},

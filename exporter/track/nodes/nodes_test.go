@@ -12,10 +12,9 @@ import (
 
 var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func TestNodesThatComeAndGoWhileLeasesCannotBeWatchedLeaveNothingBehind(t *testing.T) {
+func TestNodesThatComeAndGoBeforeLeasesAreListedLeaveNothingBehind(t *testing.T) {
 	w := watches.New()
 	x := New(controlplane.New(40*time.Second, w, &transition.List{}), w, &transition.List{})
-	w.RecordUnavailable(event.Event{Seen: zero, Kind: event.KindLease, Type: event.Unavailable})
 	node := &event.Node{Meta: event.Meta{UID: event.ParseUID("node/node-1"), Name: "node-1"}, Ready: &event.Condition{Status: event.StatusTrue}}
 	for i := range 100 {
 		for _, typ := range []event.Type{event.Added, event.Deleted} {

@@ -18,7 +18,7 @@ const searchEvery = time.Second
 //
 // A possible reason is that the node controller is stuck. It can also be waiting because its copy of the Leases lags
 // behind the API server (v1.37, NodeControllerLeaseCircuitBreaker).
-func (x *silent) ShowOverdue(t time.Time) {
+func (x *health) ShowOverdue(t time.Time) {
 	if len(x.missing) == 0 || t.Sub(x.searched) < searchEvery || !x.watches.Live(event.KindNode, t) {
 		return
 	}
@@ -27,7 +27,7 @@ func (x *silent) ShowOverdue(t time.Time) {
 }
 
 // isDecided reports whether a silent node needs no more checks. If the node is overdue, isDecided adds a transition.
-func (x *silent) isDecided(n *node, t time.Time) bool {
+func (x *health) isDecided(n *node, t time.Time) bool {
 	h := &n.heartbeat
 	if !n.exists || !h.missed || n.ready != event.StatusTrue || x.grace.Period == 0 {
 		return true
@@ -57,10 +57,10 @@ const (
 // LeasesToRead returns the nodes whose Leases kubeflap should read directly, without the watch. If a heartbeat is late,
 // the read shows whether the node or the watch is silent. If a node may be overdue, the read shows whether the API
 // server answers. Nodes whose heartbeats already count as missed have no check.
-func (x *silent) LeasesToRead() (names []string) {
+func (x *health) LeasesToRead() (names []string) {
 	t := x.watches.Now()
 	switch {
-	case x.isBlind(), x.reads.IsWatchLagging(), t.Sub(x.reads.Asked()) < controlplane.AskEvery:
+	case x.isBlind(), x.reads.IsWatchLagging(), t.Sub(x.reads.Asked) < controlplane.AskEvery:
 		return nil
 	case len(x.checks) > 0 && t.Sub(x.checks[0].at) >= askAfter:
 		return x.checks.first(askAtOnce)
@@ -77,6 +77,6 @@ func (x *silent) LeasesToRead() (names []string) {
 
 // LeasesBehind reports whether the Lease watch must be reopened because it lags. The watch lags if a direct read has
 // shown a renewal that the watch has not shown in time.
-func (x *silent) LeasesBehind() bool {
+func (x *health) LeasesBehind() bool {
 	return !x.isBlind() && x.reads.MustReopenWatch(x.watches.Now())
 }

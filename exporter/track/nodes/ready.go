@@ -22,9 +22,9 @@ type condition struct {
 	// foundUnknown is set if the node controller had set Ready to Unknown before kubeflap first saw the node.
 	foundUnknown bool
 	// `transition` is the lastTransitionTime of Ready. The kubelet writes it, or the node controller if Ready is
-	// Unknown. falseSince is the lastTransitionTime of the last Ready=False. If
-	// Ready was never False, falseSince is the first lastTransitionTime that kubeflap saw. falseUntil is the
-	// lastTransitionTime of the change that ended the last Ready=False.
+	// Unknown. falseSince is the lastTransitionTime of the last Ready=False. If Ready was never False, falseSince is the
+	// first lastTransitionTime that kubeflap saw. falseUntil is the lastTransitionTime of the change that ended the last
+	// Ready=False.
 	transition, falseSince, falseUntil event.NodeTime
 	// statusSince is the time since which Ready is known to have its current status. sinceSeen is set if kubeflap saw
 	// the change to that status.
@@ -49,7 +49,7 @@ func firstCondition(e event.Event, ready *event.Condition) condition {
 }
 
 // applyReady handles the Ready condition. A missing condition counts as Unknown.
-func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turned bool) {
+func (x *health) applyReady(n *node, e event.Event, ready *event.Condition) (turned bool) {
 	var c event.Condition
 	if ready != nil {
 		c = *ready
@@ -76,7 +76,6 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 			}
 		}
 		x.changeReady(n, c.Status, e.Seen, live, age)
-		n.sinceSeen = live
 		return true
 	case moved && e.Type == event.Listed:
 		x.found.Add(x.turnedUnseen(n, e.Seen))
@@ -100,7 +99,7 @@ func (c *condition) noteTransition(to event.Status, written event.NodeTime, seen
 
 // changeReady counts a change of Ready. `live` reports whether kubeflap saw the change without delay. markedAge becomes
 // MarkedAge in transition.NodeLoss. The time before a new node's first Ready=True does not count as an unready episode.
-func (x *Nodes) changeReady(n *node, to event.Status, t time.Time, live bool, markedAge time.Duration) {
+func (x *health) changeReady(n *node, to event.Status, t time.Time, live bool, markedAge time.Duration) {
 	change := transition.NodeReadyChanged{
 		At: at(t), Node: n.name, From: n.ready, To: to,
 		Lasted: t.Sub(n.statusSince), Complete: n.sinceSeen && live && n.everReady,
@@ -121,7 +120,7 @@ func (x *Nodes) changeReady(n *node, to event.Status, t time.Time, live bool, ma
 			n.returned = t
 		}
 	}
-	n.ready, n.statusSince, n.sinceSeen = to, t, true
+	n.ready, n.statusSince, n.sinceSeen = to, t, live
 	n.heartbeat.overdue = false
 	n.Turned[to]++
 	switch to {
@@ -140,7 +139,7 @@ func (x *Nodes) changeReady(n *node, to event.Status, t time.Time, live bool, ma
 // lastTransitionTime has changed but the status has not. The kubelet and the node controller set lastTransitionTime
 // only when the status changes. The status in between is assumed to be Unknown if the current status is True, and True
 // otherwise.
-func (x *Nodes) turnedUnseen(n *node, t time.Time) transition.NodeReadyMissed {
+func (x *health) turnedUnseen(n *node, t time.Time) transition.NodeReadyMissed {
 	between := event.StatusTrue
 	if n.ready == event.StatusTrue {
 		between = event.StatusUnknown
@@ -151,16 +150,13 @@ func (x *Nodes) turnedUnseen(n *node, t time.Time) transition.NodeReadyMissed {
 		n.Unready += x.watches.Counted(n.statusSince, t)
 	}
 	n.statusSince, n.sinceSeen = t, false // the start of the current period is unknown
-	return transition.NodeReadyMissed{
-		At: at(t), Node: n.name, Status: n.ready,
-		Trigger: n.triggerAt(n.transition),
-	}
+	return transition.NodeReadyMissed{At: at(t), Node: n.name, Status: n.ready, Trigger: n.triggerAt(n.transition)}
 }
 
 // markedUnknown handles a change to Ready=Unknown by the node controller. When it makes this change, the controller
 // also saves a copy of the current Lease (node lifecycle controller, tryUpdateNodeHealth). The time since the last
 // heartbeat is the grace period plus the controller's delay. It serves as a sample of the grace period.
-func (x *Nodes) markedUnknown(n *node, e event.Event) {
+func (x *health) markedUnknown(n *node, e event.Event) {
 	h := &n.heartbeat
 	h.controllerRenewTime = h.apiRenewTime
 	if !x.reads.Doubtful() {
@@ -176,7 +172,7 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 
 // markedAge returns the age of the newest heartbeat that the node controller had certainly seen when it set Ready to
 // Unknown. It returns 0 if the age is unknown, for example because the write was delayed.
-func (x *silent) markedAge(n *node, seen time.Time, written event.ControllerTime) time.Duration {
+func (x *health) markedAge(n *node, seen time.Time, written event.ControllerTime) time.Duration {
 	h := &n.heartbeat
 	if !x.canDetectSilence(n) || !x.watches.Live(x.source(), seen) {
 		return 0

@@ -95,13 +95,6 @@ func (x *sight) spansBreak(n *node, t time.Time, byNode event.NodeTime) bool {
 	return (t.Sub(h.last) - byNode.Sub(h.lastByNode)).Abs() <= clocksAgree
 }
 
-// LeasesChanged records that kubeflap can no longer watch Leases, or can watch them again. From now on, heartbeats come
-// from another resource.
-func (x *Nodes) LeasesChanged(t time.Time) {
-	x.resumed = t
-	x.rescheduleChecks()
-}
-
 // WatchWorks records that a watch works again after a break.
 func (x *sight) WatchWorks(e event.Event) {
 	if e.Kind == x.source() {
