@@ -133,3 +133,8 @@ func values(t *testing.T, path string) string {
 	}
 	return string(text)
 }
+
+func pod(t *testing.T, objects []any) *corev1.PodSpec {
+	t.Helper()
+	return &the[appsv1.Deployment](t, objects).Spec.Template.Spec
+}

@@ -13,10 +13,8 @@ import (
 	"testing"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
-	monitoringv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 )
 
@@ -310,144 +308,6 @@ func TestVictoriaMetrics(t *testing.T) {
 	if want := the[monitoringv1.PrometheusRule](t, render(t, "{prometheusRule: {enabled: true}}")).Spec; !reflect.DeepEqual(got, want) {
 		t.Error("the rules differ from those in the PrometheusRule")
 	}
-}
-
-// ServiceMonitor and PodMonitor must select kubeflap's Service, pods and port. They must set honorLabels.
-func TestMonitorsFindKubeflap(t *testing.T) {
-	t.Parallel()
-	objects := render(t, "{serviceMonitor: {enabled: true, namespace: m}, podMonitor: {enabled: true}}")
-	service, deployment := the[corev1.Service](t, objects), the[appsv1.Deployment](t, objects)
-	sm, pm := the[monitoringv1.ServiceMonitor](t, objects), the[monitoringv1.PodMonitor](t, objects)
-	if !matches(sm.Spec.Selector.MatchLabels, service.Labels) || !matches(pm.Spec.Selector.MatchLabels, deployment.Spec.Template.Labels) {
-		t.Errorf("unexpected selectors %v and %v", sm.Spec.Selector, pm.Spec.Selector)
-	}
-	if sm.Namespace != "m" || sm.Spec.NamespaceSelector.MatchNames[0] != service.Namespace || pm.Spec.NamespaceSelector.MatchNames[0] != deployment.Namespace {
-		t.Errorf("the monitor in %s has the namespace selector %v", sm.Namespace, sm.Spec.NamespaceSelector)
-	}
-	port := deployment.Spec.Template.Spec.Containers[0].Ports[0].Name
-	if s, p := sm.Spec.Endpoints[0], pm.Spec.PodMetricsEndpoints[0]; !s.HonorLabels || !p.HonorLabels || s.Port != service.Spec.Ports[0].Name || *p.Port != port {
-		t.Errorf("unexpected endpoints %+v and %+v", s, p)
-	}
-}
-
-// Users must be able to set any field of a monitor with endpoint and spec. These fields override what the chart sets.
-// All other fields must stay as the chart sets them.
-func TestMonitorsPassOn(t *testing.T) {
-	t.Parallel()
-	const endpoint = "endpoint: {proxyUrl: http://p.x, tlsConfig: {insecureSkipVerify: true}, interval: 10s, honorTimestamps: false}"
-	const spec = "spec: {sampleLimit: 10000000, scrapeProtocols: [PrometheusProto]"
-	const values = "scrapeClass: mtls, bodySizeLimit: 20MB, podTargetLabels: [tier]"
-	objects := render(t, "{serviceMonitor: {enabled: true, targetLabels: [team], "+values+", "+endpoint+", "+spec+"}},"+
-		" podMonitor: {enabled: true, "+values+", "+endpoint+", "+spec+"}},"+
-		" scrapeConfig: {enabled: true, scrapeClass: mtls, bodySizeLimit: 20MB, "+spec+", scrapeInterval: 10s, proxyUrl: http://p.x}}}")
-	sm, pm, sc := the[monitoringv1.ServiceMonitor](t, objects).Spec, the[monitoringv1.PodMonitor](t, objects).Spec, the[monitoringv1alpha1.ScrapeConfig](t, objects).Spec
-	s, p := sm.Endpoints[0], pm.PodMetricsEndpoints[0]
-	for what, ok := range map[string]bool{
-		"interval":    s.Interval == "10s" && p.Interval == "10s" && *sc.ScrapeInterval == "10s",
-		"own fields":  !*s.HonorTimestamps && !*p.HonorTimestamps && *s.ProxyURL == "http://p.x" && *p.ProxyURL == "http://p.x" && *sc.ProxyURL == "http://p.x",
-		"TLS":         *s.TLSConfig.InsecureSkipVerify && *p.TLSConfig.InsecureSkipVerify,
-		"the rest":    s.HonorLabels && p.HonorLabels && s.Port == "http" && *p.Port == "http" && *sc.MetricsPath == "/metrics" && len(sc.KubernetesSDConfigs) == 1,
-		"limit":       *sm.SampleLimit == 10_000_000 && *pm.SampleLimit == 10_000_000 && *sc.SampleLimit == 10_000_000,
-		"format":      sm.ScrapeProtocols[0] == "PrometheusProto" && pm.ScrapeProtocols[0] == "PrometheusProto" && sc.ScrapeProtocols[0] == "PrometheusProto",
-		"size":        *sm.BodySizeLimit == "20MB" && *pm.BodySizeLimit == "20MB" && *sc.BodySizeLimit == "20MB",
-		"class":       *sm.ScrapeClassName == "mtls" && *pm.ScrapeClassName == "mtls" && *sc.ScrapeClassName == "mtls",
-		"labels":      slices.Equal(sm.TargetLabels, []string{"team"}) && slices.Equal(sm.PodTargetLabels, []string{"tier"}) && slices.Equal(pm.PodTargetLabels, []string{"tier"}),
-		"selection":   len(sm.Selector.MatchLabels) == 2 && len(pm.Selector.MatchLabels) == 2,
-		"unset limit": sm.TargetLimit == nil && sc.TargetLimit == nil,
-	} {
-		if !ok {
-			t.Errorf("%s: got\n%+v\n%+v\n%+v", what, sm, pm, sc)
-		}
-	}
-}
-
-// The ScrapeConfig must find the same pods and the same port as the monitors. It must set the same label job.
-func TestScrapeConfigFindsKubeflap(t *testing.T) {
-	t.Parallel()
-	for web, scheme := range map[string]string{"{}": "HTTP", "{existingSecret: s, tls: true}": "HTTPS"} {
-		objects := render(t, "{nameOverride: flaps, namespaceOverride: flaps-ns, scrapeConfig: {enabled: true, namespace: m, relabelings: [{targetLabel: cluster, replacement: c}]}, webConfig: "+web+"}")
-		deployment, found := the[appsv1.Deployment](t, objects), the[monitoringv1alpha1.ScrapeConfig](t, objects)
-		pods := found.Spec.KubernetesSDConfigs[0]
-		selector, err := labels.Parse(*pods.Selectors[0].Label)
-		if err != nil || !selector.Matches(labels.Set(deployment.Spec.Template.Labels)) || selector.Matches(labels.Set{"app.kubernetes.io/name": "flaps"}) {
-			t.Errorf("unexpected selector %s: %v", *pods.Selectors[0].Label, err)
-		}
-		if found.Namespace != "m" || !slices.Equal(pods.Namespaces.Names, []string{deployment.Namespace}) || pods.Role != "Pod" || pods.Selectors[0].Role != "Pod" {
-			t.Errorf("unexpected discovery in the namespace %s: %+v", found.Namespace, pods)
-		}
-		container := deployment.Spec.Template.Spec.Containers[0]
-		if keep := found.Spec.RelabelConfigs[0]; keep.Action != "keep" || keep.Regex != container.Name+";"+container.Ports[0].Name {
-			t.Errorf("unexpected keep rule %+v", keep)
-		}
-		if place := found.Spec.RelabelConfigs[2]; place.TargetLabel != "namespace" || place.SourceLabels[0] != "__meta_kubernetes_namespace" {
-			t.Errorf("two releases cannot be distinguished: %+v", place)
-		}
-		if last := found.Spec.RelabelConfigs[len(found.Spec.RelabelConfigs)-1]; last.TargetLabel != "cluster" {
-			t.Errorf("unexpected last relabeling %+v", last)
-		}
-		if string(*found.Spec.Scheme) != scheme || !*found.Spec.HonorLabels || *found.Spec.MetricsPath != "/metrics" || *found.Spec.JobName != "flaps" {
-			t.Errorf("unexpected scheme %s: %+v", *found.Spec.Scheme, found.Spec)
-		}
-	}
-}
-
-// The notes must warn if nothing scrapes kubeflap, or if honorLabels is off in one of the three kinds of monitors.
-func TestNotesTellWhetherItIsScraped(t *testing.T) {
-	t.Parallel()
-	const none, off = "This release does not configure Prometheus", "honorLabels is off"
-	for input, want := range map[string]string{
-		"{}": none, "{serviceMonitor: {enabled: true}}": "", "{podMonitor: {enabled: true}}": "", "{scrapeConfig: {enabled: true}}": "",
-		"{podMonitor: {enabled: true, endpoint: {honorLabels: false}}}": off, "{scrapeConfig: {enabled: true, spec: {honorLabels: false}}}": off,
-		"{scrapeConfig: {enabled: true, honorLabels: false}}": off, "{podMonitor: {enabled: true, honorLabels: false}}": off,
-		"{serviceMonitor: {enabled: true, honorLabels: false}}": off, "{serviceMonitor: {enabled: true}, podMonitor: {honorLabels: false}}": "",
-	} {
-		text := notes(t, input)
-		for _, note := range []string{none, off} {
-			if strings.Contains(text, note) != (note == want) {
-				t.Errorf("%s: the notes are\n%s", input, text)
-			}
-		}
-	}
-}
-
-// If webConfig requires a password or TLS, the notes must say which settings the monitor lacks.
-func TestNotesTellWhatTheScrapeLacks(t *testing.T) {
-	t.Parallel()
-	const password, tls, perhaps = "requires a password, but serviceMonitor has none", "enables TLS, but serviceMonitor has no TLS settings", "serviceMonitor has no password"
-	const users, cert = "basic_auth_users: {p: $2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi}", "tls_server_config: {cert_file: /c, key_file: /k}"
-	const shown, trusted = ", endpoint: {basicAuth: {username: {name: s, key: u}}}", ", endpoint: {tlsConfig: {insecureSkipVerify: true}}"
-	const classed = ", scrapeClass: mtls"
-	for _, c := range []struct {
-		web, monitor string
-		want         []string
-	}{
-		{"{}", "", nil},
-		{"{content: {" + users + "}}", "", []string{password}},
-		{"{content: {" + users + "}}", shown, nil},
-		{"{content: {" + cert + "}}", "", []string{tls}},
-		{"{content: {" + cert + ", " + users + "}}", "", []string{password, tls}},
-		{"{content: {" + cert + "}}", trusted, nil},
-		{"{content: {" + cert + "}}", classed, nil},
-		{"{existingSecret: s}", "", []string{perhaps}},
-		{"{existingSecret: s}", shown, nil},
-		{"{existingSecret: s, tls: true}", shown, []string{tls}},
-	} {
-		text := notes(t, "{serviceMonitor: {enabled: true"+c.monitor+"}, webConfig: "+c.web+"}")
-		for _, note := range []string{password, tls, perhaps} {
-			if strings.Contains(text, note) != slices.Contains(c.want, note) {
-				t.Errorf("%s, %s: the notes are\n%s", c.web, c.monitor, text)
-			}
-		}
-	}
-}
-
-func matches(selector, labels map[string]string) bool {
-	for name, value := range selector {
-		if labels[name] != value {
-			return false
-		}
-	}
-	return len(selector) > 0
 }
 
 // If links.page is empty or a template, the dashboards must not link to the page. They must still contain all other

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -142,7 +140,7 @@ func TestPlainPrometheus(t *testing.T) {
 		}
 	}
 	labels := the[appsv1.Deployment](t, render(t, "{}")).Spec.Template.Labels
-	port := container(t, "{}").Ports[0].Name
+	port := pod(t, render(t, "{}")).Containers[0].Ports[0].Name
 	if want := "regex: " + labels["app.kubernetes.io/name"] + ";" + port + "\n"; !strings.Contains(jobs[0], want) {
 		t.Errorf("no %s in\n%s", want, jobs[0])
 	}
@@ -157,49 +155,6 @@ func promtool(t *testing.T, text string, args ...string) {
 	}
 	if out, err := exec.CommandContext(t.Context(), root+"/bin/promtool", append(args, file)...).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
-	}
-}
-
-// Without any values, the chart must render exactly these objects and settings.
-func TestDefaults(t *testing.T) {
-	t.Parallel()
-	objects := render(t, "{}")
-	var kinds []string
-	for _, object := range objects {
-		kinds = append(kinds, reflect.TypeOf(object).Elem().Name())
-	}
-	slices.Sort(kinds)
-	want := []string{
-		"ClusterRole", "ClusterRoleBinding", "Deployment", "PodDisruptionBudget",
-		"Role", "Role", "RoleBinding", "RoleBinding", "Service", "ServiceAccount",
-	}
-	if !slices.Equal(kinds, want) {
-		t.Errorf("got the kinds %v, want %v: optional objects and those that need a CRD must be off by default", kinds, want)
-	}
-	deployment := the[appsv1.Deployment](t, objects)
-	pod := deployment.Spec.Template.Spec
-	if *deployment.Spec.Replicas != 2 {
-		t.Errorf("got %d replicas, want 2", *deployment.Spec.Replicas)
-	}
-	checkSecure(t, &pod)
-	spread := pod.TopologySpreadConstraints
-	if len(spread) != 1 || spread[0].WhenUnsatisfiable != corev1.ScheduleAnyway ||
-		!reflect.DeepEqual(spread[0].LabelSelector.MatchLabels, deployment.Spec.Selector.MatchLabels) || !slices.Equal(spread[0].MatchLabelKeys, []string{"pod-template-hash"}) {
-		t.Errorf("the pods have no spread constraint, or a strict one: %+v", spread)
-	}
-	if service := the[corev1.Service](t, objects); !reflect.DeepEqual(service.Spec.Selector, deployment.Spec.Selector.MatchLabels) {
-		t.Errorf("the Service selects %v", service.Spec.Selector)
-	}
-}
-
-func checkSecure(t *testing.T, pod *corev1.PodSpec) {
-	t.Helper()
-	p, c := pod.SecurityContext, pod.Containers[0].SecurityContext
-	if !*p.RunAsNonRoot || *p.RunAsUser != 65534 || p.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
-		t.Errorf("the pod's security context is %+v", p)
-	}
-	if !*c.ReadOnlyRootFilesystem || *c.AllowPrivilegeEscalation || !slices.Equal(c.Capabilities.Drop, []corev1.Capability{"ALL"}) {
-		t.Errorf("the container's security context is %+v", c)
 	}
 }
 

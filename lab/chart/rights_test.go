@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -48,55 +47,6 @@ func granted(t *testing.T, objects []any) map[string][]rbacv1.PolicyRule {
 		}
 	}
 	return rules
-}
-
-// kubeflap must have exactly the permissions that it needs for its scope.
-func TestRights(t *testing.T) {
-	t.Parallel()
-	rule := func(group string, resources ...string) rbacv1.PolicyRule {
-		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: watched}
-	}
-	leases, endpointSlices := rule("coordination.k8s.io", "leases"), rule("discovery.k8s.io", "endpointslices")
-	heartbeats := leases
-	heartbeats.Verbs = read
-	identity := rule("", "namespaces")
-	identity.ResourceNames, identity.Verbs = []string{"kube-system"}, []string{"get"}
-	whole := []rbacv1.PolicyRule{rule("", "nodes", "pods", "services", "endpoints"), endpointSlices}
-	shop := []rbacv1.PolicyRule{rule("", "pods", "services", "endpoints"), endpointSlices}
-	for input, c := range map[string]struct {
-		flag string
-		want map[string][]rbacv1.PolicyRule
-	}{
-		"{}":                                  {"", map[string][]rbacv1.PolicyRule{"": whole, "kube-node-lease": {heartbeats}, "kube-system": {leases, identity}}},
-		"{rbac: {controlPlaneLeases: false}}": {"", map[string][]rbacv1.PolicyRule{"": whole, "kube-node-lease": {heartbeats}}},
-		"{scope: {namespace: shop}}":          {"--namespace=shop", map[string][]rbacv1.PolicyRule{"shop": shop}},
-		"{scope: {namespace: shop, nodes: true}}": {
-			"--namespace=shop", map[string][]rbacv1.PolicyRule{"": {rule("", "nodes")}, "kube-node-lease": {heartbeats}, "shop": shop},
-		},
-		"{scope: {namespace: kube-system}}":                 {"--namespace=kube-system", map[string][]rbacv1.PolicyRule{"kube-system": shop}},
-		"{rbac: {create: false}}":                           {"", map[string][]rbacv1.PolicyRule{}},
-		"{rbac: {create: false}, scope: {namespace: shop}}": {"--namespace=shop", map[string][]rbacv1.PolicyRule{}},
-	} {
-		t.Run(input, func(t *testing.T) {
-			t.Parallel()
-			objects := render(t, input)
-			if got := granted(t, objects); !reflect.DeepEqual(got, c.want) {
-				t.Errorf("got permissions %v, want %v", got, c.want)
-			}
-			if flag := scopeFlag(pod(t, objects).Containers[0].Args); flag != c.flag {
-				t.Errorf("got argument %q, want %q", flag, c.flag)
-			}
-		})
-	}
-}
-
-func scopeFlag(args []string) string {
-	for _, arg := range args {
-		if strings.HasPrefix(arg, "--namespace") {
-			return arg
-		}
-	}
-	return ""
 }
 
 // Regardless of the values, kubeflap must only have permission to read resources.
@@ -148,23 +98,5 @@ func TestRulesDoNotDependOnTheScope(t *testing.T) {
 		if got := rules(t, "{"+on+", scope: "+scope+"}"); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s changes the rules", scope)
 		}
-	}
-}
-
-// The notes must say which objects kubeflap cannot see.
-func TestNotesTellTheScope(t *testing.T) {
-	t.Parallel()
-	for input, want := range map[string]string{
-		"{scope: {namespace: shop}}":                        "kubeflap only sees the namespace shop, and no nodes. It cannot see heartbeats",
-		"{scope: {namespace: shop, nodes: true}}":           "kubeflap only sees the namespace shop and the nodes.\n",
-		"{scope: {namespace: shop}, rbac: {create: false}}": "on pods, services, endpoints and endpointslices of shop.\n",
-		"{rbac: {create: false}}":                           "needs list and watch on nodes, pods, services, endpoints and endpointslices,\nand get, list and watch on leases in kube-node-lease.\nList and watch on leases in kube-system are optional",
-	} {
-		if notes := notes(t, input); !strings.Contains(notes, want) {
-			t.Errorf("%s: the notes do not contain %q:\n%s", input, want, notes)
-		}
-	}
-	if notes := notes(t, "{}"); strings.Contains(notes, "only sees") {
-		t.Errorf("unexpected notes for the whole cluster:\n%s", notes)
 	}
 }
