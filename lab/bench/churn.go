@@ -172,7 +172,7 @@ func (t *tide) createService(ctx context.Context, i int) error {
 	for _, p := range pods {
 		object := t.size.podObject(p)
 		object.Namespace = service.Namespace
-		pod, err := writePod(ctx, t.client, object, t.size.podStatus(p))
+		pod, err := writePod(ctx, t.client, object)
 		if err != nil {
 			return fmt.Errorf("create pod %s/%s: %w", object.Namespace, object.Name, err)
 		}

@@ -128,7 +128,6 @@ func (t *fixtures) leaseFixture(node *corev1.Node) *coordinationv1.Lease {
 
 func (t *fixtures) podFixture(i int) *corev1.Pod {
 	pod := t.size.podObject(i)
-	pod.Status = t.size.podStatus(i)
 	system(pod, t.pod, string(t.pod.OwnerReferences[0].UID), string(pod.OwnerReferences[0].UID),
 		tokenVolume(t.pod.Spec.ServiceAccountName), tokenVolume(pod.Spec.ServiceAccountName), t.pod.Status.PodIP, pod.Status.PodIP)
 	// The API server copies these labels from the node to the pod.

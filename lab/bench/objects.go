@@ -2,8 +2,12 @@ package bench
 
 import (
 	"crypto/sha256"
+	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"os"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -11,8 +15,43 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
 )
+
+// Each template is an object in the directory objects, as JSON. Its ${names} stand for values that differ between objects.
+var (
+	//go:embed objects
+	templates                                  embed.FS
+	podTemplate, nodeTemplate, serviceTemplate = template("pod"), template("node"), template("service")
+)
+
+func template(kind string) func() string {
+	return sync.OnceValue(func() string {
+		text, err := templates.ReadFile("objects/" + kind + ".yaml")
+		if err == nil {
+			text, err = yaml.YAMLToJSON(text)
+		}
+		if err != nil {
+			panic(err) // the file is part of the program
+		}
+		return string(text)
+	})
+}
+
+// fromTemplate returns an object from a template with the given values.
+func fromTemplate[T any](template string, values map[string]string) *T {
+	text := os.Expand(template, func(name string) string {
+		if values[name] == "" {
+			panic("no value for " + name)
+		}
+		return values[name]
+	})
+	object := new(T)
+	if err := json.Unmarshal([]byte(text), object); err != nil {
+		panic(err) // the template is part of the program
+	}
+	return object
+}
 
 // These are the names of field managers in a real cluster. The API server stores them in managedFields.
 const (
@@ -51,7 +90,7 @@ func (s Size) nodeOf(pod int) int { return pod % max(1, s.Nodes) }
 
 func (s Size) pod(pod int) string {
 	app := s.service(s.serviceOf(pod))
-	return app + "-" + hash("template", app)[:10] + "-" + suffix(pod)
+	return app + "-" + templateHash(app) + "-" + suffix(pod)
 }
 
 // suffix returns the end of a pod's name. It looks like the random suffix that a ReplicaSet generates, but is different
@@ -101,25 +140,7 @@ func (s Size) standingService(service int) *corev1.Service {
 }
 
 func (s Size) serviceObject(service int) *corev1.Service {
-	app := s.service(service)
-	return &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: app, Namespace: s.namespace(service), Labels: appLabels(app),
-			Annotations: map[string]string{
-				"meta.helm.sh/release-name": app, "meta.helm.sh/release-namespace": s.namespace(service),
-				"prometheus.io/scrape": "true", "prometheus.io/port": "9090", "prometheus.io/path": "/metrics",
-			},
-		},
-		Spec: corev1.ServiceSpec{
-			Type: corev1.ServiceTypeClusterIP, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}, IPFamilyPolicy: new(corev1.IPFamilyPolicySingleStack),
-			InternalTrafficPolicy: new(corev1.ServiceInternalTrafficPolicyCluster), SessionAffinity: corev1.ServiceAffinityNone,
-			Selector: map[string]string{"app.kubernetes.io/name": app, "app.kubernetes.io/instance": app},
-			Ports: []corev1.ServicePort{
-				{Name: "http", Port: 80, TargetPort: intstr.FromString("http"), Protocol: corev1.ProtocolTCP},
-				{Name: "metrics", Port: 9090, TargetPort: intstr.FromString("metrics"), Protocol: corev1.ProtocolTCP},
-			},
-		},
-	}
+	return fromTemplate[corev1.Service](serviceTemplate(), map[string]string{"app": s.service(service), "namespace": s.namespace(service)})
 }
 
 // member holds the data that a Service's Endpoints and EndpointSlices contain about a pod.

@@ -112,11 +112,12 @@ func (f *filling) to(ctx context.Context, part Size) error {
 
 func (f *filling) node(ctx context.Context, i int) error {
 	nodes := f.client.CoreV1().Nodes()
-	node, err := nodes.Create(ctx, f.size.nodeObject(i), metav1.CreateOptions{FieldManager: byKubelet})
+	object := f.size.nodeObject(i)
+	node, err := nodes.Create(ctx, object, metav1.CreateOptions{FieldManager: byKubelet})
 	if err != nil {
 		return err
 	}
-	node.Status = nodeStatus(node.Name, i)
+	node.Status = object.Status
 	if _, err := nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{FieldManager: byKubelet}); err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (f *filling) node(ctx context.Context, i int) error {
 }
 
 func (f *filling) pod(ctx context.Context, i int) error {
-	pod, err := writePod(ctx, f.client, f.size.podObject(i), f.size.podStatus(i))
+	pod, err := writePod(ctx, f.client, f.size.podObject(i))
 	if err != nil {
 		return err
 	}
@@ -134,13 +135,13 @@ func (f *filling) pod(ctx context.Context, i int) error {
 }
 
 // writePod creates a pod as a controller does, and updates its status as a kubelet does.
-func writePod(ctx context.Context, client kubernetes.Interface, object *corev1.Pod, status corev1.PodStatus) (*corev1.Pod, error) {
+func writePod(ctx context.Context, client kubernetes.Interface, object *corev1.Pod) (*corev1.Pod, error) {
 	pods := client.CoreV1().Pods(object.Namespace)
 	pod, err := pods.Create(ctx, object, metav1.CreateOptions{FieldManager: byControllerManager})
 	if err != nil {
 		return nil, err
 	}
-	pod.Status = status
+	pod.Status = object.Status
 	return pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{FieldManager: byKubelet})
 }
 
@@ -236,7 +237,7 @@ func (s Size) key() (string, error) {
 	sum := sha256.New()
 	sum.Write([]byte(fixturesSource))
 	for _, part := range []any{
-		cluster.Newest, s, node, leaseObject(node), s.podObject(0), s.podStatus(0), service, endpointsObject(service, members), sliceObject(service, members),
+		cluster.Newest, s, node, leaseObject(node), s.podObject(0), service, endpointsObject(service, members), sliceObject(service, members),
 	} {
 		text, err := json.Marshal(part)
 		if err != nil {
