@@ -23,7 +23,7 @@ func BenchmarkRules(b *testing.B) {
 }
 
 func benchmarkRules(b *testing.B, replicas int, lost bool) {
-	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	start := origin
 	c := bigCluster(start, 5000)
 	e := newEvaluator(b)
 	at := start

@@ -75,6 +75,29 @@ func newCluster(start time.Time) *cluster {
 	return &cluster{now: start, random: rand.New(rand.NewPCG(1, 2)), nodes: map[string]*node{}}
 }
 
+// origin is the time at which the clusters start.
+var origin = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+
+// populated returns a cluster with the given number of nodes and the workloads that the function deploy adds. A
+// kubeflap has listed all objects.
+func populated(nodes int, deploy func(*cluster)) *cluster {
+	c := newCluster(origin)
+	for range nodes {
+		c.join()
+	}
+	c.runUntil(origin.Add(time.Minute))
+	deploy(c)
+	c.runUntil(origin.Add(2 * time.Minute))
+	c.watch()
+	return c
+}
+
+// shop deploys a Service with a single replica, and another one with four.
+func (c *cluster) shop() {
+	c.deploy("shop", "single", 1)
+	c.deploy("shop", "web", 4)
+}
+
 // listens creates a kubeflap that has not received any events.
 func (c *cluster) listens() {
 	c.tracker = track.New(track.Settings{BounceWindow: 2 * time.Minute})

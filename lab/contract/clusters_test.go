@@ -122,15 +122,7 @@ type clusterAlone struct {
 }
 
 func newClusterAlone(t *testing.T, name string, fault func(*cluster)) *clusterAlone {
-	c := newCluster(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
-	for range 9 {
-		c.join()
-	}
-	c.runUntil(c.now.Add(time.Minute))
-	c.deploy("shop", "single", 1)
-	c.deploy("shop", "web", 4)
-	c.runUntil(c.now.Add(2 * time.Minute))
-	c.watch()
+	c := populated(9, (*cluster).shop)
 	c.in(4*time.Minute+15*time.Second, func() { fault(c) })
 	return &clusterAlone{c, name, newEvaluator(t)}
 }

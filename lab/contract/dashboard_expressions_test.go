@@ -1,7 +1,9 @@
 package contract
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,10 +27,24 @@ var foreign = map[string]Metric{
 	"process_start_time_seconds":    {"gauge", nil},
 }
 
+// scraped adds the metrics that kubeflap does not declare, and the labels of the targets.
+func scraped(all map[string]Metric) map[string]Metric {
+	more := maps.Clone(foreign)
+	maps.Copy(more, all)
+	for name, m := range more {
+		m.Labels = append(slices.Clone(m.Labels), "instance", "job")
+		if strings.HasPrefix(name, "kubeflap_watch_") {
+			m.Labels = append(m.Labels, "namespace")
+		}
+		more[name] = m
+	}
+	return more
+}
+
 // known returns an error if a metric or a label in the expression does not exist. It also checks the labels in more.
 func known(all map[string]Metric, expr parser.Expr, more ...string) error {
-	labels := []string{"", "cluster", "instance", "job"}
-	var err error
+	has := setOf("", "cluster")
+	var errs []error
 	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
 		v, ok := node.(*parser.VectorSelector)
 		if !ok {
@@ -36,28 +52,23 @@ func known(all map[string]Metric, expr parser.Expr, more ...string) error {
 		}
 		m, ok := all[v.Name]
 		if !ok {
-			m, ok = foreign[v.Name]
+			errs = append(errs, fmt.Errorf("unknown metric %q", v.Name))
 		}
-		if !ok {
-			err = fmt.Errorf("unknown metric %q", v.Name)
-		}
-		labels = append(labels, m.Labels...)
-		if strings.HasPrefix(v.Name, "kubeflap_watch_") {
-			labels = append(labels, "namespace") // this is a label of the target
-		}
+		own := setOf(append(m.Labels, "cluster")...)
 		for _, matcher := range v.LabelMatchers {
-			if matcher.Name != "__name__" && !slices.Contains(append(m.Labels, "cluster", "instance", "job"), matcher.Name) {
-				err = fmt.Errorf("%s has no label %q", v.Name, matcher.Name)
+			if matcher.Name != "__name__" && !own[matcher.Name] {
+				errs = append(errs, fmt.Errorf("%s has no label %q", v.Name, matcher.Name))
 			}
 		}
+		maps.Copy(has, own)
 		return nil
 	})
 	for _, label := range append(more, asked(expr)...) {
-		if !slices.Contains(labels, label) {
-			err = fmt.Errorf("no metric in %s has the label %q", expr, label)
+		if !has[label] {
+			errs = append(errs, fmt.Errorf("no metric in %s has the label %q", expr, label))
 		}
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 // asked returns the labels by which the expression aggregates or joins.
@@ -78,7 +89,7 @@ func asked(expr parser.Expr) []string {
 }
 
 func TestDashboardsAskForWhatExists(t *testing.T) {
-	all := dictionary(t)
+	all := scraped(dictionary(t))
 	placeholder := regexp.MustCompile(`\{\{(\w+)\}\}`)
 	for _, d := range dashboards(t) {
 		eachTarget(t, d, func(_ panel, q target, expr parser.Expr) error {

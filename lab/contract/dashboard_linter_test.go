@@ -121,7 +121,7 @@ func lintVariableQueries(t *testing.T, d dashboard) {
 		}
 		expr, err := parser.NewParser(parser.Options{}).ParseExpr(match[1] + match[3])
 		if err == nil {
-			err = known(dictionary(t), expr, match[2])
+			err = known(scraped(dictionary(t)), expr, match[2])
 		}
 		if err != nil {
 			t.Errorf("variable %s: %v", v.Name, err)

@@ -137,18 +137,12 @@ func TestHealthyDaysPageNobody(t *testing.T) {
 }
 
 func (d *day) pagesNobody(t *testing.T) {
-	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	c := &calendar{cluster: newCluster(start)}
-	for range nodesOfADay {
-		c.join()
-	}
-	c.runUntil(start.Add(time.Minute))
-	for i := range 5 {
-		c.deploy("shop", fmt.Sprintf("app-%d", i), []int{3, 3, 5, 1, 2}[i])
-	}
-	c.daemons("monitoring", "node-exporter")
-	c.runUntil(start.Add(2 * time.Minute))
-	c.watch()
+	c := &calendar{cluster: populated(nodesOfADay, func(c *cluster) {
+		for i := range 5 {
+			c.deploy("shop", fmt.Sprintf("app-%d", i), []int{3, 3, 5, 1, 2}[i])
+		}
+		c.daemons("monitoring", "node-exporter")
+	})}
 	d.plan(c)
 	var prometheuses []*evaluator
 	for range intervals {
@@ -157,8 +151,8 @@ func (d *day) pagesNobody(t *testing.T) {
 	const quietScrape, quietEvaluation = 4 * time.Minute, 12 * time.Minute
 	// Most rules read the last hour.
 	end := slices.MaxFunc(c.busy, time.Time.Compare).Add(75 * time.Minute)
-	for at := start.Add(3 * time.Minute); at.Before(end); at = at.Add(15 * time.Second) {
-		busy, since := c.isBusy(at), at.Sub(start)
+	for at := origin.Add(3 * time.Minute); at.Before(end); at = at.Add(15 * time.Second) {
+		busy, since := c.isBusy(at), at.Sub(origin)
 		if !busy && since%quietScrape != 0 {
 			continue
 		}

@@ -10,7 +10,10 @@ import (
 	"testing"
 )
 
-var pageLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+var (
+	pageLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	fence    = regexp.MustCompile("(?ms)^ *```.*?^ *```")
+)
 
 // pages reads all Markdown files of the repository, by path.
 func pages(t *testing.T) map[string]string {
@@ -20,7 +23,7 @@ func pages(t *testing.T) map[string]string {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "bin" || d.Name() == ".git") {
+		if d.IsDir() && (d.Name() == "bin" || d.Name() == ".git" || d.Name() == "node_modules") {
 			return filepath.SkipDir
 		}
 		if filepath.Ext(path) == ".md" && d.Type().IsRegular() {
@@ -40,7 +43,7 @@ func pages(t *testing.T) map[string]string {
 func anchors(text string) []string {
 	strip := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	var all []string
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(fence.ReplaceAllString(text, "")) {
 		if hashes, title, ok := strings.Cut(strings.TrimSpace(line), " "); ok && strings.Trim(hashes, "#") == "" {
 			all = append(all, strings.ReplaceAll(strip.ReplaceAllString(strings.ToLower(title), ""), " ", "-"))
 		}
@@ -54,7 +57,7 @@ func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
 		t.Fatalf("found only %d pages", len(all))
 	}
 	for page, text := range all {
-		for _, m := range pageLink.FindAllStringSubmatch(text, -1) {
+		for _, m := range pageLink.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
 			target, fragment, _ := strings.Cut(m[1], "#")
 			if strings.Contains(target, ":") || strings.Contains(target, "{") {
 				continue // the link leads to another site, or is a template

@@ -19,17 +19,13 @@ type drainOf struct {
 	single *workload
 }
 
-func newDrain(start time.Time, startup time.Duration) *drainOf {
-	d := &drainOf{cluster: newCluster(start)}
-	for range nodesOfADay {
-		d.join()
-	}
-	d.runUntil(start.Add(time.Minute))
-	d.deploy("shop", "web", 3)
-	d.single = d.deploy("shop", "single", 1)
-	d.runUntil(start.Add(5 * time.Minute))
+func newDrain(startup time.Duration) *drainOf {
+	d := &drainOf{}
+	d.cluster = populated(nodesOfADay, func(c *cluster) {
+		c.deploy("shop", "web", 3)
+		d.single = c.deploy("shop", "single", 1)
+	})
 	d.single.startup = startup
-	d.watch()
 	return d
 }
 
@@ -85,10 +81,10 @@ func paged(all []*rulesapi.Alert) []*rulesapi.Alert {
 
 // Nobody must be notified if the node with a Service's only pod is drained. The next pod is Ready after two minutes.
 func TestDrainOfASingleReplicaPagesNobody(t *testing.T) {
-	for _, interval := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute} {
+	for _, interval := range intervals {
 		t.Run(fmt.Sprint(interval), func(t *testing.T) {
 			t.Parallel()
-			d := newDrain(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 2*time.Minute)
+			d := newDrain(2 * time.Minute)
 			d.in(5*time.Minute, func() {
 				n := d.home()
 				d.evict(n, nil)
@@ -104,10 +100,10 @@ func TestDrainOfASingleReplicaPagesNobody(t *testing.T) {
 // Nobody must be notified if all nodes are upgraded, one every eight minutes. The single replica is evicted each time.
 // Its next pod is Ready after two minutes.
 func TestUpgradeOfEachNodePagesNobody(t *testing.T) {
-	for _, interval := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute} {
+	for _, interval := range intervals {
 		t.Run(fmt.Sprint(interval), func(t *testing.T) {
 			t.Parallel()
-			d := newDrain(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 2*time.Minute)
+			d := newDrain(2 * time.Minute)
 			all := d.sorted()
 			slices.SortStableFunc(all, func(a, b *node) int { return cmp.Compare(apart(a, d.home()), apart(b, d.home())) })
 			for i, n := range all {
@@ -140,7 +136,7 @@ func apart(a, b *node) int {
 
 // After a drain, the next pod never becomes Ready. An alert must then be critical after five minutes, but not before.
 func TestDrainThatFailsPages(t *testing.T) {
-	d := newDrain(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 24*time.Hour)
+	d := newDrain(24 * time.Hour)
 	d.in(5*time.Minute, func() { d.evict(d.home(), nil) })
 	found := d.firing(t, 30*time.Second, 5*time.Minute)
 	at, pages := found["KubeflapServiceWithoutReadyAddresses/critical"]

@@ -10,18 +10,12 @@ import (
 // A kubelet repeatedly sends no heartbeat for a minute. All alerts that recommend a grace period must recommend the
 // value of kubeflap's metric.
 func TestAlertsRepeatTheRecommendedGracePeriod(t *testing.T) {
-	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	c := newCluster(start)
-	for range 9 {
-		c.join()
-	}
-	c.runUntil(start.Add(time.Minute))
-	c.watch()
+	c := populated(9, func(*cluster) {})
 	e := newEvaluator(t)
 	slow := c.anyNode("")
 	recommending := map[string]bool{}
-	for at := start.Add(90 * time.Second); at.Before(start.Add(15 * time.Minute)); at = at.Add(30 * time.Second) {
-		slow.silent = at.Sub(start)%(90*time.Second) != 0
+	for at := origin.Add(150 * time.Second); at.Before(origin.Add(16 * time.Minute)); at = at.Add(30 * time.Second) {
+		slow.silent = at.Sub(origin)%(90*time.Second) != 0
 		c.runUntil(at)
 		e.scrape(at, gatherer(c), "a")
 		want := fmt.Sprintf("set --node-monitor-grace-period=%.0fs on each", total(t, c, "kubeflap_node_monitor_grace_period_recommended_seconds"))

@@ -13,23 +13,17 @@ import (
 // replica. One Deployment is scaled down and up again, and another one to zero and back. The metrics come from the real
 // tracker. At the end, a kubelet stops, and an alert must fire.
 func TestHealthyClusterPagesNobody(t *testing.T) {
-	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	c := newCluster(start)
-	for range 60 {
-		c.join()
-	}
-	c.runUntil(start.Add(time.Minute))
-	for i := range 40 {
-		c.deploy(fmt.Sprintf("team-%d", i%5), fmt.Sprintf("app-%d", i), []int{3, 3, 5, 1}[i%4])
-	}
-	c.runUntil(start.Add(2 * time.Minute))
-	c.watch()
+	c := populated(60, func(c *cluster) {
+		for i := range 40 {
+			c.deploy(fmt.Sprintf("team-%d", i%5), fmt.Sprintf("app-%d", i), []int{3, 3, 5, 1}[i%4])
+		}
+	})
 	plan(c)
 
 	e := newQuickEvaluator(t)
 	informed := 0
-	end := start.Add(4 * time.Hour)
-	for at := start.Add(3 * time.Minute); at.Before(end); at = at.Add(time.Minute) {
+	end := origin.Add(4 * time.Hour)
+	for at := origin.Add(3 * time.Minute); at.Before(end); at = at.Add(time.Minute) {
 		for _, at := range []time.Time{at.Add(-30 * time.Second), at} {
 			c.runUntil(at)
 			e.scrape(at, gatherer(c), "a")
@@ -39,7 +33,7 @@ func TestHealthyClusterPagesNobody(t *testing.T) {
 				informed++
 				continue
 			}
-			t.Errorf("%s fires after %s with the value %g", a.Labels, at.Sub(start), a.Value)
+			t.Errorf("%s fires after %s with the value %g", a.Labels, at.Sub(origin), a.Value)
 		}
 		if t.Failed() {
 			return

@@ -143,15 +143,7 @@ func (x *lasting) check(t *testing.T, lost time.Duration, moments []moment) {
 // observe returns the alerts that fire, by scrape interval. The result lost is the time at which a Service first lost
 // its last ready address.
 func (x *lasting) observe(t *testing.T, when timing) (lost time.Duration, all [3][]moment) {
-	c := newCluster(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
-	for range 9 {
-		c.join()
-	}
-	c.runUntil(c.now.Add(time.Minute))
-	c.deploy("shop", "single", 1)
-	c.deploy("shop", "web", 4)
-	c.runUntil(c.now.Add(2 * time.Minute))
-	c.watch()
+	c := populated(9, (*cluster).shop)
 	start := c.now
 	const begin = 4 * time.Minute
 	c.in(begin+when.fault, func() { x.fault(c) })

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/prometheus/prometheus/promql/parser"
 )
 
 func rules(t testing.TB) []*Rule {
@@ -97,82 +95,45 @@ func TestLabelsOfExpressions(t *testing.T) {
 
 // Rules must only use metrics and labels that exist in kubeflap or in a recording rule.
 func TestRulesUseWhatThereIs(t *testing.T) {
-	known, err := ReadDictionary()
+	all, err := ReadDictionary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	known["up"] = Metric{"gauge", []string{"instance", "job", "namespace", "service"}}
-	known["process_start_time_seconds"] = Metric{"gauge", []string{"instance", "job"}}
+	for name, m := range all {
+		if name == "kubeflap_build_info" || strings.HasPrefix(name, "kubeflap_watch_") || strings.HasPrefix(name, "kubeflap_flight_recorder_") {
+			// These metrics describe the target, so rules may use the target's labels.
+			all[name] = Metric{m.Type, slices.Concat(m.Labels, []string{"instance", "job", "namespace"})}
+		}
+	}
+	all["up"] = Metric{"gauge", []string{"instance", "job", "namespace", "service"}}
+	all["process_start_time_seconds"] = Metric{"gauge", []string{"instance", "job"}}
 	// These metrics come from kube-state-metrics, which is optional.
-	known["kube_deployment_spec_replicas"] = Metric{"gauge", []string{"namespace", "deployment"}}
-	known["kube_statefulset_replicas"] = Metric{"gauge", []string{"namespace", "statefulset"}}
+	all["kube_deployment_spec_replicas"] = Metric{"gauge", []string{"namespace", "deployment"}}
+	all["kube_statefulset_replicas"] = Metric{"gauge", []string{"namespace", "statefulset"}}
+	// Only queries in annotations may use these metrics. If they are not scraped, the annotation says so.
+	texts := maps.Clone(all)
+	for name, m := range otherMetrics {
+		texts[name] = Metric{m.Type, slices.Concat(m.Labels, []string{"instance", "job"})}
+	}
+	check := func(r *Rule, text string, all map[string]Metric) {
+		expr, err := ParseExpr(text)
+		if err == nil {
+			err = known(all, expr)
+		}
+		if err != nil {
+			t.Errorf("%s: %v in %s", r.Name(), err, text)
+		}
+	}
 	for _, r := range rules(t) {
 		if r.Record != "" {
-			known[r.Record] = Metric{"gauge", r.Labels}
+			all[r.Record] = Metric{"gauge", r.Labels}
+			texts[r.Record] = all[r.Record]
 		}
-		checkNames(t, r, r.Expr, known)
-		for _, expr := range queries(t, r) {
-			checkNames(t, r, expr, withOtherMetrics(known))
+		check(r, r.Expr, all)
+		for _, query := range queries(t, r) {
+			check(r, query, texts)
 		}
 	}
-}
-
-// withOtherMetrics adds optional metrics that only queries in annotations may use. If they are not scraped, the
-// annotation says so.
-func withOtherMetrics(known map[string]Metric) map[string]Metric {
-	all := maps.Clone(known)
-	for name, m := range otherMetrics {
-		all[name] = Metric{m.Type, append(slices.Clone(m.Labels), "instance", "job")}
-	}
-	return all
-}
-
-func checkNames(t *testing.T, r *Rule, expr string, known map[string]Metric) {
-	e, err := ParseExpr(expr)
-	if err != nil {
-		t.Errorf("%s: %v in %s", r.Name(), err, expr)
-		return
-	}
-	has := setOf("cluster")
-	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
-		v, ok := n.(*parser.VectorSelector)
-		if !ok {
-			return nil
-		}
-		m, ok := known[v.Name]
-		if !ok {
-			t.Errorf("%s: unknown metric %q", r.Name(), v.Name)
-		}
-		own := setOf(append(m.Labels, "cluster", "__name__")...)
-		if v.Name == "kubeflap_build_info" || strings.HasPrefix(v.Name, "kubeflap_watch_") || strings.HasPrefix(v.Name, "kubeflap_flight_recorder_") {
-			// These metrics describe the target, so they may use the target's labels.
-			own["instance"], own["job"], own["namespace"] = true, true, true
-		}
-		for _, match := range v.LabelMatchers {
-			if !own[match.Name] {
-				t.Errorf("%s: %s has no label %q", r.Name(), v.Name, match.Name)
-			}
-		}
-		maps.Copy(has, own)
-		return nil
-	})
-	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
-		var named []string
-		switch x := n.(type) {
-		case *parser.AggregateExpr:
-			named = x.Grouping
-		case *parser.BinaryExpr:
-			if x.VectorMatching != nil {
-				named = slices.Concat(x.VectorMatching.MatchingLabels, x.VectorMatching.Include)
-			}
-		}
-		for _, l := range named {
-			if !has[l] {
-				t.Errorf("%s: none of its metrics has the label %q", r.Name(), l)
-			}
-		}
-		return nil
-	})
 }
 
 var queryInText = regexp.MustCompile(`printf ("(?:[^"\\]|\\.)*") [^}|]*\| query`)
