@@ -117,14 +117,11 @@ func TestScenarios(t *testing.T) {
 				}
 				running := runScenario(t, s, options)
 				expectNativeHistogram(t, running)
-				t.Log(running.Apart)
 				all.join(s, running)
 			})
 		}
 		runFaults(t, kubeflap, releases[0], turns)
 	})
-	t.Logf("all scenarios: %s", all.apart)
-	t.Logf("a loss was shown without its cause for at most %s", all.lag)
 	all.expectCausesPage(t)
 	t.Logf("delays from kubeflap's incident to its page:\n%s", strings.Join(all.paged, "\n"))
 }
@@ -148,9 +145,7 @@ func recorded(t *testing.T, s scenario.Scenario, options session.Options) sessio
 // results collects the results of scenarios that run concurrently.
 type results struct {
 	mu    sync.Mutex
-	apart compare.Apart
 	paged []string
-	lag   time.Duration
 	// causes holds the rows of docs/causes.md by test name.
 	causes map[string]string
 }
@@ -158,10 +153,8 @@ type results struct {
 func (r *results) join(s scenario.Scenario, running *session.Session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.apart = r.apart.Join(running.Apart)
-	r.lag = max(r.lag, running.Lag)
 	r.causes[nameOf(s)] = causeRows(s, running)
-	for _, page := range running.Paged {
+	for _, page := range running.Paged() {
 		r.paged = append(r.paged, fmt.Sprintf("%-30s %-35s %5.1f s, limit %s", nameOf(s), page.Alert, page.After.Seconds(), page.Within))
 	}
 }

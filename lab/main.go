@@ -195,7 +195,7 @@ func verdict(s *session.Session) string {
 	if s.URL == "" {
 		return "no kubeflap to compare with"
 	}
-	return "kubeflap agrees with the recorder; " + s.Apart.String()
+	return "kubeflap agrees with the recorder"
 }
 
 // result prints the counts that are not 0. If dump is set, it also writes one line per counted event to the file dump.

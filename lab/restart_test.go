@@ -193,7 +193,7 @@ func (r *restarted) setGates(status corev1.ConditionStatus, services ...string) 
 func (r *restarted) serves(service string) {
 	r.t.Helper()
 	r.must(poll.Until(r.ctx, time.Minute, "a ready address of "+service, func(ctx context.Context) error {
-		n, err := r.ReadyAddresses(ctx, metav1.NamespaceDefault, service)
+		n, err := cluster.ReadyAddresses(ctx, r.Client, metav1.NamespaceDefault, service)
 		if err == nil && n == 0 {
 			err = errors.New("no ready address")
 		}
@@ -216,7 +216,7 @@ func (r *restarted) recover(nodes ...string) {
 func (r *restarted) becomes(name string, status corev1.ConditionStatus) {
 	r.t.Helper()
 	r.must(poll.Until(r.ctx, 2*time.Minute, fmt.Sprintf("%s to have Ready=%s", name, status), func(ctx context.Context) error {
-		return r.NodeReady(ctx, name, status)
+		return cluster.NodeReady(ctx, r.Client, name, status)
 	}))
 }
 

@@ -3,10 +3,8 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"os"
-	"slices"
 	"strings"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -31,7 +29,7 @@ func (c *Cluster) startAPIServers(etcd string) error {
 			if err != nil {
 				return err
 			}
-			c.EtcdLinks = append(c.EtcdLinks, link)
+			c.EtcdLinks, c.stops = append(c.EtcdLinks, link), append(c.stops, link.Stop)
 			endpoint = "http://" + link.Address
 		}
 		if err := c.startAPIServer(i, endpoint); err != nil {
@@ -87,13 +85,10 @@ func (c *Cluster) startAPIServer(i int, etcd string) error {
 	return nil
 }
 
-// certificate returns the path of the certificate that the i-th API server generates for itself.
-func (c *Cluster) certificate(i int) string { return c.path(numbered("apiserver", i), "apiserver.crt") }
-
 // writeKubeconfigs waits for the certificate of the i-th API server. Then it writes one kubeconfig per user for this
 // server.
 func (c *Cluster) writeKubeconfigs(ctx context.Context, i int, tokens map[string]string) error {
-	certificate := c.certificate(i)
+	certificate := c.path(numbered("apiserver", i), "apiserver.crt") // the server generates it
 	err := c.until(ctx, "the API server's certificate", func(context.Context) error {
 		_, err := os.Stat(certificate)
 		return err
@@ -102,21 +97,18 @@ func (c *Cluster) writeKubeconfigs(ctx context.Context, i int, tokens map[string
 		return err
 	}
 	for user, token := range tokens {
-		if err := writeKubeconfig(c.kubeconfigAt(i, user), c.addresses[i], certificate, token); err != nil {
+		if err := writeKubeconfig(c.kubeconfig(numbered(user, i)), c.addresses[i], certificate, token); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// kubeconfigAt returns the path of a user's kubeconfig for the i-th API server.
-func (c *Cluster) kubeconfigAt(i int, user string) string { return c.kubeconfig(numbered(user, i)) }
-
 // KubeconfigAt writes a copy of a kubeconfig. The copy has the same credentials, but uses the i-th API server, counted
 // from 0.
 func (c *Cluster) KubeconfigAt(i int, from string) (to string, err error) {
 	to = numbered(from, i)
-	return to, leadKubeconfig(from, to, c.addresses[i], c.certificate(i))
+	return to, leadKubeconfig(from, to, c.addresses[i], c.path(numbered("apiserver", i), "apiserver.crt"))
 }
 
 // proxyControllerManager starts a proxy in front of the API server, and a link in front of this proxy. It returns the
@@ -125,9 +117,11 @@ func (c *Cluster) proxyControllerManager() (kubeconfig string, err error) {
 	if c.ControllerManagerProxy, err = proxy.Start(c.Config, "127.0.0.1:0"); err != nil {
 		return "", err
 	}
+	c.stops = append(c.stops, c.ControllerManagerProxy.Stop)
 	if c.ControllerManagerLink, err = proxy.StartLink(strings.TrimPrefix(c.ControllerManagerProxy.URL, "https://")); err != nil {
 		return "", err
 	}
+	c.stops = append(c.stops, c.ControllerManagerLink.Stop)
 	direct := c.kubeconfig(userControllerManager)
 	kubeconfig = direct + "-proxied"
 	if err := c.ControllerManagerProxy.Kubeconfig(direct, kubeconfig); err != nil {
@@ -153,17 +147,4 @@ func leadKubeconfig(from, to, address, certificate string) error {
 		return fmt.Errorf("write the kubeconfig: %w", err)
 	}
 	return nil
-}
-
-// stopPaths stops all links and proxies.
-func (c *Cluster) stopPaths() {
-	for _, link := range slices.Concat(c.EtcdLinks, slices.Collect(maps.Values(c.KubeletLinks))) {
-		link.Stop()
-	}
-	if c.ControllerManagerLink != nil {
-		c.ControllerManagerLink.Stop()
-	}
-	if c.ControllerManagerProxy != nil {
-		c.ControllerManagerProxy.Stop()
-	}
 }

@@ -89,6 +89,8 @@ type Cluster struct {
 	dir      string
 	// addresses holds the URLs of the API servers.
 	addresses []string
+	// stops holds the functions that stop the links and proxies.
+	stops []func()
 }
 
 // Start starts all components, and builds them if necessary. It returns when all nodes are Ready. The caller must call
@@ -245,7 +247,9 @@ func (c *Cluster) Stop() {
 	for _, r := range c.Runtimes {
 		r.stop()
 	}
-	c.stopPaths()
+	for _, stop := range c.stops {
+		stop()
+	}
 	if err := os.RemoveAll(c.dir); err != nil {
 		c.options.Log.Warn("cannot remove the cluster's data", "dir", c.dir, "err", err)
 	}

@@ -13,6 +13,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
 func (c *Cluster) startEtcd() (endpoint string, err error) {
@@ -42,20 +44,6 @@ func (c *Cluster) startEtcd() (endpoint string, err error) {
 	return endpoint, err
 }
 
-func (c *Cluster) controllerManagerFlags(kubeconfig, port string) []string {
-	return append([]string{
-		"--kubeconfig=" + kubeconfig,
-		"--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
-		"--bind-address=127.0.0.1", "--secure-port=" + port,
-		"--cert-dir=" + c.path("controller-manager"),
-		"--service-account-private-key-file=" + c.path("service-account.key"),
-		"--root-ca-file=" + c.path("apiserver", "apiserver.crt"),
-		// There is only one replica. With leader election, a new process would have to wait until the lock of the old
-		// process expires.
-		"--leader-elect=false",
-	}, c.options.ControllerManagerFlags...)
-}
-
 func (c *Cluster) startControllerManager(ctx context.Context) error {
 	listen, err := FreePort()
 	if err != nil {
@@ -68,12 +56,22 @@ func (c *Cluster) startControllerManager(ctx context.Context) error {
 			return err
 		}
 	}
-	flags := c.controllerManagerFlags(kubeconfig, port)
+	flags := append([]string{
+		"--kubeconfig=" + kubeconfig,
+		"--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
+		"--bind-address=127.0.0.1", "--secure-port=" + port,
+		"--cert-dir=" + c.path("controller-manager"),
+		"--service-account-private-key-file=" + c.path("service-account.key"),
+		"--root-ca-file=" + c.path("apiserver", "apiserver.crt"),
+		// There is only one replica. With leader election, a new process would have to wait until the lock of the old
+		// process expires.
+		"--leader-elect=false",
+	}, c.options.ControllerManagerFlags...)
 	c.ControllerManager, err = c.run("kube-controller-manager", "kube-controller-manager", flags...)
 	if err != nil || !c.options.ControllerManagerPod {
 		return err
 	}
-	_, err = c.Client.CoreV1().Pods(metav1.NamespaceSystem).Create(ctx, c.controllerManagerPod(flags), metav1.CreateOptions{})
+	_, err = c.Client.CoreV1().Pods(metav1.NamespaceSystem).Create(ctx, controllerManagerPod(c.options.Release, flags), metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("create the pod that shows the controller manager's flags: %w", err)
 	}
@@ -82,7 +80,7 @@ func (c *Cluster) startControllerManager(ctx context.Context) error {
 
 // controllerManagerPod returns a pod that looks like the mirror pod of a static pod. It lacks the mirror annotation.
 // With that annotation, the kubelet would delete the pod, because the node has no manifest for it.
-func (c *Cluster) controllerManagerPod(flags []string) *corev1.Pod {
+func controllerManagerPod(release Release, flags []string) *corev1.Pod {
 	const name = "kube-controller-manager"
 	node, no := NodeName(0), false
 	return &corev1.Pod{
@@ -94,7 +92,7 @@ func (c *Cluster) controllerManagerPod(flags []string) *corev1.Pod {
 			NodeName: node, HostNetwork: true, AutomountServiceAccountToken: &no,
 			PriorityClassName: "system-node-critical",
 			Containers: []corev1.Container{{
-				Name: name, Image: "registry.k8s.io/" + name + ":" + string(c.options.Release),
+				Name: name, Image: "registry.k8s.io/" + name + ":" + string(release),
 				Command: append([]string{name}, flags...),
 			}},
 		},
@@ -159,9 +157,16 @@ func (c *Cluster) startKubelet(i int) error {
 		return err
 	}
 	_, port, _ := net.SplitHostPort(listen)
-	kubeconfig := c.kubeconfigAt(i%max(1, c.options.KubeletServers), userKubelet)
+	kubeconfig := c.kubeconfig(numbered(userKubelet, i%max(1, c.options.KubeletServers)))
 	if c.options.KubeletsLinked {
-		if kubeconfig, err = c.linkKubelet(node, kubeconfig); err != nil {
+		link, err := proxy.StartLink(strings.TrimPrefix(c.Config.Host, "https://"))
+		if err != nil {
+			return err
+		}
+		c.KubeletLinks[node], c.stops = link, append(c.stops, link.Stop)
+		direct := kubeconfig
+		kubeconfig += "-" + node
+		if err := leadKubeconfig(direct, kubeconfig, "https://"+link.Address, ""); err != nil {
 			return err
 		}
 	}

@@ -8,13 +8,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 )
 
 // The functions in this file read objects only once, and do not wait. To wait for a state, call them in poll.Until.
 
 // NodeReady returns nil if the Ready condition of a node has the given status.
-func (c *Cluster) NodeReady(ctx context.Context, name string, status corev1.ConditionStatus) error {
-	node, err := c.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+func NodeReady(ctx context.Context, client kubernetes.Interface, name string, status corev1.ConditionStatus) error {
+	node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("get node: %w", err)
 	}
@@ -32,8 +33,8 @@ func hasReady(node *corev1.Node, status corev1.ConditionStatus) bool {
 }
 
 // PodReady returns nil if the Ready condition of a pod has the given status.
-func (c *Cluster) PodReady(ctx context.Context, namespace, name string, status corev1.ConditionStatus) error {
-	pod, err := c.Client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+func PodReady(ctx context.Context, client kubernetes.Interface, namespace, name string, status corev1.ConditionStatus) error {
+	pod, err := client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("get pod: %w", err)
 	}
@@ -47,8 +48,8 @@ func (c *Cluster) PodReady(ctx context.Context, namespace, name string, status c
 }
 
 // ReadyAddresses returns the number of ready addresses in a Service's EndpointSlices.
-func (c *Cluster) ReadyAddresses(ctx context.Context, namespace, service string) (int, error) {
-	list, err := c.Client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{
+func ReadyAddresses(ctx context.Context, client kubernetes.Interface, namespace, service string) (int, error) {
+	list, err := client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: discoveryv1.LabelServiceName + "=" + service,
 	})
 	if err != nil {

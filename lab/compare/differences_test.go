@@ -99,15 +99,3 @@ func TestReplayThatEndedBeforeAHeartbeat(t *testing.T) {
 		t.Error("an interval that did not occur is accepted")
 	}
 }
-
-func TestTimesOfDifferentHeartbeatsAreNotCompared(t *testing.T) {
-	const beats, age = `kubeflap_node_heartbeats_total{node="n"}`, `kubeflap_node_heartbeat_age_seconds{node="n"}`
-	m := sample{truth.Counts{beats: 1, age: 4}, truth.Counts{beats: 1, age: 4.25}, truth.Counts{beats: 1, age: 4.5}}
-	if got := m.apart(); got.Age != 0.25 {
-		t.Errorf("unexpected difference of %v s", got.Age)
-	}
-	m.after = truth.Counts{beats: 2, age: 0}
-	if got := m.apart(); got.Age != 0 {
-		t.Errorf("unexpected difference of %v s between different heartbeats", got.Age)
-	}
-}

@@ -1,10 +1,13 @@
 package compare
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -52,6 +55,23 @@ func plain(name string) string {
 		return strings.TrimSuffix(inner, ")")
 	}
 	return name
+}
+
+// WatchLastLosses scrapes kubeflap once per period until the context ends. It returns an error if the time of a
+// Service's last lost address went back. It ignores failed scrapes, because the final comparison reports such errors.
+func (c Comparison) WatchLastLosses(ctx context.Context, period time.Duration) (wentBack error) {
+	var last truth.Counts
+	for poll.Sleep(ctx, period) == nil {
+		reported, err := Scrape(ctx, c.URL)
+		if err != nil {
+			continue
+		}
+		if wentBack == nil {
+			wentBack = WentBack(last, reported)
+		}
+		last = reported
+	}
+	return wentBack
 }
 
 // WentBack compares two scrapes. It returns an error if the later scrape has an earlier time for a Service's last lost

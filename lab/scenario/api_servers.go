@@ -46,16 +46,12 @@ func apiServerUnreachable() Scenario {
 			return allOf(
 				func() error { return l.WaitForHeartbeats(ctx) },
 				server.Pause,
-				func() error {
-					return l.waitForCount(ctx, float64(len(lost)), "kubeflap_service_addresses", "service", "web", "state", "not_ready")
-				},
+				func() error { return l.webHas(ctx, len(lost), "not_ready") },
 				// Wait until the API server has missed two renewals of its Lease. After that, kubeflap can name this
 				// server.
 				func() error { return poll.Sleep(ctx, 20*time.Second) },
 				server.Resume,
-				func() error {
-					return l.waitForCount(ctx, nodes, "kubeflap_service_addresses", "service", "web", "state", "ready")
-				},
+				func() error { return l.webHas(ctx, nodes, "ready") },
 				func() error { return checkOnlyLate(l, lost, grace-time.Second) },
 			)
 		},

@@ -73,7 +73,7 @@ func prepareBatchUpgrade(ctx context.Context, l *Lab) error {
 }
 
 func runBatchUpgrade(ctx context.Context, l *Lab) error {
-	l.stopSlowly()
+	stopSlowly(l.Steps)
 	clients := newBatchingClients()
 	if err := clients.follow(ctx, l.Client, "shop", "web"); err != nil {
 		return err
@@ -89,21 +89,19 @@ func runBatchUpgrade(ctx context.Context, l *Lab) error {
 			return l.waitForCountAtLeast(ctx, batchSize, "kubeflap_service_address_flips_total", "service", "web", "to", "ready")
 		},
 		func() error { return clients.settled(ctx, replicas) },
-		func() error { return l.eachLeftOnce(ctx) },
+		// Each address of the batch became not ready exactly once.
+		func() error {
+			return l.waitForCount(ctx, batchSize, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
+		},
 		func() error { return l.reportsReadds(ctx, clients) },
 	)
 }
 
 // stopSlowly delays the stop of each container in the batch.
-func (s *Steps) stopSlowly() {
+func stopSlowly(s *Steps) {
 	for _, runtime := range s.Cluster.Runtimes {
 		runtime.StopSlowly(func(pod string) time.Duration { return stopDelays()[pod] })
 	}
-}
-
-// eachLeftOnce checks that each address of the batch became not ready exactly once.
-func (c *Checks) eachLeftOnce(ctx context.Context) error {
-	return c.waitForCount(ctx, batchSize, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
 }
 
 // reportsReadds compares kubeflap_service_stale_readds_total with the number of addresses that the clients put back.

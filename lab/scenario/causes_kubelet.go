@@ -148,7 +148,7 @@ func (p *probes) loseByNetwork(ctx context.Context, l *Lab, service string) erro
 	node, pod := cluster.NodeName(1), causePod(service, 1)
 	network := l.Cluster.Runtimes[node].Network
 	turned := func(status string) error {
-		return l.waitForCountAtLeast(ctx, 1, "kubeflap_node_ready_transitions_total", "node", node, "status", status)
+		return l.waitForNodeStatus(ctx, status, node)
 	}
 	network(false)
 	defer network(true)
@@ -163,6 +163,6 @@ func (p *probes) loseByNetwork(ctx context.Context, l *Lab, service string) erro
 // podReady waits until the Ready condition of a pod has the given status.
 func (c *Checks) podReady(ctx context.Context, namespace, name string, status corev1.ConditionStatus) error {
 	return poll.Until(ctx, patience, fmt.Sprintf("Ready %s of pod %s", status, name), func(ctx context.Context) error {
-		return c.cluster.PodReady(ctx, namespace, name, status)
+		return cluster.PodReady(ctx, c.cluster.Client, namespace, name, status)
 	})
 }

@@ -36,6 +36,11 @@ func (c *Checks) waitForCountAtLeast(ctx context.Context, n float64, metric stri
 	})
 }
 
+// webHas waits until the Service "web" has n addresses in a state, such as ready.
+func (c *Checks) webHas(ctx context.Context, n int, state string) error {
+	return c.waitForCount(ctx, float64(n), "kubeflap_service_addresses", "service", "web", "state", state)
+}
+
 // waitForCount waits until the recorder's count equals value. It adds up all series of the metric with the given
 // labels.
 func (c *Checks) waitForCount(ctx context.Context, value float64, metric string, labels ...string) error {

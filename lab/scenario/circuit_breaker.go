@@ -82,13 +82,13 @@ func circuitBreakerForbidden() Scenario {
 			Summary: "the node controller has no permission to get Leases: a failed node stays Ready, and its pods stay in their Service",
 			Options: cluster.Options{ControllerManagerFlags: []string{"--use-service-account-credentials"}},
 		},
-		func(ctx context.Context, l *Lab) error { return l.allowLeases(ctx, "list", "watch") },
-		func(ctx context.Context, l *Lab) error { return l.allowLeases(ctx, "get", "list", "watch") },
+		func(ctx context.Context, l *Lab) error { return allowLeases(ctx, l.Steps, "list", "watch") },
+		func(ctx context.Context, l *Lab) error { return allowLeases(ctx, l.Steps, "get", "list", "watch") },
 	)
 }
 
 // allowLeases sets the verbs that the node controller may use on Leases.
-func (s *Steps) allowLeases(ctx context.Context, verbs ...string) error {
+func allowLeases(ctx context.Context, s *Steps, verbs ...string) error {
 	const name = "system:controller:node-controller"
 	roles := s.Client.RbacV1().ClusterRoles()
 	role, err := roles.Get(ctx, name, metav1.GetOptions{})
@@ -113,9 +113,7 @@ func dieUnseen(ctx context.Context, l *Lab, open, shut func(context.Context, *La
 	unknown := func(n float64) error {
 		return l.waitForCount(ctx, n, "kubeflap_node_ready_transitions_total", "status", "unknown")
 	}
-	ready := func() error {
-		return l.waitForCount(ctx, breakerNodes, "kubeflap_service_addresses", "service", "web", "state", "ready")
-	}
+	ready := func() error { return l.webHas(ctx, breakerNodes, "ready") }
 	return allOf(
 		func() error { return l.WaitForHeartbeats(ctx) },
 		func() error { return open(ctx, l) },
@@ -135,9 +133,7 @@ func dieUnseen(ctx context.Context, l *Lab, open, shut func(context.Context, *La
 		func() error { return shut(ctx, l) },
 		func() error { return unknown(1) },
 		kubelet.Resume,
-		func() error {
-			return l.waitForCountAtLeast(ctx, 1, "kubeflap_node_ready_transitions_total", "node", breakerVictim, "status", "true")
-		},
+		func() error { return l.waitForNodeStatus(ctx, "true", breakerVictim) },
 		ready,
 	)
 }

@@ -60,9 +60,7 @@ func controlPlaneStall(release cluster.Release) Scenario {
 				func() error { return l.WaitForHeartbeats(ctx) },
 				func() error { return l.stallUntilNoticed(ctx) },
 				func() error { return l.checkAllLate(grace) },
-				func() error {
-					return l.waitForCount(ctx, nodes, "kubeflap_service_addresses", "service", "web", "state", "ready")
-				},
+				func() error { return l.webHas(ctx, nodes, "ready") },
 			)
 		},
 	}

@@ -131,9 +131,7 @@ func runControllerManagerFault(ctx context.Context, l *Lab, breaker bool, fault 
 	}
 	return allOf(
 		func() error { return err },
-		func() error {
-			return l.waitForCount(ctx, float64(len(l.Cluster.Kubelets)), "kubeflap_service_addresses", "service", "web", "state", "ready")
-		},
+		func() error { return l.webHas(ctx, len(l.Cluster.Kubelets), "ready") },
 		func() error { return allInTime(l) },
 	)
 }

@@ -62,9 +62,7 @@ func departures() Scenario {
 				func() error { return departBeside(ctx, l, append(scaled, cordoned), rebooted) },
 				func() error { return l.leaveUnannounced(ctx, reclaimed) },
 				// The garbage collector deletes the pod of the reclaimed node. No controller creates a new one.
-				func() error {
-					return l.waitForCount(ctx, nodes-1, "kubeflap_service_addresses", "service", "web", "state", "ready")
-				},
+				func() error { return l.webHas(ctx, nodes-1, "ready") },
 			)
 		},
 	}

@@ -30,9 +30,7 @@ func foreignSlice() Scenario {
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.writeSlice(ctx, "shop", "web", manager, foreign) },
-				func() error {
-					return l.waitForCount(ctx, 2+foreign, "kubeflap_service_addresses", "service", "web", "state", "ready")
-				},
+				func() error { return l.webHas(ctx, 2+foreign, "ready") },
 				func() error {
 					return l.waitForReportedValue(ctx, foreign, "kubeflap_service_foreign_addresses", "namespace", "shop", "service", "web")
 				},

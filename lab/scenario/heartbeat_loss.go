@@ -43,23 +43,15 @@ func heartbeatLoss(release cluster.Release) Scenario {
 			return allOf(
 				func() error { return l.WaitForHeartbeats(ctx) },
 				kubelet.Pause,
-				func() error {
-					return l.waitForCountAtLeast(ctx, 1, "kubeflap_node_ready_transitions_total", "node", victim, "status", "unknown")
-				},
-				func() error {
-					return l.waitForCount(ctx, 2, "kubeflap_service_addresses", "service", "web", "state", "not_ready")
-				},
+				func() error { return l.waitForNodeStatus(ctx, "unknown", victim) },
+				func() error { return l.webHas(ctx, 2, "not_ready") },
 				func() error { return l.checkLate(victim, lost-time.Second) },
 				// A kubeflap instance whose watch of Nodes is delayed can see the last heartbeat later. The silence
 				// must exceed the grace period for that instance, too.
 				func() error { return poll.Sleep(ctx, 3*time.Second) },
 				kubelet.Resume,
-				func() error {
-					return l.waitForCountAtLeast(ctx, 1, "kubeflap_node_ready_transitions_total", "node", victim, "status", "true")
-				},
-				func() error {
-					return l.waitForCount(ctx, 6, "kubeflap_service_addresses", "service", "web", "state", "ready")
-				},
+				func() error { return l.waitForNodeStatus(ctx, "true", victim) },
+				func() error { return l.webHas(ctx, 6, "ready") },
 				func() error {
 					return l.waitForCountAtLeast(ctx, 2, "kubeflap_service_address_bounces_total", "service", "web")
 				},

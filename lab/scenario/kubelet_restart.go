@@ -58,9 +58,7 @@ func kubeletRestart() Scenario {
 				// and has reported the results.
 				func() error { return p.askedAgain(ctx, readiness, podsOnFirst()...) },
 				func() error { return poll.Sleep(ctx, settleKubelet) },
-				func() error {
-					return l.waitForCount(ctx, probedPods, "kubeflap_service_addresses", "service", "web", "state", "ready")
-				},
+				func() error { return l.webHas(ctx, probedPods, "ready") },
 			)
 		},
 	}

@@ -51,7 +51,7 @@ func largeService() Scenario {
 					return fmt.Errorf("delete pod: %w", err)
 				}
 			}
-			return l.waitForCount(ctx, large-3, "kubeflap_service_addresses", "service", "web", "state", "ready")
+			return l.webHas(ctx, large-3, "ready")
 		},
 	}
 }

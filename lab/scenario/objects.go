@@ -96,7 +96,7 @@ func podName(i int) string { return fmt.Sprintf("web-%d", i+1) }
 func (c *Checks) waitForReadyAddresses(ctx context.Context, namespace, service string, n int) error {
 	what := fmt.Sprintf("%d ready addresses of %s/%s", n, namespace, service)
 	return poll.Until(ctx, patience, what, func(ctx context.Context) error {
-		ready, err := c.cluster.ReadyAddresses(ctx, namespace, service)
+		ready, err := cluster.ReadyAddresses(ctx, c.cluster.Client, namespace, service)
 		if err != nil {
 			return err
 		}

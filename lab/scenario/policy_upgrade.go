@@ -32,7 +32,7 @@ func policyUpgrade() Scenario {
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return prepareBatchUpgrade(ctx, l) },
-				func() error { return l.applyRecipes(ctx, "drained-slices.yaml", "drained-endpoints.yaml") },
+				func() error { return applyRecipes(ctx, l.Steps, "drained-slices.yaml", "drained-endpoints.yaml") },
 			)
 		},
 		Run: runPolicyUpgrade,
@@ -40,7 +40,7 @@ func policyUpgrade() Scenario {
 }
 
 func runPolicyUpgrade(ctx context.Context, l *Lab) error {
-	l.stopSlowly()
+	stopSlowly(l.Steps)
 	clients := newBatchingClients()
 	if err := clients.follow(ctx, l.Client, "shop", "web"); err != nil {
 		return err
@@ -50,13 +50,13 @@ func runPolicyUpgrade(ctx context.Context, l *Lab) error {
 	}
 	return allOf(
 		clients.takeOut,
-		func() error { return l.drainPods(ctx) },
+		func() error { return drainPods(ctx, l.Steps) },
 		func() error { return poll.Sleep(ctx, takenOutFor) },
 		func() error { return l.upgrade(ctx, "example.com/app:2") },
 		func() error { return flips("not_ready") },
-		func() error { return l.endpointsFollow(ctx) },
-		func() error { return l.replaced(ctx, "example.com/app:2") },
-		func() error { return l.undrainPods(ctx) },
+		func() error { return endpointsFollow(ctx, l.Steps) },
+		func() error { return replaced(ctx, l.Steps, "example.com/app:2") },
+		func() error { return undrainPods(ctx, l.Steps) },
 		func() error { return flips("ready") },
 		func() error { return clients.settled(ctx, replicas) },
 		func() error {
@@ -71,7 +71,7 @@ func runPolicyUpgrade(ctx context.Context, l *Lab) error {
 }
 
 // applyRecipes applies files of docs/recipes without changes.
-func (s *Steps) applyRecipes(ctx context.Context, files ...string) error {
+func applyRecipes(ctx context.Context, s *Steps, files ...string) error {
 	for _, file := range files {
 		text, err := os.ReadFile(filepath.Join(recipes, file))
 		if err != nil {
@@ -89,7 +89,7 @@ func (s *Steps) applyRecipes(ctx context.Context, files ...string) error {
 }
 
 // drainPods creates the ConfigMap that lists the drained pods, and waits until the policies apply to them.
-func (s *Steps) drainPods(ctx context.Context) error {
+func drainPods(ctx context.Context, s *Steps) error {
 	drained := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "drained"}, Data: map[string]string{}}
 	for i := range batchSize {
 		drained.Data[podName(i)] = ""
@@ -142,7 +142,7 @@ func countReady(addresses map[string]bool) (n int) {
 }
 
 // endpointsFollow waits until no pod of the batch has a ready address in the Endpoints object.
-func (s *Steps) endpointsFollow(ctx context.Context) error {
+func endpointsFollow(ctx context.Context, s *Steps) error {
 	return poll.Until(ctx, patience, "Endpoints without the batch", func(ctx context.Context) error {
 		o, err := s.Client.CoreV1().Endpoints("shop").Get(ctx, "web", metav1.GetOptions{})
 		if err != nil {
@@ -153,7 +153,7 @@ func (s *Steps) endpointsFollow(ctx context.Context) error {
 }
 
 // replaced waits until each pod of the batch is Ready with a new container.
-func (s *Steps) replaced(ctx context.Context, image string) error {
+func replaced(ctx context.Context, s *Steps, image string) error {
 	return poll.Until(ctx, patience, "containers with the image "+image, func(ctx context.Context) error {
 		for i := range batchSize {
 			pod, err := s.Client.CoreV1().Pods("shop").Get(ctx, podName(i), metav1.GetOptions{})
@@ -170,7 +170,7 @@ func (s *Steps) replaced(ctx context.Context, image string) error {
 
 // undrainPods deletes the ConfigMap that lists the drained pods. No controller watches this ConfigMap. undrainPods
 // therefore also changes the Service, so that the controllers write its slices and Endpoints again.
-func (s *Steps) undrainPods(ctx context.Context) error {
+func undrainPods(ctx context.Context, s *Steps) error {
 	if err := s.Client.CoreV1().ConfigMaps("shop").Delete(ctx, "drained", metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete the list of drained pods: %w", err)
 	}

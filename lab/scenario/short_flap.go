@@ -25,12 +25,8 @@ func shortFlap() Scenario {
 				func() error { return l.setNodeReady(ctx, node, corev1.ConditionFalse) },
 				func() error { return poll.Sleep(ctx, 200*time.Millisecond) },
 				func() error { return l.setNodeReady(ctx, node, corev1.ConditionTrue) },
-				func() error {
-					return l.waitForCountAtLeast(ctx, 1, "kubeflap_node_ready_transitions_total", "node", node, "status", "false")
-				},
-				func() error {
-					return l.waitForCountAtLeast(ctx, 1, "kubeflap_node_ready_transitions_total", "node", node, "status", "true")
-				},
+				func() error { return l.waitForNodeStatus(ctx, "false", node) },
+				func() error { return l.waitForNodeStatus(ctx, "true", node) },
 			)
 		},
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
 const zoneLabel = "topology.kubernetes.io/zone"
@@ -50,24 +51,26 @@ func zoneCut() Scenario {
 				func() error { return l.spreadReady(ctx, nodes) },
 			)
 		},
-		Run: func(ctx context.Context, l *Lab) error {
-			if err := l.WaitForHeartbeats(ctx); err != nil {
-				return err
-			}
-			for _, node := range slow {
-				kubelet := l.Cluster.Kubelets[node]
-				if err := l.silenced(ctx, kubelet.Pause, kubelet.Resume, node); err != nil {
-					return err
-				}
-			}
-			// Wait until the alerts for the two slow nodes have been sent. Later, the alert for the zone would inhibit
-			// them.
-			if err := poll.Sleep(ctx, alertSent); err != nil {
-				return err
-			}
-			return l.silenced(ctx, func() error { l.cut(cut); return nil }, func() error { l.mend(cut); return nil }, cut...)
-		},
+		Run: func(ctx context.Context, l *Lab) error { return slowThenCut(ctx, l, slow, cut) },
 	}
+}
+
+// slowThenCut pauses the kubelets of the slow nodes one after the other, and then cuts the network of other nodes.
+func slowThenCut(ctx context.Context, l *Lab, slow, cut []string) error {
+	if err := l.WaitForHeartbeats(ctx); err != nil {
+		return err
+	}
+	for _, node := range slow {
+		kubelet := l.Cluster.Kubelets[node]
+		if err := l.silenced(ctx, kubelet.Pause, kubelet.Resume, node); err != nil {
+			return err
+		}
+	}
+	// Wait until the alerts for the two slow nodes have been sent. Later, the alert for the zone would inhibit them.
+	if err := poll.Sleep(ctx, alertSent); err != nil {
+		return err
+	}
+	return l.silenced(ctx, onLinks(l, cut, (*proxy.Link).Cut), onLinks(l, cut, (*proxy.Link).Mend), cut...)
 }
 
 // silenced makes nodes silent with the function begin, and waits until they are Unknown. Then it ends the fault with
@@ -78,9 +81,7 @@ func (l *Lab) silenced(ctx context.Context, begin, end func() error, nodes ...st
 		func() error { return l.waitForNodeStatus(ctx, "unknown", nodes...) },
 		end,
 		func() error { return l.waitForNodeStatus(ctx, "true", nodes...) },
-		func() error {
-			return l.waitForCount(ctx, float64(len(l.Cluster.Kubelets)), "kubeflap_service_addresses", "service", "web", "state", "ready")
-		},
+		func() error { return l.webHas(ctx, len(l.Cluster.Kubelets), "ready") },
 	)
 }
 
@@ -94,16 +95,13 @@ func (c *Checks) waitForNodeStatus(ctx context.Context, status string, nodes ...
 	return nil
 }
 
-// cut stops all traffic between the given nodes and the API server.
-func (s *Steps) cut(nodes []string) {
-	for _, node := range nodes {
-		s.Cluster.KubeletLinks[node].Cut()
-	}
-}
-
-func (s *Steps) mend(nodes []string) {
-	for _, node := range nodes {
-		s.Cluster.KubeletLinks[node].Mend()
+// onLinks returns a function that cuts or mends the connections between the given nodes and the API server.
+func onLinks(l *Lab, nodes []string, do func(*proxy.Link)) func() error {
+	return func() error {
+		for _, node := range nodes {
+			do(l.Cluster.KubeletLinks[node])
+		}
+		return nil
 	}
 }
 

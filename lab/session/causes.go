@@ -18,13 +18,9 @@ const (
 	// evidenceWithin is how long to wait for kubeflap to determine the cause of a lost address. It can be too short if
 	// a watch lags.
 	evidenceWithin = 1500 * time.Millisecond
-	// lagPeriod is the interval between two scrapes in the method lag.
-	lagPeriod = 100 * time.Millisecond
 
 	lossesMetric   = "kubeflap_service_address_losses_total"
 	lastLossMetric = "kubeflap_service_last_loss_timestamp_seconds"
-	churnMetric    = "kubeflap_service_address_churn_total"
-	flipsMetric    = "kubeflap_service_address_flips_total"
 )
 
 // reportsCauses waits until each Service has lost enough addresses with the expected cause, and no Service has lost an
@@ -89,47 +85,4 @@ func lossesIn(counts truth.Counts) truth.Counts {
 		}
 	}
 	return losses
-}
-
-// lag scrapes /metrics until the returned function is called. It measures how long /metrics shows a lost address
-// without its cause. The longest time is stored in s.Lag.
-func (s *Session) lag(ctx context.Context) (stop func()) {
-	if s.URL == "" || s.scenario.Causes == nil {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	result := make(chan time.Duration)
-	go func() {
-		var longest time.Duration
-		since := map[string]time.Time{}
-		for poll.Sleep(ctx, lagPeriod) == nil {
-			counts, err := compare.Scrape(ctx, s.MetricsURL())
-			if err != nil {
-				continue // the scenario stops the API server
-			}
-			now := time.Now()
-			for _, loss := range s.scenario.Causes {
-				if lost(counts, loss.Service) <= counts.Sum(lossesMetric, "service", loss.Service) {
-					delete(since, loss.Service)
-				} else if begin, ok := since[loss.Service]; ok {
-					longest = max(longest, now.Sub(begin))
-				} else {
-					since[loss.Service] = now
-				}
-			}
-		}
-		result <- longest
-	}()
-	return func() {
-		// Wait until the most recently lost addresses also have a cause.
-		_ = poll.Sleep(ctx, evidenceWithin)
-		cancel()
-		s.Lag = <-result
-	}
-}
-
-// lost returns how many addresses a Service has lost for any cause. It assumes that all removed addresses were ready,
-// which is true in all scenarios with expected causes.
-func lost(counts truth.Counts, service string) float64 {
-	return counts.Sum(churnMetric, "service", service, "change", "removed") + counts.Sum(flipsMetric, "service", service, "to", "not_ready")
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
@@ -40,59 +41,67 @@ type ExpectedIncident struct {
 	Subject string `json:"subject,omitempty"`
 }
 
+// facts holds the recorder's facts for the file at path. If path is empty, it holds none.
+type facts struct {
+	path     string
+	scenario *scenario.Scenario
+	all      []truth.Fact
+	segments []Segment
+}
+
 // endSegment keeps the facts up to a quiet point.
-func (s *Session) endSegment(until time.Time) error {
-	facts, err := s.Truth.Facts(until)
+func (f *facts) endSegment(recorder *truth.Recorder, until time.Time) error {
+	found, err := recorder.Facts(until)
 	if err != nil {
 		return err
 	}
-	for i := range facts {
-		if f := &facts[i]; f.Kind == truth.FactAddress && f.From == "ready" {
-			f.Cause = s.scenario.CauseOfLoss(f.Object)
+	for i := range found {
+		if x := &found[i]; x.Kind == truth.FactAddress && x.From == "ready" {
+			x.Cause = f.scenario.CauseOfLoss(x.Object)
 		}
 	}
-	s.facts = append(s.facts, facts...)
-	s.segments = append(s.segments, Segment{s.Truth.Began(), until})
+	f.all = append(f.all, found...)
+	f.segments = append(f.segments, Segment{recorder.Began(), until})
 	return nil
 }
 
 // endFirstSegment waits until nothing changes, and keeps the facts up to this time.
-func (s *Session) endFirstSegment(ctx context.Context) error {
-	if s.options.Facts == "" {
+func (f *facts) endFirstSegment(ctx context.Context, c compare.Comparison) error {
+	if f.path == "" {
 		return nil
 	}
-	until, err := s.comparison().WaitUntilQuiet(ctx)
+	until, err := c.WaitUntilQuiet(ctx)
 	if err != nil {
 		return err
 	}
-	return s.endSegment(until)
+	return f.endSegment(c.Truth, until)
 }
 
-// writeFacts writes the facts of all segments to the file of the option Facts.
-func (s *Session) writeFacts(until time.Time) (err error) {
-	if s.options.Facts == "" {
+// write ends the last segment, and writes the facts of all segments to the file.
+func (f *facts) write(recorder *truth.Recorder, until time.Time) (err error) {
+	if f.path == "" {
 		return nil
 	}
-	if err := s.endSegment(until); err != nil {
+	if err := f.endSegment(recorder, until); err != nil {
 		return err
 	}
-	file, err := os.Create(s.options.Facts)
+	file, err := os.Create(f.path)
 	if err != nil {
 		return fmt.Errorf("write the facts: %w", err)
 	}
 	zip := gzip.NewWriter(file)
-	return errors.Join(s.encodeFacts(zip), zip.Close(), file.Close())
+	return errors.Join(f.encode(zip), zip.Close(), file.Close())
 }
 
-func (s *Session) encodeFacts(to io.Writer) error {
+func (f *facts) encode(to io.Writer) error {
 	lines := json.NewEncoder(to)
-	header := FactsHeader{Scenario: s.scenario.Name, Release: string(s.scenario.Options.Release), Segments: s.segments}
-	header.Incidents, header.Only = expectedIncidents(&s.scenario)
+	header := FactsHeader{Scenario: f.scenario.Name, Release: string(f.scenario.Options.Release), Segments: f.segments}
+	header.Incidents, header.Only = expectedIncidents(f.scenario)
 	if err := lines.Encode(header); err != nil {
 		return fmt.Errorf("write the facts: %w", err)
 	}
-	for i := range s.facts {
-		if err := lines.Encode(&s.facts[i]); err != nil {
+	for i := range f.all {
+		if err := lines.Encode(&f.all[i]); err != nil {
 			return fmt.Errorf("write the facts: %w", err)
 		}
 	}

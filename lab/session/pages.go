@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/paging"
 	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/scenario"
@@ -36,15 +38,28 @@ func (s *Session) startPaging(ctx context.Context) (err error) {
 		Kubeconfig: s.Cluster.Kubeconfig, Log: s.options.Log,
 	})
 	if err == nil {
-		s.lab.Scraped, s.lab.Paged = s.Paging.Scraped, s.paged
+		s.pager = &pager{Paging: s.Paging, scenario: &s.scenario, log: s.options.Log, incident: s.incident}
+		s.lab.Scraped, s.lab.Paged = s.Paging.Scraped, s.pager.arrived
 	}
 	return err
 }
 
-// paged waits until an alert has arrived at the receiver.
-func (s *Session) paged(ctx context.Context, alert string) error {
+// pager checks the pages of a scenario. A nil pager checks nothing.
+type pager struct {
+	*paging.Paging
+	scenario *scenario.Scenario
+	log      *slog.Logger
+	// incident returns the incident that the scenario expects, or an error if kubeflap does not report it.
+	incident func(context.Context) (compare.Incident, error)
+	// visible is the time at which kubeflap first reported this incident. over is the time at which the scenario ended.
+	visible, over time.Time
+	paged         []Paged
+}
+
+// arrived waits until an alert has arrived at the receiver.
+func (p *pager) arrived(ctx context.Context, alert string) error {
 	return poll.Until(ctx, patience, "the page "+alert, func(context.Context) error {
-		all := s.Paging.Receiver.Pages()
+		all := p.Receiver.Pages()
 		if !slices.ContainsFunc(all, func(page paging.Page) bool { return page.Alert == alert }) {
 			return fmt.Errorf("no page among %+v", all)
 		}
@@ -54,8 +69,8 @@ func (s *Session) paged(ctx context.Context, alert string) error {
 
 // watchForIncident records the time at which kubeflap first reports the scenario's incident. The returned function ends
 // the search.
-func (s *Session) watchForIncident(ctx context.Context) (stop func()) {
-	if s.Paging == nil || s.scenario.Incident == (scenario.Incident{}) {
+func (p *pager) watchForIncident(ctx context.Context) (stop func()) {
+	if p == nil || p.scenario.Incident == (scenario.Incident{}) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -63,8 +78,8 @@ func (s *Session) watchForIncident(ctx context.Context) (stop func()) {
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
-			if _, err := s.incident(ctx); err == nil {
-				s.visible = time.Now()
+			if _, err := p.incident(ctx); err == nil {
+				p.visible = time.Now()
 				return
 			}
 			_ = poll.Sleep(ctx, 100*time.Millisecond) // the context ends the loop
@@ -82,51 +97,51 @@ func (s *Session) watchForIncident(ctx context.Context) (stop func()) {
 
 // pageWithin returns the time within which a page must arrive. It is the sum of a scrape interval, an evaluation
 // interval, Alertmanager's group_wait, and 5 s.
-func (s *Session) pageWithin() time.Duration {
-	return 2*paging.Interval + s.Paging.GroupWait + 5*time.Second
+func (p *pager) pageWithin() time.Duration {
+	return 2*paging.Interval + p.GroupWait + 5*time.Second
 }
 
-// pages checks that the receiver gets all pages that the scenario expects, and no other pages.
-func (s *Session) pages(ctx context.Context) error {
-	if s.Paging == nil || !s.scenario.Pageable() {
+// check checks that the receiver gets all pages that the scenario expects, and no other pages.
+func (p *pager) check(ctx context.Context) error {
+	if p == nil || !p.scenario.Pageable() {
 		return nil
 	}
-	for _, want := range s.scenario.Pages {
-		if err := s.page(ctx, want); err != nil {
-			return errors.Join(err, s.Paging.Alive())
+	for _, want := range p.scenario.Pages {
+		if err := p.page(ctx, want); err != nil {
+			return errors.Join(err, p.Alive())
 		}
 	}
 	// Wait for unexpected pages as long as for the expected ones.
-	if err := poll.Sleep(ctx, time.Until(s.over.Add(s.pageWithin()))); err != nil {
+	if err := poll.Sleep(ctx, time.Until(p.over.Add(p.pageWithin()))); err != nil {
 		return err
 	}
-	if err := s.keepsQuiet(ctx); err != nil {
-		return errors.Join(err, s.Paging.Alive())
+	if err := p.keepsQuiet(ctx); err != nil {
+		return errors.Join(err, p.Alive())
 	}
-	reported, _, err := s.Paging.Held(ctx)
+	reported, _, err := p.Held(ctx)
 	if err != nil {
-		return errors.Join(err, s.Paging.Alive())
+		return errors.Join(err, p.Alive())
 	}
 	// Alertmanager can send further alerts of a group later, so also check the alerts that it still holds.
-	for _, page := range append(s.Paging.Receiver.Pages(), reported...) {
-		if !slices.ContainsFunc(s.scenario.Pages, func(want scenario.Page) bool { return fits(page, want) }) {
+	for _, page := range append(p.Receiver.Pages(), reported...) {
+		if !slices.ContainsFunc(p.scenario.Pages, func(want scenario.Page) bool { return fits(page, want) }) {
 			return fmt.Errorf("unexpected page %+v", page)
 		}
 	}
-	if s.scenario.NoIncident {
-		return nothingPends(ctx, s.Paging)
+	if p.scenario.NoIncident {
+		return nothingPends(ctx, p.Paging)
 	}
 	return nil
 }
 
 // keepsQuiet waits until the alerts in scenario.Quiet fire and are inhibited.
-func (s *Session) keepsQuiet(ctx context.Context) error {
+func (p *pager) keepsQuiet(ctx context.Context) error {
 	return poll.Until(ctx, patience, "the inhibited alerts", func(ctx context.Context) error {
-		_, inhibited, err := s.Paging.Held(ctx)
+		_, inhibited, err := p.Held(ctx)
 		if err != nil {
 			return err
 		}
-		for _, quiet := range s.scenario.Quiet {
+		for _, quiet := range p.scenario.Quiet {
 			if !slices.ContainsFunc(inhibited, func(page paging.Page) bool { return page.Alert == quiet }) {
 				return fmt.Errorf("no inhibited alert %s among %+v", quiet, inhibited)
 			}
@@ -145,12 +160,12 @@ func nothingPends(ctx context.Context, p *paging.Paging) error {
 }
 
 // page waits for one alert, and checks the web page behind its link.
-func (s *Session) page(ctx context.Context, want scenario.Page) error {
+func (p *pager) page(ctx context.Context, want scenario.Page) error {
 	var got paging.Page
 	// Wait longer than the limit, because the machine may be compiling at the same time. The delay is only logged, and
 	// a person has to check it.
-	err := poll.Until(ctx, s.pageWithin()+patience, "the page "+want.Alert, func(context.Context) error {
-		all := s.Paging.Receiver.Pages()
+	err := poll.Until(ctx, p.pageWithin()+patience, "the page "+want.Alert, func(context.Context) error {
+		all := p.Receiver.Pages()
 		for _, got = range all {
 			if fits(got, want) && says(got, want) {
 				return nil
@@ -161,15 +176,15 @@ func (s *Session) page(ctx context.Context, want scenario.Page) error {
 	if err != nil {
 		return err
 	}
-	visible := s.visible
+	visible := p.visible
 	// Measure the delay from the start of Prometheus if the incident was visible before that start, or if the page
 	// arrived before the incident was visible.
-	if visible.Before(s.Paging.Since) || got.Arrived.Before(visible) {
-		visible = s.Paging.Since
+	if visible.Before(p.Since) || got.Arrived.Before(visible) {
+		visible = p.Since
 	}
-	paged := Paged{want.Alert, got.Arrived.Sub(visible), s.pageWithin()}
-	s.Paged = append(s.Paged, paged)
-	s.options.Log.Info("paged", "alert", want.Alert, "after", paged.After.Round(10*time.Millisecond), "within", paged.Within,
+	paged := Paged{want.Alert, got.Arrived.Sub(visible), p.pageWithin()}
+	p.paged = append(p.paged, paged)
+	p.log.Info("paged", "alert", want.Alert, "after", paged.After.Round(10*time.Millisecond), "within", paged.Within,
 		"text", got.Text)
 	return showsWhy(ctx, got.Link, want.Remedy)
 }

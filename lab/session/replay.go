@@ -65,7 +65,7 @@ func (s *Session) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(s.raw.end(), s.writeFacts(span.Began())); err != nil {
+	if err := errors.Join(s.raw.end(), s.facts.write(s.Truth, span.Began())); err != nil {
 		return err
 	}
 	reported, err := replayOnce(ctx, s.options)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -53,38 +54,39 @@ type second struct {
 	url    string
 }
 
-// lateBeforeStart returns, by URL, the metrics of each kubeflap instance before the scenario. The kubelets are paused
-// until all instances have started, so an instance that starts early can already have counted late heartbeats. The
-// method scrape subtracts these counts.
-func (s *Session) lateBeforeStart(ctx context.Context) (map[string]truth.Counts, error) {
-	late := map[string]truth.Counts{}
-	if s.seconds == nil {
-		return late, nil
-	}
-	if err := errors.Join(s.lab.WaitForHeartbeats(ctx), poll.Sleep(ctx, liveAfter)); err != nil {
-		return nil, err
-	}
-	urls := []string{s.URL}
-	for _, other := range s.seconds {
-		urls = append(urls, other.url)
-	}
-	for _, url := range urls {
-		reported, err := compare.Scrape(ctx, url+"/metrics")
-		if err != nil {
-			return nil, err
-		}
-		late[url] = reported
-	}
-	return late, nil
+// instances are the kubeflap under test, with the URL first, and additional instances whose watches are delayed.
+type instances struct {
+	first string
+	rest  []second
+	// late maps the URL of each instance to its metrics before the scenario. The kubelets are paused until all
+	// instances have started, so an instance that starts early can already have counted late heartbeats.
+	late map[string]truth.Counts
+	log  *slog.Logger
 }
 
-// scrape reads kubeflap's metrics. It subtracts heartbeats that were late before the scenario.
-func (s *Session) scrape(ctx context.Context, url string) (truth.Counts, error) {
+// readLate reads the metrics before the scenario. The method scrape subtracts these counts of late heartbeats.
+func (x *instances) readLate(ctx context.Context) error {
+	if err := poll.Sleep(ctx, liveAfter); err != nil {
+		return err
+	}
+	x.late = map[string]truth.Counts{}
+	for _, other := range append([]second{{url: x.first}}, x.rest...) {
+		reported, err := compare.Scrape(ctx, other.url+"/metrics")
+		if err != nil {
+			return err
+		}
+		x.late[other.url] = reported
+	}
+	return nil
+}
+
+// scrape reads the metrics of an instance. It subtracts heartbeats that were late before the scenario.
+func (x *instances) scrape(ctx context.Context, url string) (truth.Counts, error) {
 	reported, err := compare.Scrape(ctx, url+"/metrics")
 	for series := range reported {
 		switch truth.Name(series) {
 		case "kubeflap_node_heartbeats_late_total", "kubeflap_node_heartbeats_missed_total":
-			reported[series] -= s.late[url][series]
+			reported[series] -= x.late[url][series]
 		}
 	}
 	return reported, err
@@ -121,42 +123,43 @@ func (s *Session) startSeconds(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.seconds = append(s.seconds, second{delays, url})
+		s.instances.rest = append(s.instances.rest, second{delays, url})
 	}
-	if s.seconds == nil {
+	s.instances.first, s.instances.log = s.URL, s.options.Log
+	if s.instances.rest == nil {
 		return nil
 	}
 	return poll.Sleep(ctx, liveAfter)
 }
 
 // waitForSameReports waits until each additional instance reports the same as the first instance.
-func (s *Session) waitForSameReports(ctx context.Context) error {
-	if s.seconds == nil {
+func (x *instances) waitForSameReports(ctx context.Context) error {
+	if x.rest == nil {
 		return nil
 	}
 	begin := time.Now()
 	agreed := map[string]bool{}
 	return poll.Until(ctx, patience, "all kubeflap instances to report the same", func(ctx context.Context) error {
 		var errs []error
-		for _, other := range s.seconds {
+		for _, other := range x.rest {
 			late := other.delays.String()
-			if err := s.checkSameReports(ctx, other.url); err != nil {
+			if err := x.checkSameReports(ctx, other.url); err != nil {
 				errs = append(errs, fmt.Errorf("with %s late: %w", late, err))
 			} else if !agreed[late] {
 				agreed[late] = true
-				s.options.Log.Info("both instances report the same", "late", late, "after", time.Since(begin).Round(time.Millisecond))
+				x.log.Info("both instances report the same", "late", late, "after", time.Since(begin).Round(time.Millisecond))
 			}
 		}
 		return errors.Join(errs...)
 	})
 }
 
-func (s *Session) checkSameReports(ctx context.Context, url string) error {
-	first, err := s.scrape(ctx, s.URL)
+func (x *instances) checkSameReports(ctx context.Context, url string) error {
+	first, err := x.scrape(ctx, x.first)
 	if err != nil {
 		return err
 	}
-	late, err := s.scrape(ctx, url)
+	late, err := x.scrape(ctx, url)
 	if err != nil {
 		return err
 	}
@@ -164,7 +167,7 @@ func (s *Session) checkSameReports(ctx context.Context, url string) error {
 	if unlike := compare.Unlike(first, late); len(unlike) > 0 {
 		errs = append(errs, fmt.Errorf("%d series differ:\n%s", len(unlike), compare.TableOf("first", "late", unlike)))
 	}
-	return errors.Join(append(errs, checkSameIncidents(ctx, s.URL, url))...)
+	return errors.Join(append(errs, checkSameIncidents(ctx, x.first, url))...)
 }
 
 // checkSameIncidents compares which incidents two instances report. It ignores start times and details, because the

@@ -12,7 +12,6 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/paging"
-	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/proxy"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/truth"
@@ -23,8 +22,8 @@ const (
 	patience = 2 * time.Minute
 	// nextScrape is the time within which Prometheus scrapes at least once.
 	nextScrape = paging.Interval
-	// measurePeriod is the interval at which the times of kubeflap and the recorder are compared.
-	measurePeriod = time.Second
+	// lastLossPeriod is the interval at which the times of last lost addresses are read.
+	lastLossPeriod = time.Second
 )
 
 // Options configures a session.
@@ -61,40 +60,29 @@ type Session struct {
 	Truth *truth.Recorder
 	// URL is kubeflap's URL. It is empty if kubeflap is not running.
 	URL string
-	// Apart holds the largest differences between kubeflap's times and the recorder's times.
-	Apart compare.Apart
-	// Paging runs Prometheus and Alertmanager. Paged holds the delays of pages. Both are nil without alert rules.
+	// Paging runs Prometheus and Alertmanager. It is nil without alert rules.
 	Paging *paging.Paging
-	Paged  []Paged
 
 	// ReportedIncident is the cause of the reported incident. ReportedCauses holds, by Service, the causes of lost
-	// addresses. Lag is the longest time for which kubeflap showed a lost address without its cause.
+	// addresses.
 	ReportedIncident string
 	ReportedCauses   map[string]string
-	Lag              time.Duration
 
-	options  Options
-	scenario scenario.Scenario
-	lab      *scenario.Lab
-	base     compare.Base
-	kubeflap []*cluster.Process
-	proxies  []*proxy.Proxy
-	// late maps the URL of each kubeflap instance to its metrics before the scenario.
-	late    map[string]truth.Counts
-	seconds []second
+	options   Options
+	scenario  scenario.Scenario
+	lab       *scenario.Lab
+	base      compare.Base
+	kubeflap  []*cluster.Process
+	proxies   []*proxy.Proxy
+	instances instances
+	pager     *pager
 	// account is the path of a kubeconfig with kubeflap's permissions.
 	account string
 	// record is the kubeflap process that writes the recording.
 	record *cluster.Process
-	// visible is the time at which kubeflap first reported the scenario's incident.
-	visible time.Time
-	// over is the time at which the scenario ended.
-	over time.Time
-	// facts and segments hold the recorder's facts for the option Facts.
-	facts    []truth.Fact
-	segments []Segment
-	raw      *rawRecording
-	cancel   context.CancelFunc
+	facts  facts
+	raw    *rawRecording
+	cancel context.CancelFunc
 }
 
 // Run starts everything, runs the scenario and compares the counts. The session keeps running after Run, even after an
@@ -102,6 +90,7 @@ type Session struct {
 func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	session := &Session{options: options, scenario: s, cancel: cancel}
+	session.facts = facts{path: options.Facts, scenario: &session.scenario}
 	if err := session.begin(ctx); err != nil {
 		return session, err
 	}
@@ -109,7 +98,7 @@ func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, e
 		return session, err
 	}
 	if s.Blind != nil {
-		if err := session.endFirstSegment(ctx); err != nil {
+		if err := session.facts.endFirstSegment(ctx, session.comparison()); err != nil {
 			return session, err
 		}
 		if err := session.playAfterBlindness(ctx); err != nil {
@@ -119,10 +108,10 @@ func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, e
 	if err := session.replay(ctx); err != nil {
 		return session, err
 	}
-	if err := session.pages(ctx); err != nil {
+	if err := session.pager.check(ctx); err != nil {
 		return session, err
 	}
-	return session, session.waitForSameReports(ctx)
+	return session, session.instances.waitForSameReports(ctx)
 }
 
 // begin waits until Options.Turns allows a start, and then starts everything.
@@ -158,35 +147,28 @@ func (s *Session) begin(ctx context.Context) (err error) {
 // play runs the scenario once, and compares the counts.
 func (s *Session) play(ctx context.Context) error {
 	s.lab.Truth = s.Truth
-	var err error
-	if s.late, err = s.lateBeforeStart(ctx); err != nil {
-		return fmt.Errorf("read the metrics before %s: %w", s.scenario.Name, err)
+	if s.instances.rest != nil {
+		if err := s.lab.WaitForHeartbeats(ctx); err != nil {
+			return err
+		}
+		if err := s.instances.readLate(ctx); err != nil {
+			return fmt.Errorf("read the metrics before %s: %w", s.scenario.Name, err)
+		}
 	}
 	s.options.Log.Info("scenario starts", "scenario", s.scenario.Name)
-	stop, seen := s.measure(ctx), s.watchForIncident(ctx)
-	stopLag := s.lag(ctx)
-	err = s.scenario.Run(ctx, s.lab)
-	stopLag()
+	stop, seen := s.watchLastLosses(ctx), s.pager.watchForIncident(ctx)
+	err := s.scenario.Run(ctx, s.lab)
 	defer seen()
 	if err != nil {
 		return errors.Join(fmt.Errorf("run scenario %s: %w", s.scenario.Name, err), stop())
 	}
-	s.over = time.Now()
+	if s.pager != nil {
+		s.pager.over = time.Now()
+	}
 	s.options.Log.Info("scenario has ended", "scenario", s.scenario.Name)
 	// Call stop after judge, because kubeflap can still report lost addresses while judge runs. The function stop also
 	// checks the times of these addresses.
 	return errors.Join(s.judge(ctx), stop())
-}
-
-// judge compares kubeflap's metrics with the recorder, and kubeflap's reports with those that the scenario expects.
-func (s *Session) judge(ctx context.Context) error {
-	if err := s.compare(ctx); err != nil {
-		return err
-	}
-	if err := s.knowsGracePeriod(ctx); err != nil {
-		return err
-	}
-	return s.checkReports(ctx)
 }
 
 // playAfterBlindness breaks kubeflap's watches and then runs the scenario again. It uses a new recorder, because the
@@ -219,28 +201,6 @@ func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
 	return s.play(ctx)
 }
 
-// measure compares the times of kubeflap and the recorder until the returned function is called. That function returns
-// an error if the time of a Service's last lost address went back.
-func (s *Session) measure(ctx context.Context) (stop func() error) {
-	if s.URL == "" {
-		return func() error { return nil }
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	var apart compare.Apart
-	result := make(chan error)
-	go func() {
-		var wentBack error
-		apart, wentBack = s.comparison().Measure(ctx, measurePeriod)
-		result <- wentBack
-	}()
-	return func() error {
-		cancel()
-		wentBack := <-result
-		s.Apart = s.Apart.Join(apart)
-		return wentBack
-	}
-}
-
 // startWatchers starts the recorder and kubeflap while nothing writes to the API server. They start with the same
 // state, so their counts can be exactly equal.
 func (s *Session) startWatchers(ctx context.Context) error {
@@ -259,38 +219,12 @@ func (s *Session) startWatchers(ctx context.Context) error {
 	})
 }
 
-func (s *Session) compare(ctx context.Context) error {
-	if s.URL == "" {
-		_, err := s.Truth.Counts()
-		return err
-	}
-	if s.scenario.NextScrape {
-		if err := poll.Sleep(ctx, nextScrape); err != nil {
-			return err
-		}
-		return s.comparison().Once(ctx)
-	}
-	return s.comparison().Agree(ctx, patience)
-}
-
-// knowsGracePeriod checks that kubeflap reports the grace period of the node controller.
-func (s *Session) knowsGracePeriod(ctx context.Context) error {
-	is, shown := s.Cluster.GracePeriod()
-	if s.URL == "" || !shown {
+// Paged returns the delays of pages.
+func (s *Session) Paged() []Paged {
+	if s.pager == nil {
 		return nil
 	}
-	reported, err := compare.Scrape(ctx, s.MetricsURL())
-	if err != nil {
-		return err
-	}
-	if known := reported.Sum("kubeflap_node_monitor_grace_period_seconds"); known != is.Seconds() {
-		return fmt.Errorf("kubeflap's grace period: got %v s, want %s", known, is)
-	}
-	return nil
-}
-
-func (s *Session) comparison() compare.Comparison {
-	return compare.Comparison{Truth: s.Truth, URL: s.MetricsURL(), Base: s.base}
+	return s.pager.paged
 }
 
 // MetricsURL returns the URL of kubeflap's metrics.

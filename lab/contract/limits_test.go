@@ -1,0 +1,107 @@
+package contract
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tooLarge lists what exceeds the limits. Remove an entry when the code is small enough, and never add one.
+var tooLarge = []string{
+	"function registerRun in cmd/kubeflap/run.go",
+	"function ApplyLease in exporter/track/nodes/heartbeat.go",
+	"file exporter/incident/correlate/node.go",
+	"file exporter/incident/record/store.go",
+	"file exporter/track/pods/readiness.go",
+	"file exporter/transition/node.go",
+	"type Anonymiser in exporter/recording",
+	"type Endpoints in exporter/track/endpoints",
+	"type NodeLoss in exporter/verdict",
+	"type Nodes in exporter/track/nodes",
+	"type Pods in exporter/track/pods",
+	"type Reader in exporter/decode",
+	"type Record in exporter/incident/record",
+	"type Store in exporter/incident/record",
+	"type Tracker in exporter/track",
+	"type Watches in exporter/track/watches",
+	"type heartbeats in exporter/advice/report",
+	"type heartbeats in exporter/track/nodes",
+	"type nodes in exporter/incident/correlate",
+}
+
+// A type has at most 30 methods, a file at most 300 lines and a function at most 50 lines. Tests are exempt.
+func TestCodeIsSmall(t *testing.T) {
+	found := excesses(t)
+	for _, x := range found {
+		if !slices.Contains(tooLarge, x) {
+			t.Errorf("%s is too large", x)
+		}
+	}
+	for _, x := range tooLarge {
+		if !slices.Contains(found, x) {
+			t.Errorf("%s is small enough: remove it from tooLarge", x)
+		}
+	}
+}
+
+func excesses(t *testing.T) (found []string) {
+	t.Helper()
+	methods := map[string]int{}
+	for _, root := range []string{"cmd", "exporter", "lab"} {
+		err := filepath.WalkDir(filepath.Join(Root, root), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			name := filepath.ToSlash(strings.TrimPrefix(path, filepath.FromSlash(Root+"/")))
+			if set.File(file.Pos()).LineCount() > 300 {
+				found = append(found, "file "+name)
+			}
+			for _, d := range file.Decls {
+				f, ok := d.(*ast.FuncDecl)
+				if !ok {
+					continue
+				}
+				if set.Position(f.End()).Line-set.Position(f.Pos()).Line >= 50 {
+					found = append(found, fmt.Sprintf("function %s in %s", f.Name, name))
+				}
+				if f.Recv != nil {
+					methods[fmt.Sprintf("type %s in %s", receiverName(f.Recv.List[0].Type), filepath.ToSlash(filepath.Dir(name)))]++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, n := range methods {
+		if n > 30 {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// receiverName returns the name of a receiver's type, without a pointer and type parameters.
+func receiverName(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.StarExpr:
+		return receiverName(x.X)
+	case *ast.IndexExpr:
+		return receiverName(x.X)
+	case *ast.IndexListExpr:
+		return receiverName(x.X)
+	}
+	return x.(*ast.Ident).Name
+}
