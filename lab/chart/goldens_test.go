@@ -10,7 +10,8 @@ import (
 )
 
 // The file testdata/values.diff shows, for each of these values, how they change the objects and the notes of a release
-// without values. The rules and dashboards have their own tests. The values are names of files in ci/, or YAML.
+// without values. Values for rules are compared with a release that only has the default rules. The values are names of
+// files in ci/, or YAML. Dashboards have their own tests.
 const changing = `
 everything-values.yaml
 persistence-values.yaml
@@ -74,17 +75,34 @@ scrapeconfig-values.yaml
 {scope: {namespace: shop}}
 {scope: {namespace: shop, nodes: true}}
 {scope: {namespace: kube-system}}
+{prometheusRule: {enabled: true, alerts: {KubeflapBlind: {for: 9m}}}}
+{prometheusRule: {enabled: true, alerts: {KubeflapBlind: {keepFiringFor: 1h}}}}
+{prometheusRule: {enabled: true, alerts: {KubeflapBlind: {severity: page}}}}
+{prometheusRule: {enabled: true, alerts: {KubeflapBlind: {labels: {team: a}}}}}
+{prometheusRule: {enabled: true, alerts: {KubeflapBlind: {annotations: {summary: S}}}}}
+{prometheusRule: {enabled: true, alerts: {KubeflapBlind: {expr: vector(1)}}}}
+{prometheusRule: {enabled: true, alerts: {KubeflapBlind: {replace: {'> 60': '> 120'}}}}}
+{prometheusRule: {enabled: true, alerts: {KubeflapBlind: {enabled: false}}}}
+{prometheusRule: {enabled: true, alerts: {KubeflapDown: {warning: {enabled: false}}}}}
+{prometheusRule: {enabled: true, alerts: {KubeflapDown: {for: 7m}}}}
+{prometheusRule: {enabled: true, alerts: {KubeflapDown: {for: 7m, critical: {for: 8m}}}}}
+{prometheusRule: {enabled: true, alerts: {KubeflapDown: {enabled: false, critical: {enabled: true}}}}}
+{prometheusRule: {enabled: true, alertLabels: {team: a}, alerts: {KubeflapBlind: {labels: {team: b}}}}}
 `
 
 func TestChangesByValuesAreFresh(t *testing.T) {
 	t.Parallel()
-	before := renderedObjects(t, "{}")
+	without, rules := renderedObjects(t, "{}"), renderedObjects(t, "{prometheusRule: {enabled: true}}")
 	var b strings.Builder
 	b.WriteString("# Made by make docs. Each section shows how values change the rendered objects and the notes.\n")
 	for line := range strings.Lines(strings.TrimSpace(changing)) {
 		input := strings.TrimSpace(line)
 		fmt.Fprintf(&b, "\n### %s\n", input)
-		if strings.HasSuffix(input, ".yaml") {
+		before := without
+		switch {
+		case strings.HasPrefix(input, "{prometheusRule:"):
+			before = rules
+		case strings.HasSuffix(input, ".yaml"):
 			input = values(t, chart+"/ci/"+input)
 		}
 		text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: before, B: renderedObjects(t, input), Context: 1})
@@ -99,8 +117,11 @@ func TestChangesByValuesAreFresh(t *testing.T) {
 // dull matches empty lines, comments, and labels that all objects have.
 var dull = regexp.MustCompile(`^\s*(#.*|helm\.sh/chart: .*|app\.kubernetes\.io/(managed-by|version): .*)?\n?$`)
 
-// renderedObjects returns the lines of all objects and of the notes, without the rules and the dashboards. Each line
-// begins with the path of its object's template, so that a difference names the object. It also decodes all objects.
+var ruleName = regexp.MustCompile(`^ +- (?:alert|record): (.*)\n`)
+
+// renderedObjects returns the lines of all objects and of the notes, without the dashboards. Each line begins with the
+// path of its object's template, or with the name of its rule, so that a difference names the object. It also decodes
+// all objects. Unless the values are only about rules, it leaves out the rules.
 func renderedObjects(t *testing.T, input string) (lines []string) {
 	t.Helper()
 	render(t, input)
@@ -110,10 +131,13 @@ func renderedObjects(t *testing.T, input string) (lines []string) {
 	}
 	for document := range strings.SplitSeq(text+"---\n# Source: kubeflap/templates/NOTES.txt\n"+notes(t, input), "---\n# Source: kubeflap/templates/") {
 		name, content, _ := strings.Cut(document, "\n")
-		if name == "prometheusrule.yaml" || name == "dashboards.yaml" {
+		if name == "prometheusrule.yaml" && !strings.HasPrefix(input, "{prometheusRule:") || name == "dashboards.yaml" {
 			continue
 		}
 		for line := range strings.Lines(content) {
+			if rule := ruleName.FindStringSubmatch(line); rule != nil {
+				name = rule[1]
+			}
 			if !dull.MatchString(line) {
 				lines = append(lines, name+": "+line)
 			}
