@@ -6,23 +6,12 @@ import (
 	"time"
 )
 
-// Extent says which requests for a resource are frozen. A frozen request or watch gets no data.
-type Extent int
-
-const (
-	// OpenWatches freezes watches that are open. Watches that are opened later still work.
-	OpenWatches Extent = iota
-	// AllWatches freezes open watches, and watches that are opened later. List and get requests still work.
-	AllWatches
-	// AllRequests freezes all requests.
-	AllRequests
-)
-
 // faults holds the current faults of the proxy, for all its connections.
 type faults struct {
 	mu     sync.Mutex
 	delays map[string]time.Duration
-	frozen map[string]freeze
+	// frozen is the set of resources whose watches get no data.
+	frozen map[string]bool
 	// status is the HTTP status with which the proxy answers all requests. If it is 0, the proxy forwards requests.
 	status int
 	// ending is true if each new watch must end immediately.
@@ -34,15 +23,8 @@ type faults struct {
 	changed chan struct{}
 }
 
-// freeze describes how a resource is frozen. With the extent OpenWatches, only the watches with the number upTo or
-// lower are frozen.
-type freeze struct {
-	extent Extent
-	upTo   int
-}
-
 func newFaults() faults {
-	return faults{delays: map[string]time.Duration{}, frozen: map[string]freeze{}, changed: make(chan struct{})}
+	return faults{delays: map[string]time.Duration{}, frozen: map[string]bool{}, changed: make(chan struct{})}
 }
 
 func (f *faults) change(do func(*faults)) {
@@ -77,10 +59,7 @@ func (f *faults) until(ctx context.Context, holds func() bool) error {
 
 // admit waits while the request is frozen. It returns an error if the context ends.
 func (f *faults) admit(ctx context.Context, resource string, watch bool) error {
-	return f.until(ctx, func() bool {
-		freeze, frozen := f.frozen[resource]
-		return !frozen || freeze.extent < AllWatches || freeze.extent == AllWatches && !watch
-	})
+	return f.until(ctx, func() bool { return !watch || !f.frozen[resource] })
 }
 
 // open registers a new watch.
@@ -116,9 +95,8 @@ func (w *clientWatch) pass(ctx context.Context, arrived time.Time) (over bool, e
 		}
 	}
 	err = w.until(ctx, func() bool {
-		freeze, frozen := w.frozen[w.resource]
 		over = w.over()
-		return over || !frozen || freeze.extent == OpenWatches && w.number > freeze.upTo
+		return over || !w.frozen[w.resource]
 	})
 	return over, err
 }

@@ -134,12 +134,12 @@ func (p *Proxy) Delay(by time.Duration, resources ...string) {
 	})
 }
 
-// Freeze freezes requests for the given resources until Thaw is called. The parameter extent says which requests are
-// frozen.
-func (p *Proxy) Freeze(extent Extent, resources ...string) {
+// Freeze freezes the watches of the given resources until Thaw is called. Watches that are open get no data, and new
+// watches get no response. List and get requests still work.
+func (p *Proxy) Freeze(resources ...string) {
 	p.faults.change(func(f *faults) {
 		for _, r := range resources {
-			f.frozen[r] = freeze{extent, f.opened}
+			f.frozen[r] = true
 		}
 	})
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/poll"
-	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
 // These scenarios test the circuit breaker of the node controller (NodeControllerLeaseCircuitBreaker, v1.37). Before
@@ -62,7 +61,7 @@ func circuitBreakerOpen() Scenario {
 			Options: cluster.Options{ControllerManagerProxied: true},
 		},
 		func(_ context.Context, l *Lab) error {
-			l.Cluster.ControllerManagerProxy.Freeze(proxy.AllWatches, "leases")
+			l.Cluster.ControllerManagerProxy.Freeze("leases")
 			return nil
 		},
 		func(_ context.Context, l *Lab) error {

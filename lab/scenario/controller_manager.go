@@ -7,7 +7,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/poll"
-	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
 // hasCircuitBreaker reports whether the release has the circuit breaker (NodeControllerLeaseCircuitBreaker, v1.37 and
@@ -105,7 +104,7 @@ func controllerManagerStale(release cluster.Release) Scenario {
 // period.
 func staleLeases(ctx context.Context, l *Lab) func() error {
 	return func() error {
-		l.Cluster.ControllerManagerProxy.Freeze(proxy.AllWatches, "leases")
+		l.Cluster.ControllerManagerProxy.Freeze("leases")
 		defer l.Cluster.ControllerManagerProxy.Thaw()
 		return poll.Sleep(ctx, stall)
 	}

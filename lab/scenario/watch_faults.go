@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
 // watched returns the resources that kubeflap watches.
@@ -31,12 +30,12 @@ func watchFaults() []watchFault {
 		{
 			name: "watches-silent", summary: "all of kubeflap's watches are open but silent, and new ones get no response",
 			blind: watched(), lasts: 3 * time.Minute,
-			begin: func(l *Lab) { l.Proxy.Freeze(proxy.AllWatches, watched()...) }, end: thaw,
+			begin: func(l *Lab) { l.Proxy.Freeze(watched()...) }, end: thaw,
 		},
 		{
 			name: "leases-silent", summary: "kubeflap's watch of Leases is open but silent, and a new one gets no response",
 			blind: []string{"leases"}, lasts: 2 * time.Minute,
-			begin: func(l *Lab) { l.Proxy.Freeze(proxy.AllWatches, "leases") }, end: thaw,
+			begin: func(l *Lab) { l.Proxy.Freeze("leases") }, end: thaw,
 		},
 		{
 			name: "not-found", summary: "a proxy in front of the API server ends all watches and responds to every request with 404",
