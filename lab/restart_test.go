@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
+	"github.com/kubeflap/kubeflap/lab/fetch"
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
@@ -221,20 +220,9 @@ func (r *restarted) becomes(name string, status corev1.ConditionStatus) {
 }
 
 func (r *restarted) incidents(ctx context.Context, url string) ([]lastingIncident, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/v1/incidents", nil)
-	if err != nil {
-		return nil, fmt.Errorf("request the incidents: %w", err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("request the incidents: %w", err)
-	}
-	defer response.Body.Close()
 	var got struct{ Incidents []lastingIncident }
-	if err := json.NewDecoder(response.Body).Decode(&got); err != nil {
-		return nil, fmt.Errorf("read the incidents: %w", err)
-	}
-	return got.Incidents, nil
+	err := fetch.JSON(ctx, url+"/api/v1/incidents", &got)
+	return got.Incidents, err
 }
 
 func allEnded(all []lastingIncident, err error) error {

@@ -3,9 +3,9 @@ package compare
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"net/http"
 	"strings"
+
+	"github.com/kubeflap/kubeflap/lab/fetch"
 )
 
 // Incident is an incident in kubeflap's API.
@@ -53,17 +53,6 @@ type Answer struct {
 
 // Incidents requests all incidents from the kubeflap at the given URL.
 func Incidents(ctx context.Context, url string) (reported Answer, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/v1/incidents", nil)
-	if err != nil {
-		return reported, fmt.Errorf("request the incidents: %w", err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return reported, fmt.Errorf("request the incidents: %w", err)
-	}
-	defer response.Body.Close()
-	if err := json.NewDecoder(response.Body).Decode(&reported); err != nil {
-		return reported, fmt.Errorf("read the incidents: %w", err)
-	}
-	return reported, nil
+	err = fetch.JSON(ctx, url+"/api/v1/incidents", &reported)
+	return reported, err
 }

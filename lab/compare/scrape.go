@@ -12,6 +12,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
+	"github.com/kubeflap/kubeflap/lab/fetch"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -54,19 +55,8 @@ func decode(body io.Reader, format expfmt.Format) ([]*dto.MetricFamily, error) {
 
 // Ready returns nil if the kubeflap at the URL is ready.
 func Ready(ctx context.Context, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/-/ready", nil)
-	if err != nil {
-		return fmt.Errorf("request %s: %w", url, err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return fmt.Errorf("request readiness: %w", err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", request.URL, response.Status)
-	}
-	return nil
+	_, err := fetch.Body(ctx, url+"/-/ready")
+	return err
 }
 
 // Scrape reads all series at a URL. For histograms, it returns only the series _count and _sum.

@@ -1,3 +1,5 @@
+//go:build fleet
+
 package fleet
 
 import (
@@ -5,13 +7,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	lab "github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/fetch"
 )
 
 // center is a Thanos receiver, querier and ruler.
 type center struct {
 	name         string
 	alertmanager *alertmanager
-	ruler        *process
+	ruler        *lab.Process
 	// querier is the address of the querier.
 	querier string
 	// at maps the addresses in docs/fleet.md to addresses on this machine.
@@ -30,7 +35,7 @@ func newCenter(t *testing.T, p page, name, rules string) *center {
 }
 
 // thanos starts a Thanos component with the arguments from docs/fleet.md.
-func (c *center) thanos(t *testing.T, p page, component, rules string) *process {
+func (c *center) thanos(t *testing.T, p page, component, rules string) *lab.Process {
 	t.Helper()
 	args := p.thanos[component]
 	if len(args) == 0 {
@@ -46,14 +51,14 @@ func (c *center) thanos(t *testing.T, p page, component, rules string) *process 
 		args = append(args, "--resend-delay="+interval)
 	}
 	process := start(t, "thanos "+component+" of "+c.name, "thanos", args...)
-	process.ready(c.at[component+".example.org:10902"])
+	ready(t, process, c.at[component+".example.org:10902"])
 	return process
 }
 
 // checkEvaluations checks that the ruler has evaluated rules without errors.
 func (c *center) checkEvaluations(t *testing.T) {
 	t.Helper()
-	text, err := fetch("http://" + c.at["rule.example.org:10902"] + "/metrics")
+	text, err := fetch.Body(t.Context(), "http://"+c.at["rule.example.org:10902"]+"/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +83,8 @@ type cluster struct {
 	t          *testing.T
 	address    string // address of kubeflap
 	own        *alertmanager
-	kubeflap   *process
-	prometheus *process
+	kubeflap   *lab.Process
+	prometheus *lab.Process
 }
 
 func newCluster(t *testing.T, p page, name, rules string, all, few map[string]string) *cluster {
@@ -96,6 +101,6 @@ func newCluster(t *testing.T, p page, name, rules string, all, few map[string]st
 	listen := freeAddress(t)
 	c.prometheus = start(t, "Prometheus of "+name, "prometheus", "--config.file="+config, "--storage.tsdb.path="+filepath.Join(directory, "data"),
 		"--web.listen-address="+listen, "--rules.alert.resend-delay="+interval)
-	c.prometheus.ready(listen)
+	ready(t, c.prometheus, listen)
 	return c
 }

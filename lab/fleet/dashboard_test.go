@@ -1,3 +1,5 @@
+//go:build fleet
+
 package fleet
 
 import (
@@ -32,7 +34,7 @@ func (f *fleet) checkDashboard(t *testing.T) {
 		for _, p := range dashboard.Panels {
 			found := 0
 			for _, q := range p.Targets {
-				series, err := query(c.querier, variable.ReplaceAllString(filled.Replace(q.Expr), `=~".*"`))
+				series, err := query(t.Context(), c.querier, variable.ReplaceAllString(filled.Replace(q.Expr), `=~".*"`))
 				if err != nil {
 					t.Errorf("%s: panel %q: %v", c.name, p.Title, err)
 				}
@@ -46,7 +48,7 @@ func (f *fleet) checkDashboard(t *testing.T) {
 	}
 	for _, c := range []*center{f.all, f.few} {
 		for name := range f.clusters {
-			series, err := query(c.querier, fmt.Sprintf(`{__name__=~".+", cluster=%q}`, name))
+			series, err := query(t.Context(), c.querier, fmt.Sprintf(`{__name__=~".+", cluster=%q}`, name))
 			if err != nil {
 				t.Error(err)
 			}

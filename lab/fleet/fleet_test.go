@@ -1,8 +1,11 @@
+//go:build fleet
+
 // Package fleet runs the rules for three clusters in a real Thanos ruler, with the configuration of docs/fleet.md. In
 // each cluster, a kubeflap replays recordings, and a Prometheus scrapes it.
 package fleet
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -38,11 +41,11 @@ func TestFleet(t *testing.T) {
 	f.checkDashboard(t)
 
 	gone := time.Now()
-	f.clusters["ap"].kubeflap.stop()
-	f.clusters["ap"].prometheus.stop()
+	f.clusters["ap"].kubeflap.Stop()
+	f.clusters["ap"].prometheus.Stop()
 	f.replay(map[string]string{"eu": "3-control-plane-stall", "us": "1-heartbeat-loss"})
 	for _, c := range []*center{f.all, f.few} {
-		c.ruler.until("KubeflapDown of ap", 20*time.Minute, func() error {
+		until(t, c.ruler, "KubeflapDown of ap", 20*time.Minute, func(context.Context) error {
 			for _, x := range c.alertmanager.of("ap") {
 				if x.labels["alertname"] == "KubeflapDown" && x.labels["severity"] == "critical" && x.now {
 					return nil
@@ -86,7 +89,7 @@ func (f *fleet) replay(recordings map[string]string) {
 	for name, recording := range recordings {
 		c := f.clusters[name]
 		if c.kubeflap != nil {
-			c.kubeflap.stop()
+			c.kubeflap.Stop()
 		}
 		c.kubeflap = start(c.t, "kubeflap of "+name, "kubeflap", "replay", "--log.level=warn", "--web.listen-address="+c.address,
 			fmt.Sprintf("%s/exporter/recording/incidents/%s.jsonl.gz", root, recording))
@@ -119,5 +122,5 @@ func (f *fleet) keep(t *testing.T) {
 	for _, c := range []*center{f.all, f.few} {
 		fmt.Printf("querier of %s: http://%s\n", c.name, c.querier)
 	}
-	<-f.all.ruler.exited
+	<-f.all.ruler.Exited()
 }

@@ -2,14 +2,12 @@ package paging
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"time"
 
+	"github.com/kubeflap/kubeflap/lab/fetch"
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
@@ -20,7 +18,7 @@ func (p *Paging) Query(ctx context.Context, query string) ([]map[string]string, 
 			Result []struct{ Metric map[string]string }
 		}
 	}
-	if err := get(ctx, p.Prometheus+"/api/v1/query?query="+url.QueryEscape(query), &answer); err != nil {
+	if err := fetch.JSON(ctx, p.Prometheus+"/api/v1/query?query="+url.QueryEscape(query), &answer); err != nil {
 		return nil, err
 	}
 	var series []map[string]string
@@ -35,7 +33,7 @@ func (p *Paging) Query(ctx context.Context, query string) ([]map[string]string, 
 func (p *Paging) Held(ctx context.Context) (sent, inhibited []Page, err error) {
 	for state, into := range map[string]*[]Page{"active=true&inhibited=false": &sent, "active=false&inhibited=true": &inhibited} {
 		var alerts []alert
-		if err := get(ctx, p.Alertmanager+"/api/v2/alerts?"+state, &alerts); err != nil {
+		if err := fetch.JSON(ctx, p.Alertmanager+"/api/v2/alerts?"+state, &alerts); err != nil {
 			return nil, nil, err
 		}
 		for _, a := range alerts {
@@ -61,30 +59,4 @@ func (p *Paging) some(ctx context.Context, query string) error {
 		}
 		return err
 	})
-}
-
-// get requests a URL and decodes the JSON response into answer. If answer is nil, it only checks the status.
-func get(ctx context.Context, url string, answer any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return fmt.Errorf("ask %s: %w", url, err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return fmt.Errorf("ask: %w", err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	switch {
-	case err != nil:
-		return fmt.Errorf("ask %s: %w", url, err)
-	case response.StatusCode != http.StatusOK:
-		return fmt.Errorf("query %s: %s: %s", url, response.Status, body)
-	case answer == nil:
-		return nil
-	}
-	if err := json.Unmarshal(body, answer); err != nil {
-		return fmt.Errorf("decode the response of %s: %w", url, err)
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/fetch"
 )
 
 // Interval is the scrape interval and the evaluation interval. It is short, so that alerts fire soon.
@@ -65,19 +66,11 @@ func (p *Paging) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.Receiver, err = startReceiver(); err != nil {
+	if err := p.startAlertmanager(ctx, alertmanager); err != nil {
 		return err
 	}
-	config, err := p.writeAlertmanagerConfig()
+	config, err := p.writePrometheusConfig()
 	if err != nil {
-		return err
-	}
-	p.Alertmanager, err = p.run(ctx, "alertmanager", alertmanager, "--config.file="+config,
-		"--storage.path="+filepath.Join(p.dir, "alertmanager"), "--cluster.listen-address=")
-	if err != nil {
-		return err
-	}
-	if config, err = p.writePrometheusConfig(); err != nil {
 		return err
 	}
 	p.Prometheus, err = p.run(ctx, "prometheus", prometheus, "--config.file="+config,
@@ -91,6 +84,20 @@ func (p *Paging) start(ctx context.Context) (err error) {
 	}
 	p.Since = time.Now()
 	return p.some(ctx, `up{job="kubeflap"} == 1`)
+}
+
+// startAlertmanager starts the receiver, and Alertmanager with the shipped configuration.
+func (p *Paging) startAlertmanager(ctx context.Context, path string) (err error) {
+	if p.Receiver, err = startReceiver(); err != nil {
+		return err
+	}
+	config, err := p.writeAlertmanagerConfig()
+	if err != nil {
+		return err
+	}
+	p.Alertmanager, err = p.run(ctx, "alertmanager", path, "--config.file="+config,
+		"--storage.path="+filepath.Join(p.dir, "alertmanager"), "--cluster.listen-address=")
+	return err
 }
 
 // run starts a program, and waits until it reports that it is ready.
@@ -107,7 +114,8 @@ func (p *Paging) run(ctx context.Context, name, path string, args ...string) (ur
 	p.processes = append(p.processes, process)
 	url = "http://" + address
 	return url, process.Until(ctx, startTimeout, name+" to be ready", func(ctx context.Context) error {
-		return get(ctx, url+"/-/ready", nil)
+		_, err := fetch.Body(ctx, url+"/-/ready")
+		return err
 	})
 }
 

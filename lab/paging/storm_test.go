@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -23,17 +22,8 @@ func stormed(t *testing.T) *Paging {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Receiver, err = startReceiver(); err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(p.Stop)
-	config, err := p.writeAlertmanagerConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Alertmanager, err = p.run(t.Context(), "alertmanager", alertmanager, "--config.file="+config,
-		"--storage.path="+filepath.Join(p.dir, "alertmanager"), "--cluster.listen-address=")
-	if err != nil {
+	if err := p.startAlertmanager(t.Context(), alertmanager); err != nil {
 		t.Fatal(err)
 	}
 	var all []map[string]any

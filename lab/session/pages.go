@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"io"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/compare"
+	"github.com/kubeflap/kubeflap/lab/fetch"
 	"github.com/kubeflap/kubeflap/lab/paging"
 	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/scenario"
@@ -204,21 +203,12 @@ func says(page paging.Page, want scenario.Page) bool {
 
 // showsWhy opens the link to kubeflap's page, which must show the remedy.
 func showsWhy(ctx context.Context, url, remedy string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	text, err := fetch.Body(ctx, url)
 	if err != nil {
 		return fmt.Errorf("open the alert's page: %w", err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return fmt.Errorf("open the alert's page: %w", err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return fmt.Errorf("read the alert's page: %w", err)
 	}
 	if !strings.Contains(html.UnescapeString(string(text)), remedy) {
-		return fmt.Errorf("the alert's page %s (%s) does not contain %q", url, response.Status, remedy)
+		return fmt.Errorf("the alert's page %s does not contain %q", url, remedy)
 	}
 	return nil
 }
