@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,42 +68,77 @@ type Measured struct {
 	Recorded Recorded
 }
 
-// Run runs all requested measurements. It writes the results of each measurement to the page immediately.
+// part is a measurement. Its name is the part of the page with its results, or empty.
+type part struct {
+	name    string
+	measure func(context.Context) error
+}
+
+// parts returns all requested measurements.
+func (o Options) parts(m *Measured) (all []part) {
+	for _, size := range o.Sizes {
+		if o.Profiles != "" {
+			all = append(all, part{"", func(ctx context.Context) error { return o.profile(ctx, size) }})
+			continue
+		}
+		all = append(all, part{size.Name, func(ctx context.Context) error { return o.measureSize(ctx, size, m) }})
+	}
+	if o.Grow.Nodes > 0 {
+		all = append(all, part{partGrowth, func(ctx context.Context) (err error) {
+			if m.Grown, err = o.grow(ctx, o.Grow); err != nil {
+				return err
+			}
+			return m.Grown.write(o.Page)
+		}})
+	}
+	if o.Churn > 0 {
+		all = append(all, part{partChurn, func(ctx context.Context) (err error) {
+			if m.Churned, err = o.churn(ctx, o.ChurnSize, o.Churn); err != nil {
+				return err
+			}
+			return m.Churned.write(o.Page)
+		}})
+	}
+	if o.Recorder > 0 {
+		all = append(all, part{partRecorder, func(ctx context.Context) (err error) {
+			if m.Recorded, err = o.record(ctx, o.RecorderSize, o.Recorder); err != nil {
+				return err
+			}
+			return m.Recorded.write(o.Page)
+		}})
+	}
+	return all
+}
+
+// Run runs all requested measurements. It writes the results of each measurement to the page immediately. It first
+// checks the page, because a missing marker would otherwise fail the benchmark only after an hour.
 func Run(ctx context.Context, o Options) (m Measured, err error) {
-	if err := o.checkPage(); err != nil {
-		return m, err
+	for _, part := range o.parts(&m) {
+		if part.name == "" {
+			continue
+		}
+		if _, _, err := around(o.Page, part.name); err != nil {
+			return m, err
+		}
 	}
 	dir, err := os.MkdirTemp("", "kubeflap-bench-")
 	if err != nil {
 		return m, fmt.Errorf("create a directory: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	if o.scraper, err = startScraper(ctx, dir); err != nil {
+	scraper, err := startScraper(ctx, dir)
+	if err != nil {
 		return m, err
 	}
-	defer o.scraper.stop()
+	defer scraper.stop()
+	o.scraper = scraper
 	var failures []error
-	for _, size := range o.Sizes {
+	for _, part := range o.parts(&m) {
 		if ctx.Err() != nil {
 			break
 		}
-		if err := o.measureSize(ctx, size, &m); err != nil {
-			failures = append(failures, fmt.Errorf("measure with %s: %w", size, err))
-		}
-	}
-	if o.Grow.Nodes > 0 && ctx.Err() == nil {
-		if err := o.measureGrowth(ctx, &m); err != nil {
-			failures = append(failures, fmt.Errorf("measure growth: %w", err))
-		}
-	}
-	if o.Churn > 0 && ctx.Err() == nil {
-		if err := o.measureChurn(ctx, &m); err != nil {
-			failures = append(failures, fmt.Errorf("measure churn: %w", err))
-		}
-	}
-	if o.Recorder > 0 && ctx.Err() == nil {
-		if err := o.measureRecorder(ctx, &m); err != nil {
-			failures = append(failures, fmt.Errorf("measure the flight recorder: %w", err))
+		if err := part.measure(ctx); err != nil {
+			failures = append(failures, fmt.Errorf("measure %s: %w", cmp.Or(part.name, "with a profile"), err))
 		}
 	}
 	return m, errors.Join(failures...)
@@ -111,63 +147,12 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 // measureSize measures all programs at one size. If one program fails, the figures of the others are still written to
 // the page.
 func (o Options) measureSize(ctx context.Context, size Size, m *Measured) error {
-	if o.Profiles != "" {
-		return o.profile(ctx, size)
-	}
 	result, err := o.compare(ctx, size)
 	if len(result.Runs) == 0 {
 		return err
 	}
 	m.Results = append(m.Results, result)
 	return errors.Join(err, result.write(o))
-}
-
-func (o Options) measureGrowth(ctx context.Context, m *Measured) (err error) {
-	if m.Grown, err = o.grow(ctx, o.Grow); err != nil {
-		return err
-	}
-	return m.Grown.write(o.Page)
-}
-
-func (o Options) measureChurn(ctx context.Context, m *Measured) (err error) {
-	if m.Churned, err = o.churn(ctx, o.ChurnSize, o.Churn); err != nil {
-		return err
-	}
-	return m.Churned.write(o.Page)
-}
-
-func (o Options) measureRecorder(ctx context.Context, m *Measured) (err error) {
-	if m.Recorded, err = o.record(ctx, o.RecorderSize, o.Recorder); err != nil {
-		return err
-	}
-	return m.Recorded.write(o.Page)
-}
-
-// checkPage checks that the page has markers for each result. Otherwise, a missing marker would fail the benchmark only
-// after an hour.
-func (o Options) checkPage() error {
-	var parts []string
-	for _, size := range o.Sizes {
-		if o.Profiles != "" {
-			break
-		}
-		parts = append(parts, size.Name)
-	}
-	if o.Grow.Nodes > 0 {
-		parts = append(parts, partGrowth)
-	}
-	if o.Churn > 0 {
-		parts = append(parts, partChurn)
-	}
-	if o.Recorder > 0 {
-		parts = append(parts, partRecorder)
-	}
-	for _, part := range parts {
-		if _, _, err := around(o.Page, part); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // compare measures all programs at one size. It measures one program after another, with the same API server. Each run

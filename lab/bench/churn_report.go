@@ -5,13 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/prometheus/common/model"
 )
 
 func (c Churned) write(page string) error {
 	const name = "performance-churn.svg"
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s. For %s, the benchmark created a Service with %d pods %s, and deleted the oldest of %d such Services. In total, it replaced %s Services. Each new Service had a new name.\n\n",
-		c.Size, spelled(c.Duration), churnPods, every(churnPeriod), churnStanding, count(float64(c.Services)))
+	fmt.Fprintf(&b, "%s. For %s, the benchmark created a Service with %d pods every %s, and deleted the oldest of %d such Services. In total, it replaced %s Services. Each new Service had a new name.\n\n",
+		c.Size, model.Duration(c.Duration), churnPods, model.Duration(churnPeriod), churnStanding, count(float64(c.Services)))
 	fmt.Fprintf(&b, "![Resource usage of kubeflap while pods and Services are created and deleted](%s)\n\n", name)
 	writeRow(&b, []string{"", "mean", "change per hour", "relative to the mean"})
 	writeRow(&b, []string{"---", "---", "---", "---"})
@@ -45,13 +47,6 @@ func (c Churned) write(page string) error {
 		return err
 	}
 	return writePart(page, partChurn, b.String())
-}
-
-func every(d time.Duration) string {
-	if d == time.Second {
-		return "every second"
-	}
-	return "every " + spelled(d)
 }
 
 // settled returns all samples except those from the start of the run, when kubeflap's history is still growing. It

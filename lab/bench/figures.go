@@ -61,27 +61,6 @@ func bytesize(v float64) string {
 	return fmt.Sprintf("%.1f MB", v/1e6)
 }
 
-// spelled formats a duration in words, such as "20 s", "10 minutes" or "1 hour". If several units are needed, it uses
-// Go's format, such as "1h30m0s".
-func spelled(d time.Duration) string {
-	switch {
-	case d >= time.Hour && d%time.Hour == 0:
-		return plural(d/time.Hour, "hour")
-	case d >= time.Minute && d < time.Hour && d%time.Minute == 0:
-		return plural(d/time.Minute, "minute")
-	case d >= time.Second && d < time.Minute && d%time.Second == 0:
-		return fmt.Sprintf("%d s", d/time.Second)
-	}
-	return d.String()
-}
-
-func plural(n time.Duration, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 func count(v float64) string {
 	text := fmt.Sprintf("%.0f", v)
 	for i := len(text) - 3; i > 0; i -= 3 {

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestEarliestOffsetThatShows(t *testing.T) {
@@ -40,17 +39,6 @@ func TestMediansAndQuantiles(t *testing.T) {
 	got := medians([]Figures{{SyncedCPU: 3, Series: 5}, {SyncedCPU: 1, Series: 5}, {SyncedCPU: 2, Series: 5}})
 	if got[SyncedCPU] != 2 || got[Series] != 5 || len(got) != 2 {
 		t.Errorf("got medians %v", got)
-	}
-}
-
-func TestDurationsAreSpelled(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		time.Second: "1 s", 20 * time.Second: "20 s", time.Minute: "1 minute", 10 * time.Minute: "10 minutes",
-		time.Hour: "1 hour", 2 * time.Hour: "2 hours", 90 * time.Second: "1m30s", 500 * time.Millisecond: "500ms", 0: "0s",
-	} {
-		if got := spelled(d); got != want {
-			t.Errorf("spelled(%v) = %q, want %q", d, got, want)
-		}
 	}
 }
 

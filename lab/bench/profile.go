@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/fetch"
 )
 
 // profiler is a source file that is added to kubeflap's main package. It records a CPU profile from the start of the
@@ -136,14 +136,9 @@ func (m *measurement) whileScraped(ctx context.Context, do func(context.Context)
 }
 
 func (r *running) keepProfile(ctx context.Context, path, file string) error {
-	body, err := get(ctx, r.telemetry+path)
+	profile, err := fetch.Body(ctx, r.telemetry+path)
 	if err != nil {
 		return err
-	}
-	defer body.Close()
-	profile, err := io.ReadAll(body)
-	if err != nil {
-		return fmt.Errorf("read the profile %s: %w", path, err)
 	}
 	if err := os.WriteFile(file, profile, 0o644); err != nil {
 		return fmt.Errorf("write a profile: %w", err)

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/prometheus/common/model"
 )
 
 func (r Recorded) write(page string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. Two kubeflap instances watched the same cluster for %s, one of them with `--data.dir`. Recording the initial lists takes up %s.\n\n",
-		r.Size, spelled(r.Duration), bytesize(r.List))
+		r.Size, model.Duration(r.Duration), bytesize(r.List))
 	writeRow(&b, []string{"", "", "without", "with `--data.dir`", "difference"})
 	writeRow(&b, []string{"---", "---", "---", "---", "---"})
 	for _, p := range r.Phases {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/procfs"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
@@ -20,7 +21,7 @@ func (r Result) write(o Options) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. Encoded as protobuf, a pod takes %s and a node %s. %s on %s. Measured for %s at rest and %s under load.\n\n",
-		r.Size, bytesize(float64(r.PodBytes)), bytesize(float64(r.NodeBytes)), runs(o.Runs), machine, spelled(o.Pace.Rest), spelled(o.Pace.Load))
+		r.Size, bytesize(float64(r.PodBytes)), bytesize(float64(r.NodeBytes)), runs(o.Runs), machine, model.Duration(o.Pace.Rest), model.Duration(o.Pace.Load))
 	all := map[string]Figures{}
 	for name, runs := range r.Runs {
 		all[name] = medians(runs)
