@@ -46,6 +46,7 @@ func known(all map[string]Metric, expr parser.Expr, more ...string) error {
 	has := setOf("", "cluster")
 	var errs []error
 	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		more = append(more, askedBy(node)...)
 		v, ok := node.(*parser.VectorSelector)
 		if !ok {
 			return nil
@@ -63,7 +64,7 @@ func known(all map[string]Metric, expr parser.Expr, more ...string) error {
 		maps.Copy(has, own)
 		return nil
 	})
-	for _, label := range append(more, asked(expr)...) {
+	for _, label := range more {
 		if !has[label] {
 			errs = append(errs, fmt.Errorf("no metric in %s has the label %q", expr, label))
 		}
@@ -71,21 +72,17 @@ func known(all map[string]Metric, expr parser.Expr, more ...string) error {
 	return errors.Join(errs...)
 }
 
-// asked returns the labels by which the expression aggregates or joins.
-func asked(expr parser.Expr) []string {
-	var all []string
-	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
-		switch n := node.(type) {
-		case *parser.AggregateExpr:
-			all = append(all, n.Grouping...)
-		case *parser.BinaryExpr:
-			if n.VectorMatching != nil {
-				all = append(append(all, n.VectorMatching.MatchingLabels...), n.VectorMatching.Include...)
-			}
+// askedBy returns the labels by which a node of an expression aggregates or joins.
+func askedBy(node parser.Node) []string {
+	switch n := node.(type) {
+	case *parser.AggregateExpr:
+		return n.Grouping
+	case *parser.BinaryExpr:
+		if n.VectorMatching != nil {
+			return slices.Concat(n.VectorMatching.MatchingLabels, n.VectorMatching.Include)
 		}
-		return nil
-	})
-	return all
+	}
+	return nil
 }
 
 func TestDashboardsAskForWhatExists(t *testing.T) {
@@ -122,26 +119,22 @@ func TestDashboardsObeyTheirVariables(t *testing.T) {
 				names = append(names, v.Name)
 			}
 		}
-		eachTarget(t, d, func(_ panel, _ target, expr parser.Expr) error {
-			var err error
-			parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
-				v, ok := node.(*parser.VectorSelector)
-				if !ok {
-					return nil
-				}
-				for _, name := range names {
-					if name != "cluster" && !slices.Contains(all[v.Name].Labels, name) {
-						continue
-					}
-					if !slices.ContainsFunc(v.LabelMatchers, func(m *labels.Matcher) bool {
-						return m.Name == name && m.Type == labels.MatchRegexp && (m.Value == "$"+name || m.Value == "$"+name+"|")
-					}) {
-						err = fmt.Errorf(`%s without %s=~"$%s"`, v, name, name)
-					}
-				}
+		eachNode(t, d, func(node parser.Node, _ []parser.Node) error {
+			v, ok := node.(*parser.VectorSelector)
+			if !ok {
 				return nil
-			})
-			return err
+			}
+			for _, name := range names {
+				if name != "cluster" && !slices.Contains(all[v.Name].Labels, name) {
+					continue
+				}
+				if !slices.ContainsFunc(v.LabelMatchers, func(m *labels.Matcher) bool {
+					return m.Name == name && m.Type == labels.MatchRegexp && (m.Value == "$"+name || m.Value == "$"+name+"|")
+				}) {
+					return fmt.Errorf(`%s without %s=~"$%s"`, v, name, name)
+				}
+			}
+			return nil
 		})
 	}
 }
@@ -150,25 +143,13 @@ func TestDashboardsObeyTheirVariables(t *testing.T) {
 // different clusters.
 func TestDashboardsKeepClustersApart(t *testing.T) {
 	for _, d := range dashboards(t) {
-		eachTarget(t, d, func(_ panel, _ target, expr parser.Expr) error {
-			var err error
-			parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
-				var labels []string
-				switch n := node.(type) {
-				case *parser.AggregateExpr:
-					labels = n.Grouping
-				case *parser.BinaryExpr:
-					if n.VectorMatching != nil {
-						labels = n.VectorMatching.MatchingLabels
-					}
-				}
-				object := slices.Contains(labels, "node") || slices.Contains(labels, "namespace") || slices.Contains(labels, "service")
-				if object && !slices.Contains(labels, "cluster") {
-					err = fmt.Errorf("%s does not aggregate or match by cluster", node)
-				}
-				return nil
-			})
-			return err
+		eachNode(t, d, func(node parser.Node, _ []parser.Node) error {
+			by := askedBy(node)
+			object := slices.Contains(by, "node") || slices.Contains(by, "namespace") || slices.Contains(by, "service")
+			if object && !slices.Contains(by, "cluster") {
+				return fmt.Errorf("%s does not aggregate or match by cluster", node)
+			}
+			return nil
 		})
 	}
 }
@@ -181,23 +162,19 @@ func TestDashboardsMergeReplicasFirst(t *testing.T) {
 		if d.UID == "kubeflap-self" {
 			continue // this dashboard shows the replicas
 		}
-		eachTarget(t, d, func(_ panel, _ target, expr parser.Expr) error {
-			var err error
-			parser.Inspect(expr, func(node parser.Node, path []parser.Node) error {
-				v, ok := node.(*parser.VectorSelector)
-				if !ok {
-					return nil
-				}
-				by := []parser.ItemType{parser.MAX, parser.MIN}
-				if _, native := all[v.Name+"_bucket"]; native {
-					by = append(by, parser.AVG) // max and min ignore histograms
-				}
-				if !merged(v, path, by...) {
-					err = fmt.Errorf("%s is not the operand of a max or min", v)
-				}
+		eachNode(t, d, func(node parser.Node, path []parser.Node) error {
+			v, ok := node.(*parser.VectorSelector)
+			if !ok {
 				return nil
-			})
-			return err
+			}
+			by := []parser.ItemType{parser.MAX, parser.MIN}
+			if _, native := all[v.Name+"_bucket"]; native {
+				by = append(by, parser.AVG) // max and min ignore histograms
+			}
+			if !merged(v, path, by...) {
+				return fmt.Errorf("%s is not the operand of a max or min", v)
+			}
+			return nil
 		})
 	}
 }

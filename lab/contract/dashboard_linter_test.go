@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -29,10 +30,10 @@ func TestDashboardsBreakNoRuleOfTheLinter(t *testing.T) {
 		"target-promql": func(t *testing.T, d dashboard) {
 			eachTarget(t, d, func(panel, target, parser.Expr) error { return nil })
 		},
-		"target-rate-interval": func(t *testing.T, d dashboard) { eachTarget(t, d, lintRateInterval) },
+		"target-rate-interval": func(t *testing.T, d dashboard) { eachNode(t, d, lintRateInterval) },
 		"target-job":           func(t *testing.T, d dashboard) { eachTarget(t, d, lintMatcher("job")) },
 		"target-instance":      func(t *testing.T, d dashboard) { eachTarget(t, d, lintMatcher("instance")) },
-		"target-counter-agg":   func(t *testing.T, d dashboard) { eachTarget(t, d, lintCounter(dictionary(t))) },
+		"target-counter-agg":   func(t *testing.T, d dashboard) { eachNode(t, d, lintCounter(dictionary(t))) },
 		"uneditable-dashboard": func(t *testing.T, d dashboard) {
 			if d.Editable {
 				t.Error("the dashboard is editable")
@@ -50,19 +51,17 @@ func TestDashboardsBreakNoRuleOfTheLinter(t *testing.T) {
 	}
 }
 
-// dictionary returns kubeflap's metrics, and the series of the recording rules.
-func dictionary(t *testing.T) map[string]Metric {
+// eachNode calls look with every node of every expression of a dashboard.
+func eachNode(t *testing.T, d dashboard, look func(node parser.Node, path []parser.Node) error) {
 	t.Helper()
-	all, err := ReadDictionary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range rules(t) {
-		if r.Record != "" {
-			all[r.Record] = Metric{"gauge", r.Labels}
-		}
-	}
-	return all
+	eachTarget(t, d, func(_ panel, _ target, expr parser.Expr) error {
+		var errs []error
+		parser.Inspect(expr, func(node parser.Node, path []parser.Node) error {
+			errs = append(errs, look(node, path))
+			return nil
+		})
+		return errors.Join(errs...)
+	})
 }
 
 // eachTarget calls look with every expression of a dashboard.
@@ -200,17 +199,13 @@ func lintTargets(t *testing.T, d dashboard) {
 	}
 }
 
-func lintRateInterval(_ panel, _ target, expr parser.Expr) error {
-	var err error
-	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
-		if call, ok := node.(*parser.Call); ok && (call.Func.Name == "rate" || call.Func.Name == "irate") {
-			if m, ok := call.Args[0].(*parser.MatrixSelector); !ok || m.Range != rateInterval {
-				err = fmt.Errorf("%s does not use $__rate_interval", call)
-			}
+func lintRateInterval(node parser.Node, _ []parser.Node) error {
+	if call, ok := node.(*parser.Call); ok && (call.Func.Name == "rate" || call.Func.Name == "irate") {
+		if m, ok := call.Args[0].(*parser.MatrixSelector); !ok || m.Range != rateInterval {
+			return fmt.Errorf("%s does not use $__rate_interval", call)
 		}
-		return nil
-	})
-	return err
+	}
+	return nil
 }
 
 func lintMatcher(name string) func(panel, target, parser.Expr) error {
@@ -229,17 +224,13 @@ func lintMatcher(name string) func(panel, target, parser.Expr) error {
 // lintCounter is stricter than the linter, which only checks counters without matchers. A counter may be used without
 // rate or increase in two cases. In the first case, "and" or "unless" selects new series, because rate and increase
 // miss the event with which a series starts. In the second case, the query subtracts the previous value of the counter.
-func lintCounter(all map[string]Metric) func(panel, target, parser.Expr) error {
-	return func(_ panel, _ target, expr parser.Expr) error {
-		var err error
-		parser.Inspect(expr, func(node parser.Node, path []parser.Node) error {
-			v, ok := node.(*parser.VectorSelector)
-			if ok && isCounter(all, v.Name) && !counted(path) && !newborn(path) && !difference(v, path) {
-				err = fmt.Errorf("the counter %s is used without rate or increase", v)
-			}
-			return nil
-		})
-		return err
+func lintCounter(all map[string]Metric) func(parser.Node, []parser.Node) error {
+	return func(node parser.Node, path []parser.Node) error {
+		v, ok := node.(*parser.VectorSelector)
+		if ok && isCounter(all, v.Name) && !counted(path) && !newborn(path) && !difference(v, path) {
+			return fmt.Errorf("the counter %s is used without rate or increase", v)
+		}
+		return nil
 	}
 }
 

@@ -12,11 +12,25 @@ import (
 	"testing"
 )
 
+// rules returns all rules, each with the labels of its results.
 func rules(t testing.TB) []*Rule {
 	t.Helper()
-	all, err := ReadRules()
+	groups, err := ruleGroups()
 	if err != nil {
 		t.Fatal(err)
+	}
+	var all []*Rule
+	recorded := map[string][]string{}
+	for _, file := range RuleFiles {
+		for _, g := range groups[RulePath(file)].Groups {
+			for _, x := range g.Rules {
+				r := &Rule{Rule: x, File: file, Group: g.Name}
+				if err := r.derive(recorded); err != nil {
+					t.Fatalf("%s, %s: %v", file, r.Name(), err)
+				}
+				all = append(all, r)
+			}
+		}
 	}
 	return all
 }
@@ -95,10 +109,7 @@ func TestLabelsOfExpressions(t *testing.T) {
 
 // Rules must only use metrics and labels that exist in kubeflap or in a recording rule.
 func TestRulesUseWhatThereIs(t *testing.T) {
-	all, err := ReadDictionary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := declared(t)
 	for name, m := range all {
 		if name == "kubeflap_build_info" || strings.HasPrefix(name, "kubeflap_watch_") || strings.HasPrefix(name, "kubeflap_flight_recorder_") {
 			// These metrics describe the target, so rules may use the target's labels.

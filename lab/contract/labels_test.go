@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -27,28 +26,6 @@ func (r *Rule) Name() string { return r.Alert + r.Record }
 
 // RulePath returns the path of a file in rules/.
 func RulePath(name string) string { return filepath.Join(Root, "rules", name) }
-
-// ReadRules reads all rules, each with the labels of its results.
-func ReadRules() ([]*Rule, error) {
-	var all []*Rule
-	recorded := map[string][]string{}
-	for _, file := range RuleFiles {
-		groups, errs := rulefmt.ParseFile(RulePath(file), false, model.UTF8Validation, parser.NewParser(parser.Options{}), nil)
-		if len(errs) > 0 {
-			return nil, errs[0]
-		}
-		for _, g := range groups.Groups {
-			for _, x := range g.Rules {
-				r := &Rule{Rule: x, File: file, Group: g.Name}
-				if err := r.derive(recorded); err != nil {
-					return nil, fmt.Errorf("%s, %s: %w", file, r.Name(), err)
-				}
-				all = append(all, r)
-			}
-		}
-	}
-	return all, nil
-}
 
 // derive sets the labels of the rule's results. It also adds the labels of recording rules to the map recorded, for
 // later rules.
