@@ -64,7 +64,7 @@ type sample struct {
 }
 
 func (c Comparison) takeSample(ctx context.Context) (sample, error) {
-	before, err := c.Truth.Counts()
+	before, err := c.expected()
 	if err != nil {
 		return sample{}, err
 	}
@@ -72,8 +72,8 @@ func (c Comparison) takeSample(ctx context.Context) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	after, err := c.Truth.Counts()
-	return sample{c.Base.expected(before), reported, c.Base.expected(after)}, err
+	after, err := c.expected()
+	return sample{before, reported, after}, err
 }
 
 // Take returns the current counts as a Base. The cluster must not change during the call.

@@ -18,9 +18,9 @@ const settle = time.Second
 // patience is the maximum wait until the cluster no longer changes after a scenario.
 const patience = 2 * time.Minute
 
-// Span holds the counts just before and just after a recording ended.
+// Span holds the recorder's counts just before and just after a recording ended.
 type Span struct {
-	before, after answers
+	before, after truth.Counts
 	// began is the time of the first reading. There was no transition between the two readings.
 	began time.Time
 	// lasted is the time between the two readings of the counts.
@@ -28,9 +28,6 @@ type Span struct {
 	// blind is true if kubeflap's watches were broken during the recording.
 	blind bool
 }
-
-// answers holds the counts of the recorder and of the live kubeflap.
-type answers struct{ truth, live truth.Counts }
 
 // Around calls the function end, which must end the recording. It returns the counts before and after this call.
 func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err error) {
@@ -44,7 +41,7 @@ func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err e
 	if err := poll.Sleep(ctx, settle); err != nil {
 		return s, err
 	}
-	s.after, err = c.both(ctx)
+	s.after, err = c.expected()
 	s.lasted = time.Since(s.began)
 	return s, err
 }
@@ -59,12 +56,12 @@ func (c Comparison) WaitUntilQuiet(ctx context.Context) (time.Time, error) {
 }
 
 // quiet waits until there has been no transition for the duration settle. The recorder and kubeflap have then received
-// the same events. quiet returns the counts of both, and the time at which it read them.
-func (c Comparison) quiet(ctx context.Context) (before answers, began time.Time, err error) {
+// the same events. quiet returns the expected counts, and the time at which it read them.
+func (c Comparison) quiet(ctx context.Context) (before truth.Counts, began time.Time, err error) {
 	err = poll.Until(ctx, patience, "no more changes", func(ctx context.Context) (err error) {
 		transitions := c.Truth.Transitions()
 		began = time.Now()
-		if before, err = c.both(ctx); err != nil {
+		if before, err = c.expected(); err != nil {
 			return err
 		}
 		if err := poll.Sleep(ctx, settle); err != nil {
@@ -78,28 +75,16 @@ func (c Comparison) quiet(ctx context.Context) (before answers, began time.Time,
 	return before, began, err
 }
 
-func (c Comparison) both(ctx context.Context) (answers, error) {
+func (c Comparison) expected() (truth.Counts, error) {
 	now, err := c.Truth.Counts()
-	if err != nil {
-		return answers{}, err
-	}
-	live, err := Scrape(ctx, c.URL)
-	return answers{c.Base.expected(now), live}, err
+	return c.Base.expected(now), err
 }
 
 // Replayed compares the metrics at the end of the replay with the recorder's counts.
 func (s *Span) Replayed(reported truth.Counts) error {
-	return failed("the replay of the recording", s.outside(s.before.truth, s.after.truth, reported, func(name string) bool {
+	return failed("the replay of the recording", s.outside(s.before, s.after, reported, func(name string) bool {
 		return slices.Contains(metrics(), name) && s.replayable(name)
 	}))
-}
-
-// Rest compares the replay with the live kubeflap. It compares only metrics that the recorder does not count. Some of
-// these metrics depend on the order of events from different watches, so they can differ.
-func (s *Span) Rest(reported truth.Counts) []Difference {
-	return s.outside(s.before.live, s.after.live, reported, func(name string) bool {
-		return !slices.Contains(metrics(), name) && s.replayable(name)
-	})
 }
 
 // Paces compares two replays of the same recording at different speeds. All metrics must be equal, except those of

@@ -35,15 +35,10 @@ func waitForAdvice(ctx context.Context, kubeflap, url, want string) error {
 	})
 }
 
-// advice runs `kubeflap advise` for the kubeflap at a URL. It returns the kinds of all findings, and the output.
+// advice returns the kinds of all findings of `kubeflap advise`, and its output.
 func advice(ctx context.Context, kubeflap, url string) (kinds []string, text []byte, err error) {
-	const given = 3 // exit status of advise if it has findings
-	text, err = exec.CommandContext(ctx, kubeflap, "advise", "--url", url, "--output", "json").Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == given {
-		err = nil
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("run kubeflap advise: %w", err)
+	if text, err = advise(ctx, kubeflap, url, "--output=json"); err != nil {
+		return nil, nil, err
 	}
 	var report struct {
 		Findings []struct{ Kind string }
@@ -55,4 +50,17 @@ func advice(ctx context.Context, kubeflap, url string) (kinds []string, text []b
 		kinds = append(kinds, x.Kind)
 	}
 	return kinds, text, nil
+}
+
+// advise returns the output of `kubeflap advise` for the kubeflap at a URL.
+func advise(ctx context.Context, kubeflap, url string, args ...string) ([]byte, error) {
+	const given = 3 // exit status of advise if it has findings
+	text, err := exec.CommandContext(ctx, kubeflap, append([]string{"advise", "--url=" + url}, args...)...).Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		if exit.ExitCode() == given {
+			return text, nil
+		}
+		return nil, fmt.Errorf("run kubeflap advise: %w\n%s", err, exit.Stderr)
+	}
+	return text, err
 }

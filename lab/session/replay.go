@@ -72,10 +72,6 @@ func (s *Session) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if rest := span.Rest(reported); len(rest) > 0 {
-		s.options.Log.Info("the live kubeflap and the replay differ in values that may depend on the order across watches",
-			"series", compare.Table(rest))
-	}
 	return errors.Join(span.Replayed(reported), s.replayPaced(ctx, reported))
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -53,10 +52,9 @@ func reportsAdvice(ctx context.Context, kubeflap, url string, s scenario.Scenari
 		return nil
 	}
 	return poll.Until(ctx, patience, "the expected advice", func(ctx context.Context) error {
-		text, err := exec.CommandContext(ctx, kubeflap, "advise", "--url="+url).CombinedOutput()
-		// advise exits with status 3 if it reports findings.
-		if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 3) {
-			return fmt.Errorf("run kubeflap advise: %w\n%s", err, text)
+		text, err := advise(ctx, kubeflap, url)
+		if err != nil {
+			return err
 		}
 		for _, part := range s.Advised {
 			if !strings.Contains(string(text), part) {
