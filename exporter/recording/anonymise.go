@@ -83,11 +83,16 @@ func (a *Anonymiser) number(noun string) uint32 {
 	return a.count[noun]
 }
 
-func (a *Anonymiser) namespaceName(original string) string {
-	if kubernetesNamespaces.contain(original) {
-		return original
+// unlessKnown returns a word of Kubernetes unchanged, and a pseudonym for any other name.
+func (a *Anonymiser) unlessKnown(known bool, n realName) string {
+	if known {
+		return n.text
 	}
-	return a.pseudonym(realName{"namespace", "", original})
+	return a.pseudonym(n)
+}
+
+func (a *Anonymiser) namespaceName(original string) string {
+	return a.unlessKnown(kubernetesNamespaces.contain(original), realName{"namespace", "", original})
 }
 
 func (a *Anonymiser) nodeName(original string) string {
@@ -95,10 +100,7 @@ func (a *Anonymiser) nodeName(original string) string {
 }
 
 func (a *Anonymiser) serviceName(namespace, original string) string {
-	if kubernetesServices.contain(namespace + "/" + original) {
-		return original
-	}
-	return a.pseudonym(realName{"service", namespace, original})
+	return a.unlessKnown(kubernetesServices.contain(namespace+"/"+original), realName{"service", namespace, original})
 }
 
 func (a *Anonymiser) containerName(namespace, original string) string {
@@ -123,20 +125,15 @@ func (a *Anonymiser) ownerName(namespace, original string) string {
 }
 
 func (a *Anonymiser) managerName(original string) string {
-	switch {
-	case fieldManagers.contain(original) || event.IsSliceManager(original):
-		return original
-	case strings.HasPrefix(original, "kubectl-"):
+	known := fieldManagers.contain(original) || event.IsSliceManager(original)
+	if !known && strings.HasPrefix(original, "kubectl-") {
 		return "kubectl" // the rest may be the name of a plugin
 	}
-	return a.pseudonym(realName{"manager", "", original})
+	return a.unlessKnown(known, realName{"manager", "", original})
 }
 
 func (a *Anonymiser) taintKey(original string) string {
-	if taintKeys.contain(original) || event.IsRemovalTaint(original) {
-		return original
-	}
-	return a.pseudonym(realName{"taint", "", original})
+	return a.unlessKnown(taintKeys.contain(original) || event.IsRemovalTaint(original), realName{"taint", "", original})
 }
 
 // mapSlice calls `replace` for every entry of a list, and returns the results as a new list.

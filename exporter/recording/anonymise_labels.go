@@ -12,15 +12,8 @@ import (
 // matches the same pods as before.
 func (a *Anonymiser) labels(original map[string]string) map[string]string {
 	return replaceEntries(original, func(key, value string) (string, string) {
-		return a.labelKey(key), a.pseudonym(realName{"value", "", value})
+		return a.unlessKnown(podLabels.contain(key), realName{"key", "", key}), a.pseudonym(realName{"value", "", value})
 	})
-}
-
-func (a *Anonymiser) labelKey(original string) string {
-	if podLabels.contain(original) {
-		return original
-	}
-	return a.pseudonym(realName{"key", "", original})
 }
 
 // nodeLabels keeps the label keys in event.NodeLabels. Their values get pseudonyms such as "zone-2".
@@ -61,11 +54,9 @@ func (a *Anonymiser) providerID(original string) string {
 
 // controlPlaneLeaseName keeps the Lease names that all clusters use.
 func (a *Anonymiser) controlPlaneLeaseName(original string) string {
-	switch {
-	case original == event.LeaseControllerManager, original == event.LeaseScheduler:
-		return original
-	case strings.HasPrefix(original, event.LeaseAPIServerPrefix):
+	if strings.HasPrefix(original, event.LeaseAPIServerPrefix) {
 		return a.pseudonym(realName{strings.TrimSuffix(event.LeaseAPIServerPrefix, "-"), "", original})
 	}
-	return a.pseudonym(realName{"lease", "", original})
+	known := original == event.LeaseControllerManager || original == event.LeaseScheduler
+	return a.unlessKnown(known, realName{"lease", "", original})
 }

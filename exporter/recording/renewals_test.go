@@ -298,7 +298,10 @@ func BenchmarkReadHeartbeats(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		for range r.Events() {
+		for _, err := range r.Events() {
+			if err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(events)), "ns/event")
