@@ -198,6 +198,10 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 		{"nobody listens", func(f *fakeAPI) { f.down = true }, func(f *fakeAPI) { f.down = false }, "connection refused"},
 		{"it is not ready", func(f *fakeAPI) { f.refuse[""] = 503 }, func(f *fakeAPI) { clear(f.refuse) }, "server error"},
 		{"it is busy", func(f *fakeAPI) { f.refuse[""] = 429 }, func(f *fakeAPI) { clear(f.refuse) }, "throttled"},
+		{
+			"a login page answers", func(f *fakeAPI) { f.foreign = map[string]foreign{"": {200, "text/html", "<html>Sign in"}} },
+			func(f *fakeAPI) { f.foreign = nil }, "unreadable answer",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *session) {

@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
@@ -46,42 +44,6 @@ func TestUnreadableAnswers(t *testing.T) {
 				s.api.set(func() { s.api.foreign = nil })
 				time.Sleep(10 * time.Second)
 				s.wantLog(1, "INFO", "is working again")
-			})
-		})
-	}
-}
-
-func TestPreflightWithUnreadableAnswers(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		foreign foreign
-		shown   string
-	}{
-		{"a page", foreign{200, "text/html", "<html>Sign in"}, "<html>Sign in"},
-		{"JSON", foreign{200, "application/json", `{"kind":"NodeList","items":[]}`}, direct},
-		{"the refusal of protobuf", foreign{406, "application/json", `{"kind":"Status"}`}, direct},
-		{
-			"an answer to another question",
-			foreign{200, "application/vnd.kubernetes.protobuf", string(document(encoded("v1", "Status", &metav1.Status{Status: metav1.StatusSuccess})))},
-			"Status\\\" instead of NodeList",
-		},
-		{
-			"an object of another kind",
-			foreign{200, "application/vnd.kubernetes.protobuf", string(document(encoded("v1", "Secret", &metav1.Status{})))},
-			"Secret",
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(_ *testing.T, s *session) {
-				s.api.foreign = map[string]foreign{"": c.foreign}
-				s.start()
-				time.Sleep(50 * time.Second)
-				s.wantLog(1, "WARN", `cause="unreadable answer"`)
-				s.wantLog(1, "WARN", c.shown)
-				s.api.set(func() { s.api.foreign = nil })
-				time.Sleep(30 * time.Second)
-				s.unrepeat(event.KindPod)
-				s.want(event.KindPod, "down unreadable answer", "listing", "synced")
 			})
 		})
 	}

@@ -2,7 +2,6 @@ package apiclient
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -78,11 +76,6 @@ func serve(t *testing.T, kind event.Kind, answers ...answer) (resource *Resource
 	return &all[slices.IndexFunc(all, func(r Resource) bool { return r.Kind == kind })], asked
 }
 
-func list(resource *Resource) (version string, all []event.Object, err error) {
-	version, err = resource.List(context.Background(), false, func(o event.Object) { all = append(all, o) })
-	return version, all, err
-}
-
 func typeMeta(version, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: version, Kind: kind}
 }
@@ -98,49 +91,6 @@ func slimPod() *event.Pod {
 	return &event.Pod{
 		Meta: event.Meta{Namespace: "shop", Name: "web", ResourceVersion: "7"}, Node: "a", Labels: map[string]string{},
 		ToleratesNotReady: &event.Toleration{}, ToleratesUnreachable: &event.Toleration{},
-	}
-}
-
-func podList(next string, pods ...corev1.Pod) *corev1.PodList {
-	return &corev1.PodList{TypeMeta: typeMeta("v1", "PodList"), ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: next}, Items: pods}
-}
-
-func TestList(t *testing.T) {
-	pods, asked := serve(t, event.KindPod, protobufAnswer(document(t, podList("c", *apiPod()))), protobufAnswer(document(t, podList("", *apiPod()))))
-	version, all, err := list(pods)
-	if err != nil || version != "9" || !reflect.DeepEqual(all, []event.Object{slimPod(), slimPod()}) {
-		t.Errorf("read %s, %+v, %v", version, all, err)
-	}
-	if want := []string{"/api/v1/pods?limit=500", "/api/v1/pods?continue=c&limit=500"}; !slices.Equal(*asked, want) {
-		t.Errorf("asked for %q", *asked)
-	}
-	pods, _ = serve(t, event.KindPod, protobufAnswer(document(t, podList(""))))
-	if version, all, err = list(pods); err != nil || version != "9" || all != nil {
-		t.Errorf("read %s, %+v, %v", version, all, err)
-	}
-}
-
-// TestLeases checks that node Leases and control-plane Leases, which are the same API resource, become different kinds
-// of objects.
-func TestLeases(t *testing.T) {
-	named := func(name string) coordinationv1.Lease {
-		return coordinationv1.Lease{
-			TypeMeta:   typeMeta("coordination.k8s.io/v1", "Lease"),
-			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("b")},
-		}
-	}
-	leases := &coordinationv1.LeaseList{
-		TypeMeta: typeMeta("coordination.k8s.io/v1", "LeaseList"), Items: []coordinationv1.Lease{named("kube-scheduler"), named("other")},
-	}
-	scheduler, other := event.Meta{Name: "kube-scheduler"}, event.Meta{Name: "other"}
-	for kind, want := range map[event.Kind][]event.Object{
-		event.KindLease:             {&event.Lease{Meta: scheduler}, &event.Lease{Meta: other}},
-		event.KindControlPlaneLease: {&event.ControlPlaneLease{Meta: scheduler, Holder: "b"}},
-	} {
-		resource, _ := serve(t, kind, protobufAnswer(document(t, leases)))
-		if _, all, err := list(resource); err != nil || !reflect.DeepEqual(all, want) {
-			t.Errorf("%s: read %+v, %v", kind, all, err)
-		}
 	}
 }
 
@@ -166,7 +116,7 @@ func TestGet(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	refusal := &metav1.Status{TypeMeta: typeMeta("v1", "Status"), Status: metav1.StatusFailure, Code: 403, Message: "pods is forbidden"}
-	cut := document(t, podList("", *apiPod()))
+	cut := document(t, &corev1.PodList{TypeMeta: typeMeta("v1", "PodList"), Items: []corev1.Pod{*apiPod()}})
 	unreadable := func(text string) string { return errUnreadable.Error() + ": " + text }
 	for _, c := range []struct {
 		name   string
@@ -190,7 +140,7 @@ func TestErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pods, _ := serve(t, event.KindPod, c.answer)
-			_, _, err := list(pods)
+			_, err := pods.List(t.Context(), false, func(event.Object) {})
 			if err == nil || Reason(err) != c.reason || !strings.HasPrefix(err.Error(), c.text) {
 				t.Errorf("got %s: %v", Reason(err), err)
 			}
