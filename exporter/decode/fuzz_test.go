@@ -66,8 +66,8 @@ func FuzzObject(f *testing.F) {
 	for seed := range int64(300) {
 		f.Add(seed)
 	}
+	reader := &Reader{} // its caches are used for all objects
 	f.Fuzz(func(t *testing.T, seed int64) {
-		reader := &Reader{}
 		for kind, create := range kinds() {
 			random, _ := create()
 			fill(random, seed)
@@ -96,7 +96,7 @@ func FuzzObject(f *testing.F) {
 
 // fill fills an object with random values that the API allows.
 func fill(object any, seed int64) {
-	randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 4).Funcs(fillStatus, fillGate, fillTime, fillFields, fillMeta).Fill(object)
+	randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 4).Funcs(fillStatus, fillGate, fillTime, fillMicroTime, fillFields, fillMeta).Fill(object)
 	meet(object, rand.New(rand.NewSource(seed)))
 }
 
@@ -115,6 +115,10 @@ func fillTime(t *metav1.Time, c randfill.Continue) {
 	if c.Intn(4) == 0 {
 		*t = metav1.Time{}
 	}
+}
+
+func fillMicroTime(t *metav1.MicroTime, c randfill.Continue) {
+	*t = metav1.NewMicroTime(time.Unix(c.Int63n(2e9), c.Int63n(1e9)))
 }
 
 func fillFields(f *metav1.FieldsV1, c randfill.Continue) {
@@ -161,12 +165,12 @@ func meet(object any, r *rand.Rand) {
 		meetTolerations(o.Spec.Tolerations, r)
 		for _, containers := range [][]corev1.Container{o.Spec.Containers, o.Spec.InitContainers} {
 			for i := range containers {
-				always := corev1.ContainerRestartPolicyAlways
+				always, never := corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever
 				containers[i].Name, containers[i].Args = name(), []string{gracePeriodFlag + "=50s", "--kube-api-qps", []string{"0", "NaN", "50.5"}[r.Intn(3)]}
 				if r.Intn(2) == 0 {
 					containers[i].Command, containers[i].Args = containers[i].Args, nil
 				}
-				containers[i].RestartPolicy = []*corev1.ContainerRestartPolicy{nil, &always, new(corev1.ContainerRestartPolicy)}[r.Intn(3)]
+				containers[i].RestartPolicy = []*corev1.ContainerRestartPolicy{nil, &always, &never}[r.Intn(3)]
 			}
 		}
 		for _, statuses := range [][]corev1.ContainerStatus{o.Status.ContainerStatuses, o.Status.InitContainerStatuses, o.Status.EphemeralContainerStatuses} {
@@ -174,6 +178,16 @@ func meet(object any, r *rand.Rand) {
 				statuses[i].Name = name()
 				if r.Intn(2) == 0 {
 					statuses[i].RestartCount, statuses[i].State.Waiting = -1, nil
+				}
+			}
+		}
+	case *corev1.Endpoints:
+		for i := range o.Subsets {
+			for _, addresses := range [][]corev1.EndpointAddress{o.Subsets[i].Addresses, o.Subsets[i].NotReadyAddresses} {
+				for j := range addresses {
+					if r.Intn(2) == 0 {
+						addresses[j].IP, addresses[j].TargetRef = name(), nil
+					}
 				}
 			}
 		}
