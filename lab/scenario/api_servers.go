@@ -16,14 +16,15 @@ func apiServerUnreachable() Scenario {
 	for i := 1; i < nodes; i += servers {
 		lost = append(lost, cluster.NodeName(i))
 	}
+	advised, others := onlyAdvised("control plane late")
 	return Scenario{
-		Name:       "apiserver-unreachable",
-		Extra:      true,
-		Summary:    "one of three API servers is paused: a third of the kubelets use it, and cannot renew their Leases",
-		Incident:   Incident{"control_plane", "node_heartbeat_lost", "shared_path", ""},
-		Alone:      true,
-		Because:    fmt.Sprintf("%d of %d nodes fell silent within", len(lost), nodes),
-		Advice:     "control_plane_late",
+		Name:     "apiserver-unreachable",
+		Extra:    true,
+		Summary:  "one of three API servers is paused: a third of the kubelets use it, and cannot renew their Leases",
+		Incident: Incident{"control_plane", "node_heartbeat_lost", "shared_path", ""},
+		Alone:    true,
+		Because:  fmt.Sprintf("%d of %d nodes fell silent within", len(lost), nodes),
+		Advised:  advised, NotAdvised: others,
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
 		LossesBy:   "node_heartbeat_lost",
 		Pages: []Page{{

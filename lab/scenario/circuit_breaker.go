@@ -34,7 +34,7 @@ func openBreakerScenario(s Scenario, open, shut func(context.Context, *Lab) erro
 	s.Incident = Incident{"control_plane", "node_heartbeat_lost", "controller_manager", "errors of its watch of Leases"}
 	s.Alone = true
 	s.Because = "and still Ready, while the API server answered"
-	s.Advice = "controller_manager_slow"
+	s.Advised, s.NotAdvised = onlyAdvised("controller manager slow")
 	s.LastLosses = map[string]string{"web": "node_heartbeat_lost"}
 	s.LossesBy = "node_heartbeat_lost"
 	s.Pages = []Page{{

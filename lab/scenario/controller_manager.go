@@ -26,7 +26,8 @@ func staleLeaseScenario(breaker bool, s Scenario) Scenario {
 		s.NoIncident = true
 	} else {
 		s.Incident = Incident{"control_plane", "node_heartbeat_lost", "controller_manager", "neither the nodes nor etcd are at fault"}
-		s.Alone, s.Advice, s.LossesBy = true, "controller_manager_slow", "node_heartbeat_lost"
+		s.Alone, s.LossesBy = true, "node_heartbeat_lost"
+		s.Advised, s.NotAdvised = onlyAdvised("controller manager slow")
 		s.Pages = []Page{{
 			Alert:  "KubeflapControllerManagerSlow",
 			Says:   []string{"the kube-controller-manager is slow", "Nodes, kubelets and etcd are not at fault"},

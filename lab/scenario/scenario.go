@@ -46,9 +46,6 @@ type Scenario struct {
 	Alone bool
 	// Because is a part of the fact that decides the verdict of Incident.
 	Because string
-	// Advice is a kind of advice that kubeflap must give about the nodes of the incident. kubeflap must give no other
-	// kind of advice about these nodes. If Advice is empty, this is not checked.
-	Advice string
 	// Reports lists all incidents that kubeflap must report.
 	Reports []Report
 	// Advised lists strings that the output of `kubeflap advise` must contain. NotAdvised lists strings that it must
@@ -80,6 +77,19 @@ func (s *Scenario) CauseOfLoss(service string) string {
 		}
 	}
 	return s.LossesBy
+}
+
+// onlyAdvised returns the values of Advised and NotAdvised if the given advice must be the only one about the cause of
+// silent nodes.
+func onlyAdvised(title string) (advised, others []string) {
+	for _, x := range []string{
+		"nodes slow", "nodes silent", "control plane late", "controller manager slow", "nodes rebooted", "kubelets upgraded", "clocks set back", "undecided",
+	} {
+		if x != title {
+			others = append(others, "] "+x)
+		}
+	}
+	return []string{"] " + title}, others
 }
 
 // Pageable reports whether the scenario defines which alerts must reach the pager.

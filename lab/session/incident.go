@@ -41,10 +41,7 @@ func (s *Session) checkReports(ctx context.Context) error {
 	if s.scenario.Incident == (scenario.Incident{}) {
 		return nil
 	}
-	if err := s.reportsIncident(ctx); err != nil || s.scenario.Advice == "" {
-		return err
-	}
-	return waitForAdvice(ctx, s.options.Kubeflap, s.URL, s.scenario.Advice)
+	return s.reportsIncident(ctx)
 }
 
 // reportsIncident waits until kubeflap reports the scenario's incident, and a cause for every lost address.

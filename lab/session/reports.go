@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -57,15 +58,28 @@ func reportsAdvice(ctx context.Context, kubeflap, url string, s scenario.Scenari
 			return err
 		}
 		for _, part := range s.Advised {
-			if !strings.Contains(string(text), part) {
+			if !strings.Contains(text, part) {
 				return fmt.Errorf("the advice does not contain %q:\n%s", part, text)
 			}
 		}
 		for _, part := range s.NotAdvised {
-			if strings.Contains(string(text), part) {
+			if strings.Contains(text, part) {
 				return fmt.Errorf("the advice contains %q:\n%s", part, text)
 			}
 		}
 		return nil
 	})
+}
+
+// advise returns the output of `kubeflap advise` for the kubeflap at a URL.
+func advise(ctx context.Context, kubeflap, url string) (string, error) {
+	const given = 3 // exit status of advise if it has findings
+	text, err := exec.CommandContext(ctx, kubeflap, "advise", "--url="+url).Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		if exit.ExitCode() == given {
+			return string(text), nil
+		}
+		return "", fmt.Errorf("run kubeflap advise: %w\n%s", err, exit.Stderr)
+	}
+	return string(text), err
 }
