@@ -6,11 +6,13 @@ import "time"
 // compared with what kubeflap saw, which is a time.Time, or with what was written by another clock.
 type Written[By any] time.Time
 
-type (
-	// NodeTime is a time by a node's clock. ControllerTime is a time by the clock of a part of the control plane.
-	NodeTime       = Written[byNode]
-	ControllerTime = Written[byController]
+// NodeTime is a time by a node's clock.
+type NodeTime = Written[byNode]
 
+// ControllerTime is a time by the clock of a part of the control plane.
+type ControllerTime = Written[byController]
+
+type (
 	byNode       struct{}
 	byController struct{}
 )
