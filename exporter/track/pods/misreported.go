@@ -2,6 +2,7 @@ package pods
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -58,13 +59,7 @@ func (x *Pods) Misreported(into []Misreported) []Misreported {
 			counts[Misreported{Namespace: p.namespace.Name, Kind: UnreadyAfterRecovery}]++
 		}
 	}
-	if lost := x.nodes.Lost(t); len(lost) > 0 {
-		for _, p := range x.pods {
-			if p.IsReady() && lost[p.node.Value()] {
-				counts[Misreported{Namespace: p.namespace.Name, Kind: ReadyOnLostNode}]++
-			}
-		}
-	}
+	x.readyOnLost(counts)
 	for what, n := range counts {
 		what.Pods = n
 		into = append(into, what)
@@ -73,4 +68,27 @@ func (x *Pods) Misreported(into []Misreported) []Misreported {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind))
 	})
 	return into
+}
+
+// readyOnLost counts the Ready pods on lost nodes. It visits all pods if a node has been lost since the previous call.
+// For nodes that were lost earlier, count keeps the counts up to date.
+func (x *Pods) readyOnLost(counts map[Misreported]int) {
+	lost := x.nodes.Lost(x.watches.Now())
+	maps.DeleteFunc(x.onLost, func(node string, _ map[string]int) bool { return !lost[node] })
+	maps.DeleteFunc(lost, func(node string, _ bool) bool { return x.onLost[node] != nil })
+	for node := range lost {
+		x.onLost[node] = map[string]int{}
+	}
+	if len(lost) > 0 {
+		for _, p := range x.pods {
+			if node := p.node.Value(); p.IsReady() && lost[node] {
+				x.onLost[node][p.namespace.Name]++
+			}
+		}
+	}
+	for _, namespaces := range x.onLost {
+		for name, pods := range namespaces {
+			counts[Misreported{Namespace: name, Kind: ReadyOnLostNode}] += pods
+		}
+	}
 }

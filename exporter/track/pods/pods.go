@@ -39,6 +39,11 @@ type Pods struct {
 	// `stuck` contains the pods that are not Ready although their containers and readiness gates are ready. The value
 	// is the time at which kubeflap first saw this state.
 	stuck map[event.UID]time.Time
+	// onLost counts the Ready pods on lost nodes, by node and namespace. It contains the nodes that were lost when
+	// readyOnLost was last called.
+	onLost map[string]map[string]int
+	// `short` counts the pods with short tolerations.
+	short map[short]int
 }
 
 // New returns an empty tracker of pods. The tracker calls `resolved` when the cause of a readiness loss has been
@@ -47,6 +52,7 @@ func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, reso
 	return &Pods{
 		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[event.UID][]*ReadinessLoss{}},
 		pods:      map[event.UID]*Pod{}, recentlyDeleted: map[event.UID]*deletedPod{}, pending: pending{}, stuck: map[event.UID]time.Time{},
+		onLost: map[string]map[string]int{}, short: map[short]int{},
 	}
 }
 
@@ -95,7 +101,9 @@ func (x *Pods) add(e event.Event, o *event.Pod) {
 
 func (x *Pods) set(p *Pod, o *event.Pod) {
 	node, occupied := p.node, p.occupies()
+	x.count(p, -1)
 	p.set(o)
+	x.count(p, 1)
 	x.pending.note(p, o)
 	if p.node == node && p.occupies() == occupied {
 		return
@@ -105,6 +113,26 @@ func (x *Pods) set(p *Pod, o *event.Pod) {
 	}
 	if p.occupies() {
 		x.nodes.CountPods(p.node.Value(), 1)
+	}
+}
+
+// count adds the given number to the counts that a pod belongs to. A scrape reads these counts, so it does not visit all
+// pods.
+func (x *Pods) count(p *Pod, by int) {
+	if p.short > 0 {
+		add(x.short, short{p.namespace.Name, p.short - 1}, by)
+	}
+	if !p.IsReady() {
+		return
+	}
+	if namespaces := x.onLost[p.node.Value()]; namespaces != nil {
+		add(namespaces, p.namespace.Name, by)
+	}
+}
+
+func add[K comparable](counts map[K]int, key K, by int) {
+	if counts[key] += by; counts[key] == 0 {
+		delete(counts, key)
 	}
 }
 
@@ -119,6 +147,7 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 	x.resolveAllOf(p.node.Value(), id)
 	delete(x.pods, id)
 	delete(x.stuck, id)
+	x.count(p, -1)
 	if p.pending {
 		x.pending.forget(p, id)
 	}
