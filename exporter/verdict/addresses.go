@@ -38,56 +38,46 @@ var verdictByCause = [cause.Count]struct {
 var addressVerdicts = []Verdict{Planned, EndpointsController, ForeignWriter, ServiceSpec, UpdateInPlace, Workload, Node}
 
 // OfAddresses returns the decision about an incident of a workload or a Service.
-func OfAddresses(f *AddressLoss) Decision {
-	if f.DeletedNodes != "" {
-		return withNodes(f.DeletedNodes)
-	}
-	planned := f.Planned > 0 && f.Planned == f.Lost
-	if f.Cause == cause.Unknown && !planned {
-		d := Decision{Command: "kubectl get events -A --field-selector reason!=Pulled; kubectl get endpointslices -o yaml shows who last wrote each slice"}
-		because := "no event explains the loss"
-		if f.Vanished {
-			because = "kubeflap was not watching"
+func OfAddresses(f *AddressLoss) (d Decision) {
+	is, planned := verdictByCause[f.Cause], f.Planned > 0 && f.Planned == f.Lost
+	switch {
+	case f.DeletedNodes != "":
+		// The API does not show whether the machines failed or were removed on purpose.
+		because := "the pods were deleted with their Nodes: " + f.DeletedNodes
+		return Decision{
+			Command: "kubectl get events -A --field-selector involvedObject.kind=Node, the autoscaler's log, or the cloud's activity log shows who removed the machines",
+			Considered: []Considered{
+				{Node, Unknown, because + ". The machines may have failed"},
+				{Planned, Unknown, because + ". Somebody may have removed the machines without notice"},
+				{Workload, No, because},
+			},
 		}
-		for _, v := range addressVerdicts {
-			d.Considered = append(d.Considered, Considered{v, Unknown, because})
-		}
-		return d
-	}
-	is := verdictByCause[f.Cause]
-	if is.verdict == ForeignWriter && f.Writers != "" {
-		is.because = f.Writers
-	}
-	if f.Cause.OfNode() {
+	case f.Cause.OfNode():
 		return Decision{Command: "kubectl get nodes -o wide", Considered: []Considered{
 			{Node, Unknown, "the pods were lost with a node that kubeflap has not seen"},
 			{Workload, No, "the loss is a consequence of the state of the node"},
 		}}
-	}
-	if planned {
+	case planned:
 		is.verdict, is.because = Planned, "the pods left nodes whose departure was announced by "+f.AnnouncedBy
+	case f.Cause == cause.Unknown && f.Vanished:
+		is.because = "kubeflap was not watching"
+	case f.Cause == cause.Unknown:
+		is.because = "no event explains the loss"
+	case is.verdict == ForeignWriter && f.Writers != "":
+		is.because = f.Writers
 	}
-	var all []Considered
 	for _, v := range addressVerdicts {
-		if v == is.verdict {
-			all = append(all, Considered{v, Yes, is.because})
-		} else {
-			all = append(all, Considered{v, No, is.because})
+		holds := No
+		switch {
+		case is.verdict == Undecided:
+			holds = Unknown
+		case v == is.verdict:
+			holds = Yes
 		}
+		d.Considered = append(d.Considered, Considered{v, holds, is.because})
 	}
-	return decide(all)
-}
-
-// withNodes returns the decision about pods whose Nodes were deleted without an announcement. The API does not show
-// whether the machines failed or were removed on purpose.
-func withNodes(names string) Decision {
-	because := "the pods were deleted with their Nodes: " + names
-	return Decision{
-		Command: "kubectl get events -A --field-selector involvedObject.kind=Node, the autoscaler's log, or the cloud's activity log shows who removed the machines",
-		Considered: []Considered{
-			{Node, Unknown, because + ". The machines may have failed"},
-			{Planned, Unknown, because + ". Somebody may have removed the machines without notice"},
-			{Workload, No, because},
-		},
+	if d.Verdict = is.verdict; d.Verdict == Undecided {
+		d.Command = "kubectl get events -A --field-selector reason!=Pulled; kubectl get endpointslices -o yaml shows who last wrote each slice"
 	}
+	return d
 }

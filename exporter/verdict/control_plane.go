@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,10 @@ const (
 	aroundBegin = 15 * time.Second
 	// maxStops is the maximum length of each of the lists stops, changes and reads.
 	maxStops = 100
+	// leader and serverPrefix equal event.LeaseControllerManager and event.LeaseAPIServerPrefix. This package must not
+	// import event.
+	leader       = "kube-controller-manager"
+	serverPrefix = "apiserver-"
 )
 
 // ControlPlane holds facts about the control plane. They come from the watch of Leases in kube-system, and from direct
@@ -42,9 +47,7 @@ func (c *ControlPlane) LeaseLate(x transition.ControlPlaneLeaseLate) {
 // LeaseRenewed records that a Lease is renewed again. If only the watch was late, LeaseRenewed deletes the recorded
 // stop.
 func (c *ControlPlane) LeaseRenewed(x transition.ControlPlaneLeaseRenewed) {
-	if x.InTime {
-		c.stops = slices.DeleteFunc(c.stops, func(s stop) bool { return s.name == x.Name && s.back.IsZero() })
-	}
+	c.stops = slices.DeleteFunc(c.stops, func(s stop) bool { return x.InTime && s.name == x.Name && s.back.IsZero() })
 	for i := range c.stops {
 		if s := &c.stops[i]; s.name == x.Name && s.back.IsZero() {
 			s.back = x.Time
@@ -69,153 +72,109 @@ func (c *ControlPlane) LeaderChanged(t time.Time) { c.changes = bounded(append(c
 // LeasesRead records the result of a direct read of Leases.
 func (c *ControlPlane) LeasesRead(x transition.LeasesRead) { c.reads = bounded(append(c.reads, x)) }
 
-func bounded[T any](all []T) []T {
-	if len(all) > maxStops {
-		return slices.Delete(all, 0, 1)
-	}
-	return all
-}
+func bounded[T any](all []T) []T { return slices.Delete(all, 0, max(len(all)-maxStops, 0)) }
 
-// began returns the start of the first silence.
-func (f *NodeLoss) began() time.Time {
-	from, _ := f.span()
-	return from
-}
-
-// span returns the start of the first silence and the end of the last silence. If a silence is ongoing, the end is Now.
-func (f *NodeLoss) span() (from, to time.Time) {
-	for i, s := range f.Silences {
-		if i == 0 || s.Began.Before(from) {
-			from = s.Began
+// controlPlane fills what the Leases of the control plane and direct reads show about the time of the silences.
+func (w *weighing) controlPlane() {
+	for i, s := range w.own {
+		if i == 0 || s.Began.Before(w.from) {
+			w.from = s.Began
 		}
 		end := s.Ended
 		if end.IsZero() {
-			end = f.Now
+			end = w.Now
 		}
-		if end.After(to) {
-			to = end
-		}
-	}
-	return from, to
-}
-
-// lastBegan returns the start of the latest silence.
-func (f *NodeLoss) lastBegan() (last time.Time) {
-	for _, s := range f.Silences {
-		if s.Began.After(last) {
-			last = s.Began
+		if end.After(w.to) {
+			w.to = end
 		}
 	}
-	return last
-}
-
-// leaderText says whether the kube-controller-manager's leader renewed its Lease during the silences.
-func (f *NodeLoss) leaderText() string {
-	if f.countFound() > 0 {
-		return "; the state of the kube-controller-manager's leader is unknown, because " + notWatched
-	}
-	from, to := f.span()
-	c := &f.ControlPlane
-	for _, s := range c.stops {
-		if s.name == leader && !s.since.After(to) && (s.back.IsZero() || s.back.After(from)) {
-			end := s.back
-			if end.IsZero() {
-				end = f.Now
-			}
-			return "; the kube-controller-manager's leader did not renew its Lease for " + phrase.Duration(end.Sub(s.since))
+	for _, s := range w.ControlPlane.stops {
+		if strings.HasPrefix(s.name, serverPrefix) && s.since.Sub(w.from).Abs() <= aroundBegin {
+			w.stopped = append(w.stopped, s)
 		}
 	}
-	for _, t := range c.changes {
-		if !t.Before(from) && !t.After(to) {
-			return "; the kube-controller-manager's leader changed at " + t.UTC().Format(time.TimeOnly)
+	for _, x := range w.ControlPlane.reads {
+		if !x.Time.Before(w.from) && !x.Time.After(w.to) {
+			w.reads = append(w.reads, x)
 		}
 	}
-	if !c.AsOf.Leader {
-		return "; the kube-controller-manager's leader is unknown, because kubeflap cannot watch its Lease in kube-system"
-	}
-	return "; the kube-controller-manager's leader renewed its Lease on time"
-}
-
-// leader and serverPrefix equal event.LeaseControllerManager and event.LeaseAPIServerPrefix. This package must not
-// import event.
-const (
-	leader       = "kube-controller-manager"
-	serverPrefix = "apiserver-"
-)
-
-// stopped returns the API servers that stopped renewing their Leases around the given time. It also returns the
-// earliest time at which one of them stopped.
-func (c *ControlPlane) stopped(from time.Time) (names []string, at time.Time) {
-	for _, s := range c.stops {
-		if strings.HasPrefix(s.name, serverPrefix) && s.since.Sub(from).Abs() <= aroundBegin {
-			name := s.name
-			if s.host != "" {
-				name = s.host + " (Lease " + s.name + ")"
-			}
-			if len(names) == 0 || s.since.Before(at) {
-				at = s.since
-			}
-			names = append(names, name)
-		}
-	}
-	return names, at
-}
-
-// allStopped reports whether all API servers stopped renewing their Leases around the given time. If so, etcd may be at
-// fault.
-func (c *ControlPlane) allStopped(from time.Time) bool {
-	names, _ := c.stopped(from)
-	return len(names) > 0 && len(names) >= c.AsOf.APIServers
+	w.readFailed = slices.ContainsFunc(w.reads, func(x transition.LeasesRead) bool { return !x.Answered || x.Reason != "" })
+	w.pathFailed = len(w.stopped) > 0 || w.readFailed
 }
 
 // pathText describes what is known about the faulty component on the path to the API.
-func (f *NodeLoss) pathText() string {
-	names, at := f.ControlPlane.stopped(f.began())
-	known := f.ControlPlane.AsOf
+func (w *weighing) pathText() string {
+	known := w.ControlPlane.AsOf
 	text := ""
-	switch n := known.APIServers; {
-	case f.countFound() == len(f.Silences):
+	switch n, stopped := known.APIServers, len(w.stopped); {
+	case w.own.count(func(s *Silence) bool { return s.Found.Is }) == len(w.own):
 		text = "; the faulty component is unknown, because " + notWatched
-	case len(names) > 0 && len(names) < n:
-		text = fmt.Sprintf("; the API server on %s stopped renewing its Lease at %s, and the other %s did not", strings.Join(names, ", "),
-			at.UTC().Format(time.TimeOnly), phrase.Count(n-len(names), "API server", "API servers"))
-	case n == 1 && len(names) > 0:
+	case stopped > 0 && stopped < n:
+		text = serversText(w.stopped) + ", and the other " + phrase.Count(n-stopped, "API server", "API servers") + " did not"
+	case n == 1 && stopped > 0:
 		text = "; the only API server stopped renewing its Lease, too, which points to etcd or to that API server"
-	case len(names) > 0:
+	case stopped > 0:
 		text = "; all API servers stopped renewing their Leases, too, which points to etcd"
 	case known.NewestRenewalSeen.IsZero() || n == 0 && !known.Leader:
 		text = "; the state of the API server is unknown, because kubeflap cannot watch API server Leases in kube-system"
 	case known.Time.Sub(known.NewestRenewalSeen) > aroundBegin:
 		text = "; no control-plane Lease was renewed either, which points to etcd or to the API server that kubeflap uses"
-	case n > 0 && known.NewestRenewalSeen.Sub(f.lastBegan()) > f.Interval:
+	case n > 0 && !w.own.any(func(s *Silence) bool { return known.NewestRenewalSeen.Sub(s.Began) <= w.Interval }):
 		// An API server's Lease counts as late only after two missed renewals. Therefore, the newest renewal must also
 		// be later than the nodes' missed heartbeats.
-		text = fmt.Sprintf("; %s renewed on time, so etcd accepted writes", phrase.Count(n, "API server Lease was", "API server Leases were"))
+		text = "; " + phrase.Count(n, "API server Lease was", "API server Leases were") + " renewed on time, so etcd accepted writes"
 	}
-	return text + f.ControlPlane.readText(f.span())
+	return text + readText(w.reads)
 }
 
-// readFailed reports whether a direct read of Leases failed in the given period.
-func (c *ControlPlane) readFailed(from, to time.Time) bool {
-	return slices.ContainsFunc(c.reads, func(x transition.LeasesRead) bool {
-		return !x.Time.Before(from) && !x.Time.After(to) && (!x.Answered || x.Reason != "")
-	})
+func serversText(stopped []stop) string {
+	var names []string
+	at := stopped[0].since
+	for _, s := range stopped {
+		if s.host != "" {
+			s.name = s.host + " (Lease " + s.name + ")"
+		}
+		if names = append(names, s.name); s.since.Before(at) {
+			at = s.since
+		}
+	}
+	return fmt.Sprintf("; the API server on %s stopped renewing its Lease at %s", strings.Join(names, ", "), at.UTC().Format(time.TimeOnly))
 }
 
 // readText describes the direct reads of Leases during the silences. A failed read takes precedence, because a later
 // success does not show that the API server worked before.
-func (c *ControlPlane) readText(from, to time.Time) string {
-	text := ""
-	for _, x := range slices.Backward(c.reads) {
+func readText(reads []transition.LeasesRead) string {
+	for _, x := range slices.Backward(reads) {
 		switch {
-		case x.Time.Before(from) || x.Time.After(to):
 		case !x.Answered:
 			return "; the API server did not answer kubeflap's direct reads (" + string(x.Reason) + ")"
 		case x.Reason != "":
 			return "; the API server could not read Leases (" + string(x.Reason) + ")"
-		default:
-			text = "; the API server could read the Leases of these nodes from etcd, so their renewals did not reach it"
 		}
 	}
-	return text
+	if len(reads) > 0 {
+		return "; the API server could read the Leases of these nodes from etcd, so their renewals did not reach it"
+	}
+	return ""
+}
+
+// leaderText says whether the kube-controller-manager's leader renewed its Lease during the silences.
+func (w *weighing) leaderText() string {
+	if w.own.count(func(s *Silence) bool { return s.Found.Is }) > 0 {
+		return "; the state of the kube-controller-manager's leader is unknown, because " + notWatched
+	}
+	for _, s := range w.ControlPlane.stops {
+		if s.name == leader && !s.since.After(w.to) && (s.back.IsZero() || s.back.After(w.from)) {
+			return "; the kube-controller-manager's leader did not renew its Lease for " + phrase.Duration(cmp.Or(s.back, w.Now).Sub(s.since))
+		}
+	}
+	for _, t := range w.ControlPlane.changes {
+		if !t.Before(w.from) && !t.After(w.to) {
+			return "; the kube-controller-manager's leader changed at " + t.UTC().Format(time.TimeOnly)
+		}
+	}
+	if !w.ControlPlane.AsOf.Leader {
+		return "; the kube-controller-manager's leader is unknown, because kubeflap cannot watch its Lease in kube-system"
+	}
+	return "; the kube-controller-manager's leader renewed its Lease on time"
 }

@@ -1,13 +1,8 @@
 package verdict
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/kubeflap/kubeflap/exporter/verdict/chance"
-	"github.com/kubeflap/kubeflap/exporter/verdict/upgrades"
 )
 
 const (
@@ -15,6 +10,11 @@ const (
 	// these silences.
 	remembered    = 24 * time.Hour
 	maxRemembered = 1000
+	// upgradeExplains is the longest time from a kubelet's upgrade to a silence that the new kubelet may have caused.
+	upgradeExplains = 10 * time.Minute
+	// upgradesRemembered is how long upgrades are kept. It must exceed upgradeExplains plus one hour, because verdicts
+	// consider the silences of the last hour.
+	upgradesRemembered = 2 * time.Hour
 )
 
 // History holds the silences in a cluster over the last day. The zero value is empty.
@@ -27,7 +27,7 @@ type History struct {
 	// of that heartbeat.
 	late map[string]time.Time
 	// Upgrades holds the recent upgrades of kubelets.
-	Upgrades upgrades.Upgrades
+	Upgrades Upgrades
 }
 
 // Past is what a History keeps when kubeflap does not watch for some time. Observed is the length of the observation.
@@ -71,12 +71,12 @@ func (h *History) HeartbeatLate(node string, since time.Time) {
 func (h *History) RemoveLate(node string) { delete(h.late, node) }
 
 // LateNodes returns the late nodes, sorted by the time of their last heartbeat.
-func (h *History) LateNodes() (all []*Silence) {
+func (h *History) LateNodes() []*Silence {
+	all := make([]*Silence, 0, len(h.late))
 	for node, since := range h.late {
 		all = append(all, &Silence{Node: node, Began: since})
 	}
-	slices.SortFunc(all, func(a, b *Silence) int { return cmp.Or(a.Began.Compare(b.Began), strings.Compare(a.Node, b.Node)) })
-	return all
+	return byBegan(all)
 }
 
 // Begin records the first observation of the cluster. Later calls have no effect.
@@ -103,73 +103,47 @@ func (h *History) Add(s *Silence) {
 	h.silences = slices.Delete(h.silences, 0, max(len(h.silences)-maxRemembered, 0))
 }
 
-// isOngoing reports whether the silence is ongoing: no heartbeat has ended it, and the Node still exists.
-func (s *Silence) isOngoing() bool { return s.Ended.IsZero() && !s.isDeleted() }
-
 // Remove deletes a silence that did not really happen.
 func (h *History) Remove(s *Silence) {
 	h.silences = slices.DeleteFunc(h.silences, func(x *Silence) bool { return x == s })
 }
 
-// Lasted returns the duration of the silence, up to now if it is ongoing.
-func (s *Silence) Lasted(now time.Time) time.Duration {
-	switch {
-	case !s.Ended.IsZero():
-		return s.Ended.Sub(s.Began)
-	case s.isDeleted():
-		return s.Deleted.Sub(s.Began)
+// after returns the silences that began after t, newest first, and those that began earlier, oldest first.
+func (h *History) after(t time.Time) (newer, older silences) {
+	n := len(h.silences)
+	for n > 0 && h.silences[n-1].Began.After(t) {
+		n--
 	}
-	return now.Sub(s.Began)
+	newer = slices.Clone(silences(h.silences[n:]))
+	slices.Reverse(newer)
+	return newer, h.silences[:n]
 }
 
-// Explained reports whether the silence has a known cause on its own node: an announced departure, a reboot, a changed
-// kubelet version, or a clock that was set back.
-func (s *Silence) Explained() bool {
-	return s.Announced != "" || s.Rebooted || s.Upgraded || s.ClockBack > 0
+// After returns the unexplained silences that began after t.
+func (h *History) After(t time.Time) []*Silence {
+	all, _ := h.after(t)
+	return slices.DeleteFunc(all, (*Silence).Explained)
+}
+
+// AfterOrLasting returns the unexplained silences that began after t or are ongoing.
+func (h *History) AfterOrLasting(t time.Time) []*Silence {
+	all, older := h.after(t)
+	for _, s := range older {
+		if s.isOngoing() {
+			all = append(all, s)
+		}
+	}
+	return slices.DeleteFunc(all, (*Silence).Explained)
 }
 
 // SetBackTogether returns silences of nodes whose clocks were set back. The silences began after t, and within one
 // interval of each other. These nodes probably use the same wrong time source. The result is nil for fewer than two
 // nodes.
 func (h *History) SetBackTogether(t time.Time, interval time.Duration) []*Silence {
-	var all []*Silence
-	for _, s := range slices.Backward(h.silences) {
-		if !s.Began.After(t) {
-			break
-		}
-		if s.ClockBack > 0 {
-			all = append(all, s)
-		}
-	}
-	if all = largestGroupOf(all, interval); len(all) < 2 {
+	all, _ := h.after(t)
+	all = largestGroupOf(all.filter(func(s *Silence) bool { return s.ClockBack > 0 }), interval)
+	if len(all) < 2 {
 		return nil
-	}
-	return all
-}
-
-// After returns the unexplained silences that began after t.
-func (h *History) After(t time.Time) (all []*Silence) {
-	for _, s := range slices.Backward(h.silences) {
-		if !s.Began.After(t) {
-			break
-		}
-		if !s.Explained() {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
-// AfterOrLasting returns the unexplained silences that began after t or are ongoing.
-func (h *History) AfterOrLasting(t time.Time) []*Silence {
-	all := h.After(t)
-	for _, s := range h.silences {
-		if s.Began.After(t) {
-			break
-		}
-		if s.isOngoing() && !s.Explained() {
-			all = append(all, s)
-		}
 	}
 	return all
 }
@@ -177,12 +151,49 @@ func (h *History) AfterOrLasting(t time.Time) []*Silence {
 // Rate returns the rate of unexplained silences in a cluster with the given number of nodes. It omits silences that
 // began before kubeflap started watching. It also omits silences that began in the last hour, because their verdicts
 // may still change.
-func (h *History) Rate(t time.Time, nodes int) chance.Rate {
-	r := chance.Rate{NodeTime: time.Duration(nodes) * min(t.Sub(h.since), remembered)}
+func (h *History) Rate(t time.Time, nodes int) Rate {
+	r := Rate{NodeTime: time.Duration(nodes) * min(t.Sub(h.since), remembered)}
 	for _, s := range h.silences {
 		if !s.Found.Is && !s.Explained() && t.Sub(s.Began) > time.Hour {
 			r.Silences++
 		}
 	}
 	return r
+}
+
+// Upgrades holds the kubelets that reported a different version in the last two hours, sorted by time.
+type Upgrades []upgrade
+
+type upgrade struct {
+	node string
+	at   time.Time
+}
+
+// Note records that a kubelet reported a different version.
+func (u *Upgrades) Note(node string, t time.Time) {
+	old, _ := slices.BinarySearchFunc(*u, t.Add(-upgradesRemembered), compareTime)
+	*u = append((*u)[old:], upgrade{node, t})
+}
+
+func compareTime(x upgrade, t time.Time) int { return x.at.Compare(t) }
+
+// explaining returns the upgrades that may have caused silences that began between first and last.
+func (u Upgrades) explaining(first, last time.Time) Upgrades {
+	from, _ := slices.BinarySearchFunc(u, first.Add(-upgradeExplains), compareTime)
+	to, _ := slices.BinarySearchFunc(u, last.Add(1), compareTime)
+	return u[from:to]
+}
+
+// before reports whether the node's kubelet was upgraded shortly before the given time.
+func (u Upgrades) before(node string, t time.Time) bool {
+	return slices.ContainsFunc(u.explaining(t, t), func(x upgrade) bool { return x.node == node })
+}
+
+// count returns the number of nodes that were upgraded before or during a period of silences.
+func (u Upgrades) count(first, last time.Time) int {
+	nodes := map[string]bool{}
+	for _, x := range u.explaining(first, last) {
+		nodes[x.node] = true
+	}
+	return len(nodes)
 }

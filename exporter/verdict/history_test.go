@@ -37,3 +37,17 @@ func TestRestoredSilences(t *testing.T) {
 		t.Errorf("%d silences in %s, want 4 in the two hours of observation of ten nodes", r.Silences, r.NodeTime)
 	}
 }
+
+func TestUpgradesAreForgotten(t *testing.T) {
+	var u Upgrades
+	for i := range 1000 {
+		u.Note([]string{"node-1", "node-2"}[i%2], at(float64(60*i)))
+	}
+	if len(u) != 121 {
+		t.Errorf("%d are kept", len(u))
+	}
+	u.Note("node-3", at(48*3600))
+	if len(u) != 1 {
+		t.Errorf("two days later: %v", u)
+	}
+}

@@ -20,10 +20,9 @@ func (j *Judgement) MarshalText() ([]byte, error) { return j.Reviewed().MarshalT
 
 // UnmarshalText parses a verdict. The judgement is then final.
 func (j *Judgement) UnmarshalText(text []byte) error {
-	var v Verdict
-	err := v.UnmarshalText(text)
+	v, _ := Parse(string(text))
 	j.Revise(v)
-	return err
+	return nil
 }
 
 // Revise records the result of a review.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/transition"
-	"github.com/kubeflap/kubeflap/exporter/verdict/chance"
 )
 
 var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -31,7 +30,7 @@ func back(all []*Silence, after ...float64) []*Silence {
 }
 
 func loss(nodes int, all []*Silence) *NodeLoss {
-	return &NodeLoss{Silences: all, Recent: all, Now: at(3000), Nodes: nodes, GracePeriod: 40 * time.Second, Interval: 11500 * time.Millisecond, Rate: chance.Rate{NodeTime: time.Duration(nodes) * time.Hour}}
+	return &NodeLoss{Silences: all, Recent: all, Now: at(3000), Nodes: nodes, GracePeriod: 40 * time.Second, Interval: 11500 * time.Millisecond, Rate: Rate{NodeTime: time.Duration(nodes) * time.Hour}}
 }
 
 func change(all []*Silence, how func(*Silence)) []*Silence {
@@ -122,6 +121,12 @@ func TestVerdictsOfNodes(t *testing.T) {
 	}
 }
 
+// onPath returns the reason for the answer about the shared path.
+func onPath(f *NodeLoss) string {
+	_, how := weigh(f).answer(onSharedPath)
+	return how()
+}
+
 func TestWhatSilentNodesShareIsNamed(t *testing.T) {
 	zone := func(value string, nodes int) transition.NodeLabel {
 		return transition.NodeLabel{Key: "topology.kubernetes.io/zone", Value: value, Nodes: nodes}
@@ -144,7 +149,7 @@ func TestWhatSilentNodesShareIsNamed(t *testing.T) {
 		for i := range all {
 			all[i].Labels = c.labels[i]
 		}
-		if _, because := sharedPath(loss(9, all)); !strings.Contains(because, c.want) {
+		if because := onPath(loss(9, all)); !strings.Contains(because, c.want) {
 			t.Errorf("%q, want %q in it", because, c.want)
 		}
 	}
@@ -169,7 +174,7 @@ func TestLeasesFromBeforeTheSilenceDoNotShowThatEtcdWorks(t *testing.T) {
 		if c.shown > 24 {
 			f.ControlPlane.AsOf.Time = at(c.shown)
 		}
-		if _, because := sharedPath(f); strings.Contains(because, "etcd accepted writes") != c.want {
+		if because := onPath(f); strings.Contains(because, "etcd accepted writes") != c.want {
 			t.Errorf("a Lease was renewed %v s after the first silence began: %q", c.shown, because)
 		}
 	}

@@ -1,258 +1,280 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
+
+const (
+	// endTogether is the maximum time between the ends of silences with a common cause.
+	endTogether = 20 * time.Second
+	// manyTimes is the rate per hour above which chance explains that nodes fell silent together.
+	manyTimes = 0.05
+	// fewest is the minimum size of a group in which some nodes recovered within the grace period. All other groups need
+	// only two nodes, because longer silences are rarer.
+	fewest = 3
+)
+
+// otherNodes fills the facts about nodes that fell silent together or one after another.
+func (w *weighing) otherNodes() {
+	w.facts[otherKubelets] = when(w.own.all(func(s *Silence) bool { return s.Upgraded }), func() string {
+		return "each of these nodes reported a different kubelet version after the silence"
+	})
+	w.group = w.largestGroup()
+	holds, why := w.oneCause(w.group)
+	is, text := holds, func() string { return w.groupText(holds, why) }
+	if n := len(w.stopped); is == Unknown && n > 0 && n < w.ControlPlane.AsOf.APIServers {
+		is = Yes // an API server stopped at the same time
+	}
+	w.facts[together] = fact{is, text}
+	upgrade, other := w.upgradeText(), w.otherThanPath()
+	switch {
+	case is == No || w.pathFailed:
+	case upgrade != "":
+		w.facts[togetherForOtherReason] = fact{Yes, func() string { return text() + "; but " + upgrade }}
+	case is == Yes && other != "":
+		w.facts[togetherForOtherReason] = fact{Yes, func() string { return text() + "; but " + other }}
+	}
+	if is == Yes {
+		w.facts[together].how = func() string { return text() + w.otherGroupsText() + w.pathText() }
+	} else {
+		w.notTogether()
+	}
+	w.facts[oneOfSeveral] = known(No, "")
+	if len(w.group) > 1 {
+		several := "several nodes fell silent together"
+		shared, _ := w.answer(onSharedPath)
+		switch {
+		case shared == Yes:
+		case upgrade != "":
+			several += ": " + upgrade
+		case other != "":
+			several += ", and " + other
+		default:
+			several += ", which may be chance"
+		}
+		w.facts[oneOfSeveral] = known(shared, several)
+	}
+}
+
+// notTogether fills the facts about nodes that fell silent near the incident's nodes, but not certainly together with
+// them.
+func (w *weighing) notTogether() {
+	if late := w.lateWith(); late != nil {
+		w.facts[othersLate] = known(Yes, "other nodes were late at the same time")
+		w.facts[lateTogether] = fact{Yes, func() string {
+			return fmt.Sprintf("the heartbeats of %d of %d nodes became late within %s, some of them for less than the grace period: "+
+				"independent failures look like this in less than 0.1 %% of cases", len(late), w.Nodes, beganWithin(late)) + w.pathText()
+		}}
+	}
+	w.facts[perhapsTogether] = whenText(w.perhapsTogether())
+	if _, how := w.answer(onSharedPath[:len(onSharedPath)-2]); how != nil {
+		return // the other facts decide
+	}
+	all := w.inTurn()
+	w.facts[inTurn] = when(all != nil, func() string {
+		return fmt.Sprintf("%d nodes fell silent one after another within an hour, %d times in total, which is more often than chance allows", len(all.ofEachNode()), len(all)) + w.pathText()
+	})
+}
+
+func beganWithin(group silences) string {
+	return phrase.Duration(max(group[len(group)-1].Began.Sub(group[0].Began), time.Second))
+}
+
+// isGroupable reports whether the silence is disturbed and kubeflap saw it begin.
+func (f *NodeLoss) isGroupable(s *Silence) bool { return !s.BeganBlind && f.isDisturbed(s) }
+
+// isNear reports whether another node's silence, one of the given ones, began within one heartbeat interval of this one.
+// The given silences must be sorted by start.
+func (f *NodeLoss) isNear(s *Silence, sorted silences) bool {
+	near := beganBetween(sorted, s.Began.Add(-f.Interval), s.Began.Add(f.Interval))
+	return near.any(func(x *Silence) bool { return x.Node != s.Node })
+}
 
 // largestGroup returns the largest group of silences that began within one heartbeat interval of each other. The group
 // can include silences of other incidents. It omits silences whose start kubeflap did not see.
-func (f *NodeLoss) largestGroup() []*Silence {
-	if !f.grouped {
-		f.group, f.grouped = f.findLargestGroup(), true
-	}
-	return f.group
-}
-
-func (f *NodeLoss) findLargestGroup() []*Silence {
-	own := byBegan(f.Silences)
+func (w *weighing) largestGroup() silences {
+	own := byBegan(w.own)
 	if len(own) == 0 {
 		return nil
 	}
-	if len(f.sorted) != len(f.Recent) {
-		f.sorted, f.near = byBegan(f.Recent), near{}
-	}
-	from, to := beganBetween(f.sorted, own[0].Began.Add(-f.Interval), own[len(own)-1].Began.Add(f.Interval))
-	others := f.sorted[from:to]
-	all := f.groupable(own)
-	if len(own) == 1 && len(all) == 1 && slices.Contains(others, own[0]) {
-		// The group of a single silence depends only on the silences around it. Incidents with the same silences around
-		// them can therefore share the cache. All other silences in the range are of other nodes, because one node
-		// cannot have two disturbed silences so close together.
-		if f.near.from != from || f.near.to != to {
-			f.near = near{from, to, largestGroupOfSorted(f.groupable(others), f.Interval)}
-		}
-		return f.near.group
-	}
-	for _, s := range f.groupable(others) {
-		if hasNear(own, s, f.Interval) {
+	all := own.filter(w.isGroupable)
+	for _, s := range beganBetween(w.cluster.recent, own[0].Began.Add(-w.Interval), own[len(own)-1].Began.Add(w.Interval)) {
+		if w.isGroupable(s) && w.isNear(s, own) {
 			all = append(all, s)
 		}
 	}
-	return largestGroupOf(all, f.Interval)
+	return largestGroupOf(all, w.Interval)
 }
 
-// near is a cache for a group, with the index range of the silences from which it was computed.
-type near struct {
-	from, to int
-	group    []*Silence
-}
-
-// groupable returns the silences for which isDisturbed returns true and whose start kubeflap saw.
-func (f *NodeLoss) groupable(all []*Silence) []*Silence {
-	some := make([]*Silence, 0, len(all))
-	for _, s := range all {
-		if !s.BeganBlind && f.isDisturbed(s) {
-			some = append(some, s)
-		}
+// lateWith returns silences that began together and have a common cause. At least one of them belongs to the incident.
+// The others may be too short for an incident. The result is nil if there is no such group.
+func (w *weighing) lateWith() silences {
+	own := byBegan(w.own).filter(w.isGroupable)
+	if w.ShortSilences == nil || len(own) == 0 || len(w.group) > 1 {
+		return nil
 	}
-	return some
-}
-
-// beganBetween returns the index range of the silences that began between first and last. The slice must be sorted by
-// start.
-func beganBetween(sorted []*Silence, first, last time.Time) (from, to int) {
-	began := func(x *Silence, t time.Time) int { return x.Began.Compare(t) }
-	from, _ = slices.BinarySearchFunc(sorted, first, began)
-	to, _ = slices.BinarySearchFunc(sorted[from:], last.Add(1), began)
-	return from, from + to
-}
-
-// byBegan returns a copy of the silences, sorted by start and then by node.
-func byBegan(all []*Silence) []*Silence {
-	sorted := slices.Clone(all)
-	slices.SortFunc(sorted, func(a, b *Silence) int {
-		if c := a.Began.Compare(b.Began); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Node, b.Node)
-	})
-	return sorted
-}
-
-// hasNear reports whether another node fell silent within one heartbeat interval of the start of s. The given slice
-// must be sorted by start.
-func hasNear(all []*Silence, s *Silence, interval time.Duration) bool {
-	from, to := beganBetween(all, s.Began.Add(-interval), s.Began.Add(interval))
-	return slices.ContainsFunc(all[from:to], func(x *Silence) bool { return x.Node != s.Node })
-}
-
-// independentSilences returns the silences of the last hour that have no common cause. It omits silences that began
-// together, unless their causes certainly differ. It also omits silences that follow a kubelet upgrade, and silences of
-// reclaimed machines, because upgrades and replacements proceed node by node.
-func (f *NodeLoss) independentSilences() (alone []*Silence) {
-	rest := slices.DeleteFunc(slices.Clone(f.Recent), func(s *Silence) bool {
-		return !f.inLastHour(s) || !f.isDisturbed(s) || s.isGone() || f.Upgrades != nil && f.Upgrades.Before(s.Node, s.Began)
-	})
-	for rest = byBegan(rest); len(rest) > 0; {
-		end := 1 // a gap of more than one interval separates groups
-		for end < len(rest) && rest[end].Began.Sub(rest[end-1].Began) <= f.Interval {
-			end++
-		}
-		alone = f.appendIndependent(alone, rest[:end:end])
-		rest = rest[end:]
+	late := silences(w.ShortSilences(own[0].Began.Add(-w.Interval), own[len(own)-1].Began.Add(w.Interval)))
+	if len(late) < fewest-1 {
+		return nil
 	}
-	return alone
-}
-
-// appendIndependent adds to the first slice those silences of the second slice that have no common cause.
-func (f *NodeLoss) appendIndependent(alone, rest []*Silence) []*Silence {
-	for {
-		group := largestGroupOfSorted(rest, f.Interval)
-		if len(group) < 2 {
-			return append(alone, rest...)
-		}
-		if holds, _ := f.oneCause(group); holds == No {
-			alone = append(alone, group...)
-		}
-		rest = slices.DeleteFunc(rest, func(s *Silence) bool {
-			if len(group) == 0 || s != group[0] {
-				return false
-			}
-			group = group[1:] // group and rest are in the same order
-			return true
-		})
+	late = late.filter(func(s *Silence) bool { return w.isDisturbed(s) && w.isNear(s, own) })
+	group := largestGroupOf(append(late, own...), w.Interval)
+	if len(group) < fewest || !group.any(func(s *Silence) bool { return slices.Contains(own, s) }) {
+		return nil
 	}
-}
-
-// isDisturbed reports whether something delayed the node's heartbeats. The silence must be proven, and longer than an
-// undisturbed heartbeat interval. A shorter silence is normal, even if it exceeds a short grace period. The result is
-// false for kubelet upgrades and clock steps.
-func (f *NodeLoss) isDisturbed(s *Silence) bool {
-	return !s.Unseen && !s.Blind && !s.Found.isDoubtful() && !s.Upgraded && s.ClockBack == 0 && f.lasted(s) > f.Interval
-}
-
-// beganBlind reports whether a node of the incident and at least one other node fell silent during the same break of
-// kubeflap's own watch. It is then unknown whether they fell silent together.
-func (f *NodeLoss) beganBlind() bool {
-	for _, s := range f.Recent {
-		isNear := func(x *Silence) bool {
-			return x.BeganBlind && x.Node != s.Node && x.Began.Sub(s.Began).Abs() <= f.Interval
-		}
-		if s.BeganBlind && slices.ContainsFunc(f.Silences, isNear) {
-			return true
-		}
-	}
-	return false
-}
-
-const beganBlindText = "several nodes fell silent while kubeflap's own watch was broken, so it is unknown whether they fell silent together"
-
-func (f *NodeLoss) lasted(s *Silence) time.Duration { return s.Lasted(f.Now) }
-
-// lateToo returns other nodes whose heartbeats became late at the same time. These nodes may still recover within the
-// grace period.
-func (f *NodeLoss) lateToo() (names []string) {
-	for _, s := range f.Late {
-		isNear := func(x *Silence) bool {
-			return s.Node != x.Node && x.Ended.IsZero() && s.Began.Sub(x.Began).Abs() <= f.Interval
-		}
-		if slices.ContainsFunc(f.Silences, isNear) {
-			names = append(names, s.Node)
-		}
-	}
-	return names
-}
-
-// largestGroupOf returns the largest group of silences that began within one interval of each other. Each silence in
-// the group is of a different node.
-func largestGroupOf(all []*Silence, interval time.Duration) []*Silence {
-	return largestGroupOfSorted(byBegan(all), interval)
-}
-
-// largestGroupOfSorted is like largestGroupOf, but requires silences that are already sorted by start.
-func largestGroupOfSorted(sorted []*Silence, interval time.Duration) (most []*Silence) {
-	end := 0
-	for i := range sorted {
-		for end < len(sorted) && sorted[end].Began.Sub(sorted[i].Began) <= interval {
-			end++
-		}
-		if end-i <= len(most) {
-			continue
-		}
-		if group := ofEachNode(sorted[i:end]); len(group) > len(most) {
-			most = group
-		}
-		if end == len(sorted) {
-			break // later groups are subsets of this one
-		}
-	}
-	return most
-}
-
-// ofEachNode returns the first silence of each node.
-func ofEachNode(all []*Silence) []*Silence {
-	group := make([]*Silence, 0, len(all))
-	seen := newNameSet(len(all))
-	for _, s := range all {
-		if seen.add(s.Node) {
-			group = append(group, s)
-		}
+	if holds, _ := w.oneCause(group); holds != Yes {
+		return nil
 	}
 	return group
 }
 
-// nameSet is a set of names. It searches short lists linearly, which is faster than hashing.
-type nameSet struct {
-	few  []string
-	many map[string]struct{}
+// groupText describes the nodes that fell silent together. The parameters are the result of oneCause.
+func (w *weighing) groupText(holds Answer, why string) string {
+	if len(w.group) < 2 {
+		return "no other node fell silent within " + phrase.Duration(w.Interval)
+	}
+	text := fmt.Sprintf("%d of %d nodes fell silent within %s", len(w.group), w.Nodes, beganWithin(w.group))
+	if ended, seen, apart := endsOf(w.group); ended && seen && apart <= endTogether {
+		text += " and came back within " + phrase.Duration(max(apart, time.Second))
+	}
+	if text += why; holds == Yes {
+		text += commonText(w.group, w.Nodes)
+	}
+	return text
 }
 
-func newNameSet(size int) nameSet {
-	if size <= 16 {
-		return nameSet{few: make([]string, 0, size)}
+// oneCause judges whether silences that began together have a common cause. The text is the end of a sentence that
+// explains the answer.
+func (w *weighing) oneCause(group silences) (Answer, string) {
+	n := len(group)
+	if n < 2 {
+		return No, ""
 	}
-	return nameSet{many: make(map[string]struct{}, size)}
-}
-
-func (x *nameSet) has(name string) bool {
-	if x.many == nil {
-		return slices.Contains(x.few, name)
+	p := w.Rate.ofGroup(n, w.Nodes, w.Interval)
+	ended, endSeen, apart := endsOf(group)
+	if ended && endSeen && apart <= endTogether {
+		p *= endsWithin(n, endTogether)
 	}
-	_, ok := x.many[name]
-	return ok
-}
-
-// add adds a name and reports whether it is new.
-func (x *nameSet) add(name string) bool {
-	if x.has(name) {
-		return false
-	}
-	if x.many == nil {
-		x.few = append(x.few, name)
-	} else {
-		x.many[name] = struct{}{}
-	}
-	return true
-}
-
-// endsOf reports whether all silences have ended, and whether kubeflap saw them end. It also returns the time between
-// the first and the last end.
-func endsOf(all []*Silence) (ended, seen bool, apart time.Duration) {
-	first, last := all[0].Ended, all[0].Ended
-	ended, seen = true, true
-	for _, s := range all {
-		ended, seen = ended && !s.Ended.IsZero(), seen && !s.EndedBlind
-		if s.Ended.Before(first) {
-			first = s.Ended
+	switch {
+	case !endSeen && n == 2:
+		return Unknown, ", but they may have come back while kubeflap's own watch was broken"
+	case !ended && n == 2 && group.any((*Silence).isDeleted):
+		return Unknown, ", and a Node was deleted, so this may be chance"
+	case !ended && n == 2:
+		return Unknown, ": kubeflap can decide this when the nodes return, or when a third node falls silent"
+	case p < significance && (n > 2 || apart <= endTogether):
+		if alone := w.flapAlone(group); alone != Yes {
+			return alone, ", but each of them also fell silent alone within the hour, so this may be chance"
 		}
-		if s.Ended.After(last) {
-			last = s.Ended
+		return Yes, ": with independent failures, the probability of this is below 1 in 1,000"
+	case ended && endSeen && apart > endTogether:
+		return No, fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
+	}
+	return Unknown, ": this may be chance"
+}
+
+// flapAlone judges whether nodes that fell silent together have a common cause. If each of them often falls silent
+// alone, chance can explain the group. The answer is Yes if chance is excluded, and No if chance explains the group.
+func (w *weighing) flapAlone(group silences) Answer {
+	expected := 1.0 // how often all nodes of the group fall silent together in an hour
+	for i, s := range group {
+		if expected *= w.alone()[s.Node]; i > 0 {
+			expected *= (2 * w.Interval).Hours()
 		}
 	}
-	if !ended {
-		return false, seen, 0
+	switch {
+	case expected < significance:
+		return Yes
+	case expected < manyTimes || w.pathFailed:
+		return Unknown
 	}
-	return true, seen, last.Sub(first)
+	return No
+}
+
+// cluster holds what is the same for all incidents, because finding it takes much longer than weighing an incident.
+type cluster struct {
+	// The recent silences, sorted by start.
+	recent silences
+	// How often each node fell silent alone in the last hour, or nil if nobody asked.
+	alone map[string]float64
+	// The silences of nodes that fell silent one after another. They are nil if chance may explain them, or if nobody
+	// asked.
+	inTurn      silences
+	inTurnKnown bool
+}
+
+// alone returns how often each node fell silent alone in the last hour. A node fell silent alone if no other node fell
+// silent within one heartbeat interval.
+func (f *NodeLoss) alone() map[string]float64 {
+	if f.cluster.alone != nil {
+		return f.cluster.alone
+	}
+	f.cluster.alone = map[string]float64{}
+	all := f.cluster.recent
+	isNear := func(i, j int) bool {
+		return j >= 0 && j < len(all) && all[i].Node != all[j].Node && all[i].Began.Sub(all[j].Began).Abs() <= f.Interval
+	}
+	for i, s := range all {
+		if f.inLastHour(s) && f.isDisturbed(s) && !isNear(i, i-1) && !isNear(i, i+1) {
+			f.cluster.alone[s.Node]++
+		}
+	}
+	return f.cluster.alone
+}
+
+func (f *NodeLoss) inLastHour(s *Silence) bool { return s.Began.After(f.Now.Add(-time.Hour)) }
+
+// inTurn returns the silences of nodes that fell silent one after another. The result is nil if chance may explain them.
+func (w *weighing) inTurn() silences {
+	c := w.cluster
+	if c.inTurnKnown {
+		return c.inTurn
+	}
+	c.inTurnKnown = true
+	isChance := func(all silences) bool {
+		return len(all) < 4 || w.Rate.inTurn(len(all), w.Nodes) >= significance
+	}
+	if isChance(c.recent) {
+		return nil
+	}
+	alone, counts, most := w.independent(), map[string]int{}, 0
+	for _, s := range alone {
+		counts[s.Node]++
+		most = max(most, counts[s.Node])
+	}
+	if len(counts) >= 4 && most*len(counts) <= 2*len(alone) && !isChance(alone) {
+		c.inTurn = alone
+	}
+	return c.inTurn
+}
+
+// independent returns the silences of the last hour that have no common cause. It omits silences that began together,
+// unless their causes certainly differ. It also omits silences that follow a kubelet upgrade, and silences of reclaimed
+// machines, because upgrades and replacements proceed node by node.
+func (w *weighing) independent() (alone silences) {
+	rest := w.cluster.recent.filter(func(s *Silence) bool {
+		return w.inLastHour(s) && w.isDisturbed(s) && !s.isGone() && !w.Upgrades.before(s.Node, s.Began)
+	})
+	for len(rest) > 0 {
+		end := 1 // a gap of more than one interval separates groups
+		for end < len(rest) && rest[end].Began.Sub(rest[end-1].Began) <= w.Interval {
+			end++
+		}
+		group := largestGroupOf(rest[:end], w.Interval)
+		if holds, _ := w.oneCause(group); holds == No {
+			alone = append(alone, group...)
+		}
+		rest = slices.DeleteFunc(rest, func(s *Silence) bool {
+			isFirst := len(group) > 0 && s == group[0]
+			if isFirst {
+				group = group[1:] // both are in the same order
+			}
+			return isFirst
+		})
+	}
+	return alone
 }

@@ -7,15 +7,11 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/transition"
-	"github.com/kubeflap/kubeflap/exporter/verdict/upgrades"
 )
 
 func TestKubeletsThatWereUpgradedRightBefore(t *testing.T) {
 	upgraded := func(second float64, nodes ...string) func(*NodeLoss) {
 		return func(f *NodeLoss) {
-			if f.Upgrades == nil {
-				f.Upgrades = &upgrades.Upgrades{}
-			}
 			for _, n := range nodes {
 				f.Upgrades.Note(n, at(second))
 			}

@@ -1,5 +1,5 @@
-// Package verdict decides which component needs to be fixed. It weighs hypotheses against the facts about an incident,
-// and reports which hypotheses it excluded and why.
+// Package verdict decides which component needs to be fixed. It collects facts about an incident, weighs hypotheses
+// against these facts, and reports which hypotheses it excluded and why.
 //
 // The decision depends on neither a clock nor any state, so the same facts always produce the same decision.
 package verdict
@@ -79,12 +79,12 @@ func All() []Verdict {
 	return all
 }
 
-// Answer states whether a hypothesis holds.
+// Answer states whether a hypothesis or a fact holds.
 type Answer uint8
 
 // The answers.
 const (
-	// Unknown means that the facts do not show whether the hypothesis holds.
+	// Unknown means that kubeflap has not seen enough to answer the question.
 	Unknown Answer = iota
 	No
 	Yes
@@ -123,16 +123,4 @@ type Decision struct {
 	Etcd bool
 	// Gone reports whether all Nodes were deleted soon after they fell silent. It is only set if Verdict is Undecided.
 	Gone bool
-}
-
-// decide chooses the verdict of the first hypothesis that holds. The hypotheses must be in order of precedence.
-func decide(considered []Considered) Decision {
-	d := Decision{Considered: considered}
-	for _, c := range considered {
-		if c.Holds == Yes {
-			d.Verdict = c.Verdict
-			break
-		}
-	}
-	return d
 }

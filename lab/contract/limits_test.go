@@ -21,7 +21,6 @@ var tooLarge = []string{
 	"file exporter/transition/node.go",
 	"type Anonymiser in exporter/recording",
 	"type Endpoints in exporter/track/endpoints",
-	"type NodeLoss in exporter/verdict",
 	"type Reader in exporter/decode",
 	"type Record in exporter/incident/record",
 	"type Store in exporter/incident/record",

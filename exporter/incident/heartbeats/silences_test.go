@@ -8,7 +8,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
-	"github.com/kubeflap/kubeflap/exporter/verdict/chance"
 )
 
 var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -111,7 +110,7 @@ func TestLateHeartbeatsWithinTheGracePeriod(t *testing.T) {
 	} {
 		h := known()
 		c.do(h)
-		f := &verdict.NodeLoss{Now: at(400), Nodes: 9, GracePeriod: h.GracePeriod, Interval: h.Undisturbed(), Rate: chance.Rate{NodeTime: 9 * time.Hour}}
+		f := &verdict.NodeLoss{Now: at(400), Nodes: 9, GracePeriod: h.GracePeriod, Interval: h.Undisturbed(), Rate: verdict.Rate{NodeTime: 9 * time.Hour}}
 		h.JudgeLate(f)
 		if got := h.text(400); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

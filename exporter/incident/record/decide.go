@@ -12,7 +12,7 @@ import (
 func (s *Store) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeLoss {
 	return &verdict.NodeLoss{
 		Silences: silences, Recent: s.History.AfterOrLasting(s.now.Add(-time.Hour)), Late: s.History.LateNodes(), Now: s.now, Nodes: nodes,
-		GracePeriod: s.GracePeriod, Interval: s.Undisturbed(), Rate: s.History.Rate(s.now, nodes), ControlPlane: s.ControlPlane, Break: s.LeaseBreak, Upgrades: &s.History.Upgrades,
+		GracePeriod: s.GracePeriod, Interval: s.Undisturbed(), Rate: s.History.Rate(s.now, nodes), ControlPlane: s.ControlPlane, Break: s.LeaseBreak, Upgrades: s.History.Upgrades,
 		ShortSilences: s.Heartbeats.Within,
 	}
 }

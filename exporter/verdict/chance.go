@@ -1,5 +1,4 @@
-// Package chance computes the probability of silences under the assumption that nodes fail independently.
-package chance
+package verdict
 
 import (
 	"math"
@@ -7,9 +6,9 @@ import (
 )
 
 const (
-	// SignificanceLevel is the probability below which chance is excluded as an explanation. It limits the share of
-	// cases in which independent failures look like a common cause.
-	SignificanceLevel = 1.0 / 1000
+	// significance is the probability below which chance is excluded as an explanation. It limits the share of cases in
+	// which independent failures look like a common cause.
+	significance = 1.0 / 1000
 	// priorSilences is the assumed number of silences per node in priorTime, for a cluster without a history. With a
 	// smaller number, two unrelated silences in a large cluster would look related.
 	priorSilences = 1.0
@@ -28,22 +27,21 @@ func (r Rate) perNode(d time.Duration) float64 {
 	return (float64(r.Silences) + priorSilences) / (r.NodeTime.Hours() + priorTime.Hours()) * d.Hours()
 }
 
-// GroupProbability returns the probability that, by chance, a silence belongs to a group of at least the given size.
-// All nodes of the group fall silent within one heartbeat interval of that silence.
-func (r Rate) GroupProbability(silent, nodes int, interval time.Duration) float64 {
-	p := 1 - math.Exp(-r.perNode(2*interval))
-	return binomialTail(nodes-1, silent-1, p)
+// ofGroup returns the probability that, by chance, a silence belongs to a group of at least the given size. All nodes
+// of the group fall silent within one heartbeat interval of that silence.
+func (r Rate) ofGroup(silent, nodes int, interval time.Duration) float64 {
+	return binomialTail(nodes-1, silent-1, 1-math.Exp(-r.perNode(2*interval)))
 }
 
-// EndsProbability returns the probability that the ends of independent silences are not further apart than the given
-// time. It assumes silences of up to one hour.
-func EndsProbability(silent int, within time.Duration) float64 {
+// inTurn returns the probability of at least the given number of independent silences within an hour.
+func (r Rate) inTurn(silences, nodes int) float64 {
+	return poissonTail(silences, r.perNode(time.Hour)*float64(nodes))
+}
+
+// endsWithin returns the probability that the ends of independent silences are not further apart than the given time.
+// It assumes silences of up to one hour.
+func endsWithin(silent int, within time.Duration) float64 {
 	return math.Pow(min(1, 2*within.Hours()), float64(silent-1))
-}
-
-// SuccessionProbability returns the probability of at least the given number of independent silences in the duration d.
-func (r Rate) SuccessionProbability(silences, nodes int, d time.Duration) float64 {
-	return poissonTail(silences, r.perNode(d)*float64(nodes))
 }
 
 // binomialTail returns the probability of at least k successes in n trials.

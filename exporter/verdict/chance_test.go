@@ -1,4 +1,4 @@
-package chance
+package verdict
 
 import "testing"
 

@@ -1,0 +1,124 @@
+package verdict
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// maxGroups limits the groups that otherGroupsText describes, and the label values that commonText names.
+const maxGroups = 3
+
+// commonText describes labels that all silent nodes share and other nodes lack: the rarest label, or a few values of
+// one label that exactly the silent nodes have, such as two zones.
+func commonText(silent silences, nodes int) string {
+	best, several := transition.NodeLabel{Nodes: nodes}, ""
+	for _, l := range silent[0].Labels {
+		values, all := valuesOf(l.Key, silent)
+		switch n := len(values); {
+		case n == 1 && l.Nodes < best.Nodes:
+			best = l
+		case several == "" && n > 1 && n <= maxGroups && 2*n <= len(silent) && all == len(silent) && all < nodes:
+			// A label with a different value on each node would fit any set of nodes.
+			several = strings.Join(values, " and ")
+		}
+	}
+	switch {
+	case best.Nodes == len(silent) && best.Key != "":
+		return fmt.Sprintf("; they are the only nodes with %s=%s", best.Key, best.Value)
+	case several != "":
+		return "; they are the only nodes with " + several
+	case best.Key != "":
+		return fmt.Sprintf("; all have %s=%s, which %d nodes have in total", best.Key, best.Value, best.Nodes)
+	case silent[0].Labels != nil:
+		return "; no label distinguishes them from the others"
+	}
+	return ""
+}
+
+// valuesOf returns the values of a label, in order and each with its key, and how many nodes of the cluster have one of
+// them. There are none if a silent node lacks the label.
+func valuesOf(key string, silent silences) (values []string, nodes int) {
+	have := map[string]int{}
+	for _, s := range silent {
+		i := slices.IndexFunc(s.Labels, func(l transition.NodeLabel) bool { return l.Key == key })
+		if i < 0 {
+			return nil, 0
+		}
+		value := key + "=" + s.Labels[i].Value
+		if _, again := have[value]; !again {
+			have[value] = s.Labels[i].Nodes
+			nodes += s.Labels[i].Nodes
+		}
+	}
+	return slices.Sorted(maps.Keys(have)), nodes
+}
+
+// otherGroupsText describes other groups of the incident's nodes that fell silent together. These groups fell silent
+// earlier or later than the largest group.
+func (w *weighing) otherGroupsText() (text string) {
+	rest, group := w.own.filter(w.isGroupable), w.group
+	for range maxGroups {
+		rest = slices.DeleteFunc(rest, func(s *Silence) bool {
+			return slices.ContainsFunc(group, func(x *Silence) bool { return x.Node == s.Node })
+		})
+		group = largestGroupOf(rest, w.Interval)
+		if len(group) < 2 {
+			break
+		}
+		if holds, _ := w.oneCause(group); holds == Yes {
+			after, order := group[0].Began.Sub(w.group[0].Began), "later"
+			if after < 0 {
+				after, order = -after, "earlier"
+			}
+			text += fmt.Sprintf("; %d others fell silent %s %s%s", len(group), phrase.Duration(after.Round(time.Second)), order, commonText(group, w.Nodes))
+		}
+	}
+	return text
+}
+
+// upgradeText describes a kubelet upgrade that may have caused silences to begin together. The text is empty if there
+// was no such upgrade.
+func (w *weighing) upgradeText() string {
+	n := len(w.group)
+	if n > 0 && w.group.all(func(s *Silence) bool { return w.Upgrades.before(s.Node, s.Began) }) {
+		// The upgrade affected these nodes, and few others.
+		others := w.Upgrades.count(w.group[0].Began, w.group[n-1].Began) - n
+		text := "the kubelets of " + w.group.nodes() + " were upgraded in the ten minutes before the silences"
+		switch {
+		case others <= 0:
+			return "only " + text
+		case others <= n:
+			return text + ", and only " + phrase.Count(others, "other kubelet was", "other kubelets were")
+		}
+	}
+	if n < 2 || !w.group.all(func(s *Silence) bool { return s.Ended.IsZero() }) {
+		return ""
+	}
+	// All nodes of the group are still silent, and an upgrade of them may be in progress.
+	back := w.own.filter(func(s *Silence) bool { return s.Upgraded && w.isNear(s, w.group) })
+	if len(back) == 0 {
+		return ""
+	}
+	return back.nodes() + " fell silent with them and came back with a different kubelet version, so an upgrade may have stopped all of them"
+}
+
+// otherThanPath explains why nodes may have fallen silent together without a fault on a shared path. The text is empty
+// if there is no such explanation.
+func (w *weighing) otherThanPath() string {
+	isAway := func(s *Silence) bool { return !s.Rebooted && s.Ended.IsZero() }
+	back := w.group.filter(func(s *Silence) bool { return s.Rebooted })
+	switch {
+	case len(w.group) > 1 && w.group.all((*Silence).isGone):
+		return "each of these Nodes was deleted soon after: somebody may have removed these machines without notice"
+	case len(back) > 1 && len(back) < len(w.group) && len(back)+w.group.count(isAway) == len(w.group):
+		// All nodes of the group may have lost a shared host or power supply.
+		return back.nodes() + " fell silent with them and came back with a new bootID, so all of these machines may have restarted"
+	}
+	return ""
+}

@@ -1,0 +1,135 @@
+package verdict
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+)
+
+const (
+	notWatched = "kubeflap was not watching yet"
+	// monitorPeriod is the default period at which the node controller checks the nodes (--node-monitor-period).
+	monitorPeriod = 5 * time.Second
+	// caughtUp is the longest time that a restored watch needs to deliver missed events. It equals catchUp in
+	// exporter/track/watches.
+	caughtUp = 2 * time.Second
+)
+
+func isUnseen(s *Silence) bool { return s.Unseen }
+
+// coverage fills the facts about what kubeflap could not see.
+func (w *weighing) coverage() {
+	w.facts[leasesUnseen] = when(w.own.any(isUnseen), func() string {
+		return "kubeflap sees no Leases, only status reports that may be 5 min apart, so it is unknown what happened in between"
+	})
+	w.facts[silencesUnproven] = whenText(w.silenceDoubt())
+}
+
+// silenceDoubt explains what is uncertain about the silences, such as their start times. The text is empty if nothing
+// is uncertain.
+func (w *weighing) silenceDoubt() string {
+	inDoubt := func(s *Silence) bool { return s.Found.InDoubt }
+	switch blind := w.own.all(func(s *Silence) bool { return s.Blind || s.Found.InDoubt }); {
+	case blind && w.own.any(inDoubt):
+		return "the last heartbeat is too recent to explain the status Unknown: the node had returned, the node controller was wrong, or the clocks differ; " + notWatched
+	case blind:
+		return "kubeflap's own watch was broken at that time, so the missing heartbeats prove nothing"
+	case w.own.any(w.beganBlindWith):
+		return "several nodes fell silent while kubeflap's own watch was broken, so it is unknown whether they fell silent together"
+	}
+	return w.announcementDoubt()
+}
+
+// beganBlindWith reports whether the silence and one of another node began during the same break of kubeflap's own
+// watch. It is then unknown whether they began together.
+func (f *NodeLoss) beganBlindWith(s *Silence) bool {
+	return s.BeganBlind && f.findOther(s, func(x *Silence) bool { return x.BeganBlind && x.Began.Sub(s.Began).Abs() <= f.Interval }) != ""
+}
+
+// findOther returns the name of another node with a recent silence that matches, or an empty string.
+func (f *NodeLoss) findOther(s *Silence, match func(*Silence) bool) string {
+	for _, x := range f.Recent {
+		if x.Node != s.Node && match(x) {
+			return x.Node
+		}
+	}
+	return ""
+}
+
+// perhapsTogether describes other nodes that may have fallen silent at the same time, unseen by kubeflap. The text is
+// empty if there are none.
+func (w *weighing) perhapsTogether() string {
+	for _, s := range w.own {
+		if s.Relisted {
+			// The other node was lost and recovered while kubeflap's own watch was broken.
+			other := w.findOther(s, func(x *Silence) bool { return x.Blind && x.Ended.Equal(x.Began) && x.Began.After(s.Began) })
+			if other != "" {
+				return other + " turned Unknown and then Ready again while kubeflap's own watch was broken, so it is unknown whether " + other + " and " + s.Node + " were lost together"
+			}
+		}
+		if n := s.Found.Returned; n > 0 {
+			return fmt.Sprintf("%s turned Ready after %s fell silent, but it is unknown whether all these nodes were lost together, because "+notWatched,
+				phrase.Count(n, "other node", "other nodes"), s.Node)
+		}
+		if s.Found.Marked.IsZero() {
+			continue
+		}
+		// The node controller set both nodes to Unknown together, but the nodes' own clocks may be wrong.
+		other := w.findOther(s, func(x *Silence) bool {
+			return !x.Found.Marked.IsZero() && x.Found.Marked.Sub(s.Found.Marked).Abs() <= w.Interval+monitorPeriod && x.Began.Sub(s.Began).Abs() > w.Interval
+		})
+		if other != "" {
+			return s.Node + " and " + other + " turned Unknown together, but according to their own clocks, they fell silent at different times. It is unknown whether they were lost together, because " + notWatched
+		}
+	}
+	return ""
+}
+
+// others fills the facts about nodes that are not part of the incident.
+func (w *weighing) others() {
+	others := w.Nodes - len(w.own.ofEachNode())
+	w.facts[othersUnseen] = when(others > 0 && w.own.any(w.mayHideOthers), func() string {
+		return "kubeflap's own watch was broken. When the watch has caught up, kubeflap will know whether other nodes fell silent, too"
+	})
+	var late []string // nodes that may still recover within the grace period
+	for _, s := range w.Late {
+		if w.own.any(func(x *Silence) bool {
+			return s.Node != x.Node && x.Ended.IsZero() && s.Began.Sub(x.Began).Abs() <= w.Interval
+		}) {
+			late = append(late, s.Node)
+		}
+	}
+	w.facts[lateNow] = when(len(late) > 0, func() string { return phrase.Some(late) + " became late at the same time" })
+	switch {
+	case others <= 0 && w.readFailed:
+		w.facts[othersInTime] = known(Unknown, "there is no other node to compare with, and the API server could not read Leases at that time")
+	case others <= 0:
+		w.facts[othersInTime] = known(Yes, "there is no other node to compare with, and no evidence against the API server")
+	default:
+		w.facts[othersInTime] = fact{Yes, func() string { return "the other " + phrase.Count(others, "node", "nodes") + w.othersText() }}
+	}
+}
+
+// mayHideOthers reports whether a break of the Lease watch may hide silences that began together with this one. The
+// result is false once the watch has delivered the missed events.
+func (f *NodeLoss) mayHideOthers(s *Silence) bool {
+	b := f.Break
+	caught := !b.To.IsZero() && !f.Now.Before(b.To.Add(caughtUp))
+	return !b.From.IsZero() && !caught && b.From.Before(s.Began.Add(f.Interval)) && (b.To.IsZero() || s.Began.Before(b.To))
+}
+
+// othersText describes the heartbeats of the nodes that are not part of the incident. For the time before kubeflap
+// started, it is known only when the Ready conditions of these nodes last changed.
+func (w *weighing) othersText() string {
+	text := " sent their heartbeats on time"
+	if w.own.any(func(s *Silence) bool { return s.Found.Is }) {
+		text = " are sending heartbeats, and none of them turned Ready soon after the silence began"
+	}
+	for _, s := range w.own {
+		if s.isDeleted() {
+			return text + fmt.Sprintf("; the Node was deleted %s after its last heartbeat, but the Node of a reclaimed machine would have been deleted sooner", phrase.Duration(s.Deleted.Sub(s.Began)))
+		}
+	}
+	return text
+}

@@ -1,0 +1,208 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// Silence is the loss of a node: heartbeats are missing, or the node controller set Ready to Unknown.
+type Silence struct {
+	Node string
+	// Began is the time of the last heartbeat before the silence. Ended is the time of the first heartbeat after the
+	// silence, or zero if the silence is ongoing. Both are measured by kubeflap's clock.
+	Began, Ended time.Time
+	// Announced describes how the node's departure was announced before the first missing heartbeat was due. It is
+	// empty without such an announcement. AnnouncedAfter reports whether the announcement came after Began.
+	Announced      string
+	AnnouncedAfter bool
+	// Rebooted reports whether the node's bootID changed after Began. Upgraded reports whether its kubeletVersion
+	// changed.
+	Rebooted, Upgraded bool
+	// Deleted is the earliest possible time of the Node's deletion. It is zero if the Node was not deleted.
+	Deleted time.Time
+	// Again says whether a new Node with the same name runs on the same machine. It is zero if there is no new Node.
+	Again transition.Machine
+	// Marked reports whether the node controller set Ready to Unknown. MarkedAge is the age of the newest heartbeat at
+	// that time, or 0 if unknown. MarkedAge ignores heartbeats that the controller may not have seen yet.
+	Marked    bool
+	MarkedAge time.Duration
+	// MarkedInTime reports whether MarkedAge was shorter than the grace period when Ready turned Unknown.
+	MarkedInTime bool
+	// NotMarked reports whether the node controller left the silent node Ready for too long, although the API server
+	// answered. NotMarkedCertain reports whether a fault of the node controller is the only explanation.
+	NotMarked, NotMarkedCertain bool
+	// Blind reports whether kubeflap's own watch was broken during the silence. If so, kubeflap may have missed
+	// heartbeats. BeganBlind reports whether the silence is proven, but began while the watch was broken. Began is then
+	// the time at which the watch was restored. EndedBlind reports whether the silence may have ended while the watch
+	// was broken.
+	Blind, BeganBlind, EndedBlind bool
+	// Relisted reports whether kubeflap knows the last renewal only from the first list after a break of its watch.
+	// Began is then the renewTime, by the node's own clock.
+	Relisted bool
+	// Read reports whether a direct read of Leases confirmed that the node sent no heartbeat for the whole grace
+	// period.
+	Read bool
+	// Unseen reports whether kubeflap saw only the node's status reports, which can be 5 min apart. Began is then the
+	// time at which Ready turned Unknown.
+	Unseen bool
+	// ClockBack is the step by which the node's clock was set back, or 0. After such a step, the node controller
+	// ignores the node's heartbeats for a while.
+	ClockBack time.Duration
+	// Labels holds the node's labels that other nodes may share. It is nil if unknown.
+	Labels []transition.NodeLabel
+	// Judgement is the decision about the silence, or nil if there is none yet.
+	Judgement *Judgement
+	// Found holds facts about a silence that began before kubeflap started watching. Began is then measured by the
+	// node's own clock.
+	Found Found
+}
+
+// Found holds what kubeflap's first lists of objects show about a silence. The zero value means that kubeflap saw the
+// silence begin.
+type Found struct {
+	// Is reports whether the silence began before kubeflap started watching.
+	Is bool
+	// InDoubt reports whether the last heartbeat is too recent to explain the status Unknown. In this case, the node
+	// had already recovered, the status was wrong, or the clocks differ.
+	InDoubt bool
+	// Marked is the time at which the node controller set Ready to Unknown, by the controller's clock. It is zero if
+	// Ready was not Unknown.
+	Marked time.Time
+	// Perhaps describes an announcement of the node's departure if it is unknown whether the announcement came before
+	// the silence. Otherwise, Perhaps is empty.
+	Perhaps string
+	// Returned is the number of other nodes that turned Ready soon after the silence began.
+	Returned int
+}
+
+// isDeleted reports whether the Node was deleted while it was silent.
+func (s *Silence) isDeleted() bool { return !s.Deleted.IsZero() && s.Ended.IsZero() }
+
+// isOngoing reports whether the silence is ongoing: no heartbeat has ended it, and the Node still exists.
+func (s *Silence) isOngoing() bool { return s.Ended.IsZero() && s.Deleted.IsZero() }
+
+// If a Node is deleted within goneWithin of its last heartbeat, its machine may have been reclaimed. The
+// cloud-controller-manager deletes a Node without a machine soon after the Node stops being Ready (node lifecycle
+// controller of cloud-provider, MonitorNodes). If the Node is deleted later, the machine probably failed first.
+const goneWithin = 10 * time.Minute
+
+// isGone reports whether the node's machine may have been reclaimed.
+func (s *Silence) isGone() bool { return s.isDeleted() && s.Deleted.Sub(s.Began) <= goneWithin }
+
+// Lasted returns the duration of the silence, up to now if it is ongoing.
+func (s *Silence) Lasted(now time.Time) time.Duration {
+	switch {
+	case !s.Ended.IsZero():
+		return s.Ended.Sub(s.Began)
+	case !s.Deleted.IsZero():
+		return s.Deleted.Sub(s.Began)
+	}
+	return now.Sub(s.Began)
+}
+
+// Explained reports whether the silence has a known cause on its own node: an announced departure, a reboot, a changed
+// kubelet version, or a clock that was set back.
+func (s *Silence) Explained() bool {
+	return s.Announced != "" || s.Rebooted || s.Upgraded || s.ClockBack > 0
+}
+
+// silences are several silences, for example those of an incident.
+type silences []*Silence
+
+// filter returns the silences that match.
+func (x silences) filter(match func(*Silence) bool) silences {
+	some := make(silences, 0, len(x))
+	for _, s := range x {
+		if match(s) {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+func (x silences) count(match func(*Silence) bool) int {
+	n := 0
+	for _, s := range x {
+		if match(s) {
+			n++
+		}
+	}
+	return n
+}
+
+func (x silences) any(match func(*Silence) bool) bool { return slices.ContainsFunc(x, match) }
+
+// all reports whether there are silences, and all of them match.
+func (x silences) all(match func(*Silence) bool) bool { return len(x) > 0 && x.count(match) == len(x) }
+
+// ofEachNode returns the first silence of each node.
+func (x silences) ofEachNode() silences {
+	if len(x) < 2 {
+		return x
+	}
+	seen := make(map[string]bool, len(x))
+	return x.filter(func(s *Silence) bool {
+		again := seen[s.Node]
+		seen[s.Node] = true
+		return !again
+	})
+}
+
+// nodes names the nodes.
+func (x silences) nodes() string {
+	var names []string
+	for _, s := range x.ofEachNode() {
+		names = append(names, s.Node)
+	}
+	return phrase.Some(names)
+}
+
+// byBegan returns a copy of the silences, sorted by start and then by node.
+func byBegan(all silences) silences {
+	sorted := slices.Clone(all)
+	slices.SortFunc(sorted, func(a, b *Silence) int {
+		if c := a.Began.Compare(b.Began); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Node, b.Node)
+	})
+	return sorted
+}
+
+// beganBetween returns the silences that began between first and last. The slice must be sorted by start.
+func beganBetween(sorted silences, first, last time.Time) silences {
+	began := func(x *Silence, t time.Time) int { return x.Began.Compare(t) }
+	from, _ := slices.BinarySearchFunc(sorted, first, began)
+	to, _ := slices.BinarySearchFunc(sorted[from:], last.Add(1), began)
+	return sorted[from : from+to]
+}
+
+// largestGroupOf returns the largest group of silences that began within one interval of each other. Each silence in
+// the group is of a different node.
+func largestGroupOf(all silences, interval time.Duration) silences {
+	sorted, most, end := slices.Compact(byBegan(all)), silences(nil), 0
+	for i := range sorted {
+		for end < len(sorted) && sorted[end].Began.Sub(sorted[i].Began) <= interval {
+			end++
+		}
+		if end-i > len(most) {
+			most = sorted[i:end]
+		}
+	}
+	return most.ofEachNode()
+}
+
+// endsOf reports whether all silences have ended, and whether kubeflap saw them end. It also returns the time between
+// the first and the last end.
+func endsOf(all silences) (ended, seen bool, apart time.Duration) {
+	seen = !all.any(func(s *Silence) bool { return s.EndedBlind })
+	if all.any(func(s *Silence) bool { return s.Ended.IsZero() }) {
+		return false, seen, 0
+	}
+	byEnd := func(a, b *Silence) int { return a.Ended.Compare(b.Ended) }
+	return true, seen, slices.MaxFunc(all, byEnd).Ended.Sub(slices.MinFunc(all, byEnd).Ended)
+}
