@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -28,7 +28,7 @@ func TestWatchBeginsWithTheDateAndTheSizeOfTheCluster(t *testing.T) {
 	if out.Len() > 0 {
 		t.Errorf("printed before the size of the cluster: %s", out.String())
 	}
-	x.printInitialState(start.Add(time.Second), []nodes.Node{{Name: "node-1", Ready: event.StatusTrue}, {Name: "node-2"}}, []endpoints.Service{{Namespace: "shop", Name: "web", NotReady: 1}})
+	x.printInitialState(start.Add(time.Second), []nodes.Node{{Name: "node-1", Ready: event.StatusTrue}, {Name: "node-2"}}, []services.Service{{Namespace: "shop", Name: "web", NotReady: 1}})
 	x.transition(known) // known already
 	x.transition(turned(5, "node-1"))
 	x.transition(turned(11, "node-2"))

@@ -13,8 +13,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/printable"
-	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/track/services"
 )
 
 func registerWatch(app *kingpin.Application) (string, command) {
@@ -61,7 +61,7 @@ func printInitialStateWhenSynced(ctx context.Context, p *pipeline, t *terminal) 
 
 // printInitialState prints the size of the cluster and everything that is not ready. Then it prints the grace period,
 // if known.
-func (t *terminal) printInitialState(now time.Time, nodes []nodes.Node, services []endpoints.Service) {
+func (t *terminal) printInitialState(now time.Time, nodes []nodes.Node, services []services.Service) {
 	t.date(now)
 	fmt.Fprintf(t.out, "Watching %s and %s. Times are UTC. Press Ctrl-C to stop.\n",
 		phrase.Count(len(nodes), "node", "nodes"), phrase.Count(len(services), "Service", "Services"))

@@ -11,9 +11,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
-	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -153,7 +153,7 @@ type snapshot struct {
 	short       []pods.ShortTolerations
 	source      string
 	nodes       []nodes.Node
-	services    []endpoints.Service
+	services    []services.Service
 	consumers   []consumers.Namespace
 	readds      []consumers.StaleReadds
 	namespaces  []pods.Namespace

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
+	"github.com/kubeflap/kubeflap/exporter/track/services"
 )
 
 type serviceMetrics struct {
@@ -86,7 +86,7 @@ func (m *serviceMetrics) collect(to *scrape, now *snapshot) {
 	}
 }
 
-func (m *serviceMetrics) collectService(to *scrape, s *endpoints.Service, source string) {
+func (m *serviceMetrics) collectService(to *scrape, s *services.Service, source string) {
 	to.startObject(s.Created, "namespace", s.Namespace, "service", s.Name)
 	to.sample(m.addresses, float64(s.Ready), "ready")
 	to.sample(m.addresses, float64(s.NotReady), "not_ready")
@@ -117,7 +117,7 @@ func (m *serviceMetrics) collectService(to *scrape, s *endpoints.Service, source
 	}
 }
 
-func (m *serviceMetrics) collectLosses(to *scrape, s *endpoints.Service) {
+func (m *serviceMetrics) collectLosses(to *scrape, s *services.Service) {
 	to.sample(m.lastLoss, seconds(s.LastLoss), s.LastCause.String())
 	for why, n := range s.Losses {
 		if n > 0 {
@@ -128,7 +128,7 @@ func (m *serviceMetrics) collectLosses(to *scrape, s *endpoints.Service) {
 
 // collectManual adds the metrics of manually managed addresses. Resets with and without a selector are separate series.
 // The series for the Service's current state is always present. The other series is omitted while it is 0.
-func (m *serviceMetrics) collectManual(to *scrape, s *endpoints.Service) {
+func (m *serviceMetrics) collectManual(to *scrape, s *services.Service) {
 	to.sample(m.conflict, boolean(s.SelectorConflict))
 	to.sample(m.manual, float64(s.ManualAddresses))
 	if s.Selector || s.ResetsWithSelector > 0 {

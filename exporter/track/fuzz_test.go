@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
-	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
+	"github.com/kubeflap/kubeflap/exporter/track/services"
 )
 
 // FuzzApply passes arbitrary events to the tracker, in arbitrary order.
@@ -288,7 +288,7 @@ func (w *warden) positive(what string, d time.Duration) {
 }
 
 // sums compares the numbers by state with the Service's number of addresses.
-func (w *warden) sums(v endpoints.Service) {
+func (w *warden) sums(v services.Service) {
 	w.t.Helper()
 	if v.Ready < 0 || v.NotReady < 0 || v.Terminating < 0 {
 		w.t.Fatalf("Service %s/%s has fewer addresses than none: %+v", v.Namespace, v.Name, v)

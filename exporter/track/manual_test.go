@@ -85,7 +85,7 @@ func TestDeletedServiceIsNoReset(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("db", false), handWritten("db", "192.0.2.1"))
 	s.at(10).deleted(aService("db", false)).deleted(handWritten("db", "192.0.2.1"))
 	equal(t, "reported resets", count[transition.EndpointsReset](s), 0)
-	equal(t, "Services left behind", kept(s.endpoints, "services.byName")+kept(s.endpoints, "objects"), 0)
+	equal(t, "Services left behind", kept(s.services, "all")+kept(s.services, "sources"), 0)
 }
 
 func TestHandWrittenEndpointsOutliveTheirService(t *testing.T) {
@@ -115,7 +115,7 @@ func TestHandWrittenEndpointsThatARelistLacksAreNoReset(t *testing.T) {
 	equal(t, "resets", v.ResetsSelectorless, 0)
 	equal(t, "outages", v.Outages, 1)
 	equal(t, "losses of unknown cause", v.Losses[cause.Unknown], 1)
-	equal(t, "Endpoints left behind", kept(s.endpoints, "objects"), 0)
+	equal(t, "Endpoints left behind", kept(s.services, "sources"), 0)
 	for _, x := range of[transition.AddressLost](s) {
 		equal(t, "vanished", x.Vanished, true)
 	}

@@ -14,9 +14,10 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
+	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -473,16 +474,20 @@ func (m *naive) foreignAddresses(id event.UID, s *event.Service) int {
 	return len(foreign)
 }
 
-func (m *naive) readServices() []endpoints.Service {
-	var all []endpoints.Service
+func (m *naive) readServices() []services.Service {
+	var all []services.Service
 	for id, o := range m.objects[event.KindService] {
 		s, t := o.(*event.Service), m.services[id]
-		v := endpoints.Service{
+		v := services.Service{
 			Namespace: s.Namespace, Name: s.Name, Created: t.created, Type: s.Type, Selector: len(s.Selector) > 0,
 			Ready: number(t.states, "ready"), NotReady: number(t.states, "not ready"), Terminating: number(t.states, "terminating"),
-			TurnedReady: t.flips["ready"], TurnedNotReady: t.flips["not ready"],
-			Added: t.added, Removed: t.gone, Lost: t.lost, Bounces: t.bounces, Outages: t.outages, OutageTime: t.outage,
-			Manual: t.ever, ResetsWithSelector: t.resets[true], ResetsSelectorless: t.resets[false],
+			AddressCounts: services.AddressCounts{
+				TurnedReady: t.flips["ready"], TurnedNotReady: t.flips["not ready"], Added: t.added, Removed: t.gone, Bounces: t.bounces,
+			},
+			Counts: losses.Counts{
+				Lost: t.lost, Outages: t.outages, OutageTime: t.outage, ResetsWithSelector: t.resets[true], ResetsSelectorless: t.resets[false],
+			},
+			Manual:           t.ever,
 			SelectorConflict: len(s.Selector) > 0 && (t.hands.by[event.KindEndpoints] > 0 && t.hands.derived == 0 || t.wiped),
 			ForeignAddresses: m.foreignAddresses(id, s),
 			ManualAddresses:  t.hands.by[event.KindEndpoints],
@@ -1376,7 +1381,7 @@ func (c *cluster) same(step int, what string, got, want []string) {
 }
 
 // withoutCauses removes the causes, which the model does not compute. Other tests cover them.
-func withoutCauses(all []endpoints.Service) []endpoints.Service {
+func withoutCauses(all []services.Service) []services.Service {
 	for i := range all {
 		all[i].Losses, all[i].LastLoss, all[i].LastCause = [cause.Count]uint32{}, time.Time{}, cause.Unknown
 		all[i].Diverging = 0

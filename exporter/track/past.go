@@ -19,7 +19,7 @@ type Past struct {
 // Past returns what was known at a time. Pass it to Restore.
 func (t *Tracker) Past(at time.Time) Past {
 	return asOf(t, at, func() Past {
-		p := Past{t.watches.Coverage(), t.nodes.Past(at), t.endpoints.Outages(at)}
+		p := Past{t.watches.Coverage(), t.nodes.Past(at), t.services.Outages(at)}
 		p.Coverage.NotWatched = nil // the events that follow show it
 		return p
 	})
@@ -40,5 +40,5 @@ func (t *Tracker) Restore(p Past, stopped time.Time) {
 		t.watches.Continue(p.Coverage, stopped)
 	}
 	t.nodes.Restore(p.Nodes)
-	t.endpoints.RestoreOutages(p.Outages)
+	t.services.RestoreOutages(p.Outages)
 }

@@ -60,5 +60,5 @@ func TestAddressThatIsSeenAheadOfItsPod(t *testing.T) {
 func TestAddressesAheadAreForgotten(t *testing.T) {
 	s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "web-2"))
 	s.at(20).modified(slice("a", "web", "-web-1", "-web-2"))
-	equal(t, "remembered", kept(s.endpoints, "propagation.pending"), 1)
+	equal(t, "remembered", kept(s.services, "pending"), 1)
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
-	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
@@ -27,8 +27,8 @@ func (t *Tracker) Nodes(at time.Time, into []nodes.Node) []nodes.Node {
 }
 
 // Services appends the Services, sorted by namespace and name, to the given slice and returns the extended slice.
-func (t *Tracker) Services(at time.Time, into []endpoints.Service) []endpoints.Service {
-	return asOf(t, at, func() []endpoints.Service { return t.endpoints.All(into) })
+func (t *Tracker) Services(at time.Time, into []services.Service) []services.Service {
+	return asOf(t, at, func() []services.Service { return t.services.All(into) })
 }
 
 // Namespaces appends namespaces to the given slice and returns the extended slice. It includes each namespace that has
@@ -47,14 +47,14 @@ func (t *Tracker) Misreported(at time.Time, into []pods.Misreported) []pods.Misr
 // the address updates by modeled clients, such as load balancer controllers. The result includes each namespace that
 // has Services, or had Services in the last hour.
 func (t *Tracker) Consumers(at time.Time, into []consumers.Namespace) []consumers.Namespace {
-	return asOf(t, at, func() []consumers.Namespace { return t.endpoints.Consumers(into) })
+	return asOf(t, at, func() []consumers.Namespace { return t.services.Consumers.All(into) })
 }
 
 // StaleReadds appends the Services with stale re-adds, sorted by namespace and name, to the given slice and returns the
 // extended slice. In a stale re-add, a client puts the address of a pod back into its load balancer during an in-place
 // update of the pod.
 func (t *Tracker) StaleReadds(at time.Time, into []consumers.StaleReadds) []consumers.StaleReadds {
-	return asOf(t, at, func() []consumers.StaleReadds { return t.endpoints.StaleReadds(into) })
+	return asOf(t, at, func() []consumers.StaleReadds { return t.services.StaleReadds(into) })
 }
 
 // Watches appends the state of each resource's watch to the given slice and returns the extended slice.
@@ -79,7 +79,7 @@ func (t *Tracker) LeasesBehind(at time.Time) bool { return asOf(t, at, t.nodes.L
 func (t *Tracker) Synced() bool { return asOf(t, time.Time{}, t.watches.AllSynced) }
 
 // AddressSource returns the resource from which address states are currently read.
-func (t *Tracker) AddressSource() event.Kind { return asOf(t, time.Time{}, t.endpoints.Source) }
+func (t *Tracker) AddressSource() event.Kind { return asOf(t, time.Time{}, t.services.Source) }
 
 // GracePeriod returns the current node monitor grace period and its source. The period is 0 if unknown.
 func (t *Tracker) GracePeriod() controlplane.Setting {

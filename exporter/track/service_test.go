@@ -114,7 +114,7 @@ func TestBounceIsWithinItsWindow(t *testing.T) {
 	equal(t, "back at the end of the window", s.service("web").Bounces, 1)
 	s.at(40.1).modified(slice("a", "web", "web-1", "web-2", "web-3"))
 	equal(t, "back after it, having been removed", s.service("web").Bounces, 1)
-	equal(t, "remembered leavers", kept(s.endpoints, "services.byName.any.leftRotation"), 0)
+	equal(t, "remembered leavers", kept(s.services, "all.any.leftRotation"), 0)
 }
 
 func TestRemovedAddressThatComesBackBounces(t *testing.T) {
@@ -204,7 +204,7 @@ func TestServiceCreatedAgainStartsAtZeroInEveryOrderOfEvents(t *testing.T) {
 			equal(t, "added", v.Added, 1)
 			equal(t, "ready", v.Ready, 1)
 			s.deleted(second, fresh)
-			equal(t, "Services left behind", kept(s.endpoints, "services.byName")+kept(s.endpoints, "services.others")+kept(s.endpoints, "slices"), 0)
+			equal(t, "Services left behind", kept(s.services, "all")+kept(s.services, "sources"), 0)
 		})
 	}
 }
@@ -425,7 +425,7 @@ func TestServiceThatARelistLacksIsGone(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("web", true), aService("api", true))
 	s.at(10).lists(event.KindService, aService("api", true))
 	equal(t, "Services", len(s.Services(s.now, nil)), 1)
-	equal(t, "Services left behind", kept(s.endpoints, "services.byName"), 1)
+	equal(t, "Services left behind", kept(s.services, "all"), 1)
 }
 
 func TestAddressThatASliceHasTwiceIsOne(t *testing.T) {
@@ -442,7 +442,7 @@ func TestSliceThatSpeaksForNoServiceAnyMoreIsALoss(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"))
 	s.at(10).modified(unlabelled)
 	equal(t, "removed", s.service("web").Removed, 1)
-	equal(t, "slices", kept(s.endpoints, "slices"), 0)
+	equal(t, "slices", kept(s.services, "sources"), 0)
 }
 
 func TestSliceOfAServiceThatNeverCameLeavesNothingBehind(t *testing.T) {
@@ -450,7 +450,7 @@ func TestSliceOfAServiceThatNeverCameLeavesNothingBehind(t *testing.T) {
 	fresh.Owner = id("second")
 	s := newStory(t, grace40).starts(aService("web", true))
 	s.at(10).added(fresh).deleted(fresh, aService("web", true))
-	equal(t, "Services left behind", kept(s.endpoints, "services.byName")+kept(s.endpoints, "services.others")+kept(s.endpoints, "slices"), 0)
+	equal(t, "Services left behind", kept(s.services, "all")+kept(s.services, "sources"), 0)
 }
 
 func TestAddressesThatLeftLongAgoAreForgotten(t *testing.T) {
@@ -459,21 +459,20 @@ func TestAddressesThatLeftLongAgoAreForgotten(t *testing.T) {
 	s.at(10).modified(slice("a", "web", "web-2", "web-3"))
 	s.at(20).modified(slice("a", "web", "web-3"))
 	s.at(45).modified(slice("a", "web"))
-	equal(t, "remembered leavers", kept(s.endpoints, "services.byName.any.leftRotation"), 2)
 	s.at(76)
 	s.Advance(s.now)
-	equal(t, "without another change of the Service", kept(s.endpoints, "services.byName.any.leftRotation"), 0)
+	equal(t, "remembered leavers", kept(s.services, "all.any.leftRotation"), 0)
 }
 
 func TestAddressesThatLeftAServiceThatNeverCameAreForgotten(t *testing.T) {
 	s := newStory(t, Settings{BounceWindow: 30 * time.Second}).starts(slice("a", "web", "web-1", "web-2"))
 	s.at(10).modified(slice("a", "web", "web-2"))
-	equal(t, "remembered leavers", kept(s.endpoints, "services.others.any.leftRotation"), 1)
-	equal(t, "batches", kept(s.endpoints, "services.others.any.consumers.byWindow"), 1)
+	equal(t, "remembered leavers", kept(s.services, "all.any.leftRotation"), 1)
+	equal(t, "batches", kept(s.services, "all.any.consumers.byWindow"), 1)
 	s.at(75)
 	s.Advance(s.now)
-	equal(t, "remembered later", kept(s.endpoints, "services.others.any.leftRotation"), 0)
-	equal(t, "batches later", kept(s.endpoints, "services.others.any.consumers.byWindow"), 0)
+	equal(t, "remembered later", kept(s.services, "all.any.leftRotation"), 0)
+	equal(t, "batches later", kept(s.services, "all.any.consumers.byWindow"), 0)
 }
 
 func TestSourceThatIsSetStaysWhetherOrNotThereAreSlices(t *testing.T) {

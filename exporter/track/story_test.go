@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -98,7 +98,7 @@ func (s *story) node(name string) nodes.Node {
 	return nodes.Node{}
 }
 
-func (s *story) service(name string) endpoints.Service {
+func (s *story) service(name string) services.Service {
 	s.t.Helper()
 	for _, v := range s.Services(s.now, nil) {
 		if v.Name == name {
@@ -106,7 +106,7 @@ func (s *story) service(name string) endpoints.Service {
 		}
 	}
 	s.t.Fatalf("there is no Service %s", name)
-	return endpoints.Service{}
+	return services.Service{}
 }
 
 // of returns the transitions of a type.
@@ -212,7 +212,7 @@ const (
 	lagWait  = watches.LagWait
 )
 
-// kept returns the number of entries in a field of a part of the tracker, such as "services.byName". "any" selects any
+// kept returns the number of entries in a field of a part of the tracker, such as "all". "any" selects any
 // entry of a map.
 func kept(part any, field string) int {
 	v := reflect.ValueOf(part).Elem()

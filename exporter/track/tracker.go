@@ -11,10 +11,10 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
-	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -52,7 +52,7 @@ type parts struct {
 	nodes        *nodes.Nodes
 	pods         *pods.Pods
 	losses       *losses.Losses
-	endpoints    *endpoints.Endpoints
+	services     *services.Services
 }
 
 // New returns a Tracker that has not processed any events.
@@ -62,10 +62,10 @@ func New(settings Settings) *Tracker {
 	t.nodes = nodes.New(t.controlPlane, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.losses.PodResolved(w) })
 	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes)
-	t.endpoints = endpoints.New(endpoints.Settings{
+	t.services = services.New(services.Settings{
 		BounceWindow: settings.BounceWindow, Source: settings.AddressSource, KnownManagers: settings.KnownManagers,
 	}, t.watches, &t.found, t.pods, t.losses)
-	t.nodes.Addresses = t.endpoints
+	t.nodes.Addresses = t.services
 	return t
 }
 
@@ -108,11 +108,11 @@ func (t *parts) applyObject(e event.Event) {
 	case *event.Pod:
 		t.applyPod(e, o)
 	case *event.Service:
-		t.endpoints.ApplyService(e, o)
+		t.services.ApplyService(e, o)
 	case *event.EndpointSlice:
-		t.endpoints.ApplySlice(e, o)
+		t.services.ApplySlice(e, o)
 	case *event.Endpoints:
-		t.endpoints.ApplyEndpoints(e, o)
+		t.services.ApplyEndpoints(e, o)
 	case *event.ControlPlaneLease:
 		t.controlPlane.Apply(e, o)
 	case *event.Cluster:
@@ -123,9 +123,9 @@ func (t *parts) applyObject(e event.Event) {
 func (t *parts) applyPod(e event.Event, o *event.Pod) {
 	if e.Type != event.Deleted {
 		t.controlPlane.Grace.ApplyControllerManager(o)
-		t.endpoints.PodChanged(o.UID, t.pods.Apply(e, o), e.Seen)
+		t.services.PodChanged(o.UID, t.pods.Apply(e, o), e.Seen)
 	} else if c, ok := t.pods.Delete(e, o); ok {
-		t.endpoints.PodChanged(o.UID, c, e.Seen)
+		t.services.PodChanged(o.UID, c, e.Seen)
 		t.controlPlane.Grace.ForgetControllerManager(o.UID)
 	}
 }
@@ -137,21 +137,21 @@ func (t *parts) applyWatch(e event.Event) {
 		t.watches.RecordListStart(e.Kind)
 	case event.Synced:
 		if e.Kind == event.KindEndpointSlice {
-			t.endpoints.SlicesListed(e.Seen)
+			t.services.SlicesListed(e.Seen)
 		}
 		wasMissing := t.watches.Missing(e.Kind)
 		t.watches.RecordListEnd(e)
 		if e.Kind == event.KindLease && wasMissing {
 			t.nodes.LeasesChanged(e.Seen)
 		}
-		t.endpoints.CompareAll(e.Seen)
+		t.services.CompareAll(e.Seen)
 		t.watchWorks(e)
 		t.nodes.ListEnded(e.Seen)
-		t.endpoints.ChooseSource()
-		t.endpoints.ContinueOutages(e.Seen)
+		t.services.ChooseSource()
+		t.services.ContinueOutages(e.Seen)
 	case event.Up:
 		t.watchWorks(e)
-		t.endpoints.ChooseSource()
+		t.services.ChooseSource()
 	case event.Down:
 		t.watchBroke(e)
 	case event.Bookmark:
@@ -167,7 +167,7 @@ func (t *parts) applyWatch(e event.Event) {
 			t.nodes.LeasesChanged(e.Seen)
 		}
 		t.nodes.ListEnded(e.Seen)
-		t.endpoints.ChooseSource()
+		t.services.ChooseSource()
 	}
 }
 
@@ -229,7 +229,7 @@ func (t *parts) advance(to time.Time) {
 	t.watches.AdvanceTo(to)
 	t.nodes.CountLate(to)
 	t.pods.Forget()
-	t.endpoints.HandleDue()
+	t.services.HandleDue()
 }
 
 // settleDue determines why pods and addresses lost readiness, for each loss whose wait for evidence ends by `to`. It
@@ -245,7 +245,7 @@ func (t *parts) settleDue(to time.Time) {
 		}
 		t.watches.AdvanceTo(due)
 		t.nodes.CountLate(due)
-		t.endpoints.CloseBatches(due)
+		t.services.CloseBatches(due)
 		settle()
 	}
 }
@@ -258,7 +258,7 @@ func (t *Tracker) StartCounting(at time.Time) {
 	t.watches.StartCounting(at)
 	t.nodes.StartCounting()
 	t.pods.StartCounting()
-	t.endpoints.StartCounting()
+	t.services.StartCounting()
 }
 
 // Settle ends all waits for evidence and reports the most likely causes. Call Settle after the last event. Like Apply,

@@ -20,7 +20,6 @@ var tooLarge = []string{
 	"file exporter/incident/record/store.go",
 	"file exporter/transition/node.go",
 	"type Anonymiser in exporter/recording",
-	"type Endpoints in exporter/track/endpoints",
 	"type Reader in exporter/decode",
 	"type Record in exporter/incident/record",
 	"type Store in exporter/incident/record",

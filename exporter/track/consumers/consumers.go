@@ -27,9 +27,16 @@ func Windows() [NumWindows]time.Duration { return windows }
 // Service lists the methods of a Service that this package calls.
 type Service interface {
 	Exists() bool
-	Namespace() string
 	Named() transition.Service
 	IsReady(address event.UID) bool
+	Consumers() *Set
+}
+
+// podFacts lists the methods of package pods that this package calls.
+type podFacts interface {
+	Named(id event.UID) transition.Pod
+	// IsBeingUpdated reports whether an in-place update of the pod is in progress at t.
+	IsBeingUpdated(id event.UID, t time.Time) bool
 }
 
 // Consumers holds the consumers of all Services.
@@ -42,8 +49,6 @@ type Consumers struct {
 	namespaces   totals.Totals[counts]
 	// `open` holds the open batches of each window, sorted by the time at which they close.
 	open [NumWindows]queue.Queue[batch]
-	// `stale` contains the Services with stale re-adds, or with pods that are being updated in place.
-	stale map[Service]*staleness
 }
 
 type counts struct{ updates, bounces [NumWindows]uint64 }
@@ -55,7 +60,11 @@ type batch struct {
 }
 
 // Set holds the consumers of one Service. The zero value has no consumers yet.
-type Set struct{ byWindow *[NumWindows]consumer }
+type Set struct {
+	byWindow *[NumWindows]consumer
+	// `stale` is nil if the Service has neither stale re-adds nor pods that are being updated in place.
+	stale *staleness
+}
 
 // consumer is the state of one consumer of one Service.
 type consumer struct {
@@ -72,50 +81,47 @@ type consumer struct {
 // the address is put back.
 type turns struct{ out, back event.Moment }
 
-// Applied is an address that a consumer put back or removed when a batch closed.
-type Applied struct {
+// Mistake is a mistake that a consumer made with one address when a batch closed. It is a bounce or a stale re-add. A
+// bounce is an address that the consumer removed, put back, and removed again.
+type Mistake struct {
 	Service Service
 	Address event.UID
-	At      time.Time
-	Window  time.Duration
+	Change  transition.Transition
 }
-
-// Closed lists the mistakes that consumers made when their batches closed. A bounce is an address that a consumer
-// removed, put back, and removed again. A stale re-add is an address that a consumer put back during an in-place update
-// of its pod.
-type Closed struct{ Bounces, StaleReadds []Applied }
 
 // New returns an empty Consumers.
 func New(watches *watches.Watches, pods podFacts, bounceWindow time.Duration) *Consumers {
-	return &Consumers{watches: watches, pods: pods, bounceWindow: bounceWindow, stale: map[Service]*staleness{}}
+	return &Consumers{watches: watches, pods: pods, bounceWindow: bounceWindow}
 }
 
 // Join adds a Service to its namespace. The counts of a namespace are kept until the namespace has had no Services for
 // an hour.
-func (c *Consumers) Join(s Service) { c.namespaces.Join(c.namespaces.GetOrAdd(s.Namespace())) }
+func (c *Consumers) Join(s Service) { c.namespaces.Join(c.namespace(s)) }
 
 // Leave removes a Service from its namespace, and drops the Service's own counts.
 func (c *Consumers) Leave(s Service) {
-	delete(c.stale, s)
-	c.namespaces.Leave(c.namespaces.GetOrAdd(s.Namespace()), c.watches.Now())
+	s.Consumers().stale = nil
+	c.namespaces.Leave(c.namespace(s), c.watches.Now())
+}
+
+func (c *Consumers) namespace(s Service) *totals.Namespace[counts] {
+	return c.namespaces.GetOrAdd(s.Named().Namespace)
 }
 
 // Changed informs a Service's consumers that an address became ready or stopped being ready.
-func (c *Consumers) Changed(s Service, set *Set, address event.UID, wasReady bool, t time.Time) {
+func (c *Consumers) Changed(s Service, address event.UID, wasReady bool, t time.Time) {
+	set := s.Consumers()
 	if set.byWindow == nil {
 		set.byWindow = &[NumWindows]consumer{}
 	}
-	if stale := c.stale[s]; stale != nil && wasReady {
+	if stale := set.stale; stale != nil && wasReady {
 		delete(stale.updating, address)
 	}
 	for i := range set.byWindow {
 		x := &set.byWindow[i]
 		if x.due.IsZero() {
-			x.due = t.Add(windows[i])
+			x.due, x.applied = t.Add(windows[i]), map[event.UID]bool{}
 			c.open[i].Push(batch{s, x})
-		}
-		if x.applied == nil {
-			x.applied = map[event.UID]bool{}
 		}
 		if _, seen := x.applied[address]; !seen {
 			x.applied[address] = wasReady
@@ -123,16 +129,27 @@ func (c *Consumers) Changed(s Service, set *Set, address event.UID, wasReady boo
 	}
 }
 
-// Close applies the batches that are due by t, in order of time.
-func (c *Consumers) Close(t time.Time) (closed Closed) {
+// Close applies the batches that are due by t, in order of time. It returns the bounces, followed by the stale re-adds.
+func (c *Consumers) Close(t time.Time) []Mistake {
+	var bounces, readds []Mistake
 	for {
 		window := c.nextDue(t)
 		if window < 0 {
-			return closed
+			return append(bounces, readds...)
 		}
-		c.apply(c.open[window].Take(), window, &closed)
+		b := c.open[window].Take()
+		due, applied := b.consumer.due, b.consumer.applied
+		b.consumer.due, b.consumer.applied = time.Time{}, nil
+		if b.service.Exists() {
+			readds = c.readd(b.service, window, due, readds)
+			bounces = c.apply(b, applied, window, due, bounces)
+		}
+		b.consumer.forget(c.oldest(due))
 	}
 }
+
+// oldest returns the earliest time of a removal or a return that can be part of a bounce at t.
+func (c *Consumers) oldest(t time.Time) event.Moment { return c.watches.Moment(t.Add(-c.bounceWindow)) }
 
 // nextDue returns the index of the window whose batch is due next, or -1 if no batch is due by t. The oldest batch of a
 // window is due first, because all batches of a window stay open for the same time.
@@ -146,17 +163,8 @@ func (c *Consumers) nextDue(t time.Time) int {
 	return next
 }
 
-func (c *Consumers) apply(b batch, window int, closed *Closed) {
-	x := b.consumer
-	due := x.due
-	now, oldest := c.watches.Moment(due), c.watches.Moment(due.Add(-c.bounceWindow))
-	applied := x.applied
-	x.due, x.applied = time.Time{}, nil
-	defer x.forget(oldest)
-	if !b.service.Exists() {
-		return
-	}
-	closed.StaleReadds = c.readd(b.service, window, due, closed.StaleReadds)
+// apply applies the changes of one batch, and appends the bounces to the given slice.
+func (c *Consumers) apply(b batch, applied map[event.UID]bool, window int, due time.Time, bounces []Mistake) []Mistake {
 	updated := false
 	var bounced []event.UID
 	for id, wasReady := range applied {
@@ -165,19 +173,26 @@ func (c *Consumers) apply(b batch, window int, closed *Closed) {
 			continue
 		}
 		updated = true
-		if x.addressChanged(id, ready, now, oldest) {
+		if b.consumer.addressChanged(id, ready, c.watches.Moment(due), c.oldest(due)) {
 			bounced = append(bounced, id)
 		}
 	}
-	counts := &c.namespaces.GetOrAdd(b.service.Namespace()).Counts
+	counts := &c.namespace(b.service).Counts
 	if updated {
 		counts.updates[window]++
 	}
 	counts.bounces[window] += uint64(len(bounced))
-	slices.SortFunc(bounced, func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) })
-	for _, id := range bounced {
-		closed.Bounces = append(closed.Bounces, Applied{b.service, id, due, windows[window]})
+	for _, id := range inOrder(bounced) {
+		bounces = append(bounces, Mistake{b.service, id, transition.ConsumerBounced{
+			At: transition.At{Time: due}, Address: transition.Address{Service: b.service.Named(), ID: id}, Window: windows[window],
+		}})
 	}
+	return bounces
+}
+
+func inOrder(ids []event.UID) []event.UID {
+	slices.SortFunc(ids, func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) })
+	return ids
 }
 
 // addressChanged applies the change of one address, and reports whether the change is a bounce. In a bounce, the
@@ -209,16 +224,18 @@ func (x *consumer) forget(oldest event.Moment) {
 	}
 }
 
-// Forget drops the addresses whose last removal or return is too old to be part of a bounce. It frees the memory of a
-// Service's consumers if they have no recent changes.
-func (c *Consumers) Forget(set *Set, t time.Time) {
+// Forget drops the addresses whose last removal or return is too old to be part of a bounce, and the in-place updates
+// that are no longer in progress at t. It frees the memory of a Service's consumers if they have no recent changes.
+func (c *Consumers) Forget(s Service, t time.Time) {
+	set := s.Consumers()
+	c.forgetUpdates(set, t)
 	if set.byWindow == nil {
 		return
 	}
 	busy := false
 	for i := range set.byWindow {
 		x := &set.byWindow[i]
-		x.forget(c.watches.Moment(t.Add(-c.bounceWindow)))
+		x.forget(c.oldest(t))
 		busy = busy || !x.due.IsZero() || x.turns != nil
 	}
 	if !busy {
@@ -229,13 +246,8 @@ func (c *Consumers) Forget(set *Set, t time.Time) {
 // ForgetNamespaces drops the counts of namespaces that have had no Services for more than an hour.
 func (c *Consumers) ForgetNamespaces() { c.namespaces.Forget(c.watches.Now()) }
 
-// StartCounting sets the counters to zero.
-func (c *Consumers) StartCounting() {
-	c.namespaces.Reset()
-	for _, x := range c.stale {
-		x.readds = [NumWindows]uint64{}
-	}
-}
+// StartCounting sets the counters of all namespaces to zero.
+func (c *Consumers) StartCounting() { c.namespaces.Reset() }
 
 // Namespace counts the updates and bounces of a namespace's consumers, by batching window.
 type Namespace struct {

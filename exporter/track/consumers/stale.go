@@ -1,11 +1,7 @@
 package consumers
 
 import (
-	"bytes"
-	"cmp"
 	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -27,12 +23,6 @@ import (
 // the load balancer uses the address again, so a later window does not put it back. kubeflap does not see the load
 // balancer, so it assumes that the tool had removed the address.
 
-// podFacts lists the methods of package pods that this package calls.
-type podFacts interface {
-	// IsBeingUpdated reports whether an in-place update of the pod is in progress at t.
-	IsBeingUpdated(id event.UID, t time.Time) bool
-}
-
 // staleness holds the in-place updates and the stale re-adds of one Service.
 type staleness struct {
 	// `updating` contains the address of each pod that is being updated, if it has been ready since the update began.
@@ -47,18 +37,16 @@ func (c *Consumers) ImageUpdated(s Service, address event.UID) {
 	if !s.IsReady(address) {
 		return
 	}
-	x := c.stale[s]
-	if x == nil {
-		x = &staleness{updating: map[event.UID][NumWindows]bool{}}
-		c.stale[s] = x
+	set := s.Consumers()
+	if set.stale == nil {
+		set.stale = &staleness{updating: map[event.UID][NumWindows]bool{}}
 	}
-	x.updating[address] = [NumWindows]bool{}
+	set.stale.updating[address] = [NumWindows]bool{}
 }
 
-// readd counts the stale re-adds of one consumer at t. It appends them to the given slice and returns the extended
-// slice.
-func (c *Consumers) readd(s Service, window int, t time.Time, readds []Applied) []Applied {
-	x := c.stale[s]
+// readd counts the stale re-adds of one consumer at t, and appends them to the given slice.
+func (c *Consumers) readd(s Service, window int, t time.Time, readds []Mistake) []Mistake {
+	x := s.Consumers().stale
 	if x == nil {
 		return readds
 	}
@@ -71,20 +59,27 @@ func (c *Consumers) readd(s Service, window int, t time.Time, readds []Applied) 
 		}
 	}
 	x.readds[window] += uint64(len(stale))
-	slices.SortFunc(stale, func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) })
-	for _, id := range stale {
-		readds = append(readds, Applied{s, id, t, windows[window]})
+	for _, id := range inOrder(stale) {
+		readds = append(readds, Mistake{s, id, transition.ConsumerReaddedStale{
+			At: transition.At{Time: t}, Address: transition.Address{Service: s.Named(), ID: id, Pod: c.pods.Named(id)}, Window: windows[window],
+		}})
 	}
 	return readds
 }
 
-// ForgetUpdates drops the in-place updates that are no longer in progress at t.
-func (c *Consumers) ForgetUpdates(t time.Time) {
-	for s, x := range c.stale {
+func (c *Consumers) forgetUpdates(s *Set, t time.Time) {
+	if x := s.stale; x != nil {
 		maps.DeleteFunc(x.updating, func(id event.UID, _ [NumWindows]bool) bool { return !c.pods.IsBeingUpdated(id, t) })
 		if len(x.updating) == 0 && x.readds == [NumWindows]uint64{} {
-			delete(c.stale, s)
+			s.stale = nil
 		}
+	}
+}
+
+// StartCounting sets the number of stale re-adds to zero.
+func (s *Set) StartCounting() {
+	if s.stale != nil {
+		s.stale.readds = [NumWindows]uint64{}
 	}
 }
 
@@ -94,17 +89,10 @@ type StaleReadds struct {
 	ByWindow [NumWindows]uint64
 }
 
-// StaleReadds appends the Services with stale re-adds to the given slice, sorted by namespace and name. It returns the
-// extended slice.
-func (c *Consumers) StaleReadds(into []StaleReadds) []StaleReadds {
-	begin := len(into)
-	for s, x := range c.stale {
-		if x.readds != [NumWindows]uint64{} {
-			into = append(into, StaleReadds{s.Named(), x.readds})
-		}
+// StaleReadds returns the number of stale re-adds by window.
+func (s *Set) StaleReadds() (by [NumWindows]uint64) {
+	if s.stale != nil {
+		by = s.stale.readds
 	}
-	slices.SortFunc(into[begin:], func(a, b StaleReadds) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-	})
-	return into
+	return by
 }

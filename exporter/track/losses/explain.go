@@ -97,9 +97,9 @@ func (q *Losses) explainManual(l *Loss) cause.Cause {
 	switch {
 	case l.Vanished:
 		return cause.Unknown // kubeflap did not see who deleted the object
-	case l.InEndpoints && l.Service.WasCleared() && !l.Change.Foreign:
+	case l.InEndpoints && l.Service.HasSelector() && ManualInEndpoints(l.Service) == 0 && !l.Change.Foreign:
 		return cause.EndpointsReset
-	case l.Known:
+	case l.known:
 		return cause.Unknown // kubeflap cannot see the reasons of a known manager
 	}
 	return cause.ManualWrite
@@ -108,14 +108,13 @@ func (q *Losses) explainManual(l *Loss) cause.Cause {
 // explainByService explains a loss if no known change of the pod explains it. Possible causes are a change of the
 // Service's selector and an edit of an object that a controller manages. Otherwise, the pod watch may lag.
 func (q *Losses) explainByService(l *Loss) cause.Cause {
-	s, t := l.Service.Ledger(), l.Change.Time
 	switch {
 	case l.Terminating:
 		return cause.PodDeleted // terminating means that the pod has a deletionTimestamp (endpointslice, podToEndpoint)
 	case q.changedAround(l):
 		return cause.ServiceChanged
 	case l.Vanished: // kubeflap did not see who deleted the object
-	case l.Foreign, t.Equal(s.SliceDeleted) && l.Service.IsReady(l.Change.ID):
+	case l.foreign, l.Change.Time.Equal(l.Service.Record().sliceDeleted) && l.Service.IsReady(l.Change.ID):
 		// The EndpointSlice controller would not delete a slice and add its address again immediately.
 		return cause.ManualWrite
 	}
@@ -126,9 +125,9 @@ func (q *Losses) explainByService(l *Loss) cause.Cause {
 // selector removes addresses, and a change of publishNotReadyAddresses makes them not ready. A change shortly after the
 // loss also counts, because events of different watches can arrive in any order.
 func (q *Losses) changedAround(l *Loss) bool {
-	changed, wait := l.Service.Ledger().Changed, evidenceWait
+	changed, wait := l.Service.Record().Changed, evidenceWait
 	if !l.Change.Removed {
-		changed = l.Service.Ledger().Unpublished
+		changed = l.Service.Record().Unpublished
 	}
 	if q.watches.Now().Before(q.watches.LaggingUntil(event.KindService)) {
 		wait += watches.LagWait

@@ -1,7 +1,10 @@
-// Package losses determines why Services lose ready addresses, and reports each loss once its cause is known.
+// Package losses determines why Services lose ready addresses, and reports each loss and each outage once its cause is
+// known. It also tracks who writes the addresses: a Kubernetes controller, another known manager, a user who manages
+// addresses manually, or an unknown client.
 package losses
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -16,13 +19,10 @@ import (
 type Service interface {
 	Exists() bool
 	Named() transition.Service
+	UID() event.UID
+	HasSelector() bool
 	IsReady(address event.UID) bool
-	// HasSteadyWriter reports whether the latest writer of a Service's addresses was also their first writer. It
-	// returns false if the Service has a selector.
-	HasSteadyWriter() bool
-	// WasCleared reports whether the Service has a selector, but no manually managed addresses in its Endpoints.
-	WasCleared() bool
-	Ledger() *Ledger
+	Record() *Record
 }
 
 // podFacts lists the methods of package pods that this package calls.
@@ -40,33 +40,72 @@ type nodeFacts interface {
 	Announced(node string, t time.Time) string
 }
 
+// Record holds the losses and the writers of one Service, and the facts that explain the losses.
+type Record struct {
+	// Sources describes the slices and Endpoints that contain the Service's addresses.
+	Sources []*Source
+	// Changed is the time at which the Service's selection of pods last changed, by its selector or by
+	// publishNotReadyAddresses. Unpublished is the time at which the latter changed.
+	Changed, Unpublished time.Time
+	// edited is the time at which somebody last wrote or deleted an object that a controller manages. sliceDeleted is
+	// the time at which a slice of the EndpointSlice controller was last deleted.
+	edited, sliceDeleted time.Time
+
+	Counts
+	// Outage is the current outage, or nil.
+	Outage *Outage
+	// Last and LastCause are the time and the cause of the newest settled loss, without the losses of foreign addresses.
+	Last      time.Time
+	LastCause cause.Cause
+	// ownLost is the time at which the Service last lost a ready address that is not foreign.
+	ownLost time.Time
+	// `unreported` holds the unreported losses, sorted by time.
+	unreported queue.Queue[*Loss]
+
+	// EverManual is set if the Service has ever had manually managed addresses.
+	EverManual bool
+	// `cleared` is set when all manually managed addresses are removed while the Service has a selector. It is unset
+	// when a pod matches the selector, or when the selector is removed. `conflict` is set while a selector conflict is
+	// reported.
+	cleared, conflict bool
+}
+
+// Counts holds the counters of a Service's losses and outages.
+type Counts struct {
+	// Lost counts how often an address stopped being ready. Losses counts the losses with a determined cause, by cause.
+	Lost   uint64
+	Losses [cause.Count]uint32
+	// OutageTime is the total time without a ready address.
+	Outages    uint64
+	OutageTime time.Duration
+	// A reset is the removal of all manually managed addresses. ResetsWithSelector counts the resets while the Service
+	// had a selector, and ResetsSelectorless counts the other resets.
+	ResetsWithSelector, ResetsSelectorless uint64
+}
+
 // Loss records that an address stopped being ready. It is kept until it has been reported with its cause.
 type Loss struct {
 	Service Service
-	Change  transition.AddressLost
-	// Foreign is set if the Service has a selector and an unknown writer manages the object with the address. Known is
-	// set if a known manager manages that object.
-	Foreign, Known bool
+	// Source is the object in which the address stopped being ready, or nil if the loss was found in a list.
+	Source *Source
+	Change transition.AddressLost
 	// Manual is set if the address had no targetRef. InEndpoints is set if the address was in Endpoints, or in a slice
 	// that mirrors Endpoints. Terminating is set if the address's pod is being deleted.
 	Manual, InEndpoints, Terminating bool
 	// Vanished is set if the object with the address, or its pod, was deleted while kubeflap did not watch.
 	Vanished bool
 
-	// version is the resourceVersion of the write that made the loss, or 0 if it is unknown. `edited` is set if somebody
-	// made this write to an object that a controller manages.
+	// foreign is set if the Service has a selector and an unknown writer manages the source. known is set if a known
+	// manager manages the source. edited is set if somebody made this write to an object that a controller manages.
+	foreign, known, edited bool
+	// version is the resourceVersion of the write that made the loss, or 0 if it is unknown.
 	version uint64
-	edited  bool
-	// beganOutage is set if this loss began an outage of the Service. outageEnd is the end of that outage, or nil
-	// while it continues.
-	beganOutage bool
-	outageEnd   *transition.OutageEnded
+	// outage is the outage that began with this loss, or nil.
+	outage *Outage
 	// `after` holds later changes of the address. They are reported after the loss.
 	after []transition.Transition
 	// `settled` is set if the cause has been determined.
 	settled bool
-	// `older` is the previous unreported loss of the same address, or nil.
-	older *Loss
 }
 
 // Losses holds the losses that have not been reported.
@@ -79,146 +118,69 @@ type Losses struct {
 	// `fresh` holds the losses that are younger than evidenceWait, sorted by time. `lagging` holds older losses that
 	// wait for evidence from a lagging watch. A settled loss stays in its queue until its waiting time has passed.
 	fresh, lagging queue.Queue[*Loss]
-	// byAddress maps each address to its newest unreported loss.
-	byAddress map[event.UID]*Loss
+	// byAddress holds the unreported losses of each address, oldest first.
+	byAddress map[event.UID][]*Loss
 }
 
 // New returns an empty Losses.
 func New(watches *watches.Watches, found *transition.List, pods podFacts, nodes nodeFacts) *Losses {
-	return &Losses{watches: watches, found: found, pods: pods, nodes: nodes, byAddress: map[event.UID]*Loss{}}
-}
-
-// Ledger holds the losses of one Service, and the facts that explain them.
-type Ledger struct {
-	// Changed is the time at which the Service's selection of pods last changed, by its selector or by
-	// publishNotReadyAddresses. Unpublished is the time at which the latter changed. Edited is the time at which somebody
-	// last wrote or deleted an object that a controller manages. SliceDeleted is the time at which a slice of the
-	// EndpointSlice controller was last deleted.
-	Changed, Unpublished, Edited, SliceDeleted time.Time
-
-	// Lost counts how often an address stopped being ready. ByCause counts the settled losses by cause. Last and
-	// LastCause are the time and the cause of the newest settled loss, without the losses of foreign addresses.
-	Lost      uint64
-	ByCause   [cause.Count]uint32
-	Last      time.Time
-	LastCause cause.Cause
-	// ownLost is the time at which the Service last lost a ready address that is not foreign.
-	ownLost time.Time
-
-	// `unreported` holds the unreported losses, sorted by time.
-	unreported queue.Queue[*Loss]
-	// `outage` is the last loss that began an outage, or nil if this loss has been reported. outageCause is the
-	// reported cause of the current outage.
-	outage      *Loss
-	outageCause cause.Cause
+	return &Losses{watches: watches, found: found, pods: pods, nodes: nodes, byAddress: map[event.UID][]*Loss{}}
 }
 
 // Add counts a loss, and starts the search for its cause.
 func (q *Losses) Add(l *Loss) {
-	ledger := l.Service.Ledger()
-	ledger.Lost++
+	r := l.Service.Record()
+	r.Lost++
 	if !l.Change.Foreign {
-		ledger.ownLost = l.Change.Time
+		r.ownLost = l.Change.Time
 	}
-	l.version, l.edited = q.watches.Version(), ledger.Edited.Equal(l.Change.Time)
+	if l.Source != nil {
+		l.foreign, l.known = l.Source.keeper == foreigner && l.Service.HasSelector(), l.Source.keeper == knownManager
+	}
+	l.version, l.edited = q.watches.Version(), r.edited.Equal(l.Change.Time)
 	q.fresh.Push(l)
-	id := l.Change.ID
-	l.older = q.byAddress[id]
-	q.byAddress[id] = l
-	ledger.unreported.Push(l)
-}
-
-// Position returns the current end of the queue of losses. SettleCertainFrom and OutageBegan use it to find the losses
-// that were added afterwards.
-func (q *Losses) Position() int { return q.fresh.End() }
-
-// forget removes a reported loss.
-func (q *Losses) forget(l *Loss) {
-	id := l.Change.ID
-	newest := q.byAddress[id]
-	if newest == l {
-		if l.older == nil {
-			delete(q.byAddress, id)
-		} else {
-			q.byAddress[id] = l.older
-		}
-		return
-	}
-	for x := newest; x != nil; x = x.older {
-		if x.older == l {
-			x.older = l.older
-			return
-		}
-	}
-}
-
-// goneWithin is the maximum time between the loss of a Service's own addresses and the removal of its foreign
-// addresses. A removal within this time does not count as the cause of an outage (transition.AddressLost, Foreign).
-const goneWithin = 2 * time.Minute
-
-// OutageBegan records that the last loss of an event began an outage. The outage has the same cause as this loss.
-// `position` is the value of Position before the event. If the removed foreign addresses outlasted the Service's own
-// addresses by more than goneWithin, they no longer count as foreign.
-func (q *Losses) OutageBegan(s Service, position int) {
-	ledger := s.Ledger()
-	ledger.outageCause = cause.Unknown
-	made := q.fresh.From(position)
-	if len(made) == 0 {
-		return
-	}
-	for _, l := range made {
-		l.Change.Foreign = l.Change.Foreign && !ledger.ownLost.IsZero() && l.Change.Time.Sub(ledger.ownLost) <= goneWithin
-	}
-	if last := made[len(made)-1]; last.Service == s && !last.beganOutage {
-		last.beganOutage, ledger.outage = true, last
-	}
-}
-
-// OutageEnded reports the end of an outage once its cause is known.
-func (q *Losses) OutageEnded(s Service, change transition.OutageEnded) {
-	ledger := s.Ledger()
-	if ledger.outage != nil && ledger.outage.outageEnd == nil {
-		ledger.outage.outageEnd = &change
-		return
-	}
-	change.Cause = ledger.outageCause
-	q.Report(s, change)
+	q.byAddress[l.Change.ID] = append(q.byAddress[l.Change.ID], l)
+	r.unreported.Push(l)
 }
 
 // settle sets the cause of a loss. It then reports the Service's settled losses in order of time. A settled loss waits
 // for older losses, so all instances of kubeflap report the losses in the same order.
 func (q *Losses) settle(l *Loss, why cause.Cause) {
-	ledger := l.Service.Ledger()
+	r, c := l.Service.Record(), &l.Change
 	l.settled = true
-	ledger.ByCause[why]++
-	l.Change.Vanished = why == cause.Unknown && l.Vanished
-	if l.Change.Foreign = l.Change.Foreign && (why == cause.ManualWrite || l.Change.Vanished); !l.Change.Foreign {
-		ledger.noteLast(l.Change.Time, why)
+	r.Losses[why]++
+	c.Vanished = why == cause.Unknown && l.Vanished
+	if c.Foreign = c.Foreign && (why == cause.ManualWrite || c.Vanished); !c.Foreign {
+		r.noteLast(c.Time, why)
 	}
-	l.Change.Cause, l.Change.Steady = why, why == cause.ManualWrite && l.Manual && l.Service.HasSteadyWriter()
-	l.Change.Managed = why == cause.Unknown && l.Known
-	if pod := q.pods.Named(l.Change.ID); pod.Name != "" {
-		l.Change.Pod = pod
+	c.Cause, c.Steady = why, why == cause.ManualWrite && l.Manual && hasSteadyWriter(l.Service)
+	c.Managed = why == cause.Unknown && l.known
+	if pod := q.pods.Named(c.ID); pod.Name != "" {
+		c.Pod = pod
 	}
-	if why == cause.PodEvicted || why == cause.PodDeleted || l.Change.Vanished {
-		l.Change.Announced = q.nodes.Announced(l.Change.Pod.Node, l.Change.Time)
+	if why == cause.PodEvicted || why == cause.PodDeleted || c.Vanished {
+		c.Announced = q.nodes.Announced(c.Pod.Node, c.Time)
 	}
 	if why.OfNode() {
-		if trigger, ok := q.nodes.Trigger(l.Change.Pod.Node, why); ok {
-			l.Change.Trigger = trigger
+		if trigger, ok := q.nodes.Trigger(c.Pod.Node, why); ok {
+			c.Trigger = trigger
 		}
 	}
-	for waiting := &ledger.unreported; !waiting.IsEmpty() && waiting.Front().settled; {
-		q.reportLoss(l.Service, waiting.Take())
+	for waiting := &r.unreported; !waiting.IsEmpty() && waiting.Front().settled; {
+		q.reportLoss(waiting.Take())
 	}
 }
 
 // reportLoss reports a loss, the outage that began with it, and later changes of the address.
-func (q *Losses) reportLoss(s Service, l *Loss) {
-	q.forget(l)
+func (q *Losses) reportLoss(l *Loss) {
+	s, id := l.Service, l.Change.ID
+	i := slices.Index(q.byAddress[id], l)
+	if q.byAddress[id] = slices.Delete(q.byAddress[id], i, i+1); len(q.byAddress[id]) == 0 {
+		delete(q.byAddress, id)
+	}
 	l.Change.Waited = q.watches.Now().Sub(l.Change.Time)
 	q.Report(s, l.Change)
-	if l.beganOutage {
+	if l.outage != nil {
 		// An outage is reported only after its cause is known. It is not reported if the Service was deleted in the
 		// meantime.
 		q.Report(s, transition.OutageStarted{At: l.Change.At, Service: s.Named(), Cause: l.Change.Cause, Trigger: l.Change.Trigger})
@@ -226,25 +188,15 @@ func (q *Losses) reportLoss(s Service, l *Loss) {
 	for _, change := range l.after {
 		q.Report(s, change)
 	}
-	if !l.beganOutage {
-		return
+	if l.outage != nil {
+		q.decideOutage(s, l.outage, l.Change.Cause)
 	}
-	ledger := s.Ledger()
-	if ledger.outage == l {
-		ledger.outage = nil
-	}
-	if l.outageEnd == nil {
-		ledger.outageCause = l.Change.Cause
-		return
-	}
-	l.outageEnd.Cause = l.Change.Cause
-	q.Report(s, *l.outageEnd)
 }
 
 // ReportOf reports a change of an address. If a loss of the address has not been reported yet, the change is reported
 // after this loss. Otherwise the address would seem to become ready before it was lost.
 func (q *Losses) ReportOf(s Service, address event.UID, change transition.Transition) {
-	for l := q.byAddress[address]; l != nil; l = l.older {
+	for _, l := range slices.Backward(q.byAddress[address]) {
 		if l.Service == s {
 			l.after = append(l.after, change)
 			return
@@ -262,11 +214,13 @@ func (q *Losses) Report(s Service, change transition.Transition) {
 
 // noteLast stores the time and cause of the newest loss. It compares the times, because losses can be settled in any
 // order. For losses at the same time, the order of the calls does not affect the result.
-func (g *Ledger) noteLast(t time.Time, why cause.Cause) {
+func (r *Record) noteLast(t time.Time, why cause.Cause) {
 	switch {
-	case t.Before(g.Last):
-	case t.Equal(g.Last) && g.LastCause != cause.Unknown && (why == cause.Unknown || why > g.LastCause):
+	case t.Before(r.Last):
+	case t.Equal(r.Last) && r.LastCause != cause.Unknown && (why == cause.Unknown || why > r.LastCause):
 	default:
-		g.Last, g.LastCause = t, why
+		r.Last, r.LastCause = t, why
 	}
 }
+
+func at(t time.Time) transition.At { return transition.At{Time: t} }

@@ -14,30 +14,31 @@ import (
 // any order. If the watch with the evidence lags, the loss waits for watches.LagWait instead.
 const evidenceWait = time.Second
 
-// SettleCertainOf settles an address's losses whose cause is certain, oldest first. Call it after an event of the
-// address's pod.
-func (q *Losses) SettleCertainOf(id event.UID) { q.settleOldestFirst(q.byAddress[id]) }
-
-func (q *Losses) settleOldestFirst(l *Loss) {
-	if l != nil {
-		q.settleOldestFirst(l.older)
-		q.settleIfCertain(l)
+// SettleCertain settles the losses whose cause is certain.
+func (q *Losses) SettleCertain(some []*Loss) {
+	for _, l := range some {
+		if l.settled {
+			continue
+		}
+		if x := q.explain(l); x.certain {
+			q.settle(l, x.cause)
+		}
 	}
 }
 
-// SettleCertainFrom settles the losses that were added after the given position, if their causes are certain.
-func (q *Losses) SettleCertainFrom(position int) {
-	for _, l := range q.fresh.From(position) {
-		q.settleIfCertain(l)
-	}
-}
+// SettleCertainOf settles an address's losses whose cause is certain. Call it after an event of the address's pod.
+func (q *Losses) SettleCertainOf(id event.UID) { q.SettleCertain(slices.Clone(q.byAddress[id])) }
 
-func (q *Losses) settleIfCertain(l *Loss) {
-	if l.settled {
-		return
-	}
-	if x := q.explain(l); x.certain {
-		q.settle(l, x.cause)
+// PodResolved settles the losses that waited for the cause of a pod's readiness change.
+func (q *Losses) PodResolved(w *pods.ReadinessLoss) {
+	q.SettleCertainOf(w.ID)
+	for _, l := range slices.Clone(q.byAddress[w.ID]) {
+		if l.settled || q.watches.Now().Sub(l.Change.Time) < evidenceWait {
+			continue
+		}
+		if x := q.explain(l); !x.lagging {
+			q.settle(l, x.cause)
+		}
 	}
 }
 
@@ -52,26 +53,23 @@ func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
 	}
 	if !q.lagging.IsEmpty() {
 		if at := q.lagging.Front().Change.Time.Add(watches.LagWait); !at.After(by) && (settle == nil || at.Before(due)) {
-			due, settle = at, q.settleLagging
+			due, settle = at, func() { q.settleNow(q.lagging.Take()) }
 		}
 	}
 	return due, settle
 }
 
 func (q *Losses) settleFresh() {
-	l := q.fresh.Take()
-	if l.settled {
-		return
-	}
-	if x := q.explain(l); x.lagging {
+	if l := q.fresh.Take(); !l.settled && q.explain(l).lagging {
 		q.lagging.Push(l)
 	} else {
-		q.settle(l, x.cause)
+		q.settleNow(l)
 	}
 }
 
-func (q *Losses) settleLagging() {
-	if l := q.lagging.Take(); !l.settled {
+// settleNow settles a loss with its most likely cause.
+func (q *Losses) settleNow(l *Loss) {
+	if !l.settled {
 		q.settle(l, q.explain(l).cause)
 	}
 }
@@ -80,31 +78,7 @@ func (q *Losses) settleLagging() {
 func (q *Losses) SettleAll() {
 	for _, waiting := range []*queue.Queue[*Loss]{&q.lagging, &q.fresh} {
 		for !waiting.IsEmpty() {
-			if l := waiting.Take(); !l.settled {
-				q.settle(l, q.explain(l).cause)
-			}
-		}
-	}
-}
-
-// PodResolved settles the losses that waited for the cause of a pod's readiness change.
-func (q *Losses) PodResolved(w *pods.ReadinessLoss) {
-	q.SettleCertainOf(w.ID)
-	q.settleOverdueOf(w.ID)
-}
-
-// settleOverdueOf settles a pod's losses that are older than evidenceWait. They waited for the cause of the pod's
-// readiness change.
-func (q *Losses) settleOverdueOf(id event.UID) {
-	var waiting []*Loss
-	for l := q.byAddress[id]; l != nil; l = l.older {
-		if !l.settled && q.watches.Now().Sub(l.Change.Time) >= evidenceWait {
-			waiting = append(waiting, l)
-		}
-	}
-	for _, l := range slices.Backward(waiting) {
-		if x := q.explain(l); !l.settled && !x.lagging {
-			q.settle(l, x.cause)
+			q.settleNow(waiting.Take())
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// addresses is what nodes ask about Service addresses (package endpoints).
+// addresses is what nodes ask about Service addresses (package services).
 type addresses interface {
 	// ReadyOn returns the number of ready addresses on a node.
 	ReadyOn(node string) int

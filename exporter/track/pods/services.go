@@ -1,6 +1,6 @@
 package pods
 
-// Service is a Service that contains a pod. Package endpoints implements the interface.
+// Service is a Service that contains a pod. Package services implements the interface.
 type Service interface{ Exists() bool }
 
 // ServiceList is an immutable list of Services. Several pods can share it.

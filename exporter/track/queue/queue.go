@@ -4,8 +4,8 @@ package queue
 // Queue is a first-in, first-out queue. Adding or taking an item takes constant time.
 type Queue[T any] struct {
 	items []T
-	// head is the index of the oldest item. `taken` is the number of items that Take has removed.
-	head, taken int
+	// head is the index of the oldest item.
+	head int
 }
 
 // Push adds x at the end.
@@ -23,7 +23,6 @@ func (q *Queue[T]) Take() T {
 	x := q.items[q.head]
 	q.items[q.head] = none
 	q.head++
-	q.taken++
 	switch {
 	case q.IsEmpty() && cap(q.items) > 1024:
 		q.items, q.head = nil, 0 // release the memory after a burst
@@ -34,9 +33,3 @@ func (q *Queue[T]) Take() T {
 	}
 	return x
 }
-
-// End returns the position after the newest item. The position stays valid when items are taken.
-func (q *Queue[T]) End() int { return q.taken + len(q.items) - q.head }
-
-// From returns the items that were pushed after End returned the given position, without those that Take has removed.
-func (q *Queue[T]) From(position int) []T { return q.items[max(position-q.taken, 0)+q.head:] }

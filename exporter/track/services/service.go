@@ -1,14 +1,13 @@
-package endpoints
+package services
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/addresses"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
-	"github.com/kubeflap/kubeflap/exporter/track/writers"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -27,41 +26,18 @@ type service struct {
 	// choice is a hash of the selector and publishNotReadyAddresses.
 	choice uint64
 
-	addresses addresses.Set
+	addresses addressSet
+	counts    AddressCounts
 	// leftRotation holds the addresses that recently stopped being ready.
 	leftRotation map[event.UID]rotationExit
-	leftSwept    time.Time
 
-	counts
-	outage outage
-	ledger losses.Ledger
-
-	// sources holds the slices and Endpoints that contain the Service's addresses.
-	sources []*source
-	writers writers.Set
-
+	record    losses.Record
 	consumers consumers.Set
 	diverging diverging
 	// `past` is the Service's state before the current relist of EndpointSlices, or nil.
 	past *past
 	// `alone` is a list that contains only this Service. Pods that belong to no other Service share this list.
 	alone pods.ServiceList
-}
-
-// counts holds the counters of a Service's addresses, except for losses.
-type counts struct {
-	turnedReady, turnedNotReady uint64
-	added, removed, bounces     uint64
-}
-
-// outage measures the time without a ready address.
-type outage struct {
-	count uint64
-	// `finished` is the total length of the outages that have ended.
-	finished time.Duration
-	// `since` is the start of the current outage, or zero. `live` is set if kubeflap saw the start without delay.
-	since time.Time
-	live  bool
 }
 
 func newService(k key, uid event.UID) *service {
@@ -73,42 +49,32 @@ func newService(k key, uid event.UID) *service {
 // Exists reports whether the Service has been seen and has not been deleted.
 func (s *service) Exists() bool { return s.exists }
 
-// Namespace returns the Service's namespace.
-func (s *service) Namespace() string { return s.key.namespace }
-
-// IsReady reports whether an address is in the Service and ready.
-func (s *service) IsReady(id event.UID) bool { return s.addresses.StateOf(id) == addresses.Ready }
-
 // Named returns the namespace and name of the Service.
 func (s *service) Named() transition.Service {
 	return transition.Service{Namespace: s.key.namespace, Name: s.key.name}
 }
 
-// WasCleared reports whether the Service has a selector, but no manually managed addresses in its Endpoints.
-func (s *service) WasCleared() bool { return s.HasSelector() && s.writers.ManualInEndpoints() == 0 }
+// UID returns the Service's UID.
+func (s *service) UID() event.UID { return s.uid }
 
 // HasSelector reports whether the Service has a selector.
 func (s *service) HasSelector() bool { return len(s.selector) > 0 }
 
-// UID returns the Service's UID.
-func (s *service) UID() event.UID { return s.uid }
+// IsReady reports whether an address is in the Service and ready.
+func (s *service) IsReady(id event.UID) bool { return s.addresses.stateOf(id) == ready }
 
-// Writers returns the clients that write the Service's addresses.
-func (s *service) Writers() *writers.Set { return &s.writers }
+// Record returns the record of the Service's losses and of the clients that write its addresses.
+func (s *service) Record() *losses.Record { return &s.record }
 
-// HasSteadyWriter reports whether the first writer of the Service's addresses also made the latest write. It returns
-// false if the Service has a selector.
-func (s *service) HasSteadyWriter() bool { return !s.HasSelector() && s.writers.Steady() }
-
-// Ledger returns the Service's losses.
-func (s *service) Ledger() *losses.Ledger { return &s.ledger }
+// Consumers returns the modeled consumers of the Service.
+func (s *service) Consumers() *consumers.Set { return &s.consumers }
 
 // ApplyService handles a Service event.
-func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
+func (x *Services) ApplyService(e event.Event, o *event.Service) {
 	k := key{o.Namespace, o.Name}
-	s := x.services.byName[k]
+	s := x.all[owned{key: k}]
 	if e.Type == event.Deleted {
-		if s != nil && s.uid == o.UID {
+		if s != nil && s.exists && s.uid == o.UID {
 			x.retire(s, e)
 		}
 		return
@@ -116,7 +82,7 @@ func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 	if s == nil || !s.exists {
 		s = x.makeCurrent(s, k, o.UID)
 		s.exists, s.created = true, e.Seen
-		x.consumers.Join(s)
+		x.Consumers.Join(s)
 	}
 	s.kind = o.Type
 	s.noteChoice(e, o)
@@ -131,9 +97,9 @@ func (s *service) noteChoice(e event.Event, o *event.Service) {
 		return
 	}
 	if s.choice != 0 {
-		s.ledger.Changed = e.Seen
+		s.record.Changed = e.Seen
 		if s.publish != o.PublishNotReady {
-			s.ledger.Unpublished = e.Seen
+			s.record.Unpublished = e.Seen
 		}
 	}
 	s.publish, s.selector = o.PublishNotReady, pods.NewSelector(o.Selector)
@@ -155,13 +121,13 @@ func choiceOf(o *event.Service) uint64 {
 
 // makeCurrent makes a newly seen Service the current one with the name k. It moves objects without an owner reference
 // from the previous Service to the new one. The move does not count as a change of addresses.
-func (x *Endpoints) makeCurrent(old *service, k key, uid event.UID) *service {
-	s := x.services.adopt(k, uid)
-	if old == nil {
+func (x *Services) makeCurrent(old *service, k key, uid event.UID) *service {
+	s := x.adopt(k, uid)
+	if old == nil || old == s {
 		return s
 	}
-	for _, h := range append([]*source(nil), old.sources...) {
-		if h.owner.IsZero() {
+	for _, of := range slices.Clone(old.record.Sources) {
+		if h := x.sources[of.SourceID]; h.owner.IsZero() {
 			x.move(h, s)
 		}
 	}
@@ -170,12 +136,9 @@ func (x *Endpoints) makeCurrent(old *service, k key, uid event.UID) *service {
 
 // retire handles the deletion of a Service. The addresses disappear later, when the slices are deleted. These removals
 // are not reported.
-func (x *Endpoints) retire(s *service, e event.Event) {
-	if !s.exists {
-		return
-	}
+func (x *Services) retire(s *service, e event.Event) {
 	x.found.Add(transition.ServiceRemoved{At: at(e.Seen), Service: s.Named(), Earliest: x.watches.NotBefore(e.Kind, e.Seen)})
 	s.exists = false
-	x.consumers.Leave(s)
-	x.services.forgetIfGone(s)
+	x.Consumers.Leave(s)
+	x.forgetIfGone(s)
 }

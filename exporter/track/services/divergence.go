@@ -1,14 +1,13 @@
-package endpoints
+package services
 
 import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/addresses"
+	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/queue"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
-	"github.com/kubeflap/kubeflap/exporter/track/writers"
 )
 
 // divergesAfter is the duration after which a disagreement is reported. The controllers normally update the addresses
@@ -17,12 +16,11 @@ const divergesAfter = 10 * time.Second
 
 // divergence finds the addresses whose readiness differs between Endpoints, slices and pods.
 type divergence struct {
+	*registry
 	watches *watches.Watches
 	pods    podFacts
 	// `marked` contains the Services that await a comparison.
 	marked queue.Queue[marked]
-	// scratch is memory that is reused for sorting.
-	scratch []addresses.Placed
 }
 
 type marked struct {
@@ -46,7 +44,15 @@ func (x *divergence) mark(s *service, t time.Time) {
 	}
 }
 
-func (x *divergence) compare(t time.Time, readFrom event.Kind) {
+// CompareAll schedules a comparison between Endpoints, slices and pods for every Service.
+func (x *divergence) CompareAll(t time.Time) {
+	for _, s := range x.inOrder() {
+		x.mark(s, t)
+	}
+}
+
+// compareMarked makes the comparisons that are due at t.
+func (x *divergence) compareMarked(t time.Time, readFrom event.Kind) {
 	for q := &x.marked; !q.IsEmpty() && t.Sub(q.Front().at) >= time.Second; {
 		m := q.Take()
 		m.service.diverging.marked = false
@@ -58,59 +64,64 @@ func (x *divergence) compare(t time.Time, readFrom event.Kind) {
 
 // compareSources finds a Service's addresses whose readiness differs between Endpoints, slices and pods.
 func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind) {
-	var disagree map[event.UID]time.Time
+	before := s.diverging.since
+	s.diverging.since = nil
 	note := func(id event.UID) {
-		since, known := s.diverging.since[id]
+		if s.diverging.since == nil {
+			s.diverging.since = map[event.UID]time.Time{}
+		}
+		since, known := before[id]
 		if !known {
 			since = t
 		}
-		if disagree == nil {
-			disagree = map[event.UID]time.Time{}
-		}
-		disagree[id] = since
+		s.diverging.since[id] = since
 	}
-	inEndpoints, compare := x.endpointsOf(s, readFrom)
-	for i := range s.addresses.List {
-		a := &s.addresses.List[i]
-		ready := a.State() == addresses.Ready
-		agree := x.podAgrees(s, a.UID, ready)
-		if !agree || compare && (addresses.Find(inEndpoints, a.UID) == addresses.Ready) != ready {
-			note(a.UID)
+	endpoints := x.endpointsOf(s, readFrom)
+	for i := range s.addresses.list {
+		a := &s.addresses.list[i]
+		isReady := a.state() == ready
+		if !x.podAgrees(s, a.uid, isReady) || endpoints != nil && endpoints.isReady(a.uid) != isReady {
+			note(a.uid)
 		}
 	}
-	for _, a := range inEndpoints {
-		if a.State == addresses.Ready && s.addresses.StateOf(a.UID) == addresses.None {
-			note(a.UID) // the address is in no slice
+	if endpoints == nil {
+		return
+	}
+	for _, a := range endpoints.entries {
+		if a.state == ready && s.addresses.stateOf(a.uid) == absent {
+			note(a.uid) // the address is in no slice
 		}
 	}
-	s.diverging.since = disagree
 }
 
-// endpointsOf returns the addresses in the Endpoints object. The list is valid until the next call. If `compare` is
-// false, the Endpoints object cannot be compared with the slices. For example, the manually managed addresses of a
-// Service with a selector never appear in slices.
-func (x *divergence) endpointsOf(s *service, readFrom event.Kind) (sorted []addresses.Placed, compare bool) {
-	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || writers.InConflict(s) || s.HasSelector() && s.writers.ManualInEndpoints() > 0 {
-		return nil, false
+// endpointsOf returns the Endpoints object of a Service, or nil if it cannot be compared with the slices. For example,
+// the manually managed addresses of a Service with a selector never appear in slices.
+func (x *divergence) endpointsOf(s *service, readFrom event.Kind) *source {
+	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || losses.InConflict(s) || s.HasSelector() && losses.ManualInEndpoints(s) > 0 {
+		return nil
 	}
-	for _, h := range s.sources {
-		if h.Kind == event.KindEndpoints && !h.truncated {
-			x.scratch = addresses.Sorted(h.entries, x.scratch)
-			return x.scratch, true
+	for _, of := range s.record.Sources {
+		if h := x.sources[of.SourceID]; h.Kind == event.KindEndpoints && !h.truncated {
+			return h
 		}
 	}
-	return nil, false
+	return nil
+}
+
+func (h *source) isReady(id event.UID) bool {
+	i, found := find(h.entries, id)
+	return found && h.entries[i].state == ready
 }
 
 // podAgrees reports whether the readiness of an address matches its pod. It also registers the Service with the pod, so
 // that each change of the pod schedules a comparison.
-func (x *divergence) podAgrees(s *service, id event.UID, ready bool) bool {
+func (x *divergence) podAgrees(s *service, id event.UID, isReady bool) bool {
 	p := x.pods.Find(id)
 	if p == nil || s.publish || !x.watches.Up(event.KindPod) {
 		return true
 	}
 	p.JoinService(&s.alone)
-	return ready == (p.IsReady() && p.RemovalCause() == cause.Unknown)
+	return isReady == (p.IsReady() && p.RemovalCause() == cause.Unknown)
 }
 
 // asOf counts the disagreements that are older than divergesAfter at t.

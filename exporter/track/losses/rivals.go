@@ -1,4 +1,4 @@
-package writers
+package losses
 
 import (
 	"strings"
@@ -11,15 +11,9 @@ import (
 // contestedWithin is the maximum age of an earlier state that a rival writer restores.
 const contestedWithin = 10 * time.Minute
 
-// write describes a write of an object's addresses.
-type write struct {
-	writer, kind, name string
-	addresses          []event.Address
-}
-
-// written is one state of an object's addresses. It holds the writer, a hash of the addresses, and the time of the
+// past is an earlier state of an object's addresses. It holds the writer, a hash of the addresses, and the time of the
 // write.
-type written struct {
+type past struct {
 	writer    string
 	addresses uint64
 	at        time.Time
@@ -28,19 +22,19 @@ type written struct {
 // rivals holds the last two states of an object's addresses. The field before is empty if the same writer wrote both
 // states.
 type rivals struct {
-	before, last written
+	before, last past
 	// `undone` counts the consecutive writes in which a writer restored its own earlier state.
 	undone int
 }
 
 // compete detects two writers that undo each other's changes to a Service without a selector. A single undone change
 // can be a correction. So compete reports a contest only after each writer has undone a change of the other writer.
-func (x *Writers) compete(s Service, h *Source, e event.Event, w write) {
+func (x *Writers) compete(s Service, h *Source, e event.Event, w written) {
 	name := rivalOf(w.writer)
-	if name == "" || h.Mirrored || h.Controlled || s.HasSelector() || !s.Exists() {
+	if name == "" || h.Mirrored || h.controlled || s.HasSelector() || !s.Exists() {
 		return
 	}
-	is := written{name, hashOf(w.addresses), e.Seen}
+	is := past{name, hashOf(w.addresses), e.Seen}
 	if h.rivals == nil {
 		h.rivals = &rivals{last: is}
 		return
@@ -50,7 +44,7 @@ func (x *Writers) compete(s Service, h *Source, e event.Event, w write) {
 	case is.addresses == r.last.addresses:
 		return
 	case name == r.last.writer:
-		r.last, r.before, r.undone = is, written{}, 0
+		r.last, r.before, r.undone = is, past{}, 0
 		return
 	case name == r.before.writer && is.addresses == r.before.addresses && e.Seen.Sub(r.before.at) <= contestedWithin:
 		r.undone++
@@ -59,9 +53,9 @@ func (x *Writers) compete(s Service, h *Source, e event.Event, w write) {
 	}
 	r.before, r.last = r.last, is
 	if r.undone >= 2 {
-		x.losses.Report(s, transition.AddressesContested{
-			At: at(e.Seen), Service: s.Named(), Object: w.kind + " " + w.name, Writers: [2]string{min(name, r.before.writer), max(name, r.before.writer)},
-			Trigger: transition.Trigger(s.UID(), e.Object.Metadata().ResourceVersion),
+		x.Report(s, transition.AddressesContested{
+			At: at(e.Seen), Service: s.Named(), Object: w.kind + " " + w.Name, Writers: [2]string{min(name, r.before.writer), max(name, r.before.writer)},
+			Trigger: transition.Trigger(s.UID(), w.ResourceVersion),
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package endpoints
+package services
 
 import (
 	"slices"
@@ -35,25 +35,22 @@ type pending struct {
 	change  transition.AddressFollowedPod
 }
 
-// observe records a change of an address's readiness.
-func (x *propagation) observe(s addressUpdate, p *pods.Pod, change transition.AddressFollowedPod) {
+// observe records a change of an address's readiness. If the corresponding change of the pod has not been seen yet, it
+// stores the change of the address. It ignores changes due to the creation of the Service, a new selector, or
+// publishNotReadyAddresses.
+func (x *propagation) observe(u *update, p *pods.Pod, change transition.AddressFollowedPod) {
+	after := func(t time.Time) bool { return t.After(u.created) && t.After(u.record.Changed) }
 	if p.IsReady() != change.Ready {
-		x.notePending(s, change)
+		x.forgetPending(u.at)
+		if after(u.at) && !u.publish {
+			x.pending = append(x.pending, pending{u.service, change})
+		}
 		return
 	}
 	turned := x.watches.Time(p.ReadyChangedAt())
-	if turned.After(s.created) && turned.After(s.ledger.Changed) && s.at.Sub(turned) <= propagationLimit && x.watches.Live(event.KindPod, turned) {
-		change.Delay = s.at.Sub(turned)
-		x.losses.Report(s.service, change)
-	}
-}
-
-// notePending stores a change to an address if the corresponding change to the pod has not been seen yet. It ignores
-// changes due to the creation of the Service, a new selector, or publishNotReadyAddresses.
-func (x *propagation) notePending(s addressUpdate, change transition.AddressFollowedPod) {
-	x.forgetPending(s.at)
-	if s.at.After(s.created) && s.at.After(s.ledger.Changed) && !s.publish {
-		x.pending = append(x.pending, pending{s.service, change})
+	if after(turned) && u.at.Sub(turned) <= propagationLimit && x.watches.Live(event.KindPod, turned) {
+		change.Delay = u.at.Sub(turned)
+		x.losses.Report(u.service, change)
 	}
 }
 

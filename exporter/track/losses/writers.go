@@ -1,0 +1,159 @@
+package losses
+
+import (
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// SourceID identifies a slice or an Endpoints object.
+type SourceID struct {
+	Kind event.Kind
+	UID  event.UID
+}
+
+// Source describes the writers of one slice or Endpoints object.
+type Source struct {
+	SourceID
+	// Mirrored is set for a slice that mirrors Endpoints. controlled is set for a slice of the EndpointSlice
+	// controller.
+	Mirrored, controlled bool
+
+	// `writer` is a hash of the field manager that first wrote the addresses. If managerName writes the addresses
+	// later, `writer` becomes a hash of managerName. `newest` is a hash of the field manager of the latest write, or 0
+	// if unknown.
+	writer, newest uint64
+	// `manual` counts the addresses without a targetRef, and `managed` counts the addresses with a targetRef. Only
+	// controllers write a targetRef.
+	manual, managed int
+	// appeared is the resourceVersion at which manually managed addresses appeared in Endpoints.
+	appeared string
+	// keeper is the kind of writer. `foreign` is the record of the foreign addresses, or nil. These addresses count as
+	// foreign only if the Service has a selector.
+	keeper  keeper
+	foreign *notice
+	// `own` contains the addresses that were in the Endpoints object before a foreign writer changed it. The value is
+	// true if the address was ready. `own` is nil if the writer is not foreign.
+	own map[event.UID]bool
+	// withdrawn is the record of the ready addresses that a foreign writer removed from a controller's Endpoints or set
+	// to not ready, or nil.
+	withdrawn *notice
+	// rivals holds the last writes by different writers to a Service without a selector, or is nil.
+	rivals *rivals
+	// overwritten is true for Endpoints that have been empty since they were first seen, although somebody had applied
+	// addresses to them.
+	overwritten bool
+}
+
+// NewSource returns a Source without addresses.
+func NewSource(id SourceID) Source {
+	return Source{SourceID: id, overwritten: id.Kind == event.KindEndpoints}
+}
+
+const (
+	// managerName is the field manager of the controllers that write slices and Endpoints, unless a distribution has
+	// renamed it.
+	managerName         = "kube-controller-manager"
+	sliceController     = "endpointslice-controller.k8s.io"
+	mirroringController = "endpointslicemirroring-controller.k8s.io"
+)
+
+// Writers detects resets, selector conflicts, and foreign or withdrawn addresses.
+type Writers struct {
+	*Losses
+	// `known` holds the managers that the operator configured.
+	known map[string]bool
+}
+
+// NewWriters returns a Writers that trusts the given managers and the managers that event.IsSliceManager recognizes.
+func NewWriters(losses *Losses, known []string) *Writers {
+	x := &Writers{losses, map[string]bool{}}
+	for _, name := range known {
+		x.known[name] = true
+	}
+	return x
+}
+
+// written is one version of a slice or an Endpoints object. `manager` is the manager in the slice's label.
+type written struct {
+	*event.Meta
+	kind, manager, writer string
+	addresses             []event.Address
+}
+
+// object describes the object with its manager. If the slice has no label, it describes the field manager that wrote
+// the object.
+func (w written) object() string {
+	switch {
+	case w.manager != "":
+		return w.kind + " " + w.Name + " (managed by " + w.manager + ")"
+	case w.writer != "":
+		return w.kind + " " + w.Name + " (written by " + w.writer + ")"
+	}
+	return w.kind + " " + w.Name
+}
+
+// SeeSlice records the controller or writer of a slice. Address states are read from objects of the kind `read`.
+func (x *Writers) SeeSlice(s Service, h *Source, e event.Event, o *event.EndpointSlice, read event.Kind) {
+	h.Mirrored, h.controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
+	w := written{&o.Meta, "EndpointSlice", o.ManagedBy, o.Writer, o.Addresses}
+	x.compete(s, h, e, w)
+	h.noteWriter(s, e, o.Writer, read)
+	x.classifySlice(h, w)
+}
+
+// SeeEndpoints records the writer of an Endpoints object. The parameter before returns the object's previous addresses.
+// Its value is true if the address was ready.
+func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.Endpoints, before func() map[event.UID]bool, read event.Kind) {
+	w := written{&o.Meta, "Endpoints", "", o.Writer, o.Addresses}
+	x.compete(s, h, e, w)
+	h.noteWriter(s, e, o.Writer, read)
+	x.classifyEndpoints(h, w, o.Truncated, before)
+	// The Endpoints are empty although a user or an unknown client has written addresses to them.
+	other := o.OtherWriter != "" && !x.known[o.OtherWriter] && !event.IsControllerManager(o.OtherWriter)
+	h.overwritten = h.overwritten && len(o.Addresses) == 0 && (o.LastApplied || other)
+}
+
+// noteWriter records the writer of an object. If the writer changes to a name other than managerName, somebody has
+// edited a controller's object. An edit is recorded only if address states are read from this kind of object.
+func (h *Source) noteWriter(s Service, e event.Event, writer string, read event.Kind) {
+	h.newest = 0
+	if writer == "" {
+		return
+	}
+	is := event.Hash(writer)
+	h.newest = is
+	if h.writer != 0 && h.writer != is && writer != managerName && e.Type == event.Modified && h.Kind == read {
+		s.Record().edited = e.Seen
+	}
+	if h.writer == 0 || writer == managerName {
+		h.writer = is
+	}
+}
+
+// SeeDeleted records that the object was deleted. It ignores a deletion that kubeflap did not see, and objects of a kind
+// from which address states are not read.
+func (h *Source) SeeDeleted(s Service, e event.Event, read event.Kind) {
+	switch {
+	case e.Type != event.Deleted || e.IsInferred() || h.Kind != read:
+	case h.controlled:
+		s.Record().sliceDeleted = e.Seen
+	case h.keeper != knownManager:
+		s.Record().edited = e.Seen
+	}
+}
+
+// hasSteadyWriter reports whether a Service has no selector, and the latest write of each object came from the first
+// writer of the object. It returns false if there are no objects. Slices that mirror Endpoints do not count, because
+// they contain another object's addresses.
+func hasSteadyWriter(s Service) bool {
+	steady := false
+	for _, h := range s.Record().Sources {
+		switch {
+		case h.Mirrored:
+		case h.newest == 0 || h.newest != h.writer:
+			return false
+		default:
+			steady = true
+		}
+	}
+	return steady && !s.HasSelector()
+}
