@@ -127,44 +127,56 @@ func (s *addressSet) change(id event.UID, from origin, was, is state) (moved add
 
 // entry is an address in one slice or Endpoints object.
 type entry struct {
-	uid   event.UID
+	uid event.UID
+	// index is the place of the address in the object.
+	index int32
 	state state
 }
 
 func (x entry) id() event.UID { return x.uid }
 
-// placed is an entry with its index in the event's object.
-type placed struct {
-	entry
-	index int32
-}
-
 // sorted converts an object's addresses to entries, sorted by UID. If several addresses have the same UID, it keeps the
-// one with the best state. It reuses the memory of `into`.
-func sorted(addresses []event.Address, into []placed) []placed {
+// one with the best state. `before` contains the entries before the event. It reuses the memory of `into`.
+func sorted(addresses []event.Address, before, into []entry) []entry {
 	into = into[:0]
-	for i := range addresses {
-		into = append(into, placed{entry{addresses[i].UID, stateOf(&addresses[i])}, int32(i)})
+	if isUnmoved(addresses, before) {
+		for _, x := range before {
+			into = append(into, entry{x.uid, x.index, stateOf(&addresses[x.index])})
+		}
+		return into
 	}
-	slices.SortFunc(into, func(a, b placed) int {
+	for i := range addresses {
+		into = append(into, entry{addresses[i].UID, int32(i), stateOf(&addresses[i])})
+	}
+	slices.SortFunc(into, func(a, b entry) int {
 		if c := order(a.uid, b.uid); c != 0 {
 			return c
 		}
 		return int(a.state) - int(b.state)
 	})
-	return slices.CompactFunc(into, func(a, b placed) bool { return a.uid == b.uid })
+	return slices.CompactFunc(into, func(a, b entry) bool { return a.uid == b.uid })
+}
+
+// isUnmoved reports whether an object has the same addresses as before, each in the same place. Almost all updates of an
+// object change only the states of its addresses.
+func isUnmoved(addresses []event.Address, before []entry) bool {
+	if len(addresses) != len(before) {
+		return false
+	}
+	for _, x := range before {
+		if int(x.index) >= len(addresses) || addresses[x.index].UID != x.uid {
+			return false
+		}
+	}
+	return true
 }
 
 // store copies entries. It reuses the memory of `into`, unless its capacity is too small or far too large.
-func store(entries []placed, into []entry) []entry {
+func store(entries, into []entry) []entry {
 	if cap(into) < len(entries) || cap(into) > 2*len(entries)+8 {
 		into = make([]entry, 0, len(entries))
 	}
-	into = into[:0]
-	for i := range entries {
-		into = append(into, entries[i].entry)
-	}
-	return into
+	return append(into[:0], entries...)
 }
 
 // stateChange is the change of one address of an object. The index is that of the new entry.
@@ -176,23 +188,26 @@ type stateChange struct {
 
 // changes compares the entries of an object before and after an event. The changes are sorted by UID. If the object has
 // the same addresses as before, they are in the order of the object.
-func changes(before []entry, after []placed) (all []stateChange) {
-	same := true
-	compare(before, after, func(was *entry, is *placed) {
+func changes(before, after []entry) (all []stateChange) {
+	if slices.EqualFunc(before, after, func(a, b entry) bool { return a.uid == b.uid }) {
+		for i, is := range after {
+			if was := before[i].state; was != is.state {
+				all = append(all, stateChange{is.uid, was, is.state, is.index})
+			}
+		}
+		slices.SortFunc(all, func(a, b stateChange) int { return int(a.index - b.index) })
+		return all
+	}
+	compare(before, after, func(was, is *entry) {
 		switch {
 		case is == nil:
-			same = false
 			all = append(all, stateChange{was.uid, was.state, absent, 0})
 		case was == nil:
-			same = false
 			all = append(all, stateChange{is.uid, absent, is.state, is.index})
 		case was.state != is.state:
 			all = append(all, stateChange{is.uid, was.state, is.state, is.index})
 		}
 	})
-	if same {
-		slices.SortFunc(all, func(a, b stateChange) int { return int(a.index - b.index) })
-	}
 	return all
 }
 
@@ -200,7 +215,7 @@ type identified interface{ id() event.UID }
 
 // compare compares two lists that are sorted by UID. It calls `do` once for each UID. If a list does not contain the
 // UID, `do` gets nil instead of the element.
-func compare[A, B identified](before []A, after []B, do func(was *A, is *B)) {
+func compare[T identified](before, after []T, do func(was, is *T)) {
 	for len(before) > 0 || len(after) > 0 {
 		first := -1
 		switch {
@@ -209,8 +224,7 @@ func compare[A, B identified](before []A, after []B, do func(was *A, is *B)) {
 		case len(after) > 0:
 			first = order(before[0].id(), after[0].id())
 		}
-		var was *A
-		var is *B
+		var was, is *T
 		if first <= 0 {
 			was, before = &before[0], before[1:]
 		}

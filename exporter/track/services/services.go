@@ -59,7 +59,7 @@ type Services struct {
 	// new states.
 	pasts []*past
 	// scratch is memory that is reused for sorting.
-	scratch []placed
+	scratch []entry
 	// readyOn holds the result of ReadyOn for each node at the time readyAt.
 	readyOn map[string]int
 	readyAt time.Time

@@ -73,7 +73,7 @@ func (h *source) readiness() map[event.UID]bool {
 // apply replaces the source's addresses with those of an event.
 func (x *Services) apply(u *update, h *source, held []event.Address, truncated bool) {
 	u.wasTruncated, u.truncated, h.truncated = h.truncated, truncated, truncated
-	x.scratch = sorted(held, x.scratch)
+	x.scratch = sorted(held, h.entries, x.scratch)
 	if h.Kind == x.readFrom {
 		for _, c := range changes(h.entries, x.scratch) {
 			var from origin
