@@ -123,7 +123,7 @@ func (a *adviser) readGracePeriods(p program) (table controlplane.Table) {
 
 // readRecording returns the metrics and the comparison of grace periods at the end of a recording.
 func readRecording(ctx context.Context, file string, settings settings) (families []*dto.MetricFamily, table controlplane.Table, err error) {
-	recordings, err := openRecordings([]string{file})
+	recordings, err := openRecordings(period{}, file)
 	if err != nil {
 		return nil, table, err
 	}

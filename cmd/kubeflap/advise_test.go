@@ -143,14 +143,8 @@ func TestAdviceWithoutTheAPI(t *testing.T) {
 func TestAdviceFromAKubeflapWithAPassword(t *testing.T) {
 	server := serveMetrics(t, recorded(t)[0])
 	dir := t.TempDir()
-	settings := filepath.Join(dir, "http.yml")
-	text := "basic_auth: {username: me, password_file: password}\n"
-	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "password"), []byte("sesame\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	settings := write(t, filepath.Join(dir, "http.yml"), "basic_auth: {username: me, password_file: password}\n")
+	write(t, filepath.Join(dir, "password"), "sesame\n")
 	if status, _, errOut := kubeflap(t, "advise", "--url", server.URL+"/secret", "--url.config", settings); status != 3 {
 		t.Errorf("status %d: %s", status, errOut)
 	}
@@ -161,13 +155,10 @@ func TestAdviceFromAKubeflapWithAPassword(t *testing.T) {
 }
 
 func TestHealthyClusterNeedsNoAdvice(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "kubeflap_watch_synced{resource=\"nodes\"} 1\n"+
-			"kubeflap_node_monitor_grace_period_seconds{source=\"flag\"} 50\n"+
-			"kubeflap_node_heartbeat_interval_max_seconds{node=\"a\"} 10.2\n")
-	}))
-	defer server.Close()
-	status, out, errOut := kubeflap(t, "advise", "--url", server.URL)
+	url := answering(t, "kubeflap_watch_synced{resource=\"nodes\"} 1\n"+
+		"kubeflap_node_monitor_grace_period_seconds{source=\"flag\"} 50\n"+
+		"kubeflap_node_heartbeat_interval_max_seconds{node=\"a\"} 10.2\n")
+	status, out, errOut := kubeflap(t, "advise", "--url", url)
 	if status != 0 || !strings.Contains(out, "Nothing to advise.") {
 		t.Errorf("status %d: %s\n%s", status, errOut, out)
 	}
@@ -175,22 +166,12 @@ func TestHealthyClusterNeedsNoAdvice(t *testing.T) {
 
 func TestAdviceOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/page") {
-			fmt.Fprint(w, "<!DOCTYPE html>\n")
-			return
-		}
-		fmt.Fprint(w, "up 1\n")
-	}))
-	defer other.Close()
-	cut := filepath.Join(t.TempDir(), "cut.jsonl")
+	other, page := answering(t, "up 1\n"), answering(t, "<!DOCTYPE html>\n")
 	whole, err := os.ReadFile(story)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(cut, bytes.Join(bytes.SplitAfter(whole, []byte("\n"))[:3], nil), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	cut := write(t, filepath.Join(t.TempDir(), "cut.jsonl"), string(bytes.Join(bytes.SplitAfter(whole, []byte("\n"))[:3], nil)))
 	cases := []struct {
 		name   string
 		args   []string
@@ -212,9 +193,9 @@ func TestAdviceOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"a recording that ends before the cluster was read", []string{"--recording", cut}, 1, cut + ": the list of"},
 		{"a kubeconfig that is not there", []string{"--kubeconfig", nowhere}, 1, nowhere},
 		{"nobody at the URL", []string{"--url=http://127.0.0.1:1"}, 1, "http://127.0.0.1:1"},
-		{"another program at the URL", []string{"--url", other.URL}, 1, "--url: these are not kubeflap's metrics, because kubeflap_watch_synced is missing"},
-		{"a page at the URL", []string{"--url", other.URL + "/page"}, 1, other.URL + "/page/metrics"},
-		{"no settings for the URL", []string{"--url", other.URL, "--url.config", nowhere}, 1, nowhere},
+		{"another program at the URL", []string{"--url", other}, 1, "--url: these are not kubeflap's metrics, because kubeflap_watch_synced is missing"},
+		{"a page at the URL", []string{"--url", page}, 1, page + "/metrics"},
+		{"no settings for the URL", []string{"--url", other, "--url.config", nowhere}, 1, nowhere},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -230,11 +211,7 @@ func TestAdviceOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 }
 
 func TestAdviseGivesUpOnAnUnreachableCluster(t *testing.T) {
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, []byte(validKubeconfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	status, _, errOut := kubeflap(t, "advise", "--log.level=error", "--for=200ms", "--kubeconfig", kubeconfig)
+	status, _, errOut := kubeflap(t, "advise", "--log.level=error", "--for=200ms", "--kubeconfig", kubeconfigFor(t, "http://127.0.0.1:1"))
 	if status != 1 || !strings.Contains(errOut, "--for=200ms") {
 		t.Errorf("status %d: %s", status, errOut)
 	}
@@ -244,12 +221,8 @@ func TestAdviseGivesUpOnAnUnreachableCluster(t *testing.T) {
 // status and the log.
 func interrupt(t *testing.T, server, when string) (status int, log string) {
 	t.Helper()
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, []byte(strings.Replace(validKubeconfig, "http://127.0.0.1:1", server, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	withoutRaceDetector(t)
-	cmd := process(t, "advise", "--for=10m", "--kubeconfig", kubeconfig)
+	cmd := process(t, "advise", "--for=10m", "--kubeconfig", kubeconfigFor(t, server))
 	errOut, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

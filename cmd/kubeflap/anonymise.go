@@ -17,12 +17,11 @@ func registerAnonymise(app *kingpin.Application) (string, command) {
 	between.addFlags(cmd, "When reading a --data.dir directory, the start of the period, such as 2026-03-01T12:00:00Z or 1772366400. The default is the first event.",
 		"When reading a --data.dir directory, the end of the period. The default is the last event.")
 	return cmd.FullCommand(), func(p program) error {
-		reader, err := between.open(*from)
+		from, err := between.open(*from)
 		if err != nil {
 			return err
 		}
-		defer func() { _ = reader.Close() }() // the file was only read
-		err = anonymise(reader, *file)
+		err = anonymise(from, *file)
 		if errors.Is(err, recording.ErrCutShort) {
 			p.logger.Warn("the end of the recording is missing", "err", err)
 			return nil
@@ -33,13 +32,13 @@ func registerAnonymise(app *kingpin.Application) (string, command) {
 
 // anonymise writes an anonymised copy of a recording. If the recording is cut short, the copy contains the events before
 // this point. After any other error, there is no copy.
-func anonymise(from *recording.Reader, file string) error {
+func anonymise(from opened, file string) error {
 	anonymiser := recording.NewAnonymiser()
-	to, err := recording.Create(file, anonymiser.Header(from.Header()))
+	to, err := recording.Create(file, anonymiser.Header(from.header))
 	if err != nil {
 		return err //nolint:wrapcheck // the error contains the path
 	}
-	for ev, readErr := range from.Events() {
+	for ev, readErr := range from.events {
 		if err = readErr; err == nil {
 			err = to.Write(anonymiser.Event(ev))
 		}

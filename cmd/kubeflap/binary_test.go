@@ -98,19 +98,14 @@ func TestLogBeginsWithContextAndServer(t *testing.T) {
 // kubeconfigOfTwo writes a kubeconfig with two clusters whose servers do not exist.
 func kubeconfigOfTwo(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	err := os.WriteFile(path, []byte(`
+	return write(t, filepath.Join(t.TempDir(), "kubeconfig"), `
 apiVersion: v1
 kind: Config
 current-context: near
 contexts: [{name: near, context: {cluster: c, user: u}}, {name: far, context: {cluster: d, user: v}}]
 clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}, {name: d, cluster: {server: "http://127.0.0.1:2"}}]
 users: [{name: u, user: {}}, {name: v, user: {}}]
-`), 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+`)
 }
 
 // withoutRaceDetector skips a test for which the race detector would only take time: the test has one goroutine, or the

@@ -67,7 +67,7 @@ func newDemo(recordings []clusterRecording, speed float64, settings settings, si
 		return &terminal{out: d.out, page: d.site + "/flaps?" + url.Values{"cluster": {cluster}}.Encode()}
 	})
 	d.beforeRecording = func(rec clusterRecording) {
-		fmt.Fprintf(d.out, "\n== %s, recorded on %s (UTC): %s\n", rec.cluster, rec.Header().Recorded.UTC().Format(time.DateOnly), printable.Line(rec.Header().Title))
+		fmt.Fprintf(d.out, "\n== %s, recorded on %s (UTC): %s\n", rec.cluster, rec.header.Recorded.UTC().Format(time.DateOnly), printable.Line(rec.header.Title))
 	}
 	d.afterReplay = func(*slog.Logger) { d.conclude() }
 	return d
@@ -77,7 +77,7 @@ func newDemo(recordings []clusterRecording, speed float64, settings settings, si
 func (d demo) introduce(moved bool) {
 	fmt.Fprintf(d.out, "kubeflap replays %d recordings of a real control plane:\n\n", len(d.recordings))
 	for _, rec := range d.recordings {
-		fmt.Fprintf(d.out, "  %-22s  %s\n", rec.cluster, printable.Line(rec.Header().Title))
+		fmt.Fprintf(d.out, "  %-22s  %s\n", rec.cluster, printable.Line(rec.header.Title))
 	}
 	fmt.Fprint(d.out, "\nRecordings 1, 3 and 5 use a short grace period of 10 to 24 seconds, so that no incident takes long.\n"+
 		"The grace period is the time that the node controller waits for a heartbeat before it marks a node Unknown.\n\n")
@@ -163,7 +163,7 @@ func openIncidents() ([]clusterRecording, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, clusterRecording{reader, strings.TrimSuffix(path.Base(entry.Name()), ".jsonl.gz")})
+		all = append(all, clusterRecording{openedReader(reader), strings.TrimSuffix(path.Base(entry.Name()), ".jsonl.gz")})
 	}
 	return all, nil
 }

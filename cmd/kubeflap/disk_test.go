@@ -324,28 +324,6 @@ func TestAReadOnlyDisk(t *testing.T) {
 	p.kept(p.incidents().Incidents)
 }
 
-// Somebody deletes the directory. It is made again, with all incidents that kubeflap knows.
-func TestADirectoryThatIsRemoved(t *testing.T) {
-	withoutRaceDetector(t)
-	t.Parallel()
-	p := startRecording(t, churningCluster(t), filepath.Join(t.TempDir(), "data"), nil)
-	p.records(true)
-	p.counts()
-	p.kept(p.incidents().Incidents)
-	removedAt := time.Now()
-	if err := os.RemoveAll(p.dir); err != nil {
-		t.Fatal(err)
-	}
-	p.records(false)
-	p.reports("the recordings were removed")
-	p.records(true)
-	p.kept(p.incidents().Incidents)
-	p.until("later events are readable", func() bool {
-		n, _ := p.readable(removedAt)
-		return n > 0
-	})
-}
-
 // Of two processes with one directory, one records. The other one serves, and takes over when the first one is killed.
 func TestTwoProcessesWithOneDirectory(t *testing.T) {
 	withoutRaceDetector(t)

@@ -11,7 +11,7 @@ import (
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kubeflap/kubeflap/exporter/web/recordings"
+	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
 const enableRecordings = "web.enable-recordings"
@@ -40,7 +40,7 @@ func newDownloadHandler(dir string, listen *toolkit.FlagConfig, logger *slog.Log
 	if err := authenticated(); err != nil {
 		return nil, fmt.Errorf("--%s: %w", enableRecordings, err)
 	}
-	return recordings.Handler(dir, authenticated, logger), nil
+	return web.RecordingHandler(dir, authenticated, logger), nil
 }
 
 // checkAuthentication returns an error unless the web configuration requires a password or a verified client

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	toolkit "github.com/prometheus/exporter-toolkit/web"
-
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
@@ -206,8 +204,7 @@ func startDownloads(t *testing.T, dir, config string) string {
 func startDownloadsOf(t *testing.T, dir, config string, pipelines ...*pipeline) string {
 	t.Helper()
 	p, found := listening()
-	systemd := false
-	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
+	flags := listenFlags(config)
 	handler, err := newDownloadHandler(dir, flags, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)

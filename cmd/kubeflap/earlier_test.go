@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -100,9 +99,7 @@ func TestWhereTheReplayBegins(t *testing.T) {
 				t.Fatalf("%d segments, %v", len(files), err)
 			}
 			for _, hour := range c.damaged {
-				if err := os.WriteFile(files[hour], []byte("no recording"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				write(t, files[hour], "no recording")
 			}
 			found, err := findEarlier(t.Context(), dir, c.watched)
 			if !errors.Is(err, c.err) || err == nil && c.err != nil {

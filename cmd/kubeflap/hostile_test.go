@@ -203,7 +203,7 @@ func TestAnEventOfTheYear9999IsRefused(t *testing.T) {
 func TestHostileNamesInTheDemo(t *testing.T) {
 	withoutRaceDetector(t)
 	for _, file := range hostileRecordings(t) {
-		recordings, err := openRecordings([]string{file})
+		recordings, err := openRecordings(period{}, file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
-	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
 // incidentLister holds the flags and arguments of the incidents command.
@@ -90,17 +89,17 @@ func (a *incidentLister) printIncidents(p program) error {
 // replay replays the recording without waiting and returns the API document at its end. For a damaged recording, it
 // returns both the document and an error.
 func (a *incidentLister) replay(p program) ([]byte, error) {
-	recordings, err := openRecordingsOf([]string{a.file}, a.between)
+	recordings, err := openRecordings(a.between, a.file)
 	if err != nil {
 		return nil, err
 	}
-	a.sourceName, a.header = "recording "+filepath.Base(a.file), recordings[0].Header()
+	a.sourceName, a.header = "recording "+filepath.Base(a.file), recordings[0].header
 	r := newReplay(recordings, 0, defaultSettings(), newSilentReporter)
 	failure := r.play(p.ctx)
 	if p.ctx.Err() != nil {
 		return nil, errors.New("interrupted before the recording was read")
 	}
-	q, err := query.Parse(a.query().Encode())
+	q, err := api.ParseQuery(a.query().Encode())
 	if err != nil {
 		return nil, fmt.Errorf("select the incidents: %w", err)
 	}

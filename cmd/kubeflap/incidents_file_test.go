@@ -11,10 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	toolkit "github.com/prometheus/exporter-toolkit/web"
-
 	"github.com/kubeflap/kubeflap/exporter/web/api"
-	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
 const lostNode = incidentsDir + "1-heartbeat-loss.jsonl.gz"
@@ -33,7 +30,7 @@ func TestIncidentsOfARecording(t *testing.T) {
 // replayed serves a recording like kubeflap replay. It returns the API document after the end of the recording.
 func replayed(t *testing.T, file string, between period) string {
 	t.Helper()
-	recordings, err := openRecordingsOf([]string{file}, between)
+	recordings, err := openRecordings(between, file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,10 +40,9 @@ func replayed(t *testing.T, file string, between period) string {
 	settings.incidents = keptIncidents
 	r, complete := newReplay(recordings, 1e6, settings, newSilentReporter), make(chan struct{})
 	r.afterReplay = func(*slog.Logger) { close(complete) }
-	config, systemd := "", false
 	untilTheEnd(t, func(ctx context.Context) error {
 		p.ctx = ctx
-		return r.serve(p, &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config})
+		return r.serve(p, listenFlags(""))
 	})
 	address := <-found
 	<-complete
@@ -60,7 +56,7 @@ func replayed(t *testing.T, file string, between period) string {
 // TestIncidentsOfARecordingAreWhatReplayServes compares the documents of files, of a directory and of a period.
 func TestIncidentsOfARecordingAreWhatReplayServes(t *testing.T) {
 	dir, from := recordedIn(t, lostNode), "2026-11-23T12:12:20Z"
-	begin, err := query.ParseTime(from)
+	begin, err := api.ParseTime(from)
 	if err != nil {
 		t.Fatal(err)
 	}

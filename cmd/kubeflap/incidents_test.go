@@ -24,7 +24,7 @@ import (
 // serveIncidents serves the pages at the end of a replay.
 func serveIncidents(t *testing.T, files ...string) string {
 	t.Helper()
-	recordings, err := openRecordings(files)
+	recordings, err := openRecordings(period{}, files...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,15 +48,7 @@ func serveIncidents(t *testing.T, files ...string) string {
 // TestIncidentsWithoutAKubeflapInTheCluster checks that the error names a command that needs no kubeflap in the
 // cluster.
 func TestIncidentsWithoutAKubeflapInTheCluster(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"kind": "ServiceList", "apiVersion": "v1", "items": []}`)
-	}))
-	t.Cleanup(server.Close)
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, []byte(strings.Replace(validKubeconfig, "http://127.0.0.1:1", server.URL, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	kubeconfig := kubeconfigFor(t, answering(t, `{"kind": "ServiceList", "apiVersion": "v1", "items": []}`))
 	status, out, errOut := kubeflap(t, "incidents", "--kubeconfig", kubeconfig)
 	if want := "in any namespace: specify kubeflap's Service with --service=NAMESPACE/NAME, or use --url. If kubeflap does not run in the cluster, use: kubeflap watch\n"; status != 1 ||
 		out != "" || !strings.HasSuffix(errOut, want) {
@@ -76,11 +68,8 @@ func TestNoIncidentsNamesTheClusterAndTheService(t *testing.T) {
 		fmt.Fprint(w, `{"kind": "ServiceList", "apiVersion": "v1", "items": [{"metadata": {"namespace": "monitoring", "name": "flaps"}, "spec": {"ports": [{"name": "http", "port": 9969}]}}]}`)
 	}))
 	t.Cleanup(server.Close)
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	text := strings.NewReplacer("http://127.0.0.1:1", server.URL, "current-context: c", "current-context: prod", "name: c, context", "name: prod, context").Replace(validKubeconfig)
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	kubeconfig := write(t, filepath.Join(t.TempDir(), "kubeconfig"), text)
 	for want, args := range map[string][]string{
 		"No incidents. Read from context prod, Service monitoring/flaps.\n":                                                                                               {},
 		"No incidents that affected a Service in the namespace shop. Read from context prod, Service a/b:80.\n":                                                           {"-n", "shop", "--service=a/b:80"},
@@ -163,12 +152,9 @@ func TestNoIncidentIsToldFromNotWatching(t *testing.T) {
 	if status != 0 || out != "" || errOut != "No incidents that affected a Service in the namespace other. Read from "+url+".\n" {
 		t.Errorf("status %d: %s%s", status, out, errOut)
 	}
-	blind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"as_of":"2026-03-01T12:00:00Z","coverage":{"not_watched":[{"resource":"leases","since":"2026-03-01T11:59:00Z","reason":"\u001b[31mforbidden"}]},"incidents":[]}`))
-	}))
-	defer blind.Close()
-	status, out, errOut = kubeflap(t, "incidents", "--url", blind.URL)
-	want := "Warning: kubeflap does not watch leases since 2026-03-01 11:59:00 UTC (\\x1b[31mforbidden), so incidents may be missing.\nNo incidents. Read from " + blind.URL + ".\n"
+	blind := answering(t, `{"as_of":"2026-03-01T12:00:00Z","coverage":{"not_watched":[{"resource":"leases","since":"2026-03-01T11:59:00Z","reason":"\u001b[31mforbidden"}]},"incidents":[]}`)
+	status, out, errOut = kubeflap(t, "incidents", "--url", blind)
+	want := "Warning: kubeflap does not watch leases since 2026-03-01 11:59:00 UTC (\\x1b[31mforbidden), so incidents may be missing.\nNo incidents. Read from " + blind + ".\n"
 	if status != 0 || out != "" || errOut != want {
 		t.Errorf("status %d: %s%s", status, out, errOut)
 	}
@@ -177,13 +163,10 @@ func TestNoIncidentIsToldFromNotWatching(t *testing.T) {
 // TestTheListSaysThatOlderIncidentsWereDropped checks that a list that lacks incidents is no all-clear. An incident in
 // full lacks nothing.
 func TestTheListSaysThatOlderIncidentsWereDropped(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `{"as_of":"2026-03-01T12:00:00Z","coverage":{"not_watched":[],"incidents_dropped":412,"incidents_dropped_until":"2026-03-01T11:00:00Z"},"incidents":[{"id":"0123456789abcdef"}]}`)
-	}))
-	defer server.Close()
+	url := answering(t, `{"as_of":"2026-03-01T12:00:00Z","coverage":{"not_watched":[],"incidents_dropped":412,"incidents_dropped_until":"2026-03-01T11:00:00Z"},"incidents":[{"id":"0123456789abcdef"}]}`)
 	const warning = "Warning: kubeflap has dropped 412 older incidents (--incidents.size). All incidents that were ongoing after 2026-03-01 11:00:00 UTC are kept.\n"
 	for want, args := range map[string][]string{warning: {}, "": {"0123"}} {
-		status, _, errOut := kubeflap(t, append([]string{"incidents", "--url", server.URL}, args...)...)
+		status, _, errOut := kubeflap(t, append([]string{"incidents", "--url", url}, args...)...)
 		if status != 0 || errOut != want {
 			t.Errorf("%q: status %d, %q, want %q", args, status, errOut, want)
 		}
@@ -192,13 +175,10 @@ func TestTheListSaysThatOlderIncidentsWereDropped(t *testing.T) {
 
 // TestTheListSaysThatIncidentsWereLost checks that a list without incidents is no all-clear if their file was damaged.
 func TestTheListSaysThatIncidentsWereLost(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `{"as_of":"2026-03-01T12:00:00Z","coverage":{"not_watched":[],"incidents_lost_until":"2026-03-01T11:00:00Z"},"incidents":[]}`)
-	}))
-	defer server.Close()
+	url := answering(t, `{"as_of":"2026-03-01T12:00:00Z","coverage":{"not_watched":[],"incidents_lost_until":"2026-03-01T11:00:00Z"},"incidents":[]}`)
 	want := "Warning: Incidents until 2026-03-01 11:00:00 UTC may be missing, because kubeflap's file incidents.jsonl was damaged, deleted or unreadable. " +
-		"To see what was recorded, run kubeflap incidents with its --data.dir directory.\nNo incidents. Read from " + server.URL + ".\n"
-	if status, _, errOut := kubeflap(t, "incidents", "--url", server.URL); status != 0 || errOut != want {
+		"To see what was recorded, run kubeflap incidents with its --data.dir directory.\nNo incidents. Read from " + url + ".\n"
+	if status, _, errOut := kubeflap(t, "incidents", "--url", url); status != 0 || errOut != want {
 		t.Errorf("status %d, %q, want %q", status, errOut, want)
 	}
 }
@@ -208,8 +188,7 @@ func TestIncidentsOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 	kubeconfig := kubeconfigOfTwo(t)
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
-	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }))
-	defer page.Close()
+	page := answering(t, "<html>")
 	for _, c := range []struct {
 		name   string
 		args   []string
@@ -228,7 +207,7 @@ func TestIncidentsOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"no such cluster", []string{"--url", serveIncidents(t, recorded(t)...), "--url.cluster=4"}, 1, `responded with 400 Bad Request: parameter cluster: "4" is not one of 1-heartbeat-loss, `},
 		{"nobody at the URL", []string{"--url=http://127.0.0.1:1"}, 1, "http://127.0.0.1:1" + api.Path},
 		{"another program at the URL", []string{"--url", other.URL}, 1, other.URL + api.Path + " responded with 404"},
-		{"a page at the URL", []string{"--url", page.URL}, 1, "the server is not kubeflap"},
+		{"a page at the URL", []string{"--url", page}, 1, "the server is not kubeflap"},
 		{"no cluster", []string{"--kubeconfig", os.DevNull}, 1, "kubeflap demo"},
 		{"no API server", []string{"--kubeconfig", kubeconfig, "--context=far"}, 1, "context far, server http://127.0.0.1:2: cannot find kubeflap's Service: "},
 	} {
@@ -256,10 +235,9 @@ func TestIncidentsWithHostileNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(text) }))
-	defer server.Close()
+	url := answering(t, string(text))
 	for _, args := range [][]string{{}, {"-o=wide"}, {"-o=json"}, {"-o=yaml"}, {"-o=markdown"}, {"0123"}, {"0123", "-o=json"}, {"0123", "-o=yaml"}} {
-		out := must(t, append([]string{"incidents", "--url", server.URL}, args...)...)
+		out := must(t, append([]string{"incidents", "--url", url}, args...)...)
 		if at := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); at >= 0 {
 			t.Errorf("%q prints %q", args, out[at:])
 		}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/prometheus/common/promslog"
-	toolkit "github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
@@ -46,11 +45,9 @@ func TestALogThatNobodyReadsBlocksNothing(t *testing.T) {
 	registry := newRegistry(log.droppedLines)
 	page := metrics.NewPage(registry)
 	page.Add(p.collector, "")
-	config, systemd := "", false
-	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
 	program, found := listening()
 	untilTheEnd(t, func(ctx context.Context) error {
-		return serve(ctx, program, flags, web.Pages{Metrics: page, Registry: registry, Clusters: []web.Cluster{p.cluster("")}, Unready: p.unready})
+		return serve(ctx, program, listenFlags(""), web.Pages{Metrics: page, Registry: registry, Clusters: []web.Cluster{p.cluster("")}, Unready: p.unready})
 	})
 	address := <-found
 	for _, k := range event.Kinds() {

@@ -32,28 +32,13 @@ func damaged(t *testing.T, keep int) string {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(whole), "\n")
-	path := filepath.Join(t.TempDir(), "damaged.jsonl")
-	text := strings.Join(lines[:keep], "") + `{"seen":"2026-03-01T12:00:1`
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return write(t, filepath.Join(t.TempDir(), "damaged.jsonl"), strings.Join(lines[:keep], "")+`{"seen":"2026-03-01T12:00:1`)
 }
 
 func TestBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
-	existing := filepath.Join(t.TempDir(), "existing.jsonl")
-	if err := os.WriteFile(existing, []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, []byte(validKubeconfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	nameless := filepath.Join(t.TempDir(), ".jsonl")
-	if err := os.WriteFile(nameless, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	existing, kubeconfig := write(t, filepath.Join(t.TempDir(), "existing.jsonl"), "precious"), kubeconfigFor(t, "http://127.0.0.1:1")
+	nameless := write(t, filepath.Join(t.TempDir(), ".jsonl"), "{}")
 	cases := []struct {
 		name   string
 		args   []string
@@ -164,14 +149,11 @@ func TestReplayReadsADamagedRecordingUpToTheDamage(t *testing.T) {
 }
 
 func TestReplayOfSeveralRecordingsLabelsTheirClusters(t *testing.T) {
-	other := filepath.Join(t.TempDir(), "other.jsonl")
 	text, err := os.ReadFile(story)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(other, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	other := write(t, filepath.Join(t.TempDir(), "other.jsonl"), string(text))
 	status, out, errOut := kubeflap(t, "replay", "--once", "--log.level=error", story, other)
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, errOut)
@@ -245,20 +227,7 @@ func TestFlagReferenceIsFresh(t *testing.T) {
 		}
 		page.WriteString("\n## kubeflap " + command + "\n\n```text\n" + strings.TrimSpace(out) + "\n```\n")
 	}
-	const path = "../../docs/flags.md"
-	if *update {
-		if err := os.WriteFile(path, page.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if page.String() != string(want) {
-		t.Errorf("%s is out of date: make docs", path)
-	}
+	golden(t, "../../docs/flags.md", page.String())
 }
 
 func TestLogOfAReplayEndsWithTheOngoingIncidents(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
-	"github.com/kubeflap/kubeflap/exporter/web/recordings"
 )
 
 // remote holds the flags for a running kubeflap at a URL.
@@ -158,7 +158,7 @@ func (r *remote) client() (*http.Client, error) {
 // address returns kubeflap's URL for a path. It first removes known paths such as /metrics from --url.
 func (r *remote) address(path string) string {
 	base, _, _ := strings.Cut(r.url, "?")
-	for _, known := range []string{"/metrics", "/flaps", api.Path, recordings.Path} {
+	for _, known := range []string{"/metrics", "/flaps", api.Path, web.RecordingPath} {
 		base = strings.TrimSuffix(base, known)
 	}
 	return strings.TrimSuffix(base, "/") + path

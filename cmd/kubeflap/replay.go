@@ -37,7 +37,7 @@ func registerReplay(app *kingpin.Application) (string, command) {
 		if *once {
 			pace = 0
 		}
-		recordings, err := openRecordingsOf(*files, between)
+		recordings, err := openRecordings(between, *files...)
 		if err != nil {
 			return err
 		}
@@ -57,20 +57,16 @@ func registerReplay(app *kingpin.Application) (string, command) {
 
 // clusterRecording is a recording and the value of the label "cluster" for its metrics.
 type clusterRecording struct {
-	*recording.Reader
+	opened
 	cluster string
 }
 
-// openRecordings opens all recordings before any is replayed, so that a mistyped name fails immediately.
-func openRecordings(files []string) ([]clusterRecording, error) {
-	return openRecordingsOf(files, period{})
-}
-
-// openRecordingsOf is like openRecordings, but reads only the given period from a --data.dir directory.
-func openRecordingsOf(files []string, between period) ([]clusterRecording, error) {
+// openRecordings opens all recordings before any is replayed, so that a mistyped name fails immediately. It reads only
+// the given period from a --data.dir directory.
+func openRecordings(between period, files ...string) ([]clusterRecording, error) {
 	var all []clusterRecording
 	for _, file := range files {
-		reader, err := between.open(file)
+		opened, err := between.open(file)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +81,7 @@ func openRecordingsOf(files []string, between period) ([]clusterRecording, error
 		if slices.ContainsFunc(all, func(r clusterRecording) bool { return len(files) > 1 && r.cluster == name }) {
 			return nil, fmt.Errorf("two recordings are named %s: both would have the same value of the label cluster", name)
 		}
-		all = append(all, clusterRecording{reader, name})
+		all = append(all, clusterRecording{opened, name})
 	}
 	return all, nil
 }
@@ -118,12 +114,12 @@ func (r *replay) play(ctx context.Context) error {
 	var failures []error
 	for i, opened := range r.recordings {
 		r.beforeRecording(opened)
-		err := recording.Play(ctx, opened.Events(), r.clocks[i], r.pipelines[i].apply)
+		err := recording.Play(ctx, opened.events, r.clocks[i], r.pipelines[i].apply)
 		if ctx.Err() != nil {
 			break
 		}
 		r.pipelines[i].finish()
-		failures = append(failures, err, opened.Close())
+		failures = append(failures, err)
 	}
 	return errors.Join(failures...)
 }

@@ -32,7 +32,7 @@ func crowd(t *testing.T, services int) string {
 // series, because even a small recording can contain many series.
 func TestTheFinalMetricsAreNotGatheredBeforeTheyAreWritten(t *testing.T) {
 	const services = 2000
-	recordings, err := openRecordings([]string{crowd(t, services)})
+	recordings, err := openRecordings(period{}, crowd(t, services))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestTheCoverageOfAFastReplayFollowsItsEvents(t *testing.T) {
 		text += at(i, kind, "listing") + at(i+1, kind, "synced")
 	}
 	text += at(600, "pods", "down") + at(660, "pods", "listing") + at(660, "pods", "synced") + at(1200, "pods", "bookmark")
-	recordings, err := openRecordings([]string{write(t, filepath.Join(t.TempDir(), "gap.jsonl"), text)})
+	recordings, err := openRecordings(period{}, write(t, filepath.Join(t.TempDir(), "gap.jsonl"), text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -122,50 +121,5 @@ func TestReplicasServeTheSameIncidents(t *testing.T) {
 				t.Errorf("the node that was silent when the second replica started: status %d at %s", got, base)
 			}
 		}
-	}
-}
-
-// TestARestartedReplicaConsidersEarlierSilences compares a replica that was restarted with one that was not. Nodes fall
-// silent one after another, most of them before the restart. Without the earlier silences, the later ones would look
-// like failures of single nodes.
-func TestARestartedReplicaConsidersEarlierSilences(t *testing.T) {
-	c := newFakeCluster(12)
-	for i := range 8 {
-		begin := 200 + 300*float64(i)
-		c.silence(begin, begin+75, i+1)
-	}
-	const restart = 1840 // the silences are saved every 30 s
-	first := newRestarted(t, c)
-	second := newPipeline(trackerSettings(), func() time.Time { return c.now }, newSilentReporter(""))
-	c.sink = second.apply
-	c.watch()
-	both := func() {
-		one := first.pipeline.apply
-		c.sink = func(e event.Event) { one(e); second.apply(e) }
-	}
-	both()
-	for c.second() < 3000 {
-		if c.second() == restart {
-			first.kill()
-			first.begin()
-			c.watch()
-			both()
-		}
-		first.runUntil(c.second() + 10)
-		second.advance()
-	}
-	decided := func(all []incident.Incident) (texts []string) {
-		for _, x := range all {
-			if x.Start.Sub(storyBegin).Seconds() > restart {
-				texts = append(texts, fmt.Sprintf("%s %s %s %v: %s", x.ID, x.Subject, x.Verdict, x.Nodes, x.Considered))
-			}
-		}
-		slices.Sort(texts)
-		return texts
-	}
-	theirs, _ := second.cluster("").Incidents()
-	got, want := decided(first.incidents()), decided(theirs)
-	if !slices.Equal(got, want) || len(want) == 0 {
-		t.Errorf("the restarted replica has\n%s\nthe other one\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,13 +57,11 @@ func startWith(t *testing.T, config string, profiles bool) string {
 	t.Helper()
 	p, found := listening()
 	registry := newRegistry(nothingDropped)
-	systemd := false
-	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
 	served := web.Pages{
 		Metrics: metrics.NewPage(registry), Registry: registry, Unready: allWatched, Profiles: profiles,
 		Clusters: []web.Cluster{newPipeline(trackerSettings(), time.Now, newSilentReporter("")).cluster("")},
 	}
-	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, flags, served) })
+	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, listenFlags(config), served) })
 	return <-found
 }
 
@@ -133,6 +132,29 @@ func (v visitor) status(t *testing.T, url string) int {
 		return 0
 	}
 	return response.StatusCode
+}
+
+// listenFlags returns the flags of a web server at any port, with a web configuration.
+func listenFlags(config string) *toolkit.FlagConfig {
+	systemd := false
+	return &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
+}
+
+// answering starts a server that gives the same answer to each request, and returns its URL.
+func answering(t *testing.T, answer string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// kubeconfigFor writes a kubeconfig with this server, and returns its path.
+func kubeconfigFor(t *testing.T, server string) string {
+	t.Helper()
+	return write(t, filepath.Join(t.TempDir(), "kubeconfig"), strings.Replace(validKubeconfig, "http://127.0.0.1:1", server, 1))
 }
 
 var everyPage = []string{"/", "/flaps", "/flaps.css", "/flaps.js", "/api/v1/incidents", "/metrics", "/-/healthy", "/-/ready"}
@@ -245,7 +267,7 @@ func TestProbePortAnswersNothingElse(t *testing.T) {
 
 func TestABrokenWebConfigIsOneErrorBeforeAnythingListens(t *testing.T) {
 	dir := newAuthority(t, "ours").issue(t, "server")
-	kubeconfig := write(t, filepath.Join(t.TempDir(), "kubeconfig"), validKubeconfig)
+	kubeconfig := kubeconfigFor(t, "http://127.0.0.1:1")
 	for name, text := range map[string]string{
 		"no YAML":                "tls_server_config: {",
 		"an unknown field":       "tls_server_confg: {}\nbasic_auth_user: {}\n",

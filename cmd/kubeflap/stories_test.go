@@ -25,7 +25,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
-	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
 // scenario is a sequence of events in a cluster, with kubeflap's expected output.
@@ -135,7 +134,7 @@ func (w *storyWatcher) incidents() []pageIncident {
 
 // shown returns the same as incidents. It takes a tenth of the time, because it writes and reads no JSON.
 func (w *storyWatcher) shown() (all []pageIncident) {
-	for _, x := range web.Answer([]web.Cluster{w.pipeline.cluster("")}, &query.Query{}).Incidents {
+	for _, x := range web.Answer([]web.Cluster{w.pipeline.cluster("")}, &api.Query{}).Incidents {
 		all = append(all, pageIncident{x})
 	}
 	return all

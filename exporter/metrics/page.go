@@ -10,8 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
-
-	"github.com/kubeflap/kubeflap/exporter/metrics/exposition"
 )
 
 // ClusterLabel is the label for the cluster's name on pages with several clusters.
@@ -25,7 +23,7 @@ type Page struct {
 	// that only client_golang can write.
 	histograms, library *prometheus.Registry
 	// heads holds the encoded name, help and type of each metric. Its indexes are the metric's index and the encoding.
-	heads [][exposition.NumEncodings][]byte
+	heads [][numEncodings][]byte
 	// idle is a finished scrape. The next scrape reuses its memory.
 	idle atomic.Pointer[Scrape]
 }
@@ -55,10 +53,10 @@ func (p *Page) Add(c *Collector, name string) {
 	}
 	p.clusters = append(p.clusters, named{name, c})
 	all := c.catalogue()
-	p.heads = make([][exposition.NumEncodings][]byte, len(all))
+	p.heads = make([][numEncodings][]byte, len(all))
 	for _, m := range all {
-		for e := range exposition.NumEncodings {
-			p.heads[m.index][e] = exposition.Head(m.Name, m.Help, m.Type, e)
+		for e := range numEncodings {
+			p.heads[m.index][e] = headOf(m.Name, m.Help, m.Type, e)
 		}
 	}
 }
@@ -114,13 +112,13 @@ func (s *Scrape) Done() {
 // CanScrape reports whether Scrape.Write supports the format. It does not support rare formats and rare escaping
 // schemes.
 func CanScrape(format expfmt.Format) bool {
-	_, ok := exposition.EncodingOf(format)
+	_, ok := encodingOf(format)
 	return ok
 }
 
 // Write writes the metrics in a format that CanScrape accepts. The process metrics come last.
 func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
-	s.series.encoding, _ = exposition.EncodingOf(format)
+	s.series.encoding, _ = encodingOf(format)
 	s.series.out.Reset(w)
 	if len(s.page.clusters) > 0 {
 		if err := s.writeSeries(); err != nil {

@@ -19,7 +19,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
-	"github.com/kubeflap/kubeflap/exporter/metrics/exposition"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
@@ -249,7 +248,7 @@ func TestNumbers(t *testing.T) {
 		1<<53 - 1, 1 << 53, -(1 << 53), 1<<53 + 2, 1e300, 1700000000.123456,
 	} {
 		for _, open := range []bool{false, true} {
-			text := string(exposition.AppendNumber(nil, value, open))
+			text := string(appendNumber(nil, value, open))
 			got, err := strconv.ParseFloat(text, 64)
 			if err != nil || got != value && !(math.IsNaN(got) && math.IsNaN(value)) {
 				t.Errorf("%v is written as %s: %v", value, text, err)

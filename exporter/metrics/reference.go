@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/kubeflap/kubeflap/exporter/metrics/exposition"
 )
 
 // Reference returns the metric reference, docs/metrics.md, in Markdown.
@@ -30,7 +28,7 @@ major version. The ` + "`window`" + ` label is the time for which a client colle
 | --- | --- | --- | --- | --- | --- |
 `)
 	for _, m := range slices.Concat(c, Catalogue{logLinesDropped()}, recorderMetrics()) {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", m.Name, exposition.TypeText(m.Type), labelList(m.Labels), m.Series, m.Stability, m.Help)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", m.Name, typeText(m.Type), labelList(m.Labels), m.Series, m.Stability, m.Help)
 	}
 	return b.String()
 }

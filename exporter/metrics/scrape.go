@@ -8,8 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/kubeflap/kubeflap/exporter/metrics/exposition"
 )
 
 // A scrape encodes the series of one metric at a time, because all formats group series by metric. The collect function
@@ -17,7 +15,7 @@ import (
 // not allocate memory. A scrape neither validates nor sorts series, because the declarations are valid and the
 // tracker's order is stable.
 type scrape struct {
-	encoding exposition.Encoding
+	encoding encoding
 	// metric is the index of the current metric. Samples of other metrics are ignored.
 	metric int
 	// buffer holds the part of the metric that is not written yet. hasSeries is set once the metric has a series.
@@ -94,10 +92,10 @@ func (s *scrape) encodeLabels(labels []string) {
 }
 
 func (s *scrape) encodeLabel(name, value string) {
-	if s.encoding == exposition.Protobuf {
-		s.labels = exposition.AppendPair(s.labels, name, value)
+	if s.encoding == protobuf {
+		s.labels = appendPair(s.labels, name, value)
 	} else {
-		s.labels = exposition.AppendLabel(s.labels, name, value)
+		s.labels = appendLabel(s.labels, name, value)
 	}
 }
 
@@ -121,7 +119,7 @@ func (s *scrape) add(m *Metric, value float64, labels []string) {
 func (s *scrape) write(m *Metric, value float64, labels []string) {
 	s.hasSeries = true
 	names := m.Labels[len(m.Labels)-len(labels):]
-	if s.encoding == exposition.Protobuf {
+	if s.encoding == protobuf {
 		s.writeMessage(m, value, names, labels)
 		return
 	}
@@ -137,10 +135,10 @@ func (s *scrape) writeMessage(m *Metric, value float64, names, labels []string) 
 	o := &s.object
 	s.scratch = append(s.scratch[:0], o.encoded...)
 	for i, label := range labels {
-		s.scratch = exposition.AppendPair(s.scratch, names[i], label)
+		s.scratch = appendPair(s.scratch, names[i], label)
 	}
-	s.scratch = exposition.AppendValue(s.scratch, m.Type, value, o.created)
-	s.buffer = exposition.AppendSeries(s.buffer, s.scratch)
+	s.scratch = appendValue(s.scratch, m.Type, value, o.created)
+	s.buffer = appendSeries(s.buffer, s.scratch)
 }
 
 // writeLine encodes a series of the object as a line of text.
@@ -152,12 +150,12 @@ func (s *scrape) writeLine(name string, value float64, names, labels []string) {
 		b = append(b, '{')
 		b = append(b, o.encoded...)
 		for i, label := range labels {
-			b = exposition.AppendLabel(b, names[i], label)
+			b = appendLabel(b, names[i], label)
 		}
 		b[len(b)-1] = '}' // this replaces the last comma
 	}
 	b = append(b, ' ')
-	s.buffer = append(exposition.AppendNumber(b, value, s.encoding == exposition.OpenMetrics), '\n')
+	s.buffer = append(appendNumber(b, value, s.encoding == openMetrics), '\n')
 }
 
 // endMetric writes the rest of a metric. A protobuf message is written as a whole, after its length.
@@ -165,7 +163,7 @@ func (s *scrape) endMetric() error {
 	if !s.hasSeries {
 		return nil
 	}
-	if s.encoding == exposition.Protobuf {
+	if s.encoding == protobuf {
 		s.scratch = protowire.AppendVarint(s.scratch[:0], uint64(len(s.buffer)))
 		_, _ = s.out.Write(s.scratch) // bufio.Writer returns the error later
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/kubeflap/kubeflap/exporter/web/api"
-	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
 type apiError struct {
@@ -16,7 +15,7 @@ type apiError struct {
 
 func apiHandler(clusters []Cluster) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		q, err := query.Parse(r.URL.RawQuery)
+		q, err := api.ParseQuery(r.URL.RawQuery)
 		if err == nil {
 			err = checkCluster(clusters, &q)
 		}
@@ -30,7 +29,7 @@ func apiHandler(clusters []Cluster) http.HandlerFunc {
 
 // checkCluster returns an error if no cluster matches the query. Without this error, the response would be an empty
 // list of incidents, which would look like an all-clear.
-func checkCluster(clusters []Cluster, q *query.Query) error {
+func checkCluster(clusters []Cluster, q *api.Query) error {
 	var names []string
 	for _, c := range clusters {
 		if q.MatchesCluster(c.Name) {
@@ -45,7 +44,7 @@ func checkCluster(clusters []Cluster, q *query.Query) error {
 }
 
 // Answer returns the response to a request for api.Path with this query.
-func Answer(clusters []Cluster, q *query.Query) api.Answer {
+func Answer(clusters []Cluster, q *api.Query) api.Answer {
 	every, asOf := readAll(clusters, func(c *Cluster) reader { return c.Incidents })
 	answer := api.Answer{AsOf: asOf.UTC(), Coverage: coverageOf(clusters, q), Incidents: []api.Incident{}, GracePeriods: gracePeriodsOf(clusters, q)}
 	for _, x := range find(every, q) {

@@ -8,11 +8,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
-	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
 // coverageOf returns the coverage of the clusters that a query selects, in the query's period.
-func coverageOf(clusters []Cluster, q *query.Query) api.Coverage {
+func coverageOf(clusters []Cluster, q *api.Query) api.Coverage {
 	a := api.Coverage{NotWatched: []api.NotWatched{}, Gaps: []api.Gap{}}
 	var dropped incident.Displaced
 	for _, c := range clusters {
@@ -56,7 +55,7 @@ func notWatched(cluster string, all []watches.Watch) (list []api.NotWatched) {
 }
 
 // gracePeriodsOf returns the tables of the clusters that a query selects.
-func gracePeriodsOf(clusters []Cluster, q *query.Query) (all []controlplane.Table) {
+func gracePeriodsOf(clusters []Cluster, q *api.Query) (all []controlplane.Table) {
 	for _, c := range clusters {
 		if q.MatchesCluster(c.Name) {
 			all = append(all, c.GracePeriods())

@@ -16,7 +16,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
-	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
 //go:embed page
@@ -27,7 +26,7 @@ const maxCards = 10
 
 // flapsPage holds the template data of /flaps.
 type flapsPage struct {
-	Query             *query.Query
+	Query             *api.Query
 	Title, Icon, AsOf string
 	Error             string
 	Recorded          bool
@@ -57,7 +56,7 @@ type flapsPage struct {
 func (p *flapsPage) Missing() []string { return p.Coverage.Missing(p.Query.From) }
 
 // Causes returns the choices for the cause.
-func (p *flapsPage) Causes() []string { return query.Causes() }
+func (p *flapsPage) Causes() []string { return api.Causes() }
 
 func flapsHandler(clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
 	page, err := template.New("flaps.html").Funcs(template.FuncMap{"moment": phrase.Moment, "clock": phrase.Clock}).ParseFS(files, "page/flaps.html")
@@ -90,7 +89,7 @@ func fileHandler(name string) http.HandlerFunc {
 }
 
 func answerTo(clusters []Cluster, rawQuery string) (view *flapsPage, status int) {
-	q, err := query.ParsePage(rawQuery)
+	q, err := api.ParsePage(rawQuery)
 	if err == nil {
 		err = checkCluster(clusters, &q)
 	}
@@ -104,7 +103,7 @@ func answerTo(clusters []Cluster, rawQuery string) (view *flapsPage, status int)
 	return view, http.StatusOK
 }
 
-func viewOf(clusters []Cluster, q query.Query) *flapsPage {
+func viewOf(clusters []Cluster, q api.Query) *flapsPage {
 	view := &flapsPage{Query: &q}
 	for _, c := range clusters {
 		view.Recorded = view.Recorded || c.Recorded

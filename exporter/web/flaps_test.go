@@ -246,9 +246,20 @@ func TestNothingRunsAfterTheEndOfARecording(t *testing.T) {
 
 func mustContain(t *testing.T, page string, texts ...string) {
 	t.Helper()
-	for _, text := range texts {
+	mustShow(t, "", page, texts, nil)
+}
+
+// mustShow checks that a page contains some texts, and not some others. The query is part of the errors.
+func mustShow(t *testing.T, query, page string, want, wantNot []string) {
+	t.Helper()
+	for _, text := range want {
 		if !strings.Contains(page, text) {
-			t.Errorf("the page lacks %q:\n%s", text, page)
+			t.Errorf("%q: the page lacks %q:\n%s", query, text, page)
+		}
+	}
+	for _, text := range wantNot {
+		if strings.Contains(page, text) {
+			t.Errorf("%q: the page contains %q:\n%s", query, text, page)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
-	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
 // Cluster provides the incidents of one cluster.
@@ -79,7 +78,7 @@ func readAll(clusters []Cluster, readerOf func(*Cluster) reader) (every []cluste
 
 // runningIn returns the number of running incidents in the clusters that a query selects, regardless of its other
 // filters.
-func runningIn(every []clusterIncident, q *query.Query) (n int) {
+func runningIn(every []clusterIncident, q *api.Query) (n int) {
 	for i := range every {
 		if x := &every[i]; q.MatchesCluster(x.Cluster) && x.State == running && !x.isOpen() {
 			n++
@@ -91,7 +90,7 @@ func runningIn(every []clusterIncident, q *query.Query) (n int) {
 // find returns the incidents that match a query, regardless of state and verdict. They are sorted by State.Rank, newest
 // first. If no incident has the query's ID, find uses the query's subject and time instead, because a link from another
 // replica may contain an ID that this replica does not know.
-func find(every []clusterIncident, q *query.Query) []clusterIncident {
+func find(every []clusterIncident, q *api.Query) []clusterIncident {
 	all := selected(every, q)
 	if other, ok := q.WithoutID(); ok && len(all) == 0 {
 		all = selected(every, &other)
@@ -103,7 +102,7 @@ func find(every []clusterIncident, q *query.Query) []clusterIncident {
 	return all
 }
 
-func selected(every []clusterIncident, q *query.Query) (all []clusterIncident) {
+func selected(every []clusterIncident, q *api.Query) (all []clusterIncident) {
 	for _, x := range every {
 		if q.MatchesSubject(x.Incident) {
 			all = append(all, x)

@@ -11,8 +11,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/timeline"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
-	"github.com/kubeflap/kubeflap/exporter/web/query"
-	"github.com/kubeflap/kubeflap/exporter/web/recordings"
 )
 
 const (
@@ -90,7 +88,7 @@ func (x *clusterIncident) Link() string {
 	if x.End != nil {
 		at = *x.End
 	}
-	if subject := query.SubjectOf(x.Incident); len(subject) <= query.MaxSubject {
+	if subject := api.SubjectOf(x.Incident); len(subject) <= api.MaxSubject {
 		link.Set("subject", subject)
 		link.Set("at", strconv.FormatInt(at.Unix(), 10))
 	}
@@ -119,7 +117,7 @@ func (x *clusterIncident) Recording() string {
 	if x.End != nil {
 		values.Set("to", x.End.Add(recordedAround).Format(time.RFC3339))
 	}
-	return recordings.Path + "?" + values.Encode()
+	return RecordingPath + "?" + values.Encode()
 }
 
 // encode encodes URL parameters, and adds the incident's cluster.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/kubeflap/kubeflap/exporter/web/query"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // pageSize is the number of incidents per page.
@@ -18,7 +18,7 @@ type choice struct {
 }
 
 // choose returns the incidents that match a query's state and verdict, and the available choices for these two filters.
-func choose(all []clusterIncident, q *query.Query) (shown []clusterIncident, states, verdicts []choice) {
+func choose(all []clusterIncident, q *api.Query) (shown []clusterIncident, states, verdicts []choice) {
 	byState, byVerdict := map[string]int{}, map[string]int{}
 	for _, x := range all {
 		state, verdict := q.MatchesState(x.Incident), q.MatchesVerdict(x.Incident)
@@ -32,11 +32,11 @@ func choose(all []clusterIncident, q *query.Query) (shown []clusterIncident, sta
 			byVerdict[x.Verdict]++
 		}
 	}
-	return shown, choicesOf(q, "state", q.State, query.States(), byState), choicesOf(q, "verdict", q.Verdict, query.Verdicts(), byVerdict)
+	return shown, choicesOf(q, "state", q.State, api.States(), byState), choicesOf(q, "verdict", q.Verdict, api.Verdicts(), byVerdict)
 }
 
 // choicesOf returns the choice "all", the values that occur in the incidents, and the chosen value.
-func choicesOf(q *query.Query, name, chosen string, values []string, counts map[string]int) []choice {
+func choicesOf(q *api.Query, name, chosen string, values []string, counts map[string]int) []choice {
 	all := choice{Text: "all", Label: "all", Link: pageLink(q.With(name, "")), Chosen: chosen == ""}
 	choices := []choice{all}
 	for _, v := range values {
@@ -68,7 +68,7 @@ type paging struct {
 	from, to     int
 }
 
-func pagingOf(q *query.Query, total int) paging {
+func pagingOf(q *api.Query, total int) paging {
 	p := paging{Page: q.Page, Pages: max((total+pageSize-1)/pageSize, 1), Total: total}
 	p.from = min((q.Page-1)*pageSize, total)
 	p.to = min(p.from+pageSize, total)

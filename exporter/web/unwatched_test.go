@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -38,17 +37,10 @@ func TestThePageSaysWhatIsNotWatched(t *testing.T) {
 		s := serverOf(t, clusterOf("", log, at(60), blind...))
 		for _, query := range []string{"", "?node=nowhere", "?id=gone"} {
 			_, page := get(t, s, "/flaps"+query, nil)
-			for _, want := range []string{
+			mustShow(t, name+query, page, []string{
 				`role="alert"`, "kubeflap does not see everything",
 				"kubeflap does not watch nodes, leases since 2026-03-01 12:00:10 UTC (connection refused); pods since 2026-03-01 12:00:00 UTC (forbidden), so incidents may be missing.",
-			} {
-				if !strings.Contains(page, want) {
-					t.Errorf("%s, %q: %q is missing in\n%s", name, query, want, page)
-				}
-			}
-			if strings.Contains(page, "<h2>No incidents</h2>") || strings.Contains(page, "<h2>No incident matches</h2>") {
-				t.Errorf("%s, %q: it hides what is not watched:\n%s", name, query, page)
-			}
+			}, []string{"<h2>No incidents</h2>", "<h2>No incident matches</h2>"})
 		}
 	}
 }
@@ -91,16 +83,5 @@ func TestCoverageOfTheAPI(t *testing.T) {
 		if strings.Count(banner, " in ") != len(all) || !strings.HasSuffix(banner, "pods in two (not listed yet)") {
 			t.Errorf("%q: the page differs:\n%s", query, page)
 		}
-	}
-}
-
-// TestAHostileReasonIsOnlyText checks that reasons are escaped, because recordings can contain arbitrary reasons.
-func TestAHostileReasonIsOnlyText(t *testing.T) {
-	const hostile = "<script>alert(1)</script>\x1b[31m"
-	s := serverOf(t, clusterOf(hostile, correlate.New(1), at(60), brokenWatches(hostile, 0, event.KindPod)...))
-	_, page := get(t, s, "/flaps?cluster="+url.QueryEscape(hostile), nil)
-	page = withoutItsScript(t, page)
-	if strings.Contains(page, "<script") || strings.Contains(page, "\x1b") {
-		t.Errorf("the reason is not escaped:\n%s", page)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
-	"github.com/kubeflap/kubeflap/exporter/web/recordings"
 )
 
 const (
@@ -37,7 +36,7 @@ type Pages struct {
 	Unready func() []watches.Watch
 	// If Profiles is set, the profiles of the Go runtime are served at the paths that go tool pprof uses.
 	Profiles bool
-	// Recordings is the handler for recordings.Path. It is nil if downloads are disabled.
+	// Recordings is the handler for RecordingPath. It is nil if downloads are disabled.
 	Recordings http.Handler
 }
 
@@ -67,7 +66,7 @@ func Handler(pages Pages, logger *slog.Logger) (http.Handler, error) {
 	mux.HandleFunc("GET /flaps.svg", iconHandler)
 	mux.Handle("GET /api/v1/incidents", withDeadline(limitConcurrency(readers, apiHandler(pages.Clusters))))
 	if pages.Recordings != nil {
-		mux.Handle("GET "+recordings.Path, limitConcurrency(make(chan struct{}, maxDownloads), pages.Recordings))
+		mux.Handle("GET "+RecordingPath, limitConcurrency(make(chan struct{}, maxDownloads), pages.Recordings))
 	}
 	mux.Handle("GET /", landing)
 	mux.Handle("GET /metrics", withDeadline(limitConcurrency(make(chan struct{}, maxScrapes), scrapes)))

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"compress/gzip"
 	"io"
 	"log/slog"
 	"net/http"
@@ -206,16 +205,6 @@ func TestHeadersOfTheWebConfigStay(t *testing.T) {
 	}
 }
 
-func TestMetricsAsOpenMetrics(t *testing.T) {
-	response, body := get(t, server(t, true), "/metrics", http.Header{"Accept": {"application/openmetrics-text;version=1.0.0"}})
-	if kind := response.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/openmetrics-text") {
-		t.Errorf("content type %s", kind)
-	}
-	if !strings.HasSuffix(body, "# EOF\n") {
-		t.Errorf("no end marker in:\n%s", body)
-	}
-}
-
 func TestMetricsInProtobufHoldNativeHistograms(t *testing.T) {
 	_, body := get(t, server(t, true), "/metrics", http.Header{
 		"Accept": {"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"},
@@ -234,39 +223,4 @@ func TestMetricsInProtobufHoldNativeHistograms(t *testing.T) {
 		}
 	}
 	t.Error("interval_seconds is missing")
-}
-
-func TestMetricsCompressed(t *testing.T) {
-	response, body := get(t, server(t, true), "/metrics", http.Header{"Accept-Encoding": {"gzip"}})
-	if encoding := response.Header.Get("Content-Encoding"); encoding != "gzip" {
-		t.Fatalf("encoding %q, want gzip", encoding)
-	}
-	in, err := gzip.NewReader(strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), "interval_seconds_count 1") {
-		t.Errorf("unexpected text:\n%s", text)
-	}
-}
-
-func TestProbesExposeNothingElse(t *testing.T) {
-	server := httptest.NewServer(Probes(allWatched))
-	t.Cleanup(server.Close)
-	for path, want := range map[string]int{"/-/healthy": 200, "/-/ready": 200, "/": 404, "/metrics": 404, "/flaps": 404, "/api/v1/incidents": 404} {
-		response, err := http.Get(server.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := response.Body.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if response.StatusCode != want {
-			t.Errorf("%s is answered with %s, want %d", path, response.Status, want)
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package query
+package api
 
 import (
 	"fmt"
@@ -32,17 +32,19 @@ func (q *Query) parameters() map[string]func(string) error {
 			return nil
 		}
 	}
-	moment := func(into *time.Time) func(string) error {
-		return func(s string) (err error) { *into, err = ParseTime(s); return err }
-	}
 	return map[string]func(string) error{
 		"cluster": text(&q.Cluster), "namespace": text(&q.Namespace), "service": text(&q.Service), "node": text(&q.Node),
-		"id": text(&q.ID), "subject": text(&q.Subject), "from": moment(&q.From), "to": moment(&q.To), "at": moment(&q.At),
+		"id": text(&q.ID), "subject": text(&q.Subject), "from": Time(&q.From), "to": Time(&q.To), "at": Time(&q.At),
 		"cause":   oneOf(&q.Cause, Causes()),
 		"verdict": oneOf(&q.Verdict, Verdicts()),
 		"state":   oneOf(&q.State, States()),
 		"page":    q.setPage,
 	}
+}
+
+// Time returns a function that sets a time.
+func Time(into *time.Time) func(string) error {
+	return func(s string) (err error) { *into, err = ParseTime(s); return err }
 }
 
 func oneOf(into *string, set []string) func(string) error {

@@ -1,5 +1,4 @@
-// Package recordings serves the flight recorder's data as a recording for the kubeflap replay command.
-package recordings
+package web
 
 import (
 	"context"
@@ -9,45 +8,44 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/recording"
-	"github.com/kubeflap/kubeflap/exporter/web/query"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 const (
-	// Path is the URL path of the recordings.
-	Path = "/api/v1/recording"
+	// RecordingPath is the URL path of the recordings.
+	RecordingPath = "/api/v1/recording"
 	// patience is the maximum time that a client may take to accept each part of the data. A whole recording may take
 	// longer.
 	patience = time.Minute
 )
 
-// Period is the requested period.
-type Period struct {
-	From, To  time.Time
-	Anonymise bool
+// requested is the requested period.
+type requested struct {
+	from, to  time.Time
+	anonymise bool
 }
 
-// Handler serves the recordings in a directory. It calls refused() for each request. If refused() returns an error, the
+// RecordingHandler serves the recordings in a directory. It calls refused() for each request. If refused() returns an error, the
 // response has status 403 and contains the error's text. refused() must return an error if clients are not
 // authenticated, because a recording shows the whole cluster.
-func Handler(dir string, refused func() error, logger *slog.Logger) http.Handler {
+func RecordingHandler(dir string, refused func() error, logger *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		if err := refused(); err != nil {
 			http.Error(w, err.Error(), http.StatusForbidden)
 			return
 		}
-		period, err := parse(r.URL.RawQuery, time.Now())
+		period, err := parseRequested(r.URL.RawQuery, time.Now())
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		events, err := flightrecorder.Read(r.Context(), dir, period.From, period.To)
+		events, err := flightrecorder.Read(r.Context(), dir, period.from, period.to)
 		switch {
 		case r.Context().Err() != nil:
 			return // the client is gone
@@ -60,29 +58,24 @@ func Handler(dir string, refused func() error, logger *slog.Logger) http.Handler
 			return
 		}
 		w.Header().Set("Content-Type", "application/gzip")
-		w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", "kubeflap-"+period.From.UTC().Format("20060102T150405Z")+".jsonl.gz"))
+		w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", "kubeflap-"+period.from.UTC().Format("20060102T150405Z")+".jsonl.gz"))
 		if r.Method == http.MethodHead {
 			return
 		}
-		if err := stream(r.Context(), newDeadlineWriter(w), events, recording.Header{Recorded: period.From}, period.Anonymise); err != nil {
+		if err := stream(r.Context(), newDeadlineWriter(w), events, recording.Header{Recorded: period.from}, period.anonymise); err != nil {
 			logger.Warn("a recording was not sent completely", "err", err)
 			panic(http.ErrAbortHandler) // the client must notice the failure
 		}
 	})
 }
 
-// Write writes events as a compressed recording. It iterates over the first events twice.
-func Write(out io.Writer, events iter.Seq2[event.Event, error], header recording.Header) error {
-	return stream(context.Background(), out, events, header, false)
-}
-
 // headerEvents is the maximum number of events that are read to complete a recording's header. A recording begins with
 // the starts of the lists and the API server's version.
 const headerEvents = 64
 
-// complete adds the version of the API server to a header. If the recording begins later than the requested period,
-// complete also corrects the header's start time.
-func complete(header recording.Header, events iter.Seq2[event.Event, error]) recording.Header {
+// CompleteHeader adds the version of the API server to the header of a recording. If the recording begins later than the
+// requested period, CompleteHeader also corrects the header's start time. It iterates over the first events.
+func CompleteHeader(header recording.Header, events iter.Seq2[event.Event, error]) recording.Header {
 	n := 0
 	for ev, err := range events {
 		if err != nil || n == headerEvents {
@@ -101,7 +94,7 @@ func complete(header recording.Header, events iter.Seq2[event.Event, error]) rec
 }
 
 func stream(ctx context.Context, out io.Writer, events iter.Seq2[event.Event, error], header recording.Header, anonymise bool) error {
-	header = complete(header, events)
+	header = CompleteHeader(header, events)
 	var anonymiser *recording.Anonymiser
 	if anonymise {
 		anonymiser = recording.NewAnonymiser()
@@ -147,38 +140,21 @@ func (p deadlineWriter) Write(b []byte) (int, error) {
 	return n, err //nolint:wrapcheck // the recording adds its name to the error
 }
 
-// parse parses the query. Its errors name the parameter.
-func parse(raw string, now time.Time) (p Period, err error) {
-	values, err := url.ParseQuery(raw)
-	if err != nil {
-		return p, fmt.Errorf("malformed query: %w", err)
-	}
-	for name, all := range values {
-		if len(all) > 1 {
-			return p, fmt.Errorf("parameter %.40s occurs %d times", name, len(all))
-		}
-		switch name {
-		case "from":
-			p.From, err = query.ParseTime(all[0])
-		case "to":
-			p.To, err = query.ParseTime(all[0])
-		case "anonymise":
-			p.Anonymise, err = boolean(all[0])
-		default:
-			return p, fmt.Errorf("unknown parameter %.40q: use anonymise, from, to", name)
-		}
-		if err != nil {
-			return p, fmt.Errorf("parameter %s: %w", name, err)
-		}
-	}
+// parseRequested parses the query of a URL. Its errors name the parameter.
+func parseRequested(raw string, now time.Time) (p requested, err error) {
+	err = api.ParseParameters(raw, map[string]func(string) error{
+		"from": api.Time(&p.from), "to": api.Time(&p.to), "anonymise": func(s string) (err error) { p.anonymise, err = boolean(s); return err },
+	})
 	switch {
-	case p.From.IsZero():
+	case err != nil:
+		return p, err
+	case p.from.IsZero():
 		return p, errors.New("parameter from is missing: use a time such as 2026-03-01T12:00:00Z or 1772366400")
-	case p.To.IsZero() && p.From.After(now):
+	case p.to.IsZero() && p.from.After(now):
 		return p, fmt.Errorf(`parameter "from" is in the future: it is now %s`, now.UTC().Format(time.RFC3339))
-	case p.To.IsZero():
-		p.To = now
-	case p.To.Before(p.From):
+	case p.to.IsZero():
+		p.to = now
+	case p.to.Before(p.from):
 		return p, errors.New(`parameter "to" is before "from"`)
 	}
 	return p, nil

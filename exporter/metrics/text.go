@@ -1,4 +1,4 @@
-package exposition
+package metrics
 
 import (
 	"bytes"
@@ -14,27 +14,27 @@ var (
 	quoted   = strings.NewReplacer("\\", `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-// Head returns the text that precedes the series of a metric: the HELP and TYPE lines or, in protobuf, the fields of
+// headOf returns the text that precedes the series of a metric: the HELP and TYPE lines or, in protobuf, the fields of
 // the MetricFamily. In OpenMetrics, the HELP and TYPE lines of a counter omit the suffix _total.
-func Head(name, help string, kind dto.MetricType, format Encoding) []byte {
-	if format == Protobuf {
+func headOf(name, help string, kind dto.MetricType, format encoding) []byte {
+	if format == protobuf {
 		return description(name, help, kind)
 	}
 	escaped := textHelp.Replace(help)
-	if format == OpenMetrics {
+	if format == openMetrics {
 		escaped = quoted.Replace(help)
 		if kind == dto.MetricType_COUNTER {
 			name = strings.TrimSuffix(name, "_total")
 		}
 	}
-	return []byte("# HELP " + name + " " + escaped + "\n# TYPE " + name + " " + TypeText(kind) + "\n")
+	return []byte("# HELP " + name + " " + escaped + "\n# TYPE " + name + " " + typeText(kind) + "\n")
 }
 
-// TypeText returns the name of the type in the text formats.
-func TypeText(kind dto.MetricType) string { return strings.ToLower(kind.String()) }
+// typeText returns the name of the type in the text formats.
+func typeText(kind dto.MetricType) string { return strings.ToLower(kind.String()) }
 
-// AppendLabel appends a label and a comma.
-func AppendLabel(b []byte, name, value string) []byte {
+// appendLabel appends a label and a comma.
+func appendLabel(b []byte, name, value string) []byte {
 	b = append(b, name...)
 	b = append(b, `="`...)
 	if mustQuote(value) {
@@ -58,8 +58,8 @@ func mustQuote(value string) bool {
 // Whole numbers below maxInteger are written as integers. A float64 represents these numbers exactly.
 const maxInteger = 1 << 53
 
-// AppendNumber appends a number. Set open for OpenMetrics, in which a float always has a point or an exponent.
-func AppendNumber(b []byte, value float64, open bool) []byte {
+// appendNumber appends a number. Set open for OpenMetrics, in which a float always has a point or an exponent.
+func appendNumber(b []byte, value float64, open bool) []byte {
 	switch {
 	case math.IsNaN(value):
 		return append(b, "NaN"...)

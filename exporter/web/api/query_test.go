@@ -1,10 +1,8 @@
-package query
+package api
 
 import (
 	"testing"
 	"time"
-
-	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 func TestTimes(t *testing.T) {
@@ -27,7 +25,7 @@ func TestTimes(t *testing.T) {
 // TestTheFormKeepsTheInterval checks that the form rounds times outward to full seconds, so that submitting it again
 // never shrinks the interval.
 func TestTheFormKeepsTheInterval(t *testing.T) {
-	q, err := Parse("from=1772366400.7&to=1772366460.2")
+	q, err := ParseQuery("from=1772366400.7&to=1772366460.2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +55,7 @@ func TestWithChangesOneParameter(t *testing.T) {
 }
 
 func TestAnIDCanBeAbbreviated(t *testing.T) {
-	x := &api.Incident{ID: "aad890aafcf05867", Also: []string{"5433aabb00112233"}}
+	x := &Incident{ID: "aad890aafcf05867", Also: []string{"5433aabb00112233"}}
 	for id, want := range map[string]bool{
 		"aad890aafcf05867": true, "5433aabb00112233": true, "aad890aa": true, "aad890aaf": true, "5433aabb": true,
 		"aad890a": false, "": true, "aad890ab": false, "aad890aafcf05867-": false, "fcf05867": false,

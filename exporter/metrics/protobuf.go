@@ -1,4 +1,4 @@
-package exposition
+package metrics
 
 import (
 	"math"
@@ -29,19 +29,19 @@ func description(name, help string, kind dto.MetricType) []byte {
 	return protowire.AppendVarint(b, uint64(kind))
 }
 
-// AppendSeries appends an encoded Metric, with its labels and value, as a field of its MetricFamily.
-func AppendSeries(b, series []byte) []byte { return appendBytes(b, familyMetric, series) }
+// appendSeries appends an encoded Metric, with its labels and value, as a field of its MetricFamily.
+func appendSeries(b, series []byte) []byte { return appendBytes(b, familyMetric, series) }
 
-// AppendPair appends a label as a field of its Metric.
-func AppendPair(b []byte, name, value string) []byte {
+// appendPair appends a label as a field of its Metric.
+func appendPair(b []byte, name, value string) []byte {
 	size := protowire.SizeTag(pairName) + protowire.SizeBytes(len(name)) + protowire.SizeTag(pairValue) + protowire.SizeBytes(len(value))
 	b = protowire.AppendTag(b, metricLabel, protowire.BytesType)
 	b = protowire.AppendVarint(b, uint64(size))
 	return appendString(appendString(b, pairName, name), pairValue, value)
 }
 
-// AppendValue appends a gauge's or counter's value as a field of its Metric.
-func AppendValue(b []byte, kind dto.MetricType, value float64, created time.Time) []byte {
+// appendValue appends a gauge's or counter's value as a field of its Metric.
+func appendValue(b []byte, kind dto.MetricType, value float64, created time.Time) []byte {
 	const most = 64
 	number := make([]byte, 0, most)
 	number = protowire.AppendTag(number, numberValue, protowire.Fixed64Type)

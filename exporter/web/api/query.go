@@ -1,5 +1,4 @@
-// Package query parses the parameters of a URL and selects the matching incidents.
-package query
+package api
 
 import (
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
-	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 // Query holds the parameters of a URL. An empty Query selects all incidents.
@@ -33,11 +31,11 @@ type Query struct {
 	values url.Values
 }
 
-// Parse parses the query of a URL. If a parameter is unknown, repeated or malformed, Parse returns an error that names
+// ParseQuery parses the query of a URL. If a parameter is unknown, repeated or malformed, it returns an error that names
 // the parameter. Without an error, the user might get incidents that they did not ask for.
-func Parse(raw string) (Query, error) { return parse(raw, false) }
+func ParseQuery(raw string) (Query, error) { return parse(raw, false) }
 
-// ParsePage is like Parse, but also accepts the parameter "page".
+// ParsePage is like ParseQuery, but also accepts the parameter "page".
 func ParsePage(raw string) (Query, error) { return parse(raw, true) }
 
 func parse(raw string, paged bool) (Query, error) {
@@ -46,33 +44,48 @@ func parse(raw string, paged bool) (Query, error) {
 	if !paged {
 		delete(known, "page")
 	}
-	values, err := decode(raw)
-	if err != nil {
-		return Query{}, err
+	for name, set := range known {
+		known[name] = func(value string) error {
+			if value == "" {
+				return nil
+			}
+			if name != "page" {
+				q.values.Set(name, value)
+			}
+			return set(value)
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		set, ok := known[name]
-		switch all := values[name]; {
-		case !ok:
-			return Query{}, fmt.Errorf("unknown parameter %.40q: use %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
-		case len(all) > 1:
-			return Query{}, fmt.Errorf("parameter %s occurs %d times", name, len(all))
-		case len(all[0]) > longest(name):
-			return Query{}, fmt.Errorf("parameter %s is longer than %d bytes", name, longest(name))
-		case all[0] == "":
-			continue
-		}
-		if err := set(values[name][0]); err != nil {
-			return Query{}, fmt.Errorf("parameter %s: %w", name, err)
-		}
-		if name != "page" {
-			q.values[name] = values[name]
-		}
+	if err := ParseParameters(raw, known); err != nil {
+		return Query{}, err
 	}
 	if !q.From.IsZero() && !q.To.IsZero() && q.To.Before(q.From) {
 		return Query{}, fmt.Errorf(`parameter "to" is before "from"`)
 	}
 	return q, nil
+}
+
+// ParseParameters parses the query of a URL. It passes the value of each parameter to the parameter's function. Its
+// errors name the parameter.
+func ParseParameters(raw string, known map[string]func(value string) error) error {
+	values, err := decode(raw)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		set, ok := known[name]
+		switch all := values[name]; {
+		case !ok:
+			return fmt.Errorf("unknown parameter %.40q: use %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		case len(all) > 1:
+			return fmt.Errorf("parameter %s occurs %d times", name, len(all))
+		case len(all[0]) > longest(name):
+			return fmt.Errorf("parameter %s is longer than %d bytes", name, longest(name))
+		}
+		if err := set(values[name][0]); err != nil {
+			return fmt.Errorf("parameter %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // decode parses name=value&name=value. Its errors name the parameter, unlike those of url.ParseQuery.
@@ -115,10 +128,10 @@ func (q *Query) With(name, value string) string {
 }
 
 // MatchesState reports whether an incident is in the query's state.
-func (q *Query) MatchesState(x *api.Incident) bool { return q.State == "" || q.State == x.State }
+func (q *Query) MatchesState(x *Incident) bool { return q.State == "" || q.State == x.State }
 
 // MatchesVerdict reports whether an incident has the query's verdict.
-func (q *Query) MatchesVerdict(x *api.Incident) bool {
+func (q *Query) MatchesVerdict(x *Incident) bool {
 	return q.Verdict == "" || q.Verdict == x.Verdict
 }
 
@@ -129,14 +142,14 @@ func (q *Query) MatchesCluster(name string) bool {
 }
 
 // matchesID reports whether the query's ID is one of the incident's IDs. The query's ID can be abbreviated.
-func (q *Query) matchesID(x *api.Incident) bool {
-	matches := func(id string) bool { return id == q.ID || api.Abbreviates(q.ID, id) }
+func (q *Query) matchesID(x *Incident) bool {
+	matches := func(id string) bool { return id == q.ID || Abbreviates(q.ID, id) }
 	return matches(x.ID) || slices.ContainsFunc(x.Also, matches)
 }
 
 // MatchesSubject reports whether the query selects an incident, regardless of state and verdict. If the incident's list
 // of nodes is truncated, every node matches. The same applies to Services.
-func (q *Query) MatchesSubject(x *api.Incident) bool {
+func (q *Query) MatchesSubject(x *Incident) bool {
 	switch {
 	case !q.MatchesCluster(x.Cluster):
 		return false
@@ -167,7 +180,7 @@ func (q *Query) WithoutID() (other Query, ok bool) {
 }
 
 // SubjectOf returns an incident's subject in the form that links use.
-func SubjectOf(x *api.Incident) string {
+func SubjectOf(x *Incident) string {
 	if x.Namespace == "" {
 		return x.Subject
 	}
@@ -177,15 +190,15 @@ func SubjectOf(x *api.Incident) string {
 // replicaSkew is the maximum difference between the times at which two replicas start or end the same incident.
 const replicaSkew = time.Minute
 
-func ongoingAt(x *api.Incident, at time.Time) bool {
+func ongoingAt(x *Incident, at time.Time) bool {
 	return !at.Before(x.Start.Add(-replicaSkew)) && (x.End == nil || !at.After(x.End.Add(replicaSkew)))
 }
 
-func (q *Query) matchesService(x *api.Incident) bool {
+func (q *Query) matchesService(x *Incident) bool {
 	if q.Namespace == "" && q.Service == "" || x.ServicesLeftOut > 0 {
 		return true
 	}
-	return slices.ContainsFunc(x.Services, func(s api.Service) bool {
+	return slices.ContainsFunc(x.Services, func(s Service) bool {
 		return (q.Namespace == "" || q.Namespace == s.Namespace) && (q.Service == "" || q.Service == s.Service)
 	})
 }
