@@ -103,15 +103,6 @@ type nodeAdvice struct {
 func (b *judged) nodeRecommendations() (all []Recommendation) {
 	const late, affected = "%d of %d nodes late: %s", "incidents of this kind affect %d of %d nodes: %s"
 	text := func(s string) func([]lateNode) string { return func([]lateNode) string { return s } }
-	named := func(remedy func(nodes string) string) func([]lateNode) string {
-		return func(nodes []lateNode) string {
-			var names []string
-			for _, n := range nodes {
-				names = append(names, n.Name)
-			}
-			return remedy(phrase.Some(names))
-		}
-	}
 	remedy := func(v verdict.Verdict) func([]lateNode) string {
 		return named(func(nodes string) string {
 			return advice.VerdictRemedy(v, nodes, "the command that /flaps shows with the incident", b.Grace.Managed)
@@ -152,6 +143,17 @@ func (b *judged) nodeRecommendations() (all []Recommendation) {
 		all = append(all, b.byAge(x)...)
 	}
 	return all
+}
+
+// named returns a function that passes the name of the first node, and the number of the others, to remedy.
+func named(remedy func(nodes string) string) func([]lateNode) string {
+	return func(nodes []lateNode) string {
+		var names []string
+		for _, n := range nodes {
+			names = append(names, n.Name)
+		}
+		return remedy(phrase.Some(names))
+	}
 }
 
 // byAge returns the recommendation about nodes of one kind. Nodes whose newest silence is older than worthAction get a
