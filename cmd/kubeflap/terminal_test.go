@@ -22,7 +22,7 @@ func TestWatchBeginsWithTheDateAndTheSizeOfTheCluster(t *testing.T) {
 	}
 	known := transition.GracePeriodKnown{At: at(0), Nodes: 2, Period: 40 * time.Second, Interval: 10 * time.Second}
 	turned := func(seconds float64, name string) transition.NodeReadyChanged {
-		return transition.NodeReadyChanged{At: at(seconds), Node: name, From: event.StatusTrue, To: event.StatusFalse}
+		return transition.NodeReadyChanged{OfNode: transition.OfNode{At: at(seconds), Node: name}, From: event.StatusTrue, To: event.StatusFalse}
 	}
 	x.transition(known)
 	if out.Len() > 0 {
@@ -51,7 +51,7 @@ func TestWatchBeginsWithTheDateAndTheSizeOfTheCluster(t *testing.T) {
 // TestTheDemoPrintsNoDates checks that a replay prints no dates, because each recording has dates of its own.
 func TestTheDemoPrintsNoDates(t *testing.T) {
 	var out strings.Builder
-	(&terminal{out: &out}).transition(transition.NodeReadyChanged{At: transition.At{Time: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}, Node: "node-1"})
+	(&terminal{out: &out}).transition(transition.NodeReadyChanged{OfNode: transition.OfNode{At: transition.At{Time: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}, Node: "node-1"}})
 	if strings.Contains(out.String(), "2026") {
 		t.Errorf("got %s", out.String())
 	}

@@ -91,3 +91,36 @@ func (x LeasesRead) String() string {
 	}
 	return "the API server read Leases from etcd"
 }
+
+// GracePeriodKnown means that kubeflap learned the number of nodes, or a setting that affects the node monitor grace
+// period.
+type GracePeriodKnown struct {
+	At
+	// Period is the current grace period, or 0 if unknown. Default is the default value in this Kubernetes version.
+	Period, Default time.Duration
+	// Assumed is set if Period is only an assumption, based on the default.
+	Assumed bool
+	// Interval is the longest of the nodes' normal heartbeat intervals. It is 0 if there are no nodes.
+	Interval time.Duration
+	// Managed is set if a cloud provider runs the control plane. If so, users cannot set the grace period.
+	Managed bool
+	// Nodes is the number of nodes. It is 0 until the first list is complete.
+	Nodes int
+}
+
+// Fields returns no fields, because the transition concerns the whole cluster.
+func (GracePeriodKnown) Fields() Fields { return Fields{} }
+
+func (x GracePeriodKnown) String() string {
+	text := "the grace period is unknown"
+	switch {
+	case x.Period > 0 && x.Assumed:
+		text = "the grace period is assumed to be the default of " + round(x.Period).String()
+	case x.Period > 0:
+		text = "the grace period is " + round(x.Period).String()
+	}
+	if x.Interval > 0 {
+		text += ", heartbeats are due every " + round(x.Interval).String()
+	}
+	return text
+}

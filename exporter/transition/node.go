@@ -7,19 +7,24 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// HeartbeatSeen means that a heartbeat of the node arrived.
-type HeartbeatSeen struct {
+// OfNode is the time of a transition, and the name of the node that it concerns.
+type OfNode struct {
 	At
 	Node string
+}
+
+// Fields returns the names of the affected objects, for structured log lines.
+func (x OfNode) Fields() Fields { return Fields{Node: x.Node} }
+
+// HeartbeatSeen means that a heartbeat of the node arrived.
+type HeartbeatSeen struct {
+	OfNode
 	// Interval is the time since the previous heartbeat.
 	Interval time.Duration
 	// Unwatched is set if the interval started before kubeflap began to watch the node. If so, Interval is measured by
 	// the node's clock.
 	Unwatched bool
 }
-
-// Fields returns the names of the affected objects, for structured log lines.
-func (x HeartbeatSeen) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatSeen) String() string {
 	return fmt.Sprintf("node %s: heartbeat after %s", x.Node, round(x.Interval))
@@ -28,12 +33,8 @@ func (x HeartbeatSeen) String() string {
 // HeartbeatsResumed means that a silent node sends heartbeats again. The length of the silence is unknown, because the
 // node may have sent heartbeats while the watch was broken.
 type HeartbeatsResumed struct {
-	At
-	Node string
+	OfNode
 }
-
-// Fields returns the names of the affected objects, for structured log lines.
-func (x HeartbeatsResumed) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatsResumed) String() string {
 	return "node " + x.Node + ": sends heartbeats again (they may have resumed while kubeflap did not watch)"
@@ -41,8 +42,7 @@ func (x HeartbeatsResumed) String() string {
 
 // HeartbeatLate means that no heartbeat arrived for half the grace period.
 type HeartbeatLate struct {
-	At
-	Node string
+	OfNode
 	// Silence is the time without a heartbeat, which equals half the grace period.
 	Silence time.Duration
 	// Announced describes how the node's removal was announced, such as "a cordon". It ignores announcements that came
@@ -56,17 +56,13 @@ type HeartbeatLate struct {
 	Last time.Time
 }
 
-// Fields returns the names of the affected objects, for structured log lines.
-func (x HeartbeatLate) Fields() Fields { return Fields{Node: x.Node} }
-
 func (x HeartbeatLate) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s (half of the grace period)", x.Node, round(x.Silence))
 }
 
 // HeartbeatMissed means that no heartbeat arrived for the whole grace period.
 type HeartbeatMissed struct {
-	At
-	Node string
+	OfNode
 	// Silence is the time without a heartbeat, which equals the grace period.
 	Silence time.Duration
 	// Read is set if a direct read of Leases confirmed that the node sent no heartbeat.
@@ -124,9 +120,6 @@ type NodeLabel struct {
 // grace period.
 func (x NodeLoss) InTime() bool { return x.MarkedAge > 0 && x.MarkedAge < x.GracePeriod }
 
-// Fields returns the names of the affected objects, for structured log lines.
-func (x HeartbeatMissed) Fields() Fields { return Fields{Node: x.Node} }
-
 func (x HeartbeatMissed) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s (the whole grace period)", x.Node, round(x.Silence))
 }
@@ -135,8 +128,7 @@ func (x HeartbeatMissed) String() string {
 // or its Lease is older than the grace period. Before kubeflap reports an old Lease, it waits for one more heartbeat
 // interval. Counters do not include such losses.
 type NodeFoundLost struct {
-	At
-	Node string
+	OfNode
 	// Silence is the time since the last heartbeat, as measured by the node's own clock. It is 0 if unknown.
 	Silence time.Duration
 	// Unknown is set if the node controller had set Ready to Unknown. Marked is the time of that change by the
@@ -148,9 +140,6 @@ type NodeFoundLost struct {
 	InDoubt bool
 	Loss    NodeLoss
 }
-
-// Fields returns the names of the affected objects, for structured log lines.
-func (x NodeFoundLost) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeFoundLost) String() string {
 	s := fmt.Sprintf("node %s: lost before kubeflap started", x.Node)
@@ -166,14 +155,10 @@ func (x NodeFoundLost) String() string {
 // ClockSetBack means that the node's clock was set back. The node controller ignores the node's heartbeats until the
 // clock passes the newest renewTime.
 type ClockSetBack struct {
-	At
-	Node string
+	OfNode
 	// `By` is the size of the step, computed from the renewals.
 	By time.Duration
 }
-
-// Fields returns the names of the affected objects, for structured log lines.
-func (x ClockSetBack) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x ClockSetBack) String() string {
 	return fmt.Sprintf("node %s: clock set back by %s. The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp", x.Node, round(x.By))
@@ -182,13 +167,9 @@ func (x ClockSetBack) String() string {
 // HeartbeatsWereInTime means that an apparent silence was only a delay of the watch. By the node's clock, the
 // heartbeats were on time.
 type HeartbeatsWereInTime struct {
-	At
-	Node    string
+	OfNode
 	Silence time.Duration
 }
-
-// Fields returns the names of the affected objects, for structured log lines.
-func (x HeartbeatsWereInTime) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatsWereInTime) String() string {
 	return fmt.Sprintf("node %s: heartbeats were on time, but the watch delivered them up to %s late", x.Node, round(x.Silence))
@@ -196,8 +177,7 @@ func (x HeartbeatsWereInTime) String() string {
 
 // NodeReadyChanged means that the node's Ready condition changed.
 type NodeReadyChanged struct {
-	At
-	Node     string
+	OfNode
 	From, To event.Status
 	// Lasted is how long Ready had the status From. If Complete is false, Lasted is a lower bound.
 	Lasted   time.Duration
@@ -207,9 +187,6 @@ type NodeReadyChanged struct {
 	// Loss is set if To is Unknown. If To is False, only the Trigger and Announced fields of Loss are set.
 	Loss NodeLoss
 }
-
-// Fields returns the names of the affected objects, for structured log lines.
-func (x NodeReadyChanged) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeReadyChanged) String() string {
 	least := ""
@@ -235,8 +212,7 @@ func (x NodeReadyChanged) HeartbeatAge() time.Duration {
 // NodeNotMarked means that a silent node is still Ready after the grace period and the node controller's usual delay.
 // The API server answers, so the node controller may be stuck or may leave silent nodes Ready on purpose.
 type NodeNotMarked struct {
-	At
-	Node string
+	OfNode
 	// Silence is the time since the last heartbeat.
 	Silence time.Duration
 	// Certain is set if only the node controller can be at fault. Otherwise, an unseen leader change may have restarted
@@ -245,23 +221,16 @@ type NodeNotMarked struct {
 	Loss    NodeLoss
 }
 
-// Fields returns the names of the affected objects, for structured log lines.
-func (x NodeNotMarked) Fields() Fields { return Fields{Node: x.Node} }
-
 func (x NodeNotMarked) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s, but the node controller has not set Ready to Unknown", x.Node, round(x.Silence))
 }
 
 // NodeReadyMissed means that Ready changed from Status to another status and back while the watch was broken.
 type NodeReadyMissed struct {
-	At
-	Node    string
+	OfNode
 	Status  event.Status
 	Trigger uint64
 }
-
-// Fields returns the names of the affected objects, for structured log lines.
-func (x NodeReadyMissed) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeReadyMissed) String() string {
 	return fmt.Sprintf("node %s: Ready changed from %s and back while the watch was broken", x.Node, x.Status)
@@ -269,12 +238,8 @@ func (x NodeReadyMissed) String() string {
 
 // NodeRebooted means that the node reports a new bootID.
 type NodeRebooted struct {
-	At
-	Node string
+	OfNode
 }
-
-// Fields returns the names of the affected objects, for structured log lines.
-func (x NodeRebooted) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeRebooted) String() string {
 	return fmt.Sprintf("node %s: the machine was rebooted", x.Node)
@@ -282,12 +247,8 @@ func (x NodeRebooted) String() string {
 
 // KubeletUpgraded means that the node reports a different kubelet version.
 type KubeletUpgraded struct {
-	At
-	Node string
+	OfNode
 }
-
-// Fields returns the names of the affected objects, for structured log lines.
-func (x KubeletUpgraded) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x KubeletUpgraded) String() string {
 	return fmt.Sprintf("node %s: the kubelet reports a different version", x.Node)
@@ -295,14 +256,10 @@ func (x KubeletUpgraded) String() string {
 
 // NodeRemoved means that the Node was deleted.
 type NodeRemoved struct {
-	At
-	Node string
+	OfNode
 	// Earliest is the earliest possible time of the deletion, or zero if unknown.
 	Earliest time.Time
 }
-
-// Fields returns the names of the affected objects, for structured log lines.
-func (x NodeRemoved) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeRemoved) String() string { return fmt.Sprintf("node %s: removed", x.Node) }
 
@@ -324,13 +281,9 @@ const (
 
 // NodeReturned means that a Node was created with the name of a Node that had been deleted within the last hour.
 type NodeReturned struct {
-	At
-	Node    string
+	OfNode
 	Machine Machine
 }
-
-// Fields returns the names of the affected objects, for structured log lines.
-func (x NodeReturned) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeReturned) String() string {
 	return fmt.Sprintf("node %s: created again: %s", x.Node, x.Machine)
@@ -341,37 +294,4 @@ func (m Machine) String() string {
 	return [...]string{
 		"", "the same machine, which was not rebooted", "the same machine, which was rebooted", "another machine", "the machine was rebooted or replaced",
 	}[m]
-}
-
-// GracePeriodKnown means that kubeflap learned the number of nodes, or a setting that affects the node monitor grace
-// period.
-type GracePeriodKnown struct {
-	At
-	// Period is the current grace period, or 0 if unknown. Default is the default value in this Kubernetes version.
-	Period, Default time.Duration
-	// Assumed is set if Period is only an assumption, based on the default.
-	Assumed bool
-	// Interval is the longest of the nodes' normal heartbeat intervals. It is 0 if there are no nodes.
-	Interval time.Duration
-	// Managed is set if a cloud provider runs the control plane. If so, users cannot set the grace period.
-	Managed bool
-	// Nodes is the number of nodes. It is 0 until the first list is complete.
-	Nodes int
-}
-
-// Fields returns no fields, because the transition concerns the whole cluster.
-func (GracePeriodKnown) Fields() Fields { return Fields{} }
-
-func (x GracePeriodKnown) String() string {
-	text := "the grace period is unknown"
-	switch {
-	case x.Period > 0 && x.Assumed:
-		text = "the grace period is assumed to be the default of " + round(x.Period).String()
-	case x.Period > 0:
-		text = "the grace period is " + round(x.Period).String()
-	}
-	if x.Interval > 0 {
-		text += ", heartbeats are due every " + round(x.Interval).String()
-	}
-	return text
 }

@@ -153,7 +153,7 @@ func TestTheRemedyForADeadNodeIsNoLongerGracePeriod(t *testing.T) {
 	if x := s.only(); !strings.Contains(x.Remedy, "The node or its kubelet is down") {
 		t.Error(x.Remedy)
 	}
-	s.sees(transition.NodeRemoved{At: s.is(), Node: "node-1"})
+	s.sees(transition.NodeRemoved{OfNode: transition.OfNode{At: s.is(), Node: "node-1"}})
 	equal(t, "removed, it is over", s.only().State, incident.StateRecovered)
 }
 
@@ -230,7 +230,7 @@ func TestOfHealthyNodesOnlyTheNamesAreKept(t *testing.T) {
 	equal(t, "nodes", len(s.nodes.lastTransition), 5)
 	s.at(1000).misses(40, names[0], names[1])
 	equal(t, "two of five", s.Incidents(s.now)[0].Scope, incident.ScopeNode)
-	s.sees(transition.NodeRemoved{At: s.is(), Node: names[4]})
+	s.sees(transition.NodeRemoved{OfNode: transition.OfNode{At: s.is(), Node: names[4]}})
 	equal(t, "nodes without the one that was removed", len(s.nodes.lastTransition), 4)
 	s.at(1001).misses(40, names[2])
 	equal(t, "three of four", s.Incidents(s.now)[0].Scope, incident.ScopeControlPlane)
@@ -240,7 +240,7 @@ func TestNodesMarkedInTimeAreTheControllerManagers(t *testing.T) {
 	s := newScenario(t).at(0).beats(nodesNamed(9)...)
 	for i, name := range nodesNamed(9)[:3] {
 		s.at(100 + float64(i)).sees(transition.NodeReadyChanged{
-			At: s.is(), Node: name, From: event.StatusTrue, To: event.StatusUnknown, Silence: 9 * time.Second,
+			OfNode: transition.OfNode{At: s.is(), Node: name}, From: event.StatusTrue, To: event.StatusUnknown, Silence: 9 * time.Second,
 			Loss: transition.NodeLoss{MarkedAge: 9 * time.Second, GracePeriod: 40 * time.Second},
 		})
 	}
@@ -259,7 +259,7 @@ func TestAnAnnouncedDepartureIsPlanned(t *testing.T) {
 	s := newScenario(t).at(0).beats(nodesNamed(9)...)
 	for _, name := range nodesNamed(9)[:4] {
 		s.at(140).sees(transition.HeartbeatMissed{
-			At: s.is(), Node: name, Silence: 40 * time.Second, Loss: transition.NodeLoss{Announced: "the taint ToBeDeletedByClusterAutoscaler"},
+			OfNode: transition.OfNode{At: s.is(), Node: name}, Silence: 40 * time.Second, Loss: transition.NodeLoss{Announced: "the taint ToBeDeletedByClusterAutoscaler"},
 		})
 	}
 	all := s.Incidents(s.now)
@@ -272,7 +272,7 @@ func TestAnAnnouncedDepartureIsPlanned(t *testing.T) {
 
 func TestARebootedNodeIsNotItsKubelet(t *testing.T) {
 	s := newScenario(t).at(0).beats(nodesNamed(9)...)
-	s.at(140).misses(40, "node-1").at(200).sees(transition.NodeRebooted{At: s.is(), Node: "node-1"}).at(201).returns(101, "node-1")
+	s.at(140).misses(40, "node-1").at(200).sees(transition.NodeRebooted{OfNode: transition.OfNode{At: s.is(), Node: "node-1"}}).at(201).returns(101, "node-1")
 	equal(t, "verdict", s.only().Verdict.String(), "node_rebooted")
 }
 
@@ -282,7 +282,7 @@ func TestOnAManagedControlPlaneNobodyIsToldToSetItsFlags(t *testing.T) {
 		s := newScenario(t).at(0).beats(nodesNamed(9)...)
 		for i, node := range nodesNamed(9)[:nodes] {
 			s.at(143 + float64(i)/10).sees(transition.NodeReadyChanged{
-				At: s.is(), Node: node, From: event.StatusTrue, To: event.StatusUnknown, Silence: 43 * time.Second, Loss: lost,
+				OfNode: transition.OfNode{At: s.is(), Node: node}, From: event.StatusTrue, To: event.StatusUnknown, Silence: 43 * time.Second, Loss: lost,
 			})
 		}
 		for _, x := range s.Incidents(s.at(150).now) {

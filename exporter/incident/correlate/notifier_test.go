@@ -25,10 +25,10 @@ func (s *scenario) randomTransition(r *rand.Rand) transition.Transition {
 		from, to = to, from
 	}
 	all := []transition.Transition{
-		transition.HeartbeatSeen{At: at, Node: node, Interval: duration},
-		transition.HeartbeatMissed{At: at, Node: node, Silence: duration},
-		transition.NodeReadyChanged{At: at, Node: node, From: from, To: to, Lasted: duration},
-		transition.NodeRemoved{At: at, Node: node},
+		transition.HeartbeatSeen{OfNode: transition.OfNode{At: at, Node: node}, Interval: duration},
+		transition.HeartbeatMissed{OfNode: transition.OfNode{At: at, Node: node}, Silence: duration},
+		transition.NodeReadyChanged{OfNode: transition.OfNode{At: at, Node: node}, From: from, To: to, Lasted: duration},
+		transition.NodeRemoved{OfNode: transition.OfNode{At: at, Node: node}},
 		transition.AddressLost{At: at, Address: web, Cause: why},
 		transition.AddressLost{At: at, Address: web, Cause: why},
 		transition.AddressRemoved{At: at, Address: web},

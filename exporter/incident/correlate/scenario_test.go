@@ -45,24 +45,24 @@ func (s *scenario) misses(grace float64, nodes ...string) *scenario {
 	now := s.now
 	for _, n := range nodes {
 		s.now = now.Add(-seconds(grace / 2))
-		s.sees(transition.HeartbeatLate{At: s.is(), Node: n, Silence: seconds(grace / 2)})
+		s.sees(transition.HeartbeatLate{OfNode: transition.OfNode{At: s.is(), Node: n}, Silence: seconds(grace / 2)})
 	}
 	s.now = now
 	for _, n := range nodes {
-		s.sees(transition.HeartbeatMissed{At: s.is(), Node: n, Silence: seconds(grace)})
+		s.sees(transition.HeartbeatMissed{OfNode: transition.OfNode{At: s.is(), Node: n}, Silence: seconds(grace)})
 	}
 	return s
 }
 
 func (s *scenario) returns(after float64, nodes ...string) *scenario {
 	for _, n := range nodes {
-		s.sees(transition.HeartbeatSeen{At: s.is(), Node: n, Interval: seconds(after)})
+		s.sees(transition.HeartbeatSeen{OfNode: transition.OfNode{At: s.is(), Node: n}, Interval: seconds(after)})
 	}
 	return s
 }
 
 func (s *scenario) turns(node string, from, to event.Status) *scenario {
-	return s.sees(transition.NodeReadyChanged{At: s.is(), Node: node, From: from, To: to, Lasted: time.Minute})
+	return s.sees(transition.NodeReadyChanged{OfNode: transition.OfNode{At: s.is(), Node: node}, From: from, To: to, Lasted: time.Minute})
 }
 
 var shopWeb = transition.Service{Namespace: "shop", Name: "web"}

@@ -44,19 +44,19 @@ func BenchmarkVerdicts(b *testing.B) {
 				at := transition.At{Time: now}
 				switch silence := now.Sub(last[i]); {
 				case !c.isSilent(i, round):
-					l.Observe(transition.HeartbeatSeen{At: at, Node: names[i], Interval: silence})
+					l.Observe(transition.HeartbeatSeen{OfNode: transition.OfNode{At: at, Node: names[i]}, Interval: silence})
 					if missed[i] {
-						l.Observe(transition.NodeReadyChanged{At: at, Node: names[i], From: event.StatusUnknown, To: event.StatusTrue})
+						l.Observe(transition.NodeReadyChanged{OfNode: transition.OfNode{At: at, Node: names[i]}, From: event.StatusUnknown, To: event.StatusTrue})
 					}
 					last[i], late[i], missed[i] = now, false, false
 				case silence > 20*time.Second && !late[i]:
 					late[i] = true
-					l.Observe(transition.HeartbeatLate{At: at, Node: names[i], Silence: 20 * time.Second})
+					l.Observe(transition.HeartbeatLate{OfNode: transition.OfNode{At: at, Node: names[i]}, Silence: 20 * time.Second})
 				case silence > 40*time.Second && !missed[i]:
 					missed[i] = true
 					loss := transition.NodeLoss{GracePeriod: 40 * time.Second, MarkedAge: silence, Renewed: last[i]}
-					l.Observe(transition.HeartbeatMissed{At: at, Node: names[i], Silence: 40 * time.Second, Loss: loss})
-					l.Observe(transition.NodeReadyChanged{At: at, Node: names[i], From: event.StatusTrue, To: event.StatusUnknown, Silence: silence, Loss: loss})
+					l.Observe(transition.HeartbeatMissed{OfNode: transition.OfNode{At: at, Node: names[i]}, Silence: 40 * time.Second, Loss: loss})
+					l.Observe(transition.NodeReadyChanged{OfNode: transition.OfNode{At: at, Node: names[i]}, From: event.StatusTrue, To: event.StatusUnknown, Silence: silence, Loss: loss})
 				}
 			}
 		})

@@ -42,7 +42,7 @@ func (x *Nodes) ListEnded(t time.Time) {
 // foundLost returns the transition for a node that was already lost when kubeflap started to watch it.
 func (x *health) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 	h := &n.heartbeat
-	lost := transition.NodeFoundLost{At: at(t), Node: n.name, Loss: x.loss(n)}
+	lost := transition.NodeFoundLost{OfNode: n.at(t), Loss: x.loss(n)}
 	lost.Loss.Found, lost.Loss.Returned = true, x.returnedAfter(h.estimateByNode)
 	if lost.Loss.Announced == "" {
 		lost.Loss.Perhaps = n.departure.AnnouncedNow()

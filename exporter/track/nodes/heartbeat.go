@@ -82,7 +82,7 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 		x.found.AddInOrder(x.appendLate(nil, n, t, seen))
 	}
 	h := &n.heartbeat
-	spans, sent := x.spansBreak(n, t, byNode), transition.At{Time: t, Waited: seen.Sub(t)}
+	spans, sent := x.spansBreak(n, t, byNode), n.foundAt(t, seen)
 	measured := !x.isBlind() && (spans || !h.estimated && !h.last.Before(x.liveFrom()))
 	x.addSilence(&x.silences, n, t, measured)
 	switch {
@@ -94,7 +94,7 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 		}
 		interval = max(interval, t.Sub(latest(x.watchedSince(n), x.resumed)))
 		h.intervals.add(t, interval)
-		x.found.Add(transition.HeartbeatSeen{At: sent, Node: n.name, Interval: interval, Unwatched: true})
+		x.found.Add(transition.HeartbeatSeen{OfNode: sent, Interval: interval, Unwatched: true})
 	case measured:
 		interval := t.Sub(h.last)
 		h.intervals.add(t, interval)
@@ -104,10 +104,10 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 		if n.ready == event.StatusTrue && n.statusSince.Before(h.last) {
 			x.grace.NodeStayedReady(interval)
 		}
-		x.found.Add(transition.HeartbeatSeen{At: sent, Node: n.name, Interval: interval})
+		x.found.Add(transition.HeartbeatSeen{OfNode: sent, Interval: interval})
 	case h.missed:
 		back := h.sentAt(t, byNode)
-		x.found.Add(transition.HeartbeatsResumed{At: transition.At{Time: back, Waited: seen.Sub(back)}, Node: n.name})
+		x.found.Add(transition.HeartbeatsResumed{OfNode: n.foundAt(back, seen)})
 	}
 	copy(h.previous[1:], h.previous[:])
 	h.previous[0] = h.last

@@ -162,5 +162,5 @@ func (x *heartbeats) reportCatchUp(n *node, t time.Time, renewed event.NodeTime)
 	}
 	n.heartbeat.intervals, n.heartbeat.catchUp = c.intervals, nil
 	x.silences = slices.DeleteFunc(x.silences, func(s controlplane.Silence) bool { return s.Node == n.name && s.Ended.After(c.seen) })
-	x.found.Add(transition.HeartbeatsWereInTime{At: at(t), Node: n.name, Silence: t.Sub(c.seen)})
+	x.found.Add(transition.HeartbeatsWereInTime{OfNode: n.at(t), Silence: t.Sub(c.seen)})
 }

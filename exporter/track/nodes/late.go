@@ -143,7 +143,7 @@ func (x *health) appendLate(found []transition.Transition, n *node, t, proven ti
 	h := &n.heartbeat
 	if mark := base.Add(period / 2); !h.late && t.After(mark) {
 		late := transition.HeartbeatLate{
-			At: transition.At{Time: mark, Waited: proven.Sub(mark)}, Node: n.name, Silence: period / 2,
+			OfNode: n.foundAt(mark, proven), Silence: period / 2,
 			Announced: n.departure.Announced(h.last.Add(h.interval())), Unwatched: !mark.After(x.watchedSince(n)), Last: x.lastRenewal(n),
 		}
 		if !late.Unwatched {
@@ -166,7 +166,7 @@ func (x *health) appendLate(found []transition.Transition, n *node, t, proven ti
 		}
 		n.MissedHeartbeats++
 		found = append(found, transition.HeartbeatMissed{
-			At: transition.At{Time: mark, Waited: proven.Sub(mark)}, Node: n.name, Silence: period,
+			OfNode: n.foundAt(mark, proven), Silence: period,
 			Read: x.reads.ProvenAfter(mark), Loss: x.loss(n),
 		})
 	}

@@ -86,7 +86,7 @@ func (x *heartbeats) noteSetBack(n *node, e event.Event, renewed event.NodeTime)
 		return
 	}
 	h.setBack = true
-	x.found.Add(transition.ClockSetBack{At: at(e.Seen), Node: n.name, By: h.controllerRenewTime.Sub(renewed) + e.Seen.Sub(h.renewalSeen)})
+	x.found.Add(transition.ClockSetBack{OfNode: n.at(e.Seen), By: h.controllerRenewTime.Sub(renewed) + e.Seen.Sub(h.renewalSeen)})
 }
 
 // showsLag reports whether a Lease event proves that the watch lagged. This is the case if the event arrives late

@@ -99,13 +99,13 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 // noteMachine reports a reboot, another machine, or another version of the kubelet.
 func (x *Nodes) noteMachine(n *node, e event.Event, o *event.Node) {
 	if n.machine.note(o) && n.exists {
-		x.found.Add(transition.NodeRebooted{At: at(e.Seen), Node: n.name})
+		x.found.Add(transition.NodeRebooted{OfNode: n.at(e.Seen)})
 	}
 	if m, ok := x.former.compare(n.name, &n.machine, e.Seen); ok {
-		x.found.Add(transition.NodeReturned{At: at(e.Seen), Node: n.name, Machine: m})
+		x.found.Add(transition.NodeReturned{OfNode: n.at(e.Seen), Machine: m})
 	}
 	if n.kubelet.setVersion(o.KubeletVersion) && n.exists {
-		x.found.Add(transition.KubeletUpgraded{At: at(e.Seen), Node: n.name})
+		x.found.Add(transition.KubeletUpgraded{OfNode: n.at(e.Seen)})
 	}
 }
 
@@ -135,7 +135,7 @@ func (x *Nodes) forget(n *node) {
 	now := x.watches.Now()
 	earliest := x.watches.NotBefore(event.KindNode, now)
 	x.addSilence(&x.silences, n, earliest, false)
-	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: earliest})
+	x.found.Add(transition.NodeRemoved{OfNode: n.at(now), Earliest: earliest})
 	x.former.add(n.name, n.machine, now)
 	x.checks.forget(n)
 	x.missing = slices.DeleteFunc(x.missing, func(m *node) bool { return m == n })
@@ -163,4 +163,10 @@ func (x *Nodes) inOrder() []*node {
 	return x.sorted
 }
 
-func at(t time.Time) transition.At { return transition.At{Time: t} }
+// at begins a transition of the node at t.
+func (n *node) at(t time.Time) transition.OfNode { return n.foundAt(t, t) }
+
+// foundAt begins a transition of the node at t that was found later.
+func (n *node) foundAt(t, found time.Time) transition.OfNode {
+	return transition.OfNode{At: transition.At{Time: t, Waited: found.Sub(t)}, Node: n.name}
+}

@@ -41,7 +41,7 @@ func (x *health) isDecided(n *node, t time.Time) bool {
 	certain := x.grace.IsCertain() && leaderKnown || t.Sub(since) > x.grace.LongestUnseen()
 	if !h.overdue || certain {
 		h.overdue = true
-		x.found.Add(transition.NodeNotMarked{At: at(t), Node: n.name, Silence: t.Sub(since), Certain: certain, Loss: x.loss(n)})
+		x.found.Add(transition.NodeNotMarked{OfNode: n.at(t), Silence: t.Sub(since), Certain: certain, Loss: x.loss(n)})
 	}
 	return certain
 }

@@ -101,7 +101,7 @@ func (c *condition) noteTransition(to event.Status, written event.NodeTime, seen
 // MarkedAge in transition.NodeLoss. The time before a new node's first Ready=True does not count as an unready episode.
 func (x *health) changeReady(n *node, to event.Status, t time.Time, live bool, markedAge time.Duration) {
 	change := transition.NodeReadyChanged{
-		At: at(t), Node: n.name, From: n.ready, To: to,
+		OfNode: n.at(t), From: n.ready, To: to,
 		Lasted: t.Sub(n.statusSince), Complete: n.sinceSeen && live && n.everReady,
 	}
 	n.everReady = n.everReady || to == event.StatusTrue
@@ -150,7 +150,7 @@ func (x *health) turnedUnseen(n *node, t time.Time) transition.NodeReadyMissed {
 		n.Unready += x.watches.Counted(n.statusSince, t)
 	}
 	n.statusSince, n.sinceSeen = t, false // the start of the current period is unknown
-	return transition.NodeReadyMissed{At: at(t), Node: n.name, Status: n.ready, Trigger: n.triggerAt(n.transition)}
+	return transition.NodeReadyMissed{OfNode: n.at(t), Status: n.ready, Trigger: n.triggerAt(n.transition)}
 }
 
 // markedUnknown handles a change to Ready=Unknown by the node controller. When it makes this change, the controller
