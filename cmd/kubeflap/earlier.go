@@ -13,7 +13,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
-	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
+	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
@@ -45,8 +45,8 @@ func (s scope) matches(x scope) bool {
 // the beginning of the segment do not show.
 type head struct {
 	scope
-	Tracker   track.Past     `json:"tracker"`
-	Incidents correlate.Past `json:"incidents"`
+	Tracker   track.Past  `json:"tracker"`
+	Incidents ledger.Past `json:"incidents"`
 }
 
 // head returns the head of a segment that begins at t.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
-	"github.com/kubeflap/kubeflap/exporter/incident/record"
+	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 )
 
 // recordSegment records a segment of one hour with a lease that is renewed every ten minutes.
@@ -55,7 +55,7 @@ func TestWhereTheReplayBegins(t *testing.T) {
 		return func(hour int) head {
 			h := head{scope: a}
 			if hour > since {
-				h.Incidents.Ongoing = []record.Ongoing{{ID: "x", Start: storyBegin.Add(time.Duration(since)*time.Hour + time.Minute)}}
+				h.Incidents.Ongoing = []ledger.Ongoing{{ID: "x", Start: storyBegin.Add(time.Duration(since)*time.Hour + time.Minute)}}
 			}
 			return h
 		}

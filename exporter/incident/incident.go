@@ -8,7 +8,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -127,22 +126,6 @@ func (x *Incident) Interrupt(t time.Time) {
 	x.Summary += " kubeflap stopped watching during the incident, so its end is unknown."
 }
 
-// Standing holds the fields of an incident that are needed for the metrics.
-type Standing struct {
-	ID                 string
-	Start, End         time.Time
-	Cause              cause.Cause
-	Namespace, Subject string
-	Scope              Scope
-	Verdict            verdict.Verdict
-	// Ongoing is true until the incident ends.
-	Ongoing bool
-	// Nodes lists the affected nodes. It is empty for incidents of workloads and Services. Services lists the affected
-	// Services.
-	Nodes    []string
-	Services []transition.Service
-}
-
 // Resolution is the scope and final verdict of an incident that has ended for good.
 type Resolution struct {
 	Scope   Scope
@@ -157,6 +140,32 @@ type Silences struct {
 	Count   uint64
 	// Last is the end of the newest silence, or the current time if this silence is ongoing.
 	Last time.Time
+}
+
+// Displaced counts the incidents that were dropped from all lists to make room for newer ones.
+type Displaced struct {
+	Count int `json:"count"`
+	// Until is the latest time at which one of the displaced incidents was ongoing. The lists contain all incidents
+	// that began later.
+	Until time.Time `json:"until"`
+}
+
+// Add combines d with the displaced incidents of another list.
+func (d *Displaced) Add(other Displaced) {
+	d.Count += other.Count
+	if other.Until.After(d.Until) {
+		d.Until = other.Until
+	}
+}
+
+// Drop adds the displaced incident x to d. If x has no end, Drop uses `seen` instead: the last time at which x was
+// known to be ongoing.
+func (d *Displaced) Drop(x *Incident, seen time.Time) {
+	until := x.End
+	if until.IsZero() {
+		until = seen
+	}
+	d.Add(Displaced{1, until})
 }
 
 // Numbers holds the settings and measurements that an incident's texts may mention. A number that does not apply to the

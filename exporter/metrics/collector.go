@@ -159,7 +159,7 @@ type snapshot struct {
 	namespaces  []pods.Namespace
 	misreported []pods.Misreported
 	watches     []watches.Watch
-	standings   []incident.Standing
+	standings   []incident.Incident
 	resolved    map[incident.Resolution]uint64
 	silences    []incident.Silences
 }

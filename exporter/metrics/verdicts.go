@@ -53,7 +53,7 @@ func (m *verdictMetrics) collect(to *scrape, now *snapshot) {
 	to.startObject(time.Time{})
 	ongoing := map[incident.Resolution]int{}
 	for _, x := range now.standings {
-		if x.Ongoing {
+		if x.State != incident.StateEnded {
 			ongoing[incident.Resolution{Scope: x.Scope, Verdict: x.Verdict}]++
 		}
 	}
@@ -116,8 +116,11 @@ type serviceVerdict struct {
 }
 
 // nodeVerdicts returns the distinct verdicts of each node, sorted by node and verdict.
-func nodeVerdicts(standings []incident.Standing) (all []nodeVerdict) {
+func nodeVerdicts(standings []incident.Incident) (all []nodeVerdict) {
 	for _, x := range standings {
+		if x.Scope != incident.ScopeNode && x.Scope != incident.ScopeControlPlane {
+			continue
+		}
 		for _, node := range x.Nodes {
 			all = append(all, nodeVerdict{node, x.Verdict})
 		}
@@ -129,10 +132,10 @@ func nodeVerdicts(standings []incident.Standing) (all []nodeVerdict) {
 }
 
 // serviceVerdicts returns the distinct verdicts of each Service, sorted by Service and verdict.
-func serviceVerdicts(standings []incident.Standing) (all []serviceVerdict) {
+func serviceVerdicts(standings []incident.Incident) (all []serviceVerdict) {
 	for _, x := range standings {
 		for _, service := range x.Services {
-			all = append(all, serviceVerdict{service, x.Verdict})
+			all = append(all, serviceVerdict{transition.Service{Namespace: service.Namespace, Name: service.Name}, x.Verdict})
 		}
 	}
 	slices.SortFunc(all, func(a, b serviceVerdict) int {

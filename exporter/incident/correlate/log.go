@@ -5,60 +5,46 @@
 package correlate
 
 import (
-	"sync"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/incident/correlate/outages"
-	"github.com/kubeflap/kubeflap/exporter/incident/correlate/writers"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
-	"github.com/kubeflap/kubeflap/exporter/incident/record"
+	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-const (
-	// delay is how late timers run. Some transitions arrive late, because the tracker waits for the cause of a loss. It
-	// usually waits for a second, but up to 15 s if a watch lags.
-	delay = time.Second
-	// sweepEvery is the interval between two sweeps.
-	sweepEvery = time.Minute
-)
-
-// Log holds a cluster's incidents. It is safe for concurrent use.
+// Log observes transitions, and answers questions about the incidents. It is safe for concurrent use.
 type Log struct {
-	mu sync.Mutex
-	// The field swept is the time of the last sweep.
-	swept   time.Time
-	records *record.Store
-
-	nodes     *nodes
-	pods      *pods
-	outages   *outages.Outages
-	writers   writers.Writers
-	addresses *addresses
+	*ledger.Reader
+	ledger   *ledger.Ledger
+	nodes    *nodes
+	pods     *pods
+	services *services
 }
 
 // New returns an empty log that keeps at most size incidents. Newer incidents displace older ones.
 func New(size int) *Log {
-	records := record.NewStore(size)
-	nodes := &nodes{records: records, lastTransition: map[string]time.Time{}, troubled: map[string]*node{}, gone: map[string]removedNode{}, deleted: map[string]time.Time{}}
-	pods := &pods{records, nodes, map[podKey]*pod{}}
-	writers := writers.New(records)
-	outages := outages.New(records, writers)
-	addresses := &addresses{records, nodes, pods, outages, map[record.AddressKey]*address{}}
-	return &Log{records: records, nodes: nodes, pods: pods, outages: outages, writers: writers, addresses: addresses}
+	l := &Log{}
+	l.ledger = ledger.New(size, func(t time.Time) {
+		l.services.sweep(t)
+		l.pods.sweep(t)
+		l.nodes.sweep(t)
+	})
+	l.Reader = ledger.NewReader(l.ledger)
+	l.nodes = &nodes{Ledger: l.ledger, lastTransition: map[string]time.Time{}, troubled: map[string]*node{}, gone: map[string]removedNode{}, deleted: map[string]time.Time{}}
+	l.pods = &pods{l.nodes, map[podKey]*pod{}}
+	l.services = &services{l.ledger, l.nodes, l.pods, map[evidence.Open]*address{}, map[transition.Service]*service{}}
+	return l
 }
 
 // Observe handles transitions in the given order.
 func (l *Log) Observe(found ...transition.Transition) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, x := range found {
-		l.advance(x.FoundAt())
-		l.observe(x)
-	}
+	l.Change(func() {
+		for _, x := range found {
+			l.ledger.Advance(x.FoundAt())
+			l.observe(x)
+		}
+	})
 }
 
 func (l *Log) observe(x transition.Transition) {
@@ -70,49 +56,69 @@ func (l *Log) observe(x transition.Transition) {
 	case transition.PodEvicted:
 		l.pods.podEvicted(x)
 	case transition.PodReadyWasStale:
-		l.pods.note(x.Pod, evidence.Entry{Kind: evidence.PodWasStale, Time: x.Time, Duration: x.Stale})
+		l.pods.note(x.Pod, evidence.PodWasStale, x.Time, x.Stale)
 	case transition.PodUpdatedInPlace:
-		l.pods.note(x.Pod, evidence.Entry{Kind: evidence.PodUpdated, Time: x.Time})
+		l.pods.note(x.Pod, evidence.PodUpdated, x.Time, 0)
 	case transition.PodRestartedSilently:
-		l.pods.note(x.Pod, evidence.Entry{Kind: evidence.PodRestarted, Time: x.Time})
-	case transition.WatchBroke:
-		if x.Resource == event.KindLease {
-			l.nodes.watchBroke(x)
-			l.records.LeaseBreak.Begin(x.Since)
-		}
-		if stopped(x.Reason) {
-			l.records.Stopped(x.Since)
-			return
-		}
-		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchBroke, Time: x.Time, Name: x.Resource.String()})
-	case transition.WatchWorks:
-		if x.Resource == event.KindLease {
-			l.records.LeaseBreak.To = x.Time
-		}
-		if l.records.Resumed(x.Time.Add(-x.Blind), x.Time) {
-			return
-		}
-		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchWorks, Time: x.Time, Name: x.Resource.String(), Duration: x.Blind})
+		l.pods.note(x.Pod, evidence.PodRestarted, x.Time, 0)
 	default:
 		l.observeNode(x)
-		l.observeControlPlane(x)
+		l.observeWatch(x)
 		l.observeService(x)
 	}
 }
 
-// stopped reports whether a watch broke because kubeflap stopped watching everything.
-func stopped(why event.Reason) bool {
-	return why == event.ReasonNotRunning || why == event.ReasonNotRecorded
+// observeWatch handles transitions of watches and of control-plane Leases, and direct reads of Leases.
+func (l *Log) observeWatch(x transition.Transition) {
+	c := &l.ledger.ControlPlane
+	switch x := x.(type) {
+	case transition.WatchBroke:
+		if x.Resource == event.KindLease {
+			l.nodes.watchBroke(x)
+		}
+		if x.Reason == event.ReasonNotRunning || x.Reason == event.ReasonNotRecorded {
+			l.ledger.Stopped(x.Since)
+			return
+		}
+		l.ledger.AddToNodes(evidence.Entry{Kind: evidence.WatchBroke, Time: x.Time, Name: x.Resource.String()})
+	case transition.WatchWorks:
+		if x.Resource == event.KindLease {
+			l.ledger.LeaseBreak.To = x.Time
+		}
+		if !l.ledger.Resumed(x.Time.Add(-x.Blind), x.Time) {
+			l.ledger.AddToNodes(evidence.Entry{Kind: evidence.WatchWorks, Time: x.Time, Name: x.Resource.String(), Duration: x.Blind})
+		}
+	case transition.ControlPlaneLeaseLate:
+		c.LeaseLate(x)
+		l.ledger.AddToNodes(leaseStopped(x.Name, x.Since))
+	case transition.ControlPlaneLeaseRenewed:
+		c.LeaseRenewed(x)
+	case transition.LeaderChanged:
+		c.LeaderChanged(x.Time)
+		l.ledger.AddToNodes(evidence.Entry{Kind: evidence.LeaderChanged, Time: x.Time, Name: x.To})
+	case transition.LeasesRead:
+		c.LeasesRead(x)
+		l.ledger.AddToNodes(evidence.Entry{Kind: evidence.LeasesRead, Time: x.Time, Name: x.String()})
+	}
+}
+
+// leaseStopped returns the evidence entry for a control-plane component that stopped renewing its Lease.
+func leaseStopped(name string, since time.Time) evidence.Entry {
+	if name == event.LeaseControllerManager {
+		return evidence.Entry{Kind: evidence.LeaderLate, Time: since, Name: name}
+	}
+	return evidence.Entry{Kind: evidence.APIServerStopped, Time: since, Name: name}
 }
 
 // observeNode handles a transition of a node.
 func (l *Log) observeNode(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.GracePeriodKnown:
-		l.records.Learn(x)
+		l.ledger.Heartbeats.Learn(x)
 		l.nodes.known = x.Nodes
 	case transition.HeartbeatsResumed:
-		l.nodes.heartbeatsResumed(x)
+		// The tracker could not measure the interval before this heartbeat.
+		l.nodes.handleUnreportedHeartbeat(l.nodes.recordTransition(x.Node, x.Time), x.Time)
 	case transition.HeartbeatLate:
 		l.nodes.heartbeatLate(x)
 	case transition.ClockSetBack:
@@ -134,9 +140,10 @@ func (l *Log) observeNode(x transition.Transition) {
 	case transition.NodeNotMarked:
 		l.nodes.nodeNotMarked(x)
 	case transition.NodeRebooted:
-		l.nodes.nodeRebooted(x)
+		l.nodes.explain(x.Node, l.ledger.Heartbeats.NodeRebooted(x.Node, x.Time), evidence.NodeRebooted, x.Time)
 	case transition.KubeletUpgraded:
-		l.nodes.kubeletUpgraded(x)
+		l.ledger.History.Upgrades.Note(x.Node, x.Time)
+		l.nodes.explain(x.Node, l.ledger.Heartbeats.KubeletUpgraded(x.Node, x.Time), evidence.KubeletUpgraded, x.Time)
 	case transition.NodeRemoved:
 		l.nodes.nodeRemoved(x)
 	case transition.NodeReturned:
@@ -148,145 +155,46 @@ func (l *Log) observeNode(x transition.Transition) {
 func (l *Log) observeService(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.AddressLost:
-		l.addresses.addressLost(x)
+		l.services.addressLost(x)
 	case transition.AddressRemoved:
-		l.addresses.addressGone(x.Address, x.Time, evidence.AddressRemoved)
+		l.services.addressGone(x.Address, x.Time, evidence.AddressRemoved)
 	case transition.AddressLeftOut:
-		l.addresses.addressGone(x.Address, x.Time, evidence.AddressLeftOut)
+		l.services.addressGone(x.Address, x.Time, evidence.AddressLeftOut)
 	case transition.AddressAdded:
 		if x.Ready {
-			l.addresses.addressReady(x.Address, x.Time)
+			l.services.addressReady(x.Address, x.Time)
 		}
 	case transition.AddressReady:
-		l.addresses.addressReady(x.Address, x.Time)
+		l.services.addressReady(x.Address, x.Time)
 	case transition.AddressBounced:
-		l.addresses.addressReturned(keyOf(x.Address), x.Time)
+		l.services.addressReturned(x.Address, x.Time)
 	case transition.ConsumerBounced:
-		l.addresses.consumerBounced(x)
+		l.services.consumerBounced(x)
 	case transition.ConsumerReaddedStale:
-		l.addresses.consumerReadded(x)
+		l.services.consumerReadded(x)
 	case transition.OutageStarted:
-		l.outages.OutageStarted(x)
+		l.services.outageStarted(x)
 	case transition.OutageEnded:
-		l.outages.OutageEnded(x)
+		l.services.outageEnded(x)
 	case transition.EndpointsReset:
-		l.writers.EndpointsReset(x)
+		l.services.endpointsReset(x)
 	case transition.EndpointsRewritten:
-		l.writers.EndpointsRewritten(x)
+		l.services.endpointsRewritten(x)
 	case transition.SelectorConflict:
-		l.writers.SelectorConflict(x)
+		l.services.selectorConflicts(x)
 	case transition.SelectorConflictEnded:
-		l.writers.SelectorConflictEnded(x.Service, x.Time)
+		l.services.selectorConflictEnded(x)
 	case transition.ForeignAddresses:
-		l.writers.ForeignAddresses(x)
+		l.services.foreignAddresses(x)
 	case transition.ForeignAddressesEnded:
-		l.writers.ForeignAddressesEnded(x.Service, x.Object, x.Time)
+		l.services.writeEnded(evidence.OpenForeign(x.Object), evidence.Entry{Kind: evidence.ForeignEnded, Time: x.Time, Service: x.Service, Name: x.Object})
 	case transition.AddressesWithdrawn:
-		l.writers.AddressesWithdrawn(x)
+		l.services.addressesWithdrawn(x)
 	case transition.WithdrawnAddressesReturned:
-		l.writers.WithdrawnAddressesReturned(x.Service, x.Object, x.Time)
+		l.services.writeEnded(evidence.OpenWithdrawn(x.Object), evidence.Entry{Kind: evidence.WithdrawnReturned, Time: x.Time, Service: x.Service, Name: x.Object})
 	case transition.AddressesContested:
-		l.writers.AddressesContested(x)
+		l.services.addressesContested(x)
 	case transition.ServiceRemoved:
-		l.outages.ServiceRemoved(x)
-		l.addresses.serviceRemoved(x)
-		l.writers.ServiceRemoved(x)
+		l.services.serviceRemoved(x)
 	}
-}
-
-// advance moves the current time to t and runs the timers that are due, in order of time. Therefore, the incidents do
-// not depend on the number of queries.
-func (l *Log) advance(t time.Time) {
-	if now := l.records.Now(); now.After(t) {
-		t = now // t is before now if the tracker waited for a cause
-	}
-	limit := t.Add(-delay)
-	l.records.Timers.Run(limit, func(due time.Time) { l.records.Advance(due.Add(delay)) })
-	l.records.Advance(t)
-	if minute := limit.Truncate(sweepEvery); minute.After(l.swept) {
-		l.sweep(minute)
-	}
-}
-
-// sweep frees objects that incidents no longer need at t.
-func (l *Log) sweep(t time.Time) {
-	l.swept = t
-	l.addresses.sweep(t)
-	l.pods.sweep(t)
-	l.outages.Sweep(t)
-	l.nodes.sweep(t)
-}
-
-// Incidents returns copies of the incidents as of t. Running incidents come first, then pending ones, then all others.
-// Within each group, the newest come first.
-func (l *Log) Incidents(t time.Time) []incident.Incident { return ask(l, t, l.records.Incidents) }
-
-// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Summary and Remedy.
-func (l *Log) Overview(t time.Time) []incident.Incident { return ask(l, t, l.records.Overview) }
-
-// Changed is like Overview, but returns only the incidents that have changed since an earlier call. Their order is
-// undefined. For `since`, pass the result `until` of the earlier call. To get all incidents, pass 0.
-func (l *Log) Changed(t time.Time, since uint64) (all []incident.Incident, until uint64) {
-	all = ask(l, t, func() []incident.Incident {
-		all, until = l.records.Changed(since)
-		return all
-	})
-	return all, until
-}
-
-// Incident returns a copy of the incident that has or had the given ID as of t. The result ok reports whether the incident exists.
-func (l *Log) Incident(t time.Time, id string) (x incident.Incident, ok bool) {
-	x = ask(l, t, func() incident.Incident {
-		x, ok = l.records.Incident(id)
-		return x
-	})
-	return x, ok
-}
-
-// Displaced counts the incidents that were dropped to make room for newer ones, as of t.
-func (l *Log) Displaced(t time.Time) incident.Displaced { return ask(l, t, l.records.Displaced) }
-
-// Standings returns the ongoing and the recently resolved incidents as of t. It also counts the incidents that have
-// ended for good, by scope and final verdict.
-func (l *Log) Standings(t time.Time) (all []incident.Standing, resolved map[incident.Resolution]uint64) {
-	all = ask(l, t, func() []incident.Standing {
-		resolved = l.records.Resolved()
-		return l.records.Standings()
-	})
-	return all, resolved
-}
-
-// GracePeriod returns the facts that determine the recommended node monitor grace period as of t.
-func (l *Log) GracePeriod(t time.Time) advice.GracePeriod {
-	return ask(l, t, l.records.GracePeriodFacts)
-}
-
-// Silences returns the counts of silences as of t, by node, verdict and reason.
-func (l *Log) Silences(t time.Time) []incident.Silences {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.advance(t)
-	return l.records.Silences()
-}
-
-// StartCounting sets all counters to zero at t. The incidents stay.
-func (l *Log) StartCounting(t time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.records.StartCounting(t)
-}
-
-// Notices returns the changes of incidents between the last call and t.
-func (l *Log) Notices(t time.Time) []incident.Notice { return ask(l, t, l.records.Notices) }
-
-// LastNotices returns a notice, as of t, for each incident whose end has not been reported. Call it after the last
-// transition.
-func (l *Log) LastNotices(t time.Time) []incident.Notice { return ask(l, t, l.records.LastNotices) }
-
-// ask answers a query about the incidents as of t.
-func ask[T any](l *Log, t time.Time, question func() T) T {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.advance(t)
-	return question()
 }

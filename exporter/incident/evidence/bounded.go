@@ -2,27 +2,19 @@ package evidence
 
 import "slices"
 
-// These constants limit the number of evidence entries and timeline spans of an incident. The first and the last ones
-// are kept.
-const (
-	firstEntries, lastEntries = 12, 24
-	firstSpans, lastSpans     = 24, 72
-)
-
 // bounded is a list that keeps the first and the last items that were added. It counts the items that it drops in
 // between.
 type bounded[T any] struct {
-	first, last         []T
-	keepFirst, keepLast int
-	dropped             int
+	first, last []T
+	dropped     int
 }
 
-func (b *bounded[T]) add(x T) {
-	if len(b.first) < b.keepFirst {
+func (b *bounded[T]) add(x T, keepFirst, keepLast int) {
+	if len(b.first) < keepFirst {
 		b.first = append(b.first, x)
 		return
 	}
-	if len(b.last) == b.keepLast {
+	if len(b.last) == keepLast {
 		b.last = slices.Delete(b.last, 0, 1)
 		b.dropped++
 	}

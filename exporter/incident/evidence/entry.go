@@ -115,12 +115,7 @@ type Entry struct {
 }
 
 // Entries holds the first and the last evidence entries of an incident.
-type Entries struct{ entries bounded[*Entry] }
-
-// NewEntries returns an empty list.
-func NewEntries() Entries {
-	return Entries{bounded[*Entry]{keepFirst: firstEntries, keepLast: lastEntries}}
-}
+type Entries struct{ bounded[*Entry] }
 
 const (
 	// batchWithin is the maximum time between two entries that are combined. A new entry can be combined only with one
@@ -139,7 +134,7 @@ func (l *Entries) Add(e Entry) {
 	if l.has(&e) {
 		return
 	}
-	for _, x := range l.entries.newest(maxLookBack) {
+	for _, x := range l.newest(maxLookBack) {
 		if e.ofService() && x.Service == e.Service && x.Kind == opposites[e.Kind] {
 			break
 		}
@@ -148,7 +143,7 @@ func (l *Entries) Add(e Entry) {
 			return
 		}
 	}
-	l.entries.add(&e)
+	l.add(&e, firstEntries, lastEntries)
 }
 
 // has reports whether the list already contains e. It checks only entries about late Leases of control-plane
@@ -157,7 +152,7 @@ func (l *Entries) has(e *Entry) bool {
 	if e.Kind != APIServerStopped && e.Kind != LeaderLate {
 		return false
 	}
-	return slices.ContainsFunc(l.entries.all(), func(x *Entry) bool {
+	return slices.ContainsFunc(l.all(), func(x *Entry) bool {
 		_, named := x.names[e.Name]
 		return x.Kind == e.Kind && (x.Name == e.Name || named) && !e.Time.Before(x.Time) && !e.until.After(x.until)
 	})
@@ -203,19 +198,15 @@ func (e *Entry) countIn(more Entry) {
 
 func (e *Entry) ofService() bool { return e.Service != transition.Service{} }
 
-// Take adds the entries of another list.
-func (l *Entries) Take(from *Entries) {
-	for _, e := range from.entries.all() {
+func (l *Entries) take(from *Entries) {
+	for _, e := range from.all() {
 		l.Add(*e)
 	}
 }
 
-// LeftOut returns the number of dropped entries.
-func (l *Entries) LeftOut() int { return l.entries.dropped }
-
-// Evidence returns the entries with their sentences, sorted by time.
-func (l *Entries) Evidence() []incident.Evidence {
-	entries := l.entries.all()
+// described returns the entries with their sentences, sorted by time.
+func (l *Entries) described() []incident.Evidence {
+	entries := l.all()
 	slices.SortStableFunc(entries, func(a, b *Entry) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Kind, b.Kind)) })
 	all := make([]incident.Evidence, 0, len(entries))
 	for _, e := range entries {

@@ -48,12 +48,12 @@ func TestEntriesAreBatched(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			list := NewEntries()
+			var list Entries
 			for _, e := range c.entries {
 				list.Add(e)
 			}
 			var got []string
-			for _, e := range list.Evidence() {
+			for _, e := range list.described() {
 				if !strings.Contains(e.Text, "bootID") {
 					got = append(got, e.Text)
 				}
@@ -76,36 +76,35 @@ func rebootsOf(n int) []Entry {
 
 func TestEveryKindHasASentence(t *testing.T) {
 	for kind := LastHeartbeat; kind <= VerdictRevised; kind++ {
-		e, ofService := Entry{Kind: kind, Name: "x", count: 1}, Entry{Kind: kind, Service: shopWeb, count: 1}
-		if e.sentence() == "" && ofService.sentence() == "" {
-			t.Errorf("kind %d has no sentence", kind)
+		if e := (Entry{Kind: kind, Name: "x", Service: shopWeb, Duration: time.Second, count: 1}); e.sentence() == "" || strings.Contains(e.sentence(), "  ") {
+			t.Errorf("kind %d: %q", kind, e.sentence())
 		}
 	}
 }
 
 func TestNoSpanOutlastsTheIncident(t *testing.T) {
-	l := NewTimeline()
+	var l Timeline
 	l.Begin(incident.TrackAddress, "shop/web", at(1)).End(at(50))
 	l.Begin(incident.TrackNode, "node-1", at(0))
-	if d := l.Lasting(incident.TrackNode, at(7)); d != 7*time.Second {
+	if d := l.lasting(incident.TrackNode, at(7)); d != 7*time.Second {
 		t.Errorf("the node's span lasts for %s, want 7s", d)
 	}
-	spans := l.Spans(at(40))
+	spans := l.described(at(40))
 	if len(spans) != 2 || spans[0].Track != incident.TrackNode || !spans[0].End.Equal(at(40)) || !spans[1].End.Equal(at(40)) {
 		t.Errorf("spans %+v", spans)
 	}
-	if !l.Spans(time.Time{})[0].End.IsZero() {
+	if !l.described(time.Time{})[0].End.IsZero() {
 		t.Error("a span of a running incident has an end")
 	}
 }
 
 func TestTheFirstAndTheLastSpansAreKept(t *testing.T) {
-	l := NewTimeline()
+	var l Timeline
 	for i := range 100 {
 		l.Begin(incident.TrackNode, fmt.Sprint(i), at(float64(i)))
 	}
-	spans := l.Spans(time.Time{})
-	if l.LeftOut() != 4 || len(spans) != 96 || spans[23].Name != "23" || spans[24].Name != "28" {
-		t.Errorf("%d left out, spans %+v", l.LeftOut(), spans)
+	spans := l.described(time.Time{})
+	if l.dropped != 4 || len(spans) != 96 || spans[23].Name != "23" || spans[24].Name != "28" {
+		t.Errorf("%d left out, spans %+v", l.dropped, spans)
 	}
 }

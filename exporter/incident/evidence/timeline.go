@@ -8,13 +8,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// Timeline holds the first and the last spans of an incident's timeline.
-type Timeline struct{ spans bounded[*Span] }
+// These constants limit the number of evidence entries and timeline spans of an incident. The first and the last ones
+// are kept.
+const (
+	firstEntries, lastEntries = 12, 24
+	firstSpans, lastSpans     = 24, 72
+)
 
-// NewTimeline returns an empty timeline.
-func NewTimeline() Timeline {
-	return Timeline{bounded[*Span]{keepFirst: firstSpans, keepLast: lastSpans}}
-}
+// Timeline holds the first and the last spans of an incident's timeline.
+type Timeline struct{ bounded[*Span] }
 
 // Span is an interval on the timeline. Its end is zero if the span is ongoing.
 type Span struct {
@@ -26,7 +28,7 @@ type Span struct {
 // Begin adds an ongoing span.
 func (l *Timeline) Begin(track incident.Track, name string, from time.Time) *Span {
 	s := &Span{track: track, name: name, start: from}
-	l.spans.add(s)
+	l.add(s, firstSpans, lastSpans)
 	return s
 }
 
@@ -38,20 +40,16 @@ func (s *Span) End(t time.Time) *Span {
 	return nil
 }
 
-// Take adds the spans of another timeline.
-func (l *Timeline) Take(from *Timeline) {
-	for _, s := range from.spans.all() {
-		l.spans.add(s)
+func (l *Timeline) take(from *Timeline) {
+	for _, s := range from.all() {
+		l.add(s, firstSpans, lastSpans)
 	}
 }
 
-// LeftOut returns the number of dropped spans.
-func (l *Timeline) LeftOut() int { return l.spans.dropped }
-
-// Lasting returns how long the oldest ongoing span of a track had lasted at t. It returns 0 if there is no ongoing
+// lasting returns how long the oldest ongoing span of a track had lasted at t. It returns 0 if there is no ongoing
 // span.
-func (l *Timeline) Lasting(track incident.Track, t time.Time) (longest time.Duration) {
-	for _, s := range l.spans.all() {
+func (l *Timeline) lasting(track incident.Track, t time.Time) (longest time.Duration) {
+	for _, s := range l.all() {
 		if s.track == track && s.end.IsZero() {
 			longest = max(longest, t.Sub(s.start))
 		}
@@ -59,9 +57,9 @@ func (l *Timeline) Lasting(track incident.Track, t time.Time) (longest time.Dura
 	return longest
 }
 
-// Spans returns the spans, sorted by track and start. It truncates spans that end after `end`, unless `end` is zero.
-func (l *Timeline) Spans(end time.Time) []incident.Span {
-	kept, tracks := l.spans.all(), incident.Tracks()
+// described returns the spans, sorted by track and start. It truncates spans that end after `end`, unless `end` is zero.
+func (l *Timeline) described(end time.Time) []incident.Span {
+	kept, tracks := l.all(), incident.Tracks()
 	slices.SortStableFunc(kept, func(a, b *Span) int {
 		return cmp.Or(cmp.Compare(slices.Index(tracks, a.track), slices.Index(tracks, b.track)), a.start.Compare(b.start))
 	})

@@ -1,0 +1,215 @@
+package correlate
+
+import (
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// address is the state of an address that was lost recently or has stale re-adds. A stale re-add is a mistake of a
+// simulated client: the client puts the address back while the pod's container is still being replaced.
+type address struct {
+	record *ledger.Record
+	// listedNotReady is set while the Service lists the lost address as not ready. The flag away is set while the lost
+	// address is missing from the Service, but may return.
+	listedNotReady, away bool
+	// The field losses is the number of times that this address was lost during the incident.
+	losses int32
+	// The field changed is the time of the last recorded change of the address.
+	changed time.Time
+	span    *evidence.Span
+	// The field readds counts the stale re-adds until the address is lost. moveReadds then moves them to the incident.
+	// The field readded is the time of the first stale re-add.
+	readds  evidence.ByWindow
+	readded time.Time
+}
+
+func (l *services) address(x transition.Address) *address {
+	key := evidence.OpenAddress(x)
+	a := l.addresses[key]
+	if a == nil {
+		a = &address{}
+		l.addresses[key] = a
+	}
+	return a
+}
+
+// addressLost handles the loss of a ready address. The tracker may report the loss up to 15 s late, but always before
+// it reports that the address is back.
+func (l *services) addressLost(x transition.AddressLost) {
+	if x.Foreign || x.Managed {
+		l.lostForeign(x)
+		return
+	}
+	r := l.recordOfLoss(x)
+	a := l.address(x.Address)
+	if a.record == nil || a.record.Root() != r {
+		a.record, a.losses = r, 0
+	}
+	a.losses++
+	a.changed = later(a.changed, x.Time)
+	r.Lose(x, x.Announced == "" && (x.Cause.EndsPod() || x.Vanished) && l.nodes.wasDeleted(x.Pod.Node, x.Time))
+	if x.Cause == cause.ManualWrite && !x.Steady || x.Cause == cause.Unknown && !x.Vanished {
+		l.Show(r)
+	}
+	l.pods.moveNotes(r, x, a.losses > 1)
+	r.Evidence.Add(evidence.Entry{Kind: evidence.AddressLost, Time: x.Time, Service: x.Service, Name: nameOf(x.Address)})
+	l.moveReadds(r, a, x)
+	l.takeOut(r, a, x)
+	if a.losses == 2 {
+		r.LostAgain++
+		l.Show(r)
+	}
+	l.lostAddress(r, x)
+	l.Touch(r, x.Time)
+}
+
+// takeOut records whether the incident waits until the address is ready again. An incident waits for an address that
+// the Service still lists. It does not wait for a removed address, which may never come back.
+func (l *services) takeOut(r *ledger.Record, a *address, x transition.AddressLost) {
+	a.span = a.span.End(x.Time)
+	switch {
+	case x.Cause.EndsPod(), x.Vanished:
+		return
+	case !x.Removed:
+		a.listedNotReady = true
+		l.OpenAddress(r, evidence.OpenAddress(x.Address), x.Time)
+	case x.Cause == cause.ContainerExit:
+		return
+	default:
+		a.away = true
+	}
+	if r.Harmless() && r.Cause == cause.ServiceChanged {
+		l.judgeLater(x.Service, r)
+	}
+	a.span = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, x.Time)
+}
+
+// addressReady handles an address that became ready.
+func (l *services) addressReady(x transition.Address, t time.Time) {
+	l.gainedAddress(x.Service, t)
+	l.addressReturned(x, t)
+}
+
+// addressReturned handles a recently lost address that is back.
+func (l *services) addressReturned(x transition.Address, t time.Time) {
+	key := evidence.OpenAddress(x)
+	a := l.addresses[key]
+	if a == nil {
+		return
+	}
+	a.changed = t
+	if !a.listedNotReady && !a.away {
+		return
+	}
+	r := a.record.Root()
+	r.Bounce(x.Service)
+	if a.away && r.Harmless() && r.Cause == cause.ServiceChanged {
+		l.Show(r)
+	}
+	a.listedNotReady, a.away = false, false
+	delete(r.Open, key)
+	a.span = a.span.End(t)
+	l.Note(r, evidence.Entry{Kind: evidence.AddressReturned, Time: t, Service: x.Service})
+}
+
+// addressGone handles an unready address that is no longer listed. Either the address left the Service
+// (evidence.AddressRemoved), or truncated Endpoints omit it (evidence.AddressLeftOut). Incidents stop waiting for the
+// address.
+func (l *services) addressGone(x transition.Address, t time.Time, how evidence.Kind) {
+	a := l.addresses[evidence.OpenAddress(x)]
+	if a == nil || !a.listedNotReady {
+		return
+	}
+	r := a.record.Root()
+	a.listedNotReady, a.changed = false, t
+	delete(r.Open, evidence.OpenAddress(x))
+	a.span = a.span.End(t)
+	if how == evidence.AddressRemoved {
+		l.pods.podGone(podKey{x.Namespace, x.Pod.Name}, t)
+	}
+	l.Note(r, evidence.Entry{Kind: how, Time: t, Service: x.Service, Name: nameOf(x)})
+}
+
+// consumerBounced counts an address that a simulated client put back and removed again. It ignores addresses that were
+// not lost in an in-place update.
+func (l *services) consumerBounced(x transition.ConsumerBounced) {
+	if a := l.addresses[evidence.OpenAddress(x.Address)]; a != nil && a.record != nil && a.record.Root().Cause == cause.InPlaceUpdate {
+		a.record.Root().ConsumerBounces.Count(x.Window)
+	}
+}
+
+// consumerReadded counts a stale re-add of an address. moveReadds later adds it to an incident.
+func (l *services) consumerReadded(x transition.ConsumerReaddedStale) {
+	a := l.address(x.Address)
+	if a.readded.IsZero() {
+		a.readded = x.Time
+	}
+	a.changed = later(a.changed, x.Time)
+	a.readds.Count(x.Window)
+}
+
+// moveReadds moves the stale re-adds of a lost address to the incident if an in-place update caused the loss. If
+// clients that batch updates made some of the re-adds, kubeflap also reports the incident.
+func (l *services) moveReadds(r *ledger.Record, a *address, x transition.AddressLost) {
+	if a.readded.IsZero() {
+		return
+	}
+	if x.Cause == cause.InPlaceUpdate {
+		r.StaleReadds.Take(a.readds)
+		r.Evidence.Add(evidence.Entry{Kind: evidence.StaleReadd, Time: a.readded, Service: x.Service, Name: nameOf(x.Address)})
+		if a.readds.Batched() > 0 {
+			l.Show(r)
+		}
+	}
+	a.readds, a.readded = evidence.ByWindow{}, time.Time{}
+}
+
+// recordOfLoss returns the incident of a lost address. Depending on the cause, this is an incident of the node, the
+// workload or the Service.
+func (l *services) recordOfLoss(x transition.AddressLost) *ledger.Record {
+	s := incident.Subject{Kind: incident.KindWorkload, Namespace: x.Namespace, Name: workloadOf(x.Address), Cause: x.Cause}
+	switch {
+	case x.Cause.OfNode() && x.Pod.Node != "":
+		return l.nodes.recordOfPod(x.Pod, x.Time, x.Cause, x.Trigger)
+	case x.Cause.OfNode(), x.Cause == cause.Unknown && x.Pod.Name == "",
+		x.Cause == cause.EndpointsReset, x.Cause == cause.ManualWrite, x.Cause == cause.ServiceChanged:
+		s = incident.ServiceSubject(x.Service, x.Cause)
+	}
+	return l.Begin(s, x.Time, x.Trigger)
+}
+
+// safeAlphabet lists the characters in Kubernetes' pod template hashes (apimachinery, rand.SafeEncodeString).
+const safeAlphabet = "bcdfghjklmnpqrstvwxz2456789"
+
+// workloadOf returns the name of a pod's workload. For a pod of a Deployment, it removes the hash from the name of the
+// ReplicaSet, because each rollout creates another ReplicaSet. For a pod without an owner, it returns the name of the
+// Service.
+func workloadOf(x transition.Address) string {
+	if x.Pod.Owner == "" {
+		return "Service/" + x.Name
+	}
+	name, ofReplicaSet := strings.CutPrefix(x.Pod.Owner, "ReplicaSet/")
+	i := strings.LastIndexByte(name, '-')
+	if !ofReplicaSet || i < 1 || len(name)-i < 6 || strings.Trim(name[i+1:], safeAlphabet) != "" {
+		return x.Pod.Owner
+	}
+	return "Deployment/" + name[:i]
+}
+
+func nameOf(x transition.Address) string {
+	switch {
+	case x.Pod.Name != "" && x.IP.IsValid():
+		return x.IP.String() + ", pod " + x.Pod.Name
+	case x.Pod.Name != "":
+		return "pod " + x.Pod.Name
+	case x.IP.IsValid():
+		return x.IP.String()
+	}
+	return ""
+}

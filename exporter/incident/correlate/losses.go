@@ -1,0 +1,228 @@
+package correlate
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+// lookBack is the maximum time from a control-plane Lease's last renewal to the start of a silence. If more time has
+// passed, kubeflap assumes different causes.
+const lookBack = 15 * time.Second
+
+// current returns the incident to which the node belongs at t, or nil if there is none.
+func (n *node) current(t time.Time) *ledger.Record {
+	if n.record == nil {
+		return nil
+	}
+	n.record = n.record.Root()
+	if n.record.HasEndedBy(t) {
+		n.leave()
+	}
+	return n.record
+}
+
+// leave records that later failures of the node belong to another incident.
+func (n *node) leave() { n.record, n.silenceSpan, n.notReadySpan = nil, nil, nil }
+
+// lose records that a node was lost. The parameter gap is the time without heartbeats. The result is the incident to
+// which the node belongs according to the evidence so far.
+func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *ledger.Record {
+	n.renewed = cmp.Or(x.Renewed, n.renewed)
+	r := l.recordOf(n, t, x, gap)
+	if n.lostAt.IsZero() || t.Sub(n.lostAt) > l.CommonCauseWindow() {
+		n.lostAt = t
+	}
+	near := t
+	if n.silence != nil {
+		near = n.silence.Began
+		r.AddSilence(n.silence)
+		if x.GracePeriod > 0 {
+			l.ControlPlane.AsOf = x.ControlPlane
+		}
+		for name, since := range l.ControlPlane.StoppedSince(near.Add(-lookBack)) {
+			r.Evidence.Add(leaseStopped(name, since))
+		}
+		if n.silence.ClockBack > 0 {
+			r.Evidence.Add(n.entry(evidence.ClockSetBack, n.setBack, n.setBackBy))
+		}
+	}
+	if r.Kind == incident.KindNode {
+		l.mergeIfShared(t, near)
+		l.mergeClocks(t)
+		r = r.Root()
+	}
+	return r
+}
+
+// recordOf returns the node's current incident. If there is none, it assigns the node to an incident of several nodes,
+// or to an incident of its own.
+func (l *nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *ledger.Record {
+	// The grace period may be too short even for punctual heartbeats.
+	grace, undisturbed := l.Heartbeats.Settings.Period, l.Heartbeats.Undisturbed()
+	short := grace > 0 && grace <= undisturbed && gap <= undisturbed && !x.Unseen
+	if r := n.current(t); r != nil {
+		if _, open := r.Open[evidence.OpenNode(n.name)]; open || !short || gap == 0 || x.InTime() || r.Kind == incident.KindGracePeriod {
+			return r
+		}
+		n.leave() // the node had recovered, and its new loss belongs to a grace-period incident
+	}
+	s := incident.Subject{Kind: incident.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}
+	switch {
+	case x.InTime():
+		s.Kind, s.Name = incident.KindControllerManager, "kube-controller-manager"
+	case short:
+		s.Kind, s.Name = incident.KindGracePeriod, "kube-controller-manager"
+	case n.silence != nil && n.silence.ClockBack > 0 && l.joins(incident.ClocksSubject(), t):
+		s = incident.ClocksSubject()
+	case gap > 0 && !x.Found && n.silence != nil && n.silence.Ended.IsZero():
+		if near, ok := l.ControlPlaneNear(n.silence.Began, t); ok {
+			s = near
+		}
+	case gap > 0 && !x.Found && l.joins(incident.ControlPlaneSubject(), t):
+		s = incident.ControlPlaneSubject() // the start of the silence is unknown
+	}
+	n.record = l.Begin(s, t, x.Trigger)
+	n.record.AddNode(n.name)
+	n.record.KnownNodes = max(n.record.KnownNodes, l.count())
+	return n.record
+}
+
+// joins reports whether a loss at t may have the same cause as the active incident of a subject, because some node was
+// lost shortly before.
+func (l *nodes) joins(x incident.Subject, t time.Time) bool {
+	if l.Find(x, t) == nil {
+		return false
+	}
+	for _, n := range l.troubled {
+		if !n.lostAt.IsZero() && t.Sub(n.lostAt) <= max(l.CommonCauseWindow(), ledger.Quiet) {
+			return true
+		}
+	}
+	return false
+}
+
+// recordOfPod returns the incident of a node whose failure affected the pod x.
+func (l *nodes) recordOfPod(x transition.Pod, t time.Time, why cause.Cause, trigger uint64) *ledger.Record {
+	gap := time.Duration(0)
+	if why != cause.NodeHeartbeatLost {
+		gap = l.Heartbeats.Undisturbed() + 1
+	}
+	r := l.recordOf(l.named(x.Node), t, transition.NodeLoss{Trigger: trigger}, gap)
+	r.HeartbeatLost = r.HeartbeatLost || why == cause.NodeHeartbeatLost
+	return r
+}
+
+// mergeIfShared merges incidents of single nodes whose silences have a common cause, such as etcd or the network. The
+// result is a control-plane incident. The parameter `near` is the start of one of these silences.
+func (l *nodes) mergeIfShared(t, near time.Time) {
+	within := l.CommonCauseWindow() + ledger.Quiet
+	recent := l.History.After(near.Add(-within))
+	recent = slices.DeleteFunc(recent, func(s *verdict.Silence) bool { return s.Began.After(near.Add(within)) })
+	f := l.NodeLoss(recent, l.count())
+	if together := verdict.SimultaneousSilences(f); len(together) > 0 {
+		s, _ := l.ControlPlaneNear(together[0].Began, t)
+		l.merge(together, s, t)
+	}
+	l.merge(verdict.SuccessiveSilences(f), incident.ControlPlaneSubject(), t)
+}
+
+// mergeClocks merges incidents of single nodes whose clocks were set back together.
+func (l *nodes) mergeClocks(t time.Time) {
+	l.merge(l.History.SetBackTogether(t.Add(-l.CommonCauseWindow()-ledger.Quiet), l.Heartbeats.Undisturbed()), incident.ClocksSubject(), t)
+}
+
+// merge merges incidents of single nodes into one. The parameter `shared` holds their silences, which have a common
+// cause. The incident keeps the ID of the node with the earliest renewTime.
+func (l *nodes) merge(shared []*verdict.Silence, into incident.Subject, t time.Time) {
+	var lost []*node
+	for _, s := range shared {
+		n := l.troubled[s.Node]
+		if n == nil {
+			continue
+		}
+		if r := n.current(t); r != nil && r.Kind == incident.KindNode {
+			lost = append(lost, n)
+		}
+	}
+	if len(lost) == 0 {
+		return
+	}
+	slices.SortStableFunc(lost, func(a, b *node) int { return cmp.Or(a.renewed.Compare(b.renewed), cmp.Compare(a.trigger, b.trigger)) })
+	var some []*ledger.Record
+	for _, n := range lost {
+		if !slices.Contains(some, n.record) {
+			some = append(some, n.record)
+		}
+	}
+	all := l.Merge(some, into, t)
+	all.KnownNodes = max(all.KnownNodes, l.count())
+}
+
+// handleTimer moves a node out of a grace-period incident (incident.KindGracePeriod) if the node has missed more than
+// one heartbeat.
+func (l *nodes) handleTimer(n *node, t time.Time) {
+	switch due := n.lastHeartbeat.Add(l.Heartbeats.WithOneLost()); {
+	case !n.isSilent:
+	case due.After(t):
+		l.Timers.Schedule(&n.timer, due)
+	default:
+		l.outgrow(n, due)
+	}
+}
+
+// outgrow moves a node from a grace-period incident to the node's own incident. The node missed more than one
+// heartbeat, so a longer grace period would not have helped.
+func (l *nodes) outgrow(n *node, t time.Time) *ledger.Record {
+	r := n.current(t)
+	if r == nil || r.Kind != incident.KindGracePeriod || !n.isSilent {
+		return r
+	}
+	delete(r.Open, evidence.OpenNode(n.name))
+	n.silenceSpan, n.notReadySpan = n.silenceSpan.End(t), n.notReadySpan.End(t)
+	l.Touch(r, t)
+	r.DropSilence(n.silence)
+	n.record, n.lostAt = nil, time.Time{}
+	gap := t.Sub(n.lastHeartbeat)
+	own := l.lose(n, t, transition.NodeLoss{Trigger: n.trigger, Renewed: n.renewed}, gap)
+	l.openGap(own, n, t)
+	own.Evidence.Add(n.entry(evidence.HeartbeatMissed, t, gap))
+	if n.notReady {
+		n.notReadySpan = own.Timeline.Begin(incident.TrackNode, n.name, t)
+	}
+	return own
+}
+
+// nodeNotMarked records that a silent node is still Ready after the grace period. All nodes with the verdict
+// ControllerManager form one incident.
+func (l *nodes) nodeNotMarked(x transition.NodeNotMarked) {
+	n := l.recordTransition(x.Node, x.Time)
+	s := n.silence
+	if s == nil || !s.Ended.IsZero() {
+		// The node fell silent before kubeflap started.
+		s = l.beginSilence(n, x.Time.Add(-x.Silence), x.Loss)
+	}
+	s.NotMarked, s.NotMarkedCertain = true, x.Certain
+	r := l.lose(n, x.Time, x.Loss, x.Silence)
+	if !n.isSilent {
+		n.isSilent, n.lastHeartbeat, n.trigger = true, s.Began, x.Loss.Trigger
+		l.openGap(r, n, x.Time)
+	}
+	r.Evidence.Add(n.entry(evidence.NodeNotMarked, x.Time, x.Silence))
+	alone := verdict.OfNodes(l.NodeLoss([]*verdict.Silence{s}, l.count()))
+	if r.Kind == incident.KindNode && alone.Verdict == verdict.ControllerManager {
+		r = l.Merge([]*ledger.Record{r}, incident.Subject{Kind: incident.KindControllerManager, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost}, x.Time)
+		r.KnownNodes = max(r.KnownNodes, l.count())
+	}
+	if x.Certain {
+		r.NotMarked++
+	}
+	l.Touch(r, x.Time)
+}

@@ -1,0 +1,326 @@
+package correlate
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+const (
+	// markDelay is how long after the end of a silence the node controller may still set the node to Unknown. The
+	// controller sees a heartbeat up to one monitor period (5 s) late, and its write may be delayed.
+	markDelay = 15 * time.Second
+	// nodeMemory is the minimum time for which a node is remembered after its last transition.
+	nodeMemory = 10 * time.Minute
+)
+
+// nodes assigns lost and unready nodes to incidents.
+type nodes struct {
+	*ledger.Ledger
+	// lastTransition maps each node in the cluster to the time of its last transition. The time is zero if kubeflap has
+	// seen pods of the node, but no transition of the node itself.
+	lastTransition map[string]time.Time
+	// The field known is the number of Nodes, or 0 if kubeflap cannot see Nodes.
+	known int
+	// The map troubled holds the nodes that recently had transitions other than heartbeats.
+	troubled map[string]*node
+	// The map gone holds the silent nodes that were recently deleted. The map deleted holds the deletion times of all
+	// recently deleted nodes.
+	gone    map[string]removedNode
+	deleted map[string]time.Time
+}
+
+// node is the state of a node that recently had transitions other than heartbeats.
+type node struct {
+	name string
+	// The field seen is the time of the last transition other than a heartbeat. The field late is the last time at
+	// which a heartbeat became late. The field lostAt is the time at which the node was last counted as lost.
+	seen, late, lostAt time.Time
+	// isSilent is set while the node is silent. lastHeartbeat is the time of the last heartbeat before the silence.
+	isSilent      bool
+	lastHeartbeat time.Time
+	// The field trigger is the value of transition.NodeLoss.Trigger when the node was last lost. The field renewed is
+	// the last renewTime before this loss.
+	trigger uint64
+	renewed time.Time
+	// The field listed is the time at which a broken watch was restored. It is set if the node fell silent while the
+	// watch was broken.
+	listed time.Time
+	// setBack is the time at which the node's clock was last set back, or zero. setBackBy is the size of that clock
+	// step.
+	setBack   time.Time
+	setBackBy time.Duration
+	// notReady is set while the node is not Ready, unless it has never been Ready.
+	notReady bool
+	record   *ledger.Record
+	// The field silence is the node's newest silence, which may be ongoing. It is nil if there is none.
+	silence *verdict.Silence
+	// silenceSpan and notReadySpan are the node's ongoing timeline spans in its incident.
+	silenceSpan, notReadySpan *evidence.Span
+	timer                     ledger.Timer
+}
+
+// entry returns an evidence entry about the node.
+func (n *node) entry(kind evidence.Kind, t time.Time, lasted time.Duration) evidence.Entry {
+	return evidence.Entry{Kind: kind, Time: t, Name: n.name, Duration: lasted}
+}
+
+// count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, it counts the entries of
+// lastTransition instead.
+func (l *nodes) count() int { return cmp.Or(l.known, len(l.lastTransition)) }
+
+// named returns the node with the given name, and adds it if it is new.
+func (l *nodes) named(name string) *node {
+	n := l.troubled[name]
+	if n == nil {
+		n = &node{name: name}
+		n.timer = ledger.NewTimer("node/"+name, func(t time.Time) { l.handleTimer(n, t) })
+		l.troubled[name] = n
+		if _, known := l.lastTransition[name]; !known {
+			l.lastTransition[name] = time.Time{}
+		}
+	}
+	return n
+}
+
+// recordTransition records a transition other than a heartbeat, and returns its node.
+func (l *nodes) recordTransition(name string, t time.Time) *node {
+	l.lastTransition[name] = t
+	n := l.named(name)
+	n.seen = t
+	return n
+}
+
+func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
+	l.History.Begin(x.Time)
+	l.lastTransition[x.Node] = x.Time
+	l.History.RemoveLate(x.Node)
+	n := l.troubled[x.Node]
+	if n == nil {
+		if l.Heartbeats.IsLate(x.Interval) {
+			l.HeartbeatWasLate(x.Node, x.Time, x.Interval, l.count())
+		}
+		return
+	}
+	before, s := x.Time.Add(-x.Interval), n.silence
+	lasts := s != nil && s.Ended.IsZero()
+	switch {
+	case x.Unwatched && lasts:
+		s.Began = before // of a node that was found lost, the offset of its clock is known now
+	case x.Unwatched:
+	case n.isSilent && !before.After(n.listed):
+		x.Interval = x.Time.Sub(n.lastHeartbeat) // the previous heartbeat (lastHeartbeat) is known only from a list
+	default:
+		if lasts && !before.After(s.Began) {
+			s.EndedBlind = false // kubeflap measured an interval that contains the silence
+		}
+		l.handleUnreportedHeartbeat(n, before)
+	}
+	l.handleHeartbeat(n, x.Time, x.Interval)
+}
+
+// handleUnreportedHeartbeat handles a heartbeat that the tracker may not have reported, because it did not know the
+// interval before the heartbeat. Such a heartbeat can end a silence.
+func (l *nodes) handleUnreportedHeartbeat(n *node, t time.Time) {
+	switch s := n.silence; {
+	case !n.isSilent || !t.After(n.lastHeartbeat):
+		n.endSilence(t)
+	case s != nil && s.EndedBlind:
+		l.handleHeartbeat(n, t, 0) // the node may have sent other heartbeats while the watch was broken
+	default:
+		l.handleHeartbeat(n, t, t.Sub(n.lastHeartbeat))
+	}
+}
+
+// handleHeartbeat handles a heartbeat. The parameter interval is the time since the previous heartbeat, or 0 if
+// unknown.
+func (l *nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
+	n.endSilence(t)
+	if l.Heartbeats.IsLate(interval) {
+		l.HeartbeatWasLate(n.name, t, interval, l.count())
+	}
+	r := n.current(t)
+	if r == nil {
+		n.isSilent = false
+		return
+	}
+	if lost := l.Heartbeats.WithOneLost(); n.isSilent && r.Kind == incident.KindGracePeriod && interval > lost {
+		r = l.outgrow(n, n.lastHeartbeat.Add(lost))
+	}
+	r.Longest = max(r.Longest, interval)
+	if !n.isSilent {
+		return
+	}
+	n.isSilent = false
+	r.Evidence.Add(n.entry(evidence.HeartbeatSeen, t, interval))
+	n.silenceSpan = n.silenceSpan.End(t)
+	l.close(r, n, t)
+	if r.Kind == incident.KindNode && n.silence != nil {
+		l.mergeIfShared(t, n.silence.Began) // nodes that recover together may share a cause
+	}
+}
+
+func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
+	n := l.recordTransition(x.Node, x.Time)
+	l.Heartbeats.Settings.Period = 2 * x.Silence
+	if !x.Unwatched {
+		n.late = x.Time
+	}
+	l.Heartbeats.BecameLate(x.Node, x.Time, x.Announced)
+	if x.Announced == "" {
+		l.History.HeartbeatLate(x.Node, cmp.Or(x.Last, x.Time.Add(-x.Silence)))
+	}
+}
+
+func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
+	n := l.recordTransition(x.Node, x.Time)
+	l.History.RemoveLate(x.Node)
+	began := x.Time.Add(-x.Silence)
+	if !x.Loss.Last.IsZero() {
+		// The silence began while the watch was broken. The first list after the break proves the silence, and shows the
+		// last renewTime.
+		n.listed, began = began, x.Loss.Last
+		if s := n.silence; s != nil && s.Ended.IsZero() && (s.Blind || s.BeganBlind) {
+			l.History.Remove(s)
+			s.Began, s.Blind, s.BeganBlind, s.EndedBlind, s.Relisted = began, false, false, false, true
+			l.History.Add(s)
+		}
+	}
+	l.handleUnreportedHeartbeat(n, began)
+	l.Heartbeats.Settings.Period, l.Heartbeats.Settings.Managed = x.Silence, x.Loss.Managed
+	n.isSilent, n.lastHeartbeat, n.trigger = true, began, x.Loss.Trigger
+	l.beginSilence(n, n.lastHeartbeat, x.Loss).Read = x.Read
+	r := l.lose(n, x.Time, x.Loss, x.Silence)
+	l.openGap(r, n, x.Time)
+	r.Evidence.Add(n.entry(evidence.HeartbeatMissed, x.Time, x.Silence))
+}
+
+// openGap adds a node's silence to an incident.
+func (l *nodes) openGap(r *ledger.Record, n *node, t time.Time) {
+	r.HeartbeatLost = true
+	r.Open[evidence.OpenNode(n.name)] = t
+	r.Evidence.Add(n.entry(evidence.LastHeartbeat, n.lastHeartbeat, 0))
+	if n.late.After(n.lastHeartbeat) && r.Kind != incident.KindGracePeriod {
+		r.Evidence.Add(n.entry(evidence.HeartbeatLate, n.late, min(n.late.Sub(n.lastHeartbeat), l.Heartbeats.Settings.Period/2)))
+	}
+	n.silenceSpan = r.Timeline.Begin(incident.TrackHeartbeat, n.name, n.lastHeartbeat)
+	l.Touch(r, t)
+	if r.Kind == incident.KindGracePeriod {
+		l.Timers.Schedule(&n.timer, n.lastHeartbeat.Add(l.Heartbeats.WithOneLost()))
+	}
+}
+
+func (l *nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
+	n := l.recordTransition(x.Node, x.Time)
+	if x.From != event.StatusTrue && !n.notReady {
+		// A new node is starting.
+		return
+	}
+	n.notReady = true
+	var r *ledger.Record
+	kind := evidence.NodeNotReady
+	if x.To == event.StatusUnknown {
+		kind = evidence.NodeUnknown
+		r = l.nodeTurnedUnknown(n, &x)
+	} else {
+		r = l.recordOf(n, x.Time, x.Loss, l.Heartbeats.Undisturbed()+1)
+	}
+	r.Turned++
+	r.Open[evidence.OpenNode(n.name)] = x.Time
+	n.notReadySpan.End(x.Time)
+	n.notReadySpan = r.Timeline.Begin(incident.TrackNode, n.name, x.Time)
+	l.Note(r, n.entry(kind, x.Time, x.HeartbeatAge()))
+}
+
+func (l *nodes) nodeTurnedUnknown(n *node, x *transition.NodeReadyChanged) *ledger.Record {
+	if x.Loss.GracePeriod > 0 {
+		l.Heartbeats.Settings.Period = x.Loss.GracePeriod
+	}
+	l.Heartbeats.Settings.Managed = x.Loss.Managed
+	s := n.silence
+	if s == nil || !s.Ended.IsZero() && x.Time.Sub(s.Ended) > markDelay {
+		s = l.beginSilence(n, x.Time.Add(-x.Silence), x.Loss)
+		s.Blind = x.Loss.Blind
+	}
+	s.Marked, s.MarkedAge, s.MarkedInTime = true, x.Loss.MarkedAge, x.Loss.InTime()
+	r := l.lose(n, x.Time, x.Loss, x.Silence)
+	r.HeartbeatLost = true
+	if x.Loss.Blind {
+		x.Silence = 0 // the node may have sent heartbeats that kubeflap missed
+	}
+	if x.Time.Sub(n.lastHeartbeat) > ledger.Quiet && x.Silence > 0 {
+		r.Evidence.Add(n.entry(evidence.LastHeartbeat, x.Time.Add(-x.Silence), 0))
+	}
+	r.TurnedUnknown++
+	return r
+}
+
+func (l *nodes) nodeTurnedReady(x transition.NodeReadyChanged) {
+	n := l.recordTransition(x.Node, x.Time)
+	r, s := n.current(x.Time), n.silence
+	if s != nil && s.Unseen {
+		n.endSilence(x.Time)
+	}
+	was := n.notReady
+	n.notReady = false
+	if !was || r == nil {
+		return
+	}
+	lasted := x.Lasted
+	if s != nil && !s.Found.Marked.IsZero() && !x.Complete {
+		lasted = max(lasted, x.Time.Sub(s.Found.Marked))
+	}
+	r.Evidence.Add(n.entry(evidence.NodeReady, x.Time, lasted))
+	n.notReadySpan = n.notReadySpan.End(x.Time)
+	l.close(r, n, x.Time)
+}
+
+// nodeReadyMissed handles a node that turned Unknown and then True while the watch was broken.
+func (l *nodes) nodeReadyMissed(x transition.NodeReadyMissed) {
+	n := l.recordTransition(x.Node, x.Time)
+	if x.Status != event.StatusTrue {
+		return
+	}
+	s := l.beginSilence(n, x.Time, transition.NodeLoss{})
+	s.Ended, s.Blind = x.Time, true
+	r := l.lose(n, x.Time, transition.NodeLoss{Trigger: x.Trigger}, 0)
+	r.HeartbeatLost = true
+	r.Turned++
+	r.TurnedUnknown++
+	l.Note(r, n.entry(evidence.NodeWasUnknown, x.Time, 0))
+}
+
+// beginSilence returns a node's ongoing silence. If there is none, it starts a new silence at the given heartbeat.
+func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
+	n.endSilence(heartbeat)
+	if n.silence == nil || !n.silence.Ended.IsZero() {
+		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, AnnouncedAfter: x.AnnouncedAfter, Labels: x.Labels, Unseen: x.Unseen, BeganBlind: x.Blind && x.Last.IsZero(), Relisted: !x.Last.IsZero()}
+		l.History.Add(n.silence)
+		l.Heartbeats.AddSilence(n.silence)
+		if n.setBack.After(heartbeat) {
+			n.silence.ClockBack = n.setBackBy
+		}
+	}
+	return n.silence
+}
+
+// endSilence ends the node's silence if the heartbeat is later than the start of the silence.
+func (n *node) endSilence(heartbeat time.Time) {
+	if s := n.silence; s != nil && s.Ended.IsZero() && heartbeat.After(s.Began) {
+		s.Ended = heartbeat
+	}
+}
+
+// close records that a node has recovered, unless it is still silent or still not Ready.
+func (l *nodes) close(r *ledger.Record, n *node, t time.Time) {
+	if !n.isSilent && !n.notReady {
+		delete(r.Open, evidence.OpenNode(n.name))
+		l.Touch(r, t)
+	}
+}

@@ -1,0 +1,145 @@
+package correlate
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+const (
+	// podMemory is the maximum time for which an unready pod is remembered. maxNotes limits the number of observations
+	// per pod.
+	podMemory = time.Hour
+	maxNotes  = 6
+)
+
+// pods keeps recent observations about pods. When a Service loses the address of a pod, the pod's observations are
+// added to the incident.
+type pods struct {
+	nodes  *nodes
+	lately map[podKey]*pod
+}
+
+type podKey struct{ namespace, name string }
+
+func (k podKey) String() string { return k.namespace + "/" + k.name }
+
+type pod struct {
+	// The field seen is the time of the pod's last transition.
+	seen  time.Time
+	notes []evidence.Entry
+	// The field down is the time at which the pod stopped being Ready. It is zero while the pod is Ready. The timeline
+	// span starts at this time.
+	down time.Time
+	span *evidence.Span
+}
+
+func (l *pods) named(key podKey, t time.Time) *pod {
+	p := l.lately[key]
+	if p == nil {
+		p = &pod{}
+		l.lately[key] = p
+	}
+	p.seen = t
+	return p
+}
+
+// note keeps an observation about a pod.
+func (l *pods) note(x transition.Pod, kind evidence.Kind, t time.Time, lasted time.Duration) {
+	key := podKey{x.Namespace, x.Name}
+	if p := l.named(key, t); len(p.notes) < maxNotes {
+		p.notes = append(p.notes, evidence.Entry{Kind: kind, Time: t, Name: key.String(), Duration: lasted})
+	}
+}
+
+// podReadyChanged handles a change of pod readiness. A change that the node caused belongs to the node's incident.
+func (l *pods) podReadyChanged(x transition.PodReadyChanged) {
+	key := podKey{x.Namespace, x.Name}
+	if x.To == event.StatusTrue {
+		if p := l.lately[key]; p != nil {
+			p.span = p.span.End(x.Time)
+			p.down, p.seen = time.Time{}, x.Time
+		}
+		return
+	}
+	if x.From != event.StatusTrue {
+		return
+	}
+	p := l.named(key, x.Time)
+	// The span may belong to an earlier pod with the same name. kubeflap may not have seen that pod recover.
+	p.span = p.span.End(x.Time)
+	p.down = x.Time
+	switch {
+	case !x.Cause.OfNode():
+		l.note(x.Pod, evidence.PodNotReady, x.Time, 0)
+	case x.Node != "":
+		r := l.nodes.recordOfPod(x.Pod, x.Time, x.Cause, x.Trigger)
+		r.ByCause[x.Cause] += 0
+		p.span = r.Timeline.Begin(incident.TrackPod, key.String(), x.Time)
+		l.nodes.Note(r, evidence.Entry{Kind: evidence.PodNotReady, Time: x.Time, Name: key.String()})
+	}
+}
+
+// podEvicted counts an evicted pod in the incident of its node. It ignores the pod if the node has no incident.
+func (l *pods) podEvicted(x transition.PodEvicted) {
+	n := l.nodes.troubled[x.Node]
+	if n == nil {
+		return
+	}
+	r := n.current(x.Time)
+	if r == nil {
+		return
+	}
+	r.Evicted++
+	entry := evidence.Entry{
+		Kind: evidence.EvictedUnknown, Time: x.Time, Name: podKey{x.Namespace, x.Pod.Name}.String(), Number: evidence.UnknownToleration, Duration: x.After,
+	}
+	if x.Status == event.StatusFalse {
+		entry.Kind = evidence.EvictedNotReady
+	}
+	if x.Tolerates != nil {
+		entry.Number = int(x.Tolerates.Seconds)
+	}
+	l.nodes.Note(r, entry)
+}
+
+// moveNotes adds the observations about the pod of a lost address to the incident. The parameter `again` is set if the
+// incident already contained an earlier loss of the address.
+func (l *pods) moveNotes(r *ledger.Record, x transition.AddressLost, again bool) {
+	key := podKey{x.Namespace, x.Pod.Name}
+	p := l.lately[key]
+	if p == nil || x.Pod.Name == "" {
+		return
+	}
+	for _, note := range p.notes {
+		// The stale period may have begun before the first loss, so it does not explain a later one.
+		if note.Kind != evidence.PodWasStale || !again {
+			r.Evidence.Add(note)
+		}
+	}
+	p.notes = nil
+	if !p.down.IsZero() && p.span == nil && !x.Cause.EndsPod() {
+		p.span = r.Timeline.Begin(incident.TrackPod, key.String(), p.down)
+	}
+}
+
+// podGone ends the timeline span of a pod that left its Service, because a new pod of a StatefulSet may get the same
+// name.
+func (l *pods) podGone(key podKey, t time.Time) {
+	if p := l.lately[key]; p != nil {
+		p.span = p.span.End(t)
+		p.down = time.Time{}
+	}
+}
+
+func (l *pods) sweep(t time.Time) {
+	for key, p := range l.lately {
+		if p.span == nil && p.seen.Before(t.Add(-ledger.Quiet)) || p.seen.Before(t.Add(-podMemory)) {
+			delete(l.lately, key)
+		}
+	}
+}

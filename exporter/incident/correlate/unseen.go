@@ -1,0 +1,204 @@
+package correlate
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+// removedFor is the time for which a silent node is remembered after its deletion. The Node may be created again.
+const removedFor = time.Hour
+
+// removedNode is a silent node that was deleted.
+type removedNode struct {
+	at      time.Time
+	silence *verdict.Silence
+	record  *ledger.Record
+}
+
+// watchBroke records that kubeflap no longer sees heartbeats. A node may send heartbeats that kubeflap misses. A
+// silence is nevertheless proven if it was already longer than the grace period, or if a direct read of Leases
+// confirmed it.
+func (l *nodes) watchBroke(x transition.WatchBroke) {
+	for _, n := range l.troubled {
+		s := n.silence
+		if s == nil || !s.Ended.IsZero() {
+			continue
+		}
+		s.EndedBlind = true
+		if r := n.current(x.Time); n.isSilent && r != nil {
+			r.Longest = max(r.Longest, x.Since.Sub(n.lastHeartbeat)) // the silence may end while the watch is broken
+		}
+		if !s.Read && x.Since.Sub(s.Began) <= l.CommonCauseWindow() {
+			s.Blind = true
+		}
+	}
+	l.LeaseBreak.Begin(x.Since)
+}
+
+// heartbeatsWereInTime withdraws a silence that did not happen. The heartbeats were on time, but the watch delivered
+// them late. An incident without other silences is withdrawn, too. If the node controller has set the node to Unknown,
+// the silence stays, but is no longer proven.
+func (l *nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
+	n := l.troubled[x.Node]
+	if n == nil || n.silence == nil {
+		return
+	}
+	s, r := n.silence, n.current(x.Time)
+	if s.Marked {
+		s.Blind = true
+		return
+	}
+	l.History.Remove(s)
+	l.Heartbeats.RemoveSilence(s)
+	n.silence, n.isSilent, n.silenceSpan, n.lostAt = nil, false, n.silenceSpan.End(x.Time), time.Time{}
+	if r == nil {
+		return
+	}
+	r.DropSilence(s)
+	r.Evidence.Add(n.entry(evidence.HeartbeatsInTime, x.Time, x.Silence))
+	l.close(r, n, x.Time)
+	l.WithdrawIfEmpty(r, x.Time)
+}
+
+// clockSetBack records that a node's clock was set back. The clock change explains the node's current or next silence,
+// so neither the kubelet nor the network is at fault.
+func (l *nodes) clockSetBack(x transition.ClockSetBack) {
+	n := l.recordTransition(x.Node, x.Time)
+	n.setBack, n.setBackBy = x.Time, x.By
+	l.Heartbeats.ClockSetBack(x.Node, x.Time, x.By)
+	if s := n.silence; s != nil && s.Ended.IsZero() {
+		s.ClockBack = x.By
+		l.mergeClocks(x.Time)
+	}
+}
+
+// nodeFoundLost handles a node that was lost before kubeflap began to watch it.
+func (l *nodes) nodeFoundLost(x transition.NodeFoundLost) {
+	n := l.recordTransition(x.Node, x.Time)
+	l.Heartbeats.Settings.Period = cmp.Or(x.Loss.GracePeriod, l.Heartbeats.Settings.Period)
+	l.Heartbeats.Settings.Managed = x.Loss.Managed
+	l.History.RemoveLate(x.Node)
+	fellSilent := x.Time.Add(-x.Silence)
+	s := l.beginSilence(n, fellSilent, x.Loss)
+	s.Marked, s.MarkedAge = x.Unknown, x.Loss.MarkedAge
+	s.Found = verdict.Found{Is: true, InDoubt: x.InDoubt, Marked: x.Marked, Perhaps: x.Loss.Perhaps, Returned: x.Loss.Returned}
+	r := l.lose(n, x.Time, x.Loss, x.Silence)
+	r.HeartbeatLost = true
+	r.Found++
+	r.Open[evidence.OpenNode(n.name)] = x.Time
+	if !x.InDoubt && x.Silence > 0 {
+		n.isSilent, n.lastHeartbeat, n.trigger = true, fellSilent, x.Loss.Trigger
+		n.silenceSpan = r.Timeline.Begin(incident.TrackHeartbeat, n.name, fellSilent)
+		r.Evidence.Add(n.entry(evidence.HeartbeatBefore, fellSilent, 0))
+		r.MoveStartBack(fellSilent.Add(l.CommonCauseWindow()))
+	}
+	if x.Unknown {
+		n.notReady = true
+		r.FoundUnknown++
+		since := x.Time
+		if !x.Marked.IsZero() && x.Marked.Before(since) {
+			since = x.Marked
+			r.Evidence.Add(n.entry(evidence.UnknownBefore, since, 0))
+		}
+		n.notReadySpan = r.Timeline.Begin(incident.TrackNode, n.name, since)
+		r.MoveStartBack(since)
+	}
+	l.Note(r, n.entry(evidence.FoundLost, x.Time, 0))
+}
+
+func (l *nodes) nodeRemoved(x transition.NodeRemoved) {
+	n := l.recordTransition(x.Node, x.Time)
+	l.deleted[n.name] = x.Time
+	delete(l.lastTransition, n.name)
+	delete(l.troubled, n.name)
+	l.History.RemoveLate(n.name)
+	l.Heartbeats.NodeRemoved(n.name)
+	r := n.current(x.Time)
+	if r == nil || !n.isSilent && !n.notReady {
+		return
+	}
+	n.isSilent, n.notReady = false, false
+	if n.silence != nil {
+		n.silence.Deleted = cmp.Or(x.Earliest, x.Time)
+		l.gone[n.name] = removedNode{x.Time, n.silence, r}
+	}
+	n.silenceSpan, n.notReadySpan = n.silenceSpan.End(x.Time), n.notReadySpan.End(x.Time)
+	r.Evidence.Add(n.entry(evidence.NodeRemoved, x.Time, 0))
+	l.close(r, n, x.Time)
+}
+
+// nodeReturned handles a silent node that was deleted and created again. Its bootID and providerID show whether the
+// machine is the same.
+func (l *nodes) nodeReturned(x transition.NodeReturned) {
+	g, known := l.gone[x.Node]
+	if !known {
+		return
+	}
+	delete(l.gone, x.Node)
+	s, kind := g.silence, evidence.NodeUnclear
+	switch x.Machine {
+	case transition.MachineSame:
+		s.Ended, kind = x.Time, evidence.NodeRegistered
+	case transition.MachineRebooted:
+		s.Ended, s.Rebooted, kind = x.Time, true, evidence.NodeRebooted
+	case transition.MachineReplaced:
+		kind = evidence.NodeReplaced
+	}
+	if !s.Ended.IsZero() {
+		l.Heartbeats.AddSilence(s) // the machine is the same, so its silence counts
+	}
+	s.Again = x.Machine
+	r := g.record.Root()
+	r.Evidence.Add(evidence.Entry{Kind: kind, Time: x.Time, Name: x.Node})
+	l.Explain(r, x.Time)
+}
+
+// wasDeleted reports whether a Node was deleted at most nodeMemory before t, and has not been created again.
+func (l *nodes) wasDeleted(name string, t time.Time) bool {
+	at, ok := l.deleted[name]
+	_, again := l.lastTransition[name]
+	return ok && !again && t.Sub(at) <= nodeMemory
+}
+
+// explain adds the explanation for a node's silence to the node's incident. The silence is nil if it is unknown.
+func (l *nodes) explain(name string, s *verdict.Silence, by evidence.Kind, t time.Time) {
+	n := l.troubled[name]
+	if n == nil || s == nil || s != n.silence {
+		return
+	}
+	if r := n.current(t); r != nil {
+		l.Note(r, n.entry(by, t, 0))
+	}
+}
+
+// sweep forgets nodes without recent transitions. If a node still sends heartbeats, sweep keeps only its entry in the
+// map lastTransition.
+func (l *nodes) sweep(t time.Time) {
+	for name, g := range l.gone {
+		if t.Sub(g.at) > removedFor {
+			delete(l.gone, name)
+		}
+	}
+	for name, at := range l.deleted {
+		if t.Sub(at) > nodeMemory {
+			delete(l.deleted, name)
+		}
+	}
+	for name, heard := range l.lastTransition {
+		n := l.troubled[name]
+		switch {
+		case n != nil && (n.isSilent || n.notReady):
+		case heard.Before(t.Add(-nodeMemory)):
+			delete(l.lastTransition, name)
+			delete(l.troubled, name)
+		case n != nil && n.seen.Before(t.Add(-max(nodeMemory, l.CommonCauseWindow()))) && (n.record == nil || n.record.Root().Settled()):
+			delete(l.troubled, name)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package evidence
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+// Outline fills in the counts, the nodes and the Services of an incident as of now.
+func (f *Facts) Outline(x *incident.Incident, now time.Time) {
+	x.Cause, x.Scope, x.Namespace, x.Subject = f.mainCause(), f.Scope(), f.Namespace, f.Name
+	x.Lost, x.Bounces, x.Outages, x.OutageTime = f.Lost, f.bounces, f.Outages, f.OutageTime
+	x.Turned, x.Evicted = f.Turned, f.Evicted
+	x.Nodes, x.NodesLeftOut = f.nodes.first(incident.MaxNodes)
+	slices.Sort(x.Nodes)
+	for e, since := range f.Open {
+		if e.kind == openOutage {
+			x.OutageTime += max(now.Sub(since), 0)
+		}
+	}
+	services, leftOut := f.services.first(incident.MaxServices)
+	for _, s := range services {
+		e := *f.effects[s]
+		if since, down := f.Open[OpenOutage(s)]; down {
+			e.Down = true
+			e.OutageTime += max(now.Sub(since), 0)
+		}
+		x.Services = append(x.Services, e)
+	}
+	x.ServicesLeftOut = leftOut
+	slices.SortFunc(x.Services, func(a, b incident.Service) int {
+		return cmp.Or(cmp.Compare(b.OutageTime, a.OutageTime), cmp.Compare(b.Lost, a.Lost),
+			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+}
+
+// Describe fills in the evidence and the texts of an incident as of now. The parameter g holds the facts that determine
+// the recommended grace period.
+func (f *Facts) Describe(x *incident.Incident, g advice.GracePeriod, now time.Time) {
+	x.Evidence, x.EvidenceLeftOut = f.Evidence.described(), f.Evidence.dropped
+	x.Timeline, x.SpansLeftOut = f.Timeline.described(x.End), f.Timeline.dropped
+	x.Numbers = f.numbers(x, g, now)
+	if x.Withdrawn != "" {
+		x.Summary = "Withdrawn: " + x.Withdrawn + ". The heartbeats of " + phrase.Count(len(f.nodes.all), "node", "nodes") + " were on time."
+		x.Remedy = "Nothing is wrong with the nodes. If this happens often, look at the API server that kubeflap uses and at the network between them."
+		return
+	}
+	x.Summary, x.Remedy = f.summary(x), f.remedy(x, g, now)
+}
+
+// numbers returns the measurements that the remedy depends on.
+func (f *Facts) numbers(x *incident.Incident, g advice.GracePeriod, now time.Time) (n incident.Numbers) {
+	switch {
+	case f.IsAboutNodes():
+		n.GracePeriod, n.LongestInterval = g.Period, f.longest(now, g.Period)
+		x.Numbers = n
+		n.LongestAtLeast = n.LongestInterval > 0 && f.atLeast(x) != ""
+		if x.Verdict == verdict.GracePeriod || g.Unsafe() || x.Verdict == verdict.Node && x.Cause == cause.NodeHeartbeatLost && !f.clockSetBack() && !f.upgraded() {
+			n.RecommendedGracePeriod = g.Recommended()
+		}
+	case f.Cause == cause.InPlaceUpdate:
+		for i, window := range consumers.Windows() {
+			n.Windows = append(n.Windows, advice.Window{Length: window, Bounces: f.ConsumerBounces[i], StaleReadds: f.StaleReadds[i]})
+		}
+	}
+	return n
+}
+
+// remedy returns the remedy for the verdict, with the numbers of this cluster.
+func (f *Facts) remedy(x *incident.Incident, g advice.GracePeriod, now time.Time) string {
+	if f.IsAboutNodes() {
+		return advice.LostNodes{
+			Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: len(f.nodes.all), KnownNodes: f.KnownNodes,
+			NotMarked: f.NotMarked > 0, ClockSetBack: f.clockSetBack(), Upgraded: f.upgraded(),
+			NotRecovered: x.State == incident.StateRunning && f.has(openNode), EndUnseen: f.atLeast(x) != "",
+			Longest: f.unexplained(x.Numbers.LongestInterval, now), Grace: g, Command: x.Command, Etcd: x.Etcd,
+		}.Remedy()
+	}
+	a := f.affected()
+	if x.Verdict == verdict.Planned {
+		return a.PlannedRemedy(f.announcedBy)
+	}
+	a.Windows, a.Pending = x.Numbers.Windows, x.State == incident.StatePending || a.Pending && f.Cause == cause.ManualWrite
+	return a.Remedy()
+}
+
+// affected returns the facts that the texts about a workload or Service need.
+func (f *Facts) affected() advice.Affected {
+	a := advice.Affected{Cause: f.Cause, Namespace: f.Namespace, Name: f.FullName(), Contested: f.Contested, PodAddressesRemoved: f.Withdrawn, Pending: f.Resets == 0 && f.Lost == 0}
+	a.ForeignAddressesGone = a.Pending && f.Foreign && !f.Withdrawn && !f.has(openForeign)
+	if f.withNode > 0 && f.withNode == f.Lost {
+		a.DeletedNodes, a.DeletedCount = phrase.Some(slices.Sorted(slices.Values(f.deleted))), len(f.deleted)
+	}
+	a.Vanished = f.vanished > 0 && f.vanished == f.Lost
+	a.Resolved, a.ServiceGone = f.Conflicted && !f.Conflict, f.ServiceGone
+	return a
+}
+
+// AddressLoss returns the facts that decide about the incident of a workload or a Service.
+func (f *Facts) AddressLoss() *verdict.AddressLoss {
+	a := f.affected()
+	return &verdict.AddressLoss{
+		Cause: f.Cause, Writers: f.Who, Lost: f.Lost, Planned: f.planned, AnnouncedBy: f.announcedBy,
+		DeletedNodes: a.DeletedNodes, Vanished: a.Vanished,
+	}
+}
+
+// mainCause returns the main cause of an incident. For a node incident, this is cause.NodeHeartbeatLost if a heartbeat
+// was lost, or else the cause with the most lost addresses.
+func (f *Facts) mainCause() cause.Cause {
+	if !f.IsAboutNodes() || f.HeartbeatLost {
+		return f.Cause
+	}
+	main := cause.NodeNotReady
+	for _, why := range slices.Sorted(maps.Keys(f.ByCause)) {
+		if n := f.ByCause[why]; n > f.ByCause[main] || n == f.ByCause[main] && f.Turned == 0 {
+			main = why
+		}
+	}
+	return main
+}

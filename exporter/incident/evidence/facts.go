@@ -1,0 +1,237 @@
+package evidence
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+// maxSilences limits the silences of an incident. maxListed limits the names in a set.
+const (
+	maxSilences = 200
+	maxListed   = 10_000
+)
+
+// Facts holds everything that kubeflap observed of an incident.
+type Facts struct {
+	incident.Subject
+	Evidence Entries
+	Timeline Timeline
+	// Open maps everything that has not recovered to the time at which it began. Conflict is set while the Service has
+	// both a selector and manually managed addresses. It stays set when these addresses are removed.
+	Open     map[Open]time.Time
+	Conflict bool
+	Writers
+
+	// KnownNodes is the number of nodes in the cluster.
+	KnownNodes int
+	// Lost counts how often an address was lost. LostAgain counts the addresses that were lost more than once.
+	Lost, LostAgain int
+	// Turned counts how often a node's Ready condition became False or Unknown. TurnedUnknown counts how often it
+	// became Unknown.
+	Turned, TurnedUnknown int
+	// Found counts the nodes that were already lost when kubeflap started watching. FoundUnknown is the number of those
+	// nodes that were Unknown.
+	Found, FoundUnknown int
+	// Evicted counts the pods that were evicted from nodes that were not Ready.
+	Evicted int
+	// NotMarked counts how often the node controller left a silent node Ready.
+	NotMarked int
+	// Longest is the longest heartbeat interval that has ended. If the Lease watch broke during an interval, only the
+	// part before the break counts.
+	Longest time.Duration
+	// HeartbeatLost is set if a node stopped sending heartbeats. This explains all other failures of the node.
+	HeartbeatLost bool
+	// ByCause counts the lost addresses for each cause. The count is 0 if the cause made pods unready without the loss
+	// of an address.
+	ByCause map[cause.Cause]int
+	// ConsumerBounces counts the addresses that simulated clients put back and then removed again. StaleReadds counts
+	// the addresses that these clients put back while the pod's container was being replaced.
+	ConsumerBounces, StaleReadds ByWindow
+	Outages                      int
+	OutageTime                   time.Duration
+	// Silences holds the newest silences of the incident's nodes, at most maxSilences. Judgement is the verdict that
+	// they all share.
+	Silences  []*verdict.Silence
+	Judgement *verdict.Judgement
+
+	// The field planned counts the lost addresses on nodes whose departure had been announced, and announcedBy describes
+	// the announcement. The field vanished counts the addresses that were lost for an unknown reason while kubeflap was
+	// not watching. The field withNode counts the lost addresses on Nodes that had been deleted without notice, and
+	// deleted holds the names of these Nodes.
+	planned     int
+	announcedBy string
+	vanished    int
+	withNode    int
+	deleted     []string
+	nodes       set[string]
+	services    set[transition.Service]
+	effects     map[transition.Service]*incident.Service
+	bounces     int
+}
+
+// Writers holds the facts about unexpected writers of a Service's addresses.
+type Writers struct {
+	// Who describes these writers. It is empty if there are none. Contested is set if two writers keep undoing each
+	// other's changes. Foreign is set if a Service with a selector had foreign addresses (see
+	// transition.ForeignAddresses). Withdrawn is set if somebody removed pod addresses from Endpoints.
+	Who                           string
+	Contested, Foreign, Withdrawn bool
+	// Conflicted is set if the Service had both a selector and manually managed addresses. Removed is set while these
+	// addresses are missing. Resets counts how often they were removed. ServiceGone is set if the Service was deleted.
+	Conflicted, Removed, ServiceGone bool
+	Resets                           int
+	// ConflictSpan lasts while Conflict is true. RemovedSpan lasts while both Conflict and Removed are true.
+	// ForeignSpan lasts while there are foreign addresses.
+	ConflictSpan, RemovedSpan, ForeignSpan *Span
+}
+
+// ByWindow contains one count for each batching window in consumers.Windows.
+type ByWindow [consumers.NumWindows]int
+
+// Count counts an address that a client with the given batching window put back by mistake.
+func (c *ByWindow) Count(window time.Duration) {
+	windows := consumers.Windows()
+	if i := slices.Index(windows[:], window); i >= 0 {
+		c[i]++
+	}
+}
+
+// Take adds the given counts.
+func (c *ByWindow) Take(from ByWindow) {
+	for i, n := range from {
+		c[i] += n
+	}
+}
+
+// Batched returns the total for all clients that batch updates.
+func (c *ByWindow) Batched() (sum int) {
+	for _, n := range c[1:] {
+		sum += n
+	}
+	return sum
+}
+
+// set is a set in the order in which its items were added.
+type set[T comparable] struct {
+	all   []T
+	known map[T]struct{}
+}
+
+func (s *set[T]) add(x T) {
+	if _, known := s.known[x]; known || len(s.all) == maxListed {
+		return
+	}
+	if s.known == nil {
+		s.known = map[T]struct{}{}
+	}
+	s.known[x], s.all = struct{}{}, append(s.all, x)
+}
+
+// first returns the first n items, and the number of the others.
+func (s *set[T]) first(n int) (some []T, leftOut int) {
+	n = min(n, len(s.all))
+	return slices.Clone(s.all[:n]), len(s.all) - n
+}
+
+// NewFacts returns the facts of an incident that begins.
+func NewFacts(s incident.Subject) Facts {
+	return Facts{
+		Subject: s, Open: map[Open]time.Time{}, ByCause: map[cause.Cause]int{}, Judgement: &verdict.Judgement{},
+		effects: map[transition.Service]*incident.Service{},
+	}
+}
+
+// AddNode adds a node to the affected nodes.
+func (f *Facts) AddNode(name string) { f.nodes.add(name) }
+
+// AddSilence adds a silence of a node.
+func (f *Facts) AddSilence(x *verdict.Silence) {
+	if slices.Contains(f.Silences, x) {
+		return
+	}
+	x.Judgement = f.Judgement
+	if f.Silences = append(f.Silences, x); len(f.Silences) > maxSilences {
+		f.Silences = slices.Delete(f.Silences, 0, 1)
+	}
+}
+
+// DropSilence removes a silence that belongs to another incident or did not happen after all.
+func (f *Facts) DropSilence(x *verdict.Silence) {
+	f.Silences = slices.DeleteFunc(f.Silences, func(s *verdict.Silence) bool { return s == x })
+}
+
+// Lose counts a lost address. The parameter deleted is set if the address's Node had been deleted without notice.
+func (f *Facts) Lose(x transition.AddressLost, deleted bool) {
+	f.Lost++
+	f.ByCause[x.Cause]++
+	f.EffectOn(x.Service).Lost++
+	if x.Announced != "" {
+		f.planned, f.announcedBy = f.planned+1, x.Announced
+	}
+	if x.Vanished {
+		f.vanished++
+	}
+	if x.Pod.Node != "" {
+		f.AddNode(x.Pod.Node)
+	}
+	if deleted {
+		f.withNode++
+		if !slices.Contains(f.deleted, x.Pod.Node) && len(f.deleted) < incident.MaxNodes {
+			f.deleted = append(f.deleted, x.Pod.Node)
+		}
+	}
+}
+
+// Bounce counts an address that became ready again.
+func (f *Facts) Bounce(x transition.Service) {
+	f.bounces++
+	f.EffectOn(x).Bounces++
+}
+
+// EffectOn returns the incident's effect on a Service.
+func (f *Facts) EffectOn(x transition.Service) *incident.Service {
+	e := f.effects[x]
+	if e == nil {
+		e = &incident.Service{Namespace: x.Namespace, Name: x.Name}
+		if f.services.add(x); len(f.services.all) > len(f.effects) {
+			f.effects[x] = e
+		}
+	}
+	return e
+}
+
+// Take adds the facts of a node incident that is merged into this one.
+func (f *Facts) Take(from *Facts) {
+	f.Evidence.take(&from.Evidence)
+	f.Timeline.take(&from.Timeline)
+	maps.Copy(f.Open, from.Open)
+	f.Lost, f.bounces = f.Lost+from.Lost, f.bounces+from.bounces
+	f.Outages, f.OutageTime = f.Outages+from.Outages, f.OutageTime+from.OutageTime
+	f.Turned, f.TurnedUnknown = f.Turned+from.Turned, f.TurnedUnknown+from.TurnedUnknown
+	f.Found, f.FoundUnknown = f.Found+from.Found, f.FoundUnknown+from.FoundUnknown
+	f.NotMarked, f.Evicted = f.NotMarked+from.NotMarked, f.Evicted+from.Evicted
+	f.HeartbeatLost = f.HeartbeatLost || from.HeartbeatLost
+	f.Longest = max(f.Longest, from.Longest)
+	for why, n := range from.ByCause {
+		f.ByCause[why] += n
+	}
+	for _, x := range from.services.all {
+		e, sum := from.effects[x], f.EffectOn(x)
+		sum.Lost, sum.Bounces = sum.Lost+e.Lost, sum.Bounces+e.Bounces
+		sum.Outages, sum.OutageTime, sum.Inexact = sum.Outages+e.Outages, sum.OutageTime+e.OutageTime, sum.Inexact || e.Inexact
+	}
+	for _, name := range from.nodes.all {
+		f.AddNode(name)
+	}
+	for _, x := range from.Silences {
+		f.AddSilence(x)
+	}
+	from.Judgement.Merge(f.Judgement)
+}

@@ -1,0 +1,222 @@
+package evidence
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+// summary returns the summary of an incident.
+func (f *Facts) summary(x *incident.Incident) string {
+	happened := f.happenedToService()
+	if f.IsAboutNodes() {
+		happened = f.happenedToNodes(x)
+	}
+	s := phrase.Sentence(happened) + "; " + cmp.Or(lossText(x), f.noLossText(x))
+	if x.Evicted > 0 {
+		s += "; " + phrase.Count(x.Evicted, "pod was", "pods were") + " evicted"
+	}
+	return s + "."
+}
+
+// happenedToNodes returns the text for an incident of nodes, without the effect on Services.
+func (f *Facts) happenedToNodes(x *incident.Incident) string {
+	grace, longest := "", phrase.Duration(x.Numbers.LongestInterval)
+	if x.Numbers.GracePeriod > 0 {
+		grace = " (grace period " + phrase.Duration(x.Numbers.GracePeriod) + ")"
+	}
+	measured, nodes := x.Numbers.LongestInterval > 0, len(f.nodes.all)
+	switch {
+	case x.Verdict == verdict.GracePeriod:
+		s := "the grace period of " + phrase.Duration(x.Numbers.GracePeriod) + " is as short as the heartbeat interval"
+		if measured {
+			s += "; " + phrase.Count(nodes, "node was", "nodes were") + " lost after intervals of at most " + longest
+		}
+		return s + f.turnedText(x)
+	case x.Verdict == verdict.ControllerManager && f.NotMarked == 0:
+		return "the node controller set " + phrase.Count(nodes, "node", "nodes") + " to Unknown although the heartbeats were on time"
+	case x.Verdict == verdict.ControllerManager:
+		s := "the node controller left " + phrase.Count(nodes, "silent node", "silent nodes") + " Ready"
+		if measured {
+			s += ", for up to " + longest + " after the last heartbeat" + grace
+		}
+		return s
+	case nodes <= 1:
+		return f.happenedToNode(x, longest+grace)
+	case f.clockSetBack():
+		return fmt.Sprintf("the clocks of %d of %d nodes were set back, so the node controller ignored their heartbeats", nodes, f.KnownNodes) + f.turnedText(x)
+	}
+	s := fmt.Sprintf("%d of %d nodes fell silent", nodes, f.KnownNodes)
+	if f.Kind == incident.KindControlPlane {
+		s += " together"
+	}
+	if measured {
+		s += ", for " + cmp.Or(f.atLeast(x), "up to ") + longest + grace
+	}
+	return s + f.turnedText(x)
+}
+
+func (f *Facts) happenedToNode(x *incident.Incident, longest string) string {
+	node := "node " + strings.Join(x.Nodes, "")
+	switch {
+	case f.clockSetBack():
+		return "the clock of " + node + " was set back by " + phrase.Duration(f.Silences[0].ClockBack) + ", so the node controller ignored its heartbeats" + f.turnedText(x)
+	case x.Cause == cause.KubeletRestart:
+		return "the kubelet of " + node + " restarted and reported its pods as not ready until it had probed them"
+	case x.Cause == cause.NodeNotReady:
+		return "the kubelet of " + node + " reported the node as not ready" + phrase.Times(x.Turned)
+	case x.Numbers.LongestInterval > 0:
+		return node + " sent no heartbeat for " + f.atLeast(x) + longest + f.turnedText(x)
+	case f.FoundUnknown > 0:
+		return node + " was Unknown when kubeflap started"
+	}
+	return "the node controller treated " + node + " as lost" + phrase.Times(f.TurnedUnknown)
+}
+
+// turnedText describes how the node controller reacted to lost heartbeats.
+func (f *Facts) turnedText(x *incident.Incident) string {
+	switch {
+	case f.TurnedUnknown > 0:
+		return " and Ready turned Unknown " + phrase.Count(f.TurnedUnknown, "time", "times")
+	case f.FoundUnknown > 0 && f.Kind == incident.KindNode:
+		return " and was Unknown when kubeflap started"
+	case f.FoundUnknown > 0:
+		return "; when kubeflap started, " + phrase.Count(f.FoundUnknown, "node was", "nodes were") + " Unknown"
+	case x.State == incident.StateRunning:
+		return ""
+	}
+	return ", which the node controller did not notice"
+}
+
+// happenedToService returns the text for an incident of a workload or Service.
+func (f *Facts) happenedToService() string {
+	s := f.affected().Happened()
+	switch {
+	case f.Cause == cause.InPlaceUpdate && f.LostAgain > 0:
+		return s + fmt.Sprintf(", %d of them again after they had returned", f.LostAgain)
+	case f.Cause == cause.EndpointsReset, f.Cause == cause.ManualWrite:
+		return s + phrase.Times(f.Resets)
+	}
+	return s
+}
+
+// lossText describes the effect on Services as a clause of the summary. The first of the Services has the longest
+// outage. The clause is empty if no Service lost a ready address.
+func lossText(x *incident.Incident) string {
+	if x.Lost == 0 && x.Outages == 0 || len(x.Services) == 0 {
+		return ""
+	}
+	worst := x.Services[0]
+	services, whose := worst.Namespace+"/"+worst.Name, ""
+	if n := len(x.Services) + x.ServicesLeftOut; n > 1 {
+		services, whose = fmt.Sprintf("%d Services", n), services+" "
+	}
+	s := services + " lost " + phrase.Count(x.Lost, "ready address", "ready addresses")
+	if x.Outages == 0 {
+		return s
+	}
+	had, about := "had none for ", ""
+	if worst.Down {
+		had = "has had none for "
+	}
+	if worst.Inexact {
+		about = "about "
+	}
+	return s + " and " + whose + had + about + phrase.Duration(worst.OutageTime)
+}
+
+// noLossText describes the effect of an incident without a loss.
+func (f *Facts) noLossText(x *incident.Incident) string {
+	switch {
+	case f.LacksAddresses():
+		return "it has none now"
+	case f.ServiceGone:
+		return "the Service was deleted"
+	case f.Resets > 0 && x.State == incident.StatePending:
+		return "they are back, but will be removed again"
+	case f.Removed:
+		return "they are not back"
+	case f.Resets > 0 && f.Cause == cause.EndpointsReset:
+		return "they are back"
+	case x.State == incident.StatePending:
+		return "no address is lost yet"
+	case f.Withdrawn:
+		return "clients that read Endpoints lost them"
+	case f.affected().ForeignAddressesGone:
+		return "it has no such addresses now"
+	case f.Found > 0:
+		return "no Service lost a ready address since kubeflap started"
+	}
+	return "no Service lost a ready address"
+}
+
+// allSilences returns true if all silences match. It returns false if there are no silences.
+func (f *Facts) allSilences(match func(*verdict.Silence) bool) bool {
+	return len(f.Silences) > 0 && !slices.ContainsFunc(f.Silences, func(s *verdict.Silence) bool { return !match(s) })
+}
+
+// clockSetBack reports whether the nodes were lost because their clocks were set back.
+func (f *Facts) clockSetBack() bool {
+	return f.allSilences(func(s *verdict.Silence) bool { return s.ClockBack > 0 })
+}
+
+// upgraded reports whether the nodes were lost during an upgrade of their kubelets.
+func (f *Facts) upgraded() bool {
+	return f.allSilences(func(s *verdict.Silence) bool { return s.Upgraded })
+}
+
+// longest returns the longest time between two heartbeats so far. It returns 0 if kubeflap could not measure this time.
+// It also considers the lengths of silences, because the tracker cannot always measure the interval that contains a
+// silence.
+func (f *Facts) longest(now time.Time, gracePeriod time.Duration) time.Duration {
+	known, unknown := max(f.Longest, f.Timeline.lasting(incident.TrackHeartbeat, now)), time.Duration(0)
+	for _, s := range f.Silences {
+		switch length := s.Lasted(now); {
+		case measured(s):
+			known = max(known, length)
+		case !s.EndedBlind || s.Blind:
+			unknown = max(unknown, length)
+		}
+	}
+	if known <= gracePeriod && known < unknown {
+		return 0
+	}
+	return known
+}
+
+// measured reports whether the length of a silence is known. It is unknown if kubeflap's watch broke, or if kubeflap
+// does not see heartbeats.
+func measured(s *verdict.Silence) bool { return !s.Blind && !s.Unseen && !s.EndedBlind }
+
+// atLeast returns "at least " if a silence may have lasted longer than the longest interval, and kubeflap did not see
+// the end of this silence.
+func (f *Facts) atLeast(x *incident.Incident) string {
+	if slices.ContainsFunc(f.Silences, func(s *verdict.Silence) bool {
+		return s.EndedBlind && !s.Ended.IsZero() && s.Ended.Sub(s.Began) > x.Numbers.LongestInterval
+	}) {
+		return "at least "
+	}
+	return ""
+}
+
+// unexplained returns the length of the longest silence that has no explanation. A reboot, for example, is an
+// explanation. If no silence has an explanation, unexplained returns `longest`.
+func (f *Facts) unexplained(longest time.Duration, now time.Time) time.Duration {
+	if !slices.ContainsFunc(f.Silences, (*verdict.Silence).Explained) {
+		return longest
+	}
+	longest = 0
+	for _, s := range f.Silences {
+		if !s.Explained() && measured(s) {
+			longest = max(longest, s.Lasted(now))
+		}
+	}
+	return longest
+}

@@ -1,0 +1,161 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+const (
+	// reviewAfter is the delay between a change and the review of the verdicts. reviewEvery is the minimum interval
+	// between two reviews. reviewFor is the time for which reviews continue after a change, because some verdicts
+	// depend on the duration of a silence.
+	reviewAfter = time.Second
+	reviewEvery = 5 * time.Second
+	reviewFor   = 15 * time.Second
+	// maxReviewed is the maximum number of incidents per review. If there are more, they soon merge into one incident.
+	maxReviewed = 50
+	// watchLagged is the reason for withdrawing an incident.
+	watchLagged = "the watch delivered events late"
+)
+
+// NodeLoss returns the current facts about the given silences.
+func (l *Ledger) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeLoss {
+	return &verdict.NodeLoss{
+		Silences: silences, Recent: l.History.AfterOrLasting(l.now.Add(-time.Hour)), Late: l.History.LateNodes(), Now: l.now, Nodes: nodes,
+		GracePeriod: l.Heartbeats.Settings.Period, Interval: l.Heartbeats.Undisturbed(), Rate: l.History.Rate(l.now, nodes),
+		ControlPlane: l.ControlPlane, Break: l.LeaseBreak, Upgrades: l.History.Upgrades, ShortSilences: l.Heartbeats.within,
+	}
+}
+
+// decide returns the current decision about an incident. After the incident has ended for good, only revisit and
+// Explain change this decision.
+func (l *Ledger) decide(r *Record) verdict.Decision {
+	switch {
+	case r.withdrawn:
+		return verdict.Withdrawn("withdrawn: " + watchLagged)
+	case !r.IsAboutNodes():
+		return verdict.OfAddresses(r.AddressLoss())
+	case r.final != nil:
+		return *r.final
+	}
+	return l.weigh(r)
+}
+
+// weigh weighs the hypotheses about a node incident, based on the current facts.
+func (l *Ledger) weigh(r *Record) verdict.Decision {
+	return verdict.OfNodes(l.NodeLoss(r.Silences, r.KnownNodes))
+}
+
+// graceFacts returns the current facts that determine the recommended grace period. It asks for the verdicts about
+// silences, but not for those of incidents with a final decision.
+func (l *Ledger) graceFacts() advice.GracePeriod {
+	for _, r := range l.shown {
+		if r.IsAboutNodes() && r.final == nil {
+			r.Judgement.Ask(l.decide(r).Verdict)
+		}
+	}
+	g := l.Heartbeats.Settings
+	g.Longest = l.Heartbeats.longestToBridge(l.now)
+	return g
+}
+
+// review updates the verdicts of node incidents that have changed recently.
+func (l *Ledger) review(t time.Time) {
+	l.reviewed = t
+	f := l.NodeLoss(nil, 0)
+	for _, r := range l.shown {
+		f.Nodes = max(f.Nodes, r.KnownNodes)
+	}
+	reviewed, again := 0, false
+	for _, r := range slices.Backward(l.shown) {
+		if !r.IsAboutNodes() || r.settled || r.withdrawn || t.Sub(r.touched) > reviewFor {
+			continue
+		}
+		if reviewed++; reviewed > maxReviewed {
+			break
+		}
+		f.Silences = r.Silences
+		l.revise(r, verdict.OfNodes(f), false)
+		again = true
+	}
+	l.revisit(f, t)
+	l.Heartbeats.judgeLate(l.NodeLoss(nil, l.Heartbeats.count))
+	if again {
+		l.Timers.Schedule(&l.reviews, t.Add(reviewEvery))
+	}
+}
+
+// reviewLater schedules a review of the verdicts after a change at t.
+func (l *Ledger) reviewLater(t time.Time) {
+	due := t.Add(reviewAfter)
+	if next := l.reviewed.Add(reviewEvery); next.After(due) && next.Sub(due) < reviewEvery {
+		due = next
+	}
+	l.Timers.Schedule(&l.reviews, due)
+}
+
+// HeartbeatWasLate records that a late heartbeat arrived at t. The parameter interval is the time since the previous
+// heartbeat. The parameter `nodes` is the number of nodes in the cluster.
+func (l *Ledger) HeartbeatWasLate(node string, t time.Time, interval time.Duration, nodes int) {
+	l.Heartbeats.record(node, t, interval, nodes)
+	l.reviewLater(t)
+}
+
+// revisit reconsiders final decisions, because later silences of other nodes may provide more evidence. It considers
+// only undecided verdicts and, if nodes fell silent one after another, verdicts that blame a single node.
+func (l *Ledger) revisit(f *verdict.NodeLoss, t time.Time) {
+	inTurn, revisited := verdict.SuccessiveSilences(f) != nil, 0
+	for _, r := range slices.Backward(l.shown) {
+		n := len(r.Silences)
+		if n == 0 || r.final == nil || r.withdrawn || r.Silences[n-1].Began.Before(t.Add(-time.Hour)) {
+			continue
+		}
+		open := r.final.Verdict == verdict.Undecided
+		if revisited++; revisited > maxReviewed || !open && !(inTurn && r.final.Verdict == verdict.Node) {
+			continue
+		}
+		f.Silences = r.Silences
+		if d := verdict.OfNodes(f); d.Verdict == verdict.SharedPath || open && d.Verdict != verdict.Undecided {
+			l.revise(r, d, true)
+		}
+	}
+}
+
+// Explain reconsiders the verdict of a node incident after kubeflap has found an explanation for one of its silences.
+func (l *Ledger) Explain(r *Record, t time.Time) {
+	switch {
+	case !r.settled:
+		l.Touch(r, t)
+	case r.final != nil && !r.withdrawn:
+		l.revise(r, l.weigh(r), true)
+	}
+}
+
+// revise records a decision, and adds an evidence entry if the verdict has changed. The time of the entry is the time of
+// the revision. The facts that led to the revision may be older. The parameter final is set for incidents that have
+// ended for good.
+func (l *Ledger) revise(r *Record, d verdict.Decision, final bool) {
+	if final {
+		r.final = &d
+	}
+	r.Judgement.Revise(d.Verdict)
+	if r.withdrawn || r.reviewed != nil && *r.reviewed == d.Verdict {
+		return
+	}
+	if r.reviewed != nil {
+		e := evidence.Entry{Kind: evidence.VerdictRevised, Time: l.now, Name: "from " + r.reviewed.String() + " to " + d.Verdict.String()}
+		for _, x := range d.Considered {
+			if x.Verdict == d.Verdict {
+				e.Name += ": " + x.Because
+			}
+		}
+		r.Evidence.Add(e)
+	}
+	v := d.Verdict
+	r.reviewed = &v
+	l.notifier.mark(r)
+}

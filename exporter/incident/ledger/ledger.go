@@ -1,0 +1,374 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+const (
+	// maxHarmless limits the number of harmless incidents, such as rollouts. Such an incident may still become harmful.
+	maxHarmless = 10_000
+	// maxControlPlane limits the number of control-plane incidents that are active at the same time.
+	maxControlPlane = 5
+	// delay is how late timers run. Some transitions arrive late, because the tracker waits for the cause of a loss. It
+	// usually waits for a second, but up to 15 s if a watch lags.
+	delay = time.Second
+	// sweepEvery is the interval between two sweeps.
+	sweepEvery = time.Minute
+)
+
+// Ledger holds a cluster's incidents.
+type Ledger struct {
+	Timers     Queue
+	Heartbeats Heartbeats
+	// History holds the silences of all nodes.
+	History verdict.History
+	// ControlPlane holds the facts from control-plane Leases and from direct reads of Leases.
+	ControlPlane verdict.ControlPlane
+	// LeaseBreak is the last break of the Lease watch.
+	LeaseBreak verdict.Break
+
+	size int
+	// stopped is the time of the last call of Stopped.
+	stopped time.Time
+	// The field now is the time of the newest transition or query. The field swept is the time of the last sweep.
+	now, swept time.Time
+	sweep      func(t time.Time)
+	// The map active holds the incidents that can still change, by the key of their subject. The list shown holds the
+	// incidents that are reported.
+	active  map[string]*Record
+	shown   []*Record
+	ongoing ongoing
+	// The field harmless is the number of active incidents that have caused no harm so far.
+	harmless int
+	notifier notifier
+	// The field reviews is the timer that triggers the review of verdicts.
+	reviews  Timer
+	reviewed time.Time
+	resolved map[incident.Resolution]uint64
+	// The field displaced counts the reported incidents that were dropped to make room for newer ones.
+	displaced incident.Displaced
+}
+
+// New returns an empty ledger that keeps the newest incidents. The parameter size limits their number. Every minute, the
+// ledger calls sweep to free what incidents no longer need.
+func New(size int, sweep func(t time.Time)) *Ledger {
+	l := &Ledger{size: max(size, 1), sweep: sweep, active: map[string]*Record{}, resolved: map[incident.Resolution]uint64{}}
+	l.reviews = NewTimer("review", l.review)
+	return l
+}
+
+// Advance moves the current time to t and runs the timers that are due, in order of time. Therefore, the incidents do not
+// depend on the number of queries. It never moves the time back: a transition is late if the tracker waited for a cause.
+func (l *Ledger) Advance(t time.Time) {
+	if l.now.After(t) {
+		t = l.now
+	}
+	limit := t.Add(-delay)
+	l.Timers.run(limit, func(due time.Time) {
+		if now := due.Add(delay); now.After(l.now) {
+			l.now = now
+		}
+	})
+	l.now = t
+	if minute := limit.Truncate(sweepEvery); minute.After(l.swept) {
+		l.swept = minute
+		l.Heartbeats.sweep(minute)
+		l.sweep(minute)
+	}
+}
+
+// CommonCauseWindow returns the maximum time between two node losses that may have a common cause. This is the grace
+// period, because heartbeats of different nodes are spread over a shorter time.
+func (l *Ledger) CommonCauseWindow() time.Duration {
+	return cmp.Or(l.Heartbeats.Settings.Period, advice.DefaultGracePeriod)
+}
+
+// Find returns the active incident of a subject. It returns nil if there is no such incident, or if the incident had
+// ended for good by t.
+func (l *Ledger) Find(x incident.Subject, t time.Time) *Record {
+	r := l.active[x.Key()]
+	if r != nil && r.HasEndedBy(t) {
+		l.Settle(r)
+		return nil
+	}
+	return r
+}
+
+// ControlPlaneNear returns the subject of an active control-plane incident in which a node fell silent around the time
+// `began`, at most CommonCauseWindow before or after it. If there is no such incident, ok is false, and x is the subject
+// for a new incident. If maxControlPlane incidents are already active, x is the subject of the first one instead. Zones
+// that fail one after another form separate incidents, because their nodes do not fall silent together.
+func (l *Ledger) ControlPlaneNear(began, t time.Time) (x incident.Subject, ok bool) {
+	free := -1
+	x = incident.ControlPlaneSubject()
+	for x.Nth = range maxControlPlane {
+		r := l.Find(x, t)
+		if r == nil && free < 0 {
+			free = x.Nth
+		}
+		if r != nil && slices.ContainsFunc(r.Silences, func(s *verdict.Silence) bool { return s.Began.Sub(began).Abs() <= l.CommonCauseWindow() }) {
+			return x, true
+		}
+	}
+	x.Nth = max(free, 0)
+	return x, false
+}
+
+// Begin returns the active incident of a subject, or starts a new one. The parameter trigger identifies the API write
+// with which the failure began (see transition.Trigger).
+func (l *Ledger) Begin(x incident.Subject, t time.Time, trigger uint64) *Record {
+	if r := l.Find(x, t); r != nil {
+		r.join(trigger)
+		return r
+	}
+	r := &Record{Facts: evidence.NewFacts(x), id: l.newID(x, t, trigger), start: t}
+	l.resume(r)
+	r.timer = NewTimer(x.Key(), func(t time.Time) { l.handleTimer(r, t) })
+	l.active[x.Key()] = r
+	if beginsHarmless(x.Cause) {
+		l.harmless++
+		l.boundHarmless()
+		return r
+	}
+	if x.Kind == incident.KindNode {
+		r.mergeableUntil = t.Add(l.CommonCauseWindow())
+		l.Timers.Schedule(&r.timer, r.mergeableUntil)
+	}
+	l.Show(r)
+	return r
+}
+
+// boundHarmless ends the oldest 10% of the harmless incidents if there are too many.
+func (l *Ledger) boundHarmless() {
+	if l.harmless <= maxHarmless {
+		return
+	}
+	var all []*Record
+	for _, r := range l.active {
+		if r.Harmless() {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Record) int { return cmp.Or(a.start.Compare(b.start), strings.Compare(a.id, b.id)) })
+	for _, r := range all[:len(all)/10] {
+		l.Settle(r)
+	}
+}
+
+// Show makes kubeflap report the incident. The incident no longer counts as harmless.
+func (l *Ledger) Show(r *Record) {
+	if r.shown {
+		return
+	}
+	if !r.settled && beginsHarmless(r.Cause) {
+		l.harmless--
+	}
+	r.shown = true
+	l.shown = append(l.shown, r)
+	l.notifier.note(r)
+	l.makeRoom()
+}
+
+// makeRoom drops incidents if there are too many. It drops the oldest ended incidents first, and ongoing ones last. It
+// ignores node incidents that can still be merged (Record.mergeableUntil). If many nodes fail, their incidents soon
+// merge into one and must not displace others.
+func (l *Ledger) makeRoom() {
+	if len(l.shown) <= l.size {
+		return
+	}
+	over := -l.size
+	for _, r := range l.shown {
+		if r.mergeableUntil.IsZero() {
+			over++
+		}
+	}
+	for ; over > 0; over-- {
+		i := l.oldest()
+		r := l.shown[i]
+		l.shown = slices.Delete(l.shown, i, i+1)
+		kind := incident.Ended
+		if r.recovered.IsZero() {
+			kind = incident.Dropped
+		}
+		l.displaced.Drop(&incident.Incident{End: r.recovered}, l.now)
+		l.depart(r, kind, nil)
+		l.Settle(r)
+	}
+}
+
+// oldest returns the index of the incident to drop first.
+func (l *Ledger) oldest() int {
+	first, rank := -1, 0
+	for i, r := range l.shown {
+		is := 1
+		switch {
+		case !r.mergeableUntil.IsZero():
+			continue
+		case r.settled:
+			return i
+		case r.recovered.IsZero():
+			is = 2
+		}
+		if first < 0 || is < rank {
+			first, rank = i, is
+		}
+	}
+	return first
+}
+
+// Merge merges node incidents into the active incident of another subject. If there is none, the first of them becomes
+// this incident, and keeps its ID.
+func (l *Ledger) Merge(nodes []*Record, x incident.Subject, t time.Time) *Record {
+	into := l.Find(x, t)
+	if into == nil {
+		into, nodes = nodes[0], nodes[1:]
+		delete(l.active, into.Key())
+		into.Subject, into.mergeableUntil = x, time.Time{}
+		l.active[x.Key()] = into
+	}
+	for _, r := range nodes {
+		r.into = into
+		into.MoveStartBack(r.start)
+		into.also = append(append(into.also, r.id), r.also...)
+		into.Take(&r.Facts)
+		into.reviewed = cmp.Or(into.reviewed, r.reviewed)
+		l.depart(r, incident.Merged, into)
+		l.Settle(r)
+		l.shown = slices.DeleteFunc(l.shown, func(x *Record) bool { return x == r })
+		l.Touch(into, r.recovered)
+	}
+	l.Touch(into, t)
+	l.makeRoom()
+	return into
+}
+
+// Settle ends an incident for good. Later changes belong to another incident.
+func (l *Ledger) Settle(r *Record) {
+	if r.IsAboutNodes() && r.final == nil && r.into == nil {
+		l.revise(r, l.weigh(r), true) // kubeflap forgets the facts after an hour
+	}
+	if r.shown && !r.settled && !r.withdrawn && r.into == nil && !r.isOpen() {
+		l.resolved[incident.Resolution{Scope: r.Scope(), Verdict: l.decide(r).Verdict}]++
+	}
+	if r.Harmless() && !r.settled {
+		l.harmless--
+	}
+	r.settled, l.notifier.checkAll = true, true
+	if !r.isOpen() {
+		r.Open = map[evidence.Open]time.Time{} // an emptied map does not release its memory
+	}
+	l.Timers.Stop(&r.timer)
+	if l.active[r.Key()] == r {
+		delete(l.active, r.Key())
+	}
+}
+
+// Touch records a change at t. It also checks whether the incident has recovered.
+func (l *Ledger) Touch(r *Record, t time.Time) {
+	l.notifier.note(r)
+	if r.IsAboutNodes() && t.After(r.touched) {
+		r.touched = t
+		l.reviewLater(t)
+	}
+	switch {
+	case r.isOpen():
+		r.recovered = time.Time{}
+	case t.After(r.recovered):
+		r.recovered = t
+		l.Timers.Schedule(&r.timer, t.Add(Quiet))
+	}
+}
+
+// Note adds an evidence entry to an incident, and records the change.
+func (l *Ledger) Note(r *Record, e evidence.Entry) {
+	r.Evidence.Add(e)
+	l.Touch(r, e.Time)
+}
+
+// OpenAddress records that an address has not been ready since t. The incident becomes harmful if the address is still
+// not ready after stuckAfter.
+func (l *Ledger) OpenAddress(r *Record, x evidence.Open, t time.Time) {
+	r.Open[x] = t
+	if r.Harmless() {
+		l.Timers.Schedule(&r.timer, t.Add(stuckAfter))
+	}
+}
+
+// WithdrawIfEmpty withdraws a node incident if it no longer contains a silence or another failure. Withdrawn incidents
+// do not count as resolved.
+func (l *Ledger) WithdrawIfEmpty(r *Record, t time.Time) {
+	if r.IsAboutNodes() && len(r.Silences) == 0 && r.Turned == 0 && r.Lost == 0 && !r.Ongoing() {
+		r.withdrawn, r.recovered = true, t
+		l.Settle(r)
+	}
+}
+
+// AddToNodes adds an evidence entry to each ongoing incident that is about nodes.
+func (l *Ledger) AddToNodes(e evidence.Entry) {
+	for _, r := range l.active {
+		if r.IsAboutNodes() && r.Ongoing() {
+			r.Evidence.Add(e)
+		}
+	}
+}
+
+// Stopped records in each ongoing incident that kubeflap stopped watching at t. It is called once for each watch.
+func (l *Ledger) Stopped(t time.Time) {
+	if t.Equal(l.stopped) {
+		return
+	}
+	l.stopped = t
+	for _, r := range l.active {
+		r.blind = nil
+		if r.isOpen() {
+			r.Evidence.Add(evidence.Entry{Kind: evidence.Stopped, Time: t})
+			r.blind = r.Timeline.Begin(incident.TrackBlind, "kubeflap", t)
+		}
+	}
+}
+
+// Resumed records that a watch that broke at a time works again at t. It does nothing and returns false if kubeflap did
+// not stop at that time.
+func (l *Ledger) Resumed(broke, t time.Time) bool {
+	if !broke.Equal(l.stopped) {
+		return false
+	}
+	for _, r := range l.active {
+		r.blind.End(t)
+	}
+	return true
+}
+
+// handleTimer applies the changes of an incident that are due at t.
+func (l *Ledger) handleTimer(r *Record, t time.Time) {
+	if !r.mergeableUntil.IsZero() && !r.mergeableUntil.After(t) {
+		r.mergeableUntil = time.Time{}
+		l.makeRoom()
+	}
+	if !r.recovered.IsZero() && !r.recovered.Add(Quiet).After(t) {
+		l.Settle(r)
+	}
+	if due := r.harmfulAt(); !due.IsZero() && !due.After(t) {
+		l.Show(r)
+	}
+	if r.settled {
+		return
+	}
+	if !r.mergeableUntil.IsZero() {
+		l.Timers.Schedule(&r.timer, r.mergeableUntil)
+	}
+	if !r.recovered.IsZero() {
+		l.Timers.Schedule(&r.timer, r.recovered.Add(Quiet))
+	}
+	if due := r.harmfulAt(); !due.IsZero() {
+		l.Timers.Schedule(&r.timer, due)
+	}
+}

@@ -1,0 +1,110 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+// continuedWithin is the time after Restore in which an incident that was ongoing before must be found again.
+const continuedWithin = time.Minute
+
+// Past is what a ledger keeps when kubeflap does not watch for some time.
+type Past struct {
+	verdict.Past
+	Late    []Late    `json:"late"`
+	Ongoing []Ongoing `json:"ongoing"`
+}
+
+// Ongoing is an incident that has not ended for good. If the same is found again after a restart, the incident keeps its
+// ID and its start.
+type Ongoing struct {
+	Subject incident.Subject `json:"subject"`
+	ID      string           `json:"id"`
+	Start   time.Time        `json:"start"`
+	// Recovered is the time by which everything had recovered, or zero.
+	Recovered time.Time            `json:"recovered,omitzero"`
+	Outages   []transition.Service `json:"outages,omitempty"`
+}
+
+// ongoing holds the incidents that were ongoing before kubeflap's observation, and may be found until the given time.
+type ongoing struct {
+	until time.Time
+	all   []Ongoing
+}
+
+// Past returns what was known at t. Pass it to Restore.
+func (q *Reader) Past(t time.Time) Past {
+	l, unlock := q.at(t)
+	defer unlock()
+	p := Past{Past: l.History.Past(t), Late: l.Heartbeats.past(t)}
+	for _, r := range l.shown {
+		if r.settled || r.start.After(t) {
+			continue
+		}
+		x := Ongoing{Subject: r.Subject, ID: r.id, Start: r.start, Recovered: r.recovered}
+		for open := range r.Open {
+			if service, ok := open.IsOutage(); ok {
+				x.Outages = append(x.Outages, service)
+			}
+		}
+		p.Ongoing = append(p.Ongoing, x)
+	}
+	return p
+}
+
+// Restore takes over the silences that were observed before t. They are taken into account in the verdicts about later
+// incidents. If an incident that was ongoing is found again, it keeps its ID and its start. Call Restore before the first
+// transition.
+func (q *Reader) Restore(p Past, t time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.l.History.Restore(p.Past, t)
+	q.l.Heartbeats.restore(p.Late)
+	q.l.ongoing = ongoing{t.Add(continuedWithin), p.Ongoing}
+}
+
+// SubjectOfOutage returns the subject of the incident to which a Service's outage belonged before kubeflap's observation.
+func (l *Ledger) SubjectOfOutage(x transition.Service) (subject incident.Subject, ok bool) {
+	for _, o := range l.ongoing.all {
+		if slices.Contains(o.Outages, x) && !l.now.After(l.ongoing.until) {
+			return o.Subject, true
+		}
+	}
+	return subject, false
+}
+
+// resume gives a new incident the ID and the start of the one that was ongoing before, if there was one. An incident of
+// several nodes may have become one of a single node.
+func (l *Ledger) resume(r *Record) {
+	for _, o := range l.ongoing.all {
+		until := l.ongoing.until
+		if !o.Recovered.IsZero() {
+			until = o.Recovered.Add(Quiet)
+		}
+		if (o.Subject.Key() == r.Key() || o.ID == r.id) && !l.now.After(until) {
+			r.id = o.ID
+			r.MoveStartBack(o.Start)
+			return
+		}
+	}
+}
+
+// Forget removes those ended incidents for which drop returns true, of those that had ended by t. It does not count them
+// as displaced.
+func (q *Reader) Forget(t time.Time, drop func(incident.Incident) bool) {
+	l, unlock := q.at(t)
+	defer unlock()
+	l.shown = slices.DeleteFunc(l.shown, func(r *Record) bool { return r.state(l.now) == incident.StateEnded && drop(l.outline(r)) })
+}
+
+// StartCounting sets all counters to zero at t. The incidents stay.
+func (q *Reader) StartCounting(t time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	clear(q.l.resolved)
+	q.l.Heartbeats.startCounting(t)
+}

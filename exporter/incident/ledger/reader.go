@@ -1,0 +1,148 @@
+package ledger
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+)
+
+// standsFor is how long the metrics show the verdict of an incident after its recovery.
+const standsFor = 10 * time.Minute
+
+// Reader answers questions about the incidents of a ledger. Each question contains a time, and moves the ledger's
+// current time forward. Reader is safe for concurrent use.
+type Reader struct {
+	mu sync.Mutex
+	l  *Ledger
+}
+
+// NewReader returns a reader of the ledger.
+func NewReader(l *Ledger) *Reader { return &Reader{l: l} }
+
+// Change calls a function that may change the ledger.
+func (q *Reader) Change(change func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	change()
+}
+
+// at returns the ledger as of t. The caller must call unlock.
+func (q *Reader) at(t time.Time) (l *Ledger, unlock func()) {
+	q.mu.Lock()
+	q.l.Advance(t)
+	return q.l, q.mu.Unlock
+}
+
+// snapshot returns a copy of an incident as of now. The parameter g holds the facts that determine the recommended
+// grace period.
+func (l *Ledger) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
+	x := l.outline(r)
+	r.Describe(&x, g, l.now)
+	return x
+}
+
+// outline returns a copy of an incident as of now, without the fields that Overview omits.
+func (l *Ledger) outline(r *Record) incident.Incident {
+	x := incident.Incident{ID: r.id, Also: slices.Clone(r.also), Start: r.start, State: r.state(l.now), Decision: l.decide(r)}
+	if x.State == incident.StateRecovered || x.State == incident.StateEnded {
+		if x.End = r.recovered; x.End.IsZero() {
+			x.End = l.now
+		}
+	}
+	if r.withdrawn {
+		x.Withdrawn = watchLagged
+	}
+	r.Outline(&x, l.now)
+	return x
+}
+
+// outlines returns the outlines of the reported incidents that match.
+func (l *Ledger) outlines(match func(*Record) bool) []incident.Incident {
+	all := make([]incident.Incident, 0, len(l.shown))
+	for _, r := range l.shown {
+		if match(r) {
+			all = append(all, l.outline(r))
+		}
+	}
+	return all
+}
+
+func sorted(all []incident.Incident) []incident.Incident {
+	slices.SortFunc(all, func(a, b incident.Incident) int { return incident.Compare(&a, &b) })
+	return all
+}
+
+// Incidents returns copies of the reported incidents as of t. Running incidents come first, then pending ones, then
+// all others. Within each group, the newest come first.
+func (q *Reader) Incidents(t time.Time) []incident.Incident {
+	l, unlock := q.at(t)
+	defer unlock()
+	g := l.graceFacts()
+	all := make([]incident.Incident, 0, len(l.shown))
+	for _, r := range l.shown {
+		all = append(all, l.snapshot(r, g))
+	}
+	return sorted(all)
+}
+
+// Incident returns a copy of the reported incident that has or had the given ID as of t. The result ok reports whether
+// the incident exists.
+func (q *Reader) Incident(t time.Time, id string) (x incident.Incident, ok bool) {
+	l, unlock := q.at(t)
+	defer unlock()
+	i := slices.IndexFunc(l.shown, func(r *Record) bool { return r.answersTo(id) })
+	if i < 0 {
+		return x, false
+	}
+	return l.snapshot(l.shown[i], l.graceFacts()), true
+}
+
+// Overview is like Incidents, but omits the most expensive fields: Evidence, Timeline, Numbers, Summary and Remedy.
+func (q *Reader) Overview(t time.Time) []incident.Incident {
+	all, _ := q.Changed(t, 0)
+	return sorted(all)
+}
+
+// Changed is like Overview, but returns only the incidents that have changed since an earlier call. Their order is
+// undefined. For `since`, pass the result `until` of the earlier call. To get all incidents, pass 0.
+func (q *Reader) Changed(t time.Time, since uint64) (all []incident.Incident, until uint64) {
+	l, unlock := q.at(t)
+	defer unlock()
+	return l.outlines(func(r *Record) bool { return r.change > since }), l.notifier.changes
+}
+
+// Standings returns the ongoing and the recently resolved incidents as of t, like Overview. It also counts the incidents
+// that have ended for good, by scope and final verdict.
+func (q *Reader) Standings(t time.Time) (all []incident.Incident, resolved map[incident.Resolution]uint64) {
+	l, unlock := q.at(t)
+	defer unlock()
+	return l.outlines(func(r *Record) bool {
+		return !r.withdrawn && (r.state(l.now) != incident.StateEnded || l.now.Sub(r.recovered) <= standsFor)
+	}), maps.Clone(l.resolved)
+}
+
+// Displaced counts the incidents that were dropped to make room for newer ones, as of t.
+func (q *Reader) Displaced(t time.Time) incident.Displaced {
+	l, unlock := q.at(t)
+	defer unlock()
+	return l.displaced
+}
+
+// GracePeriod returns the facts that determine the recommended node monitor grace period as of t.
+func (q *Reader) GracePeriod(t time.Time) advice.GracePeriod {
+	l, unlock := q.at(t)
+	defer unlock()
+	return l.graceFacts()
+}
+
+// Silences returns the counts of silences as of t, by node, verdict and reason.
+func (q *Reader) Silences(t time.Time) []incident.Silences {
+	l, unlock := q.at(t)
+	defer unlock()
+	l.graceFacts()
+	return l.Heartbeats.silences(l.now)
+}

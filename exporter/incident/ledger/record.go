@@ -1,0 +1,128 @@
+// Package ledger holds a cluster's incidents. An incident can change until it has ended for good.
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+// Quiet is the time for which everything must stay recovered before an incident ends. A new failure within this time
+// belongs to the same incident.
+const Quiet = 2 * time.Minute
+
+// stuckAfter is the time after which an incident counts as harmful because a lost address is still not ready. This
+// ensures that the incident is reported within 2 minutes of the first loss.
+const stuckAfter = 100 * time.Second
+
+// Record is an incident that can still change. Package correlate writes the facts.
+type Record struct {
+	evidence.Facts
+	// The field blind is the span since the last call of Ledger.Stopped, if the incident was ongoing at that time.
+	blind *evidence.Span
+
+	// The list also holds former and possible IDs of this incident (see join).
+	id    string
+	also  []string
+	start time.Time
+	// The field recovered is the time by which everything had recovered, or zero.
+	recovered time.Time
+	// The flag shown is set if the incident is reported. It is not set as long as the incident has caused no harm, for
+	// example during a rollout. The flag settled is set if the incident has ended for good.
+	shown, settled bool
+	// The field into is the incident into which this one was merged, or nil.
+	into     *Record
+	reported reported
+	// mergeableUntil is the time until which the incident of a single node can still be merged into a larger one. It
+	// becomes zero at that time.
+	mergeableUntil time.Time
+	timer          Timer
+	// The flag withdrawn is set if the incident did not really happen: the heartbeats were on time, but the watch
+	// delivered them late.
+	withdrawn bool
+	// The field touched is the time of the last change of a node incident. The field change is the value of
+	// notifier.changes after the last change of this record.
+	touched time.Time
+	change  uint64
+	// The field reviewed is the verdict at the last review, or nil. The field final is the final decision about a node
+	// incident. It is nil until the incident has ended for good.
+	reviewed *verdict.Verdict
+	final    *verdict.Decision
+}
+
+// beginsHarmless reports whether incidents with a cause are reported only after they have caused harm.
+func beginsHarmless(why cause.Cause) bool {
+	switch why {
+	case cause.Unknown, cause.PodDeleted, cause.PodEvicted, cause.PodCompleted,
+		cause.InPlaceUpdate, cause.ReadinessGate, cause.ServiceChanged, cause.ManualWrite:
+		return true
+	}
+	return false
+}
+
+// Root returns the incident into which this one was merged, or r itself.
+func (r *Record) Root() *Record {
+	for r.into != nil {
+		r = r.into
+	}
+	return r
+}
+
+// Start returns the time at which the incident began.
+func (r *Record) Start() time.Time { return r.start }
+
+// MoveStartBack records that the incident had already begun at t.
+func (r *Record) MoveStartBack(t time.Time) {
+	if t.Before(r.start) {
+		r.start = t
+	}
+}
+
+// Harmless reports whether the incident has caused no harm so far.
+func (r *Record) Harmless() bool { return !r.shown }
+
+// Settled reports whether the incident has ended for good. Later changes belong to another incident.
+func (r *Record) Settled() bool { return r.settled }
+
+// HasEndedBy reports whether the incident had ended for good by t.
+func (r *Record) HasEndedBy(t time.Time) bool {
+	return r.settled || !r.recovered.IsZero() && t.Sub(r.recovered) > Quiet
+}
+
+func (r *Record) isOpen() bool { return r.Ongoing() || r.Conflict }
+
+func (r *Record) state(t time.Time) incident.State {
+	switch {
+	case r.settled && r.isOpen():
+		// Newer incidents have displaced this one.
+		return incident.StateEnded
+	case r.Ongoing():
+		return incident.StateRunning
+	case r.Conflict:
+		return incident.StatePending
+	case r.HasEndedBy(t):
+		return incident.StateEnded
+	}
+	return incident.StateRecovered
+}
+
+// harmfulAt returns the time at which the incident becomes harmful because a lost address is still not ready. It
+// returns zero if there is no such time. There is none for the cause ServiceChanged, because the new addresses of the
+// Service count, too. There is none for the cause ManualWrite, because a writer may remove addresses on purpose.
+func (r *Record) harmfulAt() time.Time {
+	if r.shown || r.settled || r.Cause == cause.ServiceChanged || r.Cause == cause.ManualWrite {
+		return time.Time{}
+	}
+	first := r.FirstLost()
+	if first.IsZero() {
+		return first
+	}
+	return first.Add(stuckAfter)
+}
+
+// answersTo reports whether the incident has or had an ID.
+func (r *Record) answersTo(id string) bool { return r.id == id || slices.Contains(r.also, id) }
