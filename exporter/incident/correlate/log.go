@@ -31,9 +31,9 @@ func New(size int) *Log {
 		l.nodes.sweep(t)
 	})
 	l.Reader = ledger.NewReader(l.ledger)
-	l.nodes = &nodes{Ledger: l.ledger, lastTransition: map[string]time.Time{}, troubled: map[string]*node{}, gone: map[string]removedNode{}, deleted: map[string]time.Time{}}
+	l.nodes = &nodes{l.ledger, existing{lastTransition: map[string]time.Time{}, deleted: map[string]time.Time{}}, map[string]*node{}, map[*node]time.Time{}, map[string]removedNode{}}
 	l.pods = &pods{l.nodes, map[podKey]*pod{}}
-	l.services = &services{l.ledger, l.nodes, l.pods, map[evidence.Open]*address{}, map[transition.Service]*service{}}
+	l.services = &services{writers{l.ledger}, l.nodes, l.pods, map[evidence.Open]*address{}, map[transition.Service]*service{}}
 	return l
 }
 

@@ -2,6 +2,7 @@ package correlate
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -37,8 +38,8 @@ func (n *node) leave() { n.record, n.silenceSpan, n.notReadySpan = nil, nil, nil
 func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *ledger.Record {
 	n.renewed = cmp.Or(x.Renewed, n.renewed)
 	r := l.recordOf(n, t, x, gap)
-	if n.lostAt.IsZero() || t.Sub(n.lostAt) > l.CommonCauseWindow() {
-		n.lostAt = t
+	if at, known := l.lost[n]; !known || t.Sub(at) > l.Heartbeats.CommonCauseWindow() {
+		l.lost[n] = t
 	}
 	near := t
 	if n.silence != nil {
@@ -47,8 +48,9 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 		if x.GracePeriod > 0 {
 			l.ControlPlane.AsOf = x.ControlPlane
 		}
-		for name, since := range l.ControlPlane.StoppedSince(near.Add(-lookBack)) {
-			r.Evidence.Add(leaseStopped(name, since))
+		stopped := l.ControlPlane.StoppedSince(near.Add(-lookBack))
+		for _, name := range slices.Sorted(maps.Keys(stopped)) {
+			r.Evidence.Add(leaseStopped(name, stopped[name]))
 		}
 		if n.silence.ClockBack > 0 {
 			r.Evidence.Add(n.entry(evidence.ClockSetBack, n.setBack, n.setBackBy))
@@ -80,13 +82,13 @@ func (l *nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 		s.Kind, s.Name = incident.KindControllerManager, "kube-controller-manager"
 	case short:
 		s.Kind, s.Name = incident.KindGracePeriod, "kube-controller-manager"
-	case n.silence != nil && n.silence.ClockBack > 0 && l.joins(incident.ClocksSubject(), t):
+	case n.silence != nil && n.silence.ClockBack > 0 && l.lostLately(t) && l.Find(incident.ClocksSubject(), t) != nil:
 		s = incident.ClocksSubject()
 	case gap > 0 && !x.Found && n.silence != nil && n.silence.Ended.IsZero():
 		if near, ok := l.ControlPlaneNear(n.silence.Began, t); ok {
 			s = near
 		}
-	case gap > 0 && !x.Found && l.joins(incident.ControlPlaneSubject(), t):
+	case gap > 0 && !x.Found && l.lostLately(t) && l.Find(incident.ControlPlaneSubject(), t) != nil:
 		s = incident.ControlPlaneSubject() // the start of the silence is unknown
 	}
 	n.record = l.Begin(s, t, x.Trigger)
@@ -95,14 +97,10 @@ func (l *nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 	return n.record
 }
 
-// joins reports whether a loss at t may have the same cause as the active incident of a subject, because some node was
-// lost shortly before.
-func (l *nodes) joins(x incident.Subject, t time.Time) bool {
-	if l.Find(x, t) == nil {
-		return false
-	}
-	for _, n := range l.troubled {
-		if !n.lostAt.IsZero() && t.Sub(n.lostAt) <= max(l.CommonCauseWindow(), ledger.Quiet) {
+// lostLately reports whether a node was lost shortly before t. If so, a loss at t may have the same cause.
+func (l *nodes) lostLately(t time.Time) bool {
+	for _, at := range l.lost {
+		if t.Sub(at) <= max(l.Heartbeats.CommonCauseWindow(), ledger.Quiet) {
 			return true
 		}
 	}
@@ -123,7 +121,7 @@ func (l *nodes) recordOfPod(x transition.Pod, t time.Time, why cause.Cause, trig
 // mergeIfShared merges incidents of single nodes whose silences have a common cause, such as etcd or the network. The
 // result is a control-plane incident. The parameter `near` is the start of one of these silences.
 func (l *nodes) mergeIfShared(t, near time.Time) {
-	within := l.CommonCauseWindow() + ledger.Quiet
+	within := l.Heartbeats.CommonCauseWindow() + ledger.Quiet
 	recent := l.History.After(near.Add(-within))
 	recent = slices.DeleteFunc(recent, func(s *verdict.Silence) bool { return s.Began.After(near.Add(within)) })
 	f := l.NodeLoss(recent, l.count())
@@ -136,7 +134,7 @@ func (l *nodes) mergeIfShared(t, near time.Time) {
 
 // mergeClocks merges incidents of single nodes whose clocks were set back together.
 func (l *nodes) mergeClocks(t time.Time) {
-	l.merge(l.History.SetBackTogether(t.Add(-l.CommonCauseWindow()-ledger.Quiet), l.Heartbeats.Undisturbed()), incident.ClocksSubject(), t)
+	l.merge(l.History.SetBackTogether(t.Add(-l.Heartbeats.CommonCauseWindow()-ledger.Quiet), l.Heartbeats.Undisturbed()), incident.ClocksSubject(), t)
 }
 
 // merge merges incidents of single nodes into one. The parameter `shared` holds their silences, which have a common
@@ -189,9 +187,10 @@ func (l *nodes) outgrow(n *node, t time.Time) *ledger.Record {
 	n.silenceSpan, n.notReadySpan = n.silenceSpan.End(t), n.notReadySpan.End(t)
 	l.Touch(r, t)
 	r.DropSilence(n.silence)
-	n.record, n.lostAt = nil, time.Time{}
+	n.record = nil
 	gap := t.Sub(n.lastHeartbeat)
 	own := l.lose(n, t, transition.NodeLoss{Trigger: n.trigger, Renewed: n.renewed}, gap)
+	l.lost[n] = t
 	l.openGap(own, n, t)
 	own.Evidence.Add(n.entry(evidence.HeartbeatMissed, t, gap))
 	if n.notReady {
@@ -207,7 +206,7 @@ func (l *nodes) nodeNotMarked(x transition.NodeNotMarked) {
 	s := n.silence
 	if s == nil || !s.Ended.IsZero() {
 		// The node fell silent before kubeflap started.
-		s = l.beginSilence(n, x.Time.Add(-x.Silence), x.Loss)
+		s = n.beginSilence(l.Ledger, x.Time.Add(-x.Silence), x.Loss)
 	}
 	s.NotMarked, s.NotMarkedCertain = true, x.Certain
 	r := l.lose(n, x.Time, x.Loss, x.Silence)

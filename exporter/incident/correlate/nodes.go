@@ -23,16 +23,23 @@ const (
 // nodes assigns lost and unready nodes to incidents.
 type nodes struct {
 	*ledger.Ledger
+	existing
+	// The map troubled holds the nodes that recently had transitions other than heartbeats.
+	troubled map[string]*node
+	// The map lost holds the time at which a node was last counted as lost. It keeps nodes that were deleted since.
+	lost map[*node]time.Time
+	// The map gone holds the silent nodes that were recently deleted.
+	gone map[string]removedNode
+}
+
+// existing records which nodes exist.
+type existing struct {
 	// lastTransition maps each node in the cluster to the time of its last transition. The time is zero if kubeflap has
 	// seen pods of the node, but no transition of the node itself.
 	lastTransition map[string]time.Time
 	// The field known is the number of Nodes, or 0 if kubeflap cannot see Nodes.
 	known int
-	// The map troubled holds the nodes that recently had transitions other than heartbeats.
-	troubled map[string]*node
-	// The map gone holds the silent nodes that were recently deleted. The map deleted holds the deletion times of all
-	// recently deleted nodes.
-	gone    map[string]removedNode
+	// The map deleted holds the deletion times of recently deleted nodes.
 	deleted map[string]time.Time
 }
 
@@ -40,8 +47,8 @@ type nodes struct {
 type node struct {
 	name string
 	// The field seen is the time of the last transition other than a heartbeat. The field late is the last time at
-	// which a heartbeat became late. The field lostAt is the time at which the node was last counted as lost.
-	seen, late, lostAt time.Time
+	// which a heartbeat became late.
+	seen, late time.Time
 	// isSilent is set while the node is silent. lastHeartbeat is the time of the last heartbeat before the silence.
 	isSilent      bool
 	lastHeartbeat time.Time
@@ -73,7 +80,7 @@ func (n *node) entry(kind evidence.Kind, t time.Time, lasted time.Duration) evid
 
 // count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, it counts the entries of
 // lastTransition instead.
-func (l *nodes) count() int { return cmp.Or(l.known, len(l.lastTransition)) }
+func (e *existing) count() int { return cmp.Or(e.known, len(e.lastTransition)) }
 
 // named returns the node with the given name, and adds it if it is new.
 func (l *nodes) named(name string) *node {
@@ -95,125 +102,6 @@ func (l *nodes) recordTransition(name string, t time.Time) *node {
 	n := l.named(name)
 	n.seen = t
 	return n
-}
-
-func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
-	l.History.Begin(x.Time)
-	l.lastTransition[x.Node] = x.Time
-	l.History.RemoveLate(x.Node)
-	n := l.troubled[x.Node]
-	if n == nil {
-		if l.Heartbeats.IsLate(x.Interval) {
-			l.HeartbeatWasLate(x.Node, x.Time, x.Interval, l.count())
-		}
-		return
-	}
-	before, s := x.Time.Add(-x.Interval), n.silence
-	lasts := s != nil && s.Ended.IsZero()
-	switch {
-	case x.Unwatched && lasts:
-		s.Began = before // of a node that was found lost, the offset of its clock is known now
-	case x.Unwatched:
-	case n.isSilent && !before.After(n.listed):
-		x.Interval = x.Time.Sub(n.lastHeartbeat) // the previous heartbeat (lastHeartbeat) is known only from a list
-	default:
-		if lasts && !before.After(s.Began) {
-			s.EndedBlind = false // kubeflap measured an interval that contains the silence
-		}
-		l.handleUnreportedHeartbeat(n, before)
-	}
-	l.handleHeartbeat(n, x.Time, x.Interval)
-}
-
-// handleUnreportedHeartbeat handles a heartbeat that the tracker may not have reported, because it did not know the
-// interval before the heartbeat. Such a heartbeat can end a silence.
-func (l *nodes) handleUnreportedHeartbeat(n *node, t time.Time) {
-	switch s := n.silence; {
-	case !n.isSilent || !t.After(n.lastHeartbeat):
-		n.endSilence(t)
-	case s != nil && s.EndedBlind:
-		l.handleHeartbeat(n, t, 0) // the node may have sent other heartbeats while the watch was broken
-	default:
-		l.handleHeartbeat(n, t, t.Sub(n.lastHeartbeat))
-	}
-}
-
-// handleHeartbeat handles a heartbeat. The parameter interval is the time since the previous heartbeat, or 0 if
-// unknown.
-func (l *nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
-	n.endSilence(t)
-	if l.Heartbeats.IsLate(interval) {
-		l.HeartbeatWasLate(n.name, t, interval, l.count())
-	}
-	r := n.current(t)
-	if r == nil {
-		n.isSilent = false
-		return
-	}
-	if lost := l.Heartbeats.WithOneLost(); n.isSilent && r.Kind == incident.KindGracePeriod && interval > lost {
-		r = l.outgrow(n, n.lastHeartbeat.Add(lost))
-	}
-	r.Longest = max(r.Longest, interval)
-	if !n.isSilent {
-		return
-	}
-	n.isSilent = false
-	r.Evidence.Add(n.entry(evidence.HeartbeatSeen, t, interval))
-	n.silenceSpan = n.silenceSpan.End(t)
-	l.close(r, n, t)
-	if r.Kind == incident.KindNode && n.silence != nil {
-		l.mergeIfShared(t, n.silence.Began) // nodes that recover together may share a cause
-	}
-}
-
-func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
-	n := l.recordTransition(x.Node, x.Time)
-	l.Heartbeats.Settings.Period = 2 * x.Silence
-	if !x.Unwatched {
-		n.late = x.Time
-	}
-	l.Heartbeats.BecameLate(x.Node, x.Time, x.Announced)
-	if x.Announced == "" {
-		l.History.HeartbeatLate(x.Node, cmp.Or(x.Last, x.Time.Add(-x.Silence)))
-	}
-}
-
-func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
-	n := l.recordTransition(x.Node, x.Time)
-	l.History.RemoveLate(x.Node)
-	began := x.Time.Add(-x.Silence)
-	if !x.Loss.Last.IsZero() {
-		// The silence began while the watch was broken. The first list after the break proves the silence, and shows the
-		// last renewTime.
-		n.listed, began = began, x.Loss.Last
-		if s := n.silence; s != nil && s.Ended.IsZero() && (s.Blind || s.BeganBlind) {
-			l.History.Remove(s)
-			s.Began, s.Blind, s.BeganBlind, s.EndedBlind, s.Relisted = began, false, false, false, true
-			l.History.Add(s)
-		}
-	}
-	l.handleUnreportedHeartbeat(n, began)
-	l.Heartbeats.Settings.Period, l.Heartbeats.Settings.Managed = x.Silence, x.Loss.Managed
-	n.isSilent, n.lastHeartbeat, n.trigger = true, began, x.Loss.Trigger
-	l.beginSilence(n, n.lastHeartbeat, x.Loss).Read = x.Read
-	r := l.lose(n, x.Time, x.Loss, x.Silence)
-	l.openGap(r, n, x.Time)
-	r.Evidence.Add(n.entry(evidence.HeartbeatMissed, x.Time, x.Silence))
-}
-
-// openGap adds a node's silence to an incident.
-func (l *nodes) openGap(r *ledger.Record, n *node, t time.Time) {
-	r.HeartbeatLost = true
-	r.Open[evidence.OpenNode(n.name)] = t
-	r.Evidence.Add(n.entry(evidence.LastHeartbeat, n.lastHeartbeat, 0))
-	if n.late.After(n.lastHeartbeat) && r.Kind != incident.KindGracePeriod {
-		r.Evidence.Add(n.entry(evidence.HeartbeatLate, n.late, min(n.late.Sub(n.lastHeartbeat), l.Heartbeats.Settings.Period/2)))
-	}
-	n.silenceSpan = r.Timeline.Begin(incident.TrackHeartbeat, n.name, n.lastHeartbeat)
-	l.Touch(r, t)
-	if r.Kind == incident.KindGracePeriod {
-		l.Timers.Schedule(&n.timer, n.lastHeartbeat.Add(l.Heartbeats.WithOneLost()))
-	}
 }
 
 func (l *nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
@@ -245,7 +133,7 @@ func (l *nodes) nodeTurnedUnknown(n *node, x *transition.NodeReadyChanged) *ledg
 	l.Heartbeats.Settings.Managed = x.Loss.Managed
 	s := n.silence
 	if s == nil || !s.Ended.IsZero() && x.Time.Sub(s.Ended) > markDelay {
-		s = l.beginSilence(n, x.Time.Add(-x.Silence), x.Loss)
+		s = n.beginSilence(l.Ledger, x.Time.Add(-x.Silence), x.Loss)
 		s.Blind = x.Loss.Blind
 	}
 	s.Marked, s.MarkedAge, s.MarkedInTime = true, x.Loss.MarkedAge, x.Loss.InTime()
@@ -278,7 +166,7 @@ func (l *nodes) nodeTurnedReady(x transition.NodeReadyChanged) {
 	}
 	r.Evidence.Add(n.entry(evidence.NodeReady, x.Time, lasted))
 	n.notReadySpan = n.notReadySpan.End(x.Time)
-	l.close(r, n, x.Time)
+	n.close(l.Ledger, r, x.Time)
 }
 
 // nodeReadyMissed handles a node that turned Unknown and then True while the watch was broken.
@@ -287,7 +175,7 @@ func (l *nodes) nodeReadyMissed(x transition.NodeReadyMissed) {
 	if x.Status != event.StatusTrue {
 		return
 	}
-	s := l.beginSilence(n, x.Time, transition.NodeLoss{})
+	s := n.beginSilence(l.Ledger, x.Time, transition.NodeLoss{})
 	s.Ended, s.Blind = x.Time, true
 	r := l.lose(n, x.Time, transition.NodeLoss{Trigger: x.Trigger}, 0)
 	r.HeartbeatLost = true
@@ -297,7 +185,7 @@ func (l *nodes) nodeReadyMissed(x transition.NodeReadyMissed) {
 }
 
 // beginSilence returns a node's ongoing silence. If there is none, it starts a new silence at the given heartbeat.
-func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
+func (n *node) beginSilence(l *ledger.Ledger, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
 	n.endSilence(heartbeat)
 	if n.silence == nil || !n.silence.Ended.IsZero() {
 		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, AnnouncedAfter: x.AnnouncedAfter, Labels: x.Labels, Unseen: x.Unseen, BeganBlind: x.Blind && x.Last.IsZero(), Relisted: !x.Last.IsZero()}
@@ -318,7 +206,7 @@ func (n *node) endSilence(heartbeat time.Time) {
 }
 
 // close records that a node has recovered, unless it is still silent or still not Ready.
-func (l *nodes) close(r *ledger.Record, n *node, t time.Time) {
+func (n *node) close(l *ledger.Ledger, r *ledger.Record, t time.Time) {
 	if !n.isSilent && !n.notReady {
 		delete(r.Open, evidence.OpenNode(n.name))
 		l.Touch(r, t)

@@ -2,6 +2,7 @@ package correlate
 
 import (
 	"cmp"
+	"maps"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -34,7 +35,7 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 		if r := n.current(x.Time); n.isSilent && r != nil {
 			r.Longest = max(r.Longest, x.Since.Sub(n.lastHeartbeat)) // the silence may end while the watch is broken
 		}
-		if !s.Read && x.Since.Sub(s.Began) <= l.CommonCauseWindow() {
+		if !s.Read && x.Since.Sub(s.Began) <= l.Heartbeats.CommonCauseWindow() {
 			s.Blind = true
 		}
 	}
@@ -56,13 +57,14 @@ func (l *nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 	}
 	l.History.Remove(s)
 	l.Heartbeats.RemoveSilence(s)
-	n.silence, n.isSilent, n.silenceSpan, n.lostAt = nil, false, n.silenceSpan.End(x.Time), time.Time{}
+	n.silence, n.isSilent, n.silenceSpan = nil, false, n.silenceSpan.End(x.Time)
+	delete(l.lost, n)
 	if r == nil {
 		return
 	}
 	r.DropSilence(s)
 	r.Evidence.Add(n.entry(evidence.HeartbeatsInTime, x.Time, x.Silence))
-	l.close(r, n, x.Time)
+	n.close(l.Ledger, r, x.Time)
 	l.WithdrawIfEmpty(r, x.Time)
 }
 
@@ -85,7 +87,7 @@ func (l *nodes) nodeFoundLost(x transition.NodeFoundLost) {
 	l.Heartbeats.Settings.Managed = x.Loss.Managed
 	l.History.RemoveLate(x.Node)
 	fellSilent := x.Time.Add(-x.Silence)
-	s := l.beginSilence(n, fellSilent, x.Loss)
+	s := n.beginSilence(l.Ledger, fellSilent, x.Loss)
 	s.Marked, s.MarkedAge = x.Unknown, x.Loss.MarkedAge
 	s.Found = verdict.Found{Is: true, InDoubt: x.InDoubt, Marked: x.Marked, Perhaps: x.Loss.Perhaps, Returned: x.Loss.Returned}
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
@@ -96,7 +98,7 @@ func (l *nodes) nodeFoundLost(x transition.NodeFoundLost) {
 		n.isSilent, n.lastHeartbeat, n.trigger = true, fellSilent, x.Loss.Trigger
 		n.silenceSpan = r.Timeline.Begin(incident.TrackHeartbeat, n.name, fellSilent)
 		r.Evidence.Add(n.entry(evidence.HeartbeatBefore, fellSilent, 0))
-		r.MoveStartBack(fellSilent.Add(l.CommonCauseWindow()))
+		r.MoveStartBack(fellSilent.Add(l.Heartbeats.CommonCauseWindow()))
 	}
 	if x.Unknown {
 		n.notReady = true
@@ -130,7 +132,7 @@ func (l *nodes) nodeRemoved(x transition.NodeRemoved) {
 	}
 	n.silenceSpan, n.notReadySpan = n.silenceSpan.End(x.Time), n.notReadySpan.End(x.Time)
 	r.Evidence.Add(n.entry(evidence.NodeRemoved, x.Time, 0))
-	l.close(r, n, x.Time)
+	n.close(l.Ledger, r, x.Time)
 }
 
 // nodeReturned handles a silent node that was deleted and created again. Its bootID and providerID show whether the
@@ -160,9 +162,9 @@ func (l *nodes) nodeReturned(x transition.NodeReturned) {
 }
 
 // wasDeleted reports whether a Node was deleted at most nodeMemory before t, and has not been created again.
-func (l *nodes) wasDeleted(name string, t time.Time) bool {
-	at, ok := l.deleted[name]
-	_, again := l.lastTransition[name]
+func (e *existing) wasDeleted(name string, t time.Time) bool {
+	at, ok := e.deleted[name]
+	_, again := e.lastTransition[name]
 	return ok && !again && t.Sub(at) <= nodeMemory
 }
 
@@ -190,6 +192,8 @@ func (l *nodes) sweep(t time.Time) {
 			delete(l.deleted, name)
 		}
 	}
+	memory := max(nodeMemory, l.Heartbeats.CommonCauseWindow())
+	maps.DeleteFunc(l.lost, func(_ *node, at time.Time) bool { return t.Sub(at) > memory })
 	for name, heard := range l.lastTransition {
 		n := l.troubled[name]
 		switch {
@@ -197,7 +201,7 @@ func (l *nodes) sweep(t time.Time) {
 		case heard.Before(t.Add(-nodeMemory)):
 			delete(l.lastTransition, name)
 			delete(l.troubled, name)
-		case n != nil && n.seen.Before(t.Add(-max(nodeMemory, l.CommonCauseWindow()))) && (n.record == nil || n.record.Root().Settled()):
+		case n != nil && n.seen.Before(t.Add(-memory)) && (n.record == nil || n.record.Root().Settled()):
 			delete(l.troubled, name)
 		}
 	}

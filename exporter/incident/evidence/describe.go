@@ -81,7 +81,7 @@ func (f *Facts) remedy(x *incident.Incident, g advice.GracePeriod, now time.Time
 		return advice.LostNodes{
 			Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: len(f.nodes.all), KnownNodes: f.KnownNodes,
 			NotMarked: f.NotMarked > 0, ClockSetBack: f.clockSetBack(), Upgraded: f.upgraded(),
-			NotRecovered: x.State == incident.StateRunning && f.has(openNode), EndUnseen: f.atLeast(x) != "",
+			NotRecovered: x.State == incident.StateRunning && f.Open.has(openNode), EndUnseen: f.atLeast(x) != "",
 			Longest: f.unexplained(x.Numbers.LongestInterval, now), Grace: g, Command: x.Command, Etcd: x.Etcd,
 		}.Remedy()
 	}
@@ -96,7 +96,7 @@ func (f *Facts) remedy(x *incident.Incident, g advice.GracePeriod, now time.Time
 // affected returns the facts that the texts about a workload or Service need.
 func (f *Facts) affected() advice.Affected {
 	a := advice.Affected{Cause: f.Cause, Namespace: f.Namespace, Name: f.FullName(), Contested: f.Contested, PodAddressesRemoved: f.Withdrawn, Pending: f.Resets == 0 && f.Lost == 0}
-	a.ForeignAddressesGone = a.Pending && f.Foreign && !f.Withdrawn && !f.has(openForeign)
+	a.ForeignAddressesGone = a.Pending && f.Foreign && !f.Withdrawn && !f.Open.has(openForeign)
 	if f.withNode > 0 && f.withNode == f.Lost {
 		a.DeletedNodes, a.DeletedCount = phrase.Some(slices.Sorted(slices.Values(f.deleted))), len(f.deleted)
 	}

@@ -23,9 +23,9 @@ type Facts struct {
 	incident.Subject
 	Evidence Entries
 	Timeline Timeline
-	// Open maps everything that has not recovered to the time at which it began. Conflict is set while the Service has
-	// both a selector and manually managed addresses. It stays set when these addresses are removed.
-	Open     map[Open]time.Time
+	// Open holds everything that has not recovered. Conflict is set while the Service has both a selector and manually
+	// managed addresses. It stays set when these addresses are removed.
+	Open     OpenSet
 	Conflict bool
 	Writers
 
@@ -143,7 +143,7 @@ func (s *set[T]) first(n int) (some []T, leftOut int) {
 // NewFacts returns the facts of an incident that begins.
 func NewFacts(s incident.Subject) Facts {
 	return Facts{
-		Subject: s, Open: map[Open]time.Time{}, ByCause: map[cause.Cause]int{}, Judgement: &verdict.Judgement{},
+		Subject: s, Open: OpenSet{}, ByCause: map[cause.Cause]int{}, Judgement: &verdict.Judgement{},
 		effects: map[transition.Service]*incident.Service{},
 	}
 }

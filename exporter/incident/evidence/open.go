@@ -45,14 +45,17 @@ func OpenWithdrawn(object string) Open {
 	return Open{kind: openWithdrawn, Service: transition.Service{Name: object}}
 }
 
+// OpenSet maps everything that has not recovered to the time at which it began.
+type OpenSet map[Open]time.Time
+
 // IsOutage reports whether a Service has no ready address, and returns this Service.
 func (x Open) IsOutage() (service transition.Service, ok bool) {
 	return x.Service, x.kind == openOutage
 }
 
 // has reports whether anything of a kind has not recovered.
-func (f *Facts) has(kind openKind) bool {
-	for x := range f.Open {
+func (o OpenSet) has(kind openKind) bool {
+	for x := range o {
 		if x.kind == kind {
 			return true
 		}
@@ -61,11 +64,11 @@ func (f *Facts) has(kind openKind) bool {
 }
 
 // HasForeign reports whether the Service has foreign addresses.
-func (f *Facts) HasForeign() bool { return f.has(openForeign) }
+func (o OpenSet) HasForeign() bool { return o.has(openForeign) }
 
 // CloseObjects records that nobody waits any more for changes of foreign and withdrawn addresses.
-func (f *Facts) CloseObjects() {
-	maps.DeleteFunc(f.Open, func(x Open, _ time.Time) bool { return x.kind == openForeign || x.kind == openWithdrawn })
+func (o OpenSet) CloseObjects() {
+	maps.DeleteFunc(o, func(x Open, _ time.Time) bool { return x.kind == openForeign || x.kind == openWithdrawn })
 }
 
 // LacksAddresses reports whether addresses that the endpoints controller removed are still missing. It returns false
@@ -76,8 +79,8 @@ func (f *Facts) LacksAddresses() bool { return f.Removed && f.Conflict }
 func (f *Facts) Ongoing() bool { return len(f.Open) > 0 || f.LacksAddresses() }
 
 // FirstLost returns when the first of the addresses that are not ready was lost. It returns zero if all are ready.
-func (f *Facts) FirstLost() (first time.Time) {
-	for x, since := range f.Open {
+func (o OpenSet) FirstLost() (first time.Time) {
+	for x, since := range o {
 		if x.kind == openAddress && (first.IsZero() || since.Before(first)) {
 			first = since
 		}

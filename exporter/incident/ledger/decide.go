@@ -65,7 +65,7 @@ func (l *Ledger) graceFacts() advice.GracePeriod {
 
 // review updates the verdicts of node incidents that have changed recently.
 func (l *Ledger) review(t time.Time) {
-	l.reviewed = t
+	l.reviews.last = t
 	f := l.NodeLoss(nil, 0)
 	for _, r := range l.shown {
 		f.Nodes = max(f.Nodes, r.KnownNodes)
@@ -85,24 +85,30 @@ func (l *Ledger) review(t time.Time) {
 	l.revisit(f, t)
 	l.Heartbeats.judgeLate(l.NodeLoss(nil, l.Heartbeats.count))
 	if again {
-		l.Timers.Schedule(&l.reviews, t.Add(reviewEvery))
+		l.Timers.Schedule(&l.reviews.timer, t.Add(reviewEvery))
 	}
 }
 
-// reviewLater schedules a review of the verdicts after a change at t.
-func (l *Ledger) reviewLater(t time.Time) {
+// reviews determines when the verdicts are reviewed. The field last is the time of the last review.
+type reviews struct {
+	timer Timer
+	last  time.Time
+}
+
+// after returns the time of the next review after a change at t.
+func (r *reviews) after(t time.Time) time.Time {
 	due := t.Add(reviewAfter)
-	if next := l.reviewed.Add(reviewEvery); next.After(due) && next.Sub(due) < reviewEvery {
-		due = next
+	if next := r.last.Add(reviewEvery); next.After(due) && next.Sub(due) < reviewEvery {
+		return next
 	}
-	l.Timers.Schedule(&l.reviews, due)
+	return due
 }
 
 // HeartbeatWasLate records that a late heartbeat arrived at t. The parameter interval is the time since the previous
 // heartbeat. The parameter `nodes` is the number of nodes in the cluster.
 func (l *Ledger) HeartbeatWasLate(node string, t time.Time, interval time.Duration, nodes int) {
 	l.Heartbeats.record(node, t, interval, nodes)
-	l.reviewLater(t)
+	l.Timers.Schedule(&l.reviews.timer, l.reviews.after(t))
 }
 
 // revisit reconsiders final decisions, because later silences of other nodes may provide more evidence. It considers

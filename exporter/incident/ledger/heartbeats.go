@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -41,6 +42,12 @@ func (h *Heartbeats) WithOneLost() time.Duration { return 2 * (h.Settings.Shorte
 
 // Undisturbed returns the longest possible interval between two punctual heartbeats of a node.
 func (h *Heartbeats) Undisturbed() time.Duration { return h.Settings.Undisturbed() }
+
+// CommonCauseWindow returns the maximum time between two node losses that may have a common cause. This is the grace
+// period, because heartbeats of different nodes are spread over a shorter time.
+func (h *Heartbeats) CommonCauseWindow() time.Duration {
+	return cmp.Or(h.Settings.Period, advice.DefaultGracePeriod)
+}
 
 // IsLate reports whether the interval between two heartbeats is long enough to affect the recommended grace period.
 func (h *Heartbeats) IsLate(interval time.Duration) bool {

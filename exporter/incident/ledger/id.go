@@ -19,13 +19,13 @@ const shortID = 8
 // Two incidents do not begin with the same write. A node's incident ends only after a heartbeat, and the next silence
 // then begins with another renewTime. Each write of addresses has another resourceVersion. Two exceptions are possible:
 // a Service whose selector is removed and set again conflicts twice with the same write of its Endpoints, and two hashes
-// can begin with the same characters. The second ID is then hashed again.
-func (l *Ledger) newID(x incident.Subject, t time.Time, trigger uint64) string {
+// can begin with the same characters. The second ID is then hashed again. The list shown holds the reported incidents.
+func newID(shown []*Record, x incident.Subject, t time.Time, trigger uint64) string {
 	id := idOf(x, trigger)
 	if trigger == 0 {
 		id = hash(x.Key(), t.UnixMilli())
 	}
-	for slices.ContainsFunc(l.shown, func(r *Record) bool { return r.looksLike(id) }) {
+	for slices.ContainsFunc(shown, func(r *Record) bool { return r.looksLike(id) }) {
 		id = hash(id, 0)
 	}
 	return id

@@ -3,10 +3,8 @@ package ledger
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
@@ -49,9 +47,7 @@ type Ledger struct {
 	// The field harmless is the number of active incidents that have caused no harm so far.
 	harmless int
 	notifier notifier
-	// The field reviews is the timer that triggers the review of verdicts.
-	reviews  Timer
-	reviewed time.Time
+	reviews  reviews
 	resolved map[incident.Resolution]uint64
 	// The field displaced counts the reported incidents that were dropped to make room for newer ones.
 	displaced incident.Displaced
@@ -61,7 +57,7 @@ type Ledger struct {
 // ledger calls sweep to free what incidents no longer need.
 func New(size int, sweep func(t time.Time)) *Ledger {
 	l := &Ledger{size: max(size, 1), sweep: sweep, active: map[string]*Record{}, resolved: map[incident.Resolution]uint64{}}
-	l.reviews = NewTimer("review", l.review)
+	l.reviews.timer = NewTimer("review", l.review)
 	return l
 }
 
@@ -83,12 +79,6 @@ func (l *Ledger) Advance(t time.Time) {
 		l.Heartbeats.sweep(minute)
 		l.sweep(minute)
 	}
-}
-
-// CommonCauseWindow returns the maximum time between two node losses that may have a common cause. This is the grace
-// period, because heartbeats of different nodes are spread over a shorter time.
-func (l *Ledger) CommonCauseWindow() time.Duration {
-	return cmp.Or(l.Heartbeats.Settings.Period, advice.DefaultGracePeriod)
 }
 
 // Find returns the active incident of a subject. It returns nil if there is no such incident, or if the incident had
@@ -114,7 +104,7 @@ func (l *Ledger) ControlPlaneNear(began, t time.Time) (x incident.Subject, ok bo
 		if r == nil && free < 0 {
 			free = x.Nth
 		}
-		if r != nil && slices.ContainsFunc(r.Silences, func(s *verdict.Silence) bool { return s.Began.Sub(began).Abs() <= l.CommonCauseWindow() }) {
+		if r != nil && slices.ContainsFunc(r.Silences, func(s *verdict.Silence) bool { return s.Began.Sub(began).Abs() <= l.Heartbeats.CommonCauseWindow() }) {
 			return x, true
 		}
 	}
@@ -129,99 +119,25 @@ func (l *Ledger) Begin(x incident.Subject, t time.Time, trigger uint64) *Record 
 		r.join(trigger)
 		return r
 	}
-	r := &Record{Facts: evidence.NewFacts(x), id: l.newID(x, t, trigger), start: t}
-	l.resume(r)
+	r := &Record{Facts: evidence.NewFacts(x), id: newID(l.shown, x, t, trigger), start: t}
+	l.ongoing.resume(r, l.now)
 	r.timer = NewTimer(x.Key(), func(t time.Time) { l.handleTimer(r, t) })
 	l.active[x.Key()] = r
 	if beginsHarmless(x.Cause) {
 		l.harmless++
-		l.boundHarmless()
+		if l.harmless > maxHarmless {
+			for _, old := range oldestHarmless(l.active) {
+				l.Settle(old)
+			}
+		}
 		return r
 	}
 	if x.Kind == incident.KindNode {
-		r.mergeableUntil = t.Add(l.CommonCauseWindow())
+		r.mergeableUntil = t.Add(l.Heartbeats.CommonCauseWindow())
 		l.Timers.Schedule(&r.timer, r.mergeableUntil)
 	}
 	l.Show(r)
 	return r
-}
-
-// boundHarmless ends the oldest 10% of the harmless incidents if there are too many.
-func (l *Ledger) boundHarmless() {
-	if l.harmless <= maxHarmless {
-		return
-	}
-	var all []*Record
-	for _, r := range l.active {
-		if r.Harmless() {
-			all = append(all, r)
-		}
-	}
-	slices.SortFunc(all, func(a, b *Record) int { return cmp.Or(a.start.Compare(b.start), strings.Compare(a.id, b.id)) })
-	for _, r := range all[:len(all)/10] {
-		l.Settle(r)
-	}
-}
-
-// Show makes kubeflap report the incident. The incident no longer counts as harmless.
-func (l *Ledger) Show(r *Record) {
-	if r.shown {
-		return
-	}
-	if !r.settled && beginsHarmless(r.Cause) {
-		l.harmless--
-	}
-	r.shown = true
-	l.shown = append(l.shown, r)
-	l.notifier.note(r)
-	l.makeRoom()
-}
-
-// makeRoom drops incidents if there are too many. It drops the oldest ended incidents first, and ongoing ones last. It
-// ignores node incidents that can still be merged (Record.mergeableUntil). If many nodes fail, their incidents soon
-// merge into one and must not displace others.
-func (l *Ledger) makeRoom() {
-	if len(l.shown) <= l.size {
-		return
-	}
-	over := -l.size
-	for _, r := range l.shown {
-		if r.mergeableUntil.IsZero() {
-			over++
-		}
-	}
-	for ; over > 0; over-- {
-		i := l.oldest()
-		r := l.shown[i]
-		l.shown = slices.Delete(l.shown, i, i+1)
-		kind := incident.Ended
-		if r.recovered.IsZero() {
-			kind = incident.Dropped
-		}
-		l.displaced.Drop(&incident.Incident{End: r.recovered}, l.now)
-		l.depart(r, kind, nil)
-		l.Settle(r)
-	}
-}
-
-// oldest returns the index of the incident to drop first.
-func (l *Ledger) oldest() int {
-	first, rank := -1, 0
-	for i, r := range l.shown {
-		is := 1
-		switch {
-		case !r.mergeableUntil.IsZero():
-			continue
-		case r.settled:
-			return i
-		case r.recovered.IsZero():
-			is = 2
-		}
-		if first < 0 || is < rank {
-			first, rank = i, is
-		}
-	}
-	return first
 }
 
 // Merge merges node incidents into the active incident of another subject. If there is none, the first of them becomes
@@ -263,7 +179,7 @@ func (l *Ledger) Settle(r *Record) {
 	}
 	r.settled, l.notifier.checkAll = true, true
 	if !r.isOpen() {
-		r.Open = map[evidence.Open]time.Time{} // an emptied map does not release its memory
+		r.Open = evidence.OpenSet{} // an emptied map does not release its memory
 	}
 	l.Timers.Stop(&r.timer)
 	if l.active[r.Key()] == r {
@@ -276,7 +192,7 @@ func (l *Ledger) Touch(r *Record, t time.Time) {
 	l.notifier.note(r)
 	if r.IsAboutNodes() && t.After(r.touched) {
 		r.touched = t
-		l.reviewLater(t)
+		l.Timers.Schedule(&l.reviews.timer, l.reviews.after(t))
 	}
 	switch {
 	case r.isOpen():

@@ -92,7 +92,7 @@ func (q *Reader) Notices(t time.Time) (all []incident.Notice) {
 			all = append(all, l.notice(kind, r))
 		}
 	}
-	return append(all, l.takeDeparted()...)
+	return append(all, l.notifier.takeDeparted()...)
 }
 
 // LastNotices returns a notice, as of t, for each incident whose end has not been reported. Call it after the last
@@ -100,7 +100,7 @@ func (q *Reader) Notices(t time.Time) (all []incident.Notice) {
 func (q *Reader) LastNotices(t time.Time) []incident.Notice {
 	l, unlock := q.at(t)
 	defer unlock()
-	all := l.takeDeparted()
+	all := l.notifier.takeDeparted()
 	for _, r := range l.shown {
 		if r.reported.ended {
 			continue
@@ -123,9 +123,9 @@ func (l *Ledger) notice(kind incident.NoticeKind, r *Record) incident.Notice {
 	return incident.Notice{Kind: kind, Incident: l.snapshot(r, g)}
 }
 
-func (l *Ledger) takeDeparted() []incident.Notice {
-	all := l.notifier.departed
-	l.notifier.departed = nil
+func (n *notifier) takeDeparted() []incident.Notice {
+	all := n.departed
+	n.departed = nil
 	return all
 }
 

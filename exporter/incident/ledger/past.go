@@ -79,13 +79,13 @@ func (l *Ledger) SubjectOfOutage(x transition.Service) (subject incident.Subject
 
 // resume gives a new incident the ID and the start of the one that was ongoing before, if there was one. An incident of
 // several nodes may have become one of a single node.
-func (l *Ledger) resume(r *Record) {
-	for _, o := range l.ongoing.all {
-		until := l.ongoing.until
+func (q *ongoing) resume(r *Record, now time.Time) {
+	for _, o := range q.all {
+		until := q.until
 		if !o.Recovered.IsZero() {
 			until = o.Recovered.Add(Quiet)
 		}
-		if (o.Subject.Key() == r.Key() || o.ID == r.id) && !l.now.After(until) {
+		if (o.Subject.Key() == r.Key() || o.ID == r.id) && !now.After(until) {
 			r.id = o.ID
 			r.MoveStartBack(o.Start)
 			return

@@ -61,11 +61,11 @@ func (l *Ledger) outline(r *Record) incident.Incident {
 }
 
 // outlines returns the outlines of the reported incidents that match.
-func (l *Ledger) outlines(match func(*Record) bool) []incident.Incident {
-	all := make([]incident.Incident, 0, len(l.shown))
-	for _, r := range l.shown {
+func (q *Reader) outlines(match func(*Record) bool) []incident.Incident {
+	all := make([]incident.Incident, 0, len(q.l.shown))
+	for _, r := range q.l.shown {
 		if match(r) {
-			all = append(all, l.outline(r))
+			all = append(all, q.l.outline(r))
 		}
 	}
 	return all
@@ -112,7 +112,7 @@ func (q *Reader) Overview(t time.Time) []incident.Incident {
 func (q *Reader) Changed(t time.Time, since uint64) (all []incident.Incident, until uint64) {
 	l, unlock := q.at(t)
 	defer unlock()
-	return l.outlines(func(r *Record) bool { return r.change > since }), l.notifier.changes
+	return q.outlines(func(r *Record) bool { return r.change > since }), l.notifier.changes
 }
 
 // Standings returns the ongoing and the recently resolved incidents as of t, like Overview. It also counts the incidents
@@ -120,7 +120,7 @@ func (q *Reader) Changed(t time.Time, since uint64) (all []incident.Incident, un
 func (q *Reader) Standings(t time.Time) (all []incident.Incident, resolved map[incident.Resolution]uint64) {
 	l, unlock := q.at(t)
 	defer unlock()
-	return l.outlines(func(r *Record) bool {
+	return q.outlines(func(r *Record) bool {
 		return !r.withdrawn && (r.state(l.now) != incident.StateEnded || l.now.Sub(r.recovered) <= standsFor)
 	}), maps.Clone(l.resolved)
 }

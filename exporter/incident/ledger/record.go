@@ -117,7 +117,7 @@ func (r *Record) harmfulAt() time.Time {
 	if r.shown || r.settled || r.Cause == cause.ServiceChanged || r.Cause == cause.ManualWrite {
 		return time.Time{}
 	}
-	first := r.FirstLost()
+	first := r.Open.FirstLost()
 	if first.IsZero() {
 		return first
 	}

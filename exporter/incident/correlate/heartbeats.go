@@ -1,0 +1,130 @@
+package correlate
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
+	l.History.Begin(x.Time)
+	l.lastTransition[x.Node] = x.Time
+	l.History.RemoveLate(x.Node)
+	n := l.troubled[x.Node]
+	if n == nil {
+		if l.Heartbeats.IsLate(x.Interval) {
+			l.HeartbeatWasLate(x.Node, x.Time, x.Interval, l.count())
+		}
+		return
+	}
+	before, s := x.Time.Add(-x.Interval), n.silence
+	lasts := s != nil && s.Ended.IsZero()
+	switch {
+	case x.Unwatched && lasts:
+		s.Began = before // of a node that was found lost, the offset of its clock is known now
+	case x.Unwatched:
+	case n.isSilent && !before.After(n.listed):
+		x.Interval = x.Time.Sub(n.lastHeartbeat) // the previous heartbeat (lastHeartbeat) is known only from a list
+	default:
+		if lasts && !before.After(s.Began) {
+			s.EndedBlind = false // kubeflap measured an interval that contains the silence
+		}
+		l.handleUnreportedHeartbeat(n, before)
+	}
+	l.handleHeartbeat(n, x.Time, x.Interval)
+}
+
+// handleUnreportedHeartbeat handles a heartbeat that the tracker may not have reported, because it did not know the
+// interval before the heartbeat. Such a heartbeat can end a silence.
+func (l *nodes) handleUnreportedHeartbeat(n *node, t time.Time) {
+	switch s := n.silence; {
+	case !n.isSilent || !t.After(n.lastHeartbeat):
+		n.endSilence(t)
+	case s != nil && s.EndedBlind:
+		l.handleHeartbeat(n, t, 0) // the node may have sent other heartbeats while the watch was broken
+	default:
+		l.handleHeartbeat(n, t, t.Sub(n.lastHeartbeat))
+	}
+}
+
+// handleHeartbeat handles a heartbeat. The parameter interval is the time since the previous heartbeat, or 0 if
+// unknown.
+func (l *nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
+	n.endSilence(t)
+	if l.Heartbeats.IsLate(interval) {
+		l.HeartbeatWasLate(n.name, t, interval, l.count())
+	}
+	r := n.current(t)
+	if r == nil {
+		n.isSilent = false
+		return
+	}
+	if lost := l.Heartbeats.WithOneLost(); n.isSilent && r.Kind == incident.KindGracePeriod && interval > lost {
+		r = l.outgrow(n, n.lastHeartbeat.Add(lost))
+	}
+	r.Longest = max(r.Longest, interval)
+	if !n.isSilent {
+		return
+	}
+	n.isSilent = false
+	r.Evidence.Add(n.entry(evidence.HeartbeatSeen, t, interval))
+	n.silenceSpan = n.silenceSpan.End(t)
+	n.close(l.Ledger, r, t)
+	if r.Kind == incident.KindNode && n.silence != nil {
+		l.mergeIfShared(t, n.silence.Began) // nodes that recover together may share a cause
+	}
+}
+
+func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
+	n := l.recordTransition(x.Node, x.Time)
+	l.Heartbeats.Settings.Period = 2 * x.Silence
+	if !x.Unwatched {
+		n.late = x.Time
+	}
+	l.Heartbeats.BecameLate(x.Node, x.Time, x.Announced)
+	if x.Announced == "" {
+		l.History.HeartbeatLate(x.Node, cmp.Or(x.Last, x.Time.Add(-x.Silence)))
+	}
+}
+
+func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
+	n := l.recordTransition(x.Node, x.Time)
+	l.History.RemoveLate(x.Node)
+	began := x.Time.Add(-x.Silence)
+	if !x.Loss.Last.IsZero() {
+		// The silence began while the watch was broken. The first list after the break proves the silence, and shows the
+		// last renewTime.
+		n.listed, began = began, x.Loss.Last
+		if s := n.silence; s != nil && s.Ended.IsZero() && (s.Blind || s.BeganBlind) {
+			l.History.Remove(s)
+			s.Began, s.Blind, s.BeganBlind, s.EndedBlind, s.Relisted = began, false, false, false, true
+			l.History.Add(s)
+		}
+	}
+	l.handleUnreportedHeartbeat(n, began)
+	l.Heartbeats.Settings.Period, l.Heartbeats.Settings.Managed = x.Silence, x.Loss.Managed
+	n.isSilent, n.lastHeartbeat, n.trigger = true, began, x.Loss.Trigger
+	n.beginSilence(l.Ledger, n.lastHeartbeat, x.Loss).Read = x.Read
+	r := l.lose(n, x.Time, x.Loss, x.Silence)
+	l.openGap(r, n, x.Time)
+	r.Evidence.Add(n.entry(evidence.HeartbeatMissed, x.Time, x.Silence))
+}
+
+// openGap adds a node's silence to an incident.
+func (l *nodes) openGap(r *ledger.Record, n *node, t time.Time) {
+	r.HeartbeatLost = true
+	r.Open[evidence.OpenNode(n.name)] = t
+	r.Evidence.Add(n.entry(evidence.LastHeartbeat, n.lastHeartbeat, 0))
+	if n.late.After(n.lastHeartbeat) && r.Kind != incident.KindGracePeriod {
+		r.Evidence.Add(n.entry(evidence.HeartbeatLate, n.late, min(n.late.Sub(n.lastHeartbeat), l.Heartbeats.Settings.Period/2)))
+	}
+	n.silenceSpan = r.Timeline.Begin(incident.TrackHeartbeat, n.name, n.lastHeartbeat)
+	l.Touch(r, t)
+	if r.Kind == incident.KindGracePeriod {
+		l.Timers.Schedule(&n.timer, n.lastHeartbeat.Add(l.Heartbeats.WithOneLost()))
+	}
+}

@@ -1,0 +1,165 @@
+package correlate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// writers assigns unexpected writes of addresses to incidents.
+type writers struct{ *ledger.Ledger }
+
+// foreignWriter returns the incident subject for a Service with an unexpected writer of addresses.
+func foreignWriter(x transition.Service) incident.Subject {
+	return incident.ServiceSubject(x, cause.ManualWrite)
+}
+
+// selectorConflict returns the incident subject for a Service with a selector and manually managed addresses.
+func selectorConflict(x transition.Service) incident.Subject {
+	return incident.ServiceSubject(x, cause.EndpointsReset)
+}
+
+// recordOfWrite returns the active incident of a Service with unexpected writes, or starts one. The Service exists.
+func (l writers) recordOfWrite(s incident.Subject, x transition.Service, t time.Time, trigger uint64) *ledger.Record {
+	r := l.Begin(s, t, trigger)
+	if s == foreignWriter(x) {
+		l.Show(r) // ready foreign addresses receive traffic, and clients may read Endpoints, even if no address was lost
+	}
+	r.ServiceGone = false
+	r.EffectOn(x)
+	return r
+}
+
+// foreignAddresses records that an EndpointSlice or Endpoints object contains foreign addresses of a Service with a
+// selector.
+func (l writers) foreignAddresses(x transition.ForeignAddresses) {
+	r := l.recordOfWrite(foreignWriter(x.Service), x.Service, x.Time, x.Trigger)
+	if !r.Open.HasForeign() {
+		r.ForeignSpan = r.Timeline.Begin(incident.TrackForeign, x.Namespace+"/"+x.Name, x.Time)
+	}
+	r.Open[evidence.OpenForeign(x.Object)], r.Foreign = x.Time, true
+	if r.Who == "" {
+		r.Who = x.Object + " has addresses from an unexpected writer"
+	}
+	l.Note(r, evidence.Entry{Kind: evidence.ForeignAddresses, Time: x.Time, Service: x.Service, Name: x.Object, Number: x.Count})
+}
+
+// addressesWithdrawn records that a writer removed ready pod addresses from Endpoints.
+func (l writers) addressesWithdrawn(x transition.AddressesWithdrawn) {
+	r := l.recordOfWrite(foreignWriter(x.Service), x.Service, x.Time, x.Trigger)
+	r.Open[evidence.OpenWithdrawn(x.Object)], r.Withdrawn = x.Time, true
+	if r.Who == "" {
+		r.Who = x.Object + ": ready pod addresses were removed, but not by a Kubernetes controller"
+	}
+	l.Note(r, evidence.Entry{Kind: evidence.AddressesWithdrawn, Time: x.Time, Service: x.Service, Name: x.Object, Number: x.Count})
+}
+
+// writeEnded records that an object contains no foreign addresses any more, or that withdrawn addresses are back or no
+// longer expected.
+func (l writers) writeEnded(open evidence.Open, e evidence.Entry) {
+	r := l.Find(foreignWriter(e.Service), e.Time)
+	if r == nil {
+		return
+	}
+	if _, is := r.Open[open]; !is {
+		return
+	}
+	delete(r.Open, open)
+	if !r.Open.HasForeign() {
+		r.ForeignSpan = r.ForeignSpan.End(e.Time)
+	}
+	l.Note(r, e)
+}
+
+// addressesContested records that two writers keep undoing each other's changes to a Service without a selector.
+func (l writers) addressesContested(x transition.AddressesContested) {
+	r := l.recordOfWrite(foreignWriter(x.Service), x.Service, x.Time, x.Trigger)
+	r.Who, r.Contested = fmt.Sprintf("%s and %s undo each other's changes to %s", x.Writers[0], x.Writers[1], x.Object), true
+	l.Note(r, evidence.Entry{Kind: evidence.Contested, Time: x.Time, Service: x.Service, Name: r.Who})
+}
+
+// selectorConflicts records that the Service has both a selector and manually managed addresses. These addresses may
+// already have been removed.
+func (l writers) selectorConflicts(x transition.SelectorConflict) {
+	r := l.recordOfWrite(selectorConflict(x.Service), x.Service, x.Time, x.Trigger)
+	r.Conflict, r.Conflicted = true, true
+	if x.Count > 0 {
+		endRemoval(r, x.Time)
+	}
+	kind := evidence.SelectorConflict
+	if x.Overwritten {
+		kind = evidence.EndpointsOverwritten
+		beginRemoval(r, x.Service, x.Time)
+	}
+	r.ConflictSpan = r.Timeline.Begin(incident.TrackConflict, x.Namespace+"/"+x.Name, x.Time)
+	l.Note(r, evidence.Entry{Kind: kind, Time: x.Time, Service: x.Service, Number: x.Count})
+}
+
+// selectorConflictEnded records that the selector or the manually managed addresses were removed.
+func (l writers) selectorConflictEnded(x transition.SelectorConflictEnded) {
+	if r := l.Find(selectorConflict(x.Service), x.Time); r != nil && r.Conflict {
+		endConflict(r, x.Time)
+		l.Note(r, evidence.Entry{Kind: evidence.SelectorConflictEnded, Time: x.Time, Service: x.Service})
+	}
+}
+
+// endConflict records that the conflict has ended. The incident stops waiting for the removed addresses.
+func endConflict(r *ledger.Record, t time.Time) {
+	r.Conflict = false
+	r.ConflictSpan, r.RemovedSpan = r.ConflictSpan.End(t), r.RemovedSpan.End(t)
+}
+
+// endpointsReset records that all manually managed addresses were removed.
+func (l writers) endpointsReset(x transition.EndpointsReset) {
+	s := foreignWriter(x.Service)
+	if x.BySelector {
+		s = selectorConflict(x.Service)
+	}
+	r := l.recordOfWrite(s, x.Service, x.Time, x.Trigger)
+	if x.BySelector {
+		beginRemoval(r, x.Service, x.Time)
+	} else {
+		r.Resets++
+	}
+	l.Note(r, evidence.Entry{Kind: evidence.EndpointsReset, Time: x.Time, Service: x.Service, Number: x.Count})
+}
+
+// endpointsRewritten records that removed addresses are back. While the conflict lasts, the endpoints controller will
+// remove them again.
+func (l writers) endpointsRewritten(x transition.EndpointsRewritten) {
+	if r := l.serviceRestored(x.Service, x.Time); r != nil {
+		r.Evidence.Add(evidence.Entry{Kind: evidence.EndpointsRewritten, Time: x.Time, Service: x.Service, Number: x.Count})
+	}
+}
+
+// serviceRestored records that a Service has a ready address. It returns the incident in which the Service's addresses
+// had been removed, or nil.
+func (l writers) serviceRestored(x transition.Service, t time.Time) *ledger.Record {
+	r := l.Find(selectorConflict(x), t)
+	if r == nil || !r.Removed {
+		return nil
+	}
+	endRemoval(r, t)
+	l.Touch(r, t)
+	return r
+}
+
+// beginRemoval records that the manually managed addresses are gone.
+func beginRemoval(r *ledger.Record, x transition.Service, t time.Time) {
+	r.Resets++
+	if !r.Removed || r.RemovedSpan == nil {
+		r.Removed = true
+		r.RemovedSpan = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, t)
+	}
+}
+
+// endRemoval records that the removed addresses are back or no longer needed.
+func endRemoval(r *ledger.Record, t time.Time) {
+	r.Removed = false
+	r.RemovedSpan = r.RemovedSpan.End(t)
+}
