@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
-	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
@@ -116,7 +116,7 @@ func (a *adviser) readGracePeriods(p program) (table controlplane.Table) {
 	}
 	table = answer.GracePeriods[0]
 	for i, note := range table.Notes {
-		table.Notes[i] = printable.Line(note)
+		table.Notes[i] = phrase.Line(note)
 	}
 	return table
 }

@@ -21,7 +21,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -67,7 +67,7 @@ func newDemo(recordings []clusterRecording, speed float64, settings settings, si
 		return &terminal{out: d.out, page: d.site + "/flaps?" + url.Values{"cluster": {cluster}}.Encode()}
 	})
 	d.beforeRecording = func(rec clusterRecording) {
-		fmt.Fprintf(d.out, "\n== %s, recorded on %s (UTC): %s\n", rec.cluster, rec.header.Recorded.UTC().Format(time.DateOnly), printable.Line(rec.header.Title))
+		fmt.Fprintf(d.out, "\n== %s, recorded on %s (UTC): %s\n", rec.cluster, rec.header.Recorded.UTC().Format(time.DateOnly), phrase.Line(rec.header.Title))
 	}
 	d.afterReplay = func(*slog.Logger) { d.conclude() }
 	return d
@@ -77,7 +77,7 @@ func newDemo(recordings []clusterRecording, speed float64, settings settings, si
 func (d demo) introduce(moved bool) {
 	fmt.Fprintf(d.out, "kubeflap replays %d recordings of a real control plane:\n\n", len(d.recordings))
 	for _, rec := range d.recordings {
-		fmt.Fprintf(d.out, "  %-22s  %s\n", rec.cluster, printable.Line(rec.header.Title))
+		fmt.Fprintf(d.out, "  %-22s  %s\n", rec.cluster, phrase.Line(rec.header.Title))
 	}
 	fmt.Fprint(d.out, "\nRecordings 1, 3 and 5 use a short grace period of 10 to 24 seconds, so that no incident takes long.\n"+
 		"The grace period is the time that the node controller waits for a heartbeat before it marks a node Unknown.\n\n")
@@ -108,7 +108,7 @@ func (d demo) conclude() {
 		for _, x := range incidents {
 			row := api.Of("", asOf, &x)
 			example = api.ShortID(x.ID)
-			fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", i+1, example, printable.Line(row.What()), printable.Line(row.Hit()), x.Verdict, advice.FirstStep(x.Verdict))
+			fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", i+1, example, phrase.Line(row.What()), phrase.Line(row.Hit()), x.Verdict, advice.FirstStep(x.Verdict))
 		}
 	}
 	_ = table.Flush() // an error means that the terminal is gone

@@ -12,7 +12,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/listing"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
@@ -117,7 +116,7 @@ func (a *incidentLister) replay(p program) ([]byte, error) {
 func (a *incidentLister) print(p program, text []byte, answer *api.Answer) error {
 	warn := func(texts []string) {
 		for _, text := range texts {
-			fmt.Fprintln(p.log, "Warning: "+printable.Line(text))
+			fmt.Fprintln(p.log, "Warning: "+phrase.Line(text))
 		}
 	}
 	warn(answer.Coverage.Unwatched())
@@ -133,7 +132,7 @@ func (a *incidentLister) print(p program, text []byte, answer *api.Answer) error
 	case a.output == "markdown":
 		return a.printMarkdown(p, answer)
 	case len(answer.Incidents) == 0:
-		fmt.Fprintln(p.log, "No incidents"+a.filtered()+". Read from "+printable.Line(a.sourceName)+".")
+		fmt.Fprintln(p.log, "No incidents"+a.filtered()+". Read from "+phrase.Line(a.sourceName)+".")
 		return nil
 	case a.output == "wide":
 		return listing.WideTable(p.out, answer)
@@ -179,10 +178,10 @@ func (a *incidentLister) printMarkdown(p program, answer *api.Answer) error {
 func (a *incidentLister) filtered() string {
 	text := ""
 	if name := *a.cluster.namespace; name != "" {
-		text += " that affected a Service in the namespace " + printable.Line(name)
+		text += " that affected a Service in the namespace " + phrase.Line(name)
 	}
 	if name := a.remote.cluster; name != "" {
-		text += " of the cluster " + printable.Line(name)
+		text += " of the cluster " + phrase.Line(name)
 	}
 	if !a.between.from.IsZero() {
 		text += " from " + inUTC(a.between.from)

@@ -19,7 +19,7 @@ import (
 	promslogflag "github.com/prometheus/common/promslog/flag"
 	"github.com/prometheus/common/version"
 
-	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 	"github.com/kubeflap/kubeflap/exporter/watch/serviceproxy"
 )
@@ -90,7 +90,7 @@ func newCommandLine(as role, out, errOut io.Writer) *commandLine {
 func (c *commandLine) parse(args []string) (command, error) {
 	args = likeKubectl(c.app, args)
 	if topic := unknownTopic(c.app, args); topic != "" {
-		return nil, fmt.Errorf("there is no command %s; see %s --help", printable.Line(topic), c.as.name)
+		return nil, fmt.Errorf("there is no command %s; see %s --help", phrase.Line(topic), c.as.name)
 	}
 	name, err := c.app.Parse(args)
 	switch {
@@ -110,7 +110,7 @@ func run(as role, args []string, out, errOut io.Writer) int {
 	case line.done:
 		return 0
 	case err != nil:
-		fmt.Fprintf(errOut, "%s: %s\n", as.name, printable.Text(err.Error()))
+		fmt.Fprintf(errOut, "%s: %s\n", as.name, phrase.Text(err.Error()))
 		return 2
 	}
 	// stop restores the default signal handling, so that a second signal kills the process.
@@ -128,7 +128,7 @@ func run(as role, args []string, out, errOut io.Writer) int {
 		return int(status)
 	case err != nil:
 		// Escape the error, because it may quote a recording or a server's response.
-		fmt.Fprintf(log, "%s: %s\n", as.name, printable.Text(err.Error()+hint(as, err)))
+		fmt.Fprintf(log, "%s: %s\n", as.name, phrase.Text(err.Error()+hint(as, err)))
 		return 1
 	}
 	return 0

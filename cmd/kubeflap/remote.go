@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -126,7 +126,7 @@ func reasonIn(response *http.Response) string {
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
 		var failure struct{ Error string }
 		_ = json.NewDecoder(io.LimitReader(response.Body, 10_000)).Decode(&failure) // on error, only the status is reported
-		return printable.Line(failure.Error)
+		return phrase.Line(failure.Error)
 	}
 	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
 		return ""
@@ -136,7 +136,7 @@ func reasonIn(response *http.Response) string {
 	if strings.HasPrefix(line, strconv.Itoa(response.StatusCode)) || line == http.StatusText(response.StatusCode) {
 		return ""
 	}
-	return printable.Line(line)
+	return phrase.Line(line)
 }
 
 func (r *remote) client() (*http.Client, error) {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/metrics"
-	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web"
@@ -73,7 +73,7 @@ func openRecordings(between period, files ...string) ([]clusterRecording, error)
 		name := ""
 		if len(files) > 1 {
 			// A file name can contain any bytes, but a label value must be valid UTF-8.
-			name = printable.Line(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".jsonl"))
+			name = phrase.Line(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".jsonl"))
 		}
 		if len(files) > 1 && name == "" {
 			return nil, fmt.Errorf("recording %s: the file name without the extension is empty, so there is no value for the label %s", file, metrics.ClusterLabel)

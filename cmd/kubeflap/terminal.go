@@ -9,7 +9,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -75,7 +74,7 @@ func (t *terminal) incident(at time.Time, n incident.Notice) {
 	t.line(at, at, t.incidentLine(n))
 	over := n.Kind == incident.Dropped || n.Kind == incident.Ongoing || n.Kind == incident.Ended
 	if x := &n.Incident; over && x.Remedy != "" && x.Withdrawn == "" {
-		fmt.Fprintf(t.out, "%*s%s\n", remedyIndent, "", printable.Wrap("Remedy: "+x.Remedy, remedyIndent, remedyWidth))
+		fmt.Fprintf(t.out, "%*s%s\n", remedyIndent, "", phrase.Wrap("Remedy: "+x.Remedy, remedyIndent, remedyWidth))
 	}
 }
 
@@ -93,7 +92,7 @@ func (t *terminal) line(found, when time.Time, text string) {
 		text += " [happened at " + phrase.Clock(when) + "]"
 	}
 	t.date(t.last)
-	fmt.Fprintf(t.out, "%s  %s\n", phrase.Clock(t.last), printable.Line(text))
+	fmt.Fprintf(t.out, "%s  %s\n", phrase.Clock(t.last), phrase.Line(text))
 }
 
 func (t *terminal) date(next time.Time) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/services"
 )
@@ -96,5 +95,5 @@ func printNames(out io.Writer, what string, names []string) {
 	if more := len(names) - maxNamed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	fmt.Fprintln(out, printable.Line(text))
+	fmt.Fprintln(out, phrase.Line(text))
 }

@@ -11,7 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -82,7 +82,7 @@ func YAML(out io.Writer, text []byte, id string) error {
 		text, err = yaml.JSONToYAML([]byte(escaped(string(text), `\\u`)))
 	}
 	if err == nil {
-		_, err = io.WriteString(out, printable.Text(string(text)))
+		_, err = io.WriteString(out, phrase.Text(string(text)))
 	}
 	if err != nil {
 		return fmt.Errorf("print the incidents: %w", err)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -24,12 +23,12 @@ const (
 func Full(out io.Writer, x *api.Incident) error {
 	var text strings.Builder
 	for _, f := range fields(x) {
-		fmt.Fprintf(&text, "%-*s%s\n", labelWidth, f.label+":", printable.Wrap(f.text, labelWidth, textWidth))
+		fmt.Fprintf(&text, "%-*s%s\n", labelWidth, f.label+":", phrase.Wrap(f.text, labelWidth, textWidth))
 	}
 	for _, s := range sections(x, phrase.Clock) {
 		fmt.Fprintf(&text, "\n%s:\n", s.title)
 		for _, item := range s.items {
-			fmt.Fprintf(&text, "  %s%s\n", item.label, printable.Wrap(item.text, max(len("  "+item.label), itemIndent), textWidth))
+			fmt.Fprintf(&text, "  %s%s\n", item.label, phrase.Wrap(item.text, max(len("  "+item.label), itemIndent), textWidth))
 		}
 	}
 	if _, err := io.WriteString(out, text.String()); err != nil {

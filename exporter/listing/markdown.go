@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/timeline"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -26,9 +25,9 @@ func Markdown(out io.Writer, answer *api.Answer, origin Origin) error {
 	slices.SortStableFunc(incidents, func(a, b api.Incident) int { return a.Start.Compare(b.Start) })
 	switch {
 	case len(incidents) == 0:
-		m.paragraph("No incidents" + printable.Markdown(origin.Filter) + ".")
+		m.paragraph("No incidents" + phrase.Markdown(origin.Filter) + ".")
 	case origin.Filter != "":
-		m.paragraph("Incidents" + printable.Markdown(origin.Filter) + ".")
+		m.paragraph("Incidents" + phrase.Markdown(origin.Filter) + ".")
 	}
 	if len(incidents) > 1 {
 		m.overview(answer, incidents)
@@ -40,7 +39,7 @@ func Markdown(out io.Writer, answer *api.Answer, origin Origin) error {
 	m.list(answer.Coverage.Texts())
 	m.list(slices.Concat(answer.Coverage.Unwatched(), answer.Coverage.Missing(time.Time{})))
 	m.paragraph("## Source")
-	m.paragraph(printable.Markdown("Printed by kubeflap " + origin.Version + " from " + origin.Source + "."))
+	m.paragraph(phrase.Markdown("Printed by kubeflap " + origin.Version + " from " + origin.Source + "."))
 	if _, err := io.WriteString(out, strings.TrimSuffix(m.String(), "\n")); err != nil {
 		return fmt.Errorf("print the incidents: %w", err)
 	}
@@ -54,7 +53,7 @@ func (m *markdown) paragraph(markup string) { m.WriteString(markup + "\n\n") }
 
 func (m *markdown) list(items []string) {
 	for _, item := range items {
-		m.WriteString("- " + printable.Markdown(item) + "\n")
+		m.WriteString("- " + phrase.Markdown(item) + "\n")
 	}
 	if len(items) > 0 {
 		m.WriteString("\n")
@@ -73,16 +72,16 @@ func (m *markdown) overview(answer *api.Answer, incidents []api.Incident) {
 	line(func(c column) string { return c.title })
 	line(func(column) string { return "---" })
 	for i := range incidents {
-		line(func(c column) string { return printable.Markdown(c.cell(&incidents[i])) })
+		line(func(c column) string { return phrase.Markdown(c.cell(&incidents[i])) })
 	}
 	m.WriteString("\n")
 }
 
 func (m *markdown) incident(x *api.Incident, asOf time.Time) {
-	m.paragraph("## " + printable.Markdown(x.Summary))
+	m.paragraph("## " + phrase.Markdown(x.Summary))
 	for _, f := range append(fields(x), field{"Hit", x.Hit()}, field{"Numbers", strings.Join(x.Figures(), "; ")}) {
 		if f.text != "" && f.label != summaryLabel {
-			m.WriteString("- **" + f.label + ":** " + printable.Markdown(f.text) + "\n")
+			m.WriteString("- **" + f.label + ":** " + phrase.Markdown(f.text) + "\n")
 		}
 	}
 	m.WriteString("\n")

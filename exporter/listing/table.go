@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -67,7 +66,7 @@ func table(out io.Writer, answer *api.Answer, columns []column) error {
 	line := func(cell func(column) string) {
 		cells := make([]string, 0, len(columns))
 		for _, c := range columns {
-			cells = append(cells, printable.Line(cell(c)))
+			cells = append(cells, phrase.Line(cell(c)))
 		}
 		fmt.Fprintln(writer, strings.Join(cells, "\t"))
 	}

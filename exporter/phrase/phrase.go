@@ -1,4 +1,5 @@
-// Package phrase formats durations, counts and names for sentences.
+// Package phrase formats durations, counts and names for sentences. It makes texts from a cluster or a recording, such as
+// names, safe to display.
 package phrase
 
 import (

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 // columns is the width of the bars in characters.
@@ -16,7 +16,7 @@ func (t *Drawing) Text() string {
 	var text strings.Builder
 	for _, row := range t.Rows {
 		if len(row.Bars) == 0 {
-			text.WriteString(strings.Repeat(" ", columns+len("||  ")) + printable.Line(row.Label) + "\n")
+			text.WriteString(strings.Repeat(" ", columns+len("||  ")) + phrase.Line(row.Label) + "\n")
 			continue
 		}
 		bar := []byte(strings.Repeat(".", columns))
@@ -27,7 +27,7 @@ func (t *Drawing) Text() string {
 				bar[i] = '#'
 			}
 		}
-		text.WriteString("|" + string(bar) + "|  " + printable.Line(row.Label) + "\n")
+		text.WriteString("|" + string(bar) + "|  " + phrase.Line(row.Label) + "\n")
 	}
 	begin, end := t.Ticks[0].Text, t.Ticks[1].Text
 	text.WriteString(" " + begin + strings.Repeat(" ", max(columns-len(begin)-len(end), 1)) + end + "\n")

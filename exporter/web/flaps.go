@@ -13,7 +13,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -74,9 +73,9 @@ func flapsHandler(clusters []Cluster, logger *slog.Logger) (http.Handler, error)
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(status)
-		// The template escapes markup. printable.Text escapes invisible characters and characters that reverse text. A
+		// The template escapes markup. phrase.Text escapes invisible characters and characters that reverse text. A
 		// write error means that the client has disconnected.
-		_, _ = io.WriteString(w, printable.Text(text.String()))
+		_, _ = io.WriteString(w, phrase.Text(text.String()))
 	}), nil
 }
 

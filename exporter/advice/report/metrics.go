@@ -14,7 +14,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
-	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -198,7 +198,7 @@ func (r *reader) samples(metric string) iter.Seq[sample] {
 func labelsOf(m *dto.Metric) map[string]string {
 	labels := map[string]string{}
 	for _, pair := range m.GetLabel() {
-		labels[pair.GetName()] = printable.Line(pair.GetValue())
+		labels[pair.GetName()] = phrase.Line(pair.GetValue())
 	}
 	return labels
 }

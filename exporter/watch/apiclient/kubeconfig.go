@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 // ErrNoCluster means that neither a kubeconfig nor a service account names an API server.
@@ -73,7 +73,7 @@ func checkPlugin(config *rest.Config) error {
 	}
 	hint := ""
 	if plugin.InstallHint != "" {
-		hint = "; " + printable.Line(strings.Join(strings.Fields(plugin.InstallHint), " "))
+		hint = "; " + phrase.Line(strings.Join(strings.Fields(plugin.InstallHint), " "))
 	}
 	return fmt.Errorf("the kubeconfig's user needs the credential plugin %s: %w%s", plugin.Command, err, hint)
 }

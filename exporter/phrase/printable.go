@@ -1,6 +1,4 @@
-// Package printable makes names from a cluster or a recording safe to display. It escapes control characters, because a
-// terminal or a browser would interpret them.
-package printable
+package phrase
 
 import (
 	"fmt"
@@ -9,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Line escapes text for display on one line. It also escapes line breaks, so that a name cannot imitate a separate
-// line.
+// Line escapes text for display on one line. It escapes control characters, because a terminal or a browser would
+// interpret them. It also escapes line breaks, so that a name cannot imitate a separate line.
 func Line(s string) string { return escape(s, "") }
 
 // Text escapes text for display on several lines. It keeps line feeds and tabs.
