@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/timeline"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -93,7 +92,7 @@ func (m *markdown) incident(x *api.Incident, asOf time.Time) {
 		m.paragraph("### " + s.title)
 		m.list(items)
 	}
-	if drawing := timeline.Draw(x, asOf, false); drawing != nil {
+	if drawing := Draw(x, asOf, false); drawing != nil {
 		m.paragraph("### Timeline")
 		m.paragraph("```text\n" + drawing.Text() + "```")
 		if x.SpansLeftOut > 0 {

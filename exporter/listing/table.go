@@ -1,4 +1,5 @@
-// Package listing prints the incidents of an API response as a table, in full, as Markdown, as JSON, or as YAML.
+// Package listing prints the incidents of an API response as a table, in full, as Markdown, as JSON, or as YAML. It draws
+// the timeline of an incident, for Markdown and for the web page.
 package listing
 
 import (

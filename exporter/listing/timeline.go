@@ -1,5 +1,4 @@
-// Package timeline lays out the timeline of an incident, for the web page and for Markdown.
-package timeline
+package listing
 
 import (
 	"cmp"
@@ -170,7 +169,7 @@ func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) 
 		r.Bars = append(r.Bars, b)
 	}
 	r.Label = laneText(r.Lane) + " " + phrase.Duration(total)
-	if times := fmt.Sprintf(", %d times", len(merged)); len(merged) > 1 && (r.name == "" || r.room()-len(times) >= minName) {
+	if times := phrase.Times(len(merged)); r.name == "" || r.room()-len(times) >= minName {
 		r.Label += times
 	}
 }
