@@ -13,7 +13,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/watch"
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
-	"github.com/kubeflap/kubeflap/exporter/watch/serviceproxy"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -47,7 +46,7 @@ func (i *instance) validate() error {
 		return errors.New("--url.config needs --url")
 	}
 	if i.service != "" {
-		if _, err := serviceproxy.Parse(i.service); err != nil {
+		if _, err := apiclient.ParseService(i.service); err != nil {
 			return fmt.Errorf("--service: %w", err)
 		}
 	}
@@ -116,19 +115,19 @@ func (i *instance) readThroughAPIServer(p program) ([]byte, error) {
 }
 
 func (i *instance) proxied(p program, config apiclient.Config) ([]byte, error) {
-	client, err := serviceproxy.New(config.Config)
+	client, err := apiclient.New(config.Config)
 	if err != nil {
 		return nil, err
 	}
-	var service serviceproxy.Service
+	var service apiclient.Service
 	if i.service != "" {
-		service, err = serviceproxy.Parse(i.service)
+		service, err = apiclient.ParseService(i.service)
 	} else {
-		service, err = client.Find(p.ctx, slices.DeleteFunc([]string{*i.cluster.namespace, config.Namespace}, func(s string) bool { return s == "" })...)
+		service, err = client.FindService(p.ctx, slices.DeleteFunc([]string{*i.cluster.namespace, config.Namespace}, func(s string) bool { return s == "" })...)
 	}
 	if err != nil {
 		return nil, err
 	}
 	i.sourceName = "context " + config.Context + ", Service " + service.String()
-	return client.Get(p.ctx, service, api.Path, i.query())
+	return client.GetFromService(p.ctx, service, api.Path, i.query())
 }

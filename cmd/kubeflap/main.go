@@ -21,7 +21,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
-	"github.com/kubeflap/kubeflap/exporter/watch/serviceproxy"
 )
 
 func main() {
@@ -139,7 +138,7 @@ func hint(as role, err error) string {
 	switch {
 	case errors.Is(err, apiclient.ErrNoCluster):
 		return fmt.Sprintf(". To try kubeflap without a cluster: %s demo", as.name)
-	case errors.Is(err, serviceproxy.ErrNoService):
+	case errors.Is(err, apiclient.ErrNoService):
 		return fmt.Sprintf(". If kubeflap does not run in the cluster, use: %s watch", as.name)
 	}
 	return ""

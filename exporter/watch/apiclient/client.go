@@ -1,5 +1,6 @@
 // Package apiclient sends requests to the API server and decodes the responses with exporter/decode. It defines the
-// resources that kubeflap watches, and finds the reason for each error.
+// resources that kubeflap watches, and finds the reason for each error. It also reads from a running kubeflap, through the
+// API server's proxy.
 package apiclient
 
 import (
@@ -80,7 +81,7 @@ func (c *Client) open(ctx context.Context, path string, query url.Values, accept
 	case isUnreadable(answer, accept):
 		err = unreadable(answer, accept)
 	case answer.StatusCode != http.StatusOK:
-		err = responseError(answer)
+		err = readError(answer)
 	default:
 		return answer.Body, nil
 	}
@@ -88,8 +89,8 @@ func (c *Client) open(ctx context.Context, path string, query url.Values, accept
 	return nil, err
 }
 
-// Get sends a GET request, and returns at most limit bytes of the response in any format.
-func (c *Client) Get(ctx context.Context, path string, query url.Values, limit int64) ([]byte, error) {
+// get sends a GET request, and returns at most limit bytes of the response in any format.
+func (c *Client) get(ctx context.Context, path string, query url.Values, limit int64) ([]byte, error) {
 	body, err := c.open(ctx, path, query, anyFormat)
 	if err != nil {
 		return nil, err
@@ -127,7 +128,7 @@ func (c *Client) ClusterUID(ctx context.Context) (string, error) {
 func (c *Client) getJSON(ctx context.Context, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	text, err := c.Get(ctx, path, nil, maxText)
+	text, err := c.get(ctx, path, nil, maxText)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -82,8 +83,7 @@ func (r *Resource) page(ctx context.Context, query url.Values, reader *decode.Re
 // no resourceVersion, so it is a quorum read from etcd (apiserver, CacheDelegator.Get).
 func (r *Resource) Get(ctx context.Context, name string) (event.Object, error) {
 	answer, err := r.client.open(ctx, r.path(name), nil, protobuf)
-	var refused *ResponseError
-	if errors.As(err, &refused) && refused.FromAPI && Reason(err) == event.ReasonAbsent {
+	if refused := errorIn(err); refused.fromAPI && refused.code == http.StatusNotFound {
 		return nil, nil
 	}
 	if err != nil {

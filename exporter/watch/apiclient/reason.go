@@ -15,14 +15,14 @@ import (
 // Reason returns the reason why a request failed or a watch ended. A nil error means that the server ended the
 // watch normally.
 func Reason(err error) event.Reason {
-	var answer *ResponseError
+	var answer *responseError
 	switch {
 	case err == nil:
 		return event.ReasonEnded
 	case errors.Is(err, errUnreadable):
 		return event.ReasonUnreadable
 	case errors.As(err, &answer):
-		return reasonOf(answer.Code)
+		return reasonOf(answer.code)
 	case utilnet.IsTimeout(err), errors.Is(err, context.DeadlineExceeded):
 		return event.ReasonTimeout
 	case errors.Is(err, errLost), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
@@ -57,6 +57,6 @@ func reasonOf(code int) event.Reason {
 
 // IsAnswered reports whether the failed request got a response, either from the API server or from another server.
 func IsAnswered(err error) bool {
-	var answer *ResponseError
+	var answer *responseError
 	return errors.As(err, &answer) || errors.Is(err, errUnreadable)
 }

@@ -53,26 +53,34 @@ func readSome(body io.ReadCloser, limit int64) []byte {
 	return text
 }
 
-// ResponseError is an error that the API server, or another server at its address, sent.
-type ResponseError struct {
-	// Code is the HTTP status.
-	Code int
-	// FromAPI is set if the API server sent the error.
-	FromAPI bool
+// responseError is an error that the API server, or another server at its address, sent.
+type responseError struct {
+	// code is the HTTP status.
+	code int
+	// fromAPI is set if the API server sent the error.
+	fromAPI bool
 	message string
 }
 
 // Error returns the API server's message. For another server, it returns the status and the first line of the response.
-func (e *ResponseError) Error() string { return e.message }
+func (e *responseError) Error() string { return e.message }
 
-// responseError returns the error in a response.
-func responseError(answer *http.Response) error {
+// errorIn returns the response that caused an error. It is empty if there was no response.
+func errorIn(err error) responseError {
+	if answer := (*responseError)(nil); errors.As(err, &answer) {
+		return *answer
+	}
+	return responseError{}
+}
+
+// readError returns the error in a response.
+func readError(answer *http.Response) error {
 	body := readSome(answer.Body, maxText)
 	if status, ok := readStatus(body); ok {
-		return &ResponseError{answer.StatusCode, true, status.Message}
+		return &responseError{answer.StatusCode, true, status.Message}
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
-	return &ResponseError{answer.StatusCode, false, fmt.Sprintf("%s: %.200s", answer.Status, line)}
+	return &responseError{answer.StatusCode, false, fmt.Sprintf("%s: %.200s", answer.Status, line)}
 }
 
 // readStatus reads a metav1.Status, in protobuf or in JSON. It reports whether the body is one.

@@ -116,5 +116,5 @@ func failure(what string, document []byte) error {
 	if !ok {
 		return fmt.Errorf("%w: an event of type %q", errUnreadable, what)
 	}
-	return &ResponseError{int(status.Code), true, status.Message}
+	return &responseError{int(status.Code), true, status.Message}
 }

@@ -1,4 +1,4 @@
-package serviceproxy
+package apiclient
 
 import (
 	"crypto/tls"
@@ -79,7 +79,7 @@ func start(t *testing.T, s *apiServer) *Client {
 	return c
 }
 
-func TestFind(t *testing.T) {
+func TestFindService(t *testing.T) {
 	const all, shop, mine = "/clusters/a/api/v1/services", "/clusters/a/api/v1/namespaces/shop/services", "/clusters/a/api/v1/namespaces/mine/services"
 	for _, c := range []struct {
 		name    string
@@ -100,7 +100,7 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &apiServer{answers: c.answers}
-			got, err := start(t, s).Find(t.Context(), "shop", "mine", "shop")
+			got, err := start(t, s).FindService(t.Context(), "shop", "mine", "shop")
 			if c.fails != "" {
 				if err == nil || !strings.Contains(err.Error(), c.fails) {
 					t.Fatalf("got %v, %v, want an error with %q", got, err, c.fails)
@@ -120,18 +120,18 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestParse(t *testing.T) {
+func TestParseService(t *testing.T) {
 	for text, want := range map[string]Service{
 		"monitoring/kubeflap": {"monitoring", "kubeflap", "http"}, "a/b:web": {"a", "b", "web"}, "a/b:80": {"a", "b", "80"},
 		"": {}, "kubeflap": {}, "/b": {}, "a/": {}, "a/b:": {}, "a/b:99999": {}, "a/b/c": {}, "a/../b": {}, "a/b?x": {}, "A/b": {},
 	} {
-		if got, err := Parse(text); got != want || (err == nil) == (want == Service{}) {
+		if got, err := ParseService(text); got != want || (err == nil) == (want == Service{}) {
 			t.Errorf("%q: got %v, %v", text, got, err)
 		}
 	}
 }
 
-func TestGet(t *testing.T) {
+func TestGetFromService(t *testing.T) {
 	backend := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/api/v1/incidents":
@@ -162,11 +162,11 @@ func TestGet(t *testing.T) {
 		{"a/empty", "/x", "", "no endpoints available"},
 		{"b/plain", "/x", "", "is forbidden (grant the verb get on the resource services/proxy in the namespace b)"},
 	} {
-		service, err := Parse(x.service)
+		service, err := ParseService(x.service)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := c.Get(t.Context(), service, x.path, url.Values{"namespace": {"shop"}})
+		got, err := c.GetFromService(t.Context(), service, x.path, url.Values{"namespace": {"shop"}})
 		if string(got) != x.want || (err == nil) != (x.fails == "") || err != nil && !strings.Contains(err.Error(), x.fails) {
 			t.Errorf("%s%s: got %q, %v, want %q, %q", x.service, x.path, got, err, x.want, x.fails)
 		}
