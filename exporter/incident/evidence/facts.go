@@ -118,20 +118,37 @@ func (c *ByWindow) Batched() (sum int) {
 	return sum
 }
 
-// set is a set in the order in which its items were added.
+// fewItems is the number of items up to which a set needs no map.
+const fewItems = 8
+
+// set is a set in the order in which its items were added. The map known is nil while there are few items.
 type set[T comparable] struct {
 	all   []T
 	known map[T]struct{}
 }
 
+func (s *set[T]) has(x T) bool {
+	if s.known == nil {
+		return slices.Contains(s.all, x)
+	}
+	_, known := s.known[x]
+	return known
+}
+
 func (s *set[T]) add(x T) {
-	if _, known := s.known[x]; known || len(s.all) == maxListed {
+	if len(s.all) == maxListed || s.has(x) {
 		return
 	}
-	if s.known == nil {
+	s.all = append(s.all, x)
+	if s.known == nil && len(s.all) > fewItems {
 		s.known = map[T]struct{}{}
+		for _, y := range s.all {
+			s.known[y] = struct{}{}
+		}
 	}
-	s.known[x], s.all = struct{}{}, append(s.all, x)
+	if s.known != nil {
+		s.known[x] = struct{}{}
+	}
 }
 
 // first returns the first n items, and the number of the others.
