@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,50 +25,23 @@ type Collector struct {
 	incidents *correlate.Log
 	now       func() time.Time
 
-	nodes     *nodeMetrics
-	services  *serviceMetrics
-	consumers *consumerMetrics
-	pods      *podMetrics
-	verdicts  *verdictMetrics
-	settings  *settingMetrics
-	watches   *watchMetrics
-	groups    []group
-}
-
-// group holds the metrics of one kind of object. collect adds their series to a scrape.
-type group struct {
-	metrics Catalogue
-	collect func(*scrape, *snapshot)
+	rows []row
+	// The following histograms are the rows that Observe fills.
+	intervals, unready, outages, propagations, stale row
 }
 
 // NewCollector returns a collector for a tracker and its incidents. Each scrape calls now() to get the current time.
 func NewCollector(tracker *track.Tracker, incidents *correlate.Log, now func() time.Time) *Collector {
-	c := &Collector{
-		tracker: tracker, incidents: incidents, now: now, verdicts: newVerdictMetrics(), settings: newSettingMetrics(),
-		nodes: newNodeMetrics(), services: newServiceMetrics(), consumers: newConsumerMetrics(), pods: newPodMetrics(), watches: newWatchMetrics(),
-	}
-	c.groups = []group{
-		{c.nodes.catalogue(), c.nodes.collect},
-		{c.services.catalogue(), c.services.collect},
-		{c.consumers.catalogue(), c.consumers.collect},
-		{c.pods.catalogue(), c.pods.collect},
-		{c.verdicts.catalogue(), c.verdicts.collect},
-		{c.settings.catalogue(), c.settings.collect},
-		{c.watches.catalogue(), c.watches.collect},
-	}
-	for i, m := range c.catalogue() {
-		m.index = i
-	}
+	c := &Collector{tracker: tracker, incidents: incidents, now: now}
+	c.rows = slices.Concat(c.heartbeatRows(), c.readyRows(), otherNodeRows(), addressRows(), c.outageRows(), c.writerRows(), consumerRows(),
+		c.podRows(), verdictRows(), settingRows(), watchRows())
 	return c
 }
 
 // Declared returns all metrics of a cluster, in the order of docs/metrics.md.
-func Declared() Catalogue { return NewCollector(nil, nil, nil).catalogue() }
-
-func (c *Collector) catalogue() Catalogue {
-	var all Catalogue
-	for _, g := range c.groups {
-		all = append(all, g.metrics...)
+func Declared() (all Catalogue) {
+	for _, m := range NewCollector(nil, nil, nil).rows {
+		all = append(all, m.Metric)
 	}
 	return all
 }
@@ -79,19 +53,19 @@ func (c *Collector) Observe(x transition.Transition) {
 		if x.Unwatched {
 			return
 		}
-		c.nodes.intervals.WithLabelValues().Observe(x.Interval.Seconds())
+		c.intervals.series.WithLabelValues().Observe(x.Interval.Seconds())
 	case transition.NodeReadyChanged:
 		if x.Complete && x.From != event.StatusTrue {
-			c.nodes.unreadyDurations.WithLabelValues(x.From.String()).Observe(x.Lasted.Seconds())
+			c.unready.series.WithLabelValues(x.From.String()).Observe(x.Lasted.Seconds())
 		}
 	case transition.OutageEnded:
 		if x.Complete {
-			c.services.outageDurations.WithLabelValues(x.Cause.String()).Observe(x.Lasted.Seconds())
+			c.outages.series.WithLabelValues(x.Cause.String()).Observe(x.Lasted.Seconds())
 		}
 	case transition.AddressFollowedPod:
-		c.services.propagations.WithLabelValues(transition.Readiness(x.Ready)).Observe(x.Delay.Seconds())
+		c.propagations.series.WithLabelValues(transition.Readiness(x.Ready)).Observe(x.Delay.Seconds())
 	case transition.PodReadyWasStale:
-		c.pods.stales.WithLabelValues().Observe(x.Stale.Seconds())
+		c.stale.series.WithLabelValues().Observe(x.Stale.Seconds())
 	}
 }
 
@@ -119,7 +93,7 @@ func (s selection) Collect(ch chan<- prometheus.Metric) { s.collector.collect(ch
 
 // describe sends the descriptions of the metrics with these names, or of all metrics if names is nil.
 func (c *Collector) describe(ch chan<- *prometheus.Desc, names []string) {
-	for _, m := range c.catalogue() {
+	for _, m := range c.rows {
 		if m.isSelected(names) {
 			ch <- m.desc
 		}
@@ -130,16 +104,15 @@ func (c *Collector) describe(ch chan<- *prometheus.Desc, names []string) {
 func (c *Collector) collect(ch chan<- prometheus.Metric, names []string) {
 	var now snapshot
 	c.snapshot(&now)
-	s := &scrape{registry: ch, metric: everyMetric}
-	for _, m := range c.catalogue() {
-		s.selected = append(s.selected, m.isSelected(names))
-	}
-	for _, g := range c.groups {
-		g.collect(s, &now)
-	}
-	for _, h := range c.histograms() {
-		if h.metric.isSelected(names) {
-			h.series.Collect(ch)
+	s := &scrape{registry: ch}
+	for _, m := range c.rows {
+		switch {
+		case !m.isSelected(names):
+		case m.series != nil:
+			m.series.Collect(ch)
+		default:
+			s.startMetric(m.Metric, nil)
+			m.collect(s, &now)
 		}
 	}
 }
@@ -179,20 +152,4 @@ func (c *Collector) snapshot(s *snapshot) {
 	s.watches = c.tracker.Watches(now, s.watches[:0])
 	s.standings, s.resolved = c.incidents.Standings(now)
 	s.silences = c.incidents.Silences(now)
-}
-
-// observed is a histogram and its declaration.
-type observed struct {
-	metric *Metric
-	series *prometheus.HistogramVec
-}
-
-func (c *Collector) histograms() []observed {
-	return []observed{
-		{c.nodes.interval, c.nodes.intervals},
-		{c.nodes.unreadyDuration, c.nodes.unreadyDurations},
-		{c.services.outageDuration, c.services.outageDurations},
-		{c.services.propagation, c.services.propagations},
-		{c.pods.stale, c.pods.stales},
-	}
 }

@@ -34,8 +34,6 @@ type Metric struct {
 	Series string
 
 	desc *prometheus.Desc
-	// index is the metric's position in the catalogue.
-	index int
 }
 
 // Catalogue lists metrics in the order of docs/metrics.md.

@@ -48,15 +48,14 @@ func (p *Page) Add(c *Collector, name string) {
 		library, histograms = prometheus.WrapRegistererWith(labels, library), prometheus.WrapRegistererWith(labels, histograms)
 	}
 	library.MustRegister(c)
-	for _, h := range c.histograms() {
-		histograms.MustRegister(h.series)
-	}
 	p.clusters = append(p.clusters, named{name, c})
-	all := c.catalogue()
-	p.heads = make([][numEncodings][]byte, len(all))
-	for _, m := range all {
+	p.heads = make([][numEncodings][]byte, len(c.rows))
+	for i, m := range c.rows {
+		if m.series != nil {
+			histograms.MustRegister(m.series)
+		}
 		for e := range numEncodings {
-			p.heads[m.index][e] = headOf(m.Name, m.Help, m.Type, e)
+			p.heads[i][e] = headOf(m.Name, m.Help, m.Type, e)
 		}
 	}
 }
@@ -155,18 +154,19 @@ func (s *Scrape) writeOthers(format expfmt.Format) error {
 
 // writeSeries writes gauges and counters, metric by metric.
 func (s *Scrape) writeSeries() error {
-	for i, g := range s.page.clusters[0].groups {
-		x := &s.series
-		x.startGroup()
-		for _, m := range g.metrics {
-			x.startMetric(m, s.page.heads[m.index][x.encoding])
-			for j, c := range s.page.clusters {
-				x.cluster = c.name
-				c.groups[i].collect(x, &s.snapshots[j])
-			}
-			if err := x.endMetric(); err != nil {
-				return fmt.Errorf("write %s: %w", m.Name, err)
-			}
+	x := &s.series
+	x.kind = "" // the labels may be of another format
+	for i, m := range s.page.clusters[0].rows {
+		if m.collect == nil {
+			continue
+		}
+		x.startMetric(m.Metric, s.page.heads[i][x.encoding])
+		for j, c := range s.page.clusters {
+			x.cluster = c.name
+			c.rows[i].collect(x, &s.snapshots[j])
+		}
+		if err := x.endMetric(); err != nil {
+			return fmt.Errorf("write %s: %w", m.Name, err)
 		}
 	}
 	return nil

@@ -10,35 +10,33 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A scrape encodes the series of one metric at a time, because all formats group series by metric. The collect function
-// of a group therefore runs once per metric. A cluster can have a hundred thousand series, so encoding a series must
-// not allocate memory. A scrape neither validates nor sorts series, because the declarations are valid and the
-// tracker's order is stable.
+// A scrape encodes the series of one metric at a time, because all formats group series by metric. A cluster can have a
+// hundred thousand series, so encoding a series must not allocate memory. A scrape neither validates nor sorts series,
+// because the declarations are valid and the tracker's order is stable.
 type scrape struct {
 	encoding encoding
-	// metric is the index of the current metric. Samples of other metrics are ignored.
-	metric int
+	// metric is the current metric.
+	metric *Metric
 	// buffer holds the part of the metric that is not written yet. hasSeries is set once the metric has a series.
 	buffer    []byte
 	hasSeries bool
 	// out collects the output into large writes.
 	out *bufio.Writer
-	// If registry is not nil, series are sent to registry instead of out. selected[i] is true if the metric with the
-	// index i should be sent.
+	// If registry is not nil, series are sent to registry instead of out.
 	registry chan<- prometheus.Metric
-	selected []bool
 
 	// cluster is the value of ClusterLabel. It is empty if the page has only one cluster.
 	cluster string
 	object  object
-	// labels holds the encoded labels of the group's objects, one after another. The labels of object i end at ends[i].
-	// next is the index of the next object. The labels are encoded only for the first metric of a group, because all
-	// metrics of a group have the same objects in the same order.
+	// labels holds the encoded labels of the kind's objects, one after another. The labels of object i end at ends[i].
+	// next is the index of the next object. The labels are encoded only for the first metric of a kind, because all
+	// metrics of a kind have the same objects in the same order.
+	kind   string
 	labels []byte
 	ends   []int
 	next   int
-	// scratch is reused memory for a protobuf message.
-	scratch []byte
+	// scratch is reused memory for a protobuf message, and whole for the labels of a metric of the whole cluster.
+	scratch, whole []byte
 }
 
 // object is the object whose samples follow, such as a node or a Service.
@@ -51,15 +49,26 @@ type object struct {
 	labels []string
 }
 
-// everyMetric selects all metrics, for a registry.
-const everyMetric = -1
-
-// startGroup starts the metrics of the next kind of object.
-func (s *scrape) startGroup() { s.labels, s.ends = s.labels[:0], s.ends[:0] }
-
 // startMetric starts a metric. A metric without series is not written.
 func (s *scrape) startMetric(m *Metric, head []byte) {
-	s.metric, s.buffer, s.hasSeries, s.next = m.index, append(s.buffer[:0], head...), false, 0
+	s.metric, s.buffer, s.hasSeries, s.next = m, append(s.buffer[:0], head...), false, 0
+}
+
+// startKind starts the objects of a kind.
+func (s *scrape) startKind(name string) {
+	if s.kind != name {
+		s.kind, s.labels, s.ends = name, s.labels[:0], s.ends[:0]
+	}
+}
+
+// startCluster starts the samples of a metric of the whole cluster.
+func (s *scrape) startCluster() {
+	s.object.created, s.object.labels = time.Time{}, s.object.labels[:0]
+	s.whole = s.whole[:0]
+	if s.cluster != "" {
+		s.whole = s.appendLabel(s.whole, ClusterLabel, s.cluster)
+	}
+	s.object.encoded = s.whole
 }
 
 // startObject starts the samples of an object. labels holds the labels that identify the object, as alternating names
@@ -83,36 +92,34 @@ func (s *scrape) startObject(created time.Time, labels ...string) {
 
 func (s *scrape) encodeLabels(labels []string) {
 	if s.cluster != "" {
-		s.encodeLabel(ClusterLabel, s.cluster)
+		s.labels = s.appendLabel(s.labels, ClusterLabel, s.cluster)
 	}
 	for i := 0; i < len(labels); i += 2 {
-		s.encodeLabel(labels[i], labels[i+1])
+		s.labels = s.appendLabel(s.labels, labels[i], labels[i+1])
 	}
 	s.ends = append(s.ends, len(s.labels))
 }
 
-func (s *scrape) encodeLabel(name, value string) {
+func (s *scrape) appendLabel(b []byte, name, value string) []byte {
 	if s.encoding == protobuf {
-		s.labels = appendPair(s.labels, name, value)
-	} else {
-		s.labels = appendLabel(s.labels, name, value)
+		return appendPair(b, name, value)
 	}
+	return appendLabel(b, name, value)
 }
 
 // sample adds a series of the current object. labels holds the values of the labels that do not identify the object.
-// Most calls do nothing, because they are for another metric. The compiler can inline sample, because it is small.
-func (s *scrape) sample(m *Metric, value float64, labels ...string) {
-	if s.metric == m.index || s.metric == everyMetric {
-		s.add(m, value, labels)
+func (s *scrape) sample(value float64, labels ...string) {
+	if s.registry != nil {
+		s.registry <- s.constant(s.metric, value, labels)
+		return
 	}
+	s.write(s.metric, value, labels)
 }
 
-func (s *scrape) add(m *Metric, value float64, labels []string) {
-	switch {
-	case s.registry == nil:
-		s.write(m, value, labels)
-	case s.selected[m.index]:
-		s.registry <- s.constant(m, value, labels)
+// sampleIf adds a series if it has a value.
+func (s *scrape) sampleIf(has bool, value float64, labels ...string) {
+	if has {
+		s.sample(value, labels...)
 	}
 }
 

@@ -6,40 +6,65 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-type verdictMetrics struct{ ongoing, resolved, start, end, node, silences, lastSilence, service *Metric }
-
-func newVerdictMetrics() *verdictMetrics {
-	return &verdictMetrics{
-		ongoing: gauge("kubeflap_incidents", "Ongoing incidents by scope and verdict.", perVerdict, "scope", "verdict"),
-		resolved: counter("kubeflap_incidents_total", "Resolved incidents by scope and last verdict. Excludes incidents that were merged into another incident, or withdrawn because a watch delivered events late.",
-			perVerdict, "scope", "verdict"),
-		start: gauge("kubeflap_incident_start_timestamp_seconds",
+// verdictRows returns the metrics of incidents.
+func verdictRows() []row {
+	standing := kind[incident.Incident]{"incident", func(now *snapshot) []incident.Incident { return now.standings }, func(to *scrape, x *incident.Incident) {
+		to.startObject(time.Time{}, "id", x.ID)
+	}}
+	node := kind[nodeVerdict]{"node verdict", func(now *snapshot) []nodeVerdict { return nodeVerdicts(now.standings) }, func(to *scrape, x *nodeVerdict) {
+		to.startObject(time.Time{}, "node", x.node)
+	}}
+	service := kind[serviceVerdict]{"service verdict", func(now *snapshot) []serviceVerdict { return serviceVerdicts(now.standings) }, func(to *scrape, x *serviceVerdict) {
+		to.startObject(time.Time{}, "namespace", x.service.Namespace, "service", x.service.Name)
+	}}
+	return []row{
+		single(gauge("kubeflap_incidents", "Ongoing incidents by scope and verdict.", perVerdict, "scope", "verdict"), func(to *scrape, now *snapshot) {
+			ongoing := map[incident.Resolution]int{}
+			for i := range now.standings {
+				if x := &now.standings[i]; x.State != incident.StateEnded {
+					ongoing[incident.Resolution{Scope: x.Scope, Verdict: x.Verdict}]++
+				}
+			}
+			for x := range possible {
+				to.sample(float64(ongoing[x]), string(x.Scope), x.Verdict.String())
+			}
+		}),
+		single(counter("kubeflap_incidents_total", "Resolved incidents by scope and last verdict. Excludes incidents that were merged into another incident, or withdrawn because a watch delivered events late.",
+			perVerdict, "scope", "verdict"), func(to *scrape, now *snapshot) {
+			for x := range possible {
+				to.sample(float64(now.resolved[x]), string(x.Scope), x.Verdict.String())
+			}
+		}),
+		standing.row(gauge("kubeflap_incident_start_timestamp_seconds",
 			"Unix time at which the incident started. For details, see kubeflap's page /flaps?id=ID. The subject label names the node, the workload or the Service.",
 			"one per incident that is ongoing or was resolved in the last 10 minutes", "id", "scope", "namespace", "subject", "cause", "verdict").experimental(),
-		end: gauge("kubeflap_incident_end_timestamp_seconds", "Unix time at which everything affected by the incident had recovered. If something flaps again, the same incident continues.",
+			func(to *scrape, x *incident.Incident) {
+				to.sample(seconds(x.Start), string(x.Scope), x.Namespace, x.Subject, x.Cause.String(), x.Verdict.String())
+			}),
+		standing.row(gauge("kubeflap_incident_end_timestamp_seconds", "Unix time at which everything affected by the incident had recovered. If something flaps again, the same incident continues.",
 			"one per incident in which everything has recovered, until 10 minutes after the recovery", "id").experimental(),
-		node: gauge("kubeflap_node_verdict", "1 while the node belongs to an incident with this verdict.",
+			func(to *scrape, x *incident.Incident) { to.sampleIf(!x.End.IsZero(), seconds(x.End)) }),
+		node.row(gauge("kubeflap_node_verdict", "1 while the node belongs to an incident with this verdict.",
 			"one per Node and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "node", "verdict"),
-		silences: gauge("kubeflap_node_silences",
+			func(to *scrape, x *nodeVerdict) { to.sample(1, x.verdict.String()) }),
+		silenceRow(gauge("kubeflap_node_silences",
 			"Silences of the node since kubeflap first saw it, by verdict and reason. A silence is a heartbeat interval of more than half the grace period, or a change to Unknown by the node controller. This is a gauge, because verdicts may be revised.",
-			"for each Node, one for the verdict `node` with the reason `slow`. Every other combination of verdict and reason has a series after its first occurrence", "node", "verdict", "reason").experimental(),
-		lastSilence: gauge("kubeflap_node_last_silence_timestamp_seconds",
-			"Unix time at which the latest silence with this verdict and reason ended, or the current time during a silence.", "one per Node, verdict and reason, after the first occurrence", "node", "verdict", "reason").experimental(),
-		service: gauge("kubeflap_service_verdict", "1 while the Service is affected by an incident with this verdict.",
+			"for each Node, one for the verdict `node` with the reason `slow`. Every other combination of verdict and reason has a series after its first occurrence", "node", "verdict", "reason").experimental(), func(x *incident.Silences) float64 { return float64(x.Count) }, true),
+		silenceRow(gauge("kubeflap_node_last_silence_timestamp_seconds",
+			"Unix time at which the latest silence with this verdict and reason ended, or the current time during a silence.", "one per Node, verdict and reason, after the first occurrence", "node", "verdict", "reason").experimental(), func(x *incident.Silences) float64 { return seconds(x.Last) }, false),
+		service.row(gauge("kubeflap_service_verdict", "1 while the Service is affected by an incident with this verdict.",
 			"one per Service and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "namespace", "service", "verdict"),
+			func(to *scrape, x *serviceVerdict) { to.sample(1, x.verdict.String()) }),
 	}
 }
 
-func (m *verdictMetrics) catalogue() Catalogue {
-	return Catalogue{m.ongoing, m.resolved, m.start, m.end, m.node, m.silences, m.lastSilence, m.service}
-}
-
-// possible is the list of verdicts that incidents of each scope can have.
-var possible = []struct {
+// verdictsOf lists the verdicts that incidents of each scope can have.
+var verdictsOf = []struct {
 	scope    incident.Scope
 	verdicts []verdict.Verdict
 }{
@@ -49,60 +74,35 @@ var possible = []struct {
 	{incident.ScopeService, []verdict.Verdict{verdict.EndpointsController, verdict.ForeignWriter, verdict.ServiceSpec, verdict.Undecided}},
 }
 
-func (m *verdictMetrics) collect(to *scrape, now *snapshot) {
-	to.startObject(time.Time{})
-	ongoing := map[incident.Resolution]int{}
-	for _, x := range now.standings {
-		if x.State != incident.StateEnded {
-			ongoing[incident.Resolution{Scope: x.Scope, Verdict: x.Verdict}]++
+// possible returns all pairs of a scope and a verdict that an incident can have.
+func possible(yield func(incident.Resolution) bool) {
+	for _, x := range verdictsOf {
+		for _, v := range x.verdicts {
+			if !yield(incident.Resolution{Scope: x.scope, Verdict: v}) {
+				return
+			}
 		}
-	}
-	for _, pairs := range possible {
-		for _, v := range pairs.verdicts {
-			pair := incident.Resolution{Scope: pairs.scope, Verdict: v}
-			to.sample(m.ongoing, float64(ongoing[pair]), string(pairs.scope), v.String())
-			to.sample(m.resolved, float64(now.resolved[pair]), string(pairs.scope), v.String())
-		}
-	}
-	for i := range now.standings {
-		x := &now.standings[i]
-		to.startObject(time.Time{}, "id", x.ID)
-		to.sample(m.start, seconds(x.Start), string(x.Scope), x.Namespace, x.Subject, x.Cause.String(), x.Verdict.String())
-		if !x.End.IsZero() {
-			to.sample(m.end, seconds(x.End))
-		}
-	}
-	for _, x := range nodeVerdicts(now.standings) {
-		to.startObject(time.Time{}, "node", x.node)
-		to.sample(m.node, 1, x.verdict.String())
-	}
-	m.collectSilences(to, now)
-	for _, x := range serviceVerdicts(now.standings) {
-		to.startObject(time.Time{}, "namespace", x.service.Namespace, "service", x.service.Name)
-		to.sample(m.service, 1, x.verdict.String())
 	}
 }
 
-// collectSilences adds the silences of existing nodes. The lists of silences and of nodes are both sorted by node name.
-func (m *verdictMetrics) collectSilences(to *scrape, now *snapshot) {
-	all := now.silences
-	for i := range now.nodes {
-		name := now.nodes[i].Name
-		for len(all) > 0 && all[0].Node < name {
-			all = all[1:]
-		}
-		to.startObject(now.nodes[i].Created, "node", name)
-		slow := false
-		for ; len(all) > 0 && all[0].Node == name; all = all[1:] {
-			x := &all[0]
-			slow = slow || x.Verdict == verdict.Node && x.Reason == verdict.Slow
-			to.sample(m.silences, float64(x.Count), x.Verdict.String(), x.Reason.String())
-			to.sample(m.lastSilence, seconds(x.Last), x.Verdict.String(), x.Reason.String())
-		}
-		if !slow {
-			to.sample(m.silences, 0, verdict.Node.String(), verdict.Slow.String())
-		}
-	}
+// silenceRow returns the row of a metric of silences of existing nodes. The lists of silences and of nodes are both sorted
+// by node name. If zero is set, a node that was never slow has a series with the value 0.
+func silenceRow(m *Metric, value func(*incident.Silences) float64, zero bool) row {
+	return row{Metric: m, collect: func(to *scrape, now *snapshot) {
+		all := now.silences
+		eachNode().each(to, now, func(to *scrape, n *nodes.Node) {
+			for len(all) > 0 && all[0].Node < n.Name {
+				all = all[1:]
+			}
+			slow := false
+			for ; len(all) > 0 && all[0].Node == n.Name; all = all[1:] {
+				x := &all[0]
+				slow = slow || x.Verdict == verdict.Node && x.Reason == verdict.Slow
+				to.sample(value(x), x.Verdict.String(), x.Reason.String())
+			}
+			to.sampleIf(zero && !slow, 0, verdict.Node.String(), verdict.Slow.String())
+		})
+	}}
 }
 
 type nodeVerdict struct {
