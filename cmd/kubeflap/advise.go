@@ -13,7 +13,6 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
@@ -143,12 +142,9 @@ func (a *adviser) observe(p program) (families []*dto.MetricFamily, table contro
 	}
 	ctx, stop := context.WithCancel(p.ctx)
 	failed := make(chan error, 1)
-	group, running := errgroup.WithContext(ctx)
-	group.Go(func() error { return watcher.Run(running) })
-	group.Go(func() error { return checkLeases(running, pipeline.tracker, watcher) })
 	go func() {
 		defer stop()
-		failed <- group.Wait()
+		failed <- runWatches(ctx, watcher, pipeline.tracker)
 	}()
 	limit := a.duration
 	if err := waitForSync(ctx, pipeline.tracker, limit); err == nil {

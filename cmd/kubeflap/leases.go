@@ -5,9 +5,19 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/watch"
 )
+
+// runWatches watches a cluster, and checks the Leases, until ctx is canceled.
+func runWatches(ctx context.Context, watcher *watch.Watcher, tracker *track.Tracker) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return watcher.Run(ctx) })
+	group.Go(func() error { return checkLeases(ctx, tracker, watcher) })
+	return group.Wait()
+}
 
 // checkLeases reads Leases directly from the API server when the Lease watch may be late. With a late watch, nodes seem
 // to have stopped renewing their Leases. The tracker receives each Lease as an event. checkLeases reopens a Lease watch

@@ -43,8 +43,7 @@ func registerRecord(app *kingpin.Application) (string, command) {
 		r.fail = cancel
 		p.logger.Info("recording", "file", *file)
 		group, running := errgroup.WithContext(ctx)
-		group.Go(func() error { return watcher.Run(running) })
-		group.Go(func() error { return checkLeases(running, r.tracker, watcher) })
+		group.Go(func() error { return runWatches(running, watcher, r.tracker) })
 		group.Go(func() error { return r.runFlush(running) })
 		if err := r.finish(group.Wait()); err != nil {
 			return err

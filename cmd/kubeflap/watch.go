@@ -33,9 +33,8 @@ func registerWatch(app *kingpin.Application) (string, command) {
 			return err
 		}
 		group, ctx := errgroup.WithContext(p.ctx)
-		group.Go(func() error { return watcher.Run(ctx) })
+		group.Go(func() error { return runWatches(ctx, watcher, pipeline.tracker) })
 		group.Go(func() error { return pipeline.runTicker(ctx) })
-		group.Go(func() error { return checkLeases(ctx, pipeline.tracker, watcher) })
 		group.Go(func() error { return printInitialStateWhenSynced(ctx, pipeline, terminal) })
 		err = group.Wait()
 		pipeline.finish()

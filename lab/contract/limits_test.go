@@ -14,7 +14,6 @@ import (
 
 // tooLarge lists what exceeds the limits. Remove an entry when the code is small enough, and never add one.
 var tooLarge = []string{
-	"function registerRun in cmd/kubeflap/run.go",
 	"type Anonymiser in exporter/recording",
 	"type Reader in exporter/decode",
 }
