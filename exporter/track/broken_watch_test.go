@@ -98,15 +98,6 @@ func TestWithoutLeasesNothingIsSaidOfHeartbeats(t *testing.T) {
 	equal(t, "known", s.node("node-1").HeartbeatKnown, false)
 }
 
-func TestServiceThatIsDeletedIsNoOutage(t *testing.T) {
-	// Separate watches may show the deletion of its slice a moment earlier.
-	s := newStory(t, grace40).starts(aService("web", true), aPod("web-1", ready), slice("a", "web", "web-1"))
-	s.at(10).deleted(slice("a", "web", "web-1"))
-	s.at(10.001).deleted(aService("web", true))
-	s.at(12)
-	equal(t, "reported outages", count[transition.OutageStarted](s), 0)
-}
-
 func TestAddressesOfANewServiceDoNotFollowPodsThatTurnedBeforeIt(t *testing.T) {
 	s := newStory(t, grace40).starts(aPod("web-1", notReady, running("app:1", 0)))
 	s.at(10).modified(aPod("web-1", ready, running("app:1", 0)))

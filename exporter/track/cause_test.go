@@ -509,21 +509,6 @@ func TestCauseOfAnOutage(t *testing.T) {
 	})
 }
 
-func TestOutagesThatFollowEachOtherBeforeTheirCausesAreKnownAreReportedEach(t *testing.T) {
-	s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "-web-2"))
-	s.at(10.2).modified(slice("a", "web", "web-1", "-web-2"))
-	s.at(10.3).modified(slice("a", "web", "-web-1", "-web-2"))
-	s.at(10.4).modified(slice("a", "web", "web-1", "-web-2"))
-	s.Advance(clock(26))
-	var lasted []time.Duration
-	for _, x := range of[transition.OutageEnded](s) {
-		lasted = append(lasted, x.Lasted)
-	}
-	if len(lasted) != 2 || lasted[0] != 200*time.Millisecond || lasted[1] != 100*time.Millisecond {
-		t.Errorf("outages of %v, want 200 ms and 100 ms", lasted)
-	}
-}
-
 func TestAnOutageWhoseCauseShowsAtOnceDoesNotOvertakeOneThatWaitsForItsOwn(t *testing.T) {
 	s := webStory(t).at(5).modified(slice("a", "web", "web-1", "-web-2"))
 	s.at(10).modified(slice("a", "web", "-web-1", "-web-2"))
@@ -584,13 +569,6 @@ func TestAddressFollowsItsPod(t *testing.T) {
 	if got := s.propagations(); !slices.Equal(got, []string{"not_ready 250ms", "ready 500ms"}) {
 		t.Errorf("propagation %v, want not_ready after 250 ms and ready after 500 ms", got)
 	}
-}
-
-func TestPodsThatAreGoneAreForgotten(t *testing.T) {
-	s := webStory(t).at(10).deleted(aPod("web-1", ready))
-	s.at(60).deleted(aPod("web-2", ready))
-	equal(t, "web-1", s.pods.Named(id("pod/web-1")).Name, "")
-	equal(t, "web-2", s.pods.Named(id("pod/web-2")).Name, "web-2")
 }
 
 // TestALossIsExplainedByAPodThatStillWaitedForItsNodeHoweverOftenAnyoneAsks delays the slice's event by more than

@@ -44,10 +44,3 @@ func TestConsumersBounceWhatIsPutBackAndTakenOutAgain(t *testing.T) {
 	s.at(200).modified(slice("a", "web", "-web-1", "web-2"))
 	equal(t, "bounces much later", s.inNamespace().Bounces[0], 1)
 }
-
-func TestConsumersGoAnHourAfterTheLastServiceOfTheirNamespace(t *testing.T) {
-	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"))
-	s.at(10).modified(slice("a", "web", "-web-1")).deleted(aService("web", true))
-	s.at(30 + 3600)
-	equal(t, "namespaces", len(s.Consumers(s.now, nil)), 0)
-}

@@ -312,20 +312,6 @@ func TestForeignAddressesThatAreRemoved(t *testing.T) {
 	}
 }
 
-func TestAKnownManagerMayRemoveAddressesThatHaveNoPod(t *testing.T) {
-	for _, removed := range []func(s *story, o *event.EndpointSlice){
-		func(s *story, o *event.EndpointSlice) { s.modified(managedSlice(o.ManagedBy)) },
-		func(s *story, o *event.EndpointSlice) { s.deleted(o) },
-	} {
-		o := handSlice("remote", true, "192.0.2.1")
-		o.UID, o.ManagedBy = id("slice/foreign"), "endpointslice-mesh-controller.cilium.io"
-		s := newStory(t, grace40).starts(aService("web", true), o)
-		removed(s.at(10), o)
-		s.Advance(s.now.Add(lagWait))
-		s.onlyLoss(t, cause.Unknown)
-	}
-}
-
 func applied(o *event.Endpoints) *event.Endpoints { o.LastApplied = true; return o }
 
 func writtenBy(other string, o *event.Endpoints) *event.Endpoints { o.OtherWriter = other; return o }
@@ -363,11 +349,6 @@ func TestEndpointsOverwrittenBeforeTheStart(t *testing.T) {
 	}
 }
 
-func TestTheServiceOfOverwrittenEndpointsMayBeSeenLast(t *testing.T) {
-	s := newStory(t, grace40).lists(event.KindEndpoints, applied(handWritten("web"))).lists(event.KindService, aService("web", true))
-	equal(t, "reported", count[transition.SelectorConflict](s), 1)
-}
-
 func TestAConflictOfOverwrittenEndpointsEnds(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -387,15 +368,6 @@ func TestAConflictOfOverwrittenEndpointsEnds(t *testing.T) {
 			equal(t, "ended", count[transition.SelectorConflictEnded](s), 1)
 		})
 	}
-}
-
-func TestOverwrittenEndpointsAreWrittenAgain(t *testing.T) {
-	s := newStory(t, grace40).starts(aService("web", true), applied(handWritten("web")))
-	s.at(10).modified(applied(handWritten("web", "192.0.2.1")))
-	equal(t, "reported as written again", count[transition.EndpointsRewritten](s), 1)
-	s.at(20).modified(applied(handWritten("web")))
-	equal(t, "resets", s.service("web").ResetsWithSelector, 1)
-	equal(t, "reported conflicts", count[transition.SelectorConflict](s), 1)
 }
 
 // kubeflap has seen matching pods, so the annotation is older than they are.

@@ -81,13 +81,6 @@ func TestMirroredSliceStandsForEndpointsThatCannotBeRead(t *testing.T) {
 	equal(t, "resets", s.service("db").ResetsSelectorless, 1)
 }
 
-func TestDeletedServiceIsNoReset(t *testing.T) {
-	s := newStory(t, grace40).starts(aService("db", false), handWritten("db", "192.0.2.1"))
-	s.at(10).deleted(aService("db", false)).deleted(handWritten("db", "192.0.2.1"))
-	equal(t, "reported resets", count[transition.EndpointsReset](s), 0)
-	equal(t, "Services left behind", kept(s.services, "all")+kept(s.services, "sources"), 0)
-}
-
 func TestHandWrittenEndpointsOutliveTheirService(t *testing.T) {
 	second := aService("db", true)
 	second.UID = id("second")

@@ -8,31 +8,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-func TestAddressThatStaysAndChangesItsReadinessFlips(t *testing.T) {
-	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1", "web-2"))
-	s.at(10).modified(slice("a", "web", "-web-1", "web-2"))
-	s.at(10.2).modified(slice("a", "web", "web-1", "web-2"))
-	v := s.service("web")
-	equal(t, "turned not ready", v.TurnedNotReady, 1)
-	equal(t, "turned ready", v.TurnedReady, 1)
-	equal(t, "churn", v.Added+v.Removed, 0)
-	equal(t, "outages", v.Outages, 0)
-	equal(t, "bounces", v.Bounces, 1)
-	equal(t, "ready", v.Ready, 2)
-}
-
-func TestAddressThatTurnsTerminatingIsRemovedOnce(t *testing.T) {
-	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1", "web-2"))
-	s.at(10).modified(slice("a", "web", "~web-1", "web-2"))
-	equal(t, "removed when it turns", s.service("web").Removed, 1)
-	equal(t, "terminating", s.service("web").Terminating, 1)
-	s.at(40).modified(slice("a", "web", "web-2"))
-	v := s.service("web")
-	equal(t, "removed when it vanishes", v.Removed, 1)
-	equal(t, "flips", v.TurnedReady+v.TurnedNotReady, 0)
-	equal(t, "terminating in the end", v.Terminating, 0)
-}
-
 func TestTerminatingAddressThatIsReadyIsReady(t *testing.T) {
 	// With publishNotReadyAddresses the controller always writes ready=true.
 	published := slice("a", "web", "web-1")
@@ -43,32 +18,6 @@ func TestTerminatingAddressThatIsReadyIsReady(t *testing.T) {
 	equal(t, "removed", v.Removed, 0)
 	equal(t, "ready", v.Ready, 1)
 	equal(t, "outages", v.Outages, 0)
-}
-
-func TestFirstSlicesAreABaselineAndLaterOnesAreNot(t *testing.T) {
-	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"))
-	equal(t, "added at the start", s.service("web").Added, 0)
-	s.at(10).added(slice("b", "web", "web-2"))
-	equal(t, "added later", s.service("web").Added, 1)
-}
-
-func TestMoveBetweenSlicesIsNoFlap(t *testing.T) {
-	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1", "web-2"))
-	s.at(10).added(slice("b", "web", "web-1", "web-2"))
-	equal(t, "ready while both hold them", s.service("web").Ready, 2)
-	s.at(10.1).deleted(slice("a", "web", "web-1", "web-2"))
-	v := s.service("web")
-	equal(t, "churn", v.Added+v.Removed, 0)
-	equal(t, "flips", v.TurnedReady+v.TurnedNotReady, 0)
-	equal(t, "outages", v.Outages, 0)
-	equal(t, "ready", v.Ready, 2)
-}
-
-func TestDeletedSliceWhoseAddressesNoOtherHoldsIsALoss(t *testing.T) {
-	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"), slice("b", "web", "web-2"))
-	s.at(10).deleted(slice("a", "web", "web-1"))
-	equal(t, "removed", s.service("web").Removed, 1)
-	equal(t, "ready", s.service("web").Ready, 1)
 }
 
 func TestPodsOnTheHostNetworkShareAnIPAndAreTwoAddresses(t *testing.T) {
@@ -117,16 +66,6 @@ func TestBounceIsWithinItsWindow(t *testing.T) {
 	equal(t, "remembered leavers", kept(s.services, "all.any.leftRotation"), 0)
 }
 
-func TestRemovedAddressThatComesBackBounces(t *testing.T) {
-	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1", "web-2"))
-	for i := range 3 {
-		at := float64(10 * (i + 1))
-		s.at(at).modified(slice("a", "web", "web-2"))
-		s.at(at + 2).modified(slice("a", "web", "web-1", "web-2"))
-	}
-	equal(t, "bounces", s.service("web").Bounces, 3)
-}
-
 func TestOutageLastsFromTheLastReadyAddressToTheNext(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1", "web-2"))
 	s.at(10).modified(slice("a", "web", "-web-1", "web-2"))
@@ -139,24 +78,6 @@ func TestOutageLastsFromTheLastReadyAddressToTheNext(t *testing.T) {
 	s.at(21).modified(slice("a", "web", "web-3"))
 	s.at(99)
 	equal(t, "time in the end", seconds(s.service("web").OutageTime), 10)
-}
-
-func TestServiceThatNeverHadAnAddressHasNoOutage(t *testing.T) {
-	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web"))
-	s.at(10).modified(slice("a", "web", "-web-1"))
-	equal(t, "outages", s.service("web").Outages, 0)
-}
-
-func TestRelistIsADiffByUID(t *testing.T) {
-	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1", "web-2"), slice("b", "web", "web-3"))
-	s.at(10).watch(event.Down, event.KindEndpointSlice)
-	s.at(60).lists(event.KindEndpointSlice, slice("a", "web", "web-1", "-web-2"))
-	v := s.service("web")
-	equal(t, "turned not ready", v.TurnedNotReady, 1)
-	equal(t, "removed", v.Removed, 1)
-	equal(t, "added", v.Added, 0)
-	s.at(70).lists(event.KindService, aService("web", true))
-	equal(t, "removed after a list of the Services", s.service("web").Removed, 1)
 }
 
 func TestSliceSeenBeforeItsNewServiceCountsLikeAfterIt(t *testing.T) {
@@ -437,31 +358,12 @@ func TestAddressThatASliceHasTwiceIsOne(t *testing.T) {
 	equal(t, "turned not ready on the way", s.service("web").TurnedNotReady, 0)
 }
 
-func TestSliceThatSpeaksForNoServiceAnyMoreIsALoss(t *testing.T) {
-	unlabelled := slice("a", "", "web-1")
-	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"))
-	s.at(10).modified(unlabelled)
-	equal(t, "removed", s.service("web").Removed, 1)
-	equal(t, "slices", kept(s.services, "sources"), 0)
-}
-
 func TestSliceOfAServiceThatNeverCameLeavesNothingBehind(t *testing.T) {
 	fresh := slice("b", "web", "web-1")
 	fresh.Owner = id("second")
 	s := newStory(t, grace40).starts(aService("web", true))
 	s.at(10).added(fresh).deleted(fresh, aService("web", true))
 	equal(t, "Services left behind", kept(s.services, "all")+kept(s.services, "sources"), 0)
-}
-
-func TestAddressesThatLeftLongAgoAreForgotten(t *testing.T) {
-	s := newStory(t, Settings{BounceWindow: 30 * time.Second}).
-		starts(aService("web", true), slice("a", "web", "web-1", "web-2", "web-3"))
-	s.at(10).modified(slice("a", "web", "web-2", "web-3"))
-	s.at(20).modified(slice("a", "web", "web-3"))
-	s.at(45).modified(slice("a", "web"))
-	s.at(76)
-	s.Advance(s.now)
-	equal(t, "remembered leavers", kept(s.services, "all.any.leftRotation"), 0)
 }
 
 func TestAddressesThatLeftAServiceThatNeverCameAreForgotten(t *testing.T) {
