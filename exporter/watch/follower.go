@@ -94,13 +94,12 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// mustRelist reports whether a resource must be listed again, because the watch cannot resume at its resourceVersion, or was
-// silent. The next watch would probably also be silent. Denied access is temporary, because a server
+// mustRelist reports whether a watch cannot resume at its resourceVersion. Denied access is temporary, because a server
 // rejects users at startup until it has read the RBAC rules (plugin/pkg/auth/authorizer/rbac). A 404 is temporary,
 // because a proxy responds with 404 if its server is down.
 func mustRelist(err error) bool {
 	switch reasonOf(err) {
-	case event.ReasonExpired, event.ReasonOther, event.ReasonSilent:
+	case event.ReasonExpired, event.ReasonOther:
 		return true
 	}
 	return false

@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	// maxSilence is the maximum time without an event or a bookmark. After this time, kubeflap lists the resource again.
-	// Servers send each watch a bookmark about every minute (apiserver, cacher.defaultBookmarkFrequency), up to 3 s late.
-	// The remaining time allows for a slow server.
+	// maxSilence is the maximum time without an event or a bookmark. After this time, kubeflap opens a new watch. If the
+	// old one was silent from the beginning, kubeflap lists the resource first. Servers send each watch a bookmark about
+	// every minute (apiserver, cacher.defaultBookmarkFrequency), up to 3 s late. The remaining time allows for a slow
+	// server.
 	//
 	// A server omits bookmarks while its watch cache has the same version as at the start of the watch
 	// (cacheWatcher.process). This version advances with each event of the resource and with each progress notification
 	// from etcd. Progress notifications arrive every 5 s if kubeadm configured etcd, otherwise every 10 minutes. The
-	// watch cache also requests a notification before it serves a list that must be current. If a new watch delivers
-	// nothing for quietTicks ticks, kubeflap therefore requests such a list. After the first event or bookmark, bookmarks
-	// arrive every minute.
+	// watch cache also requests a notification before it serves a list that must be current. If a watch without a
+	// bookmark delivers nothing for quietTicks ticks, kubeflap therefore requests such a list. An event is not enough: a
+	// watch that resumes first delivers what it missed, and this does not advance the version.
 	maxSilence = 90 * time.Second
 	// silenceTicks is the number of timer ticks in maxSilence. After quietTicks ticks, kubeflap requests progress.
 	silenceTicks = 6
@@ -34,6 +35,8 @@ const (
 	// A watch that delivers nothing counts as failed if it ends before minLife. Servers end working watches only after
 	// minutes. The next watch will probably also end early. It is reported as up after minLife.
 	minLife = 4 * time.Second
+	// A watch that resumes after a silence is reported as up when an event or a bookmark arrives.
+	noPeek = 2 * maxSilence
 )
 
 var (
@@ -48,8 +51,8 @@ type openWatch struct {
 	// opened is the time of the server's response. peek fires when the watch is known to work.
 	opened time.Time
 	peek   <-chan time.Time
-	// delivered is set if an event or a bookmark arrived.
-	delivered bool
+	// bookmarked is set if a bookmark arrived, and delivered if an event or a bookmark arrived.
+	bookmarked, delivered bool
 	// quiet is the number of ticks since the last event. No tick fires while the process is suspended. After a
 	// suspension, kubeflap can therefore still read the events that arrived in the meantime.
 	quiet   int
@@ -94,10 +97,10 @@ func (f *follower) watch(ctx context.Context) (lived bool, err error) {
 		case <-w.peek:
 			w.works()
 		case <-f.behind:
-			return w.lived(), errBehind
+			return w.lived(), w.cause(errBehind)
 		case <-w.tick.C:
 			if w.isSilent(ctx) {
-				return w.lived(), errSilent
+				return w.lived(), w.cause(errSilent)
 			}
 		}
 	}
@@ -139,6 +142,7 @@ func (w *openWatch) take(r result) {
 	w.version = r.event.Object.Metadata().ResourceVersion
 	switch {
 	case r.event.Type == event.Bookmark:
+		w.bookmarked = true
 		w.emit(event.Bookmark, nil)
 	case w.resource.Has(r.event.Object):
 		w.emit(r.event.Type, r.event.Object)
@@ -158,21 +162,26 @@ func (w *openWatch) lived() bool {
 
 // nextPeekTime returns the peekTime of the next watch.
 func (w *openWatch) nextPeekTime(err error) time.Duration {
-	if w.opened.IsZero() || w.lived() || mustRelist(err) {
+	switch {
+	case reasonOf(err) == event.ReasonSilent && w.version != "":
+		return noPeek
+	case w.opened.IsZero() || w.lived() || mustRelist(err):
 		return peekTime
 	}
 	return minLife
 }
 
-// cause returns the reason for the end of the watch.
+// cause returns the reason for the end of the watch. It decides whether the watch can resume.
 func (w *openWatch) cause(err error) error {
-	switch {
+	switch reason := reasonOf(err); {
+	case reason == event.ReasonSilent && !w.delivered:
+		w.version = "" // the next watch would probably also be silent
 	case w.opened.IsZero():
 	case errors.Is(err, io.EOF) && w.lived():
 		return nil
 	case errors.Is(err, io.EOF):
 		return errNoEvent
-	case reasonOf(err) == event.ReasonUnreadable:
+	case reason == event.ReasonUnreadable:
 		w.version = "" // the event would be the first one of the next watch
 	}
 	return err
@@ -181,7 +190,7 @@ func (w *openWatch) cause(err error) error {
 // isSilent counts a tick without an event. It reports whether maxSilence is reached.
 func (w *openWatch) isSilent(ctx context.Context) bool {
 	w.quiet++
-	if w.quiet == quietTicks && !w.delivered {
+	if w.quiet == quietTicks && !w.bookmarked {
 		w.running.Go(func() { w.requestProgress(ctx) })
 	}
 	return w.quiet >= silenceTicks

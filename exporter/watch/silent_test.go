@@ -2,6 +2,7 @@ package watch
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,7 +37,8 @@ func TestSilentWatchIsListedAgain(t *testing.T) {
 	})
 }
 
-// TestSilenceIsCountedFromTheLastSign checks that silence is measured from the last event or bookmark.
+// TestSilenceIsCountedFromTheLastSign checks that silence is measured from the last event or bookmark. A watch that has
+// delivered something resumes where it ended.
 func TestSilenceIsCountedFromTheLastSign(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{mute: true, endless: true})
@@ -45,10 +47,23 @@ func TestSilenceIsCountedFromTheLastSign(t *testing.T) {
 			s.api.stream("pods").send("MODIFIED", apiObject("pods", "a", "22"))
 		}
 		s.want(event.KindPod, "modified a", "modified a")
-		time.Sleep(89 * time.Second)
-		s.want(event.KindPod)
-		time.Sleep(2 * time.Second)
+		time.Sleep(91 * time.Second)
+		s.want(event.KindPod, "down silent")
+		time.Sleep(90 * time.Second)
 		s.want(event.KindPod, "down silent", "listing", "listed a", "synced")
+	})
+}
+
+// TestEventAfterASilence checks that a watch that resumes after a silence works when an event arrives.
+func TestEventAfterASilence(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		quietPods(s, odd{mute: true, endless: true})
+		s.api.stream("pods").send("MODIFIED", apiObject("pods", "a", "22"))
+		time.Sleep(120 * time.Second)
+		s.want(event.KindPod, "modified a", "down silent")
+		s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30"))
+		s.want(event.KindPod, "up", "bookmark")
+		s.wantLog(1, "INFO", "is working again")
 	})
 }
 
@@ -92,20 +107,36 @@ func TestQuietResourceGetsBookmarksOnceItIsAskedFor(t *testing.T) {
 	})
 }
 
-func TestReopenLeases(t *testing.T) {
+// TestAnEventIsNoBookmark covers a watch that delivers an event, but whose server has no bookmark until progress is
+// requested. A watch that resumes delivers such an event.
+func TestAnEventIsNoBookmark(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
+		quietPods(s, odd{unmoved: true})
+		s.api.stream("pods").send("MODIFIED", apiObject("pods", "a", "5"))
+		time.Sleep(2 * time.Minute)
+		s.want(event.KindPod, "modified a", "bookmark", "bookmark")
+	})
+}
+
+func TestReopenLeases(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
 		s.api.objects["leases"] = []*runtime.Unknown{apiObject("leases", "a", "5")}
 		s.start()
 		time.Sleep(minLife)
 		s.api.stream("leases").send("MODIFIED", apiObject("leases", "a", "22"))
 		s.want(event.KindLease, "listing", "listed a", "synced", "modified a")
-		for range 2 { // the second watch ends before an event arrives
-			s.watcher.ReopenLeases()
-			s.watcher.ReopenLeases()
-			time.Sleep(10 * time.Second)
-			s.want(event.KindLease, "down silent", "listing", "listed a", "synced")
+		s.watcher.ReopenLeases()
+		s.watcher.ReopenLeases()
+		time.Sleep(10 * time.Second)
+		s.want(event.KindLease, "down silent") // until an event or a bookmark arrives
+		if all := s.api.asked("watch leases"); !strings.Contains(all[len(all)-1], "resourceVersion=22") {
+			t.Errorf("asked for %q", all)
 		}
 		s.want(event.KindNode, "listing", "synced")
+		s.wantLog(1, "WARN", "cause=silent")
+		s.watcher.ReopenLeases() // the watch lags again, without an event since the last call
+		time.Sleep(10 * time.Second)
+		s.want(event.KindLease, "down silent", "listing", "listed a", "synced")
 	})
 }
 

@@ -74,8 +74,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 // if the permission to get the namespace kube-system is missing. It is safe for concurrent use.
 func (w *Watcher) ClusterUID(ctx context.Context) (string, error) { return w.client.ClusterUID(ctx) }
 
-// ReopenLeases ends the watch of node Leases, and lists them again. Call it if a direct read returned a newer state than
-// the watch. ReopenLeases is safe for concurrent use.
+// ReopenLeases ends the watch of node Leases. Call it if a direct read returned a newer state than the watch. The next
+// watch resumes at the same resourceVersion. If the watch has delivered nothing, the Leases are listed first.
+// ReopenLeases is safe for concurrent use.
 func (w *Watcher) ReopenLeases() {
 	select {
 	case w.behind <- struct{}{}:
