@@ -61,8 +61,7 @@ func (l *Ledger) outline(r *Record) incident.Incident {
 }
 
 // outlines returns the outlines of the reported incidents that match.
-func (q *Reader) outlines(match func(*Record) bool) []incident.Incident {
-	all := make([]incident.Incident, 0, len(q.l.shown))
+func (q *Reader) outlines(match func(*Record) bool) (all []incident.Incident) {
 	for _, r := range q.l.shown {
 		if match(r) {
 			all = append(all, q.l.outline(r))
