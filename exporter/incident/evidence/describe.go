@@ -50,7 +50,7 @@ func (f *Facts) Describe(x *incident.Incident, g advice.GracePeriod, now time.Ti
 	x.Timeline, x.SpansLeftOut = f.Timeline.described(x.End), f.Timeline.dropped
 	x.Numbers = f.numbers(x, g, now)
 	if x.Withdrawn != "" {
-		x.Summary = "Withdrawn: " + x.Withdrawn + ". The heartbeats of " + phrase.Count(len(f.nodes.all), "node", "nodes") + " were on time."
+		x.Summary = "Withdrawn: " + x.Withdrawn + ". The heartbeats of " + phrase.Count(f.nodes.len(), "node", "nodes") + " were on time."
 		x.Remedy = "Nothing is wrong with the nodes. If this happens often, look at the API server that kubeflap uses and at the network between them."
 		return
 	}
@@ -79,7 +79,7 @@ func (f *Facts) numbers(x *incident.Incident, g advice.GracePeriod, now time.Tim
 func (f *Facts) remedy(x *incident.Incident, g advice.GracePeriod, now time.Time) string {
 	if f.IsAboutNodes() {
 		return advice.LostNodes{
-			Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: len(f.nodes.all), KnownNodes: f.KnownNodes,
+			Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: f.nodes.len(), KnownNodes: f.KnownNodes,
 			NotMarked: f.NotMarked > 0, ClockSetBack: f.clockSetBack(), Upgraded: f.upgraded(),
 			NotRecovered: x.State == incident.StateRunning && f.Open.has(openNode), EndUnseen: f.atLeast(x) != "",
 			Longest: f.unexplained(x.Numbers.LongestInterval, now), Grace: g, Command: x.Command, Etcd: x.Etcd,

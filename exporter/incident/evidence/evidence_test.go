@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -106,5 +107,24 @@ func TestTheFirstAndTheLastSpansAreKept(t *testing.T) {
 	spans := l.described(time.Time{})
 	if l.dropped != 4 || len(spans) != 96 || spans[23].Name != "23" || spans[24].Name != "28" {
 		t.Errorf("%d left out, spans %+v", l.dropped, spans)
+	}
+}
+
+// TestTrimKeepsWhatIsShown checks that a large incident shows the same after it has released what is not shown.
+func TestTrimKeepsWhatIsShown(t *testing.T) {
+	f := NewFacts(incident.ControlPlaneSubject())
+	for i := range 300 {
+		f.AddNode(fmt.Sprintf("node-%d", i))
+		f.EffectOn(transition.Service{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)}).Lost = i
+	}
+	var before, after incident.Incident
+	f.Outline(&before, time.Time{})
+	f.Trim()
+	f.Outline(&after, time.Time{})
+	if !reflect.DeepEqual(after, before) || after.NodesLeftOut != 200 || after.ServicesLeftOut != 250 {
+		t.Errorf("after:\n%+v\nbefore:\n%+v", after, before)
+	}
+	if f.nodes.len() != 300 || len(f.effects) != incident.MaxServices {
+		t.Errorf("%d nodes, effects on %d Services", f.nodes.len(), len(f.effects))
 	}
 }

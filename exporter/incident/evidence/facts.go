@@ -121,10 +121,20 @@ func (c *ByWindow) Batched() (sum int) {
 // fewItems is the number of items up to which a set needs no map.
 const fewItems = 8
 
-// set is a set in the order in which its items were added. The map known is nil while there are few items.
+// set is a set in the order in which its items were added. The map known is nil while there are few items. The field
+// dropped is the number of items that trim dropped.
 type set[T comparable] struct {
-	all   []T
-	known map[T]struct{}
+	all     []T
+	known   map[T]struct{}
+	dropped int
+}
+
+func (s *set[T]) len() int { return len(s.all) + s.dropped }
+
+// trim drops all but the first n items, and frees the memory. Afterwards, no item may be added.
+func (s *set[T]) trim(n int) {
+	n = min(n, len(s.all))
+	s.all, s.known, s.dropped = slices.Clone(s.all[:n]), nil, s.dropped+len(s.all)-n
 }
 
 func (s *set[T]) has(x T) bool {
@@ -154,7 +164,7 @@ func (s *set[T]) add(x T) {
 // first returns the first n items, and the number of the others.
 func (s *set[T]) first(n int) (some []T, leftOut int) {
 	n = min(n, len(s.all))
-	return slices.Clone(s.all[:n]), len(s.all) - n
+	return slices.Clone(s.all[:n]), s.len() - n
 }
 
 // NewFacts returns the facts of an incident that begins.
@@ -222,6 +232,18 @@ func (f *Facts) EffectOn(x transition.Service) *incident.Service {
 		}
 	}
 	return e
+}
+
+// Trim drops the names that are not shown. Call it when the facts no longer change.
+func (f *Facts) Trim() {
+	f.nodes.trim(incident.MaxNodes)
+	f.services.trim(incident.MaxServices)
+	shown := make(map[transition.Service]*incident.Service, len(f.services.all))
+	for _, x := range f.services.all {
+		shown[x] = f.effects[x]
+	}
+	f.effects = shown
+	f.Open = OpenSet{} // an emptied map does not release its memory
 }
 
 // Take adds the facts of a node incident that is merged into this one.

@@ -32,7 +32,7 @@ func (f *Facts) happenedToNodes(x *incident.Incident) string {
 	if x.Numbers.GracePeriod > 0 {
 		grace = " (grace period " + phrase.Duration(x.Numbers.GracePeriod) + ")"
 	}
-	measured, nodes := x.Numbers.LongestInterval > 0, len(f.nodes.all)
+	measured, nodes := x.Numbers.LongestInterval > 0, f.nodes.len()
 	switch {
 	case x.Verdict == verdict.GracePeriod:
 		s := "the grace period of " + phrase.Duration(x.Numbers.GracePeriod) + " is as short as the heartbeat interval"

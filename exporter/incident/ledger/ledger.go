@@ -179,7 +179,7 @@ func (l *Ledger) Settle(r *Record) {
 	}
 	r.settled, l.notifier.checkAll = true, true
 	if !r.isOpen() {
-		r.Open = evidence.OpenSet{} // an emptied map does not release its memory
+		r.Trim()
 	}
 	l.Timers.Stop(&r.timer)
 	if l.active[r.Key()] == r {
