@@ -67,8 +67,8 @@ func TestIncidentsThatBeganBeforeTheRecording(t *testing.T) {
 }
 
 // lists reports whether lists of all objects show that an incident is ongoing. They do not show lost addresses, unless the
-// Service has no others, nor silent nodes that are still
-// Ready or were deleted, nor that nodes are marked again and again.
+// Service has no others. They also do not show silent nodes that are still Ready or were deleted, nor that nodes are
+// marked again and again.
 func (s *fakeCluster) lists(x incident.Incident) bool {
 	for _, n := range s.nodes {
 		if slices.Contains(x.Nodes, n.Name) && (n.gone || n.Ready.Status != event.StatusUnknown) {

@@ -2,8 +2,8 @@ package event
 
 import "time"
 
-// Written is a time that somebody wrote by a clock of their own, which can differ from kubeflap's. So a Written cannot be
-// compared with what kubeflap saw, which is a time.Time, or with what was written by another clock.
+// Written is a time that a node or a controller wrote by its own clock. Clocks can differ. The compiler therefore rejects
+// comparisons of a Written with the time at which kubeflap saw something (time.Time), and with times by other clocks.
 type Written[By any] time.Time
 
 // NodeTime is a time by a node's clock.
