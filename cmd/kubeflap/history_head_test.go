@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,16 +67,17 @@ func TestIncidentsThatBeganBeforeTheRecording(t *testing.T) {
 	}
 }
 
-// lists reports whether lists of all objects show that an incident is ongoing. They do not show lost addresses, unless the
-// Service has no others. They also do not show silent nodes that are still Ready or were deleted, nor that nodes are
-// marked again and again.
+// lists reports whether lists of all objects and the heads of segments show that an incident is ongoing. They do not show
+// silent nodes that are still Ready or were deleted, nor that nodes are marked again and again, nor that somebody removed
+// pod addresses from Endpoints.
 func (s *fakeCluster) lists(x incident.Incident) bool {
 	for _, n := range s.nodes {
 		if slices.Contains(x.Nodes, n.Name) && (n.gone || n.Ready.Status != event.StatusUnknown) {
 			return false
 		}
 	}
-	return outage(x) || len(x.Nodes) > 0 && x.Verdict != verdict.GracePeriod
+	withdrawn := slices.ContainsFunc(x.Evidence, func(e incident.Evidence) bool { return strings.Contains(e.Text, "removed from Endpoints") })
+	return x.Verdict != verdict.GracePeriod && !withdrawn
 }
 
 func outage(x incident.Incident) bool {
@@ -107,6 +109,48 @@ func TestAnOutageThatBeganBeforeTheRecording(t *testing.T) {
 	r.runUntil(9700)
 	if x := r.only(); x.State != incident.StateEnded || x.OutageTime.Round(time.Minute) != 145*time.Minute {
 		t.Errorf("at the end: %s, down for %s", described(x), x.OutageTime)
+	}
+}
+
+// TestAddressesThatWereLostBeforeTheRecording restarts kubeflap with recordings that begin in the second hour in which
+// addresses of two Services are not ready. Both Services have other ready addresses.
+func TestAddressesThatWereLostBeforeTheRecording(t *testing.T) {
+	c := newFakeCluster(9)
+	var lost []*fakePod
+	for _, name := range []string{"back", "gone"} {
+		v := c.service(name, true)
+		for _, n := range c.nodes[3:6] {
+			v.start(c, n).serve()
+		}
+		v.fill()
+		lost = append(lost, v.pods[0])
+	}
+	c.at(300, func() { lost[0].setReady(c, false, "ContainersNotReady") })
+	c.at(400, func() { lost[1].setReady(c, false, "ContainersNotReady") })
+	c.at(9000, func() { lost[0].setReady(c, true, "") })
+	c.at(9000, func() { lost[1].remove(c) })
+	r := newRestarted(t, c)
+	r.runUntil(7000)
+	before := r.incidents()
+	if len(before) != 2 {
+		t.Fatalf("before the restart: %+v", before)
+	}
+	r.beginSegment()
+	r.runUntil(7100)
+	r.restart(7130)
+	for _, second := range []float64{7200, 9100, 9700} {
+		r.runUntil(second)
+		after := r.incidents()
+		for i, x := range after {
+			ongoing, want := second < 9000, before[min(i, 1)]
+			if x.ID != want.ID || !x.Start.Equal(want.Start) || x.Subject != want.Subject || x.Verdict != want.Verdict || (x.State == incident.StateRunning) != ongoing ||
+				!ongoing && x.End.Sub(storyBegin).Round(time.Minute) != 150*time.Minute || x.Services[0].Lost != 1 {
+				t.Errorf("at %g: got %s, want %s", second, described(x), described(want))
+			}
+		}
+		if len(after) != 2 {
+			t.Errorf("at %g: %d incidents, want 2", second, len(after))
+		}
 	}
 }
 

@@ -15,9 +15,10 @@ import (
 // simulated client: the client puts the address back while the pod's container is still being replaced.
 type address struct {
 	record *ledger.Record
-	// listedNotReady is set while the Service lists the lost address as not ready. The flag away is set while the lost
-	// address is missing from the Service, but may return.
-	listedNotReady, away bool
+	// The field notReady is the loss while the Service lists the lost address as not ready, and else nil. The flag away is
+	// set while the lost address is missing from the Service, but may return.
+	notReady *transition.AddressLost
+	away     bool
 	// The field losses is the number of times that this address was lost during the incident.
 	losses int32
 	// The field changed is the time of the last recorded change of the address.
@@ -46,7 +47,11 @@ func (l *services) addressLost(x transition.AddressLost) {
 		l.lostForeign(x)
 		return
 	}
-	r := l.recordOfLoss(x)
+	l.lose(l.recordOfLoss(x), x)
+}
+
+// lose adds a lost address to an incident.
+func (l *services) lose(r *ledger.Record, x transition.AddressLost) {
 	a := l.address(x.Address)
 	if a.record == nil || a.record.Root() != r {
 		a.record, a.losses = r, 0
@@ -77,7 +82,7 @@ func (l *services) takeOut(r *ledger.Record, a *address, x transition.AddressLos
 	case x.Cause.EndsPod(), x.Vanished:
 		return
 	case !x.Removed:
-		a.listedNotReady = true
+		a.notReady = &x
 		l.OpenAddress(r, evidence.OpenAddress(x.Address), x.Time)
 	case x.Cause == cause.ContainerExit:
 		return
@@ -104,7 +109,7 @@ func (l *services) addressReturned(x transition.Address, t time.Time) {
 		return
 	}
 	a.changed = t
-	if !a.listedNotReady && !a.away {
+	if a.notReady == nil && !a.away {
 		return
 	}
 	r := a.record.Root()
@@ -112,7 +117,7 @@ func (l *services) addressReturned(x transition.Address, t time.Time) {
 	if a.away && r.Harmless() && r.Cause == cause.ServiceChanged {
 		l.Show(r)
 	}
-	a.listedNotReady, a.away = false, false
+	a.notReady, a.away = nil, false
 	delete(r.Open, key)
 	a.span = a.span.End(t)
 	l.Note(r, evidence.Entry{Kind: evidence.AddressReturned, Time: t, Service: x.Service})
@@ -123,11 +128,11 @@ func (l *services) addressReturned(x transition.Address, t time.Time) {
 // address.
 func (l *services) addressGone(x transition.Address, t time.Time, how evidence.Kind) {
 	a := l.addresses[evidence.OpenAddress(x)]
-	if a == nil || !a.listedNotReady {
+	if a == nil || a.notReady == nil {
 		return
 	}
 	r := a.record.Root()
-	a.listedNotReady, a.changed = false, t
+	a.notReady, a.changed = nil, t
 	delete(r.Open, evidence.OpenAddress(x))
 	a.span = a.span.End(t)
 	if how == evidence.AddressRemoved {

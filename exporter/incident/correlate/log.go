@@ -37,6 +37,26 @@ func New(size int) *Log {
 	return l
 }
 
+// Past returns what was known at t. Pass it to Restore.
+func (l *Log) Past(t time.Time) ledger.Past {
+	p := l.Reader.Past(t)
+	l.Change(func() { l.services.listLost(p.Ongoing, t) })
+	return p
+}
+
+// Restore takes over the silences that were observed before t, and the incidents that were ongoing. Call it before the
+// first transition.
+func (l *Log) Restore(p ledger.Past, t time.Time) {
+	l.Reader.Restore(p, t)
+	l.Change(func() {
+		for _, o := range p.Ongoing {
+			for _, x := range o.Lost {
+				l.services.lose(l.ledger.Begin(o.Subject, x.Time, x.Trigger), x)
+			}
+		}
+	})
+}
+
 // Observe handles transitions in the given order.
 func (l *Log) Observe(found ...transition.Transition) {
 	l.Change(func() {

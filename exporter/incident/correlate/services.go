@@ -1,6 +1,9 @@
 package correlate
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -40,7 +43,7 @@ func (l *services) serviceRemoved(x transition.ServiceRemoved) {
 		if key.Service != x.Service {
 			continue
 		}
-		if a.listedNotReady {
+		if a.notReady != nil {
 			r := a.record.Root()
 			delete(r.Open, key)
 			a.span = a.span.End(x.Time)
@@ -59,11 +62,37 @@ func (l *services) serviceRemoved(x transition.ServiceRemoved) {
 	}
 }
 
+// maxLost limits the lost addresses of an incident in ledger.Past.
+const maxLost = 100
+
+// listLost adds to each ongoing incident the losses of those addresses that have not been ready since, the first losses
+// first. Lists of all objects show that the addresses are not ready, but not when and why they were lost. If the incident
+// has several lost nodes, these show it: their silences decide to which incident they belong.
+func (l *services) listLost(ongoing []ledger.Ongoing, t time.Time) {
+	lost := map[incident.Subject][]transition.AddressLost{}
+	for _, a := range l.addresses {
+		if a.notReady == nil || a.notReady.Time.After(t) {
+			continue
+		}
+		if r := a.record.Root(); r.Kind == incident.KindNode || !r.Open.HasNode() {
+			lost[r.Subject] = append(lost[r.Subject], *a.notReady)
+		}
+	}
+	for i := range ongoing {
+		x := &ongoing[i]
+		x.Lost = lost[x.Subject]
+		slices.SortFunc(x.Lost, func(a, b transition.AddressLost) int {
+			return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), a.IP.Compare(b.IP))
+		})
+		x.Lost = x.Lost[:min(len(x.Lost), maxLost)]
+	}
+}
+
 // sweep forgets addresses and Services without recent changes.
 func (l *services) sweep(t time.Time) {
 	old := t.Add(-ledger.Quiet)
 	for key, a := range l.addresses {
-		if !a.listedNotReady && a.changed.Before(old) {
+		if a.notReady == nil && a.changed.Before(old) {
 			delete(l.addresses, key)
 		}
 	}

@@ -66,6 +66,9 @@ func (o OpenSet) has(kind openKind) bool {
 // HasForeign reports whether the Service has foreign addresses.
 func (o OpenSet) HasForeign() bool { return o.has(openForeign) }
 
+// HasNode reports whether a node has not recovered.
+func (o OpenSet) HasNode() bool { return o.has(openNode) }
+
 // CloseObjects records that nobody waits any more for changes of foreign and withdrawn addresses.
 func (o OpenSet) CloseObjects() {
 	maps.DeleteFunc(o, func(x Open, _ time.Time) bool { return x.kind == openForeign || x.kind == openWithdrawn })

@@ -28,6 +28,8 @@ type Ongoing struct {
 	// Recovered is the time by which everything had recovered, or zero.
 	Recovered time.Time            `json:"recovered,omitzero"`
 	Outages   []transition.Service `json:"outages,omitempty"`
+	// Lost holds the losses of addresses that have not been ready since.
+	Lost []transition.AddressLost `json:"lost,omitempty"`
 }
 
 // ongoing holds the incidents that were ongoing before kubeflap's observation, and may be found until the given time.
@@ -36,7 +38,7 @@ type ongoing struct {
 	all   []Ongoing
 }
 
-// Past returns what was known at t. Pass it to Restore.
+// Past returns what was known at t, without lost addresses. Pass it to Restore.
 func (q *Reader) Past(t time.Time) Past {
 	l, unlock := q.at(t)
 	defer unlock()
