@@ -47,7 +47,7 @@ func (r *Reader) containerStatus(status fields, container *event.Container) {
 }
 
 // terminated reads a ContainerStateTerminated.
-func (r *Reader) terminated(data []byte) (exitCode int32, started time.Time) {
-	f := r.fields(data)
-	return int32(integer(f[1])), r.time(f[5], time.Second)
+func (w *wire) terminated(data []byte) (exitCode int32, started time.Time) {
+	f := w.fields(data)
+	return int32(integer(f[1])), w.time(f[5], time.Second)
 }

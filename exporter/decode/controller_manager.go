@@ -54,8 +54,8 @@ func controllerManagerFlags(words []string) *event.ControllerManagerFlags {
 const endOfCommand = ""
 
 // commandLine returns the words of a container's command and arguments. In the message, the arguments follow the command.
-func (r *Reader) commandLine(container []byte) (words []string) {
-	for number, value := range r.message(container).each {
+func (w *wire) commandLine(container []byte) (words []string) {
+	for number, value := range w.message(container).each {
 		if number == containerCommand || number == containerArgs {
 			// With a shell, one argument can contain the whole command line.
 			words = append(words, strings.Fields(string(value))...)

@@ -29,9 +29,9 @@ func (r *Reader) WatchEvent(data []byte) (eventType string, document []byte, err
 }
 
 // failed returns the error of the last message, or nil. `what` is what was read.
-func (r *Reader) failed(what string) error {
-	if r.err == nil {
+func (w *wire) failed(what string) error {
+	if w.err == nil {
 		return nil
 	}
-	return fmt.Errorf("read %s: %w", what, r.err)
+	return fmt.Errorf("read %s: %w", what, w.err)
 }

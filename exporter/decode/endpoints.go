@@ -72,9 +72,9 @@ func (r *Reader) sliceAddress(endpoint fields) event.Address {
 
 // owningService returns the UID of the Service that owns a slice. It returns zero for a mirrored slice, which is owned
 // by an Endpoints object (see newEndpointSlice in pkg/controller/endpointslicemirroring).
-func (r *Reader) owningService(metaData []byte) event.UID {
-	for value := range r.list(metaData, metaOwners).each {
-		if o := r.fields(value); string(o[ownerKind]) == "Service" && string(o[ownerAPIVersion]) == "v1" {
+func (w *wire) owningService(metaData []byte) event.UID {
+	for value := range w.list(metaData, metaOwners).each {
+		if o := w.fields(value); string(o[ownerKind]) == "Service" && string(o[ownerAPIVersion]) == "v1" {
 			return event.ParseUID(o[ownerUID])
 		}
 	}

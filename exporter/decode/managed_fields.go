@@ -26,14 +26,14 @@ var subsetsPath, endpointsPath = []string{"f:subsets"}, []string{"f:endpoints"}
 // writers returns the field managers that last wrote a field: any manager, and any but the kube-controller-manager. They
 // are empty if they are unknown. With server-side apply, a field can have several owners. The most recent owner then
 // counts. The entries of old API servers have no subresource, so they match only if `subresource` is empty.
-func (r *Reader) writers(meta []byte, subresource string, path []string) (last, other []byte) {
+func (w *wire) writers(meta []byte, subresource string, path []string) (last, other []byte) {
 	var lastTime, otherTime time.Time
-	for value := range r.list(meta, metaManagedFields).each {
-		f := r.fields(value)
-		if subresource != "" && string(f[entrySubresource]) != subresource || !owns(r.field(f[entryFields], 1), path) {
+	for value := range w.list(meta, metaManagedFields).each {
+		f := w.fields(value)
+		if subresource != "" && string(f[entrySubresource]) != subresource || !owns(w.field(f[entryFields], 1), path) {
 			continue
 		}
-		manager, t := f[entryManager], r.time(f[entryTime], time.Second)
+		manager, t := f[entryManager], w.time(f[entryTime], time.Second)
 		if last == nil || !t.Before(lastTime) {
 			last, lastTime = manager, t
 		}
@@ -46,8 +46,8 @@ func (r *Reader) writers(meta []byte, subresource string, path []string) (last, 
 }
 
 // lastApplied reports whether the object that kubectl apply last sent has a non-empty list with this name.
-func (r *Reader) lastApplied(metaData []byte, list string) bool {
-	sent := bytes.TrimSpace(r.entry(r.list(metaData, metaAnnotations), lastAppliedAnnotation))
+func (w *wire) lastApplied(metaData []byte, list string) bool {
+	sent := bytes.TrimSpace(w.entry(w.list(metaData, metaAnnotations), lastAppliedAnnotation))
 	elements, isList := bytes.CutPrefix(bytes.TrimLeft(member(sent, list), space), []byte("["))
 	return isList && !bytes.HasPrefix(bytes.TrimLeft(elements, space), []byte("]"))
 }

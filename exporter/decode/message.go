@@ -6,20 +6,26 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// message is an encoded protobuf message.
-type message struct {
-	reader *Reader
-	data   []byte
+// wire reads encoded protobuf messages.
+type wire struct {
+	// err is an error in the current message, or nil.
+	err error
 }
 
-func (r *Reader) message(data []byte) message { return message{r, data} }
+// message is an encoded protobuf message.
+type message struct {
+	wire *wire
+	data []byte
+}
+
+func (w *wire) message(data []byte) message { return message{w, data} }
 
 // each iterates over the fields. A value is a string, a message, or an encoded number.
 func (m message) each(yield func(number protowire.Number, value []byte) bool) {
 	for rest := m.data; len(rest) > 0; {
 		var number protowire.Number
 		var value []byte
-		if number, value, rest = m.reader.next(rest); number == 0 || !yield(number, value) {
+		if number, value, rest = m.wire.next(rest); number == 0 || !yield(number, value) {
 			return
 		}
 	}
@@ -31,8 +37,8 @@ type list struct {
 	number protowire.Number
 }
 
-func (r *Reader) list(data []byte, number protowire.Number) list {
-	return list{r.message(data), number}
+func (w *wire) list(data []byte, number protowire.Number) list {
+	return list{w.message(data), number}
 }
 
 // each iterates over the values. If the field is not repeated, it yields at most one.
@@ -54,11 +60,11 @@ func (l list) len() (n int) {
 
 // next returns the first field of a message, and the other fields. After an error, it returns nothing. It has fast paths
 // for numbers of one byte, because most numbers are that short. Decoding spends most of its CPU time here.
-func (r *Reader) next(data []byte) (number protowire.Number, value, rest []byte) {
+func (w *wire) next(data []byte) (number protowire.Number, value, rest []byte) {
 	tag, n := uint64(data[0]), 1
 	if tag >= 0x80 {
 		if tag, n = protowire.ConsumeVarint(data); n < 0 {
-			return r.fail(n)
+			return w.fail(n)
 		}
 	}
 	number, rest = protowire.Number(tag>>3), data[n:]
@@ -75,7 +81,7 @@ func (r *Reader) next(data []byte) (number protowire.Number, value, rest []byte)
 		value = rest[:max(n, 0)]
 	}
 	if n < 0 {
-		return r.fail(n)
+		return w.fail(n)
 	}
 	return number, value, rest[n:]
 }
@@ -83,8 +89,8 @@ func (r *Reader) next(data []byte) (number protowire.Number, value, rest []byte)
 // truncated is the error code of protowire for a message that ends within a field.
 const truncated = -1
 
-func (r *Reader) fail(code int) (number protowire.Number, value, rest []byte) {
-	r.err = protowire.ParseError(code)
+func (w *wire) fail(code int) (number protowire.Number, value, rest []byte) {
+	w.err = protowire.ParseError(code)
 	return 0, nil, nil
 }
 
@@ -92,11 +98,11 @@ func (r *Reader) fail(code int) (number protowire.Number, value, rest []byte) {
 // the first value.
 type fields [9][]byte
 
-func (r *Reader) fields(data []byte) (f fields) {
+func (w *wire) fields(data []byte) (f fields) {
 	for len(data) > 0 { // as message.each, which takes more CPU time
 		var number protowire.Number
 		var value []byte
-		if number, value, data = r.next(data); uint(number) < uint(len(f)) && f[number] == nil {
+		if number, value, data = w.next(data); uint(number) < uint(len(f)) && f[number] == nil {
 			f[number] = value
 		}
 	}
@@ -104,17 +110,17 @@ func (r *Reader) fields(data []byte) (f fields) {
 }
 
 // field returns the first value of a field, or nil if the field is absent.
-func (r *Reader) field(data []byte, number protowire.Number) []byte {
-	for value := range r.list(data, number).each {
+func (w *wire) field(data []byte, number protowire.Number) []byte {
+	for value := range w.list(data, number).each {
 		return value
 	}
 	return nil
 }
 
 // entry returns the value of a key in a map of strings, or nil if the key is absent.
-func (r *Reader) entry(entries list, key string) []byte {
+func (w *wire) entry(entries list, key string) []byte {
 	for value := range entries.each {
-		if entry := r.fields(value); string(entry[1]) == key {
+		if entry := w.fields(value); string(entry[1]) == key {
 			return entry[2]
 		}
 	}
@@ -141,11 +147,11 @@ func boolean(value []byte) bool { return integer(value) != 0 }
 
 // time decodes a metav1.Time or a metav1.MicroTime in UTC. If the field is absent, it returns the zero time. Like the API's
 // decoders, it truncates the time: to seconds, or to microseconds.
-func (r *Reader) time(data []byte, precision time.Duration) time.Time {
+func (w *wire) time(data []byte, precision time.Duration) time.Time {
 	if len(data) == 0 {
 		return time.Time{}
 	}
-	f := r.fields(data)
+	f := w.fields(data)
 	nanos := time.Duration(int32(integer(f[2]))).Truncate(precision)
 	return inCalendar(time.Unix(integer(f[1]), int64(nanos)).UTC())
 }

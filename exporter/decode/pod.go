@@ -100,9 +100,9 @@ func (r *Reader) podSpec(x encoded, pod *event.Pod) {
 }
 
 // hasCondition reports whether the pod's first condition of this type is True.
-func (r *Reader) hasCondition(status, kind []byte) bool {
-	for value := range r.list(status, statusConditions).each {
-		if c := r.fields(value); string(c[1]) == string(kind) {
+func (w *wire) hasCondition(status, kind []byte) bool {
+	for value := range w.list(status, statusConditions).each {
+		if c := w.fields(value); string(c[1]) == string(kind) {
 			return string(c[2]) == "True"
 		}
 	}

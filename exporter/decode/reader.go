@@ -11,8 +11,14 @@ import (
 
 // Reader decodes API objects. The zero value is ready to use. A Reader is not safe for concurrent use.
 type Reader struct {
-	// err is an error in the current object, or nil.
-	err error
+	wire
+	cache
+	// `places` contains the index of each address of an Endpoints object. The memory is reused.
+	places map[event.UID]int
+}
+
+// cache holds values that many objects share.
+type cache struct {
 	// `recent` is a cache of strings. The names of nodes, namespaces and images repeat, and so do reasons. Each event
 	// of a pod also repeats all strings of the pod.
 	recent []string
@@ -21,8 +27,6 @@ type Reader struct {
 	rawLabels    []byte
 	// `tolerations` is a cache of toleration periods.
 	tolerations map[event.Toleration]*event.Toleration
-	// `places` contains the index of each address of an Endpoints object. The memory is reused.
-	places map[event.UID]int
 }
 
 const (
@@ -34,14 +38,14 @@ const (
 var seed = maphash.MakeSeed()
 
 // text returns b as a string. It returns a cached string if possible.
-func (r *Reader) text(b []byte) string {
+func (c *cache) text(b []byte) string {
 	if len(b) == 0 || len(b) > maxLength {
 		return string(b)
 	}
-	if r.recent == nil {
-		r.recent = make([]string, maxRecent)
+	if c.recent == nil {
+		c.recent = make([]string, maxRecent)
 	}
-	recent := &r.recent[maphash.Bytes(seed, b)%maxRecent]
+	recent := &c.recent[maphash.Bytes(seed, b)%maxRecent]
 	if *recent != string(b) {
 		*recent = string(b)
 	}

@@ -56,13 +56,13 @@ func (r *Reader) tolerate(data []byte, pod *event.Pod) {
 }
 
 // shared returns a pointer to a value equal to t, from the cache if possible.
-func (r *Reader) shared(t event.Toleration) *event.Toleration {
-	if known, ok := r.tolerations[t]; ok {
+func (c *cache) shared(t event.Toleration) *event.Toleration {
+	if known, ok := c.tolerations[t]; ok {
 		return known
 	}
-	if r.tolerations == nil || len(r.tolerations) >= maxTolerations {
-		r.tolerations = map[event.Toleration]*event.Toleration{}
+	if c.tolerations == nil || len(c.tolerations) >= maxTolerations {
+		c.tolerations = map[event.Toleration]*event.Toleration{}
 	}
-	r.tolerations[t] = new(t)
-	return r.tolerations[t]
+	c.tolerations[t] = new(t)
+	return c.tolerations[t]
 }

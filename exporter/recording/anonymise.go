@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,23 +11,10 @@ import (
 // keeps times, numbers and the words that Kubernetes itself writes (see anonymise_words.go). A name gets the same
 // pseudonym in the whole recording, so a replay of the anonymised recording gives the same results as the original.
 // Pseudonyms are numbered in order of first appearance, as in node-1. Only one goroutine may use an Anonymiser.
-type Anonymiser struct {
-	pseudonyms map[realName]string
-	count      map[string]uint32
-	uids       map[event.UID]event.UID
-}
-
-// realName is a name to replace. Equal names in different namespaces get different pseudonyms.
-type realName struct{ noun, namespace, text string }
+type Anonymiser struct{ pseudonyms }
 
 // NewAnonymiser returns an Anonymiser for one recording.
-func NewAnonymiser() *Anonymiser {
-	return &Anonymiser{
-		pseudonyms: make(map[realName]string),
-		count:      make(map[string]uint32),
-		uids:       make(map[event.UID]event.UID),
-	}
-}
+func NewAnonymiser() *Anonymiser { return &Anonymiser{newPseudonyms()} }
 
 // Header returns the anonymised recording's header. It drops the title, which is free text.
 func (a *Anonymiser) Header(header Header) Header {
@@ -63,77 +49,6 @@ func (a *Anonymiser) Event(ev event.Event) event.Event {
 		ev.Object = a.controlPlaneLease(*o)
 	}
 	return ev
-}
-
-// pseudonym returns a noun and a number, as in "node-7" for the seventh node name. It returns "" for an empty name.
-func (a *Anonymiser) pseudonym(n realName) string {
-	if n.text == "" {
-		return ""
-	}
-	if known, ok := a.pseudonyms[n]; ok {
-		return known
-	}
-	made := fmt.Sprintf("%s-%d", n.noun, a.number(n.noun))
-	a.pseudonyms[n] = made
-	return made
-}
-
-func (a *Anonymiser) number(noun string) uint32 {
-	a.count[noun]++
-	return a.count[noun]
-}
-
-// unlessKnown returns a word of Kubernetes unchanged, and a pseudonym for any other name.
-func (a *Anonymiser) unlessKnown(known bool, n realName) string {
-	if known {
-		return n.text
-	}
-	return a.pseudonym(n)
-}
-
-func (a *Anonymiser) namespaceName(original string) string {
-	return a.unlessKnown(kubernetesNamespaces.contain(original), realName{"namespace", "", original})
-}
-
-func (a *Anonymiser) nodeName(original string) string {
-	return a.pseudonym(realName{"node", "", original})
-}
-
-func (a *Anonymiser) serviceName(namespace, original string) string {
-	return a.unlessKnown(kubernetesServices.contain(namespace+"/"+original), realName{"service", namespace, original})
-}
-
-func (a *Anonymiser) containerName(namespace, original string) string {
-	return a.pseudonym(realName{"container", namespace, original})
-}
-
-// ownerName replaces the name in an owner such as "ReplicaSet/web". It also replaces kinds that are not part of
-// Kubernetes, because they may contain product names. The owner of a static pod is its Node.
-func (a *Anonymiser) ownerName(namespace, original string) string {
-	kind, owner, ok := strings.Cut(original, "/")
-	switch {
-	case original == "":
-		return ""
-	case !ok:
-		return a.pseudonym(realName{"owner", namespace, original})
-	case kind == "Node":
-		return "Node/" + a.nodeName(owner)
-	case ownerKinds.contain(kind):
-		return kind + "/" + a.pseudonym(realName{strings.ToLower(kind), namespace, owner})
-	}
-	return "Other/" + a.pseudonym(realName{"owner", namespace, original})
-}
-
-func (a *Anonymiser) managerName(original string) string {
-	known := fieldManagers.contain(original) || event.IsSliceManager(original)
-	if !known && strings.HasPrefix(original, "kubectl-") {
-		return "kubectl" // the rest may be the name of a plugin
-	}
-	return a.unlessKnown(known, realName{"manager", "", original})
-}
-
-func (a *Anonymiser) taintKey(original string) string {
-	return a.unlessKnown(taintKeys.contain(original) || event.IsRemovalTaint(original), realName{"taint", "", original})
 }
 
 // mapSlice calls `replace` for every entry of a list, and returns the results as a new list.

@@ -10,22 +10,22 @@ import (
 
 // labels returns pseudonyms for the labels of a pod or a selector. Equal labels get equal pseudonyms, so a selector
 // matches the same pods as before.
-func (a *Anonymiser) labels(original map[string]string) map[string]string {
+func (p *pseudonyms) labels(original map[string]string) map[string]string {
 	return replaceEntries(original, func(key, value string) (string, string) {
-		return a.unlessKnown(podLabels.contain(key), realName{"key", "", key}), a.pseudonym(realName{"value", "", value})
+		return p.unlessKnown(podLabels.contain(key), realName{"key", "", key}), p.pseudonym(realName{"value", "", value})
 	})
 }
 
 // nodeLabels keeps the label keys in event.NodeLabels. Their values get pseudonyms such as "zone-2".
-func (a *Anonymiser) nodeLabels(original map[string]string) map[string]string {
+func (p *pseudonyms) nodeLabels(original map[string]string) map[string]string {
 	known := event.NodeLabels()
 	return replaceEntries(original, func(key, value string) (string, string) {
 		at := slices.IndexFunc(known, func(l event.NodeLabel) bool { return l.Key == key })
 		if at < 0 {
-			return a.pseudonym(realName{"key", "", key}), a.pseudonym(realName{"value", "", value})
+			return p.pseudonym(realName{"key", "", key}), p.pseudonym(realName{"value", "", value})
 		}
 		noun := strings.ReplaceAll(known[at].Trait.String(), " ", "-")
-		return key, a.pseudonym(realName{noun, "", value})
+		return key, p.pseudonym(realName{noun, "", value})
 	})
 }
 
@@ -41,22 +41,4 @@ func replaceEntries(original map[string]string, replace func(key, value string) 
 		replaced[newKey] = value
 	}
 	return replaced
-}
-
-// providerID keeps the prefix of a known cloud, as in "aws://machine-1".
-func (a *Anonymiser) providerID(original string) string {
-	machine := a.pseudonym(realName{"machine", "", original})
-	if cloud, _, ok := strings.Cut(original, "://"); ok && clouds.contain(cloud) {
-		return cloud + "://" + machine
-	}
-	return machine
-}
-
-// controlPlaneLeaseName keeps the Lease names that all clusters use.
-func (a *Anonymiser) controlPlaneLeaseName(original string) string {
-	if strings.HasPrefix(original, event.LeaseAPIServerPrefix) {
-		return a.pseudonym(realName{strings.TrimSuffix(event.LeaseAPIServerPrefix, "-"), "", original})
-	}
-	known := original == event.LeaseControllerManager || original == event.LeaseScheduler
-	return a.unlessKnown(known, realName{"lease", "", original})
 }

@@ -1,11 +1,6 @@
 package recording
 
-import (
-	"encoding/binary"
-	"net/netip"
-
-	"github.com/kubeflap/kubeflap/exporter/event"
-)
+import "github.com/kubeflap/kubeflap/exporter/event"
 
 // The functions in this file receive shallow copies of objects. A copy shares its pointers, lists and maps with the
 // original. The functions therefore replace them, and never modify their contents.
@@ -145,43 +140,4 @@ func (a *Anonymiser) address(original event.Address) event.Address {
 		replaced.UID = a.uid(original.UID)
 	}
 	return replaced
-}
-
-// ip replaces an IPv4 address with one from 10.0.0.0/8, and an IPv6 address with one from fd00::/8. The new address ends
-// with a counter. ip treats any other string as a host name.
-func (a *Anonymiser) ip(original string) string {
-	ip, err := netip.ParseAddr(original)
-	if err != nil {
-		return a.pseudonym(realName{"host", "", original})
-	}
-	n := realName{"ip", "", original}
-	if known, ok := a.pseudonyms[n]; ok {
-		return known
-	}
-	var made netip.Addr
-	if ip.Is4() {
-		var b [4]byte
-		binary.BigEndian.PutUint32(b[:], a.number("ipv4"))
-		b[0] = 10
-		made = netip.AddrFrom4(b)
-	} else {
-		b := [16]byte{0: 0xfd}
-		binary.BigEndian.PutUint32(b[12:], a.number("ipv6"))
-		made = netip.AddrFrom16(b)
-	}
-	a.pseudonyms[n] = made.String()
-	return a.pseudonyms[n]
-}
-
-func (a *Anonymiser) uid(original event.UID) event.UID {
-	if original.IsZero() {
-		return original
-	}
-	if known, ok := a.uids[original]; ok {
-		return known
-	}
-	made := event.UID{6: 0x40, 8: 0x80} // the version and variant of a random UUID
-	binary.BigEndian.PutUint32(made[12:], a.number("uid"))
-	a.uids[original] = made
-	return made
 }
