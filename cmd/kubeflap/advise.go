@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
-	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
@@ -191,11 +190,9 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// gather returns the metrics that the advice depends on, and the comparison of grace periods.
+// gather returns the metrics and the comparison of grace periods.
 func gather(p *pipeline) ([]*dto.MetricFamily, controlplane.Table, error) {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(p.collector.Select(report.Metrics()))
-	families, err := registry.Gather()
+	families, err := p.collector.Gather()
 	if err != nil {
 		return nil, controlplane.Table{}, fmt.Errorf("gather the metrics: %w", err)
 	}

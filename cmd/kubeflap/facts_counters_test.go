@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 )
 
@@ -18,9 +17,7 @@ type counters map[string]float64
 // countersOf reads kubeflap's metrics. It adds up labels that the facts do not determine.
 func countersOf(t *testing.T, p *pipeline) counters {
 	t.Helper()
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(p.collector)
-	families, err := registry.Gather()
+	families, err := p.collector.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

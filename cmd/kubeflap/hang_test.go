@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/kubeflap/kubeflap/exporter/journal"
 )
 
@@ -57,13 +55,11 @@ func TestNothingWaitsForTheDiskOrTheTerminal(t *testing.T) {
 	hanging(t, p)
 	c.sink = p.apply
 	c.start()
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(p.collector)
 	for c.second() < 700 {
 		c.runUntil(c.second() + 0.5)
 		p.tick()
 		if int(c.second())%20 == 0 {
-			if _, err := registry.Gather(); err != nil {
+			if _, err := p.collector.Gather(); err != nil {
 				t.Fatal(err)
 			}
 		}

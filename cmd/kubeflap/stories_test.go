@@ -162,16 +162,16 @@ func textOf(all []pageIncident) string {
 
 // verdictMetrics returns the verdicts in the metrics, and the page's verdicts for the same nodes and Services.
 func (w *storyWatcher) verdictMetrics(all []pageIncident) (got, want string) {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(w.pipeline.collector.Select([]string{"kubeflap_node_verdict", "kubeflap_service_verdict"}))
-	families, err := registry.Gather()
+	families, err := w.pipeline.collector.Gather()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	var have, should []string
 	for _, f := range families {
-		for _, m := range f.Metric {
-			have = append(have, seriesText(m))
+		if name := f.GetName(); name == "kubeflap_node_verdict" || name == "kubeflap_service_verdict" {
+			for _, m := range f.Metric {
+				have = append(have, seriesText(m))
+			}
 		}
 	}
 	for i := range all {

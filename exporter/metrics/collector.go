@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -38,12 +39,11 @@ func NewCollector(tracker *track.Tracker, incidents *correlate.Log, now func() t
 	return c
 }
 
-// Declared returns all metrics of a cluster, in the order of docs/metrics.md.
-func Declared() (all Catalogue) {
-	for _, m := range NewCollector(nil, nil, nil).rows {
-		all = append(all, m.Metric)
-	}
-	return all
+// Gather returns the metrics as numbers. It implements prometheus.Gatherer.
+func (c *Collector) Gather() ([]*dto.MetricFamily, error) {
+	page := NewPage(prometheus.Gatherers{})
+	page.Add(c, "")
+	return page.Gather()
 }
 
 // Observe adds the durations of a transition to the histograms.
@@ -66,54 +66,6 @@ func (c *Collector) Observe(x transition.Transition) {
 		c.propagations.series.WithLabelValues(transition.Readiness(x.Ready)).Observe(x.Delay.Seconds())
 	case transition.PodReadyWasStale:
 		c.stale.series.WithLabelValues().Observe(x.Stale.Seconds())
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (c *Collector) Describe(ch chan<- *prometheus.Desc) { c.describe(ch, nil) }
-
-// Collect implements prometheus.Collector, for callers that need a registry. Page.Scrape does not use it.
-func (c *Collector) Collect(ch chan<- prometheus.Metric) { c.collect(ch, nil) }
-
-// selection is a Collector that only collects the metrics with certain names.
-type selection struct {
-	collector *Collector
-	names     []string
-}
-
-// Select returns a collector for the metrics with these names. A registry then needs less memory, because each series
-// takes hundreds of bytes.
-func (c *Collector) Select(names []string) prometheus.Collector { return selection{c, names} }
-
-// Describe implements prometheus.Collector.
-func (s selection) Describe(ch chan<- *prometheus.Desc) { s.collector.describe(ch, s.names) }
-
-// Collect implements prometheus.Collector.
-func (s selection) Collect(ch chan<- prometheus.Metric) { s.collector.collect(ch, s.names) }
-
-// describe sends the descriptions of the metrics with these names, or of all metrics if names is nil.
-func (c *Collector) describe(ch chan<- *prometheus.Desc, names []string) {
-	for _, m := range c.rows {
-		if m.isSelected(names) {
-			ch <- m.desc
-		}
-	}
-}
-
-// collect sends the series of the metrics with these names, or of all metrics if names is nil.
-func (c *Collector) collect(ch chan<- prometheus.Metric, names []string) {
-	var now snapshot
-	c.snapshot(&now)
-	s := &scrape{registry: ch}
-	for _, m := range c.rows {
-		switch {
-		case !m.isSelected(names):
-		case m.series != nil:
-			m.series.Collect(ch)
-		default:
-			s.startMetric(m.Metric, nil)
-			m.collect(s, &now)
-		}
 	}
 }
 

@@ -1,14 +1,15 @@
 package metrics
 
 import (
-	"bytes"
 	"flag"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -55,105 +56,59 @@ func played(t *testing.T, path string) *Collector {
 	return c
 }
 
-func exposed(t *testing.T, c prometheus.Collector) string {
+func familiesOf(t *testing.T, from prometheus.Gatherer) []*dto.MetricFamily {
 	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(c)
-	families, err := registry.Gather()
+	families, err := from.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	for _, family := range families {
-		if _, err := expfmt.MetricFamilyToText(&b, family); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return b.String()
+	return families
+}
+
+func exposed(t *testing.T, families []*dto.MetricFamily) string {
+	t.Helper()
+	return string(library(t, expfmt.NewFormat(expfmt.TypeTextPlain), families))
 }
 
 // TestExpositionOfAStoryWithSomeOfEverything replays a story with late and missed heartbeats, a node that is lost and
 // recovers, readiness changes, churn, a bounce, an outage, a reset, a selector conflict, an in-place update with a
 // silent restart, a blind watch and an unavailable resource. The exposition contains an example of every metric.
 func TestExpositionOfAStoryWithSomeOfEverything(t *testing.T) {
-	golden(t, "testdata/story.prom", exposed(t, played(t, "testdata/story.jsonl")))
+	golden(t, "testdata/story.prom", exposed(t, familiesOf(t, played(t, "testdata/story.jsonl"))))
 }
 
 // TestExpositionOfAFlightRecorder contains an example of each metric that a process with --data.dir adds.
 func TestExpositionOfAFlightRecorder(t *testing.T) {
-	golden(t, "testdata/recorder.prom", exposed(t, NewFlightRecorder(func() flightrecorder.Status {
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(NewFlightRecorder(func() flightrecorder.Status {
 		return flightrecorder.Status{Recording: true, Bytes: 4096, Oldest: time.Unix(1_700_000_000, 0), Lost: 2, Gaps: 1}
-	})))
+	}))
+	golden(t, "testdata/recorder.prom", exposed(t, familiesOf(t, registry)))
 }
 
-func TestMetricReferenceIsFresh(t *testing.T) {
-	golden(t, "../../docs/metrics.md", Declared().Reference())
-}
-
-func TestEveryDeclaredMetricOccursInTheStory(t *testing.T) {
-	families := map[string]bool{}
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(played(t, "testdata/story.jsonl"))
-	gathered, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range gathered {
-		families[family.GetName()] = true
-	}
-	for _, m := range Declared() {
-		if !families[m.Name] {
-			t.Errorf("%s has no series in the story", m.Name)
-		}
-	}
-}
-
-func TestMetricsFollowTheNamingRules(t *testing.T) {
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(played(t, "testdata/story.jsonl"))
-	problems, err := testutil.GatherAndLint(registry)
+// TestTheStory checks that the story has series of all metrics. It also checks their names, that histograms have native
+// and classic buckets, and that counters carry the time at which kubeflap listed the Services.
+func TestTheStory(t *testing.T) {
+	families := familiesOf(t, played(t, "testdata/story.jsonl"))
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
-}
-
-func TestHistogramsAreNativeAndClassic(t *testing.T) {
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(played(t, "testdata/story.jsonl"))
-	gathered, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range gathered {
-		for _, m := range family.GetMetric() {
-			h := m.GetHistogram()
-			if h == nil || h.GetSampleCount() == 0 {
-				continue
-			}
-			if len(h.GetPositiveSpan()) == 0 || len(h.GetBucket()) == 0 {
-				t.Errorf("%s: %d native spans and %d classic buckets", family.GetName(), len(h.GetPositiveSpan()), len(h.GetBucket()))
-			}
-		}
-	}
-}
-
-func TestCountersCarryTheTimeAtWhichTheirObjectWasFirstSeen(t *testing.T) {
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(played(t, "testdata/story.jsonl"))
-	gathered, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range gathered {
-		if family.GetName() != "kubeflap_service_outages_total" {
+	for _, m := range NewCollector(nil, nil, nil).rows {
+		i := slices.IndexFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == m.Name })
+		if i < 0 {
+			t.Errorf("%s has no series in the story", m.Name)
 			continue
 		}
-		for _, m := range family.GetMetric() {
-			if got := m.GetCounter().GetCreatedTimestamp().AsTime().UTC().Format(time.TimeOnly); got != "12:00:00" {
-				t.Errorf("%s: created at %s, want 12:00:00, when kubeflap listed the Services", m.GetLabel(), got)
+		for _, x := range families[i].Metric {
+			if h := x.GetHistogram(); h.GetSampleCount() > 0 && (len(h.GetPositiveSpan()) == 0 || len(h.GetBucket()) == 0) {
+				t.Errorf("%s: %d native spans and %d classic buckets", m.Name, len(h.GetPositiveSpan()), len(h.GetBucket()))
+			}
+			if got := x.GetCounter().GetCreatedTimestamp().AsTime().Format(time.TimeOnly); m.Name == "kubeflap_service_outages_total" && got != "12:00:00" {
+				t.Errorf("%s: created at %s, want 12:00:00", x.GetLabel(), got)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ func durationBuckets() []float64 {
 }
 
 func eachNode() kind[nodes.Node] {
-	return kind[nodes.Node]{"node", func(now *snapshot) []nodes.Node { return now.nodes }, func(to *scrape, n *nodes.Node) { to.startObject(n.Created, "node", n.Name) }}
+	return kind[nodes.Node]{"node", func(now *snapshot) []nodes.Node { return now.nodes }, func(to *Scrape, n *nodes.Node) { to.startObject(n.Created, n.Name) }}
 }
 
 // heartbeatRows returns the metrics of heartbeats.
@@ -27,23 +27,23 @@ func (c *Collector) heartbeatRows() []row {
 	return []row{
 		node.row(gauge("kubeflap_node_heartbeat_age_seconds",
 			"Time since kubeflap saw the node's last heartbeat: a renewed Lease or a reported status.", whileLeasesKnown, "node"),
-			func(to *scrape, n *nodes.Node) { to.sampleIf(n.HeartbeatKnown, n.HeartbeatAge.Seconds()) }),
+			func(to *Scrape, n *nodes.Node) { to.sampleIf(n.HeartbeatKnown, n.HeartbeatAge.Seconds()) }),
 		c.intervals,
 		node.row(gauge("kubeflap_node_heartbeat_interval_max_seconds",
 			"Longest time between heartbeats of the node in the last 10 minutes, including the time since its last heartbeat.", whileLeasesKnown, "node"),
-			func(to *scrape, n *nodes.Node) { to.sampleIf(n.HeartbeatKnown, n.LongestInterval.Seconds()) }),
+			func(to *Scrape, n *nodes.Node) { to.sampleIf(n.HeartbeatKnown, n.LongestInterval.Seconds()) }),
 		node.row(counter("kubeflap_node_heartbeats_total",
 			"Heartbeats of the node. Only includes heartbeats that the node controller recognizes.", perNode, "node"),
-			func(to *scrape, n *nodes.Node) { to.sample(float64(n.Heartbeats)) }),
+			func(to *Scrape, n *nodes.Node) { to.sample(float64(n.Heartbeats)) }),
 		node.row(counter("kubeflap_node_heartbeats_late_total",
 			"Number of times the node went without a heartbeat for longer than half the grace period.", perNode, "node"),
-			func(to *scrape, n *nodes.Node) { to.sample(float64(n.LateHeartbeats)) }),
+			func(to *Scrape, n *nodes.Node) { to.sample(float64(n.LateHeartbeats)) }),
 		node.row(counter("kubeflap_node_heartbeats_missed_total",
 			"Number of times the node went without a heartbeat for longer than the grace period.", perNode, "node"),
-			func(to *scrape, n *nodes.Node) { to.sample(float64(n.MissedHeartbeats)) }),
+			func(to *Scrape, n *nodes.Node) { to.sample(float64(n.MissedHeartbeats)) }),
 		single(gauge("kubeflap_node_monitor_grace_period_seconds",
 			"Time without a heartbeat after which the node controller sets a node's Ready condition to Unknown, by the source of the value.", onceKnown, "source"),
-			func(to *scrape, now *snapshot) {
+			func(to *Scrape, now *snapshot) {
 				to.sampleIf(now.grace.Period > 0, now.grace.Period.Seconds(), string(now.grace.Source))
 			}),
 	}
@@ -57,16 +57,16 @@ func (c *Collector) readyRows() []row {
 	return []row{
 		node.row(gauge("kubeflap_node_ready",
 			"1 if the node's Ready condition is True, 0 if it is False, Unknown or absent.", perNode, "node"),
-			func(to *scrape, n *nodes.Node) { to.sample(boolean(n.Ready == event.StatusTrue)) }),
+			func(to *Scrape, n *nodes.Node) { to.sample(boolean(n.Ready == event.StatusTrue)) }),
 		node.row(counter("kubeflap_node_ready_transitions_total",
-			"Changes to the node's Ready condition, by the new status.", perNode, "node", "status"), func(to *scrape, n *nodes.Node) {
+			"Changes to the node's Ready condition, by the new status.", perNode, "node", "status"), func(to *Scrape, n *nodes.Node) {
 			for _, status := range [...]event.Status{event.StatusTrue, event.StatusFalse, event.StatusUnknown} {
 				to.sample(float64(n.Turned[status]), status.String())
 			}
 		}),
 		node.row(counter("kubeflap_node_unready_seconds_total",
 			"Total time the node was not Ready, including any ongoing period.", perNode, "node"),
-			func(to *scrape, n *nodes.Node) { to.sample(n.Unready.Seconds()) }),
+			func(to *Scrape, n *nodes.Node) { to.sample(n.Unready.Seconds()) }),
 		c.unready,
 	}
 }
@@ -78,29 +78,29 @@ func otherNodeRows() []row {
 		node.row(gauge("kubeflap_node_clock_offset_seconds",
 			"Shortest time from a Lease's renewTime until kubeflap received the renewal, in the last 10 minutes. This is the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
 			"one per Node whose Lease was renewed in the last 10 minutes", "node"),
-			func(to *scrape, n *nodes.Node) { to.sampleIf(n.ClockKnown, n.ClockOffset.Seconds()) }),
+			func(to *Scrape, n *nodes.Node) { to.sampleIf(n.ClockKnown, n.ClockOffset.Seconds()) }),
 		node.row(gauge("kubeflap_node_departing",
 			"1 while a taint, a lifecycle condition, a cordon or a deletion announces that the node will be drained, rebooted or removed. docs/verdicts.md lists the taints and conditions. A cordon counts for one hour. After that, it counts only while the node has no pods other than DaemonSet pods and static pods.",
 			"one per Node whose departure is announced", "node", "reason"),
-			func(to *scrape, n *nodes.Node) { to.sampleIf(n.Departing != "", 1, string(n.Departing)) }),
+			func(to *Scrape, n *nodes.Node) { to.sampleIf(n.Departing != "", 1, string(n.Departing)) }),
 		node.row(counter("kubeflap_node_marked_in_time_total",
 			"Number of times the node controller set the node's Ready condition to Unknown although less than one grace period had passed since the last heartbeat.", perNode, "node"),
-			func(to *scrape, n *nodes.Node) { to.sample(float64(n.MarkedInTime)) }),
+			func(to *Scrape, n *nodes.Node) { to.sample(float64(n.MarkedInTime)) }),
 		node.row(gauge("kubeflap_node_silent_ready",
 			"1 while the node is Ready although it has sent no heartbeat for more than the grace period plus 15 s, otherwise 0. The value becomes 1 only while the API server is responding.", whileLeasesKnown, "node"),
-			func(to *scrape, n *nodes.Node) { to.sampleIf(n.HeartbeatKnown, boolean(n.Overdue)) }),
+			func(to *Scrape, n *nodes.Node) { to.sampleIf(n.HeartbeatKnown, boolean(n.Overdue)) }),
 		single(gauge("kubeflap_node_monitor_grace_period_recommended_seconds",
 			"Recommended node monitor grace period. Absent if the current grace period is suitable or cannot be set.", "one, while there is a recommendation"),
-			func(to *scrape, now *snapshot) { to.sampleIf(now.recommended > 0, now.recommended.Seconds()) }),
+			func(to *Scrape, now *snapshot) { to.sampleIf(now.recommended > 0, now.recommended.Seconds()) }),
 		single(gauge("kubeflap_node_heartbeat_interval_expected_seconds",
 			"Longest expected heartbeat interval of all nodes. The expected interval of a node is 10 s by default (a quarter of the Lease duration), or less if the node regularly sends heartbeats more often.",
 			"one, while there are nodes"),
-			func(to *scrape, now *snapshot) {
+			func(to *Scrape, now *snapshot) {
 				to.sampleIf(now.heartbeats.Interval > 0, now.heartbeats.Interval.Seconds())
 			}),
 		single(gauge("kubeflap_control_plane_managed",
 			"1 if the cloud provider (EKS, GKE, AKS) manages the control plane, so that the flags of the control plane cannot be set, otherwise 0.", always),
-			func(to *scrape, now *snapshot) { to.sample(boolean(now.heartbeats.Managed)) }),
+			func(to *Scrape, now *snapshot) { to.sample(boolean(now.heartbeats.Managed)) }),
 	}
 }
 

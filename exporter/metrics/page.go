@@ -2,9 +2,12 @@ package metrics
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,9 +22,8 @@ const ClusterLabel = "cluster"
 type Page struct {
 	clusters []named
 	process  prometheus.Gatherer
-	// histograms contains the histograms of all clusters. library contains all metrics of the clusters, for formats
-	// that only client_golang can write.
-	histograms, library *prometheus.Registry
+	// histograms contains the histograms of all clusters.
+	histograms *prometheus.Registry
 	// heads holds the encoded name, help and type of each metric. Its indexes are the metric's index and the encoding.
 	heads [][numEncodings][]byte
 	// idle is a finished scrape. The next scrape reuses its memory.
@@ -36,18 +38,16 @@ type named struct {
 
 // NewPage returns a page without clusters. The parameter process provides the process metrics.
 func NewPage(process prometheus.Gatherer) *Page {
-	return &Page{process: process, histograms: prometheus.NewRegistry(), library: prometheus.NewRegistry()}
+	return &Page{process: process, histograms: prometheus.NewRegistry()}
 }
 
 // Add adds a cluster. Call it before the first scrape. The parameter name is the value of ClusterLabel. If it is empty,
 // the series do not have this label.
 func (p *Page) Add(c *Collector, name string) {
-	library, histograms := prometheus.Registerer(p.library), prometheus.Registerer(p.histograms)
+	histograms := prometheus.Registerer(p.histograms)
 	if name != "" {
-		labels := prometheus.Labels{ClusterLabel: name}
-		library, histograms = prometheus.WrapRegistererWith(labels, library), prometheus.WrapRegistererWith(labels, histograms)
+		histograms = prometheus.WrapRegistererWith(prometheus.Labels{ClusterLabel: name}, histograms)
 	}
-	library.MustRegister(c)
 	p.clusters = append(p.clusters, named{name, c})
 	p.heads = make([][numEncodings][]byte, len(c.rows))
 	for i, m := range c.rows {
@@ -60,19 +60,33 @@ func (p *Page) Add(c *Collector, name string) {
 	}
 }
 
-// Gather implements prometheus.Gatherer, for the formats that Scrape cannot write.
+// Gather implements prometheus.Gatherer, for the formats that Scrape.Write does not support. It decodes a scrape.
 func (p *Page) Gather() ([]*dto.MetricFamily, error) {
-	return prometheus.Gatherers{p.library, p.process}.Gather()
-}
-
-// Scrape is a copy of all metrics at one point in time.
-type Scrape struct {
-	page *Page
-	// snapshots holds one snapshot per cluster.
-	snapshots []snapshot
-	// others is the list of metrics that expfmt writes: the histograms and the process metrics.
-	others []*dto.MetricFamily
-	series scrape
+	s, err := p.Scrape()
+	if err != nil {
+		return nil, err
+	}
+	defer s.Done()
+	var text bytes.Buffer
+	if err := s.Write(&text, expfmt.NewFormat(expfmt.TypeProtoDelim)); err != nil {
+		return nil, err
+	}
+	return prometheus.Gatherers{prometheus.GathererFunc(func() (all []*dto.MetricFamily, err error) {
+		decoder := expfmt.NewDecoder(&text, expfmt.NewFormat(expfmt.TypeProtoDelim))
+		for err == nil {
+			family := &dto.MetricFamily{}
+			if err = decoder.Decode(family); err == nil {
+				all = append(all, family)
+			}
+			for _, m := range family.Metric {
+				slices.SortFunc(m.Label, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
+			}
+		}
+		if !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("decode the metrics: %w", err)
+		}
+		return all, nil
+	})}.Gather() // Gatherers sort the metrics and check them
 }
 
 // piece is the number of bytes to buffer before a write.
@@ -83,7 +97,7 @@ const piece = 64 << 10
 func (p *Page) Scrape() (*Scrape, error) {
 	s := p.idle.Swap(nil)
 	if s == nil {
-		s = &Scrape{page: p, snapshots: make([]snapshot, len(p.clusters)), series: scrape{out: bufio.NewWriterSize(nil, piece)}}
+		s = &Scrape{page: p, snapshots: make([]snapshot, len(p.clusters)), out: bufio.NewWriterSize(nil, piece)}
 	}
 	for i, c := range p.clusters {
 		c.snapshot(&s.snapshots[i])
@@ -104,7 +118,7 @@ func (p *Page) Scrape() (*Scrape, error) {
 // Done releases the scrape's memory for the next scrape.
 func (s *Scrape) Done() {
 	s.others = nil
-	s.series.out.Reset(nil)
+	s.out.Reset(nil)
 	s.page.idle.Store(s)
 }
 
@@ -117,8 +131,8 @@ func CanScrape(format expfmt.Format) bool {
 
 // Write writes the metrics in a format that CanScrape accepts. The process metrics come last.
 func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
-	s.series.encoding, _ = encodingOf(format)
-	s.series.out.Reset(w)
+	s.encoding, _ = encodingOf(format)
+	s.out.Reset(w)
 	if len(s.page.clusters) > 0 {
 		if err := s.writeSeries(); err != nil {
 			return err
@@ -127,7 +141,7 @@ func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
 	if err := s.writeOthers(format); err != nil {
 		return err
 	}
-	if err := s.series.out.Flush(); err != nil {
+	if err := s.out.Flush(); err != nil {
 		return fmt.Errorf("write the metrics: %w", err)
 	}
 	return nil
@@ -135,7 +149,7 @@ func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
 
 // writeOthers writes the metrics in s.others. It also ends the output.
 func (s *Scrape) writeOthers(format expfmt.Format) error {
-	library := expfmt.NewEncoder(s.series.out, format)
+	library := expfmt.NewEncoder(s.out, format)
 	for _, f := range s.others {
 		if len(f.Metric) == 0 {
 			continue // expfmt rejects empty families
@@ -147,26 +161,6 @@ func (s *Scrape) writeOthers(format expfmt.Format) error {
 	if closer, ok := library.(expfmt.Closer); ok {
 		if err := closer.Close(); err != nil {
 			return fmt.Errorf("end the metrics: %w", err)
-		}
-	}
-	return nil
-}
-
-// writeSeries writes gauges and counters, metric by metric.
-func (s *Scrape) writeSeries() error {
-	x := &s.series
-	x.kind = "" // the labels may be of another format
-	for i, m := range s.page.clusters[0].rows {
-		if m.collect == nil {
-			continue
-		}
-		x.startMetric(m.Metric, s.page.heads[i][x.encoding])
-		for j, c := range s.page.clusters {
-			x.cluster = c.name
-			c.rows[i].collect(x, &s.snapshots[j])
-		}
-		if err := x.endMetric(); err != nil {
-			return fmt.Errorf("write %s: %w", m.Name, err)
 		}
 	}
 	return nil

@@ -10,21 +10,21 @@ import (
 
 // podRows returns the metrics of pods.
 func (c *Collector) podRows() []row {
-	namespace := kind[pods.Namespace]{"pods", func(now *snapshot) []pods.Namespace { return now.namespaces }, func(to *scrape, x *pods.Namespace) {
-		to.startObject(time.Time{}, "namespace", x.Name)
+	namespace := kind[pods.Namespace]{"pods", func(now *snapshot) []pods.Namespace { return now.namespaces }, func(to *Scrape, x *pods.Namespace) {
+		to.startObject(time.Time{}, x.Name)
 	}}
-	misreported := kind[pods.Misreported]{"misreported", func(now *snapshot) []pods.Misreported { return now.misreported }, func(to *scrape, x *pods.Misreported) {
-		to.startObject(time.Time{}, "namespace", x.Namespace)
+	misreported := kind[pods.Misreported]{"misreported", func(now *snapshot) []pods.Misreported { return now.misreported }, func(to *Scrape, x *pods.Misreported) {
+		to.startObject(time.Time{}, x.Namespace)
 	}}
 	c.stale = observed(histogram("kubeflap_pod_stale_ready_seconds",
 		"Time for which a pod's Ready condition stayed True after an in-place image change or a container exit.", always), durationBuckets())
 	return []row{
 		namespace.row(counter("kubeflap_pods_unready_total",
 			"Number of times the Ready condition of a pod stopped being True. Counted immediately, before the cause is known.", perPodNamespace, "namespace"),
-			func(to *scrape, x *pods.Namespace) { to.sample(float64(x.Unready)) }),
+			func(to *Scrape, x *pods.Namespace) { to.sample(float64(x.Unready)) }),
 		namespace.row(counter("kubeflap_pod_ready_transitions_total",
 			"Readiness changes of pods after they first became Ready, by new status and cause. For a change to true, the cause label shows why the pod was not Ready before.",
-			"one per namespace, status and cause, after the first occurrence", "namespace", "status", "cause"), func(to *scrape, x *pods.Namespace) {
+			"one per namespace, status and cause, after the first occurrence", "namespace", "status", "cause"), func(to *Scrape, x *pods.Namespace) {
 			for status, byCause := range x.Transitions {
 				for why, n := range byCause {
 					if n > 0 {
@@ -35,17 +35,17 @@ func (c *Collector) podRows() []row {
 		}),
 		namespace.row(counter("kubeflap_pod_inplace_updates_total",
 			"Updates that changed a container's image in a running pod.", perPodNamespace, "namespace"),
-			func(to *scrape, x *pods.Namespace) { to.sample(float64(x.InPlaceUpdates)) }),
+			func(to *Scrape, x *pods.Namespace) { to.sample(float64(x.InPlaceUpdates)) }),
 		namespace.row(counter("kubeflap_pod_inplace_updates_ungated_total",
 			"In-place updates of pods without a readiness gate. Nothing takes such a pod out of rotation before the update.", perPodNamespace, "namespace").experimental(),
-			func(to *scrape, x *pods.Namespace) { to.sample(float64(x.UngatedUpdates)) }),
+			func(to *Scrape, x *pods.Namespace) { to.sample(float64(x.UngatedUpdates)) }),
 		namespace.row(counter("kubeflap_pod_silent_restarts_total",
 			"Number of container restarts during which the pod's Ready condition stayed True.", perPodNamespace, "namespace"),
-			func(to *scrape, x *pods.Namespace) { to.sample(float64(x.SilentRestarts)) }),
+			func(to *Scrape, x *pods.Namespace) { to.sample(float64(x.SilentRestarts)) }),
 		c.stale,
 		misreported.row(gauge("kubeflap_pods_misreported",
 			"Pods whose Ready condition is wrong, by kind. unready_after_recovery: the condition has been False for more than 10 s although the node and all containers are ready. ready_on_lost_node: the condition is True although the node has sent no heartbeat for longer than the grace period.",
 			"one per namespace and kind with at least one misreported pod", "namespace", "kind"),
-			func(to *scrape, x *pods.Misreported) { to.sample(float64(x.Pods), string(x.Kind)) }),
+			func(to *Scrape, x *pods.Misreported) { to.sample(float64(x.Pods), string(x.Kind)) }),
 	}
 }

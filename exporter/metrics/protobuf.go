@@ -29,9 +29,6 @@ func description(name, help string, kind dto.MetricType) []byte {
 	return protowire.AppendVarint(b, uint64(kind))
 }
 
-// appendSeries appends an encoded Metric, with its labels and value, as a field of its MetricFamily.
-func appendSeries(b, series []byte) []byte { return appendBytes(b, familyMetric, series) }
-
 // appendPair appends a label as a field of its Metric.
 func appendPair(b []byte, name, value string) []byte {
 	size := protowire.SizeTag(pairName) + protowire.SizeBytes(len(name)) + protowire.SizeTag(pairValue) + protowire.SizeBytes(len(value))

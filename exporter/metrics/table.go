@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -8,7 +10,7 @@ import (
 type row struct {
 	*Metric
 	// collect adds the series of a gauge or a counter to a scrape.
-	collect func(*scrape, *snapshot)
+	collect func(*Scrape, *snapshot)
 	// series holds the series of a histogram.
 	series *prometheus.HistogramVec
 }
@@ -19,15 +21,15 @@ type kind[T any] struct {
 	name string
 	// all returns the objects, and start starts the samples of one.
 	all   func(*snapshot) []T
-	start func(*scrape, *T)
+	start func(*Scrape, *T)
 }
 
 // row returns the row of a metric of these objects. The function add adds the samples of one object.
-func (k kind[T]) row(m *Metric, add func(*scrape, *T)) row {
-	return row{Metric: m, collect: func(to *scrape, now *snapshot) { k.each(to, now, add) }}
+func (k kind[T]) row(m *Metric, add func(*Scrape, *T)) row {
+	return row{Metric: m, collect: func(to *Scrape, now *snapshot) { k.each(to, now, add) }}
 }
 
-func (k kind[T]) each(to *scrape, now *snapshot, add func(*scrape, *T)) {
+func (k kind[T]) each(to *Scrape, now *snapshot, add func(*Scrape, *T)) {
 	to.startKind(k.name)
 	all := k.all(now)
 	for i := range all {
@@ -37,9 +39,10 @@ func (k kind[T]) each(to *scrape, now *snapshot, add func(*scrape, *T)) {
 }
 
 // single returns the row of a metric of the whole cluster.
-func single(m *Metric, add func(*scrape, *snapshot)) row {
-	return row{Metric: m, collect: func(to *scrape, now *snapshot) {
-		to.startCluster()
+func single(m *Metric, add func(*Scrape, *snapshot)) row {
+	return row{Metric: m, collect: func(to *Scrape, now *snapshot) {
+		to.startKind("cluster")
+		to.startObject(time.Time{})
 		add(to, now)
 	}}
 }

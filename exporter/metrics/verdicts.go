@@ -13,17 +13,17 @@ import (
 
 // verdictRows returns the metrics of incidents.
 func verdictRows() []row {
-	standing := kind[incident.Incident]{"incident", func(now *snapshot) []incident.Incident { return now.standings }, func(to *scrape, x *incident.Incident) {
-		to.startObject(time.Time{}, "id", x.ID)
+	standing := kind[incident.Incident]{"incident", func(now *snapshot) []incident.Incident { return now.standings }, func(to *Scrape, x *incident.Incident) {
+		to.startObject(time.Time{}, x.ID)
 	}}
-	node := kind[nodeVerdict]{"node verdict", func(now *snapshot) []nodeVerdict { return nodeVerdicts(now.standings) }, func(to *scrape, x *nodeVerdict) {
-		to.startObject(time.Time{}, "node", x.node)
+	node := kind[nodeVerdict]{"node verdict", func(now *snapshot) []nodeVerdict { return nodeVerdicts(now.standings) }, func(to *Scrape, x *nodeVerdict) {
+		to.startObject(time.Time{}, x.node)
 	}}
-	service := kind[serviceVerdict]{"service verdict", func(now *snapshot) []serviceVerdict { return serviceVerdicts(now.standings) }, func(to *scrape, x *serviceVerdict) {
-		to.startObject(time.Time{}, "namespace", x.service.Namespace, "service", x.service.Name)
+	service := kind[serviceVerdict]{"service verdict", func(now *snapshot) []serviceVerdict { return serviceVerdicts(now.standings) }, func(to *Scrape, x *serviceVerdict) {
+		to.startObject(time.Time{}, x.service.Namespace, x.service.Name)
 	}}
 	return []row{
-		single(gauge("kubeflap_incidents", "Ongoing incidents by scope and verdict.", perVerdict, "scope", "verdict"), func(to *scrape, now *snapshot) {
+		single(gauge("kubeflap_incidents", "Ongoing incidents by scope and verdict.", perVerdict, "scope", "verdict"), func(to *Scrape, now *snapshot) {
 			ongoing := map[incident.Resolution]int{}
 			for i := range now.standings {
 				if x := &now.standings[i]; x.State != incident.StateEnded {
@@ -35,7 +35,7 @@ func verdictRows() []row {
 			}
 		}),
 		single(counter("kubeflap_incidents_total", "Resolved incidents by scope and last verdict. Excludes incidents that were merged into another incident, or withdrawn because a watch delivered events late.",
-			perVerdict, "scope", "verdict"), func(to *scrape, now *snapshot) {
+			perVerdict, "scope", "verdict"), func(to *Scrape, now *snapshot) {
 			for x := range possible {
 				to.sample(float64(now.resolved[x]), string(x.Scope), x.Verdict.String())
 			}
@@ -43,15 +43,15 @@ func verdictRows() []row {
 		standing.row(gauge("kubeflap_incident_start_timestamp_seconds",
 			"Unix time at which the incident started. For details, see kubeflap's page /flaps?id=ID. The subject label names the node, the workload or the Service.",
 			"one per incident that is ongoing or was resolved in the last 10 minutes", "id", "scope", "namespace", "subject", "cause", "verdict").experimental(),
-			func(to *scrape, x *incident.Incident) {
+			func(to *Scrape, x *incident.Incident) {
 				to.sample(seconds(x.Start), string(x.Scope), x.Namespace, x.Subject, x.Cause.String(), x.Verdict.String())
 			}),
 		standing.row(gauge("kubeflap_incident_end_timestamp_seconds", "Unix time at which everything affected by the incident had recovered. If something flaps again, the same incident continues.",
 			"one per incident in which everything has recovered, until 10 minutes after the recovery", "id").experimental(),
-			func(to *scrape, x *incident.Incident) { to.sampleIf(!x.End.IsZero(), seconds(x.End)) }),
+			func(to *Scrape, x *incident.Incident) { to.sampleIf(!x.End.IsZero(), seconds(x.End)) }),
 		node.row(gauge("kubeflap_node_verdict", "1 while the node belongs to an incident with this verdict.",
 			"one per Node and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "node", "verdict"),
-			func(to *scrape, x *nodeVerdict) { to.sample(1, x.verdict.String()) }),
+			func(to *Scrape, x *nodeVerdict) { to.sample(1, x.verdict.String()) }),
 		silenceRow(gauge("kubeflap_node_silences",
 			"Silences of the node since kubeflap first saw it, by verdict and reason. A silence is a heartbeat interval of more than half the grace period, or a change to Unknown by the node controller. This is a gauge, because verdicts may be revised.",
 			"for each Node, one for the verdict `node` with the reason `slow`. Every other combination of verdict and reason has a series after its first occurrence", "node", "verdict", "reason").experimental(), func(x *incident.Silences) float64 { return float64(x.Count) }, true),
@@ -59,7 +59,7 @@ func verdictRows() []row {
 			"Unix time at which the latest silence with this verdict and reason ended, or the current time during a silence.", "one per Node, verdict and reason, after the first occurrence", "node", "verdict", "reason").experimental(), func(x *incident.Silences) float64 { return seconds(x.Last) }, false),
 		service.row(gauge("kubeflap_service_verdict", "1 while the Service is affected by an incident with this verdict.",
 			"one per Service and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "namespace", "service", "verdict"),
-			func(to *scrape, x *serviceVerdict) { to.sample(1, x.verdict.String()) }),
+			func(to *Scrape, x *serviceVerdict) { to.sample(1, x.verdict.String()) }),
 	}
 }
 
@@ -88,9 +88,9 @@ func possible(yield func(incident.Resolution) bool) {
 // silenceRow returns the row of a metric of silences of existing nodes. The lists of silences and of nodes are both sorted
 // by node name. If zero is set, a node that was never slow has a series with the value 0.
 func silenceRow(m *Metric, value func(*incident.Silences) float64, zero bool) row {
-	return row{Metric: m, collect: func(to *scrape, now *snapshot) {
+	return row{Metric: m, collect: func(to *Scrape, now *snapshot) {
 		all := now.silences
-		eachNode().each(to, now, func(to *scrape, n *nodes.Node) {
+		eachNode().each(to, now, func(to *Scrape, n *nodes.Node) {
 			for len(all) > 0 && all[0].Node < n.Name {
 				all = all[1:]
 			}

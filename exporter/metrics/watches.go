@@ -9,34 +9,34 @@ import (
 
 // watchRows returns the metrics of watches.
 func watchRows() []row {
-	watch := kind[watches.Watch]{"watch", func(now *snapshot) []watches.Watch { return now.watches }, func(to *scrape, w *watches.Watch) {
-		to.startObject(time.Time{}, "resource", w.Resource.String())
+	watch := kind[watches.Watch]{"watch", func(now *snapshot) []watches.Watch { return now.watches }, func(to *Scrape, w *watches.Watch) {
+		to.startObject(time.Time{}, w.Resource.String())
 	}}
 	return []row{
 		watch.row(counter("kubeflap_watch_events_total",
-			"Watch events received for the resource.", perResource, "resource", "type"), func(to *scrape, w *watches.Watch) {
+			"Watch events received for the resource.", perResource, "resource", "type"), func(to *Scrape, w *watches.Watch) {
 			for _, t := range [...]event.Type{event.Added, event.Modified, event.Deleted, event.Bookmark} {
 				to.sample(float64(w.Events[t]), t.String())
 			}
 		}),
 		watch.row(counter("kubeflap_watch_relists_total",
 			"Number of times the resource was listed again because its watch could not be resumed.", perResource, "resource"),
-			func(to *scrape, w *watches.Watch) { to.sample(float64(w.Relists)) }),
+			func(to *Scrape, w *watches.Watch) { to.sample(float64(w.Relists)) }),
 		watch.row(counter("kubeflap_watch_errors_total",
 			"Failed list requests for the resource, and watches that failed or broke.", perResource, "resource"),
-			func(to *scrape, w *watches.Watch) { to.sample(float64(w.Errors)) }),
+			func(to *Scrape, w *watches.Watch) { to.sample(float64(w.Errors)) }),
 		watch.row(gauge("kubeflap_watch_synced",
 			"1 once the resource has been listed, 0 before that and while it is unavailable.", perResource, "resource"),
-			func(to *scrape, w *watches.Watch) { to.sample(boolean(w.Synced)) }),
+			func(to *Scrape, w *watches.Watch) { to.sample(boolean(w.Synced)) }),
 		watch.row(gauge("kubeflap_watch_last_event_timestamp_seconds",
 			"Unix time of the last event or bookmark received for the resource.", "one per watched resource after it has synced, except the optional control plane Leases", "resource"),
-			func(to *scrape, w *watches.Watch) { to.sampleIf(!w.LastEvent.IsZero(), seconds(w.LastEvent)) }),
+			func(to *Scrape, w *watches.Watch) { to.sampleIf(!w.LastEvent.IsZero(), seconds(w.LastEvent)) }),
 		watch.row(counter("kubeflap_watch_blind_seconds_total",
 			"Time without a working watch on the resource since it was first synced. Excludes interruptions of less than a second in which no event was lost.", perResource, "resource"),
-			func(to *scrape, w *watches.Watch) { to.sample(w.Blind.Seconds()) }),
+			func(to *Scrape, w *watches.Watch) { to.sample(w.Blind.Seconds()) }),
 		watch.row(gauge("kubeflap_watch_unavailable",
 			"1 while the resource cannot be watched because it is absent or forbidden. Metrics that need the resource are missing.", perUnavailable, "resource", "reason").experimental(),
-			func(to *scrape, w *watches.Watch) { to.sampleIf(w.Unavailable != "", 1, string(w.Unavailable)) }),
+			func(to *Scrape, w *watches.Watch) { to.sampleIf(w.Unavailable != "", 1, string(w.Unavailable)) }),
 	}
 }
 

@@ -29,7 +29,7 @@ func benchmarkRules(b *testing.B, replicas int, lost bool) {
 	at := start
 	scrape := func() {
 		for r := range replicas {
-			e.scrape(at, gatherer(c), fmt.Sprint(r))
+			e.scrape(at, c.collector, fmt.Sprint(r))
 		}
 		at = at.Add(30 * time.Second)
 	}
@@ -86,7 +86,7 @@ func benchmarkChurn(b *testing.B, interval time.Duration) {
 	at := end.Add(-full)
 	for ; at.Before(end); at = at.Add(interval) {
 		c.runUntil(at)
-		e.scrape(at, gatherer(c), "a")
+		e.scrape(at, c.collector, "a")
 		if left := end.Sub(at); left <= time.Hour || left%(5*time.Minute) == 0 {
 			e.evaluate(at)
 		}
@@ -95,7 +95,7 @@ func benchmarkChurn(b *testing.B, interval time.Duration) {
 	for b.Loop() {
 		b.StopTimer()
 		c.runUntil(at)
-		e.scrape(at, gatherer(c), "a")
+		e.scrape(at, c.collector, "a")
 		began := time.Now()
 		fleet.evaluate(at)
 		ofFleet += time.Since(began)

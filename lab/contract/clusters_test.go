@@ -93,8 +93,8 @@ func TestClustersTogetherFireAsEachAlone(t *testing.T) {
 		for _, c := range clusters {
 			at = c.now.Add(30 * time.Second)
 			c.runUntil(at)
-			c.alone.scrape(at, gatherer(c.cluster), "a")
-			together.scrape(at, gatherer(c.cluster), "a", "cluster", c.name)
+			c.alone.scrape(at, c.collector, "a")
+			together.scrape(at, c.collector, "a", "cluster", c.name)
 			for _, a := range c.alone.evaluate(at) {
 				want = append(want, textOf(a.Labels, a.Annotations, ""))
 				fired[c.name]++
@@ -150,7 +150,7 @@ func TestTextsOfAClusterThatIsGone(t *testing.T) {
 			at := c.now.Add(30 * time.Second)
 			c.runUntil(at)
 			if at.Before(gone) {
-				e.scrape(at, gatherer(c.cluster), "a", "cluster", c.name)
+				e.scrape(at, c.collector, "a", "cluster", c.name)
 			}
 			for _, a := range e.evaluate(at) {
 				if at.After(gone.Add(4 * time.Minute)) { // queries read samples of the last 5 minutes

@@ -176,6 +176,6 @@ func (d *day) pagesNobody(t *testing.T) {
 
 // gathered reads kubeflap's metrics once, for several scrapes.
 func gathered(c *cluster) prometheus.Gatherer {
-	families, err := gatherer(c).Gather()
+	families, err := c.collector.Gather()
 	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return families, err })
 }

@@ -58,7 +58,7 @@ func (d *drainOf) firing(t *testing.T, interval, drained time.Duration) (first m
 	for at := start; at.Before(start.Add(drained + time.Hour)); at = at.Add(15 * time.Second) {
 		d.runUntil(at)
 		if since := at.Sub(start); since%interval == 0 {
-			e.scrape(at, gatherer(d.cluster), "a")
+			e.scrape(at, d.collector, "a")
 		}
 		if at.Sub(start)%evaluation(at.Sub(start) > drained+6*time.Minute) != 0 {
 			continue

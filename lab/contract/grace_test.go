@@ -17,7 +17,7 @@ func TestAlertsRepeatTheRecommendedGracePeriod(t *testing.T) {
 	for at := origin.Add(150 * time.Second); at.Before(origin.Add(16 * time.Minute)); at = at.Add(30 * time.Second) {
 		slow.silent = at.Sub(origin)%(90*time.Second) != 0
 		c.runUntil(at)
-		e.scrape(at, gatherer(c), "a")
+		e.scrape(at, c.collector, "a")
 		want := fmt.Sprintf("set --node-monitor-grace-period=%.0fs on each", total(t, c, "kubeflap_node_monitor_grace_period_recommended_seconds"))
 		for _, a := range e.evaluate(at) {
 			name, text := a.Labels.Get("alertname"), a.Annotations.Get("description")

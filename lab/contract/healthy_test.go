@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // For four busy hours, no alert may notify anybody in a healthy cluster with 60 nodes and 40 Services. Heartbeats jitter,
@@ -26,7 +24,7 @@ func TestHealthyClusterPagesNobody(t *testing.T) {
 	for at := origin.Add(3 * time.Minute); at.Before(end); at = at.Add(time.Minute) {
 		for _, at := range []time.Time{at.Add(-30 * time.Second), at} {
 			c.runUntil(at)
-			e.scrape(at, gatherer(c), "a")
+			e.scrape(at, c.collector, "a")
 		}
 		for _, a := range e.evaluate(at) {
 			if a.Labels.Get("severity") == "info" {
@@ -49,7 +47,7 @@ func TestHealthyClusterPagesNobody(t *testing.T) {
 	n.silent = true
 	for at := end; at.Before(end.Add(90 * time.Second)); at = at.Add(30 * time.Second) {
 		c.runUntil(at)
-		e.scrape(at, gatherer(c), "a")
+		e.scrape(at, c.collector, "a")
 		for _, a := range e.evaluate(at) {
 			if a.Labels.Get("alertname") == "KubeflapNodeHeartbeatLost" && a.Labels.Get("node") == n.Name {
 				return
@@ -76,15 +74,9 @@ func plan(c *cluster) {
 	c.in(155*time.Minute, func() { c.scale(none, 3) })
 }
 
-func gatherer(c *cluster) prometheus.Gatherer {
-	r := prometheus.NewRegistry()
-	r.MustRegister(c.collector)
-	return r
-}
-
 // total returns the current sum of all series of a metric.
 func total(t *testing.T, c *cluster, name string) (sum float64) {
-	families, err := gatherer(c).Gather()
+	families, err := c.collector.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

