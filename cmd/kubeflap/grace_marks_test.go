@@ -147,7 +147,7 @@ func TestGracePeriodsAgainstControllerManagers(t *testing.T) {
 			for node, marks := range from.marks {
 				for i, x := range marks {
 					s, real := from.silence(t, x), to.marks[node][i]
-					is := outcomes[s.With(to.grace, to.monitor)]
+					is := outcomes[controlplane.RowOf([]controlplane.Silence{s}, to.grace, to.monitor).Silences]
 					if is == "yes" && !real.Unknown || is == "no" && real.Unknown {
 						t.Errorf("with %s and %s, a silence of %s of %s turns it Unknown: %s, but the controller manager did: %t", to.grace, to.monitor, s.Longest, node, is, real.Unknown)
 					}

@@ -65,7 +65,7 @@ func New(settings Settings) *Tracker {
 	t.services = services.New(services.Settings{
 		BounceWindow: settings.BounceWindow, Source: settings.AddressSource, KnownManagers: settings.KnownManagers,
 	}, t.watches, &t.found, t.pods, t.losses)
-	t.nodes.Addresses = t.services
+	t.nodes.ReadyOn = t.services.ReadyOn
 	return t
 }
 

@@ -67,7 +67,10 @@ func noHeartbeats() controlplane.Table {
 // graceTable returns the comparison of grace periods for the story of lostNode.
 func graceTable(name string, log *correlate.Log, now time.Time) controlplane.Table {
 	table := controlplane.Table{Cluster: name, Since: at(0)}
-	table.Rows = controlplane.Rows([]controlplane.Silence{{Shortest: 48 * time.Second, Longest: 48 * time.Second, Addresses: 1}}, 5*time.Second)
+	silences := []controlplane.Silence{{Shortest: 48 * time.Second, Longest: 48 * time.Second, Addresses: 1}}
+	for _, period := range []time.Duration{20, 30, 40, 50, 60, 80, 100, 120} {
+		table.Rows = append(table.Rows, controlplane.RowOf(silences, period*time.Second, 5*time.Second))
+	}
 	table.Notes = advice.NotesOn(&table, log.GracePeriod(now))
 	return table
 }

@@ -40,21 +40,6 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d-%d", r.AtLeast, r.AtMost)
 }
 
-// Rows returns the rows of a Table. The node controller has the given node monitor period.
-func Rows(silences []Silence, monitor time.Duration) (rows []Row) {
-	for _, seconds := range [...]time.Duration{20, 30, 40, 50, 60, 80, 100, 120} {
-		period := seconds * time.Second
-		row := Row{GracePeriod: period.Seconds(), NoticedAfter: ((passes(period, monitor) + 1) * monitor).Seconds()}
-		for i := range silences {
-			one, addresses := silences[i].With(period, monitor), silences[i].Addresses
-			row.Silences = Range{row.Silences.AtLeast + one.AtLeast, row.Silences.AtMost + one.AtMost}
-			row.Addresses = Range{row.Addresses.AtLeast + one.AtLeast*addresses, row.Addresses.AtMost + one.AtMost*addresses}
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
 // MonitorPeriod returns the node monitor period. It returns the default if no kube-controller-manager pod sets it.
 func (g *GracePeriod) MonitorPeriod() time.Duration {
 	for _, flag := range g.Flags(nil) {
@@ -63,4 +48,46 @@ func (g *GracePeriod) MonitorPeriod() time.Duration {
 		}
 	}
 	return 5 * time.Second
+}
+
+const (
+	// jitter is the uncertainty of the times at which the node controller sees a heartbeat and starts a pass. `pass` is
+	// the longest time that it usually needs to check all nodes once.
+	jitter = 300 * time.Millisecond
+	pass   = 30 * time.Millisecond
+	// ShortestSilence is the shortest silence that makes a node Unknown with a grace period of 20 s.
+	ShortestSilence = 20*time.Second - jitter
+)
+
+// Silence is a time without a heartbeat of a node. It ends with the next heartbeat that the node controller counts, or
+// with the deletion of the Node.
+type Silence struct {
+	Node  string
+	Ended time.Time
+	// Longest is the longest possible length. Shortest is the length of the part in which the node was certainly silent
+	// and the node controller may be assumed to work.
+	Shortest, Longest time.Duration
+	// Addresses is the number of ready addresses that Services lose if the node turns Unknown.
+	Addresses int
+}
+
+// RowOf returns the effect of a grace period on silences. The node controller checks all nodes once per monitor period. In
+// its first pass after a heartbeat, it stores the current time. It sets the node to Unknown in the first pass in which the
+// stored time is older than the grace period (node lifecycle controller, tryUpdateNodeHealth). A pass begins one monitor
+// period after the end of the previous pass (wait.UntilWithContext).
+func RowOf(silences []Silence, period, monitor time.Duration) Row {
+	passes := (period + monitor - 1) / monitor // after these passes, the grace period is over
+	row := Row{GracePeriod: period.Seconds(), NoticedAfter: ((passes + 1) * monitor).Seconds()}
+	for i := range silences {
+		s := &silences[i]
+		if s.Longest >= passes*monitor-jitter {
+			row.Silences.AtMost++
+			row.Addresses.AtMost += s.Addresses
+		}
+		if s.Shortest > (passes+1)*(monitor+pass)+jitter {
+			row.Silences.AtLeast++
+			row.Addresses.AtLeast += s.Addresses
+		}
+	}
+	return row
 }

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -21,6 +22,9 @@ const (
 func (x *Nodes) ListEnded(t time.Time) {
 	x.grace.ListEnded()
 	heartbeats := x.watches.IsSynced(event.KindLease) || x.watches.Missing(event.KindLease)
+	if heartbeats && x.watches.IsSynced(event.KindNode) && x.areLeasesKnown() {
+		x.silencesSince = cmp.Or(x.silencesSince, t) // from now on, kubeflap sees all silences
+	}
 	if x.initialCheckDone || !heartbeats || !x.watches.IsSynced(event.KindNode) {
 		return
 	}

@@ -12,9 +12,9 @@ import (
 // lifecycle controller, tryUpdateNodeHealth).
 type heartbeats struct {
 	health
-	// silences holds the silences that have ended, since the time restoredSince (zero: since the first lists).
+	// `silences` holds the silences that have ended since silencesSince.
 	silences      []controlplane.Silence
-	restoredSince time.Time
+	silencesSince time.Time
 }
 
 // heartbeat holds the state of one node's heartbeats.
@@ -84,7 +84,7 @@ func (x *heartbeats) countHeartbeat(n *node, t, seen time.Time, byNode event.Nod
 	h := &n.heartbeat
 	spans, sent := x.spansBreak(n, t, byNode), n.foundAt(t, seen)
 	measured := !x.isBlind() && (spans || !h.estimated && !h.last.Before(x.liveFrom()))
-	x.addSilence(&x.silences, n, t, measured)
+	x.endSilence(n, t, measured)
 	switch {
 	case h.last.IsZero():
 	case !x.isBlind() && h.estimated && h.missed && x.watches.Live(x.source(), seen):

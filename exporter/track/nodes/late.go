@@ -10,12 +10,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// addresses is what nodes ask about Service addresses (package services).
-type addresses interface {
-	// ReadyOn returns the number of ready addresses on a node.
-	ReadyOn(node string) int
-}
-
 // health judges which nodes are silent, and which are not Ready.
 type health struct {
 	sight
@@ -25,8 +19,9 @@ type health struct {
 	controlPlane *controlplane.ControlPlane
 	grace        *controlplane.GracePeriod
 	reads        *controlplane.Reads
-	Addresses    addresses
 	labelled     labelCounts
+	// ReadyOn returns the number of ready addresses on a node (package services).
+	ReadyOn func(node string) int
 	// `checks` is a queue with the next check of each node, for the grace period checksFor. A check finds out whether
 	// the node's heartbeat is late or missed. To save work, a new heartbeat does not reschedule the check, so a check
 	// can be too early.
@@ -157,7 +152,7 @@ func (x *health) appendLate(found []transition.Transition, n *node, t, proven ti
 			x.missing = append(x.missing, n)
 		}
 		if period > h.undisturbed() {
-			h.addresses = x.Addresses.ReadyOn(n.name)
+			h.addresses = x.ReadyOn(n.name)
 		}
 		if before {
 			lost := x.foundLost(n, mark)

@@ -134,7 +134,7 @@ func (x *Nodes) CountPods(name string, by int) {
 func (x *Nodes) forget(n *node) {
 	now := x.watches.Now()
 	earliest := x.watches.NotBefore(event.KindNode, now)
-	x.addSilence(&x.silences, n, earliest, false)
+	x.endSilence(n, earliest, false)
 	x.found.Add(transition.NodeRemoved{OfNode: n.at(now), Earliest: earliest})
 	x.former.add(n.name, n.machine, now)
 	x.checks.forget(n)

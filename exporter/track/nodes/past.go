@@ -22,7 +22,7 @@ type Past struct {
 
 // Past returns what was known at t. Pass it to Restore.
 func (x *Nodes) Past(t time.Time) Past {
-	p := Past{x.grace.Episodes(t), slices.Clone(x.silences), x.silencesSince(), map[event.UID]departure.Past{}}
+	p := Past{x.grace.Episodes(t), slices.Clone(x.silences), x.silencesSince, map[event.UID]departure.Past{}}
 	p.Silences = slices.DeleteFunc(p.Silences, func(s controlplane.Silence) bool { return s.Ended.After(t) })
 	for _, n := range x.nodes {
 		if cordoned, ok := n.departure.Past(); ok && n.exists {
@@ -35,5 +35,5 @@ func (x *Nodes) Past(t time.Time) Past {
 // Restore takes over an earlier Past. Call it before the first event.
 func (x *Nodes) Restore(p Past) {
 	x.grace.Restore(p.GracePeriod)
-	x.silences, x.restoredSince, x.cordoned = p.Silences, p.Since, p.Cordoned
+	x.silences, x.silencesSince, x.cordoned = p.Silences, p.Since, p.Cordoned
 }

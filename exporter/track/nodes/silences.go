@@ -11,37 +11,37 @@ import (
 // maxSilences is the maximum number of silences in memory.
 const maxSilences = 1000
 
-// GraceTable compares grace periods. It counts the silences that ended in the last 24 hours. It has no rows if kubeflap cannot see silences.
+// GraceTable compares grace periods. It counts the silences that ended in the last 24 hours, and the ongoing ones. It has no
+// rows if kubeflap cannot see silences.
 func (x *Nodes) GraceTable() controlplane.Table {
-	now, t := x.watches.Now(), controlplane.Table{Rows: []controlplane.Row{}}
-	t.Since = latest(now.Add(-24*time.Hour), x.silencesSince()).UTC()
-	if len(x.silences) == maxSilences {
-		t.Since = latest(t.Since, x.silences[0].Ended.UTC()) // earlier silences may have been dropped
-	}
+	now := x.watches.Now()
+	t := controlplane.Table{Rows: []controlplane.Row{}, Since: latest(now.Add(-24*time.Hour), x.silencesSince).UTC()}
 	all := slices.DeleteFunc(slices.Clone(x.silences), func(s controlplane.Silence) bool { return s.Ended.Before(t.Since) })
 	for _, n := range x.inOrder() {
-		x.addSilence(&all, n, now, false) // the ongoing one
+		all = append(all, x.silence(n, now, false)...)
 	}
 	if x.watches.IsSynced(event.KindNode) && x.areLeasesKnown() {
-		t.Rows = controlplane.Rows(all, x.grace.MonitorPeriod())
+		for _, seconds := range [...]time.Duration{20, 30, 40, 50, 60, 80, 100, 120} {
+			t.Rows = append(t.Rows, controlplane.RowOf(all, seconds*time.Second, x.grace.MonitorPeriod()))
+		}
 	}
 	return t
 }
 
-// silencesSince returns the start of the period in which kubeflap saw all silences.
-func (x *heartbeats) silencesSince() time.Time {
-	if !x.restoredSince.IsZero() {
-		return x.restoredSince
+// endSilence records the node's silence from its last heartbeat to t, if there was one.
+func (x *heartbeats) endSilence(n *node, t time.Time, seen bool) {
+	x.silences = append(x.silences, x.silence(n, t, seen)...)
+	if dropped := len(x.silences) - maxSilences; dropped > 0 {
+		x.silences, x.silencesSince = x.silences[dropped:], x.silences[dropped].Ended
 	}
-	return latest(x.watches.SyncedAt(event.KindNode), x.watches.SyncedAt(event.KindLease))
 }
 
-// addSilence adds the node's silence from its last heartbeat to t, unless the interval was too short. If `seen` is set,
-// kubeflap saw the whole interval.
-func (x *heartbeats) addSilence(to *[]controlplane.Silence, n *node, t time.Time, seen bool) {
+// silence returns the node's silence from its last heartbeat to t, or nothing if the interval was too short. If `seen` is
+// set, kubeflap saw the whole interval.
+func (x *heartbeats) silence(n *node, t time.Time, seen bool) []controlplane.Silence {
 	h := &n.heartbeat
 	if t.Sub(h.last) < controlplane.ShortestSilence || h.last.IsZero() || !n.exists || !x.provesSilence(n) {
-		return
+		return nil
 	}
 	usual, since, until := h.undisturbed(), h.last, t
 	if !seen {
@@ -51,7 +51,7 @@ func (x *heartbeats) addSilence(to *[]controlplane.Silence, n *node, t time.Time
 		until = x.watches.DownSince(x.source())
 	}
 	if until.Sub(since) <= usual {
-		return
+		return nil
 	}
 	// A new leader starts a new grace period. While the API server does not answer, the node controller cannot act.
 	leads, _ := x.controlPlane.LeadsSince(t)
@@ -64,9 +64,7 @@ func (x *heartbeats) addSilence(to *[]controlplane.Silence, n *node, t time.Time
 	case n.ready == event.StatusFalse:
 		s.Addresses = 0 // the node controller only changes the pods of a node that was Ready (monitorNodeHealth)
 	case !h.missed || x.grace.Period <= usual:
-		s.Addresses = x.Addresses.ReadyOn(n.name)
+		s.Addresses = x.ReadyOn(n.name)
 	}
-	if *to = append(*to, s); len(*to) > maxSilences {
-		*to = (*to)[1:]
-	}
+	return []controlplane.Silence{s}
 }

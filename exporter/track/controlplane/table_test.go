@@ -38,7 +38,7 @@ func TestOutcomeForEveryTimingOfTheController(t *testing.T) {
 						}
 					}
 				}
-				switch is := s.With(period, monitor); {
+				switch is := RowOf([]Silence{s}, period, monitor).Silences; {
 				case is == Range{1, 1} && ready > 0, is == Range{0, 0} && unknown > 0:
 					t.Fatalf("with %s and %s, a silence of %s turns the node Unknown %s times, but %d timings make it Unknown and %d do not", period, monitor, silence, is, unknown, ready)
 				case is.AtLeast == is.AtMost:
