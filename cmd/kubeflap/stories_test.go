@@ -31,16 +31,11 @@ import (
 type scenario struct {
 	name    string
 	cluster func() *fakeCluster
-	// harm is the second of the first harm, which the page must show within 2 minutes. It is 0 if there is no harm.
-	harm float64
-	// expected lists the page's expected content at several times. The story ends with the last one.
+	// expected lists the page's expected content at several times. The story ends with the last one. In between, the page
+	// must show no other verdicts than before and after.
 	expected []expectation
-	// never lists verdicts that must never appear, separated by spaces.
-	never string
-	// open is the reason why the verdict cannot be decided before the second decided, or never if decided is 0. If open
-	// is empty, the verdict must never be undecided.
-	open    string
-	decided float64
+	// open is the reason why a verdict may be undecided while the page changes. If it is empty, the verdict must not be.
+	open string
 	// evidence lists texts that the page must contain at the end, and lacks lists texts that it must not contain. over
 	// is set if all incidents must have ended.
 	evidence, lacks []string
@@ -207,7 +202,7 @@ func seriesText(m *dto.Metric) string {
 // check runs a story and checks the output at all times.
 func (x *scenario) check(t *testing.T, all *tally) {
 	w := newStoryWatcher(t, x.cluster())
-	next, onPage := 0, false
+	next := 0
 	seen := revisions{verdicts: map[string]shownVerdict{}, entries: map[pageEvidence]bool{}}
 	for second := 5.0; next < len(x.expected); second += 5 {
 		for ; next < len(x.expected) && x.expected[next].at <= second; next++ {
@@ -216,13 +211,8 @@ func (x *scenario) check(t *testing.T, all *tally) {
 		}
 		w.runUntil(second)
 		incidents := w.shown()
-		onPage = onPage || len(incidents) > 0
-		x.checkNever(w, incidents)
+		x.checkVerdicts(w, incidents, x.between(next))
 		seen.check(w, incidents)
-		if x.harm > 0 && second >= x.harm+120 && !onPage {
-			t.Errorf("the harm of second %g is not on the page after 2 minutes", x.harm)
-			onPage = true
-		}
 	}
 	w.pipeline.finish()
 	if err := w.writer.Close(); err != nil {
@@ -248,15 +238,29 @@ func (x *scenario) ask(w *storyWatcher, a expectation, all *tally) {
 	}
 }
 
-// checkNever checks that the page contains no forbidden verdict.
-func (x *scenario) checkNever(w *storyWatcher, all []pageIncident) {
+// between returns the verdicts that the page may show before the expectation with the given index.
+func (x *scenario) between(next int) (allowed []string) {
+	before, after := "", x.expected[min(next, len(x.expected)-1)].want
+	if next > 0 {
+		before = x.expected[next-1].want
+	}
+	if x.open != "" && before != after {
+		allowed = append(allowed, "undecided")
+	}
+	for text := range strings.SplitSeq(before+"; "+after, "; ") {
+		v, _, _ := strings.Cut(text, " ")
+		allowed = append(allowed, v)
+	}
+	return allowed
+}
+
+// checkVerdicts checks that the page shows only the allowed verdicts.
+func (x *scenario) checkVerdicts(w *storyWatcher, all []pageIncident, allowed []string) {
 	for i := range all {
 		switch v := all[i].Verdict; {
 		case all[i].Withdrawn != "":
-		case slices.Contains(strings.Fields(x.never), v):
-			w.t.Errorf("at %g: %s: %v", w.cluster.second(), &all[i], all[i].Considered)
-		case v == "undecided" && (x.open == "" || x.decided > 0 && w.cluster.second() >= x.decided):
-			w.t.Errorf("at %g: %s, which this story can decide: %v", w.cluster.second(), &all[i], all[i].Considered)
+		case !slices.Contains(allowed, v):
+			w.t.Errorf("at %g: %s, want one of %q: %v", w.cluster.second(), &all[i], allowed, all[i].Considered)
 		case v == "undecided" && all[i].Command == "":
 			w.t.Errorf("at %g: %s without a command that would decide", w.cluster.second(), &all[i])
 		}

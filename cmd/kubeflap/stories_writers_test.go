@@ -58,7 +58,6 @@ func (s *fakeCluster) deletesService(second float64, v *fakeService) *fakeCluste
 // storiesOfConflicts returns stories about the end of selector conflicts.
 func storiesOfConflicts() (stories []scenario) {
 	const (
-		never   = "node node_rebooted shared_path controller_manager grace_period planned undecided service_spec update_in_place workload foreign_writer"
 		had     = "Service shop/kube-scheduler had a selector that matched no pod, so the endpoints controller removed its manually managed addresses; "
 		verdict = "endpoints_controller shop/kube-scheduler"
 	)
@@ -110,10 +109,10 @@ func storiesOfConflicts() (stories []scenario) {
 		},
 	} {
 		stories = append(stories, scenario{
-			name:    "manual Endpoints beside a selector: " + x.name,
-			cluster: func() *fakeCluster { c := newFakeCluster(3); x.then(c, conflict(c)); return c },
-			harm:    60, expected: []expectation{{70, verdict}, {490, verdict}, {610, verdict}, {800, verdict}},
-			never: never, evidence: x.evidence, lacks: x.lacks, over: true,
+			name:     "manual Endpoints beside a selector: " + x.name,
+			cluster:  func() *fakeCluster { c := newFakeCluster(3); x.then(c, conflict(c)); return c },
+			expected: []expectation{{70, verdict}, {490, verdict}, {610, verdict}, {800, verdict}},
+			evidence: x.evidence, lacks: x.lacks, over: true,
 		})
 	}
 	return append(stories, scenario{
@@ -122,7 +121,7 @@ func storiesOfConflicts() (stories []scenario) {
 			c := newFakeCluster(3)
 			return c.remove(602, c.extra(300)).deletesService(600, c.web())
 		},
-		harm: 300, expected: []expectation{{330, "foreign_writer shop/web"}, {750, "foreign_writer shop/web"}}, never: "node undecided workload",
+		expected: []expectation{{330, "foreign_writer shop/web"}, {750, "foreign_writer shop/web"}},
 		evidence: []string{"addresses from an unexpected writer; the Service was deleted.", "No action is needed."}, lacks: []string{"lost"}, over: true,
 	})
 }
@@ -130,8 +129,7 @@ func storiesOfConflicts() (stories []scenario) {
 // storiesOfWriters returns stories about writers of addresses other than the controllers.
 func storiesOfWriters() []scenario {
 	const (
-		noNode = "node node_rebooted shared_path controller_manager grace_period planned undecided endpoints_controller service_spec update_in_place "
-		had    = "Service shop/web had a selector, and addresses from an unexpected writer; it has no such addresses now."
+		had = "Service shop/web had a selector, and addresses from an unexpected writer; it has no such addresses now."
 	)
 	harmed := []string{"lost", "Someone edited", "without clearing them", "manually managed"}
 	foreign := []expectation{{330, "foreign_writer shop/web"}, {410, "foreign_writer shop/web"}, {530, "foreign_writer shop/web"}}
@@ -143,7 +141,7 @@ func storiesOfWriters() []scenario {
 			c.at(300, func() { c.others = append(c.others, slice); c.sendToWatch(event.Added, slice) })
 			return c.remove(500, slice)
 		},
-		expected: []expectation{{330, ""}, {510, ""}, {900, ""}}, never: "undecided foreign_writer workload",
+		expected: []expectation{{330, ""}, {510, ""}, {900, ""}},
 	}}
 	for _, source := range []event.Kind{event.KindEndpointSlice, event.KindEndpoints} {
 		cluster := func() *fakeCluster {
@@ -155,9 +153,9 @@ func storiesOfWriters() []scenario {
 		}
 		for _, mended := range []string{"kubectl-edit", "kubectl-patch", "kube-controller-manager"} {
 			stories = append(stories, scenario{
-				name:    "somebody adds a dead address to the Endpoints of a Service with pods, " + mended + " removes it, read from " + source.String(),
-				cluster: func() *fakeCluster { return cluster().edit(300, "kubectl-edit", addDead).edit(400, mended, asItWas) },
-				harm:    300, expected: foreign, never: noNode + "workload", evidence: []string{had}, lacks: harmed, over: true,
+				name:     "somebody adds a dead address to the Endpoints of a Service with pods, " + mended + " removes it, read from " + source.String(),
+				cluster:  func() *fakeCluster { return cluster().edit(300, "kubectl-edit", addDead).edit(400, mended, asItWas) },
+				expected: foreign, evidence: []string{had}, lacks: harmed, over: true,
 			})
 		}
 		took, lost := "Someone removed ready pod addresses from the Endpoints of Service shop/web; ", "clients that read Endpoints lost them."
@@ -170,7 +168,7 @@ func storiesOfWriters() []scenario {
 				cluster: func() *fakeCluster {
 					return cluster().edit(300, "kubectl-edit", edit).edit(400, "kube-controller-manager", asItWas)
 				},
-				harm: 300, expected: foreign, never: noNode + "workload", over: true,
+				expected: foreign, over: true,
 				evidence: []string{took + lost, "shop/web: 1 ready pod address was removed from Endpoints web (written by kubectl-edit), but not by a controller"},
 				lacks:    []string{"beside", "has a selector, and"},
 			})
@@ -182,14 +180,14 @@ func storiesOfWriters() []scenario {
 			c := newFakeCluster(3)
 			return c.remove(400, c.extra(300))
 		},
-		harm: 300, expected: foreign, never: noNode + "workload", evidence: []string{had, "No action is needed"}, lacks: harmed, over: true,
+		expected: foreign, evidence: []string{had, "No action is needed"}, lacks: harmed, over: true,
 	}, scenario{
 		name: "the same, while kubeflap's watch of slices is broken",
 		cluster: func() *fakeCluster {
 			c := newFakeCluster(3)
 			return c.remove(400, c.extra(300)).breaks(event.KindEndpointSlice, 395, 405, event.ReasonTimeout)
 		},
-		harm: 300, expected: foreign, never: noNode + "workload", evidence: []string{had}, lacks: harmed, over: true,
+		expected: foreign, evidence: []string{had}, lacks: harmed, over: true,
 	}, scenario{
 		name: "a writer removes its slice while all pods are replaced at once",
 		cluster: func() *fakeCluster {
@@ -209,12 +207,11 @@ func storiesOfWriters() []scenario {
 			})
 			return c.remove(400, c.extra(300))
 		},
-		harm: 300,
 		expected: []expectation{
 			{330, "foreign_writer shop/web"}, {410, "foreign_writer shop/web; workload shop/Deployment/web"}, {560, "foreign_writer shop/web; workload shop/Deployment/web"},
 		},
-		never: noNode, evidence: []string{had, "Pods of Deployment shop/web were deleted; shop/web lost 3 ready addresses and had none for 25s."},
-		lacks: []string{"Someone edited", "manually managed"}, over: true,
+		evidence: []string{had, "Pods of Deployment shop/web were deleted; shop/web lost 3 ready addresses and had none for 25s."},
+		lacks:    []string{"Someone edited", "manually managed"}, over: true,
 	}, scenario{
 		name: "somebody deletes the slice on which a Service without pods lived",
 		cluster: func() *fakeCluster {
@@ -224,9 +221,8 @@ func storiesOfWriters() []scenario {
 			}
 			return c.remove(400, c.extra(30))
 		},
-		harm:     30,
-		expected: []expectation{{330, "foreign_writer shop/web"}, {410, "foreign_writer shop/web"}, {600, "foreign_writer shop/web"}},
-		never:    noNode + "workload", evidence: []string{"Someone edited or removed the addresses of Service shop/web; shop/web lost 1 ready address and has had none"},
-		lacks: []string{"manually managed"},
+		expected: []expectation{{120, "foreign_writer shop/web"}, {410, "foreign_writer shop/web"}, {600, "foreign_writer shop/web"}},
+		evidence: []string{"Someone edited or removed the addresses of Service shop/web; shop/web lost 1 ready address and has had none"},
+		lacks:    []string{"manually managed"},
 	})
 }
