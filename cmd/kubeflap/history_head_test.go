@@ -135,9 +135,11 @@ func TestAddressesThatWereLostBeforeTheRecording(t *testing.T) {
 	if len(before) != 2 {
 		t.Fatalf("before the restart: %+v", before)
 	}
-	r.beginSegment()
-	r.runUntil(7100)
-	r.restart(7130)
+	for _, second := range []float64{7100, 7160} { // the second head depends on the first one
+		r.beginSegment()
+		r.runUntil(second)
+		r.restart(second + 30)
+	}
 	for _, second := range []float64{7200, 9100, 9700} {
 		r.runUntil(second)
 		after := r.incidents()
