@@ -112,18 +112,23 @@ func TestAnOutageThatBeganBeforeTheRecording(t *testing.T) {
 	}
 }
 
+// threePods adds a Service with three ready pods.
+func (s *fakeCluster) threePods(name string) *fakeService {
+	v := s.service(name, true)
+	for _, n := range s.nodes[3:6] {
+		v.start(s, n).serve()
+	}
+	v.fill()
+	return v
+}
+
 // TestAddressesThatWereLostBeforeTheRecording restarts kubeflap with recordings that begin in the second hour in which
 // addresses of two Services are not ready. Both Services have other ready addresses.
 func TestAddressesThatWereLostBeforeTheRecording(t *testing.T) {
 	c := newFakeCluster(9)
 	var lost []*fakePod
 	for _, name := range []string{"back", "gone"} {
-		v := c.service(name, true)
-		for _, n := range c.nodes[3:6] {
-			v.start(c, n).serve()
-		}
-		v.fill()
-		lost = append(lost, v.pods[0])
+		lost = append(lost, c.threePods(name).pods[0])
 	}
 	c.at(300, func() { lost[0].setReady(c, false, "ContainersNotReady") })
 	c.at(400, func() { lost[1].setReady(c, false, "ContainersNotReady") })
@@ -153,6 +158,48 @@ func TestAddressesThatWereLostBeforeTheRecording(t *testing.T) {
 		if len(after) != 2 {
 			t.Errorf("at %g: %d incidents, want 2", second, len(after))
 		}
+	}
+}
+
+// TestAnIncidentThatBecameHarmfulBeforeTheRecording covers an in-place update that is reported because an address was lost
+// twice. When the recordings begin, another address has been away for less than stuckAfter.
+func TestAnIncidentThatBecameHarmfulBeforeTheRecording(t *testing.T) {
+	c := newFakeCluster(9)
+	v := c.threePods("web")
+	for _, x := range []struct{ second, pod, away float64 }{{300, 0, 20}, {340, 0, 20}, {400, 1, 60}} {
+		c.updates(x.second, v, v.pods[int(x.pod):int(x.pod)+1], func(int) float64 { return 1 }, x.away)
+	}
+	r := newRestarted(t, c)
+	r.runUntil(430)
+	before := r.only()
+	r.beginSegment()
+	r.runUntil(440)
+	r.stops = true
+	r.restart(442)
+	r.runUntil(900)
+	if x := r.only(); x.ID != before.ID || x.State != incident.StateEnded || r.ends(x.ID) != 1 {
+		t.Errorf("got %s, reported %s, want the end of %s", described(x), r.notices(), described(before))
+	}
+}
+
+// TestAddressesOfADisplacedIncident covers lost addresses of an incident that a newer one displaced. They must not become
+// part of a later incident of the same workload.
+func TestAddressesOfADisplacedIncident(t *testing.T) {
+	c := newFakeCluster(9)
+	a, b := c.threePods("a"), c.threePods("b")
+	for second, p := range map[float64]*fakePod{300: a.pods[0], 400: b.pods[0], 500: a.pods[1]} {
+		c.at(second, func() { p.setReady(c, false, "ContainersNotReady") })
+	}
+	c.at(9000, func() { a.pods[1].setReady(c, true, "") })
+	r := sized(t, c, 1)
+	r.runUntil(7000)
+	before := r.only()
+	r.beginSegment()
+	r.runUntil(7100)
+	r.restart(7130)
+	r.runUntil(9500)
+	if x := r.only(); x.ID != before.ID || !x.Start.Equal(before.Start) || x.State != incident.StateEnded || x.Services[0].Lost != 1 {
+		t.Errorf("got %s, want the end of %s", described(x), described(before))
 	}
 }
 

@@ -51,7 +51,9 @@ func (l *Log) Restore(p ledger.Past, t time.Time) {
 	l.Change(func() {
 		for _, o := range p.Ongoing {
 			for _, x := range o.Lost {
-				l.services.lose(l.ledger.Begin(o.Subject, x.Time, x.Trigger), x)
+				r := l.ledger.Begin(o.Subject, x.Time, x.Trigger)
+				l.ledger.Show(r) // it was reported
+				l.services.lose(r, x)
 			}
 		}
 	})

@@ -62,19 +62,21 @@ func (l *services) serviceRemoved(x transition.ServiceRemoved) {
 	}
 }
 
-// maxLost limits the lost addresses of an incident in ledger.Past.
-const maxLost = 100
+// maxLost limits the lost addresses of an incident in ledger.Past. If it has more, it may end too early after a restart.
+const maxLost = 1000
 
 // listLost adds to each ongoing incident the losses of those addresses that have not been ready since, the first losses
-// first. Lists of all objects show that the addresses are not ready, but not when and why they were lost. If the incident
-// has several lost nodes, these show it: their silences decide to which incident they belong.
+// first. Lists of all objects show that the addresses are not ready, but not when and why they were lost. The verdict of an
+// incident of nodes depends on their silences, and lists show only the silence of a node that is still lost. An incident
+// of several nodes also depends on which silences belong together. So the result omits incidents without such evidence.
 func (l *services) listLost(ongoing []ledger.Ongoing, t time.Time) {
 	lost := map[incident.Subject][]transition.AddressLost{}
 	for _, a := range l.addresses {
 		if a.notReady == nil || a.notReady.Time.After(t) {
 			continue
 		}
-		if r := a.record.Root(); r.Kind == incident.KindNode || !r.Open.HasNode() {
+		r := a.record.Root()
+		if !r.Settled() && (!r.IsAboutNodes() || r.Kind == incident.KindNode && r.Open.HasNode()) {
 			lost[r.Subject] = append(lost[r.Subject], *a.notReady)
 		}
 	}
