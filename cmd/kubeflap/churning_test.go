@@ -32,9 +32,8 @@ type churning struct {
 	// unready counts how often each pod stopped being ready. It has an entry for each pod that is not.
 	unready int
 	broken  map[int]bool
-	// unlisted is how many losses happened before the first list of all pods, or -1 before this list. kubeflap counts
-	// the others.
-	unlisted int
+	// unreadyAt is unready at each version.
+	unreadyAt map[int]int
 }
 
 type change struct {
@@ -45,7 +44,7 @@ type change struct {
 const churningServices = 20
 
 func newChurning() *churning {
-	c := &churning{version: 100, objects: map[string]map[string][]byte{}, changes: map[string][]change{}, changed: make(chan struct{}), broken: map[int]bool{}, unlisted: -1}
+	c := &churning{version: 100, objects: map[string]map[string][]byte{}, changes: map[string][]change{}, changed: make(chan struct{}), broken: map[int]bool{}, unreadyAt: map[int]int{}}
 	c.set("nodes", "node-1", &corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: "Ready", Status: "True"}}}})
 	for i := range churningServices {
 		service := &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, ClusterIP: "10.0.0.1"}}
@@ -79,6 +78,7 @@ func (c *churning) set(resource, name string, object churningObject) {
 
 func (c *churning) setLocked(resource, name string, object churningObject) {
 	c.version++
+	c.unreadyAt[c.version] = c.unready
 	if c.objects[resource] == nil {
 		c.objects[resource] = map[string][]byte{}
 	}
@@ -163,18 +163,17 @@ func (c *churning) losses() int {
 	return c.unready
 }
 
-// forgetList makes the next list of all pods count as the first one, because another process starts.
-func (c *churning) forgetList() {
+// watchedFrom returns how often pods had stopped being ready at the version with which a watch of all pods begins. ok is
+// false for other requests.
+func (c *churning) watchedFrom(r *http.Request) (n int, ok bool) {
+	version, err := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	if path.Base(r.URL.Path) != "pods" || !r.URL.Query().Has("watch") || err != nil {
+		return 0, false
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unlisted = -1
-}
-
-// listed returns how often pods had stopped being ready before the first list of all pods. ok is false before this list.
-func (c *churning) listed() (n int, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.unlisted, c.unlisted >= 0
+	n, ok = c.unreadyAt[version]
+	return n, ok
 }
 
 // churn makes pods fail for up to 3 s each until the context is canceled.
@@ -205,9 +204,6 @@ func (c *churning) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if resource == "pods" && query.Get("limit") != "1" && c.unlisted < 0 {
-			c.unlisted = c.unready
-		}
 		// All list types have the same two fields.
 		list := marshal(&metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(c.version)}})
 		for _, object := range c.objects[resource] {

@@ -32,11 +32,12 @@ type recordingProcess struct {
 	address string
 	// dir is the directory as the test sees it.
 	dir string
-	// unlisted is how many losses happened before this process listed the pods. It counts the others.
-	unlisted int
 
 	mu  sync.Mutex
 	log []string
+	// unlisted is how many losses happened before the list with which this process began to watch the pods, or -1 before
+	// that. kubeflap counts the others.
+	unlisted int
 }
 
 // startRecording starts kubeflap with a directory and more flags. wrap is the beginning of the command line, or empty.
@@ -46,10 +47,10 @@ func startRecording(t *testing.T, c *churning, dir string, flags []string, wrap 
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := append(slices.Clone(wrap), binary, "run", "--kubeconfig="+c.kubeconfig(t), "--data.dir="+dir, "--web.listen-address=127.0.0.1:0")
+	p := &recordingProcess{t: t, cluster: c, dir: dir, unlisted: -1}
+	args := append(slices.Clone(wrap), binary, "run", "--kubeconfig="+kubeconfigOf(t, p), "--data.dir="+dir, "--web.listen-address=127.0.0.1:0")
 	args = append(args, flags...)
-	p := &recordingProcess{t: t, cluster: c, cmd: exec.Command(args[0], args[1:]...), dir: dir}
-	c.forgetList()
+	p.cmd = exec.Command(args[0], args[1:]...)
 	out, err := p.cmd.StderrPipe()
 	if err == nil {
 		err = p.cmd.Start()
@@ -66,10 +67,7 @@ func startRecording(t *testing.T, c *churning, dir string, flags []string, wrap 
 			p.mu.Unlock()
 		}
 	}()
-	p.until("it lists the pods", func() (ok bool) {
-		p.unlisted, ok = c.listed()
-		return ok
-	})
+	p.until("it watches the pods", func() bool { return p.countsFrom() >= 0 })
 	p.until("it listens", func() bool {
 		lines := p.logged("address=127.0.0.1:")
 		if len(lines) > 0 {
@@ -78,6 +76,24 @@ func startRecording(t *testing.T, c *churning, dir string, flags []string, wrap 
 		return len(lines) > 0
 	})
 	return p
+}
+
+// ServeHTTP implements http.Handler. It is the API server of this process.
+func (p *recordingProcess) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if n, ok := p.cluster.watchedFrom(r); ok {
+		p.mu.Lock()
+		if p.unlisted < 0 {
+			p.unlisted = n
+		}
+		p.mu.Unlock()
+	}
+	p.cluster.ServeHTTP(w, r)
+}
+
+func (p *recordingProcess) countsFrom() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.unlisted
 }
 
 func (p *recordingProcess) kill() {
@@ -152,7 +168,7 @@ func (p *recordingProcess) counts() {
 	p.until("all losses are counted", func() bool {
 		counted, err := strconv.Atoi(p.metric(`kubeflap_pods_unready_total{namespace="shop"}`))
 		all := p.cluster.losses()
-		return err == nil && counted == all-p.unlisted && all > before+2
+		return err == nil && counted == all-p.countsFrom() && all > before+2
 	})
 }
 
@@ -217,14 +233,13 @@ func churningCluster(t *testing.T) *churning {
 	return cluster
 }
 
-// kubeconfig serves the cluster until the test ends, and returns the path of a kubeconfig.
-func (c *churning) kubeconfig(t *testing.T) string {
+// kubeconfigOf serves a cluster until the test ends, and returns the path of a kubeconfig.
+func kubeconfigOf(t *testing.T, cluster http.Handler) string {
 	t.Helper()
-	server := httptest.NewServer(c)
+	server := httptest.NewServer(cluster)
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections)
-	return write(t, filepath.Join(t.TempDir(), "config"), fmt.Sprintf(
-		`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: %q}}], users: [{name: u, user: {}}]}`, server.URL))
+	return kubeconfigFor(t, server.URL)
 }
 
 // mounted starts kubeflap in a mount namespace in which its directory is a file system of a MiB, and returns a function
