@@ -2,12 +2,9 @@ package contract
 
 import (
 	"fmt"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
-
-	rulesapi "github.com/prometheus/prometheus/rules"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -57,99 +54,6 @@ func benchmarkRules(b *testing.B, replicas int, lost bool) {
 	b.ReportMetric(float64((cpu(b)-before).Milliseconds())/float64(b.N), "cpu-ms/op")
 	b.ReportMetric(float64(len(e.refs)), "series")
 	b.ReportMetric(float64(firing), "alerts")
-}
-
-// BenchmarkRulesAfterADayOfChurn measures one evaluation of all rules after a day of churn, with 1,000 nodes and 2,000
-// Services. Every 10 s, a Service is replaced. Every second, a pod becomes not ready for some seconds.
-//
-// To save time, all metrics are scraped only for the last three hours. All rules are evaluated for the last hour, and
-// every 5 minutes before that. Metrics about kubeflap itself are stored for the whole day. The optional rules for
-// fleets are measured separately, as fleet-ms/op.
-func BenchmarkRulesAfterADayOfChurn(b *testing.B) {
-	for _, interval := range intervals {
-		b.Run(fmt.Sprintf("every=%s", interval), func(b *testing.B) { benchmarkChurn(b, interval) })
-	}
-}
-
-func benchmarkChurn(b *testing.B, interval time.Duration) {
-	const full = 3 * time.Hour
-	end := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
-	c := bigCluster(end.Add(-full), 2000)
-	c.churns(full + time.Hour)
-	e := newEvaluator(b)
-	fleet := &evaluator{t: b, groups: slices.Clone(e.groups)}
-	fleet.groups = slices.DeleteFunc(fleet.groups, func(g *rulesapi.Group) bool { return g.Name() != fleetGroup })
-	e.groups = slices.DeleteFunc(e.groups, func(g *rulesapi.Group) bool { return g.Name() == fleetGroup })
-	for at := end.Add(-24 * time.Hour); at.Before(end.Add(-full)); at = at.Add(interval) {
-		e.watchesOf(at)
-	}
-	at := end.Add(-full)
-	for ; at.Before(end); at = at.Add(interval) {
-		c.runUntil(at)
-		e.scrape(at, c.collector, "a")
-		if left := end.Sub(at); left <= time.Hour || left%(5*time.Minute) == 0 {
-			e.evaluate(at)
-		}
-	}
-	firing, spent, ofFleet := 0, time.Duration(0), time.Duration(0)
-	for b.Loop() {
-		b.StopTimer()
-		c.runUntil(at)
-		e.scrape(at, c.collector, "a")
-		began := time.Now()
-		fleet.evaluate(at)
-		ofFleet += time.Since(began)
-		before := cpu(b)
-		b.StartTimer()
-		firing = len(e.evaluate(at))
-		spent += cpu(b) - before
-		at = at.Add(interval)
-	}
-	b.ReportMetric(float64(spent.Milliseconds())/float64(b.N), "cpu-ms/op")
-	b.ReportMetric(float64(ofFleet.Milliseconds())/float64(b.N), "fleet-ms/op")
-	b.ReportMetric(float64(len(e.refs)), "series")
-	b.ReportMetric(float64(firing), "alerts")
-}
-
-// fleetGroup is the name of the group in rules/fleet.yaml.
-const fleetGroup = "kubeflap-fleet"
-
-// watchesOf stores kubeflap's metrics about itself.
-func (e *evaluator) watchesOf(at time.Time) {
-	app := e.storage.Appender(e.t.Context())
-	target := []string{"instance", "a", "job", "kubeflap"}
-	e.append(app, at, append([]string{"__name__", "kubeflap_build_info"}, target...), nil, 1)
-	for _, k := range event.Kinds() {
-		e.append(app, at, append([]string{"__name__", "kubeflap_watch_synced", "resource", k.String()}, target...), nil, 1)
-	}
-	if err := app.Commit(); err != nil {
-		e.t.Fatal(err)
-	}
-}
-
-// churns schedules replacements of Services and flapping pods for the given duration.
-func (c *cluster) churns(d time.Duration) {
-	for _, n := range c.sorted() {
-		c.in(c.between(0, 10*time.Second), func() { c.beat(n) })
-	}
-	for i := range int(d / (10 * time.Second)) {
-		c.in(time.Duration(i)*10*time.Second, func() {
-			c.remove(c.workloads[0])
-			c.deploy(fmt.Sprintf("team-%d", i%100), c.name("new"), 2)
-		})
-	}
-	for i := range int(d / time.Second) {
-		c.in(time.Duration(i)*time.Second, func() {
-			w := c.workloads[c.random.IntN(len(c.workloads))]
-			p := w.pods[0]
-			c.setReady(w, p, event.StatusFalse)
-			c.in(c.between(2*time.Second, 20*time.Second), func() {
-				if slices.Contains(w.pods, p) {
-					c.setReady(w, p, event.StatusTrue)
-				}
-			})
-		})
-	}
 }
 
 func bigCluster(start time.Time, services int) *cluster {

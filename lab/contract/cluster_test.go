@@ -208,25 +208,6 @@ func (c *cluster) beat(n *node) {
 	c.in(10*time.Second+c.between(0, 400*time.Millisecond), func() { c.beat(n) })
 }
 
-// replace drains and deletes a node. Then it adds a new node.
-func (c *cluster) replace(n *node) {
-	wait := time.Duration(0)
-	for _, w := range c.workloads {
-		for _, p := range w.pods {
-			if p.Node == n.Name {
-				c.in(wait, func() { c.stop(w, p, "EvictionByEvictionAPI"); c.start(w, nil) })
-				wait += 15 * time.Second
-			}
-		}
-	}
-	c.in(wait+30*time.Second, func() {
-		delete(c.nodes, n.Name)
-		c.tell(event.Deleted, n.Node)
-		c.tell(event.Deleted, &event.Lease{Meta: idOf("kube-node-lease", n.Name)})
-		c.join()
-	})
-}
-
 // anyNode returns a random Ready and schedulable node. It never returns the node with the given name.
 func (c *cluster) anyNode(but string) *node {
 	var names []string

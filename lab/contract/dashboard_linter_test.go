@@ -27,18 +27,10 @@ func TestDashboardsBreakNoRuleOfTheLinter(t *testing.T) {
 		"panel-title-description":        lintDescription,
 		"panel-units":                    lintUnits,
 		"panel-no-targets":               lintTargets,
-		"target-promql": func(t *testing.T, d dashboard) {
-			eachTarget(t, d, func(panel, target, parser.Expr) error { return nil })
-		},
-		"target-rate-interval": func(t *testing.T, d dashboard) { eachNode(t, d, lintRateInterval) },
-		"target-job":           func(t *testing.T, d dashboard) { eachTarget(t, d, lintMatcher("job")) },
-		"target-instance":      func(t *testing.T, d dashboard) { eachTarget(t, d, lintMatcher("instance")) },
-		"target-counter-agg":   func(t *testing.T, d dashboard) { eachNode(t, d, lintCounter(dictionary(t))) },
-		"uneditable-dashboard": func(t *testing.T, d dashboard) {
-			if d.Editable {
-				t.Error("the dashboard is editable")
-			}
-		},
+		"target-rate-interval":           func(t *testing.T, d dashboard) { eachNode(t, d, lintRateInterval) },
+		"target-job":                     func(t *testing.T, d dashboard) { eachTarget(t, d, lintMatcher("job")) },
+		"target-instance":                func(t *testing.T, d dashboard) { eachTarget(t, d, lintMatcher("instance")) },
+		"target-counter-agg":             func(t *testing.T, d dashboard) { eachNode(t, d, lintCounter(dictionary(t))) },
 	}
 	ofTargets := []string{"template-job", "template-instance", "target-job", "target-instance"}
 	for name, rule := range rules {
@@ -221,60 +213,28 @@ func lintMatcher(name string) func(panel, target, parser.Expr) error {
 	}
 }
 
-// lintCounter is stricter than the linter, which only checks counters without matchers. A counter may be used without
-// rate or increase in two cases. In the first case, "and" or "unless" selects new series, because rate and increase
-// miss the event with which a series starts. In the second case, the query subtracts the previous value of the counter.
+// lintCounter allows a counter without rate or increase only as an operand of "and", "unless" or a difference, because
+// rate and increase miss the event with which a series starts.
 func lintCounter(all map[string]Metric) func(parser.Node, []parser.Node) error {
 	return func(node parser.Node, path []parser.Node) error {
 		v, ok := node.(*parser.VectorSelector)
-		if ok && isCounter(all, v.Name) && !counted(path) && !newborn(path) && !difference(v, path) {
+		if ok && isCounter(all, v.Name) && !slices.ContainsFunc(path, grows) {
 			return fmt.Errorf("the counter %s is used without rate or increase", v)
 		}
 		return nil
 	}
 }
 
-func isCounter(all map[string]Metric, name string) bool {
-	return all[name].Type == "counter" || all[name].Type == "histogram" || strings.HasSuffix(name, "_total")
-}
-
-func counted(path []parser.Node) bool {
-	if len(path) < 2 {
-		return false
-	}
-	call, ok := path[len(path)-2].(*parser.Call)
-	return ok && slices.Contains([]string{"rate", "increase", "resets", "last_over_time", "count_over_time"}, call.Func.Name)
-}
-
-func newborn(path []parser.Node) bool {
-	if len(path) == 0 {
-		return false
-	}
-	b, ok := path[len(path)-1].(*parser.BinaryExpr)
-	return ok && (b.Op == parser.LAND || b.Op == parser.LUNLESS)
-}
-
-// difference reports whether a counter is part of X - (last_over_time(X[...] offset ...) <= X). A native histogram is
-// compared by its histogram_count.
-func difference(v *parser.VectorSelector, path []parser.Node) bool {
-	before := "last_over_time(" + v.String() + "["
-	for _, node := range path {
-		b, ok := node.(*parser.BinaryExpr)
-		if !ok || b.Op != parser.SUB || b.LHS.String() != v.String() {
-			continue
-		}
-		past, ok := b.RHS.(*parser.ParenExpr)
-		if !ok {
-			continue
-		}
-		grown, ok := past.Expr.(*parser.BinaryExpr)
-		if !ok || !strings.HasPrefix(grown.LHS.String(), before) {
-			continue
-		}
-		if grown.Op == parser.LTE && grown.RHS.String() == v.String() ||
-			grown.Op == parser.LAND && grown.RHS.String() == "histogram_count("+grown.LHS.String()+") <= histogram_count("+v.String()+")" {
-			return true
-		}
+func grows(node parser.Node) bool {
+	switch n := node.(type) {
+	case *parser.Call:
+		return slices.Contains([]string{"rate", "increase", "resets", "last_over_time", "count_over_time"}, n.Func.Name)
+	case *parser.BinaryExpr:
+		return n.Op == parser.LAND || n.Op == parser.LUNLESS || n.Op == parser.SUB
 	}
 	return false
+}
+
+func isCounter(all map[string]Metric, name string) bool {
+	return all[name].Type == "counter" || all[name].Type == "histogram" || strings.HasSuffix(name, "_total")
 }

@@ -1,9 +1,7 @@
 package contract
 
 import (
-	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,8 +9,6 @@ import (
 	"strings"
 	"testing"
 )
-
-var updateDashboards = flag.Bool("update-dashboards", false, "rewrite the dashboards in canonical form")
 
 // dashboard has the fields of Grafana's classic dashboard schema that the tests use.
 type dashboard struct {
@@ -108,43 +104,6 @@ func read(t *testing.T, file string) []byte {
 		t.Fatal(err)
 	}
 	return b
-}
-
-// Dashboards are edited by hand. In a canonical form, they are readable and diffs are small.
-func TestDashboardsAreCanonical(t *testing.T) {
-	for _, d := range dashboards(t) {
-		file := filepath.Join(Root, "dashboards", d.File)
-		is := read(t, file)
-		want := canonical(t, is)
-		switch {
-		case bytes.Equal(is, want):
-		case *updateDashboards:
-			if err := os.WriteFile(file, want, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		default:
-			t.Errorf("%s is not in canonical form; to fix: cd lab/contract && go test -run Canonical -update-dashboards .", d.File)
-		}
-	}
-}
-
-// canonical formats JSON with sorted keys and an indentation of two spaces.
-func canonical(t *testing.T, b []byte) []byte {
-	t.Helper()
-	decoder := json.NewDecoder(bytes.NewReader(b))
-	decoder.UseNumber()
-	var all any
-	if err := decoder.Decode(&all); err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(all); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
 }
 
 // Alerts, runbooks and the chart refer to dashboards by these file names and UIDs.

@@ -53,6 +53,12 @@ func days() []day {
 				c.at(hours(1+0.1*float64(i)), func() { c.rollOut(w) })
 			}
 		}},
+		{"Deployments are scaled down and up, also to zero, and kubeflap restarts", func(c *calendar) {
+			few, none := c.workloads[2], c.workloads[1]
+			c.at(hours(1), func() { c.scale(few, 2); c.scale(none, 0) })
+			c.at(hours(1.2), c.watch)
+			c.at(hours(1.5), func() { c.scale(few, 5); c.scale(none, 3) })
+		}},
 		{"nodes are drained, deleted and replaced", func(c *calendar) {
 			for i := range 4 {
 				c.at(hours(1+0.2*float64(i)), func() {
@@ -141,6 +147,7 @@ func (d *day) pagesNobody(t *testing.T) {
 		for i := range 5 {
 			c.deploy("shop", fmt.Sprintf("app-%d", i), []int{3, 3, 5, 1, 2}[i])
 		}
+		c.deploy("shop", "slow", 1).startup = 2 * time.Minute
 		c.daemons("monitoring", "node-exporter")
 	})}
 	d.plan(c)

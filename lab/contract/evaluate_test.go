@@ -50,29 +50,23 @@ type evaluator struct {
 // metricName matches the names of kubeflap's metrics in annotations.
 var metricName = regexp.MustCompile(`kubeflap_\w+`)
 
-func newEvaluator(t testing.TB) *evaluator { return newLateEvaluator(t, 0) }
-
-// newLateEvaluator returns an evaluator that delays the evaluation of expressions, as a central ruler does. Queries in
-// annotations are not delayed.
-func newLateEvaluator(t testing.TB, by time.Duration) *evaluator {
-	return evaluatorOf(t, by, textLoader{})
-}
+func newEvaluator(t testing.TB) *evaluator { return evaluatorOf(t, textLoader{}) }
 
 // newQuickEvaluator returns an evaluator whose alerts have no annotations with -short. If alerts fire, expanding their
 // texts takes longer than evaluating the expressions.
 func newQuickEvaluator(t testing.TB) *evaluator {
 	if testing.Short() {
-		return evaluatorOf(t, 0, textlessLoader{})
+		return evaluatorOf(t, textlessLoader{})
 	}
-	return evaluatorOf(t, 0, textLoader{})
+	return evaluatorOf(t, textLoader{})
 }
 
-func evaluatorOf(t testing.TB, late time.Duration, loader rulesapi.GroupLoader) *evaluator {
+func evaluatorOf(t testing.TB, loader rulesapi.GroupLoader) *evaluator {
 	inMemory := func(o *tsdb.Options) { o.EnableExemplarStorage, o.WALSegmentSize = false, -1 }
 	e := &evaluator{t: t, storage: teststorage.New(t, inMemory), used: usedMetrics(t), refs: map[string]storage.SeriesRef{}, shown: map[string]map[storage.SeriesRef]bool{}}
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 100e6, Timeout: time.Minute, Logger: promslog.NewNopLogger()})
 	t.Cleanup(func() { _ = engine.Close() })
-	e.groups = loadRules(t, engine, e.storage, late, loader)
+	e.groups = loadRules(t, engine, e.storage, loader)
 	return e
 }
 
@@ -145,14 +139,14 @@ func (l textlessLoader) Load(path string, _ bool, scheme model.ValidationScheme)
 	return &textless, nil
 }
 
-// loadRules returns the groups of all rules. It delays their evaluation by the duration late.
-func loadRules(t testing.TB, engine *promql.Engine, data *teststorage.TestStorage, late time.Duration, loader rulesapi.GroupLoader) (all []*rulesapi.Group) {
+// loadRules returns the groups of all rules.
+func loadRules(t testing.TB, engine *promql.Engine, data *teststorage.TestStorage, loader rulesapi.GroupLoader) (all []*rulesapi.Group) {
 	t.Helper()
 	manager := rulesapi.NewManager(&rulesapi.ManagerOptions{
 		QueryFunc: rulesapi.EngineQueryFunc(engine, data), Appendable: data, Queryable: data,
 		Context: t.Context(), NotifyFunc: func(context.Context, string, ...*rulesapi.Alert) {},
 		Logger: promslog.NewNopLogger(), Parser: parser.NewParser(parser.Options{}), GroupLoader: loader,
-		DefaultRuleQueryOffset: func() time.Duration { return late },
+		DefaultRuleQueryOffset: func() time.Duration { return 0 },
 	})
 	for _, file := range RuleFiles {
 		groups, errs := manager.LoadGroups(30*time.Second, labels.EmptyLabels(), "", nil, false, RulePath(file))
@@ -272,4 +266,26 @@ func (e *evaluator) evaluate(at time.Time) (firing []*rulesapi.Alert) {
 		}
 	}
 	return firing
+}
+
+func gatherer(c *cluster) prometheus.Gatherer {
+	r := prometheus.NewRegistry()
+	r.MustRegister(c.collector)
+	return r
+}
+
+// total returns the current sum of all series of a metric.
+func total(t *testing.T, c *cluster, name string) (sum float64) {
+	families, err := gatherer(c).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			if f.GetName() == name {
+				sum += m.Counter.GetValue() + m.Gauge.GetValue()
+			}
+		}
+	}
+	return sum
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -48,24 +47,6 @@ func TestClusterOfExternalLabels(t *testing.T) {
 			link := expand(t, r.Annotations["dashboard_url"], values, map[string]string{"cluster": "outer"})
 			if !strings.Contains(link, "var-cluster="+want) {
 				t.Errorf("%s: the cluster %s is not in %s", r.Alert, want, link)
-			}
-		}
-	}
-}
-
-// The link to the page must select the time from an hour before the alert to ten minutes after it.
-func TestTimesOfTheIncidents(t *testing.T) {
-	for _, r := range alerts(t) {
-		now := model.Now().Time()
-		u, err := url.Parse(expand(t, r.Annotations["page_url"], map[string]string{}, nil))
-		if err != nil {
-			t.Errorf("%s: %v", r.Alert, err)
-			continue
-		}
-		for name, want := range map[string]time.Time{"from": now.Add(-time.Hour), "to": now.Add(10 * time.Minute)} {
-			seconds, err := strconv.ParseInt(u.Query().Get(name), 10, 64)
-			if got := time.Unix(seconds, 0); err != nil || got.Sub(want).Abs() > 5*time.Second {
-				t.Errorf("%s: %s is %s in %s, want %s", r.Alert, name, got, u, want)
 			}
 		}
 	}

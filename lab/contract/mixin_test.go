@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-jsonnet"
@@ -168,42 +166,6 @@ func TestMixinSelects(t *testing.T) {
 		if expr.String() != want.String() {
 			t.Errorf("%s%s: got %s, want %s", r["alert"], r["record"], expr, want)
 		}
-	}
-	directory := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(directory, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	linked := mustConfigured(t, inPlace+`, kubeflapSelector: 'job=~".*"'`)
-	for i, file := range RuleFiles {
-		text := asJSON(t, map[string]any{"groups": groupsOf(linked)[i : i+1]})
-		promtool(t, "check", "rules", "--lint=all", write(file, text))
-	}
-	for _, name := range []string{"tests/nodes.yaml", "tests/kubeflap.yaml", "tests/pods.yaml", "tests/fleet.yaml"} { // the fast tests
-		promtool(t, "test", "rules", write(name, string(read(t, RulePath(name)))))
-	}
-}
-
-var buildPromtool = sync.OnceValue(func() error {
-	if b, err := exec.Command("make", "-C", Root, "bin/promtool").CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, b)
-	}
-	return nil
-})
-
-func promtool(t *testing.T, arguments ...string) {
-	t.Helper()
-	if err := buildPromtool(); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := exec.Command(filepath.Join(Root, "bin/promtool"), arguments...).CombinedOutput(); err != nil {
-		t.Errorf("promtool %s: %v: %s", arguments[0], err, b)
 	}
 }
 

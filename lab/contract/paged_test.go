@@ -29,8 +29,7 @@ func lastingIncidents() []lasting {
 	return []lasting{
 		{name: "1: a kubelet stops", fault: kubeletStops, pages: service, soon: true, lasts: 8 * time.Minute},
 		{name: "1: a slow kubelet", fault: slowKubelet, pages: service, lasts: 14 * time.Minute},
-		{name: "3: etcd stalls", fault: etcdStalls, pages: [][]string{{"KubeflapHeartbeatsLateClusterWide"}}, soon: true, lasts: 3 * time.Minute},
-		{name: "4: a batch is upgraded in place", fault: batchUpgrade, pages: service, soon: true, lasts: 5 * time.Minute},
+		{name: "a node is drained, and the next pod does not start", fault: drainFails, pages: service, lasts: 14 * time.Minute},
 	}
 }
 
@@ -48,11 +47,12 @@ func slowKubelet(c *cluster) {
 	}
 }
 
-func etcdStalls(c *cluster) {
-	for _, n := range c.sorted() {
-		c.in(c.between(0, 5*time.Second), func() { c.silence(n) })
-		c.in(3*time.Minute+c.between(0, 5*time.Second), func() { c.answers(n) })
-	}
+// drainFails drains the node of the single replica. The next pod never becomes Ready.
+func drainFails(c *cluster) {
+	c.workloads[0].startup = 24 * time.Hour
+	n := c.single()
+	c.cordon(n)
+	c.drain(n)
 }
 
 // batchUpgrade changes the images of all pods of the second workload. Their containers exit one after another. The new

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"fmt"
 	"maps"
 	"net/url"
 	"os"
@@ -71,38 +70,6 @@ func TestAlertsAreShort(t *testing.T) {
 			if len(line) > columns {
 				t.Errorf("%s, %s: line with %d columns, want at most %d: %s", r.Alert, r.Rule.Labels["severity"], len(line), columns, line)
 			}
-		}
-	}
-}
-
-func TestLabelsOfExpressions(t *testing.T) {
-	for _, x := range [][2]string{
-		{`up`, "[*]"},
-		{`increase(x[5m]) > 1`, "[*]"},
-		{`max by (a) (x)`, "[a]"},
-		{`sum by (a) (max by (b) (x))`, "no operand has the label a"},
-		{`max without (a) (x)`, "keeps the target labels"},
-		{`max by (a, b) (x) > on (a) max by (a) (x)`, "[a]"},
-		{`max by (a, b) (x) > on (a) group_left () max by (a) (x)`, "[a b]"},
-		{`max by (a) (x) * on (a) group_left (c) max by (a, c) (x)`, "[a c]"},
-		{`max by (a) (x) or x`, "[* a]"},
-		{`max by (a) (x) and on (a) x`, "[a]"},
-		{`topk by (a) (1, max by (a, b) (x))`, "[a b]"},
-		{`absent(x)`, "[]"},
-		{`max by (a) (x) / max by (a) (x)`, "has no \"on\" clause"},
-	} {
-		expr, want := x[0], x[1]
-		e, err := ParseExpr(expr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		set, err := labelsOf(e, nil)
-		got := fmt.Sprint(slices.Sorted(maps.Keys(set)))
-		if err != nil {
-			got = err.Error()
-		}
-		if !strings.HasSuffix(got, want) {
-			t.Errorf("%s: got %s, want %s", expr, got, want)
 		}
 	}
 }

@@ -26,17 +26,6 @@ func (c *cluster) deploy(namespace, name string, replicas int) *workload {
 	return w
 }
 
-// remove deletes a Deployment and its Service.
-func (c *cluster) remove(w *workload) {
-	for _, p := range w.pods {
-		c.tell(event.Deleted, clone(p))
-	}
-	c.tell(event.Deleted, copyOf(w.slice))
-	c.tell(event.Deleted, w.Service)
-	c.workloads = slices.DeleteFunc(c.workloads, func(x *workload) bool { return x == w })
-	w.pods = nil
-}
-
 // start starts a pod. The parameter then is called when the pod is Ready.
 func (c *cluster) start(w *workload, then func()) { c.startOn(w, c.anyNode(""), then) }
 
