@@ -144,19 +144,18 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 	return m, errors.Join(failures...)
 }
 
-// measureSize measures all programs at one size. If one program fails, the figures of the others are still written to
-// the page.
+// measureSize measures all programs at one size.
 func (o Options) measureSize(ctx context.Context, size Size, m *Measured) error {
 	result, err := o.compare(ctx, size)
-	if len(result.Runs) == 0 {
+	if err != nil {
 		return err
 	}
 	m.Results = append(m.Results, result)
-	return errors.Join(err, result.write(o))
+	return result.write(o)
 }
 
 // compare measures all programs at one size. It measures one program after another, with the same API server. Each run
-// begins with a different program. If a program fails, the others are still measured.
+// begins with a different program.
 func (o Options) compare(ctx context.Context, size Size) (Result, error) {
 	result := Result{Size: size, Runs: map[string][]Figures{}}
 	dir, err := os.MkdirTemp("", "kubeflap-bench-")
@@ -180,37 +179,24 @@ func (o Options) compare(ctx context.Context, size Size) (Result, error) {
 }
 
 func (o Options) measureAll(ctx context.Context, c *cluster.Cluster, l *load, built binaries, result *Result) error {
-	failed := map[string]bool{}
-	var failures []error
 	for run := range o.Runs {
 		for i := range o.Programs {
 			name := o.Programs[(i+run)%len(o.Programs)]
-			if failed[name] {
-				continue
-			}
 			begin := time.Now()
 			figures, err := o.measure(ctx, c, l, newProgram(name, built))
-			if ctx.Err() != nil {
-				// The cluster has failed, or the user has interrupted the benchmark. Discard all results.
-				clear(result.Runs)
-				return fmt.Errorf("measure %s: %w", name, context.Cause(ctx))
-			}
 			if err != nil {
-				o.Log.Error("cannot measure a program", "size", result.Size.Name, "run", run+1, "program", name, "err", err)
-				delete(result.Runs, name)
-				failed[name], failures = true, append(failures, err)
-				continue
+				return fmt.Errorf("measure %s: %w", name, err)
 			}
 			result.Runs[name] = append(result.Runs[name], figures)
 			o.Log.Info("measured", "size", result.Size.Name, "run", run+1, "program", name, "took", time.Since(begin).Round(time.Second), "figures", figures)
 		}
 	}
-	return errors.Join(failures...)
+	return nil
 }
 
 func (o Options) build(ctx context.Context, dir string) (b binaries, err error) {
 	b.kubeflap = o.Kubeflap
-	if slices.Contains(o.Programs, PeerWhole) || slices.Contains(o.Programs, PeerAllowed) {
+	if slices.Contains(o.Programs, Peer) {
 		if b.peer, err = buildPeer(ctx, o.Log); err != nil {
 			return b, err
 		}

@@ -25,7 +25,7 @@ func TestBench(t *testing.T) {
 	}
 	tiny := Size{Name: "tiny", Nodes: 6, Pods: 60, Services: 6}
 	o := Options{
-		Kubeflap: kubeflap, Sizes: []Size{tiny}, Runs: 1, Programs: []string{Kubeflap, FloorTyped, FloorTransformer},
+		Kubeflap: kubeflap, Sizes: []Size{tiny}, Runs: 1, Programs: []string{Kubeflap, Floor},
 		Grow: tiny, Steps: 1, Churn: 4 * time.Second, ChurnSize: tiny, Recorder: 8 * time.Second, RecorderSize: tiny,
 		Pace:  Pace{Rest: 500 * time.Millisecond, Load: 2 * time.Second, Settle: 50 * time.Millisecond, Events: 60, Scrapes: 2, Probes: 2},
 		Cache: t.TempDir(), Page: filepath.Join(t.TempDir(), "performance.md"), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
@@ -45,34 +45,6 @@ func TestBench(t *testing.T) {
 	expectPage(t, o.Page)
 }
 
-// TestOthersAreMeasuredWithoutOneThatFails checks that the floor is measured even if the kubeflap binary does not
-// exist.
-func TestOthersAreMeasuredWithoutOneThatFails(t *testing.T) {
-	if testing.Short() {
-		t.Skip("too slow for each change")
-	}
-	tiny := Size{Name: "tiny", Nodes: 6, Pods: 60, Services: 6}
-	o := Options{
-		Kubeflap: filepath.Join(t.TempDir(), "nothing"), Sizes: []Size{tiny}, Runs: 2, Programs: []string{Kubeflap, FloorTransformer},
-		Pace:  Pace{Rest: 500 * time.Millisecond, Load: 2 * time.Second, Settle: 50 * time.Millisecond, Events: 60, Scrapes: 2, Probes: 2},
-		Cache: t.TempDir(), Page: filepath.Join(t.TempDir(), "performance.md"), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-	}
-	if err := os.WriteFile(o.Page, []byte("<!-- bench tiny -->\n<!-- end of bench tiny -->\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	m, err := Run(t.Context(), o)
-	if err == nil || !strings.Contains(err.Error(), o.Kubeflap) {
-		t.Errorf("error %v does not name %s", err, o.Kubeflap)
-	}
-	if len(m.Results) != 1 || len(m.Results[0].Runs[FloorTransformer]) != 2 {
-		t.Fatalf("the floor was not measured twice: %v", m.Results)
-	}
-	page, err := os.ReadFile(o.Page)
-	if err != nil || !strings.Contains(string(page), "| "+string(SyncedWall)+" |  | ") {
-		t.Errorf("the page does not contain the floor's figures: %v\n%s", err, page)
-	}
-}
-
 // expectMeasured checks that all of kubeflap's figures exist, and the floor's figures that need no scrapes.
 func expectMeasured(t *testing.T, m Measured) {
 	t.Helper()
@@ -82,11 +54,9 @@ func expectMeasured(t *testing.T, m Measured) {
 			t.Errorf("%q of kubeflap was not measured", row.Figure)
 		}
 	}
-	for _, floor := range []string{FloorTyped, FloorTransformer} {
-		for _, figure := range []Figure{SyncedWall, SyncedPeak, RestMemory, PeakMemory, EventRate} {
-			if result.Runs[floor][0][figure] == 0 {
-				t.Errorf("%q of %s was not measured", figure, floor)
-			}
+	for _, figure := range []Figure{SyncedWall, SyncedPeak, RestMemory, PeakMemory, EventRate} {
+		if result.Runs[Floor][0][figure] == 0 {
+			t.Errorf("%q of the floor was not measured", figure)
 		}
 	}
 	for _, line := range m.Grown.ByKind {
@@ -130,17 +100,11 @@ func expectPage(t *testing.T, path string) {
 	}
 	for _, want := range []string{
 		"Before tiny.\n", "\nAfter tiny.\n", "Before growth.\n", "\nAfter churn.\n",
-		"| " + string(Shown) + " |", "| " + string(SyncedCPU) + ", relative to " + FloorTransformer + " |",
-		"](performance-growth.svg)", "| Services | 6 nodes and 60 pods |", "](performance-churn.svg)", "| Goroutines |", "| at rest | CPU per minute |", "Recordings per node and day", " of recordings | Time until synced, median |",
+		"| " + string(Shown) + " |", "| " + string(SyncedCPU) + ", relative to " + Floor + " |",
+		"| Services | 6 nodes and 60 pods |", "| Goroutines |", "| at rest | CPU per minute |", "Recordings per node and day", " of recordings | Time until synced, median |",
 	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("%q is not on the page:\n%s", want, page)
-		}
-	}
-	for _, name := range []string{"performance-growth.svg", "performance-churn.svg"} {
-		picture, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))
-		if err != nil || !strings.Contains(string(picture), "</svg>") {
-			t.Errorf("%s is not a picture: %v", name, err)
 		}
 	}
 	t.Log(string(page))

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -10,14 +9,11 @@ import (
 )
 
 func (c Churned) write(page string) error {
-	const name = "performance-churn.svg"
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. For %s, the benchmark created a Service with %d pods every %s, and deleted the oldest of %d such Services. In total, it replaced %s Services. Each new Service had a new name.\n\n",
 		c.Size, model.Duration(c.Duration), churnPods, model.Duration(churnPeriod), churnStanding, count(float64(c.Services)))
-	fmt.Fprintf(&b, "![Resource usage of kubeflap while pods and Services are created and deleted](%s)\n\n", name)
 	writeRow(&b, []string{"", "mean", "change per hour", "relative to the mean"})
 	writeRow(&b, []string{"---", "---", "---", "---"})
-	var panels [][]panel
 	for _, v := range []struct {
 		what, axis string
 		factor     float64
@@ -37,14 +33,6 @@ func (c Churned) write(page string) error {
 		writeRow(&b, []string{
 			v.what, fmt.Sprintf("%.4g %s", average, v.axis), fmt.Sprintf("%+.3g %s", f.slope, v.axis), fmt.Sprintf("%+.1f %%", f.slope/average*100),
 		})
-		for i := range x {
-			x[i] *= 60
-		}
-		f.slope /= 60
-		panels = append(panels, []panel{{title: strings.TrimSuffix(v.what+" ("+v.axis+")", " ()"), x: "minutes", xs: x, ys: y, line: f}})
-	}
-	if err := drawPanels(filepath.Join(filepath.Dir(page), name), panels); err != nil {
-		return err
 	}
 	return writePart(page, partChurn, b.String())
 }

@@ -19,16 +19,14 @@ import (
 
 // These are the names of the programs to compare.
 const (
-	Kubeflap         = "kubeflap"
-	PeerWhole        = "kube-state-metrics"
-	PeerAllowed      = "kube-state-metrics, allowlist"
-	FloorTyped       = "floor, typed"
-	FloorTransformer = "floor, Transformer"
+	Kubeflap = "kubeflap"
+	Peer     = "kube-state-metrics, allowlist"
+	Floor    = "floor, Transformer"
 )
 
 // Programs returns the names of all programs, in the order of the table's columns.
 func Programs() []string {
-	return []string{Kubeflap, PeerWhole, PeerAllowed, FloorTyped, FloorTransformer}
+	return []string{Kubeflap, Peer, Floor}
 }
 
 // allowed is the list of readiness metrics of kube-state-metrics. The comparison is fairest with only these metrics.
@@ -57,22 +55,13 @@ func newProgram(name string, b binaries) program {
 	switch name {
 	case Kubeflap:
 		return program{name: name, path: b.kubeflap, metrics: true, args: kubeflapArgs, synced: kubeflapSynced}
-	case PeerWhole, PeerAllowed:
-		return program{
-			name: name, path: b.peer, metrics: true, synced: peerListed, rests: true, confirmed: peerShows,
-			args: func(kubeconfig, address, telemetry string) []string {
-				args := peerArgs(kubeconfig, address, telemetry)
-				if name == PeerAllowed {
-					args = append(args, "--metric-allowlist="+allowed)
-				}
-				return args
-			},
-		}
+	case Peer:
+		return program{name: name, path: b.peer, metrics: true, args: peerArgs, synced: peerListed, rests: true, confirmed: peerShows}
 	default:
 		return program{
 			name: name, path: b.floor, synced: floorSynced,
 			args: func(kubeconfig, _, _ string) []string {
-				return []string{"--kubeconfig=" + kubeconfig, fmt.Sprintf("--transform=%t", name == FloorTransformer)}
+				return []string{"--kubeconfig=" + kubeconfig}
 			},
 		}
 	}
@@ -88,7 +77,7 @@ func peerArgs(kubeconfig, address, telemetry string) []string {
 	host, port, _ := net.SplitHostPort(address)
 	telemetryHost, telemetryPort, _ := net.SplitHostPort(telemetry)
 	return []string{
-		"--kubeconfig=" + kubeconfig, "--resources=nodes,leases,pods,services,endpoints,endpointslices", "--enable-gzip-encoding",
+		"--kubeconfig=" + kubeconfig, "--resources=nodes,leases,pods,services,endpoints,endpointslices", "--enable-gzip-encoding", "--metric-allowlist=" + allowed,
 		"--host=" + host, "--port=" + port, "--telemetry-host=" + telemetryHost, "--telemetry-port=" + telemetryPort,
 	}
 }

@@ -26,7 +26,7 @@ func (r Result) write(o Options) error {
 	for name, runs := range r.Runs {
 		all[name] = medians(runs)
 	}
-	ratios := []string{PeerAllowed, FloorTransformer}
+	ratios := []string{Peer, Floor}
 	columns := append([]string{""}, o.Programs...)
 	for _, other := range ratios {
 		columns = append(columns, "kubeflap / "+other)
@@ -95,13 +95,13 @@ type bound struct {
 func bounds() []bound {
 	const fifth, medium, large = 0.2, 1000, 5000
 	all := []bound{
-		{Figure: SteadyMemory, of: PeerAllowed, limit: fifth, from: medium},
-		{Figure: PeakMemory, of: PeerAllowed, limit: fifth, from: medium},
-		{Figure: SyncedCPU, of: FloorTransformer, limit: 0.7},
-		{Figure: EventCPU, of: FloorTransformer, limit: 0.7},
+		{Figure: SteadyMemory, of: Peer, limit: fifth, from: medium},
+		{Figure: PeakMemory, of: Peer, limit: fifth, from: medium},
+		{Figure: SyncedCPU, of: Floor, limit: 0.7},
+		{Figure: EventCPU, of: Floor, limit: 0.7},
 	}
 	for _, figure := range []Figure{Series, Scraped, ScrapedBytes, Gzipped, GzippedBytes} {
-		all = append(all, bound{Figure: figure, of: PeerAllowed, limit: fifth})
+		all = append(all, bound{Figure: figure, of: Peer, limit: fifth})
 	}
 	return append(all,
 		bound{Figure: BusyP99, than: BusyMedian, limit: 2},

@@ -28,10 +28,9 @@ import (
 
 func main() {
 	kubeconfig := flag.String("kubeconfig", "", "path of the kubeconfig file")
-	transform := flag.Bool("transform", false, "drop objects of the first list as they arrive, not after the list")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *kubeconfig, *transform)
+	err := run(ctx, *kubeconfig)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "floor:", err)
@@ -41,7 +40,7 @@ func main() {
 
 // run watches all resources until the context ends. It prints "synced" when it has listed all resources. On SIGUSR1, it
 // prints the number of events.
-func run(ctx context.Context, kubeconfig string, transform bool) error {
+func run(ctx context.Context, kubeconfig string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return fmt.Errorf("read the kubeconfig: %w", err)
@@ -73,10 +72,7 @@ func run(ctx context.Context, kubeconfig string, transform bool) error {
 			return fmt.Errorf("create a client for %s: %w", r.resource, err)
 		}
 		listed.Add(1)
-		var store cache.ReflectorStore = &sink{events: &events, listed: sync.OnceFunc(listed.Done)}
-		if transform {
-			store = transforming{store}
-		}
+		store := &sink{events: &events, listed: sync.OnceFunc(listed.Done)}
 		lw := cache.NewListWatchFromClient(client, r.resource, r.namespace, fields.Everything())
 		reflector := cache.NewReflectorWithOptions(lw, r.expected, store, cache.ReflectorOptions{})
 		running.Go(func() { reflector.RunWithContext(ctx) })
@@ -135,10 +131,8 @@ func (s *sink) Replace([]any, string) error {
 
 func (s *sink) Resync() error { return nil }
 
-// transforming makes the reflector drop the objects of the first list as they arrive.
-type transforming struct{ cache.ReflectorStore }
-
-// Transformer returns a function that replaces each object with an empty value.
-func (transforming) Transformer() cache.TransformFunc {
+// Transformer returns a function that replaces each object with an empty value. The reflector then drops the objects of
+// the first list as they arrive.
+func (s *sink) Transformer() cache.TransformFunc {
 	return func(any) (any, error) { return struct{}{}, nil }
 }
