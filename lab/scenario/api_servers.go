@@ -18,13 +18,12 @@ func apiServerUnreachable() Scenario {
 	}
 	advised, others := onlyAdvised("control plane late")
 	return Scenario{
-		Name:     "apiserver-unreachable",
-		Extra:    true,
-		Summary:  "one of three API servers is paused: a third of the kubelets use it, and cannot renew their Leases",
-		Incident: Incident{"control_plane", "node_heartbeat_lost", "shared_path", ""},
-		Alone:    true,
-		Because:  fmt.Sprintf("%d of %d nodes fell silent within", len(lost), nodes),
-		Advised:  advised, NotAdvised: others,
+		Name:    "apiserver-unreachable",
+		Extra:   true,
+		Summary: "one of three API servers is paused: a third of the kubelets use it, and cannot renew their Leases",
+		Reports: []Report{{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", fmt.Sprintf("%d of %d nodes fell silent within", len(lost), nodes), ""}},
+		Repeats: true,
+		Advised: advised, NotAdvised: others,
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
 		LossesBy:   "node_heartbeat_lost",
 		Pages: []Page{{

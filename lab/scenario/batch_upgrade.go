@@ -35,10 +35,10 @@ func batchUpgrade() Scenario {
 	return Scenario{
 		Name:    "batch-upgrade",
 		Summary: "a batch of pods is removed from the load balancers, and then their images change in place; clients that batch updates put addresses back",
-		Incident: Incident{
-			"workload", "inplace_update", "update_in_place",
+		Reports: []Report{{
+			"update_in_place", "workload", "inplace_update", "Service/web", "",
 			"If you cannot add a gate, set --endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 10s",
-		},
+		}},
 		LastLosses: map[string]string{"web": "inplace_update"},
 		LossesBy:   "inplace_update",
 		Pages: []Page{{

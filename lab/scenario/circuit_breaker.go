@@ -31,9 +31,11 @@ const (
 // its pods stay in Services. Leader election is on, so kubeflap can rule out a change of the leader as the reason. The
 // parameters open and shut are functions that open and close the breaker.
 func openBreakerScenario(s Scenario, open, shut func(context.Context, *Lab) error) Scenario {
-	s.Incident = Incident{"control_plane", "node_heartbeat_lost", "controller_manager", "errors of its watch of Leases"}
-	s.Alone = true
-	s.Because = "and still Ready, while the API server answered"
+	s.Reports = []Report{{
+		"controller_manager", "control_plane", "node_heartbeat_lost", "kube-controller-manager",
+		"and still Ready, while the API server answered", "errors of its watch of Leases",
+	}}
+	s.Repeats = true
 	s.Advised, s.NotAdvised = onlyAdvised("controller manager slow")
 	s.LastLosses = map[string]string{"web": "node_heartbeat_lost"}
 	s.LossesBy = "node_heartbeat_lost"

@@ -33,8 +33,8 @@ func controlPlaneStall(release cluster.Release) Scenario {
 	return Scenario{
 		Name:       "control-plane-stall",
 		Summary:    "etcd stops for longer than the grace period: every node is late at the same time and turns Unknown",
-		Incident:   Incident{"control_plane", "node_heartbeat_lost", "shared_path", "etcd"},
-		Alone:      true,
+		Reports:    []Report{{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", "", "etcd"}},
+		Repeats:    true,
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
 		LossesBy:   "node_heartbeat_lost",
 		Pages: []Page{{

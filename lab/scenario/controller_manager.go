@@ -23,10 +23,10 @@ func staleLeaseScenario(breaker bool, s Scenario) Scenario {
 	s.Options.ControllerManagerFlags = slices.Concat(
 		[]string{graceFlag(), "--node-monitor-period=1s"}, patientLeader(), s.Options.ControllerManagerFlags)
 	if breaker {
-		s.NoIncident = true
+		s.Reports = []Report{}
 	} else {
-		s.Incident = Incident{"control_plane", "node_heartbeat_lost", "controller_manager", "neither the nodes nor etcd are at fault"}
-		s.Alone, s.LossesBy = true, "node_heartbeat_lost"
+		s.Reports = []Report{{"controller_manager", "control_plane", "node_heartbeat_lost", "kube-controller-manager", "", "neither the nodes nor etcd are at fault"}}
+		s.Repeats, s.LossesBy = true, "node_heartbeat_lost"
 		s.Advised, s.NotAdvised = onlyAdvised("controller manager slow")
 		s.Pages = []Page{{
 			Alert:  "KubeflapControllerManagerSlow",

@@ -28,16 +28,16 @@ const alertSent = time.Minute
 // departures removes nodes in different ways. Each node is silent for longer than the grace period, so the node
 // controller marks it Unknown. The nodes differ in what announces the removal, and in what happens to the machine.
 func departures() Scenario {
-	const nodes = 8
+	const nodes, lost = 8, "node_heartbeat_lost"
 	cordoned, scaled := "node-2", []string{"node-3", "node-4", "node-5", "node-6"}
 	rebooted, reclaimed := "node-7", "node-8"
 	want := []Report{
-		{"planned", "node", cordoned, "announced by a cordon", "Nothing is at fault"},
-		{"node_rebooted", "node", rebooted, "a new bootID", "Find out why the machine of " + rebooted + " restarted"},
-		{"undecided", "node", reclaimed, "the machine is gone: it was reclaimed, or it failed and was replaced", "To find out: "},
+		{"planned", "node", lost, cordoned, "announced by a cordon", "Nothing is at fault"},
+		{"node_rebooted", "node", lost, rebooted, "a new bootID", "Find out why the machine of " + rebooted + " restarted"},
+		{"undecided", "node", lost, reclaimed, "the machine is gone: it was reclaimed, or it failed and was replaced", "To find out: "},
 	}
 	for _, node := range scaled {
-		want = append(want, Report{"planned", "node", node, "announced by the taint ToBeDeletedByClusterAutoscaler", "Nothing is at fault"})
+		want = append(want, Report{"planned", "node", lost, node, "announced by the taint ToBeDeletedByClusterAutoscaler", "Nothing is at fault"})
 	}
 	return Scenario{
 		Name: "departures",

@@ -20,9 +20,13 @@ func controlPlaneServices() []string { return []string{"kube-scheduler", "kube-c
 
 func endpointsReset() Scenario {
 	return Scenario{
-		Name:     "endpoints-reset",
-		Summary:  "the endpoints controller overwrites manually managed Endpoints of Services with a selector; a user also clears those of a Service without a selector (cause manual_write)",
-		Incident: Incident{"service", "endpoints_reset", "endpoints_controller", "Remove the selector of Service kube-system/kube-scheduler"},
+		Name:    "endpoints-reset",
+		Summary: "the endpoints controller overwrites manually managed Endpoints of Services with a selector; a user also clears those of a Service without a selector (cause manual_write)",
+		Reports: []Report{
+			{"endpoints_controller", "service", "endpoints_reset", "kube-scheduler", "", "Remove the selector of Service kube-system/kube-scheduler"},
+			{"endpoints_controller", "service", "endpoints_reset", "kube-controller-manager", "", "Remove the selector of Service kube-system/kube-controller-manager"},
+			{"foreign_writer", "service", "manual_write", "database", "", "Find out who writes the addresses of Service shop/database"},
+		},
 		// No slice contains the overwritten addresses, because the Endpoints of a Service with a selector are not
 		// mirrored.
 		LastLosses: map[string]string{"kube-scheduler": "", "kube-controller-manager": "", "database": "manual_write"},

@@ -18,7 +18,7 @@ func foreignSlice() Scenario {
 		Name:    "foreign-slice",
 		Summary: "a foreign EndpointSlice adds dead addresses to a Service with a selector",
 		Reports: []Report{{
-			"foreign_writer", "service", "web", "EndpointSlice web-mesh (managed by " + manager + ")", "--endpoints.known-manager",
+			"foreign_writer", "service", "manual_write", "web", "EndpointSlice web-mesh (managed by " + manager + ")", "--endpoints.known-manager",
 		}},
 		Advised: []string{"foreign addresses: shop/web"},
 		Pages: []Page{{

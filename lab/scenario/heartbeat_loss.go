@@ -25,8 +25,8 @@ func heartbeatLoss(release cluster.Release) Scenario {
 		ByRelease: true,
 		Name:      "heartbeat-loss",
 		Summary:   "one kubelet stops for longer than the grace period: its node turns Unknown, and its pods leave the Service",
-		Incident:  Incident{"node", "node_heartbeat_lost", "node", "--node-monitor-grace-period to "},
-		Alone:     true,
+		Reports:   []Report{{"node", "node", "node_heartbeat_lost", "", "", "--node-monitor-grace-period to "}},
+		Repeats:   true,
 		// The Service loses only the addresses on the paused kubelet's node.
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
 		LossesBy:   "node_heartbeat_lost",

@@ -23,9 +23,9 @@ const batchSize = 4
 
 func inPlaceUpgrade() Scenario {
 	return Scenario{
-		Name:     "in-place-upgrade",
-		Summary:  "images change in place: first, containers restart without a change in Endpoints; then addresses leave, return and leave again",
-		Incident: Incident{"workload", "inplace_update", "update_in_place", "readiness gate"},
+		Name:    "in-place-upgrade",
+		Summary: "images change in place: first, containers restart without a change in Endpoints; then addresses leave, return and leave again",
+		Reports: []Report{{"update_in_place", "workload", "inplace_update", "Service/web", "", "readiness gate"}},
 		// The addresses become not ready twice. The image change is the cause both times.
 		LastLosses: map[string]string{"web": "inplace_update"},
 		LossesBy:   "inplace_update",

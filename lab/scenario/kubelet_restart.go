@@ -26,11 +26,11 @@ func kubeletRestart() Scenario {
 	p := newProbes()
 	node := cluster.NodeName(0)
 	return Scenario{
-		Name:     "kubelet-restart",
-		Summary:  "a kubelet restarts on the oldest release: its pods are not ready until they are probed again",
-		Incident: Incident{"node", "kubelet_restart", "node", "v1.35"},
-		Causes:   []Loss{{"web", "kubelet_restart", 1, "a kubelet restarts (before v1.35)"}},
-		Options:  cluster.Options{Release: cluster.Oldest, Nodes: 2, ControllerManagerPod: true},
+		Name:    "kubelet-restart",
+		Summary: "a kubelet restarts on the oldest release: its pods are not ready until they are probed again",
+		Reports: []Report{{"node", "node", "kubelet_restart", node, "", "v1.35"}},
+		Causes:  []Loss{{"web", "kubelet_restart", 1, "a kubelet restarts (before v1.35)"}},
+		Options: cluster.Options{Release: cluster.Oldest, Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return p.serve(ctx) },

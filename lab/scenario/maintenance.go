@@ -21,7 +21,7 @@ func maintenance() Scenario {
 		Summary:  "a node's conditions announce its maintenance: it is drained, reboots and returns, and nobody is paged",
 		LossesBy: "pod_evicted",
 		Reports: []Report{
-			{"planned", "node", kept, "announced by the condition MaintenanceInProgress", "Nothing is at fault"},
+			{"planned", "node", "node_heartbeat_lost", kept, "announced by the condition MaintenanceInProgress", "Nothing is at fault"},
 		},
 		NotAdvised: []string{"nodes rebooted", "nodes slow", "nodes silent", "control plane late"},
 		Pages:      []Page{},

@@ -24,7 +24,7 @@ func nodeAfterNode() Scenario {
 		Summary: "8 of 9 nodes fall silent one after the other, no two at the same time",
 		Extra:   true,
 		Reports: []Report{
-			{"shared_path", "control_plane", "control plane", "8 nodes fell silent one after another within an hour", "etcd"},
+			{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", "8 nodes fell silent one after another within an hour", "etcd"},
 		},
 		// A few silent nodes may be a coincidence, so each of the first nodes has its own alert.
 		Pages: []Page{

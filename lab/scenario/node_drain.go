@@ -18,11 +18,11 @@ const drainedPods = 3
 
 func nodeDrain() Scenario {
 	return Scenario{
-		Name:       "node-drain",
-		Summary:    "a node is cordoned, drained pod by pod, shut down and deleted: no incident",
-		NoIncident: true,
-		Causes:     []Loss{{"web", "pod_evicted", drainedPods, "a node is drained, with a new pod ready before each eviction"}},
-		Options:    cluster.Options{Nodes: 2, ControllerManagerPod: true},
+		Name:    "node-drain",
+		Summary: "a node is cordoned, drained pod by pod, shut down and deleted: no incident",
+		Reports: []Report{},
+		Causes:  []Loss{{"web", "pod_evicted", drainedPods, "a node is drained, with a new pod ready before each eviction"}},
+		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			if err := l.namespace(ctx, "shop"); err != nil {
 				return err
@@ -104,7 +104,7 @@ func singleReplicaDrain() Scenario {
 		Summary:  "two nodes are drained one after the other, each with the only pod of a Service: no page",
 		LossesBy: "pod_evicted",
 		Reports: []Report{
-			{"planned", "workload", "Service/web", "announced by a cordon", "PodDisruptionBudget"},
+			{"planned", "workload", "pod_evicted", "Service/web", "announced by a cordon", "PodDisruptionBudget"},
 		},
 		Pages: []Page{},
 		Options: cluster.Options{

@@ -15,9 +15,9 @@ import (
 // overwritten.
 func overwrittenBefore() Scenario {
 	return Scenario{
-		Name:     "overwritten-before",
-		Summary:  "manually managed Endpoints were overwritten before kubeflap started",
-		Incident: Incident{"service", "endpoints_reset", "endpoints_controller", "Remove the selector of Service kube-system/kube-scheduler"},
+		Name:    "overwritten-before",
+		Summary: "manually managed Endpoints were overwritten before kubeflap started",
+		Reports: []Report{{"endpoints_controller", "service", "endpoints_reset", "kube-scheduler", "", "Remove the selector of Service kube-system/kube-scheduler"}},
 		Pages: []Page{{
 			Alert: "KubeflapEndpointsReset", Object: "Service kube-system/kube-scheduler",
 			Says:   []string{"were overwritten and have not been restored", "remove the selector of the Service"},

@@ -24,9 +24,9 @@ const recipes = "../docs/recipes"
 // remove all pods of the batch in one update, so no client puts an address back.
 func policyUpgrade() Scenario {
 	return Scenario{
-		Name:       "policy-upgrade",
-		Summary:    "the same batch upgrade, with admission policies that edit slices and Endpoints before they are stored: no address is put back",
-		NoIncident: true,
+		Name:    "policy-upgrade",
+		Summary: "the same batch upgrade, with admission policies that edit slices and Endpoints before they are stored: no address is put back",
+		Reports: []Report{},
 		// The API does not support these policies before v1.36.
 		Options: cluster.Options{Release: cluster.Newest, Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error {

@@ -21,12 +21,12 @@ const (
 
 func healthyRollout() Scenario {
 	return Scenario{
-		Name:       "healthy-rollout",
-		Summary:    "a Deployment rolls out a new image and scales up and down: addresses leave, but there is no incident",
-		NoIncident: true,
-		Causes:     []Loss{{"web", "pod_deleted", rolloutReplicas + 3, "a Deployment rolls out a new image, scales up and scales down"}},
-		ByRelease:  true,
-		Options:    cluster.Options{Nodes: 2, ControllerManagerPod: true},
+		Name:      "healthy-rollout",
+		Summary:   "a Deployment rolls out a new image and scales up and down: addresses leave, but there is no incident",
+		Reports:   []Report{},
+		Causes:    []Loss{{"web", "pod_deleted", rolloutReplicas + 3, "a Deployment rolls out a new image, scales up and scales down"}},
+		ByRelease: true,
+		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.namespace(ctx, rolloutNamespace) },

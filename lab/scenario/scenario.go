@@ -40,19 +40,14 @@ type Scenario struct {
 	KubeflapOn int
 	// NextScrape means that the first scrape after Run must contain all counts.
 	NextScrape bool
-	// Incident is an incident that kubeflap must report. If it is empty, this is not checked.
-	Incident Incident
-	// Alone means that all incidents must have the verdict of Incident.
-	Alone bool
-	// Because is a part of the fact that decides the verdict of Incident.
-	Because string
-	// Reports lists all incidents that kubeflap must report.
+	// Reports lists all incidents that kubeflap must report. If it is nil, incidents are not checked. If it is empty,
+	// kubeflap must report none.
 	Reports []Report
+	// Repeats means that kubeflap may report each of these incidents more than once.
+	Repeats bool
 	// Advised lists strings that the output of `kubeflap advise` must contain. NotAdvised lists strings that it must
 	// not contain.
 	Advised, NotAdvised []string
-	// NoIncident means that kubeflap must report no incident.
-	NoIncident bool
 	// Pages lists the alerts that must reach the pager. No other alert may reach it.
 	Pages []Page
 	// Quiet lists the alerts that must fire and be inhibited by an alert in Pages.
@@ -93,7 +88,10 @@ func onlyAdvised(title string) (advised, others []string) {
 }
 
 // Pageable reports whether the scenario defines which alerts must reach the pager.
-func (s *Scenario) Pageable() bool { return s.Pages != nil || s.Reports != nil || s.NoIncident }
+func (s *Scenario) Pageable() bool { return s.Pages != nil || s.Healthy() }
+
+// Healthy reports whether the scenario expects that kubeflap reports no incident.
+func (s *Scenario) Healthy() bool { return s.Reports != nil && len(s.Reports) == 0 }
 
 // Loss says how many addresses a Service is expected to lose, and why.
 type Loss struct {
@@ -106,16 +104,11 @@ type Loss struct {
 	What string
 }
 
-// Incident is an expected incident. Its remedy must contain the text Remedy.
-type Incident struct {
-	Scope, Cause, Verdict, Remedy string
-}
-
 // Report is an incident that kubeflap's API must report. The facts that decide the verdict must contain the text in
 // Because. If the verdict is undecided, this text must be in the facts about the hypotheses that may still hold. The
-// remedy must contain the text in Remedy.
+// remedy must contain the text in Remedy. An empty Subject is not compared.
 type Report struct {
-	Verdict, Scope, Subject, Because, Remedy string
+	Verdict, Scope, Cause, Subject, Because, Remedy string
 }
 
 // Page is an expected alert. Its text must name Object and contain all texts in Says. The web page to which the alert

@@ -11,10 +11,10 @@ import (
 // of the release.
 func tightGracePeriod(release cluster.Release) Scenario {
 	return Scenario{
-		Name:     "tight-grace-period",
-		Summary:  "the grace period is as short as the heartbeat interval: healthy nodes turn Unknown",
-		Incident: Incident{"control_plane", "node_heartbeat_lost", "grace_period", "less than 20s is always unsafe"},
-		Alone:    true,
+		Name:    "tight-grace-period",
+		Summary: "the grace period is as short as the heartbeat interval: healthy nodes turn Unknown",
+		Reports: []Report{{"grace_period", "control_plane", "node_heartbeat_lost", "kube-controller-manager", "", "less than 20s is always unsafe"}},
+		Repeats: true,
 		Pages: []Page{{
 			Alert:  "KubeflapGracePeriodTooTight",
 			Says:   []string{"is 10s;", "less than twice this interval is always unsafe", fmt.Sprintf("set --node-monitor-grace-period=%.0fs", release.DefaultGrace().Seconds())},

@@ -24,9 +24,9 @@ func zoneCut() Scenario {
 		Extra:   true,
 		Summary: "two kubelets are slow one after the other; then the network between a zone with a third of the nodes and the API server is cut",
 		Reports: []Report{
-			{"node", "node", slow[0], "the other 8 nodes sent their heartbeats on time", "--node-monitor-grace-period to "},
-			{"node", "node", slow[1], "the other 8 nodes sent their heartbeats on time", "--node-monitor-grace-period to "},
-			{"shared_path", "control_plane", "control plane", "they are the only nodes with " + zoneLabel + "=zone-3", "what only these nodes share"},
+			{"node", "node", "node_heartbeat_lost", slow[0], "the other 8 nodes sent their heartbeats on time", "--node-monitor-grace-period to "},
+			{"node", "node", "node_heartbeat_lost", slow[1], "the other 8 nodes sent their heartbeats on time", "--node-monitor-grace-period to "},
+			{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", "they are the only nodes with " + zoneLabel + "=zone-3", "what only these nodes share"},
 		},
 		Advised: []string{"control plane late", "3 of 9 nodes late: ", "what only these nodes share", "nodes slow", "2 of 9 nodes late: "},
 		Pages: []Page{

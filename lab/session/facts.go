@@ -110,10 +110,7 @@ func (f *facts) encode(to io.Writer) error {
 
 func expectedIncidents(s *scenario.Scenario) (all []ExpectedIncident, only bool) {
 	for _, x := range s.Reports {
-		all = append(all, ExpectedIncident{Scope: x.Scope, Verdict: x.Verdict, Subject: x.Subject})
+		all = append(all, ExpectedIncident{Scope: x.Scope, Verdict: x.Verdict, Cause: x.Cause, Subject: x.Subject})
 	}
-	if x := s.Incident; x != (scenario.Incident{}) {
-		all = append(all, ExpectedIncident{Scope: x.Scope, Verdict: x.Verdict, Cause: x.Cause})
-	}
-	return all, s.Reports != nil || s.NoIncident
+	return all, s.Reports != nil && !s.Repeats
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,11 +14,9 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-const (
-	// calmFor is how long a test waits for an unexpected incident. It exceeds the time for which kubeflap waits for
-	// replacements of lost addresses before it opens an incident.
-	calmFor = 12 * time.Second
-)
+// calmFor is how long a test waits for an unexpected incident. It exceeds the time for which kubeflap waits for
+// replacements of lost addresses before it opens an incident.
+const calmFor = 12 * time.Second
 
 // checkReports checks kubeflap's causes, advice and incidents.
 func (s *Session) checkReports(ctx context.Context) error {
@@ -32,85 +31,69 @@ func (s *Session) checkReports(ctx context.Context) error {
 	if err := reportsAdvice(ctx, s.options.Kubeflap, s.URL, s.scenario); err != nil {
 		return err
 	}
-	if s.scenario.Reports != nil {
-		return reportsAll(ctx, s.URL, s.scenario.Reports)
-	}
-	if s.scenario.NoIncident {
-		return checkNoIncident(ctx, s.URL)
-	}
-	if s.scenario.Incident == (scenario.Incident{}) {
+	switch {
+	case s.scenario.Reports == nil:
 		return nil
+	case s.scenario.Healthy():
+		return errors.Join(s.reportsIncidents(ctx), poll.Sleep(ctx, calmFor), s.reportsIncidents(ctx))
 	}
-	return s.reportsIncident(ctx)
-}
-
-// reportsIncident waits until kubeflap reports the scenario's incident, and a cause for every lost address.
-func (s *Session) reportsIncident(ctx context.Context) error {
-	return poll.Until(ctx, patience, "the expected incident", func(ctx context.Context) error {
+	s.ReportedIncident = s.scenario.Reports[0].Cause
+	return poll.Until(ctx, patience, "the expected incidents", func(ctx context.Context) error {
 		if err := s.lossesHaveCauses(ctx); err != nil {
 			return err
 		}
-		x, err := s.incident(ctx)
-		if err == nil {
-			s.options.Log.Info("kubeflap reports the incident", "summary", x.Summary, "verdict", x.Verdict, "because", x.Because(), "remedy", x.Remedy)
-			s.ReportedIncident = x.Cause
-		}
-		return err
+		return s.reportsIncidents(ctx)
 	})
 }
 
-// incident returns the reported incident that the scenario expects, or an error if kubeflap does not report it.
-func (s *Session) incident(ctx context.Context) (compare.Incident, error) {
-	want := s.scenario.Incident
+// reportsIncidents checks that kubeflap reports exactly the incidents that the scenario expects.
+func (s *Session) reportsIncidents(ctx context.Context) error {
 	reported, err := compare.Incidents(ctx, s.URL)
 	if err != nil {
-		return compare.Incident{}, err
+		return err
 	}
-	for _, x := range reported.Incidents {
-		if x.State != "pending" && x.Scope == want.Scope && x.Cause == want.Cause && x.Verdict == want.Verdict && strings.Contains(x.Remedy, want.Remedy) &&
-			strings.Contains(x.Because(), s.scenario.Because) {
-			if s.scenario.Alone {
-				err = namesNoOther(reported, want.Verdict)
-			}
-			return x, err
-		}
-	}
-	return compare.Incident{}, fmt.Errorf("no incident %+v among %+v", want, reported.Incidents)
+	return sameAs(reported.Incidents, s.scenario.Reports, s.scenario.Repeats)
 }
 
-// namesNoOther checks that all reported incidents have the given verdict.
-func namesNoOther(reported compare.Answer, verdict string) error {
+// visible reports whether kubeflap reports the first incident that the scenario expects.
+func (s *Session) visible(ctx context.Context) bool {
+	reported, err := compare.Incidents(ctx, s.URL)
+	return err == nil && slices.ContainsFunc(reported.Incidents, func(x compare.Incident) bool { return isReported(x, s.scenario.Reports[0]) })
+}
+
+// sameAs checks that each reported incident is expected, and that each expected incident is reported. Unless repeats is
+// set, an incident must be reported only once.
+func sameAs(reported []compare.Incident, want []scenario.Report, repeats bool) error {
+	found := make([]bool, len(want))
 	var errs []error
-	for _, x := range reported.Incidents {
-		if x.State != "pending" && x.Verdict != verdict {
-			errs = append(errs, fmt.Errorf("only the verdict %s is expected, got %+v", verdict, x))
+	for _, x := range reported {
+		i := 0
+		for i < len(want) && (found[i] && !repeats || !isReported(x, want[i])) {
+			i++
+		}
+		if i == len(want) {
+			errs = append(errs, fmt.Errorf("unexpected incident: %+v", x))
+			continue
+		}
+		found[i] = true
+	}
+	for i, w := range want {
+		if !found[i] {
+			errs = append(errs, fmt.Errorf("missing: %+v", w))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// checkNoIncident checks that kubeflap reports no incident. It repeats this check after the time calmFor.
-func checkNoIncident(ctx context.Context, url string) error {
-	check := func() error {
-		reported, err := compare.Incidents(ctx, url)
-		if err == nil && len(reported.Incidents) > 0 {
-			err = fmt.Errorf("want no incident, got %+v", reported.Incidents)
-		}
-		return err
-	}
-	if err := check(); err != nil {
-		return err
-	}
-	if err := poll.Sleep(ctx, calmFor); err != nil {
-		return err
-	}
-	return check()
+func isReported(x compare.Incident, want scenario.Report) bool {
+	return x.State != "pending" && x.Verdict == want.Verdict && x.Scope == want.Scope && x.Cause == want.Cause &&
+		(want.Subject == "" || x.Subject == want.Subject) && strings.Contains(x.Because(), want.Because) && strings.Contains(x.Remedy, want.Remedy)
 }
 
 // lossesHaveCauses checks that no lost address has the cause "unknown". It also compares the cause of each Service's
 // last lost address with the expected cause.
 func (s *Session) lossesHaveCauses(ctx context.Context) error {
-	counts, err := compare.Scrape(ctx, s.comparison().URL)
+	counts, err := compare.Scrape(ctx, s.MetricsURL())
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/fetch"
 	"github.com/kubeflap/kubeflap/lab/paging"
 	"github.com/kubeflap/kubeflap/lab/poll"
@@ -37,7 +36,7 @@ func (s *Session) startPaging(ctx context.Context) (err error) {
 		Kubeconfig: s.Cluster.Kubeconfig, Log: s.options.Log,
 	})
 	if err == nil {
-		s.pager = &pager{Paging: s.Paging, scenario: &s.scenario, log: s.options.Log, incident: s.incident}
+		s.pager = &pager{Paging: s.Paging, scenario: &s.scenario, log: s.options.Log, shown: s.visible}
 		s.lab.Scraped, s.lab.Paged = s.Paging.Scraped, s.pager.arrived
 	}
 	return err
@@ -48,8 +47,8 @@ type pager struct {
 	*paging.Paging
 	scenario *scenario.Scenario
 	log      *slog.Logger
-	// incident returns the incident that the scenario expects, or an error if kubeflap does not report it.
-	incident func(context.Context) (compare.Incident, error)
+	// shown reports whether kubeflap reports the incident that the scenario expects.
+	shown func(context.Context) bool
 	// visible is the time at which kubeflap first reported this incident. over is the time at which the scenario ended.
 	visible, over time.Time
 	paged         []Paged
@@ -69,7 +68,7 @@ func (p *pager) arrived(ctx context.Context, alert string) error {
 // watchForIncident records the time at which kubeflap first reports the scenario's incident. The returned function ends
 // the search.
 func (p *pager) watchForIncident(ctx context.Context) (stop func()) {
-	if p == nil || p.scenario.Incident == (scenario.Incident{}) {
+	if p == nil || len(p.scenario.Reports) == 0 {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -77,7 +76,7 @@ func (p *pager) watchForIncident(ctx context.Context) (stop func()) {
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
-			if _, err := p.incident(ctx); err == nil {
+			if p.shown(ctx) {
 				p.visible = time.Now()
 				return
 			}
@@ -127,7 +126,7 @@ func (p *pager) check(ctx context.Context) error {
 			return fmt.Errorf("unexpected page %+v", page)
 		}
 	}
-	if p.scenario.NoIncident {
+	if p.scenario.Healthy() {
 		return nothingPends(ctx, p.Paging)
 	}
 	return nil
