@@ -106,9 +106,6 @@ browser-test: ## Test the page with Chromium. [SCREENSHOTS=directory]
 	cd lab/browser && $(FRESH) ./...
 grafana-test: ## Check the dashboards against the types of Grafana 12 and 13. Needs Node.js and npm.
 	cd lab/grafana && npm ci --prefer-offline --no-audit --no-fund --ignore-scripts && npm test --silent
-# Without these tags, the collector includes the clients of all clouds, as Prometheus does.
-otel-test: bin/golangci-lint ## Run an OpenTelemetry Collector with the configuration in docs/recipes. The first build takes minutes.
-	cd lab/recipes/opentelemetry && $(FRESH) -timeout 5m -tags remove_all_sd,enable_kubernetes_sd . && $(CURDIR)/$< run --build-tags remove_all_sd,enable_kubernetes_sd
 screenshots: ## Take the screenshots in docs/images with Chromium.
 	cd lab/browser && $(FRESH) -run Pictures . -update
 docs: bin/helm ## Write all generated files: references, golden expositions, deploy/, and the chart's rules and dashboards.

@@ -37,8 +37,14 @@ type timeline struct {
 	started      float64 // Unix time at which the process started
 	// down means that at the end no node and no address is ready, and all incidents have ended.
 	down bool
-	// native means that Prometheus stores no classic histograms.
-	native bool
+	// native is the schema of native histograms. If it is set, Prometheus stores no classic histograms.
+	native string
+}
+
+// histogramForms maps the forms in which Prometheus can store histograms to the schema of their samples. Classic
+// histograms have none.
+var histogramForms = map[string]string{
+	"classic histograms": "", "native histograms": "schema:0", "converted histograms": "schema:-53 custom_values:[10]",
 }
 
 // expositions returns the metrics in two golden files: those of a cluster, and those of a process with --data.dir.
@@ -80,9 +86,9 @@ func story(t *testing.T, x timeline) storage.Queryable {
 			if sparse.MatchString(name) {
 				before = "_"
 			}
-			if base, part := histogramOf(all, name); x.native && base != "" {
+			if base, part := histogramOf(all, name); x.native != "" && base != "" {
 				if part == "count" {
-					series(base, of, instance, "_", fmt.Sprintf("{{schema:0 sum:%s count:%s buckets:[%s]}}", value, value, value))
+					series(base, of, instance, "_", fmt.Sprintf("{{%s sum:%s count:%s buckets:[%s]}}", x.native, value, value, value))
 				}
 				continue
 			}
@@ -189,7 +195,7 @@ func text(r *promql.Result) string {
 // Two replicas that see the same events must give the same results as one. No number may be doubled, no row repeated,
 // and no join ambiguous.
 func TestReplicasChangeNothing(t *testing.T) {
-	for name, native := range map[string]bool{"classic histograms": false, "native histograms": true} {
+	for name, native := range histogramForms {
 		one := timeline{instances: []string{"a"}, after: quiet, native: native}
 		two := one
 		two.instances = []string{"a", "b"}
@@ -214,7 +220,7 @@ func TestReplicasChangeNothing(t *testing.T) {
 func TestEveryQueryAnswers(t *testing.T) {
 	one := timeline{instances: []string{"a", "b"}, after: quiet}
 	down, native := one, one
-	down.down, native.native = true, true
+	down.down, native.native = true, histogramForms["native histograms"]
 	var stories []storage.Queryable
 	for _, x := range []timeline{one, down, native} {
 		stories = append(stories, story(t, x))
@@ -241,11 +247,11 @@ func TestEveryQueryAnswers(t *testing.T) {
 func TestPanelsOfHistogramsHaveBothForms(t *testing.T) {
 	all, panels := dictionary(t), map[string]bool{}
 	ordinary := timeline{instances: []string{"a"}, after: quiet}
-	stories := map[bool]storage.Queryable{}
-	for name, native := range map[string]bool{"classic": false, "native": true} {
+	stories := map[string]storage.Queryable{}
+	for name, native := range histogramForms {
 		ordinary.native = native
 		data := story(t, ordinary)
-		stories[native] = data
+		stories[name] = data
 		for _, d := range dashboards(t) {
 			is := results(t, d, data, 15)
 			for _, p := range d.Panels {
@@ -257,7 +263,7 @@ func TestPanelsOfHistogramsHaveBothForms(t *testing.T) {
 					}
 				}
 				if ofHistograms && !answered {
-					t.Errorf("%s: panel %q is empty with %s histograms", d.File, p.Title, name)
+					t.Errorf("%s: panel %q is empty with %s", d.File, p.Title, name)
 				}
 				if ofHistograms {
 					panels[d.File+p.Title] = true
@@ -270,8 +276,12 @@ func TestPanelsOfHistogramsHaveBothForms(t *testing.T) {
 	}
 	early := timeline{instances: []string{"a"}, first: 35, after: 35, started: 34 * 60}
 	earlyNative := early
-	earlyNative.native = true
-	for _, x := range [][2]storage.Queryable{{stories[false], stories[true]}, {story(t, early), story(t, earlyNative)}} {
+	earlyNative.native = histogramForms["native histograms"]
+	for _, x := range [][2]storage.Queryable{
+		{stories["classic histograms"], stories["native histograms"]},
+		{stories["classic histograms"], stories["converted histograms"]},
+		{story(t, early), story(t, earlyNative)},
+	} {
 		classic, native := x[0], x[1]
 		for _, d := range dashboards(t) {
 			buckets, cells := results(t, d, classic, 15), results(t, d, native, 15)

@@ -131,11 +131,11 @@ func TestPanelsAgreeOnWhatWasLost(t *testing.T) {
 
 // Each panel must show events that happened after kubeflap's start, but before its first scrape.
 func TestPanelsShowWhatWasCountedBeforeTheFirstScrape(t *testing.T) {
-	for _, native := range []bool{false, true} {
+	for name, native := range histogramForms {
 		ordinary := story(t, timeline{instances: []string{"a"}, after: quiet, native: native})
 		early := story(t, timeline{instances: []string{"a"}, first: 35, after: 35, started: 34 * 60, native: native})
 		for _, d := range dashboards(t) {
-			t.Run(fmt.Sprintf("%s, native histograms: %v", d.File, native), func(t *testing.T) {
+			t.Run(d.File+", "+name, func(t *testing.T) {
 				want, is := results(t, d, ordinary, 15), results(t, d, early, 15)
 				for query := range maps.Keys(want) {
 					if isRate(d, query) {
@@ -152,11 +152,11 @@ func TestPanelsShowWhatWasCountedBeforeTheFirstScrape(t *testing.T) {
 
 // If Prometheus is new, the panels must not show old events of kubeflap as new ones.
 func TestPanelsLeaveOutWhatIsOlderThanPrometheus(t *testing.T) {
-	for _, native := range []bool{false, true} {
+	for name, native := range histogramForms {
 		always := story(t, timeline{instances: []string{"a"}, started: -5_000_000, native: native})
 		fresh := story(t, timeline{instances: []string{"a"}, first: 35, after: 35, started: -5_000_000, native: native})
 		for _, d := range dashboards(t) {
-			t.Run(fmt.Sprintf("%s, native histograms: %v", d.File, native), func(t *testing.T) {
+			t.Run(d.File+", "+name, func(t *testing.T) {
 				// Start at the second scrape after the first, because a rate needs two samples.
 				want, is := results(t, d, always, 37), results(t, d, fresh, 37)
 				for query := range maps.Keys(want) {
