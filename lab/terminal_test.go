@@ -40,12 +40,9 @@ func TestTerminal(t *testing.T) {
 			d := newDesk(t, kubeflap, release)
 			d.install()
 			d.permissions()
-			changes := d.start("watch", "--kubeconfig="+d.cluster.Kubeconfig)
-			advice := d.start("advise", "--for=1h", "--kubeconfig="+d.cluster.Kubeconfig)
+			interrupted := d.advise()
 			d.incident()
-			d.plugin()
-			d.changed(changes)
-			d.advised(advice)
+			interrupted()
 			d.closed()
 		})
 	}
@@ -227,7 +224,6 @@ func (d *desk) incident() {
 	admin := d.cluster.Kubeconfig
 	d.must(d.cluster.Kubelets["node-2"].Pause())
 	d.until(admin, `(?m)^ID +STATE +AGE +LASTED +VERDICT +WHAT +HIT\n[0-9a-f]{8}  running .*  node +node node-2 +2 addresses of shop/web, down `)
-	d.greeted()
 	d.must(d.cluster.Kubelets["node-2"].Resume())
 	table := d.until(admin, `\n[0-9a-f]{8}  recovered `)
 	id := strings.Fields(table)[7]
@@ -251,6 +247,26 @@ func (d *desk) incident() {
 	d.must(err)
 	if len(reported.Incidents) != 1 || reported.Incidents[0].ID != fromJSON.ID {
 		d.t.Errorf("unexpected incidents in the API: %v", reported)
+	}
+}
+
+// advise starts `kubeflap advise`. The returned function interrupts it, and checks its status, log and output.
+func (d *desk) advise() (interrupt func()) {
+	d.t.Helper()
+	var out, errOut bytes.Buffer
+	cmd := exec.CommandContext(d.ctx, d.kubeflap, "advise", "--for=1h", "--kubeconfig="+d.cluster.Kubeconfig)
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	d.must(cmd.Start())
+	return func() {
+		d.must(cmd.Process.Signal(os.Interrupt))
+		_ = cmd.Wait() // the exit status is more specific
+		pattern := regexp.MustCompile(`msg="interrupted: the advice is based on less time than --for" observed=\S+ for=1h0m0s\n`)
+		if status := cmd.ProcessState.ExitCode(); status != 3 || !pattern.MatchString(errOut.String()) {
+			d.t.Errorf("status %d, or the log does not mention the interruption:\n%s", status, errOut.String())
+		}
+		if !strings.HasPrefix(out.String(), "3 nodes, grace period 24s, ") {
+			d.t.Errorf("unexpected advice:\n%s", out.String())
+		}
 	}
 }
 

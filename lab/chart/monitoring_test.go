@@ -220,19 +220,6 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// promtool must accept rules after values have changed them.
-func TestPrometheusTakesTheRules(t *testing.T) {
-	t.Parallel()
-	for _, file := range []string{"kube-prometheus-stack", "test-only-monitoring", "namespace"} {
-		rule := the[monitoringv1.PrometheusRule](t, render(t, values(t, chart+"/ci/"+file+"-values.yaml")))
-		text, err := yaml.Marshal(rule.Spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		promtool(t, string(text), "check", "rules", "--lint=all", "--lint-fatal")
-	}
-}
-
 // The scrape job and the rules for VictoriaMetrics must be accepted by promtool, because vmagent and vmalert use
 // Prometheus' formats. The job must find the pods. The rules must equal those in the PrometheusRule.
 func TestVictoriaMetrics(t *testing.T) {
