@@ -268,15 +268,9 @@ func (e *evaluator) evaluate(at time.Time) (firing []*rulesapi.Alert) {
 	return firing
 }
 
-func gatherer(c *cluster) prometheus.Gatherer {
-	r := prometheus.NewRegistry()
-	r.MustRegister(c.collector)
-	return r
-}
-
 // total returns the current sum of all series of a metric.
 func total(t *testing.T, c *cluster, name string) (sum float64) {
-	families, err := gatherer(c).Gather()
+	families, err := c.collector.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
