@@ -164,10 +164,11 @@ func (c *churning) losses() int {
 }
 
 // watchedFrom returns how often pods had stopped being ready at the version with which a watch of all pods begins. ok is
-// false for other requests.
+// false for other requests, such as permission checks, which are watches that end after a second.
 func (c *churning) watchedFrom(r *http.Request) (n int, ok bool) {
-	version, err := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
-	if path.Base(r.URL.Path) != "pods" || !r.URL.Query().Has("watch") || err != nil {
+	query := r.URL.Query()
+	version, err := strconv.Atoi(query.Get("resourceVersion"))
+	if path.Base(r.URL.Path) != "pods" || !query.Has("watch") || query.Get("timeoutSeconds") == "1" || err != nil {
 		return 0, false
 	}
 	c.mu.Lock()
@@ -220,10 +221,6 @@ func (c *churning) watch(w http.ResponseWriter, r *http.Request, resource, from 
 	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf+";stream=watch")
 	w.WriteHeader(http.StatusOK)
 	w.(http.Flusher).Flush()
-	if from == "" {
-		<-r.Context().Done() // this is a permission check
-		return
-	}
 	for {
 		c.mu.Lock()
 		var frames bytes.Buffer

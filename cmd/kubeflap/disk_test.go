@@ -164,10 +164,16 @@ func (p *recordingProcess) records(works bool) {
 // counts waits until some more pods have lost readiness, and checks that kubeflap has counted each loss since its list.
 func (p *recordingProcess) counts() {
 	p.t.Helper()
-	before := p.cluster.losses()
+	before, state := p.cluster.losses(), ""
+	p.t.Cleanup(func() {
+		if p.t.Failed() {
+			p.t.Logf("the last comparison of losses: %s", state)
+		}
+	})
 	p.until("all losses are counted", func() bool {
 		counted, err := strconv.Atoi(p.metric(`kubeflap_pods_unready_total{namespace="shop"}`))
 		all := p.cluster.losses()
+		state = fmt.Sprintf("%d counted, %d happened, %d of them before the list", counted, all, p.countsFrom())
 		return err == nil && counted == all-p.countsFrom() && all > before+2
 	})
 }
