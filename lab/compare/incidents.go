@@ -11,6 +11,7 @@ import (
 // Incident is an incident in kubeflap's API.
 type Incident struct {
 	ID         string       `json:"id"`
+	Also       []string     `json:"also"`
 	State      string       `json:"state"`
 	Scope      string       `json:"scope"`
 	Cause      string       `json:"cause"`

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,29 +170,41 @@ func (x *instances) checkSameReports(ctx context.Context, url string) error {
 }
 
 // checkSameIncidents compares which incidents two instances report. It ignores start times and details, because the
-// instances received the events at different times.
+// instances received the events at different times. If an instance first saw another member of an incident, it shows the
+// incident by another ID, but must answer to the ID of the other instance.
 func checkSameIncidents(ctx context.Context, url, lateURL string) error {
-	first, err := identities(ctx, url)
+	first, err := compare.Incidents(ctx, url)
 	if err != nil {
 		return err
 	}
-	late, err := identities(ctx, lateURL)
+	late, err := compare.Incidents(ctx, lateURL)
 	if err != nil {
 		return err
 	}
-	if slices.Equal(first, late) {
-		return nil
+	rest := slices.Clone(late.Incidents)
+	for _, x := range first.Incidents {
+		if i := slices.IndexFunc(rest, func(y compare.Incident) bool { return isSame(x, y) }); i >= 0 {
+			rest = slices.Delete(rest, i, i+1)
+			continue
+		}
+		return fmt.Errorf("the incidents differ; first instance:\n%s\ndelayed instance:\n%s", identities(first.Incidents), identities(late.Incidents))
 	}
-	return fmt.Errorf("the incidents differ; first instance:\n%s\ndelayed instance:\n%s", strings.Join(first, "\n"), strings.Join(late, "\n"))
+	if len(rest) > 0 {
+		return fmt.Errorf("only the delayed instance reports:\n%s", identities(rest))
+	}
+	return nil
 }
 
-// identities returns a line for each incident. The line contains the fields that must be equal in all instances.
-func identities(ctx context.Context, url string) ([]string, error) {
-	reported, err := compare.Incidents(ctx, url)
+func isSame(x, y compare.Incident) bool {
+	return (x.ID == y.ID || slices.Contains(x.Also, y.ID) && slices.Contains(y.Also, x.ID)) &&
+		x.Scope == y.Scope && x.Cause == y.Cause && x.Namespace == y.Namespace && x.Subject == y.Subject
+}
+
+// identities returns a line for each incident.
+func identities(all []compare.Incident) string {
 	var lines []string
-	for _, x := range reported.Incidents {
-		lines = append(lines, fmt.Sprintf("  %s %s %s of %s", x.ID, x.Scope, x.Cause, strings.TrimPrefix(x.Namespace+"/"+x.Subject, "/")))
+	for _, x := range all {
+		lines = append(lines, fmt.Sprintf("  %s (also %s) %s %s of %s", x.ID, x.Also, x.Scope, x.Cause, strings.TrimPrefix(x.Namespace+"/"+x.Subject, "/")))
 	}
-	slices.SortFunc(lines, cmp.Compare)
-	return lines, err
+	return strings.Join(lines, "\n")
 }
