@@ -1,8 +1,11 @@
 package recording
 
 import (
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -11,10 +14,16 @@ import (
 // keeps times, numbers and the words that Kubernetes itself writes (see anonymise_words.go). A name gets the same
 // pseudonym in the whole recording, so a replay of the anonymised recording gives the same results as the original.
 // Pseudonyms are numbered in order of first appearance, as in node-1. Only one goroutine may use an Anonymiser.
-type Anonymiser struct{ pseudonyms }
+type Anonymiser struct {
+	names map[realName]string
+	count map[string]uint32
+	uids  map[event.UID]event.UID
+}
 
 // NewAnonymiser returns an Anonymiser for one recording.
-func NewAnonymiser() *Anonymiser { return &Anonymiser{newPseudonyms()} }
+func NewAnonymiser() *Anonymiser {
+	return &Anonymiser{names: map[realName]string{}, count: map[string]uint32{}, uids: map[event.UID]event.UID{}}
+}
 
 // Header returns the anonymised recording's header. It drops the title, which is free text.
 func (a *Anonymiser) Header(header Header) Header {
@@ -22,60 +31,106 @@ func (a *Anonymiser) Header(header Header) Header {
 }
 
 // Event returns the event with an anonymised copy of its object. It does not modify the original object, because the
-// tracker may be using that object.
+// tracker may be using that object. It drops objects of unknown types. The Writer then rejects the event.
 func (a *Anonymiser) Event(ev event.Event) event.Event {
 	if ev.Reason != "" && !ev.Reason.Known() {
 		ev.Reason = other
 	}
-	// Drop objects of unknown types. The Writer then rejects the event.
-	object := ev.Object
-	ev.Object = nil
-	switch o := object.(type) {
-	case *event.Node:
-		ev.Object = a.node(*o)
-	case *event.Lease:
-		ev.Object = a.lease(*o)
-	case *event.Pod:
-		ev.Object = a.pod(*o)
-	case *event.Service:
-		ev.Object = a.service(*o)
-	case *event.EndpointSlice:
-		ev.Object = a.slice(*o)
-	case *event.Endpoints:
-		ev.Object = a.endpoints(*o)
-	case *event.Cluster:
-		ev.Object = a.cluster(*o)
-	case *event.ControlPlaneLease:
-		ev.Object = a.controlPlaneLease(*o)
+	original := ev.Object
+	if ev.Object = nil; original == nil {
+		return ev
 	}
+	replaced := event.New(original.Kind())
+	if reflect.TypeOf(original) != reflect.TypeOf(replaced) {
+		return ev
+	}
+	object, meta := reflect.ValueOf(replaced).Elem(), *original.Metadata()
+	object.Set(reflect.ValueOf(original).Elem())
+	*replaced.Metadata() = event.Meta{UID: a.uid(meta.UID), Namespace: a.namespaceName(meta.Namespace), Name: a.objectName(original.Kind(), meta)}
+	a.walk(object, meta.Namespace, nil)
+	ev.Object = replaced
 	return ev
 }
 
-// mapSlice calls `replace` for every entry of a list, and returns the results as a new list.
-func mapSlice[T any](list []T, replace func(T) T) []T {
-	replaced := slices.Clone(list)
-	for i, entry := range list {
-		replaced[i] = replace(entry)
+// walk anonymises a part of an object. The part is a copy, but shares its pointers, lists and maps with the original.
+// walk therefore replaces them. A text without a rule becomes empty.
+func (a *Anonymiser) walk(part reflect.Value, namespace string, rule rule) {
+	switch part.Kind() {
+	case reflect.Struct:
+		a.walkFields(part, namespace)
+	case reflect.String:
+		text := part.String()
+		part.SetZero()
+		if rule != nil && text != "" {
+			part.SetString(rule(a, namespace, text))
+		}
+	case reflect.Map:
+		part.Set(reflect.ValueOf(a.labels(part.Interface().(map[string]string))))
+	case reflect.Pointer:
+		if !part.IsNil() {
+			replaced := reflect.New(part.Type().Elem())
+			replaced.Elem().Set(part.Elem())
+			part.Set(replaced)
+			a.walk(replaced.Elem(), namespace, nil)
+		}
+	case reflect.Slice:
+		if !part.IsNil() {
+			replaced := reflect.MakeSlice(part.Type(), part.Len(), part.Len())
+			reflect.Copy(replaced, part)
+			part.Set(replaced)
+		}
+		for i := range part.Len() {
+			a.walk(part.Index(i), namespace, rule)
+		}
 	}
-	return replaced
 }
 
-// message returns Kubernetes' own messages with pseudonyms for containers. For all other messages, it returns an empty
-// string.
-func (a *Anonymiser) message(namespace, original string) string {
-	if nodeMessages.contain(original) {
-		return original
+func (a *Anonymiser) walkFields(part reflect.Value, namespace string) {
+	switch x := part.Addr().Interface().(type) {
+	case *event.Address:
+		*x = a.address(*x)
+		return
+	case *event.EndpointSlice:
+		x.Owner = a.uid(x.Owner)
 	}
-	parts := strings.Split(original, ", ")
-	for i, part := range parts {
-		// These phrases come from pkg/kubelet/status, GenerateContainersReadyCondition.
-		words, list, ok := strings.Cut(part, ": [")
-		names, closed := strings.CutSuffix(list, "]")
-		if !ok || !closed || (words != "containers with unready status" && words != "containers with unknown status") {
-			return ""
+	for i, of := 0, part.Type(); i < of.NumField(); i++ {
+		switch field := of.Field(i); field.Type {
+		case reflect.TypeFor[event.Meta](), reflect.TypeFor[time.Time]():
+		default:
+			a.walk(part.Field(i), namespace, rules[of.Name()+"."+field.Name])
 		}
-		replaced := mapSlice(strings.Fields(names), func(original string) string { return a.containerName(namespace, original) })
-		parts[i] = words + ": [" + strings.Join(replaced, " ") + "]"
 	}
-	return strings.Join(parts, ", ")
+}
+
+// address replaces the IP, node and UID of an address. If event.AddressUID derived the UID from the IP, the new UID is
+// derived from the new IP.
+func (a *Anonymiser) address(address event.Address) event.Address {
+	ip := a.ip(address.IP)
+	if address.UID == event.AddressUID(address.IP) {
+		address.UID = event.AddressUID(ip)
+	} else {
+		address.UID = a.uid(address.UID)
+	}
+	address.IP, address.Node = ip, a.nodeName("", address.Node)
+	return address
+}
+
+// labels replaces labels in the order of their keys, so that the result is deterministic. It keeps the keys of known
+// labels. Equal labels get equal pseudonyms, so a selector matches the same pods as before. A nil map means that the
+// labels are unknown.
+func (a *Anonymiser) labels(original map[string]string) map[string]string {
+	if original == nil {
+		return nil
+	}
+	replaced, known := make(map[string]string, len(original)), event.NodeLabels()
+	for _, key := range slices.Sorted(maps.Keys(original)) {
+		newKey, noun := key, "value"
+		if at := slices.IndexFunc(known, func(l event.NodeLabel) bool { return l.Key == key }); at >= 0 {
+			noun = strings.ReplaceAll(known[at].Trait.String(), " ", "-")
+		} else if !podLabels.contain(key) {
+			newKey = a.pseudonym(realName{"key", "", key})
+		}
+		replaced[newKey] = a.pseudonym(realName{noun, "", original[key]})
+	}
+	return replaced
 }

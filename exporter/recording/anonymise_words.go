@@ -15,9 +15,9 @@ type words []string
 
 func (w words) contain(word string) bool { return slices.Contains(w, word) }
 
-// orOther returns the word if the list contains it, and "Other" otherwise. An empty word stays empty.
-func (w words) orOther(word string) string {
-	if word == "" || w.contain(word) {
+// orOther is a rule. It returns the word if the list contains it, and "Other" otherwise.
+func (w words) orOther(_ *Anonymiser, _, word string) string {
+	if w.contain(word) {
 		return word
 	}
 	return other

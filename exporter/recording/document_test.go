@@ -27,7 +27,7 @@ func tables() map[string][]row {
 			{"kubeflap", "string", "always"},
 			{"version", "integer", "always"},
 		},
-		"fields of an event": fields(reflect.TypeFor[line[event.Object]]()),
+		"fields of an event": fields(reflect.TypeFor[line]()),
 	}
 	tables["fields of the header"] = append(tables["fields of the header"], fields(reflect.TypeFor[Header]())...)
 	for _, kind := range append(event.Kinds(), event.KindCluster, event.KindControlPlaneLease) {

@@ -78,13 +78,13 @@ func decodeHeader(text []byte) (Header, error) {
 	return header, nil
 }
 
-// line is one event. A reader decodes the object after the other fields, because its Go type depends on the kind.
-type line[Object any] struct {
+// line is one event.
+type line struct {
 	Seen   time.Time    `json:"seen"`
 	Kind   event.Kind   `json:"kind"`
 	Type   event.Type   `json:"type"`
 	Reason event.Reason `json:"reason,omitempty"`
-	Object Object       `json:"object,omitempty"`
+	Object event.Object `json:"object,omitempty"`
 }
 
 // encoder encodes lines. It reuses its buffer.
@@ -92,7 +92,7 @@ type encoder struct{ buf bytes.Buffer }
 
 // event encodes an event that check accepts as a line. The returned bytes are valid until the next call.
 func (e *encoder) event(ev event.Event) ([]byte, error) {
-	l := line[event.Object]{Seen: ev.Seen.UTC(), Kind: ev.Kind, Type: ev.Type, Reason: ev.Reason, Object: ev.Object}
+	l := line{Seen: ev.Seen.UTC(), Kind: ev.Kind, Type: ev.Type, Reason: ev.Reason, Object: ev.Object}
 	text, err := e.encode(l)
 	if err == nil && len(text) > maxLine {
 		err = errTooLong
@@ -120,8 +120,10 @@ func check(ev event.Event) error {
 		return errNoObject
 	case ev.Object.Kind() != ev.Kind:
 		return fmt.Errorf("an event of kind %v has an object of kind %v", ev.Kind, ev.Object.Kind())
+	case ev.Kind != event.KindCluster && ev.Object.Metadata().Name == "":
+		return errors.New("the object has no name")
 	}
-	return checkObject(ev.Object)
+	return nil
 }
 
 // checkSeen returns an error if the time is before 1970 or after 2199. Without these limits, durations could overflow.
@@ -131,13 +133,6 @@ func checkSeen(seen time.Time) error {
 		return errNoSeen
 	case seen.Unix() < 0 || seen.UTC().Year() >= 2200:
 		return fmt.Errorf(`the field "seen" is %s, which is not between 1970 and 2200`, seen.UTC().Format(time.RFC3339Nano))
-	}
-	return nil
-}
-
-func checkObject(object event.Object) error {
-	if object.Kind() != event.KindCluster && object.Metadata().Name == "" {
-		return errors.New("the object has no name")
 	}
 	return nil
 }
@@ -157,52 +152,43 @@ func (e *encoder) encode(value any) ([]byte, error) {
 	return e.buf.Bytes(), nil
 }
 
+// decodeEvent decodes a line whose fields may have any order.
 func decodeEvent(text []byte) (event.Event, error) {
-	if ev, ok := decodeWritten(text); ok {
-		return ev, nil
+	kind := kindOf(text)
+	if kind == 0 { // not a line as Writer writes it
+		var found struct {
+			Kind event.Kind `json:"kind"`
+		}
+		if err := json.Unmarshal(text, &found); err != nil {
+			return event.Event{}, plain(err)
+		}
+		if kind = found.Kind; kind == 0 {
+			return event.Event{}, errors.New(`the field "kind" is missing`)
+		}
 	}
-	return decodeAny(text)
-}
-
-// decodeAny decodes a line whose fields may have any order.
-func decodeAny(text []byte) (event.Event, error) {
-	var l line[json.RawMessage]
+	l := line{Object: event.New(kind)}
 	if err := json.Unmarshal(text, &l); err != nil {
 		return event.Event{}, plain(err)
 	}
-	if err := checkSeen(l.Seen); err != nil {
-		return event.Event{}, err
-	}
+	ev := event.Event{Seen: l.Seen.UTC(), Kind: kind, Type: l.Type, Reason: l.Reason}
 	switch {
-	case l.Kind == 0:
-		return event.Event{}, errors.New(`the field "kind" is missing`)
+	case l.Kind != kind:
+		return ev, errors.New(`the field "kind" occurs twice`)
 	case l.Type == 0:
-		return event.Event{}, errors.New(`the field "type" is missing`)
+		return ev, errors.New(`the field "type" is missing`)
+	case l.Type.HasObject():
+		ev.Object = l.Object
 	}
-	ev := event.Event{Seen: l.Seen.UTC(), Kind: l.Kind, Type: l.Type, Reason: l.Reason}
-	if !l.Type.HasObject() {
-		return ev, nil
-	}
-	object, err := decodeObject(l.Kind, l.Object)
-	if err != nil {
-		return event.Event{}, err
-	}
-	ev.Object = object
-	return ev, nil
+	return ev, check(ev)
 }
 
-func decodeObject(kind event.Kind, text json.RawMessage) (event.Object, error) {
-	if len(text) == 0 || string(text) == "null" {
-		return nil, errNoObject
-	}
-	object := event.New(kind)
-	if err := json.Unmarshal(text, object); err != nil {
-		return nil, fmt.Errorf("object of %v: %w", kind, plain(err))
-	}
-	if err := checkObject(object); err != nil {
-		return nil, err
-	}
-	return object, nil
+// kindOf returns the kind in a line in which the kind precedes the object, and 0 for other lines.
+func kindOf(text []byte) (kind event.Kind) {
+	head, _, _ := bytes.Cut(text, []byte(`"object":`))
+	_, name, _ := bytes.Cut(head, []byte(`"kind":"`))
+	name, _, _ = bytes.Cut(name, []byte{'"'})
+	_ = kind.UnmarshalText(name) // any fault is found when the whole line is decoded
+	return kind
 }
 
 // plain rewords errors of encoding/json that mention Go types. It also truncates errors, because they may quote
@@ -215,7 +201,7 @@ func plain(err error) error {
 		return fmt.Errorf("expected a JSON object, not %.40s", wrong.Value)
 	case errors.As(err, &wrong):
 		// For fields of the embedded struct Meta, encoding/json adds a prefix that the JSON does not contain.
-		return fmt.Errorf("%.200q cannot be %.40s", strings.TrimPrefix(wrong.Field, "Meta."), wrong.Value)
+		return fmt.Errorf("%.200q cannot be %.40s", strings.ReplaceAll(wrong.Field, "Meta.", ""), wrong.Value)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("bad JSON: %w", err)
 	}

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bufio"
+	"bytes"
 	"compress/flate"
 	"compress/gzip"
 	"errors"
@@ -11,13 +12,12 @@ import (
 
 // lines reads a recording line by line. The recording may be compressed.
 type lines struct {
-	in *bufio.Reader
+	in *bufio.Scanner
 	// number is the number of the current line. The header is line 1.
 	number int
 	// unended is set if the file does not end with a newline. If its last line is also invalid JSON, the recording is
 	// truncated.
 	unended bool
-	buf     []byte
 }
 
 // newLines detects compression from the first bytes, because the file may have any name.
@@ -28,41 +28,44 @@ func newLines(in io.Reader) (*lines, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, stripPath(err)
 	}
-	if string(magic) != "\x1f\x8b" {
-		return &lines{in: buffered}, nil
+	in = buffered
+	if string(magic) == "\x1f\x8b" {
+		if in, err = gzip.NewReader(buffered); err != nil {
+			return nil, unreadable(err)
+		}
 	}
-	unzipped, err := gzip.NewReader(buffered)
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	return &lines{in: bufio.NewReaderSize(unzipped, size)}, nil
+	l := &lines{in: bufio.NewScanner(in)}
+	l.in.Buffer(make([]byte, size), maxLine)
+	l.in.Split(func(data []byte, atEnd bool) (int, []byte, error) {
+		n := bytes.IndexByte(data, '\n') + 1
+		if n == 0 && atEnd {
+			n = len(data)
+		}
+		if n == 0 {
+			return 0, nil, nil
+		}
+		return n, data[:n], nil
+	})
+	return l, nil
 }
 
 // next returns the next line. The line is valid until the next call.
 func (l *lines) next() ([]byte, error) {
 	l.number++
-	l.buf = l.buf[:0]
-	for {
-		part, err := l.in.ReadSlice('\n')
-		if len(l.buf)+len(part) > maxLine {
-			return nil, errTooLong
+	if l.in.Scan() {
+		text := l.in.Bytes()
+		l.unended = !bytes.HasSuffix(text, []byte{'\n'})
+		if !l.unended || !l.in.Scan() && l.in.Err() == nil { // after an unended line, there may be an error
+			return text, nil
 		}
-		if err == nil && len(l.buf) == 0 {
-			return part, nil
-		}
-		l.buf = append(l.buf, part...)
-		switch {
-		case err == nil:
-			return l.buf, nil
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case !errors.Is(err, io.EOF):
-			return nil, unreadable(err)
-		case len(l.buf) == 0:
-			return nil, io.EOF
-		}
-		l.unended = true
-		return l.buf, nil
+	}
+	switch err := l.in.Err(); {
+	case err == nil:
+		return nil, io.EOF
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, errTooLong
+	default:
+		return nil, unreadable(err)
 	}
 }
 

@@ -18,7 +18,7 @@ func Play(ctx context.Context, events iter.Seq2[event.Event, error], clock *Cloc
 	if clock.speed < 0 || math.IsNaN(clock.speed) {
 		return fmt.Errorf("speed %v: must be above 0, or 0 to replay immediately", clock.speed)
 	}
-	defer clock.stop()
+	defer func() { clock.reach(clock.Now()) }()
 	for ev, err := range events {
 		if err != nil {
 			return err
@@ -34,48 +34,42 @@ func Play(ctx context.Context, events iter.Seq2[event.Event, error], clock *Cloc
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 || ctx.Err() != nil {
-		return context.Cause(ctx)
+	if d > 0 {
+		select {
+		case <-ctx.Done():
+		case <-time.After(d):
+		}
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
+	return context.Cause(ctx)
 }
 
 // Clock tells the time of the recorded cluster during a replay. This time never goes backwards. It is always between
 // the times of the last applied event and the next event. At the end of the replay, the clock stops. Each call of Play
 // needs its own Clock.
 type Clock struct {
-	speed float64
+	speed float64 // 0 if there are no delays
 
 	mu sync.Mutex
 	// `first` is the recorded time of the first event. `started` is the real time at which the replay started.
 	first, started time.Time
-	// `low` is the time of the last applied event. `high` is the time of the next event.
+	// `low` is the time of the last applied event. `high` is the time of the next event, or `low` while there is none.
 	low, high time.Time
 }
 
 // NewClock returns the clock of a replay. Speed 1 is real time. At speed 60, a minute of the recording takes a second.
 // At speed 0 or infinity, there are no delays.
-func NewClock(speed float64) *Clock { return &Clock{speed: speed} }
+func NewClock(speed float64) *Clock {
+	if math.IsInf(speed, 1) {
+		speed = 0
+	}
+	return &Clock{speed: speed}
+}
 
 // Now returns the current time in the replay. It returns the zero time before the first event.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.now()
-}
-
-func (c *Clock) now() time.Time {
-	now := c.low
-	if c.paced() && c.high.After(c.low) {
-		now = c.first.Add(duration(float64(time.Since(c.started)) * c.speed))
-	}
+	now := c.first.Add(duration(float64(time.Since(c.started)) * c.speed))
 	switch {
 	case now.Before(c.low):
 		return c.low
@@ -85,26 +79,23 @@ func (c *Clock) now() time.Time {
 	return now
 }
 
-func (c *Clock) paced() bool { return c.speed > 0 && !math.IsInf(c.speed, 1) }
-
 // delayUntil returns the time until an event is due.
 func (c *Clock) delayUntil(seen time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.started.IsZero() {
-		c.first, c.started = seen, time.Now()
-		c.low, c.high = seen, seen
+		c.first, c.started, c.low, c.high = seen, time.Now(), seen, seen
 	}
-	if !c.paced() {
+	if c.speed == 0 {
 		return 0
 	}
 	if seen.After(c.low) {
 		c.high = seen
 	}
-	due := duration(float64(seen.Sub(c.first)) / c.speed)
-	return max(due, 0) - time.Since(c.started)
+	return duration(float64(seen.Sub(c.first))/c.speed) - time.Since(c.started)
 }
 
+// reach is called when the replay has reached a time.
 func (c *Clock) reach(seen time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,22 +105,7 @@ func (c *Clock) reach(seen time.Time) {
 	c.high = c.low
 }
 
-// stop stops the clock after the last event.
-func (c *Clock) stop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.low = c.now()
-	c.high = c.low
-}
-
-// duration converts nanoseconds to a time.Duration. It clamps values that are out of range. A slow replay of a long
-// recording can produce such values.
+// duration converts nanoseconds to a time.Duration of 0 to 146 years. A slow replay of a long recording can exceed it.
 func duration(nanoseconds float64) time.Duration {
-	switch {
-	case nanoseconds >= math.MaxInt64:
-		return math.MaxInt64
-	case nanoseconds <= math.MinInt64:
-		return math.MinInt64
-	}
-	return time.Duration(nanoseconds)
+	return time.Duration(max(0, min(nanoseconds, 1<<62)))
 }

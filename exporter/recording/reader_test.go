@@ -65,16 +65,17 @@ func TestDamageIsNamedWithItsLine(t *testing.T) {
 		{"an unknown kind", goodHeader + strings.Replace(goodEvent, "pods", "plods", 1), 0, `recording test.jsonl, line 2: unknown kind "plods"`},
 		{"an unknown type", goodHeader + strings.Replace(goodEvent, "added", "vanished", 1), 0, `recording test.jsonl, line 2: unknown event type "vanished"`},
 		{"no kind", goodHeader + strings.Replace(goodEvent, "kind", "kin", 1), 0, `recording test.jsonl, line 2: the field "kind" is missing`},
+		{"another kind before the kind", goodHeader + strings.Replace(goodEvent, `"seen"`, `"new":{"kind":"nodes"},"seen"`, 1), 0, `recording test.jsonl, line 2: the field "kind" occurs twice`},
 		{"no type", goodHeader + strings.Replace(goodEvent, "type", "typ", 1), 0, `recording test.jsonl, line 2: the field "type" is missing`},
 		{"no time", goodHeader + strings.Replace(goodEvent, "seen", "see", 1), 0, `recording test.jsonl, line 2: the field "seen" is missing`},
 		{"a time without Kubernetes", goodHeader + strings.Replace(goodEvent, "2026", "1969", 1), 0, `recording test.jsonl, line 2: the field "seen" is 1969-03-01T12:00:00Z, which is not between 1970 and 2200`},
 		{"the end of the calendar", goodHeader + strings.Replace(goodEvent, "2026-03-01T12:00:00Z", "9999-12-31T23:59:59-12:00", 1), 0, `recording test.jsonl, line 2: the field "seen" is 10000-01-01T11:59:59Z, which is not between 1970 and 2200`},
 		{"a bad time", goodHeader + strings.Replace(goodEvent, "T12", " 12", 1), 0, `recording test.jsonl, line 2: parsing time "2026-03-01 12:00:00Z" as "2006-01-02T15:04:05Z07:00": cannot parse " 12:00:00Z" as "T"`},
-		{"no object", goodHeader + strings.Replace(goodEvent, "object", "objekt", 1), 0, `recording test.jsonl, line 2: the field "object" is missing`},
+		{"no object", goodHeader + strings.Replace(goodEvent, "object", "objekt", 1), 0, `recording test.jsonl, line 2: the object has no name`},
 		{"an object that is null", goodHeader + strings.Replace(goodEvent, `{"name":"web"}`, "null", 1), 0, `recording test.jsonl, line 2: the field "object" is missing`},
-		{"an object that is a list", goodHeader + strings.Replace(goodEvent, `{"name":"web"}`, "[]", 1), 0, `recording test.jsonl, line 2: object of pods: expected a JSON object, not array`},
-		{"an object of wrong shape", goodHeader + strings.Replace(goodEvent, `"web"`, "5", 1), 0, `recording test.jsonl, line 2: object of pods: "name" cannot be number`},
-		{"an object with a bad uid", goodHeader + strings.Replace(goodEvent, "name", "uid", 1), 0, `recording test.jsonl, line 2: object of pods: a uid must be a UUID`},
+		{"an object that is a list", goodHeader + strings.Replace(goodEvent, `{"name":"web"}`, "[]", 1), 0, `recording test.jsonl, line 2: "object" cannot be array`},
+		{"an object of wrong shape", goodHeader + strings.Replace(goodEvent, `"web"`, "5", 1), 0, `recording test.jsonl, line 2: "object.name" cannot be number`},
+		{"an object with a bad uid", goodHeader + strings.Replace(goodEvent, "name", "uid", 1), 0, `recording test.jsonl, line 2: a uid must be a UUID`},
 		{"an object without name", goodHeader + strings.Replace(goodEvent, "name", "names", 1), 0, `recording test.jsonl, line 2: the object has no name`},
 		{"a gzip stream that ends early", half[:len(half)-9], 3, `recording test.jsonl, line 5: the recording is cut short here`},
 		{"a gzip stream with a wrong checksum", half[:len(half)-8] + "\x00\x00\x00\x00\x00\x00\x00\x00", 3, `recording test.jsonl, line 5: the compressed data is damaged: gzip: invalid checksum`},
@@ -98,6 +99,7 @@ func TestWhatAReaderTolerates(t *testing.T) {
 		{"no newline at the end", goodHeader + strings.TrimSpace(goodEvent)},
 		{"times in another zone", goodHeader + strings.Replace(goodEvent, "00Z", "00+05:45", 1)},
 		{"compression, in several members", zipped(goodHeader) + zipped(goodEvent)},
+		{"fields in another order", goodHeader + `{ "object": {"name":"web"}, "type":"added", "kind" : "pods", "seen":"2026-03-01T12:00:00Z" }`},
 		{"a cluster without name", goodHeader + strings.NewReplacer("pods", "cluster", "name", "names").Replace(goodEvent)},
 		{"a time at the end of the calendar, in a zone that leads over it", goodHeader + strings.Replace(goodEvent, `"name"`, `"deletion":"9999-12-31T23:59:59-12:00","name"`, 1)},
 	} {
@@ -129,7 +131,7 @@ func TestAbsentFieldsAreUnknown(t *testing.T) {
 		switch o := ev.Object.(type) {
 		case *event.Pod:
 			p := anonymised.(*event.Pod)
-			if (p.Labels == nil) != (o.Labels == nil) || p.ToleratesNotReady != o.ToleratesNotReady || !reflect.DeepEqual(p.ControllerManager, o.ControllerManager) {
+			if (p.Labels == nil) != (o.Labels == nil) || !reflect.DeepEqual(p.ToleratesNotReady, o.ToleratesNotReady) || !reflect.DeepEqual(p.ControllerManager, o.ControllerManager) {
 				t.Errorf("%+v became %+v", o, p)
 			}
 		case *event.Node:
