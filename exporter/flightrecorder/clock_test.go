@@ -2,9 +2,6 @@ package flightrecorder_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,7 +9,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
-	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
 // clocked records changes of one node, with a clock that can be set. A change is named after the minutes since the
@@ -133,51 +129,4 @@ func TestTheClockIsSet(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestFilesFromTheFuture checks that a recorder deletes the files of a process whose clock was ahead, but not its own.
-func TestFilesFromTheFuture(t *testing.T) {
-	withoutRaceDetector(t)
-	synctest.Test(t, func(t *testing.T) {
-		s := settings(t)
-		s.Size = 1 << 20
-		future := now().Add(time.Hour)
-		path := filepath.Join(s.Dir, future.Format("20060102T150405.000000Z")+"-000001.jsonl.gz")
-		if err := os.Mkdir(s.Dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		w, err := recording.Create(path, recording.Header{Recorded: future})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := 0; w.Size() < s.Size; i++ {
-			id := event.ParseUID(fmt.Sprint(i))
-			node := &event.Node{Meta: event.Meta{UID: id, Name: id.String()}}
-			if err := w.Write(event.Event{Seen: future, Kind: event.KindNode, Type: event.Listed, Object: node}); err != nil {
-				t.Fatal(err)
-			}
-			if i%1000 == 0 {
-				_ = w.Flush()
-			}
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		r, stop, log := run(t, s)
-		c := newCluster(1, r)
-		c.list()
-		for range 120 {
-			for range 50 {
-				c.change()
-			}
-			time.Sleep(10 * time.Second)
-		}
-		if status := r.Status(); !status.Recording || status.Gaps > 0 || status.Bytes > s.Size || log.String() != "" {
-			t.Errorf("%+v, %s", status, log)
-		}
-		stop()
-		if all := files(t, s.Dir); slices.Contains(all, path) {
-			t.Errorf("files %q", all)
-		}
-	})
 }

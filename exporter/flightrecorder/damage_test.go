@@ -1,7 +1,6 @@
 package flightrecorder_test
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -26,47 +25,8 @@ type recorded struct {
 	files []string
 }
 
-// twoProcesses is what the first call of recordTwoProcesses recorded. Each synctest bubble begins at the same time, so
-// the later calls would record the same.
-var twoProcesses struct {
-	begin, end time.Time
-	sent       []event.Event
-	contents   map[string][]byte
-}
-
-// recordTwoProcesses returns a directory that the test can change. Time advances as if it had been recorded.
+// recordTwoProcesses returns a directory that the test can change.
 func recordTwoProcesses(t *testing.T) *recorded {
-	t.Helper()
-	first := &twoProcesses
-	if first.contents == nil {
-		first.begin, first.contents = now(), map[string][]byte{}
-		r := recordAgain(t)
-		first.sent, first.end = r.sent, now()
-		for _, path := range r.files {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			first.contents[filepath.Base(path)] = text
-		}
-		return r
-	}
-	if !now().Equal(first.begin) {
-		t.Fatalf("this bubble begins at %s, and the first one at %s", now(), first.begin)
-	}
-	dir := settings(t).Dir
-	err := os.Mkdir(dir, 0o700)
-	for name, text := range first.contents {
-		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), text, 0o600))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(first.end.Sub(first.begin))
-	return &recorded{dir: dir, begin: first.begin, sent: first.sent, files: files(t, dir)}
-}
-
-func recordAgain(t *testing.T) *recorded {
 	t.Helper()
 	s := settings(t)
 	all := &recorded{dir: s.Dir, begin: now()}
@@ -205,8 +165,11 @@ func (r *recorded) damage(t *testing.T, segment int, how damage) {
 	t.Helper()
 	path := r.files[segment-1]
 	text, err := os.ReadFile(path)
-	if err == nil {
-		err = os.WriteFile(path, how(bytes.Clone(text)), 0o600)
+	switch {
+	case how == nil:
+		err = os.Remove(path)
+	case err == nil:
+		err = os.WriteFile(path, how(text), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -214,35 +177,61 @@ func (r *recorded) damage(t *testing.T, segment int, how damage) {
 }
 
 // TestADamagedSegmentIsAGap checks that the rest of a directory stays readable, and that what is lost is shown like a
-// period without a recorder: from within the damaged segment to the next one.
+// period without a recorder: from within the damaged segment to the next one. A recorder that needs space may delete a
+// segment during the reading.
 func TestADamagedSegmentIsAGap(t *testing.T) {
 	withoutRaceDetector(t)
+	const opened = -1 // the segment is damaged after Read has returned
 	for name, test := range map[string]struct {
 		segment int
-		damage  damage
+		damage  damage // nil if the segment is deleted
+		after   int    // the number of events that are read before
 		hole    bool
 	}{
-		"zeros at the end of the first one":     {1, zeros(600), true},
-		"the first one has only zeros":          {1, zeros(1 << 20), true},
-		"the first one is empty":                {1, empty, true},
-		"the first one is text":                 {1, func([]byte) []byte { return []byte("no recording\n") }, true},
-		"flipped bits in a later one":           {2, flipped, true},
-		"a later one is cut short":              {2, half, true},
-		"a later one is empty":                  {2, empty, true},
-		"zeros in the last one before the stop": {3, zeros(100), true},
-		"the last one before a kill":            {3, cut(9), false},
-		"a kill while the lists are written":    {3, func(text []byte) []byte { return text[:len(text)/20] }, true},
-		"the last one is cut short":             {4, cut(9), false},
+		"zeros at the end of the first one":       {1, zeros(600), 0, true},
+		"the first one has only zeros":            {1, zeros(1 << 20), 0, true},
+		"the first one is empty":                  {1, empty, 0, true},
+		"the first one is text":                   {1, func([]byte) []byte { return []byte("no recording\n") }, 0, true},
+		"flipped bits in a later one":             {2, flipped, 0, true},
+		"a later one is cut short":                {2, half, 0, true},
+		"a later one is empty":                    {2, empty, 0, true},
+		"zeros in the last one before the stop":   {3, zeros(100), 0, true},
+		"the last one before a kill":              {3, cut(9), 0, false},
+		"a kill while the lists are written":      {3, func(text []byte) []byte { return text[:len(text)/20] }, 0, true},
+		"the last one is cut short":               {4, cut(9), 0, false},
+		"a later one is deleted":                  {2, nil, 100, true},
+		"the first one is deleted":                {1, nil, opened, true},
+		"one that was read is deleted":            {1, nil, 1000, false},
+		"the one that is read is deleted":         {1, nil, 100, false},
+		"the last one before the stop is deleted": {3, nil, 100, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := recordTwoProcesses(t)
-				r.damage(t, test.segment, test.damage)
+				if test.after == 0 {
+					r.damage(t, test.segment, test.damage)
+				}
+				events, err := flightrecorder.Read(t.Context(), r.dir, r.begin, now())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if test.after == opened {
+					r.damage(t, test.segment, test.damage)
+				}
+				var got []event.Event
+				for ev, err := range events {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got = append(got, ev); len(got) == test.after {
+						r.damage(t, test.segment, test.damage)
+					}
+				}
 				hole := test.segment
 				if !test.hole {
 					hole = 0
 				}
-				r.expectHoles(t, read(t, r.dir, r.begin, now()), hole)
+				r.expectHoles(t, got, hole)
 			})
 		})
 	}
@@ -292,50 +281,4 @@ func TestADirectoryThatCannotBeReadAtAll(t *testing.T) {
 			t.Errorf("segments %v, %v", all, err)
 		}
 	})
-}
-
-// TestASegmentThatIsDeletedDuringAReadingIsAGap deletes segments like a recorder that needs space.
-func TestASegmentThatIsDeletedDuringAReadingIsAGap(t *testing.T) {
-	withoutRaceDetector(t)
-	for name, test := range map[string]struct {
-		deleted []int
-		after   int
-		hole    int
-	}{
-		"a later one":                  {[]int{2}, 100, 2},
-		"the first one":                {[]int{1}, 0, 1},
-		"one that was read":            {[]int{1}, 1000, 0},
-		"the one that is read":         {[]int{1}, 100, 0},
-		"the last one before the stop": {[]int{3}, 100, 3},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := recordTwoProcesses(t)
-				events, err := flightrecorder.Read(t.Context(), r.dir, r.begin, now())
-				if err != nil {
-					t.Fatal(err)
-				}
-				remove := func() {
-					for _, segment := range test.deleted {
-						if err := os.Remove(r.files[segment-1]); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}
-				if test.after == 0 {
-					remove()
-				}
-				var got []event.Event
-				for ev, err := range events {
-					if err != nil {
-						t.Fatal(err)
-					}
-					if got = append(got, ev); len(got) == test.after {
-						remove()
-					}
-				}
-				r.expectHoles(t, got, test.hole)
-			})
-		})
-	}
 }

@@ -97,29 +97,6 @@ func TestReadingBeginsWithTheStateAtItsTime(t *testing.T) {
 	})
 }
 
-// TestAWrongClockAtTheStartDeletesNothing starts a recorder whose clock may be ahead: all recordings look too old. They
-// must be kept until the second segment begins.
-func TestAWrongClockAtTheStartDeletesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := settings(t)
-		process(t, s)
-		process(t, s)
-		old := files(t, s.Dir)[0]
-		time.Sleep(s.Age + 24*time.Hour)
-		r, stop, _ := run(t, s)
-		defer stop()
-		c := newCluster(3, r)
-		c.list()
-		for minute := range 125 {
-			time.Sleep(time.Minute)
-			c.change()
-			if _, err := os.Stat(old); minute < 118 && err != nil || minute == 124 && err == nil {
-				t.Fatalf("after %d minutes: %v", minute+1, err)
-			}
-		}
-	})
-}
-
 func TestOnlyOneProcessRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := settings(t)

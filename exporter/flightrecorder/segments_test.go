@@ -1,7 +1,6 @@
 package flightrecorder_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -171,37 +170,4 @@ func TestReadingFromAnySegmentGivesTheSameState(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestEachSegmentHasAHead checks that the head is asked for when a segment begins, and that exported recordings do not
-// contain it.
-func TestEachSegmentHasAHead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, n := settings(t), 0
-		s.Head = func(time.Time) json.RawMessage {
-			n++
-			return fmt.Appendf(nil, `{"n":%d,"name":"<secret>"}`, n)
-		}
-		r, stop, _ := run(t, s)
-		c := newCluster(1, r)
-		c.list()
-		for range 5 * 60 {
-			time.Sleep(time.Minute)
-			c.change()
-		}
-		stop()
-		segments, err := flightrecorder.Segments(s.Dir)
-		if err != nil || len(segments) != 3 {
-			t.Fatalf("%d segments, %v", len(segments), err)
-		}
-		for i, segment := range segments {
-			head, err := segment.Head()
-			if want := fmt.Sprintf(`{"n":%d,"name":"<secret>"}`, i+1); err != nil || string(head) != want {
-				t.Errorf("segment %d has the head %s, %v, want %s", i, head, err, want)
-			}
-			if segment.Size == 0 || segment.Begins.IsZero() {
-				t.Errorf("%+v", segment)
-			}
-		}
-	})
 }

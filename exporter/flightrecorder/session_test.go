@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,60 +13,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
-
-// TestADirectoryWhoseNameIsAPattern checks that the name is used literally.
-func TestADirectoryWhoseNameIsAPattern(t *testing.T) {
-	for _, name := range []string{"[x", "[ab]", "a?", "*", `\a`} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				parent := t.TempDir()
-				s := settings(t)
-				s.Dir = filepath.Join(parent, name)
-				const other = "20000101T000000.000000Z-000001.jsonl.gz"
-				kept := []string{filepath.Join(parent, "a", other), filepath.Join(parent, "ab", other), filepath.Join(s.Dir, "incidents.jsonl")}
-				for _, path := range kept {
-					if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-						t.Fatal(err)
-					}
-					if err := os.WriteFile(path, nil, 0o600); err != nil {
-						t.Fatal(err)
-					}
-				}
-				process(t, s)
-				for _, path := range kept {
-					if _, err := os.Stat(path); err != nil {
-						t.Errorf("%v", err)
-					}
-				}
-				names, err := os.ReadDir(s.Dir)
-				if err != nil || len(names) != 3 {
-					t.Errorf("files %v, %v, want a segment, the lock and a file of another part of kubeflap", names, err)
-				}
-			})
-		})
-	}
-}
-
-// TestStoppingAFailingRecorder checks that the end of a recorder is no failure.
-func TestStoppingAFailingRecorder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := settings(t)
-		file := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s.Dir = filepath.Join(file, "data")
-		r, stop, log := run(t, s)
-		time.Sleep(time.Minute)
-		if status := r.Status(); status.Recording || status.Err == nil || status.Gaps != 1 {
-			t.Errorf("%+v, want a failure", status)
-		}
-		stop() // it checks that there is no error
-		if n := strings.Count(log.String(), "\n"); n != 1 {
-			t.Errorf("%d lines logged, want one:\n%s", n, log)
-		}
-	})
-}
 
 // TestASegmentThatCannotBeContinued damages or deletes the current segment. The next one must then begin with new lists,
 // because the state cannot be computed.
