@@ -73,13 +73,18 @@ func TestNoUIDOrAddressSurvives(t *testing.T) {
 	}
 }
 
-func encoded(t *testing.T, ev event.Event) string {
+func encoded(t testing.TB, ev event.Event) string {
 	t.Helper()
-	text, err := new(encoder).event(ev)
+	var text bytes.Buffer
+	w, err := NewWriter(&text, Header{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
+	text.Reset()
+	if err := w.Write(ev); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
 }
 
 // TestAllButNamesStays removes all names from both recordings, and checks that the rest is equal.

@@ -53,13 +53,10 @@ var (
 
 const kubeflapRecording = "recording"
 
-func encodeHeader(header Header) ([]byte, error) {
-	header.Recorded = header.Recorded.UTC()
-	var e encoder
-	return e.encode(struct {
-		format
-		Header
-	}{format{kubeflapRecording, Version}, header})
+// firstLine is the first line of a recording.
+type firstLine struct {
+	format
+	Header
 }
 
 func decodeHeader(text []byte) (Header, error) {
@@ -87,17 +84,8 @@ type line struct {
 	Object event.Object `json:"object,omitempty"`
 }
 
-// encoder encodes lines. It reuses its buffer.
-type encoder struct{ buf bytes.Buffer }
-
-// event encodes an event that check accepts as a line. The returned bytes are valid until the next call.
-func (e *encoder) event(ev event.Event) ([]byte, error) {
-	l := line{Seen: ev.Seen.UTC(), Kind: ev.Kind, Type: ev.Type, Reason: ev.Reason, Object: ev.Object}
-	text, err := e.encode(l)
-	if err == nil && len(text) > maxLine {
-		err = errTooLong
-	}
-	return text, err
+func lineOf(ev event.Event) line {
+	return line{Seen: ev.Seen.UTC(), Kind: ev.Kind, Type: ev.Type, Reason: ev.Reason, Object: ev.Object}
 }
 
 // check returns an error if a Reader would reject the event. It runs before the event is written, because a written
@@ -135,21 +123,6 @@ func checkSeen(seen time.Time) error {
 		return fmt.Errorf(`the field "seen" is %s, which is not between 1970 and 2200`, seen.UTC().Format(time.RFC3339Nano))
 	}
 	return nil
-}
-
-// encode returns compact JSON with a trailing newline. It does not escape &, < and >.
-func (e *encoder) encode(value any) ([]byte, error) {
-	const keep = 1 << 20
-	if e.buf.Cap() > keep {
-		e.buf = bytes.Buffer{} // release the memory of a rare large object
-	}
-	e.buf.Reset()
-	out := json.NewEncoder(&e.buf)
-	out.SetEscapeHTML(false)
-	if err := out.Encode(value); err != nil {
-		return nil, fmt.Errorf("encode: %w", err)
-	}
-	return e.buf.Bytes(), nil
 }
 
 // decodeEvent decodes a line whose fields may have any order.

@@ -3,11 +3,8 @@ package recording
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -72,52 +69,6 @@ func TestManyRenewalsHaveOneLine(t *testing.T) {
 	}
 	if !strings.HasPrefix(lines[0], `{"kubeflap":"recording","version":2,`) {
 		t.Errorf("header %s, want version 2", lines[0])
-	}
-}
-
-// TestEventsBeforeTheCutAreRead checks that the reader returns all events before an incomplete last line, as left by a
-// killed process.
-func TestEventsBeforeTheCutAreRead(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "heartbeats.jsonl.gz")
-	w, err := Create(path, Header{Recorded: noon})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := heartbeats(20, 6)
-	for i, ev := range want {
-		if err := w.Write(ev); err != nil {
-			t.Fatal(err)
-		}
-		if i == 100 {
-			if err := w.Flush(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for cut := range 20 {
-		r, err := NewReader(strings.NewReader(string(text[:len(text)-cut])), "cut")
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for _, readErr := range r.Events() {
-			if err = readErr; err == nil {
-				n++
-			}
-		}
-		if !errors.Is(err, ErrCutShort) {
-			t.Errorf("%d bytes missing: error %v, want that it is cut short", cut, err)
-		}
-		if cut == 0 && n != 101 {
-			t.Errorf("%d events, want the 101 that were flushed", n)
-		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,10 +24,10 @@ type Writer struct {
 	name string
 	file *os.File // file is nil if the caller closes the output
 	// out is gzip, or bytes if the recording is not compressed.
-	out     io.Writer
-	gzip    *gzip.Writer
-	bytes   countedBytes
-	encoder encoder
+	out   io.Writer
+	gzip  *gzip.Writer
+	bytes countedBytes
+	json  *json.Encoder // json writes to out
 	// batch combines several Lease renewals in one line. It is nil if the recording is not compressed. Each event then has
 	// its own line.
 	batch *batch
@@ -70,11 +71,10 @@ func (w *Writer) begin(header Header, compress bool) error {
 		w.out = w.gzip
 		w.batch = &batch{}
 	}
-	text, err := encodeHeader(header)
-	if err != nil {
-		return fmt.Errorf("write recording %s: %w", w.name, err)
-	}
-	w.write(text)
+	w.json = json.NewEncoder(w.out)
+	w.json.SetEscapeHTML(false)
+	header.Recorded = header.Recorded.UTC()
+	w.encode(firstLine{format{kubeflapRecording, Version}, header})
 	return w.Flush()
 }
 
@@ -93,12 +93,8 @@ func (w *Writer) Write(ev event.Event) error {
 	if w.batch != nil && w.batch.add(ev) {
 		return nil
 	}
-	text, err := w.encoder.event(ev)
-	if err != nil {
-		return fmt.Errorf("write recording %s: %w", w.name, err)
-	}
 	w.writeBatch()
-	w.write(text)
+	w.encode(lineOf(ev))
 	if w.batch != nil {
 		w.batch.note(ev)
 	}
@@ -107,19 +103,20 @@ func (w *Writer) Write(ev event.Event) error {
 
 // writeBatch writes the collected renewals as one line.
 func (w *Writer) writeBatch() {
-	if w.batch == nil {
+	if w.batch == nil || w.batch.size == 0 || w.err != nil {
 		return
 	}
-	if text := w.batch.line(); text != nil {
-		w.write(text)
+	if _, err := w.out.Write(w.batch.line()); err != nil {
+		w.fail(err)
 	}
 }
 
-func (w *Writer) write(text []byte) {
+// encode writes a value as a line.
+func (w *Writer) encode(value any) {
 	if w.err != nil {
 		return
 	}
-	if _, err := w.out.Write(text); err != nil {
+	if err := w.json.Encode(value); err != nil {
 		w.fail(err)
 	}
 }

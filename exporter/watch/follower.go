@@ -40,7 +40,7 @@ type follower struct {
 
 func newFollower(resource apiclient.Resource, w *Watcher) *follower {
 	log := w.log.With("resource", resource.Kind.String())
-	f := &follower{resource: resource, log: log, sink: w.sink, peekTime: peekTime, health: health{log: log, reminders: &w.reminders}}
+	f := &follower{resource: resource, log: log, sink: w.sink, peekTime: peekTime, health: health{log: log}}
 	if resource.Kind == event.KindLease {
 		f.behind = w.behind
 	}

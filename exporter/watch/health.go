@@ -3,26 +3,19 @@ package watch
 import (
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-const (
-	// The permission counts as withdrawn if all requests are denied for withdrawnAfter. A shorter time proves nothing,
-	// because a server denies all requests at startup until it has read the RBAC rules.
-	withdrawnAfter = time.Minute
-	// remindAfter is the interval between log lines while the API server stays unreachable.
-	remindAfter = time.Minute
-)
+// The permission counts as withdrawn if all requests are denied for withdrawnAfter. A shorter time proves nothing, because
+// a server denies all requests at startup until it has read the RBAC rules.
+const withdrawnAfter = time.Minute
 
 // health logs why the watch of a resource fails, once for each reason, and when it works again. It also detects a
 // withdrawn permission.
 type health struct {
 	log *slog.Logger
-	// All resources share reminders.
-	reminders *reminders
 	// downSince is the time at which the watch went down. It is zero while the watch works.
 	downSince time.Time
 	// logged is the list of reasons that have been logged since the watch went down.
@@ -34,36 +27,15 @@ type health struct {
 	refusedSince time.Time
 }
 
-// reminders allows all watches together to log at most one reminder per minute.
-type reminders struct {
-	mu   sync.Mutex
-	last time.Time
-}
-
-// due reports whether the caller should log a reminder now.
-func (r *reminders) due() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if time.Since(r.last) < remindAfter {
-		return false
-	}
-	r.last = time.Now()
-	return true
-}
-
 // down records a failed request or the end of a watch. err is nil if the server ended the watch normally.
 func (h *health) down(err error) {
 	if h.downSince.IsZero() {
 		h.downSince = time.Now()
 	}
-	reason, took := reasonOf(err), time.Since(h.downSince)
-	switch {
-	case err == nil:
-	case !slices.Contains(h.logged, reason):
+	reason := reasonOf(err)
+	if err != nil && !slices.Contains(h.logged, reason) {
 		h.logged = append(h.logged, reason)
 		h.log.Warn("the watch failed, retrying", "cause", reason, "err", err)
-	case isUnreachable(reason) && took >= remindAfter && h.reminders.due():
-		h.log.Warn("the API server is still unreachable, retrying", "for", took.Round(time.Second), "cause", reason, "err", err)
 	}
 	// A 404 for a resource that was listed before is a fault of the server or a proxy, not a refusal.
 	if reason != event.ReasonForbidden && (reason != event.ReasonAbsent || h.listed) {
@@ -71,11 +43,6 @@ func (h *health) down(err error) {
 	} else if h.refusedSince.IsZero() {
 		h.refusedSince = time.Now()
 	}
-}
-
-// isUnreachable reports whether a request failed because there was no response.
-func isUnreachable(reason event.Reason) bool {
-	return reason == event.ReasonRefused || reason == event.ReasonUnreachable || reason == event.ReasonTimeout
 }
 
 func (h *health) isWithdrawn() bool {

@@ -28,8 +28,6 @@ type Watcher struct {
 	resources  []apiclient.Resource
 	// A value in the channel behind means that the watch of Leases must end, because it lags behind etcd.
 	behind chan struct{}
-	// All watches share reminders, so that each reminder is logged once.
-	reminders reminders
 }
 
 // New returns a Watcher for the cluster that config describes. If namespace is not empty, the Watcher only watches that
