@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -43,13 +42,13 @@ func expectReadable(t *testing.T, dir string) {
 	for _, file := range files {
 		r, err := recording.Open(file)
 		if err == nil {
-			for err == nil {
-				_, err = r.Next()
+			for _, readErr := range r.Events() {
+				err = readErr
 			}
 			_ = r.Close() // the file was only read
 		}
 		switch {
-		case errors.Is(err, io.EOF):
+		case err == nil:
 		case errors.Is(err, recording.ErrCutShort), errors.Is(err, recording.ErrEmpty):
 			short++
 		default:

@@ -1,8 +1,6 @@
 package flightrecorder
 
 import (
-	"errors"
-	"io"
 	"iter"
 	"slices"
 	"time"
@@ -141,24 +139,26 @@ func (s *state) events(r *recording.Reader, seen time.Time) eventSeq {
 		if !all(begin) {
 			return
 		}
-		for at := 1; at <= s.length; at++ {
-			ev, err := r.Next()
-			if errors.Is(err, io.EOF) {
-				err = recording.ErrCutShort
-			}
-			if err == nil && (ev.Object == nil || !s.isCurrent(keyOf(ev.Object), at)) {
+		at := 0
+		for ev, err := range r.Events() {
+			at++
+			if at > s.length || err != nil {
+				if !yield(ev, err) || err != nil {
+					return
+				}
 				continue
 			}
+			current := ev.Object != nil && s.isCurrent(keyOf(ev.Object), at)
 			ev.Seen, ev.Reason = seen, ""
 			if ev.Kind != event.KindCluster { // it has no lists
 				ev.Type = event.Listed
 			}
-			if !yield(ev, err) || err != nil {
+			if current && !yield(ev, nil) || at == s.length && !all(end) {
 				return
 			}
 		}
-		if all(end) {
-			r.Events()(yield)
+		if at < s.length {
+			yield(event.Event{}, recording.ErrCutShort)
 		}
 	}
 }

@@ -27,11 +27,7 @@ type Reader struct {
 	lines  *lines
 	header Header
 	leases leases
-	// `pending` holds the remaining events of the last line. Next returns them one by one.
-	pending []event.Event
-	single  [1]event.Event // single is the memory of pending for a line with one event
-	// err is the error that ended the recording. It is io.EOF at the regular end.
-	err error
+	single [1]event.Event // single is reused for each line with one event
 }
 
 // Open opens a recording and reads its header. The file may be compressed.
@@ -72,78 +68,51 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 // Header returns the recording's header.
 func (r *Reader) Header() Header { return r.header }
 
-// Next returns the next event, or io.EOF after the last one. All other errors name the file and the line. All events
-// before an error are valid. After an error, Next returns the same error again.
-func (r *Reader) Next() (event.Event, error) {
-	if r.err != nil {
-		return event.Event{}, r.err
-	}
-	ev, err := r.next()
-	if err != nil {
-		r.err = err
-	}
-	return ev, err
-}
-
-func (r *Reader) next() (event.Event, error) {
-	for {
-		if len(r.pending) > 0 {
-			ev := r.pending[0]
-			r.pending = r.pending[1:]
-			return ev, nil
+// Events iterates over the events. It can be iterated once. If the recording is damaged, the last pair contains an error
+// that names the file and the line. All events before it are valid.
+func (r *Reader) Events() iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		for {
+			text, err := r.lines.next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			var events []event.Event
+			if err == nil {
+				events, err = r.decode(text)
+			}
+			if err != nil {
+				yield(event.Event{}, r.damage(err))
+				return
+			}
+			for _, ev := range events {
+				if !yield(ev, nil) {
+					return
+				}
+			}
 		}
-		text, err := r.lines.next()
-		if errors.Is(err, io.EOF) {
-			return event.Event{}, io.EOF
-		}
-		if err != nil {
-			return event.Event{}, r.damage(err)
-		}
-		if len(bytes.TrimSpace(text)) == 0 {
-			continue
-		}
-		events, err := r.decode(text)
-		if err != nil && r.lines.unended && !json.Valid(text) {
-			err = ErrCutShort
-		}
-		if err != nil {
-			return event.Event{}, r.damage(err)
-		}
-		r.pending = events
 	}
 }
 
 // decode returns the events of a line. They are valid until the next call.
-func (r *Reader) decode(text []byte) ([]event.Event, error) {
-	if !isRenewals(text) {
-		ev, err := decodeEvent(text)
-		if err != nil {
-			return nil, err
+func (r *Reader) decode(text []byte) (events []event.Event, err error) {
+	switch {
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, nil
+	case isRenewals(text):
+		events, err = r.leases.renewals(text)
+		for _, ev := range events {
+			err = cmp.Or(err, checkSeen(ev.Seen))
 		}
-		r.leases.note(ev)
-		r.single[0] = ev
-		return r.single[:], nil
+	default:
+		r.single[0], err = decodeEvent(text)
+		r.leases.note(r.single[0])
+		events = r.single[:]
 	}
-	events, err := r.leases.renewals(text)
-	for _, ev := range events {
-		err = cmp.Or(err, checkSeen(ev.Seen))
+	if err != nil && r.lines.unended && !json.Valid(text) {
+		err = ErrCutShort
 	}
-	return events, err //nolint:wrapcheck // the caller adds the line
-}
-
-// Events iterates over the remaining events. If the recording is damaged, the last pair contains the error.
-func (r *Reader) Events() iter.Seq2[event.Event, error] {
-	return func(yield func(event.Event, error) bool) {
-		for {
-			ev, err := r.Next()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if !yield(ev, err) || err != nil {
-				return
-			}
-		}
-	}
+	return events, err
 }
 
 // Close closes the file that Open opened.

@@ -2,9 +2,7 @@ package track
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
 	"testing"
@@ -193,11 +191,7 @@ func TestRecordedEventsGiveTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for {
-			e, err := r.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
+		for e, err := range r.Events() {
 			if err != nil {
 				t.Fatal(err)
 			}
