@@ -64,6 +64,8 @@ func (a *Anonymiser) walk(part reflect.Value, namespace string, rule rule) {
 		if rule != nil && text != "" {
 			part.SetString(rule(a, namespace, text))
 		}
+	case reflect.Array:
+		part.Set(reflect.ValueOf(a.uid(part.Interface().(event.UID))))
 	case reflect.Map:
 		part.Set(reflect.ValueOf(a.labels(part.Interface().(map[string]string))))
 	case reflect.Pointer:
@@ -86,12 +88,9 @@ func (a *Anonymiser) walk(part reflect.Value, namespace string, rule rule) {
 }
 
 func (a *Anonymiser) walkFields(part reflect.Value, namespace string) {
-	switch x := part.Addr().Interface().(type) {
-	case *event.Address:
-		*x = a.address(*x)
+	if address, ok := part.Addr().Interface().(*event.Address); ok {
+		*address = a.address(*address)
 		return
-	case *event.EndpointSlice:
-		x.Owner = a.uid(x.Owner)
 	}
 	for i, of := 0, part.Type(); i < of.NumField(); i++ {
 		switch field := of.Field(i); field.Type {
