@@ -111,8 +111,8 @@ screenshots: ## Take the screenshots in docs/images with Chromium.
 docs: bin/helm ## Write all generated files: references, golden expositions, deploy/, and the chart's rules and dashboards.
 	go test ./cmd/kubeflap ./exporter/metrics ./exporter/recording ./exporter/web -update
 	cd lab/chart && go test -run Fresh . -update
-bench: build ## Run the benchmark on a real API server and write docs/performance.md. [SIZES=] [RUNS=] [GROWTH=] [CHURN=] [RECORDER=] [PROFILE=]
-	cd lab && go run . bench --kubeflap $(CURDIR)/bin/kubeflap --runs $(or $(RUNS),3) $(SIZES:%=--size %) $(if $(GROWTH),--growth $(GROWTH)) $(if $(CHURN),--churn $(CHURN)) $(if $(RECORDER),--recorder $(RECORDER)) $(if $(PROFILE),--profile $(abspath $(PROFILE)))
+bench: build ## Run the benchmark on a real API server and write docs/performance.md. [SIZES=] [RUNS=] [RECORDER=] [PROFILE=]
+	cd lab && go run . bench --kubeflap $(CURDIR)/bin/kubeflap --runs $(or $(RUNS),3) $(SIZES:%=--size %) $(if $(RECORDER),--recorder $(RECORDER)) $(if $(PROFILE),--profile $(abspath $(PROFILE)))
 kill-test: ## Kill a process with --data.dir at random moments under churn, and check that no reported incident is lost. [KILLS=200]
 	KUBEFLAP_KILLS=$(or $(KILLS),200) go test -count=1 -timeout 60m -run 'TestKill$$' -v ./cmd/kubeflap
 gobench: $(if $(OLD),bin/benchstat) ## Run the Go benchmarks and write bin/bench.txt. [BENCH=regexp] [COUNT=10] [OLD=file to compare with]

@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	// growthSteps is the number of steps in which the objects of each kind are added.
-	growthSteps = 4
 	// settle is the pause before a measurement.
 	settle = time.Second
 	// scrapes is the number of scrapes for each encoding. probes is the number of latency measurements for each delay.
@@ -28,13 +26,12 @@ const (
 type benchFlags struct {
 	options bench.Options
 	sizes   []string
-	grow    string
 }
 
 func addBenchFlags(cmd *kingpin.CmdClause) *benchFlags {
 	f := &benchFlags{}
 	o := &f.options
-	o.Steps, o.Pace = growthSteps, bench.Pace{Settle: settle, Scrapes: scrapes, Probes: probes}
+	o.Pace = bench.Pace{Settle: settle, Scrapes: scrapes, Probes: probes}
 	cmd.Flag("kubeflap", "Path of the kubeflap binary to measure.").Required().ExistingFileVar(&o.Kubeflap)
 	var sizes []string
 	for _, size := range bench.Sizes() {
@@ -47,8 +44,6 @@ func addBenchFlags(cmd *kingpin.CmdClause) *benchFlags {
 	cmd.Flag("load", "Duration of the measurement under load.").Default("1m").DurationVar(&o.Pace.Load)
 	cmd.Flag("events", "Number of events per second under load.").Default("500").Float64Var(&o.Pace.Events)
 	cmd.Flag("page", "Document with the tables to update.").Default("../docs/performance.md").ExistingFileVar(&o.Page)
-	cmd.Flag("growth", "Measure kubeflap in a cluster that grows to this size.").EnumVar(&f.grow, sizes...)
-	cmd.Flag("churn", "Duration of the measurement in which pods and Services are created and deleted, in a cluster of the smallest size.").DurationVar(&o.Churn)
 	cmd.Flag("recorder", "Duration of the comparison of kubeflap with and without --data.dir, in a cluster of the medium size.").DurationVar(&o.Recorder)
 	cmd.Flag("profile", "Directory for CPU and heap profiles of kubeflap at each size, until it is synced, under load and during continuous scrapes. If set, sizes are profiled instead of measured. The profiled binary is built from --source. Open the profiles with go tool pprof.").ExistingDirVar(&o.Profiles)
 	cmd.Flag("source", "Directory with kubeflap's source.").Default("..").ExistingDirVar(&o.Source)
@@ -59,12 +54,12 @@ func addBenchFlags(cmd *kingpin.CmdClause) *benchFlags {
 // validate returns an error if the flags select no measurement, or contain invalid values.
 func (f *benchFlags) validate() error {
 	switch o := f.options; {
-	case len(f.sizes) == 0 && f.grow == "" && o.Churn == 0 && o.Recorder == 0:
-		return errors.New("nothing to measure: set --size, --growth, --churn or --recorder")
+	case len(f.sizes) == 0 && o.Recorder == 0:
+		return errors.New("nothing to measure: set --size or --recorder")
 	case o.Runs < 1:
 		return fmt.Errorf("--runs=%d: must be at least 1", o.Runs)
-	case o.Pace.Rest <= 0 || o.Pace.Load <= 0 || o.Churn < 0 || o.Recorder < 0:
-		return errors.New("--rest, --load, --churn and --recorder: must be positive")
+	case o.Pace.Rest <= 0 || o.Pace.Load <= 0 || o.Recorder < 0:
+		return errors.New("--rest, --load and --recorder: must be positive")
 	case o.Pace.Events <= 0:
 		return fmt.Errorf("--events=%g: must be positive", o.Pace.Events)
 	}
@@ -83,19 +78,12 @@ func (f *benchFlags) run(ctx context.Context, log *slog.Logger) error {
 	if len(f.options.Programs) == 0 {
 		f.options.Programs = bench.Programs()
 	}
-	if f.grow != "" {
-		size, err := bench.FindSize(f.grow)
-		if err != nil {
-			return err
-		}
-		f.options.Grow = size
-	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return fmt.Errorf("find a directory for filled clusters: %w", err)
 	}
 	f.options.Cache = filepath.Join(cache, "kubeflap-lab")
-	f.options.ChurnSize, f.options.RecorderSize = bench.Sizes()[0], bench.Sizes()[1]
+	f.options.RecorderSize = bench.Sizes()[1]
 	_, err = bench.Run(ctx, f.options)
 	return err
 }

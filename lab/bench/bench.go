@@ -23,14 +23,6 @@ type Options struct {
 	Kubeflap string
 	Sizes    []Size
 	Runs     int
-	// Grow is the final size of a cluster that grows during the measurement of kubeflap. Steps is the number of steps
-	// for each kind of object. If Grow has no nodes, this measurement is omitted.
-	Grow  Size
-	Steps int
-	// Churn is the duration of a measurement in which pods and Services are created and deleted. ChurnSize is the size
-	// of the cluster for this measurement.
-	Churn     time.Duration
-	ChurnSize Size
 	// Recorder is the duration of the comparison of kubeflap with and without --data.dir. RecorderSize is the size of
 	// the cluster for this comparison.
 	Recorder     time.Duration
@@ -63,8 +55,6 @@ type Result struct {
 // Measured holds all results of a benchmark.
 type Measured struct {
 	Results  []Result
-	Grown    Grown
-	Churned  Churned
 	Recorded Recorded
 }
 
@@ -82,22 +72,6 @@ func (o Options) parts(m *Measured) (all []part) {
 			continue
 		}
 		all = append(all, part{size.Name, func(ctx context.Context) error { return o.measureSize(ctx, size, m) }})
-	}
-	if o.Grow.Nodes > 0 {
-		all = append(all, part{partGrowth, func(ctx context.Context) (err error) {
-			if m.Grown, err = o.grow(ctx, o.Grow); err != nil {
-				return err
-			}
-			return m.Grown.write(o.Page)
-		}})
-	}
-	if o.Churn > 0 {
-		all = append(all, part{partChurn, func(ctx context.Context) (err error) {
-			if m.Churned, err = o.churn(ctx, o.ChurnSize, o.Churn); err != nil {
-				return err
-			}
-			return m.Churned.write(o.Page)
-		}})
 	}
 	if o.Recorder > 0 {
 		all = append(all, part{partRecorder, func(ctx context.Context) (err error) {
@@ -223,10 +197,6 @@ func withLoad(ctx context.Context, log *slog.Logger, size Size, data string, do 
 	if err := l.readApps(ctx); err != nil {
 		return err
 	}
-	return l.during(ctx, func(ctx context.Context) error { return do(ctx, c, l) })
-}
-
-func (l *load) during(ctx context.Context, do func(context.Context) error) error {
 	if err := l.renewAll(ctx); err != nil {
 		return err
 	}
@@ -235,7 +205,7 @@ func (l *load) during(ctx context.Context, do func(context.Context) error) error
 	group.Go(func() error { return l.beat(beating) })
 	group.Go(func() error {
 		defer silence()
-		return do(ctx)
+		return do(ctx, c, l)
 	})
 	return group.Wait()
 }

@@ -136,7 +136,7 @@ func (t *fixtures) podFixture(i int) *corev1.Pod {
 }
 
 func (t *fixtures) serviceFixture(i int) *corev1.Service {
-	service := t.size.standingService(i)
+	service := t.size.serviceObject(i)
 	system(service, t.service)
 	return service
 }

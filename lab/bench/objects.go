@@ -130,17 +130,12 @@ func appLabels(app string) map[string]string {
 	}
 }
 
-// standingService returns a Service that exists during the whole benchmark. Its cluster IP is fixed, because the API
-// server would otherwise choose a random one.
-func (s Size) standingService(service int) *corev1.Service {
-	object := s.serviceObject(service)
+// serviceObject returns a Service. Its cluster IP is fixed, because the API server would otherwise choose a random one.
+func (s Size) serviceObject(service int) *corev1.Service {
+	object := fromTemplate[corev1.Service](serviceTemplate(), map[string]string{"app": s.service(service), "namespace": s.namespace(service)})
 	object.Spec.ClusterIP = clusterIP(service)
 	object.Spec.ClusterIPs = []string{object.Spec.ClusterIP}
 	return object
-}
-
-func (s Size) serviceObject(service int) *corev1.Service {
-	return fromTemplate[corev1.Service](serviceTemplate(), map[string]string{"app": s.service(service), "namespace": s.namespace(service)})
 }
 
 // member holds the data that a Service's Endpoints and EndpointSlices contain about a pod.

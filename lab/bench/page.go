@@ -6,12 +6,8 @@ import (
 	"strings"
 )
 
-// These are the names of parts of the page. The page also has a part for each Size, with the name of that Size.
-const (
-	partGrowth   = "growth"
-	partChurn    = "churn"
-	partRecorder = "recorder"
-)
+// partRecorder is the name of a part of the page. The page also has a part for each Size, with the name of that Size.
+const partRecorder = "recorder"
 
 func writeRow(b *strings.Builder, cells []string) {
 	fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))

@@ -41,13 +41,11 @@ func clusterOptions(log *slog.Logger, data string) cluster.Options {
 	}
 }
 
-// filling creates the objects of a cluster in one or more steps.
+// filling creates the objects of a cluster.
 type filling struct {
 	size   Size
 	client kubernetes.Interface
-	// filled is the number of objects that exist so far. uids holds the UIDs of the pods.
-	filled Size
-	uids   []types.UID
+	uids   []types.UID // of the pods
 }
 
 func newFilling(ctx context.Context, size Size, config *rest.Config) (*filling, error) {
@@ -83,18 +81,18 @@ func protobufClient(config *rest.Config) (kubernetes.Interface, error) {
 
 func (f *filling) to(ctx context.Context, part Size) error {
 	steps := []struct {
-		what     string
-		from, to int
-		write    func(context.Context, int) error
+		what  string
+		n     int
+		write func(context.Context, int) error
 	}{
-		{"node", f.filled.Nodes, part.Nodes, f.node},
-		{"pod", f.filled.Pods, part.Pods, f.pod},
-		{"Service", f.filled.Services, part.Services, f.service},
+		{"node", part.Nodes, f.node},
+		{"pod", part.Pods, f.pod},
+		{"Service", part.Services, f.service},
 	}
 	for _, step := range steps {
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(writers)
-		for i := step.from; i < step.to && ctx.Err() == nil; i++ {
+		for i := 0; i < step.n && ctx.Err() == nil; i++ {
 			group.Go(func() error {
 				if err := step.write(ctx, i); err != nil {
 					return fmt.Errorf("write %s %d: %w", step.what, i, err)
@@ -106,7 +104,6 @@ func (f *filling) to(ctx context.Context, part Size) error {
 			return err
 		}
 	}
-	f.filled = part
 	return ctx.Err()
 }
 
@@ -125,41 +122,31 @@ func (f *filling) node(ctx context.Context, i int) error {
 	return err
 }
 
+// pod creates a pod as a controller does, and updates its status as a kubelet does.
 func (f *filling) pod(ctx context.Context, i int) error {
-	pod, err := writePod(ctx, f.client, f.size.podObject(i))
+	object := f.size.podObject(i)
+	pods := f.client.CoreV1().Pods(object.Namespace)
+	pod, err := pods.Create(ctx, object, metav1.CreateOptions{FieldManager: byControllerManager})
 	if err != nil {
 		return err
 	}
-	f.uids[i] = pod.UID
-	return nil
+	f.uids[i], pod.Status = pod.UID, object.Status
+	_, err = pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{FieldManager: byKubelet})
+	return err
 }
 
-// writePod creates a pod as a controller does, and updates its status as a kubelet does.
-func writePod(ctx context.Context, client kubernetes.Interface, object *corev1.Pod) (*corev1.Pod, error) {
-	pods := client.CoreV1().Pods(object.Namespace)
-	pod, err := pods.Create(ctx, object, metav1.CreateOptions{FieldManager: byControllerManager})
-	if err != nil {
-		return nil, err
-	}
-	pod.Status = object.Status
-	return pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{FieldManager: byKubelet})
-}
-
+// service creates a Service. It also creates the Endpoints and the EndpointSlice, as the controllers do.
 func (f *filling) service(ctx context.Context, i int) error {
-	return writeService(ctx, f.client, f.size.standingService(i), f.size.members(i, f.uids))
-}
-
-// writeService creates a Service. It also creates the Endpoints and the EndpointSlice, as the controllers do.
-func writeService(ctx context.Context, client kubernetes.Interface, object *corev1.Service, members []member) error {
-	service, err := client.CoreV1().Services(object.Namespace).Create(ctx, object, metav1.CreateOptions{FieldManager: byHelm})
+	object, members := f.size.serviceObject(i), f.size.members(i, f.uids)
+	service, err := f.client.CoreV1().Services(object.Namespace).Create(ctx, object, metav1.CreateOptions{FieldManager: byHelm})
 	if err != nil {
 		return err
 	}
 	options := metav1.CreateOptions{FieldManager: byControllerManager}
-	if _, err := client.CoreV1().Endpoints(service.Namespace).Create(ctx, endpointsObject(service, members), options); err != nil {
+	if _, err := f.client.CoreV1().Endpoints(service.Namespace).Create(ctx, endpointsObject(service, members), options); err != nil {
 		return err
 	}
-	_, err = client.DiscoveryV1().EndpointSlices(service.Namespace).Create(ctx, sliceObject(service, members), options)
+	_, err = f.client.DiscoveryV1().EndpointSlices(service.Namespace).Create(ctx, sliceObject(service, members), options)
 	return err
 }
 
@@ -231,7 +218,7 @@ var fixturesSource string
 // key returns the cache key of a cluster's data. It is a hash of the code that creates the objects, and of some
 // objects.
 func (s Size) key() (string, error) {
-	service := s.standingService(0)
+	service := s.serviceObject(0)
 	node := s.nodeObject(0)
 	members := []member{s.member(0, "")}
 	sum := sha256.New()

@@ -26,6 +26,10 @@ const (
 	// rolloutEvents is the number of events per second if 30,000 pods are each replaced once per day. Each replacement
 	// causes ten events.
 	rolloutEvents = 3.5
+	// flapEvents is the number of events per second from flapping pods.
+	flapEvents = 30
+	// samplePeriods is the number of samples under each kind of load.
+	samplePeriods = 20
 	// segments is the number of segments that the flight recorder begins per day, each with lists of all objects.
 	segments = 12
 	// recordings is the pattern for the names of the flight recorder's files. Each name begins with a time in the
@@ -54,6 +58,29 @@ type RecorderPhase struct {
 	Without, With []Sample
 	// Bytes is the size of the recordings that were written during this load.
 	Bytes float64
+}
+
+// Sample is one measurement of kubeflap.
+type Sample struct {
+	// Memory is the resident memory in bytes. CPUPerMinute is the CPU time per minute, in seconds.
+	Memory, CPUPerMinute float64
+}
+
+// sample measures the program once per period, until the context ends.
+func (r *running) sample(ctx context.Context, period time.Duration) (samples []Sample, err error) {
+	last, err := r.usage()
+	if err != nil {
+		return nil, err
+	}
+	for poll.Sleep(ctx, period) == nil {
+		used, err := r.usage()
+		if err != nil {
+			return nil, err
+		}
+		samples = append(samples, Sample{Memory: used.rss, CPUPerMinute: (used.cpu - last.cpu) / used.at.Sub(last.at).Minutes()})
+		last = used
+	}
+	return samples, nil
 }
 
 // recorders are two kubeflap instances that watch the same cluster.
@@ -107,7 +134,7 @@ func (r *recorders) compare(ctx context.Context, l *load, recorded *Recorded) (e
 	if recorded.List, err = recordedBytes(r.dir); err != nil {
 		return err
 	}
-	events := []float64{0, rolloutEvents, churnEvents}
+	events := []float64{0, rolloutEvents, flapEvents}
 	for _, perSecond := range events {
 		p := RecorderPhase{Name: "at rest"}
 		if perSecond > 0 {
@@ -157,7 +184,7 @@ func (r *recorders) phase(ctx context.Context, d time.Duration, p *RecorderPhase
 		samples *[]Sample
 	}{{r.without, &p.Without}, {r.with, &p.With}} {
 		group.Go(func() (err error) {
-			*side.samples, err = side.of.sample(ctx, min(churnSample, d/churnSamples))
+			*side.samples, err = side.of.sample(ctx, d/samplePeriods)
 			return err
 		})
 	}
