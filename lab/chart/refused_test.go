@@ -11,6 +11,11 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	const bothLogins = "basicAuth: {username: {name: a, key: b}}, authorization: {credentials: {name: a, key: b}}"
 	for _, c := range []struct{ values, message string }{
+		// Names of other charts, and values that are set to null.
+		{`replicaCount: 2`, "replicaCount is not a value of this chart, set replicas"},
+		{`replicas: null`, "missing property 'replicas'"},
+		{`service: {port: null}`, "missing property 'port'"},
+
 		// Contradictory values.
 		{`service: {nodePort: 30969}`, "service.nodePort is set, but service.type is ClusterIP"},
 		{`ingress: {enabled: true}`, "ingress.enabled is true without ingress.hosts"},
