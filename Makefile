@@ -100,8 +100,8 @@ lab-docs: ## Run all scenarios and write docs/causes.md.
 	cd lab && $(FRESH) -timeout 60m -run TestScenarios . -update
 lab: build ## Run one scenario. SCENARIO=name [RELEASE=v1.31.0] [SAVE=file] [PAGING=1] [KEEP=1]
 	cd lab && go run . run $(SCENARIO) --kubeflap $(CURDIR)/bin/kubeflap $(if $(RELEASE),--release $(RELEASE)) $(if $(SAVE),--save $(abspath $(SAVE))) $(if $(PAGING),--rules $(CURDIR)/rules) $(if $(KEEP),--keep)
-fleet-test: build bin/prometheus bin/thanos bin/golangci-lint ## Compare the alerts of a Thanos ruler for three clusters with those of each cluster's Prometheus. Takes 20 minutes. [KEEP=1]
-	cd lab && $(CURDIR)/bin/golangci-lint run --build-tags fleet ./fleet && $(FRESH) -v -timeout $(if $(KEEP),0,60m) -tags fleet ./fleet $(if $(KEEP),-keep)
+fleet-test: build bin/prometheus bin/thanos bin/golangci-lint ## Compare the alerts of a Thanos ruler for three clusters with those of each cluster's Prometheus. Takes 20 minutes.
+	cd lab && $(CURDIR)/bin/golangci-lint run --build-tags fleet ./fleet && $(FRESH) -v -timeout 60m -tags fleet ./fleet
 browser-test: ## Test the page with Chromium. [SCREENSHOTS=directory]
 	cd lab/browser && $(FRESH) ./...
 grafana-test: ## Check the dashboards against the types of Grafana 12 and 13. Needs Node.js and npm.

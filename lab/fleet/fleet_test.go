@@ -6,41 +6,34 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/kubeflap/kubeflap/lab/fetch"
 )
-
-var keep = flag.Bool("keep", false, "leave everything running at the end until Ctrl-C, and print the addresses of the queriers")
-
-// fleet is three clusters and two centers. docs/fleet.md describes two ways to evaluate rules centrally, and there is a
-// center for each.
-type fleet struct {
-	clusters map[string]*cluster
-	// The center all receives all series that the rules read, and evaluates all rules. The center few only receives the
-	// series that the clusters record, and only evaluates kubeflap.yaml.
-	all, few *center
-}
 
 // lasts is how long to wait after the start of a replay. A replay takes up to two minutes, and some alerts need two
 // more minutes.
 const lasts = 4 * time.Minute
 
-// TestFleet checks that the ruler sends exactly the alerts that the clusters' own Prometheus servers send, with the
-// same labels and texts. The recordings have the same node and Service names. If a cluster is lost, the ruler must
-// report this, and must still send the alerts of the other clusters.
+// TestFleet checks that the ruler sends exactly the alerts that the clusters' own Prometheus servers send. The
+// recordings have the same node and Service names. If a cluster is lost, the ruler must report this, and must still
+// send the alerts of the other clusters.
 func TestFleet(t *testing.T) {
 	f := newFleet(t)
 	f.replay(map[string]string{"eu": "1-heartbeat-loss", "us": "3-control-plane-stall", "ap": "2-endpoints-reset"})
 	time.Sleep(lasts)
 	f.replay(map[string]string{"eu": "4-batch-upgrade", "us": "5-tight-grace-period", "ap": "1-heartbeat-loss"})
 	time.Sleep(lasts)
-	f.compare(t, "eu", "us", "ap")
-	f.checkDashboard(t)
+	f.compare("eu", "us", "ap")
+	f.checkDashboard()
 
-	gone := time.Now()
 	f.clusters["ap"].kubeflap.Stop()
 	f.clusters["ap"].prometheus.Stop()
 	f.replay(map[string]string{"eu": "3-control-plane-stall", "us": "1-heartbeat-loss"})
@@ -53,9 +46,8 @@ func TestFleet(t *testing.T) {
 			}
 			return errors.New("the ruler has not sent it")
 		})
-		t.Logf("%s: KubeflapDown of the lost cluster was sent after %s", c.name, time.Since(gone).Round(time.Second))
 	}
-	f.compare(t, "eu", "us")
+	f.compare("eu", "us")
 	for name := range f.clusters {
 		for key, x := range f.few.alertmanager.of(name) {
 			if x.labels["alertname"] != "KubeflapDown" || name != "ap" {
@@ -63,64 +55,92 @@ func TestFleet(t *testing.T) {
 			}
 		}
 	}
-	f.checkDashboard(t)
-	f.all.checkEvaluations(t)
-	f.few.checkEvaluations(t)
-	f.keep(t)
-}
-
-func newFleet(t *testing.T) *fleet {
-	t.Helper()
-	p := readPage(t)
-	rules := p.linkedRules(t)
-	f := &fleet{clusters: map[string]*cluster{}}
-	f.all = newCenter(t, p, "all series", rules+"/*.yaml")
-	f.few = newCenter(t, p, "few series", rules+"/kubeflap.yaml")
-	for _, name := range []string{"eu", "us", "ap"} {
-		f.clusters[name] = newCluster(t, p, name, rules, f.all.at, f.few.at)
-	}
-	return f
+	f.checkDashboard()
 }
 
 // replay starts a new kubeflap in each of the given clusters, which replays a recording. The objects of the previous
-// recording are then gone. The ruler evaluates with a delay, so it still sends alerts about these objects for some
-// time. But the queries in their annotations are not delayed, so some texts only come from the ruler.
+// recording are then gone.
 func (f *fleet) replay(recordings map[string]string) {
 	for name, recording := range recordings {
 		c := f.clusters[name]
 		if c.kubeflap != nil {
 			c.kubeflap.Stop()
 		}
-		c.kubeflap = start(c.t, "kubeflap of "+name, "kubeflap", "replay", "--log.level=warn", "--web.listen-address="+c.address,
+		c.kubeflap = start(f.t, "kubeflap of "+name, "kubeflap", "replay", "--log.level=warn", "--web.listen-address="+c.address,
 			fmt.Sprintf("%s/exporter/recording/incidents/%s.jsonl.gz", root, recording))
 	}
 }
 
-// compare compares all alerts of the given clusters so far with those from the ruler.
-func (f *fleet) compare(t *testing.T, names ...string) {
-	t.Helper()
+// compare compares all alerts that the Prometheus servers of the given clusters have sent with those that the ruler
+// with all series has sent for these clusters. The links in the ruler's alerts must lead to the cluster.
+func (f *fleet) compare(names ...string) {
+	f.t.Helper()
 	time.Sleep(time.Minute) // the ruler evaluates rules with a delay
 	for _, name := range names {
-		own := f.clusters[name].own.of(name)
-		compare(t, name, own, f.all.alertmanager.of(name))
-		t.Logf("%s: %d alerts", name, len(own))
+		own, central := f.clusters[name].own.of(name), f.all.alertmanager.of(name)
+		f.t.Logf("%s: %d alerts", name, len(own))
 		if len(own) == 0 {
-			t.Errorf("%s: no alert fired", name)
+			f.t.Errorf("%s: no alert fired", name)
 		}
-	}
-	for _, key := range f.all.alertmanager.others(f.clusters) {
-		t.Errorf("alert without a known cluster:\n%s", key)
+		for key, x := range own {
+			y, found := central[key]
+			if !found || len(x.starts) != len(y.starts) {
+				f.t.Errorf("%s: the cluster's Prometheus fired %d times, but the ruler %d times:\n%s", name, len(x.starts), len(y.starts), key)
+			}
+			for _, part := range []string{"of cluster " + name, "https://kubeflap." + name + ".example.org/", "var-cluster=" + name} {
+				if found && !strings.Contains(y.text, part) {
+					f.t.Errorf("%s: no %q in:\n%s", name, part, y.text)
+				}
+			}
+		}
+		for key := range central {
+			if _, found := own[key]; !found {
+				f.t.Errorf("%s: only the ruler sent this alert:\n%s", name, key)
+			}
+		}
 	}
 }
 
-// keep keeps everything running until the user interrupts the test. It does nothing unless the flag keep is set.
-func (f *fleet) keep(t *testing.T) {
-	t.Helper()
-	if !*keep {
-		return
+// checkDashboard checks that each panel of the fleet dashboard has data with each querier. It also logs the number of
+// series.
+func (f *fleet) checkDashboard() {
+	f.t.Helper()
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
 	}
+	if err := json.Unmarshal([]byte(read(f.t, root+"/dashboards/fleet.json")), &dashboard); err != nil {
+		f.t.Fatal(err)
+	}
+	filled, variable := strings.NewReplacer("$__interval", "1m", "$__range", "30m"), regexp.MustCompile(`=~"\$\w+"`)
 	for _, c := range []*center{f.all, f.few} {
-		fmt.Printf("querier of %s: http://%s\n", c.name, c.querier)
+		for _, p := range dashboard.Panels {
+			found := 0
+			for _, q := range p.Targets {
+				found += f.query(c, variable.ReplaceAllString(filled.Replace(q.Expr), `=~".*"`))
+			}
+			if len(p.Targets) > 0 && found == 0 {
+				f.t.Errorf("%s: panel %q has no data", c.name, p.Title)
+			}
+		}
+		for name := range f.clusters {
+			f.t.Logf("%s: %d series from %s", c.name, f.query(c, fmt.Sprintf(`{__name__=~".+", cluster=%q}`, name)), name)
+		}
 	}
-	<-f.all.ruler.Exited()
+}
+
+// query returns the number of series in the result of an instant query.
+func (f *fleet) query(c *center, expr string) int {
+	f.t.Helper()
+	var answer struct {
+		Warnings []string
+		Data     struct{ Result []any }
+	}
+	err := fetch.JSON(f.t.Context(), "http://"+c.at["query.example.org:10902"]+"/api/v1/query?query="+url.QueryEscape(expr), &answer)
+	if err != nil || len(answer.Warnings) > 0 {
+		f.t.Errorf("%s: %s: %v %q", c.name, expr, err, answer.Warnings)
+	}
+	return len(answer.Data.Result)
 }
