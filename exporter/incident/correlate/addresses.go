@@ -113,6 +113,10 @@ func (l *services) addressReturned(x transition.Address, t time.Time) {
 		return
 	}
 	r := a.record.Root()
+	if a.away && r.WasQuietUntil(t) {
+		a.away = false // nobody waited for the address, and the incident has ended without it
+		return
+	}
 	r.Bounce(x.Service)
 	if a.away && r.Harmless() && r.Cause == cause.ServiceChanged {
 		l.Show(r)

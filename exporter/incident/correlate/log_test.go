@@ -105,6 +105,17 @@ func TestAnOutageWithoutALossIsAnIncidentOfTheService(t *testing.T) {
 	equal(t, "removed with its Service", s.only().State, incident.StateRecovered)
 }
 
+func TestAnAddressThatReturnsAfterTheEndChangesNothing(t *testing.T) {
+	s := newScenario(t)
+	s.at(60).outage().removes(cause.ManualWrite, "pod-1").at(61).adds("pod-2").outageOver(1)
+	ended := s.at(60 + 130).only()
+	equal(t, "state", ended.State, incident.StateEnded)
+	s.adds("pod-1")
+	if x := s.only(); !reflect.DeepEqual(x, ended) {
+		t.Errorf("it has become\n%+v\nand was\n%+v", x, ended)
+	}
+}
+
 func TestARolloutThatTakesAllAddressesIsAnIncident(t *testing.T) {
 	s := newScenario(t)
 	s.at(1).removes(cause.PodDeleted, "pod-1").at(2).removes(cause.PodDeleted, "pod-2").outage()

@@ -90,7 +90,12 @@ func (r *Record) Settled() bool { return r.settled }
 
 // HasEndedBy reports whether the incident had ended for good by t.
 func (r *Record) HasEndedBy(t time.Time) bool {
-	return r.settled || !r.recovered.IsZero() && t.Sub(r.recovered) > Quiet
+	return r.settled || r.WasQuietUntil(t)
+}
+
+// WasQuietUntil reports whether the incident has recovered, and nothing has happened since for longer than Quiet.
+func (r *Record) WasQuietUntil(t time.Time) bool {
+	return !r.recovered.IsZero() && t.Sub(r.recovered) > Quiet
 }
 
 func (r *Record) isOpen() bool { return r.Ongoing() || r.Conflict }
