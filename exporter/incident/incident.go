@@ -132,16 +132,6 @@ type Resolution struct {
 	Verdict verdict.Verdict
 }
 
-// Silences counts the silences of one node that have the given verdict and reason.
-type Silences struct {
-	Node    string
-	Verdict verdict.Verdict
-	Reason  verdict.Reason
-	Count   uint64
-	// Last is the end of the newest silence, or the current time if this silence is ongoing.
-	Last time.Time
-}
-
 // Displaced counts the incidents that were dropped from all lists to make room for newer ones.
 type Displaced struct {
 	Count int `json:"count"`

@@ -4,12 +4,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
-
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
@@ -18,6 +16,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // Collector provides the metrics of one cluster. It reads the tracker at each scrape. Observe fills the histograms.
@@ -86,7 +86,7 @@ type snapshot struct {
 	watches     []watches.Watch
 	standings   []incident.Incident
 	resolved    map[incident.Resolution]uint64
-	silences    []incident.Silences
+	silences    []silence.Sum
 }
 
 // snapshot copies the tracker's current data into s. It reuses the memory of s.

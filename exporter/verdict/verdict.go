@@ -1,7 +1,5 @@
-// Package verdict decides which component needs to be fixed. It collects facts about an incident, weighs hypotheses
-// against these facts, and reports which hypotheses it excluded and why.
-//
-// The decision depends on neither a clock nor any state, so the same facts always produce the same decision.
+// Package verdict defines the closed set of components that may need to be fixed, and the answers to the hypotheses that
+// were considered.
 package verdict
 
 import "slices"
@@ -77,6 +75,44 @@ func All() []Verdict {
 		all[i] = Verdict(i)
 	}
 	return all
+}
+
+// Reason adds details about a single silence to the verdict of its incident. The set of reasons is fixed.
+type Reason uint8
+
+// The reasons.
+const (
+	// NoReason means that nothing needs to be added to the verdict.
+	NoReason Reason = iota
+	// Late means that the next heartbeat arrived within the grace period. Such a silence has no incident.
+	Late
+	// Slow means that the node is at fault, but was silent for at most advice.LongestGrace, the longest recommended
+	// grace period.
+	Slow
+	// Down means that the node is at fault and was silent for longer than advice.LongestGrace.
+	Down
+	// Announced means that the node's departure was announced. Rebooted means that the silence ended with a reboot. In
+	// both cases, the incident's verdict is Node because of other silences.
+	Announced
+	Rebooted
+	// Upgraded means that the node fell silent because its kubelet was replaced by a different version.
+	Upgraded
+	// ClockSetBack means that the node controller ignored the node's heartbeats because the node's clock was set back.
+	ClockSetBack
+	// ReasonCount is the number of reasons, for arrays indexed by Reason.
+	ReasonCount
+)
+
+var reasonTexts = [ReasonCount]string{NoReason: "", Late: "late", Slow: "slow", Down: "down", Announced: "announced", Rebooted: "rebooted", Upgraded: "upgraded", ClockSetBack: "clock_set_back"}
+
+// String returns the value of the `reason` label.
+func (r Reason) String() string { return reasonTexts[r] }
+
+// ParseReason returns the reason for a value of the `reason` label. ok is false for unknown values, which later
+// versions of kubeflap may use.
+func ParseReason(s string) (r Reason, ok bool) {
+	i := slices.Index(reasonTexts[:], s)
+	return Reason(max(i, 0)), i >= 0
 }
 
 // Answer states whether a hypothesis or a fact holds.

@@ -11,12 +11,12 @@ import (
 )
 
 func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
-	l.History.Begin(x.Time)
+	l.Silences.Begin(x.Time)
 	l.lastTransition[x.Node] = x.Time
-	l.History.RemoveLate(x.Node)
+	l.Silences.NotLate(x.Node)
 	n := l.troubled[x.Node]
 	if n == nil {
-		if l.Heartbeats.IsLate(x.Interval) {
+		if l.Silences.IsLate(x.Interval) {
 			l.HeartbeatWasLate(x.Node, x.Time, x.Interval, l.count())
 		}
 		return
@@ -55,7 +55,7 @@ func (l *nodes) handleUnreportedHeartbeat(n *node, t time.Time) {
 // unknown.
 func (l *nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
 	n.endSilence(t)
-	if l.Heartbeats.IsLate(interval) {
+	if l.Silences.IsLate(interval) {
 		l.HeartbeatWasLate(n.name, t, interval, l.count())
 	}
 	r := n.current(t)
@@ -63,7 +63,7 @@ func (l *nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
 		n.isSilent = false
 		return
 	}
-	if lost := l.Heartbeats.WithOneLost(); n.isSilent && r.Kind == incident.KindGracePeriod && interval > lost {
+	if lost := l.Silences.WithOneLost(); n.isSilent && r.Kind == incident.KindGracePeriod && interval > lost {
 		r = l.outgrow(n, n.lastHeartbeat.Add(lost))
 	}
 	r.Longest = max(r.Longest, interval)
@@ -81,32 +81,27 @@ func (l *nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
 
 func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
 	n := l.recordTransition(x.Node, x.Time)
-	l.Heartbeats.Settings.Period = 2 * x.Silence
+	l.Silences.Settings.Period = 2 * x.Silence
 	if !x.Unwatched {
 		n.late = x.Time
 	}
-	l.Heartbeats.BecameLate(x.Node, x.Time, x.Announced)
-	if x.Announced == "" {
-		l.History.HeartbeatLate(x.Node, cmp.Or(x.Last, x.Time.Add(-x.Silence)))
-	}
+	l.Silences.BecameLate(x.Node, x.Time, cmp.Or(x.Last, x.Time.Add(-x.Silence)), x.Announced)
 }
 
 func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 	n := l.recordTransition(x.Node, x.Time)
-	l.History.RemoveLate(x.Node)
+	l.Silences.NotLate(x.Node)
 	began := x.Time.Add(-x.Silence)
 	if !x.Loss.Last.IsZero() {
 		// The silence began while the watch was broken. The first list after the break proves the silence, and shows the
 		// last renewTime.
 		n.listed, began = began, x.Loss.Last
 		if s := n.silence; s != nil && s.Ended.IsZero() && (s.Blind || s.BeganBlind) {
-			l.History.Remove(s)
-			s.Began, s.Blind, s.BeganBlind, s.EndedBlind, s.Relisted = began, false, false, false, true
-			l.History.Add(s)
+			l.Silences.Relist(s, began)
 		}
 	}
 	l.handleUnreportedHeartbeat(n, began)
-	l.Heartbeats.Settings.Period, l.Heartbeats.Settings.Managed = x.Silence, x.Loss.Managed
+	l.Silences.Settings.Period, l.Silences.Settings.Managed = x.Silence, x.Loss.Managed
 	n.isSilent, n.lastHeartbeat, n.trigger = true, began, x.Loss.Trigger
 	n.beginSilence(l.Ledger, n.lastHeartbeat, x.Loss).Read = x.Read
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
@@ -120,11 +115,11 @@ func (l *nodes) openGap(r *ledger.Record, n *node, t time.Time) {
 	r.Open[evidence.OpenNode(n.name)] = t
 	r.Evidence.Add(n.entry(evidence.LastHeartbeat, n.lastHeartbeat, 0))
 	if n.late.After(n.lastHeartbeat) && r.Kind != incident.KindGracePeriod {
-		r.Evidence.Add(n.entry(evidence.HeartbeatLate, n.late, min(n.late.Sub(n.lastHeartbeat), l.Heartbeats.Settings.Period/2)))
+		r.Evidence.Add(n.entry(evidence.HeartbeatLate, n.late, min(n.late.Sub(n.lastHeartbeat), l.Silences.Settings.Period/2)))
 	}
 	n.silenceSpan = r.Timeline.Begin(incident.TrackHeartbeat, n.name, n.lastHeartbeat)
 	l.Touch(r, t)
 	if r.Kind == incident.KindGracePeriod {
-		l.Timers.Schedule(&n.timer, n.lastHeartbeat.Add(l.Heartbeats.WithOneLost()))
+		l.Timers.Schedule(&n.timer, n.lastHeartbeat.Add(l.Silences.WithOneLost()))
 	}
 }

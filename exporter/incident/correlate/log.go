@@ -136,7 +136,7 @@ func leaseStopped(name string, since time.Time) evidence.Entry {
 func (l *Log) observeNode(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.GracePeriodKnown:
-		l.ledger.Heartbeats.Learn(x)
+		l.ledger.Silences.Learn(x)
 		l.nodes.known = x.Nodes
 	case transition.HeartbeatsResumed:
 		// The tracker could not measure the interval before this heartbeat.
@@ -162,10 +162,9 @@ func (l *Log) observeNode(x transition.Transition) {
 	case transition.NodeNotMarked:
 		l.nodes.nodeNotMarked(x)
 	case transition.NodeRebooted:
-		l.nodes.explain(x.Node, l.ledger.Heartbeats.NodeRebooted(x.Node, x.Time), evidence.NodeRebooted, x.Time)
+		l.nodes.explain(x.Node, l.ledger.Silences.NodeRebooted(x.Node, x.Time), evidence.NodeRebooted, x.Time)
 	case transition.KubeletUpgraded:
-		l.ledger.History.Upgrades.Note(x.Node, x.Time)
-		l.nodes.explain(x.Node, l.ledger.Heartbeats.KubeletUpgraded(x.Node, x.Time), evidence.KubeletUpgraded, x.Time)
+		l.nodes.explain(x.Node, l.ledger.Silences.KubeletUpgraded(x.Node, x.Time), evidence.KubeletUpgraded, x.Time)
 	case transition.NodeRemoved:
 		l.nodes.nodeRemoved(x)
 	case transition.NodeReturned:

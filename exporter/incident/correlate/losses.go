@@ -10,8 +10,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
+	"github.com/kubeflap/kubeflap/exporter/verdict/judge"
 )
 
 // lookBack is the maximum time from a control-plane Lease's last renewal to the start of a silence. If more time has
@@ -38,7 +40,7 @@ func (n *node) leave() { n.record, n.silenceSpan, n.notReadySpan = nil, nil, nil
 func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *ledger.Record {
 	n.renewed = cmp.Or(x.Renewed, n.renewed)
 	r := l.recordOf(n, t, x, gap)
-	if at, known := l.lost[n]; !known || t.Sub(at) > l.Heartbeats.CommonCauseWindow() {
+	if at, known := l.lost[n]; !known || t.Sub(at) > l.Silences.CommonCauseWindow() {
 		l.lost[n] = t
 	}
 	near := t
@@ -68,7 +70,7 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 // or to an incident of its own.
 func (l *nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *ledger.Record {
 	// The grace period may be too short even for punctual heartbeats.
-	grace, undisturbed := l.Heartbeats.Settings.Period, l.Heartbeats.Undisturbed()
+	grace, undisturbed := l.Silences.Settings.Period, l.Silences.Undisturbed()
 	short := grace > 0 && grace <= undisturbed && gap <= undisturbed && !x.Unseen
 	if r := n.current(t); r != nil {
 		if _, open := r.Open[evidence.OpenNode(n.name)]; open || !short || gap == 0 || x.InTime() || r.Kind == incident.KindGracePeriod {
@@ -100,7 +102,7 @@ func (l *nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 // lostLately reports whether a node was lost shortly before t. If so, a loss at t may have the same cause.
 func (l *nodes) lostLately(t time.Time) bool {
 	for _, at := range l.lost {
-		if t.Sub(at) <= max(l.Heartbeats.CommonCauseWindow(), ledger.Quiet) {
+		if t.Sub(at) <= max(l.Silences.CommonCauseWindow(), ledger.Quiet) {
 			return true
 		}
 	}
@@ -111,7 +113,7 @@ func (l *nodes) lostLately(t time.Time) bool {
 func (l *nodes) recordOfPod(x transition.Pod, t time.Time, why cause.Cause, trigger uint64) *ledger.Record {
 	gap := time.Duration(0)
 	if why != cause.NodeHeartbeatLost {
-		gap = l.Heartbeats.Undisturbed() + 1
+		gap = l.Silences.Undisturbed() + 1
 	}
 	r := l.recordOf(l.named(x.Node), t, transition.NodeLoss{Trigger: trigger}, gap)
 	r.HeartbeatLost = r.HeartbeatLost || why == cause.NodeHeartbeatLost
@@ -121,25 +123,25 @@ func (l *nodes) recordOfPod(x transition.Pod, t time.Time, why cause.Cause, trig
 // mergeIfShared merges incidents of single nodes whose silences have a common cause, such as etcd or the network. The
 // result is a control-plane incident. The parameter `near` is the start of one of these silences.
 func (l *nodes) mergeIfShared(t, near time.Time) {
-	within := l.Heartbeats.CommonCauseWindow() + ledger.Quiet
-	recent := l.History.After(near.Add(-within))
-	recent = slices.DeleteFunc(recent, func(s *verdict.Silence) bool { return s.Began.After(near.Add(within)) })
+	within := l.Silences.CommonCauseWindow() + ledger.Quiet
+	recent := l.Silences.After(near.Add(-within))
+	recent = slices.DeleteFunc(recent, func(s *silence.Silence) bool { return s.Began.After(near.Add(within)) })
 	f := l.NodeLoss(recent, l.count())
-	if together := verdict.SimultaneousSilences(f); len(together) > 0 {
+	if together := judge.SimultaneousSilences(f); len(together) > 0 {
 		s, _ := l.ControlPlaneNear(together[0].Began, t)
 		l.merge(together, s, t)
 	}
-	l.merge(verdict.SuccessiveSilences(f), incident.ControlPlaneSubject(), t)
+	l.merge(judge.SuccessiveSilences(f), incident.ControlPlaneSubject(), t)
 }
 
 // mergeClocks merges incidents of single nodes whose clocks were set back together.
 func (l *nodes) mergeClocks(t time.Time) {
-	l.merge(l.History.SetBackTogether(t.Add(-l.Heartbeats.CommonCauseWindow()-ledger.Quiet), l.Heartbeats.Undisturbed()), incident.ClocksSubject(), t)
+	l.merge(l.Silences.SetBackTogether(t.Add(-l.Silences.CommonCauseWindow()-ledger.Quiet)), incident.ClocksSubject(), t)
 }
 
 // merge merges incidents of single nodes into one. The parameter `shared` holds their silences, which have a common
 // cause. The incident keeps the ID of the node with the earliest renewTime.
-func (l *nodes) merge(shared []*verdict.Silence, into incident.Subject, t time.Time) {
+func (l *nodes) merge(shared silence.List, into incident.Subject, t time.Time) {
 	var lost []*node
 	for _, s := range shared {
 		n := l.troubled[s.Node]
@@ -167,7 +169,7 @@ func (l *nodes) merge(shared []*verdict.Silence, into incident.Subject, t time.T
 // handleTimer moves a node out of a grace-period incident (incident.KindGracePeriod) if the node has missed more than
 // one heartbeat.
 func (l *nodes) handleTimer(n *node, t time.Time) {
-	switch due := n.lastHeartbeat.Add(l.Heartbeats.WithOneLost()); {
+	switch due := n.lastHeartbeat.Add(l.Silences.WithOneLost()); {
 	case !n.isSilent:
 	case due.After(t):
 		l.Timers.Schedule(&n.timer, due)
@@ -215,7 +217,7 @@ func (l *nodes) nodeNotMarked(x transition.NodeNotMarked) {
 		l.openGap(r, n, x.Time)
 	}
 	r.Evidence.Add(n.entry(evidence.NodeNotMarked, x.Time, x.Silence))
-	alone := verdict.OfNodes(l.NodeLoss([]*verdict.Silence{s}, l.count()))
+	alone := judge.OfNodes(l.NodeLoss(silence.List{s}, l.count()))
 	if r.Kind == incident.KindNode && alone.Verdict == verdict.ControllerManager {
 		r = l.Merge([]*ledger.Record{r}, incident.Subject{Kind: incident.KindControllerManager, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost}, x.Time)
 		r.KnownNodes = max(r.KnownNodes, l.count())

@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
-	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 const (
@@ -67,7 +67,7 @@ type node struct {
 	notReady bool
 	record   *ledger.Record
 	// The field silence is the node's newest silence, which may be ongoing. It is nil if there is none.
-	silence *verdict.Silence
+	silence *silence.Silence
 	// silenceSpan and notReadySpan are the node's ongoing timeline spans in its incident.
 	silenceSpan, notReadySpan *evidence.Span
 	timer                     ledger.Timer
@@ -117,7 +117,7 @@ func (l *nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
 		kind = evidence.NodeUnknown
 		r = l.nodeTurnedUnknown(n, &x)
 	} else {
-		r = l.recordOf(n, x.Time, x.Loss, l.Heartbeats.Undisturbed()+1)
+		r = l.recordOf(n, x.Time, x.Loss, l.Silences.Undisturbed()+1)
 	}
 	r.Turned++
 	r.Open[evidence.OpenNode(n.name)] = x.Time
@@ -128,9 +128,9 @@ func (l *nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
 
 func (l *nodes) nodeTurnedUnknown(n *node, x *transition.NodeReadyChanged) *ledger.Record {
 	if x.Loss.GracePeriod > 0 {
-		l.Heartbeats.Settings.Period = x.Loss.GracePeriod
+		l.Silences.Settings.Period = x.Loss.GracePeriod
 	}
-	l.Heartbeats.Settings.Managed = x.Loss.Managed
+	l.Silences.Settings.Managed = x.Loss.Managed
 	s := n.silence
 	if s == nil || !s.Ended.IsZero() && x.Time.Sub(s.Ended) > markDelay {
 		s = n.beginSilence(l.Ledger, x.Time.Add(-x.Silence), x.Loss)
@@ -185,12 +185,11 @@ func (l *nodes) nodeReadyMissed(x transition.NodeReadyMissed) {
 }
 
 // beginSilence returns a node's ongoing silence. If there is none, it starts a new silence at the given heartbeat.
-func (n *node) beginSilence(l *ledger.Ledger, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
+func (n *node) beginSilence(l *ledger.Ledger, heartbeat time.Time, x transition.NodeLoss) *silence.Silence {
 	n.endSilence(heartbeat)
 	if n.silence == nil || !n.silence.Ended.IsZero() {
-		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, AnnouncedAfter: x.AnnouncedAfter, Labels: x.Labels, Unseen: x.Unseen, BeganBlind: x.Blind && x.Last.IsZero(), Relisted: !x.Last.IsZero()}
-		l.History.Add(n.silence)
-		l.Heartbeats.AddSilence(n.silence)
+		n.silence = &silence.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, AnnouncedAfter: x.AnnouncedAfter, Labels: x.Labels, Unseen: x.Unseen, BeganBlind: x.Blind && x.Last.IsZero(), Relisted: !x.Last.IsZero()}
+		l.Silences.Add(n.silence)
 		if n.setBack.After(heartbeat) {
 			n.silence.ClockBack = n.setBackBy
 		}

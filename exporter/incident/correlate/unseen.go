@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
-	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // removedFor is the time for which a silent node is remembered after its deletion. The Node may be created again.
@@ -18,7 +18,7 @@ const removedFor = time.Hour
 // removedNode is a silent node that was deleted.
 type removedNode struct {
 	at      time.Time
-	silence *verdict.Silence
+	silence *silence.Silence
 	record  *ledger.Record
 }
 
@@ -35,7 +35,7 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 		if r := n.current(x.Time); n.isSilent && r != nil {
 			r.Longest = max(r.Longest, x.Since.Sub(n.lastHeartbeat)) // the silence may end while the watch is broken
 		}
-		if !s.Read && x.Since.Sub(s.Began) <= l.Heartbeats.CommonCauseWindow() {
+		if !s.Read && x.Since.Sub(s.Began) <= l.Silences.CommonCauseWindow() {
 			s.Blind = true
 		}
 	}
@@ -55,8 +55,7 @@ func (l *nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 		s.Blind = true
 		return
 	}
-	l.History.Remove(s)
-	l.Heartbeats.RemoveSilence(s)
+	l.Silences.Remove(s)
 	n.silence, n.isSilent, n.silenceSpan = nil, false, n.silenceSpan.End(x.Time)
 	delete(l.lost, n)
 	if r == nil {
@@ -73,7 +72,7 @@ func (l *nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 func (l *nodes) clockSetBack(x transition.ClockSetBack) {
 	n := l.recordTransition(x.Node, x.Time)
 	n.setBack, n.setBackBy = x.Time, x.By
-	l.Heartbeats.ClockSetBack(x.Node, x.Time, x.By)
+	l.Silences.ClockSetBack(x.Node, x.Time, x.By)
 	if s := n.silence; s != nil && s.Ended.IsZero() {
 		s.ClockBack = x.By
 		l.mergeClocks(x.Time)
@@ -83,13 +82,13 @@ func (l *nodes) clockSetBack(x transition.ClockSetBack) {
 // nodeFoundLost handles a node that was lost before kubeflap began to watch it.
 func (l *nodes) nodeFoundLost(x transition.NodeFoundLost) {
 	n := l.recordTransition(x.Node, x.Time)
-	l.Heartbeats.Settings.Period = cmp.Or(x.Loss.GracePeriod, l.Heartbeats.Settings.Period)
-	l.Heartbeats.Settings.Managed = x.Loss.Managed
-	l.History.RemoveLate(x.Node)
+	l.Silences.Settings.Period = cmp.Or(x.Loss.GracePeriod, l.Silences.Settings.Period)
+	l.Silences.Settings.Managed = x.Loss.Managed
+	l.Silences.NotLate(x.Node)
 	fellSilent := x.Time.Add(-x.Silence)
 	s := n.beginSilence(l.Ledger, fellSilent, x.Loss)
 	s.Marked, s.MarkedAge = x.Unknown, x.Loss.MarkedAge
-	s.Found = verdict.Found{Is: true, InDoubt: x.InDoubt, Marked: x.Marked, Perhaps: x.Loss.Perhaps, Returned: x.Loss.Returned}
+	s.Found = silence.Found{Is: true, InDoubt: x.InDoubt, Marked: x.Marked, Perhaps: x.Loss.Perhaps, Returned: x.Loss.Returned}
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	r.HeartbeatLost = true
 	r.Found++
@@ -98,7 +97,7 @@ func (l *nodes) nodeFoundLost(x transition.NodeFoundLost) {
 		n.isSilent, n.lastHeartbeat, n.trigger = true, fellSilent, x.Loss.Trigger
 		n.silenceSpan = r.Timeline.Begin(incident.TrackHeartbeat, n.name, fellSilent)
 		r.Evidence.Add(n.entry(evidence.HeartbeatBefore, fellSilent, 0))
-		r.MoveStartBack(fellSilent.Add(l.Heartbeats.CommonCauseWindow()))
+		r.MoveStartBack(fellSilent.Add(l.Silences.CommonCauseWindow()))
 	}
 	if x.Unknown {
 		n.notReady = true
@@ -119,8 +118,7 @@ func (l *nodes) nodeRemoved(x transition.NodeRemoved) {
 	l.deleted[n.name] = x.Time
 	delete(l.lastTransition, n.name)
 	delete(l.troubled, n.name)
-	l.History.RemoveLate(n.name)
-	l.Heartbeats.NodeRemoved(n.name)
+	l.Silences.NodeRemoved(n.name)
 	r := n.current(x.Time)
 	if r == nil || !n.isSilent && !n.notReady {
 		return
@@ -153,7 +151,7 @@ func (l *nodes) nodeReturned(x transition.NodeReturned) {
 		kind = evidence.NodeReplaced
 	}
 	if !s.Ended.IsZero() {
-		l.Heartbeats.AddSilence(s) // the machine is the same, so its silence counts
+		l.Silences.Recount(s) // the machine is the same, so its silence counts
 	}
 	s.Again = x.Machine
 	r := g.record.Root()
@@ -169,7 +167,7 @@ func (e *existing) wasDeleted(name string, t time.Time) bool {
 }
 
 // explain adds the explanation for a node's silence to the node's incident. The silence is nil if it is unknown.
-func (l *nodes) explain(name string, s *verdict.Silence, by evidence.Kind, t time.Time) {
+func (l *nodes) explain(name string, s *silence.Silence, by evidence.Kind, t time.Time) {
 	n := l.troubled[name]
 	if n == nil || s == nil || s != n.silence {
 		return
@@ -192,7 +190,7 @@ func (l *nodes) sweep(t time.Time) {
 			delete(l.deleted, name)
 		}
 	}
-	memory := max(nodeMemory, l.Heartbeats.CommonCauseWindow())
+	memory := max(nodeMemory, l.Silences.CommonCauseWindow())
 	maps.DeleteFunc(l.lost, func(_ *node, at time.Time) bool { return t.Sub(at) > memory })
 	for name, heard := range l.lastTransition {
 		n := l.troubled[name]

@@ -105,15 +105,6 @@ func (f *Facts) affected() advice.Affected {
 	return a
 }
 
-// AddressLoss returns the facts that decide about the incident of a workload or a Service.
-func (f *Facts) AddressLoss() *verdict.AddressLoss {
-	a := f.affected()
-	return &verdict.AddressLoss{
-		Cause: f.Cause, Writers: f.Who, Lost: f.Lost, Planned: f.planned, AnnouncedBy: f.announcedBy,
-		DeletedNodes: a.DeletedNodes, Vanished: a.Vanished,
-	}
-}
-
 // mainCause returns the main cause of an incident. For a node incident, this is cause.NodeHeartbeatLost if a heartbeat
 // was lost, or else the cause with the most lost addresses.
 func (f *Facts) mainCause() cause.Cause {

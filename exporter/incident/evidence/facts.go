@@ -7,9 +7,9 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/transition"
-	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // maxSilences limits the silences of an incident. maxListed limits the names in a set.
@@ -58,8 +58,8 @@ type Facts struct {
 	OutageTime                   time.Duration
 	// Silences holds the newest silences of the incident's nodes, at most maxSilences. Judgement is the verdict that
 	// they all share.
-	Silences  []*verdict.Silence
-	Judgement *verdict.Judgement
+	Silences  silence.List
+	Judgement *silence.Judgement
 
 	// The field planned counts the lost addresses on nodes whose departure had been announced, and announcedBy describes
 	// the announcement. The field vanished counts the addresses that were lost for an unknown reason while kubeflap was
@@ -170,7 +170,7 @@ func (s *set[T]) first(n int) (some []T, leftOut int) {
 // NewFacts returns the facts of an incident that begins.
 func NewFacts(s incident.Subject) Facts {
 	return Facts{
-		Subject: s, Open: OpenSet{}, ByCause: map[cause.Cause]int{}, Judgement: &verdict.Judgement{},
+		Subject: s, Open: OpenSet{}, ByCause: map[cause.Cause]int{}, Judgement: &silence.Judgement{},
 		effects: map[transition.Service]*incident.Service{},
 	}
 }
@@ -179,7 +179,7 @@ func NewFacts(s incident.Subject) Facts {
 func (f *Facts) AddNode(name string) { f.nodes.add(name) }
 
 // AddSilence adds a silence of a node.
-func (f *Facts) AddSilence(x *verdict.Silence) {
+func (f *Facts) AddSilence(x *silence.Silence) {
 	if slices.Contains(f.Silences, x) {
 		return
 	}
@@ -190,8 +190,8 @@ func (f *Facts) AddSilence(x *verdict.Silence) {
 }
 
 // DropSilence removes a silence that belongs to another incident or did not happen after all.
-func (f *Facts) DropSilence(x *verdict.Silence) {
-	f.Silences = slices.DeleteFunc(f.Silences, func(s *verdict.Silence) bool { return s == x })
+func (f *Facts) DropSilence(x *silence.Silence) {
+	f.Silences = slices.DeleteFunc(f.Silences, func(s *silence.Silence) bool { return s == x })
 }
 
 // Lose counts a lost address. The parameter deleted is set if the address's Node had been deleted without notice.

@@ -10,6 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -158,18 +159,18 @@ func (f *Facts) noLossText(x *incident.Incident) string {
 }
 
 // allSilences returns true if all silences match. It returns false if there are no silences.
-func (f *Facts) allSilences(match func(*verdict.Silence) bool) bool {
-	return len(f.Silences) > 0 && !slices.ContainsFunc(f.Silences, func(s *verdict.Silence) bool { return !match(s) })
+func (f *Facts) allSilences(match func(*silence.Silence) bool) bool {
+	return len(f.Silences) > 0 && !slices.ContainsFunc(f.Silences, func(s *silence.Silence) bool { return !match(s) })
 }
 
 // clockSetBack reports whether the nodes were lost because their clocks were set back.
 func (f *Facts) clockSetBack() bool {
-	return f.allSilences(func(s *verdict.Silence) bool { return s.ClockBack > 0 })
+	return f.allSilences(func(s *silence.Silence) bool { return s.ClockBack > 0 })
 }
 
 // upgraded reports whether the nodes were lost during an upgrade of their kubelets.
 func (f *Facts) upgraded() bool {
-	return f.allSilences(func(s *verdict.Silence) bool { return s.Upgraded })
+	return f.allSilences(func(s *silence.Silence) bool { return s.Upgraded })
 }
 
 // longest returns the longest time between two heartbeats so far. It returns 0 if kubeflap could not measure this time.
@@ -193,12 +194,12 @@ func (f *Facts) longest(now time.Time, gracePeriod time.Duration) time.Duration 
 
 // measured reports whether the length of a silence is known. It is unknown if kubeflap's watch broke, or if kubeflap
 // does not see heartbeats.
-func measured(s *verdict.Silence) bool { return !s.Blind && !s.Unseen && !s.EndedBlind }
+func measured(s *silence.Silence) bool { return !s.Blind && !s.Unseen && !s.EndedBlind }
 
 // atLeast returns "at least " if a silence may have lasted longer than the longest interval, and kubeflap did not see
 // the end of this silence.
 func (f *Facts) atLeast(x *incident.Incident) string {
-	if slices.ContainsFunc(f.Silences, func(s *verdict.Silence) bool {
+	if slices.ContainsFunc(f.Silences, func(s *silence.Silence) bool {
 		return s.EndedBlind && !s.Ended.IsZero() && s.Ended.Sub(s.Began) > x.Numbers.LongestInterval
 	}) {
 		return "at least "
@@ -209,7 +210,7 @@ func (f *Facts) atLeast(x *incident.Incident) string {
 // unexplained returns the length of the longest silence that has no explanation. A reboot, for example, is an
 // explanation. If no silence has an explanation, unexplained returns `longest`.
 func (f *Facts) unexplained(longest time.Duration, now time.Time) time.Duration {
-	if !slices.ContainsFunc(f.Silences, (*verdict.Silence).Explained) {
+	if !slices.ContainsFunc(f.Silences, (*silence.Silence).Explained) {
 		return longest
 	}
 	longest = 0

@@ -6,7 +6,9 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
+	"github.com/kubeflap/kubeflap/exporter/verdict/judge"
 )
 
 const (
@@ -23,11 +25,12 @@ const (
 )
 
 // NodeLoss returns the current facts about the given silences.
-func (l *Ledger) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeLoss {
-	return &verdict.NodeLoss{
-		Silences: silences, Recent: l.History.AfterOrLasting(l.now.Add(-time.Hour)), Late: l.History.LateNodes(), Now: l.now, Nodes: nodes,
-		GracePeriod: l.Heartbeats.Settings.Period, Interval: l.Heartbeats.Undisturbed(), Rate: l.History.Rate(l.now, nodes),
-		ControlPlane: l.ControlPlane, Break: l.LeaseBreak, Upgrades: l.History.Upgrades, ShortSilences: l.Heartbeats.within,
+func (l *Ledger) NodeLoss(silences silence.List, nodes int) *judge.NodeLoss {
+	seen, nodeTime := l.Silences.Seen(l.now, nodes)
+	return &judge.NodeLoss{
+		Silences: silences, Recent: l.Silences.AfterOrLasting(l.now.Add(-time.Hour)), Late: l.Silences.LateNodes(), Now: l.now, Nodes: nodes,
+		GracePeriod: l.Silences.Settings.Period, Interval: l.Silences.Undisturbed(), Rate: judge.Rate{Silences: seen, NodeTime: nodeTime},
+		ControlPlane: l.ControlPlane, Break: l.LeaseBreak, Upgrades: l.Silences.Upgrades, ShortSilences: l.Silences.ShortBetween,
 	}
 }
 
@@ -36,9 +39,9 @@ func (l *Ledger) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeL
 func (l *Ledger) decide(r *Record) verdict.Decision {
 	switch {
 	case r.withdrawn:
-		return verdict.Withdrawn("withdrawn: " + watchLagged)
+		return judge.Withdrawn("withdrawn: " + watchLagged)
 	case !r.IsAboutNodes():
-		return verdict.OfAddresses(r.AddressLoss())
+		return r.Decide()
 	case r.final != nil:
 		return *r.final
 	}
@@ -47,7 +50,7 @@ func (l *Ledger) decide(r *Record) verdict.Decision {
 
 // weigh weighs the hypotheses about a node incident, based on the current facts.
 func (l *Ledger) weigh(r *Record) verdict.Decision {
-	return verdict.OfNodes(l.NodeLoss(r.Silences, r.KnownNodes))
+	return judge.OfNodes(l.NodeLoss(r.Silences, r.KnownNodes))
 }
 
 // graceFacts returns the current facts that determine the recommended grace period. It asks for the verdicts about
@@ -58,8 +61,8 @@ func (l *Ledger) graceFacts() advice.GracePeriod {
 			r.Judgement.Ask(l.decide(r).Verdict)
 		}
 	}
-	g := l.Heartbeats.Settings
-	g.Longest = l.Heartbeats.longestToBridge(l.now)
+	g := l.Silences.Settings
+	g.Longest = l.Silences.Longest(l.now)
 	return g
 }
 
@@ -79,11 +82,11 @@ func (l *Ledger) review(t time.Time) {
 			break
 		}
 		f.Silences = r.Silences
-		l.revise(r, verdict.OfNodes(f), false)
+		l.revise(r, judge.OfNodes(f), false)
 		again = true
 	}
 	l.revisit(f, t)
-	l.Heartbeats.judgeLate(l.NodeLoss(nil, l.Heartbeats.count))
+	l.judgeShort(l.NodeLoss(nil, l.Silences.Nodes))
 	if again {
 		l.Timers.Schedule(&l.reviews.timer, t.Add(reviewEvery))
 	}
@@ -107,14 +110,34 @@ func (r *reviews) after(t time.Time) time.Time {
 // HeartbeatWasLate records that a late heartbeat arrived at t. The parameter interval is the time since the previous
 // heartbeat. The parameter `nodes` is the number of nodes in the cluster.
 func (l *Ledger) HeartbeatWasLate(node string, t time.Time, interval time.Duration, nodes int) {
-	l.Heartbeats.record(node, t, interval, nodes)
+	l.Silences.Arrived(node, t, interval, nodes)
 	l.Timers.Schedule(&l.reviews.timer, l.reviews.after(t))
+}
+
+// judgeShort decides whether the short silences of the last hour have a shared cause, or whether each node itself is at
+// fault. They belong to no incident. The parameter f holds the current facts about the cluster.
+func (l *Ledger) judgeShort(f *judge.NodeLoss) {
+	open := l.Silences.ShortAfter(l.now.Add(-time.Hour))
+	f.Recent = append(append(f.Recent, open...), f.Late...)
+	for _, x := range open {
+		if x.Judgement != nil && x.Judgement.Verdict() == verdict.SharedPath {
+			continue
+		}
+		f.Silences = silence.List{x}
+		switch x.Judgement = nil; judge.SharedPathAnswer(f) {
+		case verdict.Yes:
+			x.Judgement = silence.NewJudgement(verdict.SharedPath)
+		case verdict.No:
+			x.Judgement = silence.NewJudgement(verdict.Node)
+		case verdict.Unknown:
+		}
+	}
 }
 
 // revisit reconsiders final decisions, because later silences of other nodes may provide more evidence. It considers
 // only undecided verdicts and, if nodes fell silent one after another, verdicts that blame a single node.
-func (l *Ledger) revisit(f *verdict.NodeLoss, t time.Time) {
-	inTurn, revisited := verdict.SuccessiveSilences(f) != nil, 0
+func (l *Ledger) revisit(f *judge.NodeLoss, t time.Time) {
+	inTurn, revisited := judge.SuccessiveSilences(f) != nil, 0
 	for _, r := range slices.Backward(l.shown) {
 		n := len(r.Silences)
 		if n == 0 || r.final == nil || r.withdrawn || r.Silences[n-1].Began.Before(t.Add(-time.Hour)) {
@@ -125,7 +148,7 @@ func (l *Ledger) revisit(f *verdict.NodeLoss, t time.Time) {
 			continue
 		}
 		f.Silences = r.Silences
-		if d := verdict.OfNodes(f); d.Verdict == verdict.SharedPath || open && d.Verdict != verdict.Undecided {
+		if d := judge.OfNodes(f); d.Verdict == verdict.SharedPath || open && d.Verdict != verdict.Undecided {
 			l.revise(r, d, true)
 		}
 	}

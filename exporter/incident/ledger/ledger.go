@@ -7,7 +7,8 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
-	"github.com/kubeflap/kubeflap/exporter/verdict"
+	"github.com/kubeflap/kubeflap/exporter/silence"
+	"github.com/kubeflap/kubeflap/exporter/verdict/judge"
 )
 
 const (
@@ -24,14 +25,13 @@ const (
 
 // Ledger holds a cluster's incidents.
 type Ledger struct {
-	Timers     Queue
-	Heartbeats Heartbeats
-	// History holds the silences of all nodes.
-	History verdict.History
+	Timers Queue
+	// Silences holds the silences of all nodes.
+	Silences silence.Store
 	// ControlPlane holds the facts from control-plane Leases and from direct reads of Leases.
-	ControlPlane verdict.ControlPlane
+	ControlPlane judge.ControlPlane
 	// LeaseBreak is the last break of the Lease watch.
-	LeaseBreak verdict.Break
+	LeaseBreak judge.Break
 
 	size int
 	// stopped is the time of the last call of Stopped.
@@ -76,7 +76,7 @@ func (l *Ledger) Advance(t time.Time) {
 	l.now = t
 	if minute := limit.Truncate(sweepEvery); minute.After(l.swept) {
 		l.swept = minute
-		l.Heartbeats.sweep(minute)
+		l.Silences.Sweep(minute)
 		l.sweep(minute)
 	}
 }
@@ -104,7 +104,7 @@ func (l *Ledger) ControlPlaneNear(began, t time.Time) (x incident.Subject, ok bo
 		if r == nil && free < 0 {
 			free = x.Nth
 		}
-		if r != nil && slices.ContainsFunc(r.Silences, func(s *verdict.Silence) bool { return s.Began.Sub(began).Abs() <= l.Heartbeats.CommonCauseWindow() }) {
+		if r != nil && slices.ContainsFunc(r.Silences, func(s *silence.Silence) bool { return s.Began.Sub(began).Abs() <= l.Silences.CommonCauseWindow() }) {
 			return x, true
 		}
 	}
@@ -133,7 +133,7 @@ func (l *Ledger) Begin(x incident.Subject, t time.Time, trigger uint64) *Record 
 		return r
 	}
 	if x.Kind == incident.KindNode {
-		r.mergeableUntil = t.Add(l.Heartbeats.CommonCauseWindow())
+		r.mergeableUntil = t.Add(l.Silences.CommonCauseWindow())
 		l.Timers.Schedule(&r.timer, r.mergeableUntil)
 	}
 	l.Show(r)

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
-	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // continuedWithin is the time after Restore in which an incident that was ongoing before must be found again.
@@ -14,8 +14,7 @@ const continuedWithin = time.Minute
 
 // Past is what a ledger keeps when kubeflap does not watch for some time.
 type Past struct {
-	verdict.Past
-	Late    []Late    `json:"late"`
+	silence.Past
 	Ongoing []Ongoing `json:"ongoing"`
 }
 
@@ -42,7 +41,7 @@ type ongoing struct {
 func (q *Reader) Past(t time.Time) Past {
 	l, unlock := q.at(t)
 	defer unlock()
-	p := Past{Past: l.History.Past(t), Late: l.Heartbeats.past(t)}
+	p := Past{Past: l.Silences.Past(t)}
 	for _, r := range l.shown {
 		if r.settled || r.start.After(t) {
 			continue
@@ -64,8 +63,7 @@ func (q *Reader) Past(t time.Time) Past {
 func (q *Reader) Restore(p Past, t time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.l.History.Restore(p.Past, t)
-	q.l.Heartbeats.restore(p.Late)
+	q.l.Silences.Restore(p.Past, t)
 	q.l.ongoing = ongoing{t.Add(continuedWithin), p.Ongoing}
 }
 
@@ -108,5 +106,5 @@ func (q *Reader) StartCounting(t time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	clear(q.l.resolved)
-	q.l.Heartbeats.startCounting(t)
+	q.l.Silences.StartCounting(t)
 }

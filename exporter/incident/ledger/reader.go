@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 )
 
 // standsFor is how long the metrics show the verdict of an incident after its recovery.
@@ -139,9 +140,9 @@ func (q *Reader) GracePeriod(t time.Time) advice.GracePeriod {
 }
 
 // Silences returns the counts of silences as of t, by node, verdict and reason.
-func (q *Reader) Silences(t time.Time) []incident.Silences {
+func (q *Reader) Silences(t time.Time) []silence.Sum {
 	l, unlock := q.at(t)
 	defer unlock()
 	l.graceFacts()
-	return l.Heartbeats.silences(l.now)
+	return l.Silences.Sums(l.now)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
@@ -74,7 +75,7 @@ func remedyOf(subject incident.Subject, v verdict.Verdict, g advice.GracePeriod)
 	r.KnownNodes, r.HeartbeatLost, r.Longest = 9, true, 15*time.Second
 	for _, node := range []string{"node-1", "node-2", "node-3"} {
 		r.AddNode(node)
-		r.AddSilence(&verdict.Silence{Node: node, Began: zero, Ended: zero.Add(15 * time.Second)})
+		r.AddSilence(&silence.Silence{Node: node, Began: zero, Ended: zero.Add(15 * time.Second)})
 	}
 	r.final = &verdict.Decision{Verdict: v, Command: "kubectl get events"}
 	x := s.snapshot(r, g)
@@ -108,16 +109,16 @@ func checkRemedy(t *testing.T, name, own, text string, v verdict.Verdict, g advi
 // TestTheRemedyFollowsTheReasonOfSilences checks that a reason common to all silences determines the remedy for the
 // nodes.
 func TestTheRemedyFollowsTheReasonOfSilences(t *testing.T) {
-	for words, change := range map[string]func(*verdict.Silence){
-		"Repair the time synchronization of node-1 and 1 more": func(s *verdict.Silence) { s.ClockBack = time.Hour },
-		"was replaced by a different version":                  func(s *verdict.Silence) { s.Upgraded = true },
+	for words, change := range map[string]func(*silence.Silence){
+		"Repair the time synchronization of node-1 and 1 more": func(s *silence.Silence) { s.ClockBack = time.Hour },
+		"was replaced by a different version":                  func(s *silence.Silence) { s.Upgraded = true },
 	} {
 		for _, kind := range []incident.Subject{{Kind: incident.KindNode, Name: "node-1", Cause: cause.NodeHeartbeatLost}, incident.ControlPlaneSubject()} {
 			s := newLedger(10)
 			r := s.Begin(kind, zero, 0)
 			for _, node := range []string{"node-1", "node-2"} {
 				r.AddNode(node)
-				silence := &verdict.Silence{Node: node, Began: zero, Ended: zero.Add(time.Minute)}
+				silence := &silence.Silence{Node: node, Began: zero, Ended: zero.Add(time.Minute)}
 				change(silence)
 				r.AddSilence(silence)
 			}

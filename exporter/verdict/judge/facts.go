@@ -1,4 +1,4 @@
-package verdict
+package judge
 
 import (
 	"cmp"
@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // NodeLoss holds what kubeflap has seen of a node incident and of the cluster around it. Except for Silences, it must
@@ -15,13 +17,13 @@ import (
 type NodeLoss struct {
 	// Silences holds the incident's silences, sorted by Began. Recent holds the cluster's unexplained silences that
 	// began in the last hour or are ongoing, including those of the incident.
-	Silences, Recent []*Silence
+	Silences, Recent silence.List
 	// Late holds the nodes that have been silent for more than half the grace period, but not yet for the whole grace
 	// period.
-	Late []*Silence
+	Late silence.List
 	// ShortSilences returns the unexplained silences that began between two times and ended within the grace period.
 	// Each lasted more than half the grace period. ShortSilences can be nil.
-	ShortSilences func(from, to time.Time) []*Silence
+	ShortSilences func(from, to time.Time) silence.List
 	// Now is the time of the decision.
 	Now time.Time
 	// Nodes is the number of nodes in the cluster.
@@ -33,7 +35,7 @@ type NodeLoss struct {
 	// Break is the newest break of kubeflap's own Lease watch.
 	Break Break
 	// Upgrades holds the recent upgrades of kubelets.
-	Upgrades Upgrades
+	Upgrades silence.Upgrades
 	// Rate measures how often nodes of this cluster fall silent.
 	Rate Rate
 
@@ -53,20 +55,20 @@ func (b *Break) Begin(t time.Time) {
 
 // fact is the answer to one question about an incident, and how it is known.
 type fact struct {
-	is  Answer
+	is  verdict.Answer
 	how func() string
 }
 
 // when returns a fact that is either Yes or No. The text is only used if the fact is Yes.
 func when(is bool, how func() string) fact {
 	if is {
-		return fact{Yes, how}
+		return fact{yes, how}
 	}
-	return fact{No, nil}
+	return fact{no, nil}
 }
 
 // known returns a fact with a text that takes no time to find.
-func known(is Answer, how string) fact { return fact{is, func() string { return how }} }
+func known(is verdict.Answer, how string) fact { return fact{is, func() string { return how }} }
 
 // whenText returns a fact that is Yes if there is a text.
 func whenText(how string) fact { return when(how != "", func() string { return how }) }
@@ -110,7 +112,7 @@ const (
 // weighing holds the facts about an incident, and what their sentences need.
 type weighing struct {
 	*NodeLoss
-	own   silences
+	own   silence.List
 	facts [factCount]fact
 	// The silences last from the first to the last of these times.
 	from, to time.Time
@@ -120,33 +122,33 @@ type weighing struct {
 	reads                  []transition.LeasesRead
 	readFailed, pathFailed bool
 	// The largest group of silences that began together.
-	group silences
+	group silence.List
 }
 
 // isDisturbed reports whether something delayed the node's heartbeats. The silence must be proven, and longer than an
 // undisturbed heartbeat interval. A shorter silence is normal, even if it exceeds a short grace period. The result is
 // false for kubelet upgrades and clock steps.
-func (f *NodeLoss) isDisturbed(s *Silence) bool {
+func (f *NodeLoss) isDisturbed(s *silence.Silence) bool {
 	return !s.Unseen && !s.Blind && s.Found.Perhaps == "" && !s.Found.InDoubt && !s.Upgraded && s.ClockBack == 0 && s.Lasted(f.Now) > f.Interval
 }
 
 // nodes fills the facts that come from the nodes of the incident.
 func (w *weighing) nodes() {
-	isUpgraded := func(s *Silence) bool { return s.Upgraded }
-	unclear := func(s *Silence) bool { return s.Again == transition.MachineUnclear }
+	isUpgraded := func(s *silence.Silence) bool { return s.Upgraded }
+	unclear := func(s *silence.Silence) bool { return s.Again == transition.MachineUnclear }
 	w.facts[announced] = w.announcement()
 	w.facts[rebooted] = w.reboot()
-	w.facts[upgraded] = when(w.own.all(isUpgraded), func() string {
-		return "the kubelet of " + w.own.nodes() + " was upgraded: it reported a different version after the silence"
+	w.facts[upgraded] = when(w.own.All(isUpgraded), func() string {
+		return "the kubelet of " + w.own.Nodes() + " was upgraded: it reported a different version after the silence"
 	})
-	w.facts[clockSetBack] = when(w.own.all(func(s *Silence) bool { return s.ClockBack > 0 }), func() string {
-		most := slices.MaxFunc(w.own, func(a, b *Silence) int { return cmp.Compare(a.ClockBack, b.ClockBack) }).ClockBack
-		return "the clock of " + w.own.nodes() + " was set back by " + phrase.Duration(most) + ". The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp"
+	w.facts[clockSetBack] = when(w.own.All(func(s *silence.Silence) bool { return s.ClockBack > 0 }), func() string {
+		most := slices.MaxFunc(w.own, func(a, b *silence.Silence) int { return cmp.Compare(a.ClockBack, b.ClockBack) }).ClockBack
+		return "the clock of " + w.own.Nodes() + " was set back by " + phrase.Duration(most) + ". The node controller ignores heartbeats until their timestamps exceed the last accepted timestamp"
 	})
 	w.facts[neverSilent] = when(len(w.own) == 0, func() string { return "the kubelet reported the node as not ready, or restarted" })
-	w.facts[machineUnclear] = when(w.own.any(unclear), func() string { return machineUnclearText })
-	w.facts[machineGone] = when(w.own.any((*Silence).isGone), func() string { return "the machine is gone: it was reclaimed, or it failed and was replaced" })
-	w.facts[neverLate] = when(!w.own.any(w.isDisturbed), func() string { return "no heartbeat was late" })
+	w.facts[machineUnclear] = when(w.own.Any(unclear), func() string { return machineUnclearText })
+	w.facts[machineGone] = when(w.own.Any((*silence.Silence).IsGone), func() string { return "the machine is gone: it was reclaimed, or it failed and was replaced" })
+	w.facts[neverLate] = when(!w.own.Any(w.isDisturbed), func() string { return "no heartbeat was late" })
 }
 
 const machineUnclearText = "the Node was deleted and recreated with a new bootID, and no providerID identifies the machine, so it was either rebooted or replaced"
@@ -154,70 +156,72 @@ const machineUnclearText = "the Node was deleted and recreated with a new bootID
 // announcement tells whether all departures were announced. An announcement counts if it came before the first missing
 // heartbeat was due. It can therefore be later than the last heartbeat.
 func (w *weighing) announcement() fact {
-	n, all := w.own.count(func(s *Silence) bool { return s.Announced != "" }), len(w.own)
-	after := w.own.count(func(s *Silence) bool { return s.AnnouncedAfter })
+	n, all := w.own.Count(func(s *silence.Silence) bool { return s.Announced != "" }), len(w.own)
+	after := w.own.Count(func(s *silence.Silence) bool { return s.AnnouncedAfter })
 	moment := "after the last heartbeat, and before the next one was due"
 	switch doubt := w.announcementDoubt(); {
 	case doubt != "":
-		return known(Unknown, doubt)
+		return known(unknown, doubt)
 	case n == 0:
-		return known(No, "no taint, deletion, condition or cordon announced the departure of "+w.own.nodes())
+		return known(no, "no taint, deletion, condition or cordon announced the departure of "+w.own.Nodes())
 	case n < all:
-		return known(No, fmt.Sprintf("a taint, deletion, condition or cordon announced only %d of %d departures", n, all))
-	case w.own.any(isUnseen):
+		return known(no, fmt.Sprintf("a taint, deletion, condition or cordon announced only %d of %d departures", n, all))
+	case w.own.Any(isUnseen):
 		moment = "more than a grace period before Ready turned Unknown"
 	case after == 0:
 		moment = "before the silence"
 	case after < all:
 		moment = "before the next heartbeat was due"
 	}
-	return known(Yes, fmt.Sprintf("the departure of %s was announced by %s %s", w.own.nodes(), w.own[0].Announced, moment))
+	return known(yes, fmt.Sprintf("the departure of %s was announced by %s %s", w.own.Nodes(), w.own[0].Announced, moment))
 }
 
 // announcementDoubt explains why it is uncertain whether all departures were announced. The text is empty if the answer
 // is certain.
 func (w *weighing) announcementDoubt() string {
-	i := slices.IndexFunc(w.own, func(s *Silence) bool { return s.Found.Perhaps != "" })
-	if i < 0 || !w.own.all(func(s *Silence) bool { return s.Found.Perhaps != "" || s.Announced != "" }) {
+	i := slices.IndexFunc(w.own, func(s *silence.Silence) bool { return s.Found.Perhaps != "" })
+	if i < 0 || !w.own.All(func(s *silence.Silence) bool { return s.Found.Perhaps != "" || s.Announced != "" }) {
 		return ""
 	}
-	return w.own.nodes() + " had " + w.own[i].Found.Perhaps + " when kubeflap started, but it is unknown whether that was before the silence"
+	return w.own.Nodes() + " had " + w.own[i].Found.Perhaps + " when kubeflap started, but it is unknown whether that was before the silence"
 }
 
 // reboot tells whether all machines restarted.
 func (w *weighing) reboot() fact {
-	n, all := w.own.count(func(s *Silence) bool { return s.Rebooted }), len(w.own)
-	switch again := func(is transition.Machine) bool { return w.own.any(func(s *Silence) bool { return s.Again == is }) }; {
+	n, all := w.own.Count(func(s *silence.Silence) bool { return s.Rebooted }), len(w.own)
+	switch again := func(is transition.Machine) bool {
+		return w.own.Any(func(s *silence.Silence) bool { return s.Again == is })
+	}; {
 	case n > 0 && n == all:
-		return known(Yes, w.own.nodes()+" reported a new bootID after the silence")
+		return known(yes, w.own.Nodes()+" reported a new bootID after the silence")
 	case again(transition.MachineUnclear):
-		return known(Unknown, machineUnclearText)
+		return known(unknown, machineUnclearText)
 	case again(transition.MachineReplaced):
-		return known(No, "a machine with a different providerID now has the name of the deleted Node")
-	case w.own.any((*Silence).isDeleted):
-		return known(Unknown, "the Node was deleted, so no bootID shows whether the machine restarted")
-	case w.own.any((*Silence).isOngoing):
-		return known(Unknown, "when the node is back, its bootID will show whether the machine restarted")
+		return known(no, "a machine with a different providerID now has the name of the deleted Node")
+	case w.own.Any((*silence.Silence).IsDeleted):
+		return known(unknown, "the Node was deleted, so no bootID shows whether the machine restarted")
+	case w.own.Any((*silence.Silence).IsOngoing):
+		return known(unknown, "when the node is back, its bootID will show whether the machine restarted")
 	case n > 0:
-		return known(No, fmt.Sprintf("only %d of %d nodes reported a new bootID", n, all))
+		return known(no, fmt.Sprintf("only %d of %d nodes reported a new bootID", n, all))
 	}
-	return known(No, "the bootID is the same as before")
+	return known(no, "the bootID is the same as before")
 }
 
 // controller fills the facts that come from the node controller: its grace period, and when it set nodes to Unknown.
 func (w *weighing) controller() {
-	grace, late := phrase.Duration(w.GracePeriod), w.own.count(func(s *Silence) bool { return s.Lasted(w.Now) > 2*w.Interval })
+	grace, late := phrase.Duration(w.GracePeriod), w.own.Count(func(s *silence.Silence) bool { return s.Lasted(w.Now) > 2*w.Interval })
 	switch {
 	case w.GracePeriod == 0:
-		w.facts[graceTooShort] = known(Unknown, "the grace period is unknown")
+		w.facts[graceTooShort] = known(unknown, "the grace period is unknown")
 	case w.GracePeriod > w.Interval:
-		w.facts[graceTooShort] = known(No, fmt.Sprintf("the grace period of %s is longer than an undisturbed heartbeat interval (%s)", grace, phrase.Duration(w.Interval)))
+		w.facts[graceTooShort] = known(no, fmt.Sprintf("the grace period of %s is longer than an undisturbed heartbeat interval (%s)", grace, phrase.Duration(w.Interval)))
 	case late > 0:
-		w.facts[graceTooShort] = known(Yes, "")
-		w.facts[oneHeartbeatLost] = known(No, phrase.Count(late, "node", "nodes")+" lost more than one heartbeat")
+		w.facts[graceTooShort] = known(yes, "")
+		w.facts[oneHeartbeatLost] = known(no, phrase.Count(late, "node", "nodes")+" lost more than one heartbeat")
 	default:
-		w.facts[graceTooShort] = known(Yes, "")
-		w.facts[oneHeartbeatLost] = known(Yes, fmt.Sprintf("at most one heartbeat was lost, and the grace period of %s is not longer than the heartbeat interval", grace))
+		w.facts[graceTooShort] = known(yes, "")
+		w.facts[oneHeartbeatLost] = known(yes, fmt.Sprintf("at most one heartbeat was lost, and the grace period of %s is not longer than the heartbeat interval", grace))
 	}
 	w.facts[markedInTime], w.facts[markedLate] = w.marks()
 	w.facts[leftReady] = w.leftReady()
@@ -226,37 +230,39 @@ func (w *weighing) controller() {
 // marks tells whether the node controller set nodes to Unknown despite a recent heartbeat. If no node is known to be
 // one, the second fact tells whether all nodes are known to be none.
 func (w *weighing) marks() (inTime, late fact) {
-	early := w.own.count(func(s *Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })
-	silent := w.own.count(func(s *Silence) bool {
+	early := w.own.Count(func(s *silence.Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })
+	silent := w.own.Count(func(s *silence.Silence) bool {
 		return !s.Ended.IsZero() && w.GracePeriod > 0 && w.isDisturbed(s) && s.Lasted(w.Now) > w.GracePeriod
 	})
-	inTime = known(No, "")
+	inTime = known(no, "")
 	switch {
 	case early > 0 && silent > 0:
 		// The node controller reacted late, but that does not explain why these nodes fell silent.
-		inTime = known(Unknown, fmt.Sprintf("the node controller set %s to Unknown after the heartbeats had returned, but %s silent for longer than the grace period", phrase.Count(early, "node", "nodes"), phrase.Count(silent, "node was", "nodes were")))
+		inTime = known(unknown, fmt.Sprintf("the node controller set %s to Unknown after the heartbeats had returned, but %s silent for longer than the grace period", phrase.Count(early, "node", "nodes"), phrase.Count(silent, "node was", "nodes were")))
 	case early > 0:
-		inTime = known(Yes, "the node controller set "+phrase.Count(early, "node", "nodes")+" to Unknown although the newest heartbeat was younger than the grace period"+w.leaderText())
+		inTime = known(yes, "the node controller set "+phrase.Count(early, "node", "nodes")+" to Unknown although the newest heartbeat was younger than the grace period"+w.leaderText())
 	}
-	if w.own.any(func(s *Silence) bool { return s.Marked && s.MarkedAge == 0 && s.ClockBack == 0 }) {
-		return inTime, known(Unknown, "it is unknown how old the newest heartbeat was when the node turned Unknown"+w.leaderText())
+	if w.own.Any(func(s *silence.Silence) bool { return s.Marked && s.MarkedAge == 0 && s.ClockBack == 0 }) {
+		return inTime, known(unknown, "it is unknown how old the newest heartbeat was when the node turned Unknown"+w.leaderText())
 	}
-	return inTime, known(Yes, "no node turned Unknown while its heartbeats were on time")
+	return inTime, known(yes, "no node turned Unknown while its heartbeats were on time")
 }
 
 // leftReady tells whether the node controller left silent nodes Ready.
 func (w *weighing) leftReady() fact {
-	certain := w.own.count(func(s *Silence) bool { return s.NotMarkedCertain && s.ClockBack == 0 })
-	perhaps := w.own.count(func(s *Silence) bool { return s.NotMarked && !s.NotMarkedCertain && !s.Marked && s.ClockBack == 0 })
+	certain := w.own.Count(func(s *silence.Silence) bool { return s.NotMarkedCertain && s.ClockBack == 0 })
+	perhaps := w.own.Count(func(s *silence.Silence) bool {
+		return s.NotMarked && !s.NotMarkedCertain && !s.Marked && s.ClockBack == 0
+	})
 	grace := ""
 	if w.GracePeriod > 0 {
 		grace = " of " + phrase.Duration(w.GracePeriod)
 	}
 	switch {
 	case certain > 0:
-		return known(Yes, phrase.Count(certain, "node was", "nodes were")+" silent for 15s longer than the grace period"+grace+", and still Ready, while the API server answered: the node controller has not reacted"+w.leaderText())
+		return known(yes, phrase.Count(certain, "node was", "nodes were")+" silent for 15s longer than the grace period"+grace+", and still Ready, while the API server answered: the node controller has not reacted"+w.leaderText())
 	case perhaps > 0:
-		return known(Unknown, phrase.Count(perhaps, "silent node is", "silent nodes are")+" still Ready after the grace period"+grace+": the node controller has not reacted, or a new leader gives each node a fresh grace period, or the cluster has a longer grace period")
+		return known(unknown, phrase.Count(perhaps, "silent node is", "silent nodes are")+" still Ready after the grace period"+grace+": the node controller has not reacted, or a new leader gives each node a fresh grace period, or the cluster has a longer grace period")
 	}
-	return known(No, "")
+	return known(no, "")
 }

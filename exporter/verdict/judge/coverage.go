@@ -1,10 +1,11 @@
-package verdict
+package judge
 
 import (
 	"fmt"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 )
 
 const (
@@ -16,11 +17,11 @@ const (
 	caughtUp = 2 * time.Second
 )
 
-func isUnseen(s *Silence) bool { return s.Unseen }
+func isUnseen(s *silence.Silence) bool { return s.Unseen }
 
 // coverage fills the facts about what kubeflap could not see.
 func (w *weighing) coverage() {
-	w.facts[leasesUnseen] = when(w.own.any(isUnseen), func() string {
+	w.facts[leasesUnseen] = when(w.own.Any(isUnseen), func() string {
 		return "kubeflap sees no Leases, only status reports that may be 5 min apart, so it is unknown what happened in between"
 	})
 	w.facts[silencesUnproven] = whenText(w.silenceDoubt())
@@ -29,13 +30,13 @@ func (w *weighing) coverage() {
 // silenceDoubt explains what is uncertain about the silences, such as their start times. The text is empty if nothing
 // is uncertain.
 func (w *weighing) silenceDoubt() string {
-	inDoubt := func(s *Silence) bool { return s.Found.InDoubt }
-	switch blind := w.own.all(func(s *Silence) bool { return s.Blind || s.Found.InDoubt }); {
-	case blind && w.own.any(inDoubt):
+	inDoubt := func(s *silence.Silence) bool { return s.Found.InDoubt }
+	switch blind := w.own.All(func(s *silence.Silence) bool { return s.Blind || s.Found.InDoubt }); {
+	case blind && w.own.Any(inDoubt):
 		return "the last heartbeat is too recent to explain the status Unknown: the node had returned, the node controller was wrong, or the clocks differ; " + notWatched
 	case blind:
 		return "kubeflap's own watch was broken at that time, so the missing heartbeats prove nothing"
-	case w.own.any(w.beganBlindWith):
+	case w.own.Any(w.beganBlindWith):
 		return "several nodes fell silent while kubeflap's own watch was broken, so it is unknown whether they fell silent together"
 	}
 	return w.announcementDoubt()
@@ -43,12 +44,12 @@ func (w *weighing) silenceDoubt() string {
 
 // beganBlindWith reports whether the silence and one of another node began during the same break of kubeflap's own
 // watch. It is then unknown whether they began together.
-func (f *NodeLoss) beganBlindWith(s *Silence) bool {
-	return s.BeganBlind && f.findOther(s, func(x *Silence) bool { return x.BeganBlind && x.Began.Sub(s.Began).Abs() <= f.Interval }) != ""
+func (f *NodeLoss) beganBlindWith(s *silence.Silence) bool {
+	return s.BeganBlind && f.findOther(s, func(x *silence.Silence) bool { return x.BeganBlind && x.Began.Sub(s.Began).Abs() <= f.Interval }) != ""
 }
 
 // findOther returns the name of another node with a recent silence that matches, or an empty string.
-func (f *NodeLoss) findOther(s *Silence, match func(*Silence) bool) string {
+func (f *NodeLoss) findOther(s *silence.Silence, match func(*silence.Silence) bool) string {
 	for _, x := range f.Recent {
 		if x.Node != s.Node && match(x) {
 			return x.Node
@@ -63,7 +64,7 @@ func (w *weighing) perhapsTogether() string {
 	for _, s := range w.own {
 		if s.Relisted {
 			// The other node was lost and recovered while kubeflap's own watch was broken.
-			other := w.findOther(s, func(x *Silence) bool { return x.Blind && x.Ended.Equal(x.Began) && x.Began.After(s.Began) })
+			other := w.findOther(s, func(x *silence.Silence) bool { return x.Blind && x.Ended.Equal(x.Began) && x.Began.After(s.Began) })
 			if other != "" {
 				return other + " turned Unknown and then Ready again while kubeflap's own watch was broken, so it is unknown whether " + other + " and " + s.Node + " were lost together"
 			}
@@ -76,7 +77,7 @@ func (w *weighing) perhapsTogether() string {
 			continue
 		}
 		// The node controller set both nodes to Unknown together, but the nodes' own clocks may be wrong.
-		other := w.findOther(s, func(x *Silence) bool {
+		other := w.findOther(s, func(x *silence.Silence) bool {
 			return !x.Found.Marked.IsZero() && x.Found.Marked.Sub(s.Found.Marked).Abs() <= w.Interval+monitorPeriod && x.Began.Sub(s.Began).Abs() > w.Interval
 		})
 		if other != "" {
@@ -88,13 +89,13 @@ func (w *weighing) perhapsTogether() string {
 
 // others fills the facts about nodes that are not part of the incident.
 func (w *weighing) others() {
-	others := w.Nodes - len(w.own.ofEachNode())
-	w.facts[othersUnseen] = when(others > 0 && w.own.any(w.mayHideOthers), func() string {
+	others := w.Nodes - len(w.own.OfEachNode())
+	w.facts[othersUnseen] = when(others > 0 && w.own.Any(w.mayHideOthers), func() string {
 		return "kubeflap's own watch was broken. When the watch has caught up, kubeflap will know whether other nodes fell silent, too"
 	})
 	var late []string // nodes that may still recover within the grace period
 	for _, s := range w.Late {
-		if w.own.any(func(x *Silence) bool {
+		if w.own.Any(func(x *silence.Silence) bool {
 			return s.Node != x.Node && x.Ended.IsZero() && s.Began.Sub(x.Began).Abs() <= w.Interval
 		}) {
 			late = append(late, s.Node)
@@ -103,17 +104,17 @@ func (w *weighing) others() {
 	w.facts[lateNow] = when(len(late) > 0, func() string { return phrase.Some(late) + " became late at the same time" })
 	switch {
 	case others <= 0 && w.readFailed:
-		w.facts[othersInTime] = known(Unknown, "there is no other node to compare with, and the API server could not read Leases at that time")
+		w.facts[othersInTime] = known(unknown, "there is no other node to compare with, and the API server could not read Leases at that time")
 	case others <= 0:
-		w.facts[othersInTime] = known(Yes, "there is no other node to compare with, and no evidence against the API server")
+		w.facts[othersInTime] = known(yes, "there is no other node to compare with, and no evidence against the API server")
 	default:
-		w.facts[othersInTime] = fact{Yes, func() string { return "the other " + phrase.Count(others, "node", "nodes") + w.othersText() }}
+		w.facts[othersInTime] = fact{yes, func() string { return "the other " + phrase.Count(others, "node", "nodes") + w.othersText() }}
 	}
 }
 
 // mayHideOthers reports whether a break of the Lease watch may hide silences that began together with this one. The
 // result is false once the watch has delivered the missed events.
-func (f *NodeLoss) mayHideOthers(s *Silence) bool {
+func (f *NodeLoss) mayHideOthers(s *silence.Silence) bool {
 	b := f.Break
 	caught := !b.To.IsZero() && !f.Now.Before(b.To.Add(caughtUp))
 	return !b.From.IsZero() && !caught && b.From.Before(s.Began.Add(f.Interval)) && (b.To.IsZero() || s.Began.Before(b.To))
@@ -123,11 +124,11 @@ func (f *NodeLoss) mayHideOthers(s *Silence) bool {
 // started, it is known only when the Ready conditions of these nodes last changed.
 func (w *weighing) othersText() string {
 	text := " sent their heartbeats on time"
-	if w.own.any(func(s *Silence) bool { return s.Found.Is }) {
+	if w.own.Any(func(s *silence.Silence) bool { return s.Found.Is }) {
 		text = " are sending heartbeats, and none of them turned Ready soon after the silence began"
 	}
 	for _, s := range w.own {
-		if s.isDeleted() {
+		if s.IsDeleted() {
 			return text + fmt.Sprintf("; the Node was deleted %s after its last heartbeat, but the Node of a reclaimed machine would have been deleted sooner", phrase.Duration(s.Deleted.Sub(s.Began)))
 		}
 	}

@@ -1,20 +1,22 @@
-package verdict
+package silence
 
 import (
 	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // TestRestoredSilences restores the silences of an hour at noon. At 11:00, the observation begins.
 func TestRestoredSilences(t *testing.T) {
 	eleven := time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC)
 	at := func(minutes int) time.Time { return eleven.Add(time.Duration(minutes) * time.Minute) }
-	var earlier History
+	var earlier Store
 	earlier.Begin(at(0))
 	for i := range 3 {
-		earlier.Add(&Silence{Node: fmt.Sprint("node-", i), Began: at(10 * i), Ended: at(10*i + 1), Judgement: NewJudgement(Node)})
+		earlier.Add(&Silence{Node: fmt.Sprint("node-", i), Began: at(10 * i), Ended: at(10*i + 1), Judgement: NewJudgement(verdict.Node)})
 	}
 	earlier.Add(&Silence{Node: "ongoing", Began: at(40)})
 	earlier.Add(&Silence{Node: "deleted", Began: at(50), Deleted: at(51)})
@@ -27,14 +29,14 @@ func TestRestoredSilences(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Nobody watches until 14:00.
-	var h History
+	var h Store
 	h.Restore(past, at(180))
 	h.Begin(at(181))
-	if len(h.silences) != 4 || h.silences[0].Judgement.Verdict() != Node {
-		t.Errorf("%d silences, want the 4 that had ended, with their verdicts", len(h.silences))
+	if len(h.lost) != 4 || h.lost[0].Judgement.Verdict() != verdict.Node {
+		t.Errorf("%d silences, want the 4 that had ended, with their verdicts", len(h.lost))
 	}
-	if r := h.Rate(at(240), 10); r.Silences != 4 || r.NodeTime != 20*time.Hour {
-		t.Errorf("%d silences in %s, want 4 in the two hours of observation of ten nodes", r.Silences, r.NodeTime)
+	if n, nodeTime := h.Seen(at(240), 10); n != 4 || nodeTime != 20*time.Hour {
+		t.Errorf("%d silences in %s, want 4 in the two hours of observation of ten nodes", n, nodeTime)
 	}
 }
 

@@ -1,4 +1,4 @@
-package verdict
+package judge
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -107,7 +108,7 @@ func (w *weighing) pathText() string {
 	known := w.ControlPlane.AsOf
 	text := ""
 	switch n, stopped := known.APIServers, len(w.stopped); {
-	case w.own.count(func(s *Silence) bool { return s.Found.Is }) == len(w.own):
+	case w.own.Count(func(s *silence.Silence) bool { return s.Found.Is }) == len(w.own):
 		text = "; the faulty component is unknown, because " + notWatched
 	case stopped > 0 && stopped < n:
 		text = serversText(w.stopped) + ", and the other " + phrase.Count(n-stopped, "API server", "API servers") + " did not"
@@ -119,7 +120,7 @@ func (w *weighing) pathText() string {
 		text = "; the state of the API server is unknown, because kubeflap cannot watch API server Leases in kube-system"
 	case known.Time.Sub(known.NewestRenewalSeen) > aroundBegin:
 		text = "; no control-plane Lease was renewed either, which points to etcd or to the API server that kubeflap uses"
-	case n > 0 && !w.own.any(func(s *Silence) bool { return known.NewestRenewalSeen.Sub(s.Began) <= w.Interval }):
+	case n > 0 && !w.own.Any(func(s *silence.Silence) bool { return known.NewestRenewalSeen.Sub(s.Began) <= w.Interval }):
 		// An API server's Lease counts as late only after two missed renewals. Therefore, the newest renewal must also
 		// be later than the nodes' missed heartbeats.
 		text = "; " + phrase.Count(n, "API server Lease was", "API server Leases were") + " renewed on time, so etcd accepted writes"
@@ -160,7 +161,7 @@ func readText(reads []transition.LeasesRead) string {
 
 // leaderText says whether the kube-controller-manager's leader renewed its Lease during the silences.
 func (w *weighing) leaderText() string {
-	if w.own.count(func(s *Silence) bool { return s.Found.Is }) > 0 {
+	if w.own.Count(func(s *silence.Silence) bool { return s.Found.Is }) > 0 {
 		return "; the state of the kube-controller-manager's leader is unknown, because " + notWatched
 	}
 	for _, s := range w.ControlPlane.stops {

@@ -1,11 +1,9 @@
-package verdict
+// Package silence keeps what kubeflap has seen of the silences of nodes: those in which nodes were lost, and late heartbeats.
+package silence
 
 import (
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -54,6 +52,11 @@ type Silence struct {
 	ClockBack time.Duration
 	// Labels holds the node's labels that other nodes may share. It is nil if unknown.
 	Labels []transition.NodeLabel
+	// Short reports whether the next heartbeat arrived before the grace period ended. Such a silence has no incident.
+	Short bool
+	// MayBeReboot reports whether the node reported a new bootID soon after the silence. The report may be delayed, so
+	// the reboot may have caused this silence or a newer one.
+	MayBeReboot bool
 	// Judgement is the decision about the silence, or nil if there is none yet.
 	Judgement *Judgement
 	// Found holds facts about a silence that began before kubeflap started watching. Began is then measured by the
@@ -79,19 +82,19 @@ type Found struct {
 	Returned int
 }
 
-// isDeleted reports whether the Node was deleted while it was silent.
-func (s *Silence) isDeleted() bool { return !s.Deleted.IsZero() && s.Ended.IsZero() }
+// IsDeleted reports whether the Node was deleted while it was silent.
+func (s *Silence) IsDeleted() bool { return !s.Deleted.IsZero() && s.Ended.IsZero() }
 
-// isOngoing reports whether the silence is ongoing: no heartbeat has ended it, and the Node still exists.
-func (s *Silence) isOngoing() bool { return s.Ended.IsZero() && s.Deleted.IsZero() }
+// IsOngoing reports whether the silence is ongoing: no heartbeat has ended it, and the Node still exists.
+func (s *Silence) IsOngoing() bool { return s.Ended.IsZero() && s.Deleted.IsZero() }
 
 // If a Node is deleted within goneWithin of its last heartbeat, its machine may have been reclaimed. The
 // cloud-controller-manager deletes a Node without a machine soon after the Node stops being Ready (node lifecycle
 // controller of cloud-provider, MonitorNodes). If the Node is deleted later, the machine probably failed first.
 const goneWithin = 10 * time.Minute
 
-// isGone reports whether the node's machine may have been reclaimed.
-func (s *Silence) isGone() bool { return s.isDeleted() && s.Deleted.Sub(s.Began) <= goneWithin }
+// IsGone reports whether the node's machine may have been reclaimed.
+func (s *Silence) IsGone() bool { return s.IsDeleted() && s.Deleted.Sub(s.Began) <= goneWithin }
 
 // Lasted returns the duration of the silence, up to now if it is ongoing.
 func (s *Silence) Lasted(now time.Time) time.Duration {
@@ -108,101 +111,4 @@ func (s *Silence) Lasted(now time.Time) time.Duration {
 // kubelet version, or a clock that was set back.
 func (s *Silence) Explained() bool {
 	return s.Announced != "" || s.Rebooted || s.Upgraded || s.ClockBack > 0
-}
-
-// silences are several silences, for example those of an incident.
-type silences []*Silence
-
-// filter returns the silences that match.
-func (x silences) filter(match func(*Silence) bool) silences {
-	some := make(silences, 0, len(x))
-	for _, s := range x {
-		if match(s) {
-			some = append(some, s)
-		}
-	}
-	return some
-}
-
-func (x silences) count(match func(*Silence) bool) int {
-	n := 0
-	for _, s := range x {
-		if match(s) {
-			n++
-		}
-	}
-	return n
-}
-
-func (x silences) any(match func(*Silence) bool) bool { return slices.ContainsFunc(x, match) }
-
-// all reports whether there are silences, and all of them match.
-func (x silences) all(match func(*Silence) bool) bool { return len(x) > 0 && x.count(match) == len(x) }
-
-// ofEachNode returns the first silence of each node.
-func (x silences) ofEachNode() silences {
-	if len(x) < 2 {
-		return x
-	}
-	seen := make(map[string]bool, len(x))
-	return x.filter(func(s *Silence) bool {
-		again := seen[s.Node]
-		seen[s.Node] = true
-		return !again
-	})
-}
-
-// nodes names the nodes.
-func (x silences) nodes() string {
-	var names []string
-	for _, s := range x.ofEachNode() {
-		names = append(names, s.Node)
-	}
-	return phrase.Some(names)
-}
-
-// byBegan returns a copy of the silences, sorted by start and then by node.
-func byBegan(all silences) silences {
-	sorted := slices.Clone(all)
-	slices.SortFunc(sorted, func(a, b *Silence) int {
-		if c := a.Began.Compare(b.Began); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Node, b.Node)
-	})
-	return sorted
-}
-
-// beganBetween returns the silences that began between first and last. The slice must be sorted by start.
-func beganBetween(sorted silences, first, last time.Time) silences {
-	began := func(x *Silence, t time.Time) int { return x.Began.Compare(t) }
-	from, _ := slices.BinarySearchFunc(sorted, first, began)
-	to, _ := slices.BinarySearchFunc(sorted[from:], last.Add(1), began)
-	return sorted[from : from+to]
-}
-
-// largestGroupOf returns the largest group of silences that began within one interval of each other. Each silence in
-// the group is of a different node.
-func largestGroupOf(all silences, interval time.Duration) silences {
-	sorted, most, end := slices.Compact(byBegan(all)), silences(nil), 0
-	for i := range sorted {
-		for end < len(sorted) && sorted[end].Began.Sub(sorted[i].Began) <= interval {
-			end++
-		}
-		if end-i > len(most) {
-			most = sorted[i:end]
-		}
-	}
-	return most.ofEachNode()
-}
-
-// endsOf reports whether all silences have ended, and whether kubeflap saw them end. It also returns the time between
-// the first and the last end.
-func endsOf(all silences) (ended, seen bool, apart time.Duration) {
-	seen = !all.any(func(s *Silence) bool { return s.EndedBlind })
-	if all.any(func(s *Silence) bool { return s.Ended.IsZero() }) {
-		return false, seen, 0
-	}
-	byEnd := func(a, b *Silence) int { return a.Ended.Compare(b.Ended) }
-	return true, seen, slices.MaxFunc(all, byEnd).Ended.Sub(slices.MinFunc(all, byEnd).Ended)
 }

@@ -1,4 +1,4 @@
-package verdict
+package judge
 
 import (
 	"fmt"
@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -14,26 +16,26 @@ var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func at(s float64) time.Time { return zero.Add(time.Duration(s * float64(time.Second))) }
 
 // silent returns silences of different nodes that began at the given seconds.
-func silent(began ...float64) (all []*Silence) {
+func silent(began ...float64) (all silence.List) {
 	for i, s := range began {
-		all = append(all, &Silence{Node: fmt.Sprintf("node-%d", i+1), Began: at(s)})
+		all = append(all, &silence.Silence{Node: fmt.Sprintf("node-%d", i+1), Began: at(s)})
 	}
 	return all
 }
 
 // back ends each silence after a number of seconds. The last number applies to all further silences.
-func back(all []*Silence, after ...float64) []*Silence {
+func back(all silence.List, after ...float64) silence.List {
 	for i := range all {
 		all[i].Ended = all[i].Began.Add(time.Duration(after[min(i, len(after)-1)] * float64(time.Second)))
 	}
 	return all
 }
 
-func loss(nodes int, all []*Silence) *NodeLoss {
+func loss(nodes int, all silence.List) *NodeLoss {
 	return &NodeLoss{Silences: all, Recent: all, Now: at(3000), Nodes: nodes, GracePeriod: 40 * time.Second, Interval: 11500 * time.Millisecond, Rate: Rate{NodeTime: time.Duration(nodes) * time.Hour}}
 }
 
-func change(all []*Silence, how func(*Silence)) []*Silence {
+func change(all silence.List, how func(*silence.Silence)) silence.List {
 	for i := range all {
 		how(all[i])
 	}
@@ -45,38 +47,38 @@ func TestVerdictsOfNodes(t *testing.T) {
 	cases := []struct {
 		name string
 		loss *NodeLoss
-		want Verdict
+		want verdict.Verdict
 	}{
-		{"one node of nine", loss(9, silent(0)), Node},
-		{"three of nine within 10 s, still silent", loss(9, silent(0, 4, 9)), SharedPath},
-		{"eight of nine one after the other within an hour", loss(9, inTurn), SharedPath},
-		{"two of twenty within 10 s, still silent", loss(20, silent(0, 5)), Undecided},
-		{"two of twenty within 10 s, back together", loss(20, back(silent(0, 5), 60, 58)), SharedPath},
-		{"two of twenty within 10 s, back far apart", loss(20, back(silent(0, 5), 60, 900)), Node},
-		{"two slow kubelets on one day", loss(20, silent(0)[:1]), Node},
-		{"three of nine, minutes apart", loss(9, silent(0, 200, 500)[:1]), Node},
-		{"marked although the Lease was in time", loss(9, change(silent(0), func(s *Silence) { s.Marked, s.MarkedAge, s.MarkedInTime = true, 12*time.Second, true })), ControllerManager},
-		{"marked after the grace period", loss(9, change(silent(0), func(s *Silence) { s.Marked, s.MarkedAge = true, 43*time.Second })), Node},
-		{"rebooted", loss(9, back(change(silent(0), func(s *Silence) { s.Rebooted = true }), 80)), NodeRebooted},
-		{"a host takes three nodes down", loss(9, back(change(silent(0, 1, 2), func(s *Silence) { s.Rebooted = true }), 80)), NodeRebooted},
-		{"announced by a taint", loss(9, change(silent(0), func(s *Silence) { s.Announced = "the taint x" })), Planned},
-		{"four removed by an autoscaler", loss(9, change(silent(0, 1, 2, 3), func(s *Silence) { s.Announced = "the taint x" })), Planned},
-		{"deleted without an announcement", loss(9, change(silent(0), func(s *Silence) { s.Deleted = s.Began.Add(10 * time.Minute) })), Undecided},
-		{"deleted 11 minutes later", loss(9, change(silent(0), func(s *Silence) { s.Deleted = s.Began.Add(11 * time.Minute) })), Node},
+		{"one node of nine", loss(9, silent(0)), verdict.Node},
+		{"three of nine within 10 s, still silent", loss(9, silent(0, 4, 9)), verdict.SharedPath},
+		{"eight of nine one after the other within an hour", loss(9, inTurn), verdict.SharedPath},
+		{"two of twenty within 10 s, still silent", loss(20, silent(0, 5)), verdict.Undecided},
+		{"two of twenty within 10 s, back together", loss(20, back(silent(0, 5), 60, 58)), verdict.SharedPath},
+		{"two of twenty within 10 s, back far apart", loss(20, back(silent(0, 5), 60, 900)), verdict.Node},
+		{"two slow kubelets on one day", loss(20, silent(0)[:1]), verdict.Node},
+		{"three of nine, minutes apart", loss(9, silent(0, 200, 500)[:1]), verdict.Node},
+		{"marked although the Lease was in time", loss(9, change(silent(0), func(s *silence.Silence) { s.Marked, s.MarkedAge, s.MarkedInTime = true, 12*time.Second, true })), verdict.ControllerManager},
+		{"marked after the grace period", loss(9, change(silent(0), func(s *silence.Silence) { s.Marked, s.MarkedAge = true, 43*time.Second })), verdict.Node},
+		{"rebooted", loss(9, back(change(silent(0), func(s *silence.Silence) { s.Rebooted = true }), 80)), verdict.NodeRebooted},
+		{"a host takes three nodes down", loss(9, back(change(silent(0, 1, 2), func(s *silence.Silence) { s.Rebooted = true }), 80)), verdict.NodeRebooted},
+		{"announced by a taint", loss(9, change(silent(0), func(s *silence.Silence) { s.Announced = "the taint x" })), verdict.Planned},
+		{"four removed by an autoscaler", loss(9, change(silent(0, 1, 2, 3), func(s *silence.Silence) { s.Announced = "the taint x" })), verdict.Planned},
+		{"deleted without an announcement", loss(9, change(silent(0), func(s *silence.Silence) { s.Deleted = s.Began.Add(10 * time.Minute) })), verdict.Undecided},
+		{"deleted 11 minutes later", loss(9, change(silent(0), func(s *silence.Silence) { s.Deleted = s.Began.Add(11 * time.Minute) })), verdict.Node},
 	}
 	short := loss(9, back(silent(0), 10.2))
 	short.GracePeriod = 10 * time.Second
 	slow := loss(9, back(silent(0), 31))
 	slow.GracePeriod = 10 * time.Second
-	blind := loss(9, change(silent(0), func(s *Silence) { s.Blind = true }))
+	blind := loss(9, change(silent(0), func(s *silence.Silence) { s.Blind = true }))
 	partly := loss(9, silent(0, 900))
 	partly.Silences[0].Blind = true
-	began := loss(9, change(silent(0, 0, 0), func(s *Silence) { s.BeganBlind = true }))
-	ended := loss(20, change(back(silent(0, 5), 60, 900), func(s *Silence) { s.EndedBlind = true }))
+	began := loss(9, change(silent(0, 0, 0), func(s *silence.Silence) { s.BeganBlind = true }))
+	ended := loss(20, change(back(silent(0, 5), 60, 900), func(s *silence.Silence) { s.EndedBlind = true }))
 	late := loss(9, silent(0))
-	late.Late = []*Silence{{Node: "node-2", Began: at(4)}}
+	late.Late = silence.List{{Node: "node-2", Began: at(4)}}
 	earlier := loss(9, silent(0))
-	earlier.Late = []*Silence{{Node: "node-2", Began: at(-30)}}
+	earlier.Late = silence.List{{Node: "node-2", Began: at(-30)}}
 	young := loss(3, silent(0, 0.1, 0.2))
 	young.GracePeriod, young.Now = 10*time.Second, at(10.3)
 	// Three of the five nodes that fell silent within the hour share a cause.
@@ -86,19 +88,19 @@ func TestVerdictsOfNodes(t *testing.T) {
 	cases = append(cases, []struct {
 		name string
 		loss *NodeLoss
-		want Verdict
+		want verdict.Verdict
 	}{
-		{"a grace period of 10 s and heartbeats on time", short, GracePeriod},
-		{"a grace period of 10 s and a slow kubelet", slow, Node},
-		{"kubeflap was blind", blind, Undecided},
-		{"kubeflap was blind in one silence, and another one is proven", partly, Node},
-		{"three fell silent while kubeflap was blind: together or not", began, Undecided},
-		{"two of twenty within 10 s, and kubeflap was blind when they came back", ended, Undecided},
-		{"another node became late with it", late, Undecided},
-		{"another node became late long before", earlier, Node},
-		{"three renewals in flight at a grace period of 10 s", young, GracePeriod},
-		{"a slow kubelet on the day on which a zone is cut off", afterZone, Node},
-		{"the zone on the day of two slow kubelets", theZone, SharedPath},
+		{"a grace period of 10 s and heartbeats on time", short, verdict.GracePeriod},
+		{"a grace period of 10 s and a slow kubelet", slow, verdict.Node},
+		{"kubeflap was blind", blind, verdict.Undecided},
+		{"kubeflap was blind in one silence, and another one is proven", partly, verdict.Node},
+		{"three fell silent while kubeflap was blind: together or not", began, verdict.Undecided},
+		{"two of twenty within 10 s, and kubeflap was blind when they came back", ended, verdict.Undecided},
+		{"another node became late with it", late, verdict.Undecided},
+		{"another node became late long before", earlier, verdict.Node},
+		{"three renewals in flight at a grace period of 10 s", young, verdict.GracePeriod},
+		{"a slow kubelet on the day on which a zone is cut off", afterZone, verdict.Node},
+		{"the zone on the day of two slow kubelets", theZone, verdict.SharedPath},
 	}...)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -114,7 +116,7 @@ func TestVerdictsOfNodes(t *testing.T) {
 					t.Errorf("%s: no fact decides", x.Verdict)
 				}
 			}
-			if (d.Command != "") != (d.Verdict == Undecided) {
+			if (d.Command != "") != (d.Verdict == verdict.Undecided) {
 				t.Errorf("command %q with the verdict %s", d.Command, d.Verdict)
 			}
 		})

@@ -1,4 +1,4 @@
-package verdict
+package judge
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -16,7 +17,7 @@ const maxGroups = 3
 
 // commonText describes labels that all silent nodes share and other nodes lack: the rarest label, or a few values of
 // one label that exactly the silent nodes have, such as two zones.
-func commonText(silent silences, nodes int) string {
+func commonText(silent silence.List, nodes int) string {
 	best, several := transition.NodeLabel{Nodes: nodes}, ""
 	for _, l := range silent[0].Labels {
 		values, all := valuesOf(l.Key, silent)
@@ -43,7 +44,7 @@ func commonText(silent silences, nodes int) string {
 
 // valuesOf returns the values of a label, in order and each with its key, and how many nodes of the cluster have one of
 // them. There are none if a silent node lacks the label.
-func valuesOf(key string, silent silences) (values []string, nodes int) {
+func valuesOf(key string, silent silence.List) (values []string, nodes int) {
 	have := map[string]int{}
 	for _, s := range silent {
 		i := slices.IndexFunc(s.Labels, func(l transition.NodeLabel) bool { return l.Key == key })
@@ -62,16 +63,16 @@ func valuesOf(key string, silent silences) (values []string, nodes int) {
 // otherGroupsText describes other groups of the incident's nodes that fell silent together. These groups fell silent
 // earlier or later than the largest group.
 func (w *weighing) otherGroupsText() (text string) {
-	rest, group := w.own.filter(w.isGroupable), w.group
+	rest, group := w.own.Filter(w.isGroupable), w.group
 	for range maxGroups {
-		rest = slices.DeleteFunc(rest, func(s *Silence) bool {
-			return slices.ContainsFunc(group, func(x *Silence) bool { return x.Node == s.Node })
+		rest = slices.DeleteFunc(rest, func(s *silence.Silence) bool {
+			return slices.ContainsFunc(group, func(x *silence.Silence) bool { return x.Node == s.Node })
 		})
-		group = largestGroupOf(rest, w.Interval)
+		group = silence.LargestGroup(rest, w.Interval)
 		if len(group) < 2 {
 			break
 		}
-		if holds, _ := w.oneCause(group); holds == Yes {
+		if holds, _ := w.oneCause(group); holds == yes {
 			after, order := group[0].Began.Sub(w.group[0].Began), "later"
 			if after < 0 {
 				after, order = -after, "earlier"
@@ -86,10 +87,10 @@ func (w *weighing) otherGroupsText() (text string) {
 // was no such upgrade.
 func (w *weighing) upgradeText() string {
 	n := len(w.group)
-	if n > 0 && w.group.all(func(s *Silence) bool { return w.Upgrades.before(s.Node, s.Began) }) {
+	if n > 0 && w.group.All(func(s *silence.Silence) bool { return w.Upgrades.Before(s) }) {
 		// The upgrade affected these nodes, and few others.
-		others := w.Upgrades.count(w.group[0].Began, w.group[n-1].Began) - n
-		text := "the kubelets of " + w.group.nodes() + " were upgraded in the ten minutes before the silences"
+		others := w.Upgrades.Count(w.group[0].Began, w.group[n-1].Began) - n
+		text := "the kubelets of " + w.group.Nodes() + " were upgraded in the ten minutes before the silences"
 		switch {
 		case others <= 0:
 			return "only " + text
@@ -97,28 +98,28 @@ func (w *weighing) upgradeText() string {
 			return text + ", and only " + phrase.Count(others, "other kubelet was", "other kubelets were")
 		}
 	}
-	if n < 2 || !w.group.all(func(s *Silence) bool { return s.Ended.IsZero() }) {
+	if n < 2 || !w.group.All(func(s *silence.Silence) bool { return s.Ended.IsZero() }) {
 		return ""
 	}
 	// All nodes of the group are still silent, and an upgrade of them may be in progress.
-	back := w.own.filter(func(s *Silence) bool { return s.Upgraded && w.isNear(s, w.group) })
+	back := w.own.Filter(func(s *silence.Silence) bool { return s.Upgraded && w.isNear(s, w.group) })
 	if len(back) == 0 {
 		return ""
 	}
-	return back.nodes() + " fell silent with them and came back with a different kubelet version, so an upgrade may have stopped all of them"
+	return back.Nodes() + " fell silent with them and came back with a different kubelet version, so an upgrade may have stopped all of them"
 }
 
 // otherThanPath explains why nodes may have fallen silent together without a fault on a shared path. The text is empty
 // if there is no such explanation.
 func (w *weighing) otherThanPath() string {
-	isAway := func(s *Silence) bool { return !s.Rebooted && s.Ended.IsZero() }
-	back := w.group.filter(func(s *Silence) bool { return s.Rebooted })
+	isAway := func(s *silence.Silence) bool { return !s.Rebooted && s.Ended.IsZero() }
+	back := w.group.Filter(func(s *silence.Silence) bool { return s.Rebooted })
 	switch {
-	case len(w.group) > 1 && w.group.all((*Silence).isGone):
+	case len(w.group) > 1 && w.group.All((*silence.Silence).IsGone):
 		return "each of these Nodes was deleted soon after: somebody may have removed these machines without notice"
-	case len(back) > 1 && len(back) < len(w.group) && len(back)+w.group.count(isAway) == len(w.group):
+	case len(back) > 1 && len(back) < len(w.group) && len(back)+w.group.Count(isAway) == len(w.group):
 		// All nodes of the group may have lost a shared host or power supply.
-		return back.nodes() + " fell silent with them and came back with a new bootID, so all of these machines may have restarted"
+		return back.Nodes() + " fell silent with them and came back with a new bootID, so all of these machines may have restarted"
 	}
 	return ""
 }

@@ -1,4 +1,4 @@
-package verdict
+package judge
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/silence"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 const (
@@ -20,35 +22,35 @@ const (
 
 // otherNodes fills the facts about nodes that fell silent together or one after another.
 func (w *weighing) otherNodes() {
-	w.facts[otherKubelets] = when(w.own.all(func(s *Silence) bool { return s.Upgraded }), func() string {
+	w.facts[otherKubelets] = when(w.own.All(func(s *silence.Silence) bool { return s.Upgraded }), func() string {
 		return "each of these nodes reported a different kubelet version after the silence"
 	})
 	w.group = w.largestGroup()
 	holds, why := w.oneCause(w.group)
 	is, text := holds, func() string { return w.groupText(holds, why) }
-	if n := len(w.stopped); is == Unknown && n > 0 && n < w.ControlPlane.AsOf.APIServers {
-		is = Yes // an API server stopped at the same time
+	if n := len(w.stopped); is == unknown && n > 0 && n < w.ControlPlane.AsOf.APIServers {
+		is = yes // an API server stopped at the same time
 	}
 	w.facts[together] = fact{is, text}
 	upgrade, other := w.upgradeText(), w.otherThanPath()
 	switch {
-	case is == No || w.pathFailed:
+	case is == no || w.pathFailed:
 	case upgrade != "":
-		w.facts[togetherForOtherReason] = fact{Yes, func() string { return text() + "; but " + upgrade }}
-	case is == Yes && other != "":
-		w.facts[togetherForOtherReason] = fact{Yes, func() string { return text() + "; but " + other }}
+		w.facts[togetherForOtherReason] = fact{yes, func() string { return text() + "; but " + upgrade }}
+	case is == yes && other != "":
+		w.facts[togetherForOtherReason] = fact{yes, func() string { return text() + "; but " + other }}
 	}
-	if is == Yes {
+	if is == yes {
 		w.facts[together].how = func() string { return text() + w.otherGroupsText() + w.pathText() }
 	} else {
 		w.notTogether()
 	}
-	w.facts[oneOfSeveral] = known(No, "")
+	w.facts[oneOfSeveral] = known(no, "")
 	if len(w.group) > 1 {
 		several := "several nodes fell silent together"
 		shared, _ := w.answer(onSharedPath)
 		switch {
-		case shared == Yes:
+		case shared == yes:
 		case upgrade != "":
 			several += ": " + upgrade
 		case other != "":
@@ -64,8 +66,8 @@ func (w *weighing) otherNodes() {
 // them.
 func (w *weighing) notTogether() {
 	if late := w.lateWith(); late != nil {
-		w.facts[othersLate] = known(Yes, "other nodes were late at the same time")
-		w.facts[lateTogether] = fact{Yes, func() string {
+		w.facts[othersLate] = known(yes, "other nodes were late at the same time")
+		w.facts[lateTogether] = fact{yes, func() string {
 			return fmt.Sprintf("the heartbeats of %d of %d nodes became late within %s, some of them for less than the grace period: "+
 				"independent failures look like this in less than 0.1 %% of cases", len(late), w.Nodes, beganWithin(late)) + w.pathText()
 		}}
@@ -76,72 +78,72 @@ func (w *weighing) notTogether() {
 	}
 	all := w.inTurn()
 	w.facts[inTurn] = when(all != nil, func() string {
-		return fmt.Sprintf("%d nodes fell silent one after another within an hour, %d times in total, which is more often than chance allows", len(all.ofEachNode()), len(all)) + w.pathText()
+		return fmt.Sprintf("%d nodes fell silent one after another within an hour, %d times in total, which is more often than chance allows", len(all.OfEachNode()), len(all)) + w.pathText()
 	})
 }
 
-func beganWithin(group silences) string {
+func beganWithin(group silence.List) string {
 	return phrase.Duration(max(group[len(group)-1].Began.Sub(group[0].Began), time.Second))
 }
 
 // isGroupable reports whether the silence is disturbed and kubeflap saw it begin.
-func (f *NodeLoss) isGroupable(s *Silence) bool { return !s.BeganBlind && f.isDisturbed(s) }
+func (f *NodeLoss) isGroupable(s *silence.Silence) bool { return !s.BeganBlind && f.isDisturbed(s) }
 
 // isNear reports whether another node's silence, one of the given ones, began within one heartbeat interval of this one.
 // The given silences must be sorted by start.
-func (f *NodeLoss) isNear(s *Silence, sorted silences) bool {
-	near := beganBetween(sorted, s.Began.Add(-f.Interval), s.Began.Add(f.Interval))
-	return near.any(func(x *Silence) bool { return x.Node != s.Node })
+func (f *NodeLoss) isNear(s *silence.Silence, sorted silence.List) bool {
+	near := silence.BeganBetween(sorted, s.Began.Add(-f.Interval), s.Began.Add(f.Interval))
+	return near.Any(func(x *silence.Silence) bool { return x.Node != s.Node })
 }
 
 // largestGroup returns the largest group of silences that began within one heartbeat interval of each other. The group
 // can include silences of other incidents. It omits silences whose start kubeflap did not see.
-func (w *weighing) largestGroup() silences {
-	own := byBegan(w.own)
+func (w *weighing) largestGroup() silence.List {
+	own := silence.ByBegan(w.own)
 	if len(own) == 0 {
 		return nil
 	}
-	all := own.filter(w.isGroupable)
-	for _, s := range beganBetween(w.cluster.recent, own[0].Began.Add(-w.Interval), own[len(own)-1].Began.Add(w.Interval)) {
+	all := own.Filter(w.isGroupable)
+	for _, s := range silence.BeganBetween(w.cluster.recent, own[0].Began.Add(-w.Interval), own[len(own)-1].Began.Add(w.Interval)) {
 		if w.isGroupable(s) && w.isNear(s, own) {
 			all = append(all, s)
 		}
 	}
-	return largestGroupOf(all, w.Interval)
+	return silence.LargestGroup(all, w.Interval)
 }
 
 // lateWith returns silences that began together and have a common cause. At least one of them belongs to the incident.
 // The others may be too short for an incident. The result is nil if there is no such group.
-func (w *weighing) lateWith() silences {
-	own := byBegan(w.own).filter(w.isGroupable)
+func (w *weighing) lateWith() silence.List {
+	own := silence.ByBegan(w.own).Filter(w.isGroupable)
 	if w.ShortSilences == nil || len(own) == 0 || len(w.group) > 1 {
 		return nil
 	}
-	late := silences(w.ShortSilences(own[0].Began.Add(-w.Interval), own[len(own)-1].Began.Add(w.Interval)))
+	late := w.ShortSilences(own[0].Began.Add(-w.Interval), own[len(own)-1].Began.Add(w.Interval))
 	if len(late) < fewest-1 {
 		return nil
 	}
-	late = late.filter(func(s *Silence) bool { return w.isDisturbed(s) && w.isNear(s, own) })
-	group := largestGroupOf(append(late, own...), w.Interval)
-	if len(group) < fewest || !group.any(func(s *Silence) bool { return slices.Contains(own, s) }) {
+	late = late.Filter(func(s *silence.Silence) bool { return w.isDisturbed(s) && w.isNear(s, own) })
+	group := silence.LargestGroup(append(late, own...), w.Interval)
+	if len(group) < fewest || !group.Any(func(s *silence.Silence) bool { return slices.Contains(own, s) }) {
 		return nil
 	}
-	if holds, _ := w.oneCause(group); holds != Yes {
+	if holds, _ := w.oneCause(group); holds != yes {
 		return nil
 	}
 	return group
 }
 
 // groupText describes the nodes that fell silent together. The parameters are the result of oneCause.
-func (w *weighing) groupText(holds Answer, why string) string {
+func (w *weighing) groupText(holds verdict.Answer, why string) string {
 	if len(w.group) < 2 {
 		return "no other node fell silent within " + phrase.Duration(w.Interval)
 	}
 	text := fmt.Sprintf("%d of %d nodes fell silent within %s", len(w.group), w.Nodes, beganWithin(w.group))
-	if ended, seen, apart := endsOf(w.group); ended && seen && apart <= endTogether {
+	if ended, seen, apart := silence.Ends(w.group); ended && seen && apart <= endTogether {
 		text += " and came back within " + phrase.Duration(max(apart, time.Second))
 	}
-	if text += why; holds == Yes {
+	if text += why; holds == yes {
 		text += commonText(w.group, w.Nodes)
 	}
 	return text
@@ -149,37 +151,37 @@ func (w *weighing) groupText(holds Answer, why string) string {
 
 // oneCause judges whether silences that began together have a common cause. The text is the end of a sentence that
 // explains the answer.
-func (w *weighing) oneCause(group silences) (Answer, string) {
+func (w *weighing) oneCause(group silence.List) (verdict.Answer, string) {
 	n := len(group)
 	if n < 2 {
-		return No, ""
+		return no, ""
 	}
 	p := w.Rate.ofGroup(n, w.Nodes, w.Interval)
-	ended, endSeen, apart := endsOf(group)
+	ended, endSeen, apart := silence.Ends(group)
 	if ended && endSeen && apart <= endTogether {
 		p *= endsWithin(n, endTogether)
 	}
 	switch {
 	case !endSeen && n == 2:
-		return Unknown, ", but they may have come back while kubeflap's own watch was broken"
-	case !ended && n == 2 && group.any((*Silence).isDeleted):
-		return Unknown, ", and a Node was deleted, so this may be chance"
+		return unknown, ", but they may have come back while kubeflap's own watch was broken"
+	case !ended && n == 2 && group.Any((*silence.Silence).IsDeleted):
+		return unknown, ", and a Node was deleted, so this may be chance"
 	case !ended && n == 2:
-		return Unknown, ": kubeflap can decide this when the nodes return, or when a third node falls silent"
+		return unknown, ": kubeflap can decide this when the nodes return, or when a third node falls silent"
 	case p < significance && (n > 2 || apart <= endTogether):
-		if alone := w.flapAlone(group); alone != Yes {
+		if alone := w.flapAlone(group); alone != yes {
 			return alone, ", but each of them also fell silent alone within the hour, so this may be chance"
 		}
-		return Yes, ": with independent failures, the probability of this is below 1 in 1,000"
+		return yes, ": with independent failures, the probability of this is below 1 in 1,000"
 	case ended && endSeen && apart > endTogether:
-		return No, fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
+		return no, fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
 	}
-	return Unknown, ": this may be chance"
+	return unknown, ": this may be chance"
 }
 
 // flapAlone judges whether nodes that fell silent together have a common cause. If each of them often falls silent
 // alone, chance can explain the group. The answer is Yes if chance is excluded, and No if chance explains the group.
-func (w *weighing) flapAlone(group silences) Answer {
+func (w *weighing) flapAlone(group silence.List) verdict.Answer {
 	expected := 1.0 // how often all nodes of the group fall silent together in an hour
 	for i, s := range group {
 		if expected *= w.alone()[s.Node]; i > 0 {
@@ -188,22 +190,22 @@ func (w *weighing) flapAlone(group silences) Answer {
 	}
 	switch {
 	case expected < significance:
-		return Yes
+		return yes
 	case expected < manyTimes || w.pathFailed:
-		return Unknown
+		return unknown
 	}
-	return No
+	return no
 }
 
 // cluster holds what is the same for all incidents, because finding it takes much longer than weighing an incident.
 type cluster struct {
 	// The recent silences, sorted by start.
-	recent silences
+	recent silence.List
 	// How often each node fell silent alone in the last hour, or nil if nobody asked.
 	alone map[string]float64
 	// The silences of nodes that fell silent one after another. They are nil if chance may explain them, or if nobody
 	// asked.
-	inTurn      silences
+	inTurn      silence.List
 	inTurnKnown bool
 }
 
@@ -226,16 +228,16 @@ func (f *NodeLoss) alone() map[string]float64 {
 	return f.cluster.alone
 }
 
-func (f *NodeLoss) inLastHour(s *Silence) bool { return s.Began.After(f.Now.Add(-time.Hour)) }
+func (f *NodeLoss) inLastHour(s *silence.Silence) bool { return s.Began.After(f.Now.Add(-time.Hour)) }
 
 // inTurn returns the silences of nodes that fell silent one after another. The result is nil if chance may explain them.
-func (w *weighing) inTurn() silences {
+func (w *weighing) inTurn() silence.List {
 	c := w.cluster
 	if c.inTurnKnown {
 		return c.inTurn
 	}
 	c.inTurnKnown = true
-	isChance := func(all silences) bool {
+	isChance := func(all silence.List) bool {
 		return len(all) < 4 || w.Rate.inTurn(len(all), w.Nodes) >= significance
 	}
 	if isChance(c.recent) {
@@ -255,20 +257,20 @@ func (w *weighing) inTurn() silences {
 // independent returns the silences of the last hour that have no common cause. It omits silences that began together,
 // unless their causes certainly differ. It also omits silences that follow a kubelet upgrade, and silences of reclaimed
 // machines, because upgrades and replacements proceed node by node.
-func (w *weighing) independent() (alone silences) {
-	rest := w.cluster.recent.filter(func(s *Silence) bool {
-		return w.inLastHour(s) && w.isDisturbed(s) && !s.isGone() && !w.Upgrades.before(s.Node, s.Began)
+func (w *weighing) independent() (alone silence.List) {
+	rest := w.cluster.recent.Filter(func(s *silence.Silence) bool {
+		return w.inLastHour(s) && w.isDisturbed(s) && !s.IsGone() && !w.Upgrades.Before(s)
 	})
 	for len(rest) > 0 {
 		end := 1 // a gap of more than one interval separates groups
 		for end < len(rest) && rest[end].Began.Sub(rest[end-1].Began) <= w.Interval {
 			end++
 		}
-		group := largestGroupOf(rest[:end], w.Interval)
-		if holds, _ := w.oneCause(group); holds == No {
+		group := silence.LargestGroup(rest[:end], w.Interval)
+		if holds, _ := w.oneCause(group); holds == no {
 			alone = append(alone, group...)
 		}
-		rest = slices.DeleteFunc(rest, func(s *Silence) bool {
+		rest = slices.DeleteFunc(rest, func(s *silence.Silence) bool {
 			isFirst := len(group) > 0 && s == group[0]
 			if isFirst {
 				group = group[1:] // both are in the same order

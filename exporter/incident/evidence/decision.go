@@ -1,0 +1,72 @@
+package evidence
+
+import (
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+var verdictByCause = [cause.Count]struct {
+	verdict verdict.Verdict
+	because string
+}{
+	cause.ProbeFailed:    {verdict.Workload, "readiness probes failed while the containers ran"},
+	cause.ContainerExit:  {verdict.Workload, "containers exited"},
+	cause.ReadinessGate:  {verdict.Workload, "a readiness gate of the pods is not True"},
+	cause.PodDeleted:     {verdict.Workload, "the pods were deleted, and nothing replaced them in time"},
+	cause.PodEvicted:     {verdict.Workload, "the pods were evicted, and nothing replaced them in time"},
+	cause.PodCompleted:   {verdict.Workload, "the containers completed and are not restarted"},
+	cause.InPlaceUpdate:  {verdict.UpdateInPlace, "an image changed while the address was in rotation"},
+	cause.EndpointsReset: {verdict.EndpointsController, "the endpoints controller overwrote the Endpoints, and the Service has a selector"},
+	cause.ManualWrite:    {verdict.ForeignWriter, "a client other than the Kubernetes controllers wrote the addresses"},
+	cause.ServiceChanged: {verdict.ServiceSpec, "the selector or publishNotReadyAddresses changed"},
+}
+
+// addressVerdicts lists the possible verdicts on a workload or a Service, in order of precedence.
+var addressVerdicts = []verdict.Verdict{
+	verdict.Planned, verdict.EndpointsController, verdict.ForeignWriter, verdict.ServiceSpec, verdict.UpdateInPlace, verdict.Workload, verdict.Node,
+}
+
+// Decide returns the decision about an incident of a workload or a Service.
+func (f *Facts) Decide() (d verdict.Decision) {
+	is, a := verdictByCause[f.Cause], f.affected()
+	switch {
+	case a.DeletedNodes != "":
+		// The API does not show whether the machines failed or were removed on purpose.
+		because := "the pods were deleted with their Nodes: " + a.DeletedNodes
+		return verdict.Decision{
+			Command: "kubectl get events -A --field-selector involvedObject.kind=Node, the autoscaler's log, or the cloud's activity log shows who removed the machines",
+			Considered: []verdict.Considered{
+				{Verdict: verdict.Node, Holds: verdict.Unknown, Because: because + ". The machines may have failed"},
+				{Verdict: verdict.Planned, Holds: verdict.Unknown, Because: because + ". Somebody may have removed the machines without notice"},
+				{Verdict: verdict.Workload, Holds: verdict.No, Because: because},
+			},
+		}
+	case f.Cause.OfNode():
+		return verdict.Decision{Command: "kubectl get nodes -o wide", Considered: []verdict.Considered{
+			{Verdict: verdict.Node, Holds: verdict.Unknown, Because: "the pods were lost with a node that kubeflap has not seen"},
+			{Verdict: verdict.Workload, Holds: verdict.No, Because: "the loss is a consequence of the state of the node"},
+		}}
+	case f.planned > 0 && f.planned == f.Lost:
+		is.verdict, is.because = verdict.Planned, "the pods left nodes whose departure was announced by "+f.announcedBy
+	case f.Cause == cause.Unknown && a.Vanished:
+		is.because = "kubeflap was not watching"
+	case f.Cause == cause.Unknown:
+		is.because = "no event explains the loss"
+	case is.verdict == verdict.ForeignWriter && f.Who != "":
+		is.because = f.Who
+	}
+	for _, v := range addressVerdicts {
+		holds := verdict.No
+		switch {
+		case is.verdict == verdict.Undecided:
+			holds = verdict.Unknown
+		case v == is.verdict:
+			holds = verdict.Yes
+		}
+		d.Considered = append(d.Considered, verdict.Considered{Verdict: v, Holds: holds, Because: is.because})
+	}
+	if d.Verdict = is.verdict; d.Verdict == verdict.Undecided {
+		d.Command = "kubectl get events -A --field-selector reason!=Pulled; kubectl get endpointslices -o yaml shows who last wrote each slice"
+	}
+	return d
+}

@@ -1,0 +1,206 @@
+package silence
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+const (
+	// revisableFor is the time for which a verdict can be revised after the silence has ended.
+	revisableFor = time.Hour
+	// maxRevisable is the maximum number of silences per node whose verdicts can still be revised.
+	maxRevisable = 10
+)
+
+// node holds the silences of a node, and facts that may explain its next silence.
+type node struct {
+	// The list revisable holds the silences whose verdicts can still be revised, sorted by time. The list older counts
+	// all older silences.
+	revisable List
+	older     []Sum
+	// becameLate is the last time at which a heartbeat became late. The field announced describes how the node's
+	// departure had been announced by that time. It is empty if there was no announcement.
+	becameLate time.Time
+	announced  string
+	// The field rebooted is the last time at which the node reported a new bootID. The field upgraded is the last time
+	// at which the node reported a different kubelet version. The field setBack is the last time at which its clock was
+	// set back, and `by` is the size of that clock step.
+	rebooted, upgraded, setBack time.Time
+	by                          time.Duration
+}
+
+// Sum counts the silences of one node that have the given verdict and reason.
+type Sum struct {
+	Node    string
+	Verdict verdict.Verdict
+	Reason  verdict.Reason
+	Count   uint64
+	// Last is the end of the newest silence, or the current time if this silence is ongoing.
+	Last time.Time
+}
+
+func (h *Store) of(name string) *node {
+	n := h.nodes[name]
+	if n == nil {
+		if h.nodes == nil {
+			h.nodes = map[string]*node{}
+		}
+		n = &node{}
+		h.nodes[name] = n
+	}
+	return n
+}
+
+func (n *node) newest() *Silence {
+	if len(n.revisable) == 0 {
+		return nil
+	}
+	return n.revisable[len(n.revisable)-1]
+}
+
+// endedBy returns the silence that a reboot or upgrade at t explains. This is the newest silence if it is ongoing or
+// ended at most the time `shown` before t. If a heartbeat became late after the silence, endedBy returns nil. In this
+// case, the reboot or upgrade explains the later delay.
+func (n *node) endedBy(t time.Time, shown time.Duration) *Silence {
+	x := n.newest()
+	if x == nil || !x.Ended.IsZero() && (n.becameLate.After(x.Ended) || t.Sub(x.Ended) > shown) {
+		return nil
+	}
+	return x
+}
+
+// NodeRemoved forgets a deleted Node.
+func (h *Store) NodeRemoved(name string) {
+	delete(h.nodes, name)
+	delete(h.late, name)
+}
+
+// NodeRebooted records that a node reported a new bootID. It returns the silence that the reboot explains, or nil.
+func (h *Store) NodeRebooted(name string, t time.Time) *Silence {
+	n := h.of(name)
+	n.rebooted = t
+	for _, x := range n.revisable {
+		x.MayBeReboot = x.MayBeReboot || t.Sub(x.Ended) <= rebootShown
+	}
+	x := n.endedBy(t, rebootShown)
+	if x != nil {
+		x.Rebooted = true
+	}
+	return x
+}
+
+// KubeletUpgraded records that a kubelet reported a different version. It returns the silence that the upgrade
+// explains, or nil.
+func (h *Store) KubeletUpgraded(name string, t time.Time) *Silence {
+	h.Upgrades.Note(name, t)
+	n := h.of(name)
+	n.upgraded = t
+	x := n.endedBy(t, upgradeShown)
+	if x != nil {
+		x.Upgraded = true
+	}
+	return x
+}
+
+// ClockSetBack records that a node's clock was set back.
+func (h *Store) ClockSetBack(name string, t time.Time, by time.Duration) {
+	n := h.of(name)
+	n.setBack, n.by = t, by
+}
+
+// Recount counts the silence of a deleted Node, whose machine has registered again.
+func (h *Store) Recount(s *Silence) { h.revisable(h.of(s.Node), s) }
+
+// StartCounting sets the counters to zero at t.
+func (h *Store) StartCounting(t time.Time) {
+	h.counting = t
+	for _, n := range h.nodes {
+		n.older = nil
+	}
+}
+
+func (h *Store) revisable(n *node, x *Silence) {
+	if n.revisable = append(n.revisable, x); len(n.revisable) > maxRevisable {
+		h.fold(n, 1)
+	}
+}
+
+// fold removes the given number of silences from n.revisable, oldest first, and adds them to the counts in n.older. The
+// verdicts of these silences are then final.
+func (h *Store) fold(n *node, some int) {
+	for _, x := range n.revisable[:some] {
+		n.older = h.counted(n.older, x, (*Judgement).Reviewed, x.Ended)
+	}
+	n.revisable = slices.Delete(n.revisable, 0, some)
+}
+
+// Sweep drops the silences whose verdicts can no longer be revised, and keeps only their counts.
+func (h *Store) Sweep(t time.Time) {
+	for _, n := range h.nodes {
+		some := slices.IndexFunc(n.revisable, func(x *Silence) bool { return x.Ended.IsZero() || t.Sub(x.Ended) <= revisableFor })
+		if some < 0 {
+			some = len(n.revisable)
+		}
+		h.fold(n, some)
+	}
+}
+
+// counted adds a silence to the counts of its node. It does not add silences that are explained and were shorter than
+// the grace period.
+func (h *Store) counted(all []Sum, x *Silence, of func(*Judgement) verdict.Verdict, now time.Time) []Sum {
+	if x.Judgement == nil || !x.Began.After(h.counting) || x.Short && x.Explained() {
+		return all
+	}
+	ended, v := cmp.Or(x.Ended, now), of(x.Judgement)
+	reason := h.reasonOf(x, v, ended)
+	i := slices.IndexFunc(all, func(y Sum) bool { return y.Verdict == v && y.Reason == reason })
+	if i < 0 {
+		return append(all, Sum{x.Node, v, reason, 1, ended})
+	}
+	all[i].Count++
+	if ended.After(all[i].Last) {
+		all[i].Last = ended
+	}
+	return all
+}
+
+// reasonOf returns a more precise reason than the verdict v about a silence.
+func (h *Store) reasonOf(x *Silence, v verdict.Verdict, ended time.Time) verdict.Reason {
+	switch {
+	case x.Short:
+		return verdict.Late
+	case v != verdict.Node, ended.Sub(x.Began) <= h.Undisturbed():
+		return verdict.NoReason
+	case x.Announced != "":
+		return verdict.Announced
+	case x.Rebooted:
+		return verdict.Rebooted
+	case x.Upgraded:
+		return verdict.Upgraded
+	case x.ClockBack > 0:
+		return verdict.ClockSetBack
+	case ended.Sub(x.Began) > advice.LongestGrace:
+		return verdict.Down
+	}
+	return verdict.Slow
+}
+
+// Sums returns the counts of silences by node, verdict and reason.
+func (h *Store) Sums(now time.Time) (all []Sum) {
+	for _, name := range slices.Sorted(maps.Keys(h.nodes)) {
+		sums := slices.Clone(h.nodes[name].older)
+		for _, x := range h.nodes[name].revisable {
+			sums = h.counted(sums, x, (*Judgement).Verdict, now)
+		}
+		slices.SortFunc(sums, func(a, b Sum) int {
+			return cmp.Or(cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(a.Reason, b.Reason))
+		})
+		all = append(all, sums...)
+	}
+	return all
+}

@@ -1,0 +1,113 @@
+package silence
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(s float64) time.Time { return zero.Add(time.Duration(s * float64(time.Second))) }
+
+func known() *Store {
+	h := &Store{}
+	h.Learn(transition.GracePeriodKnown{Period: 40 * time.Second, Default: 40 * time.Second, Interval: 10 * time.Second})
+	return h
+}
+
+// silent adds a silence of node-1 that belongs to an incident.
+func (h *Store) silent(from, to float64, of *Judgement) *Silence {
+	s := &Silence{Node: "node-1", Began: at(from), Ended: at(to), Judgement: of}
+	h.Add(s)
+	return s
+}
+
+// text formats the counts, each with the end of its newest silence in seconds.
+func (h *Store) text(now float64) string {
+	var all []string
+	for _, x := range h.Sums(at(now)) {
+		all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s", x.Verdict, x.Reason))+fmt.Sprintf(" %d %g", x.Count, x.Last.Sub(zero).Seconds()))
+	}
+	return strings.Join(all, "; ")
+}
+
+func TestSilencesFollowTheVerdictOfTheirIncident(t *testing.T) {
+	h, incident, all := known(), NewJudgement(verdict.Node), NewJudgement(verdict.Undecided)
+	h.silent(0, 60, incident)
+	h.silent(300, 500, incident)
+	if got := h.text(600); got != "node slow 1 60; node down 1 500" {
+		t.Errorf("%q", got)
+	}
+	incident.Merge(all)
+	all.Revise(verdict.SharedPath)
+	if got := h.text(600); got != "shared_path 2 500" {
+		t.Errorf("as part of another incident: %q", got)
+	}
+}
+
+func TestSilencesAreRememberedForAsLongAsTheNodeExists(t *testing.T) {
+	h := known()
+	for i := range 3 * maxRevisable {
+		h.silent(float64(100*i), float64(100*i+60), NewJudgement(verdict.SharedPath))
+	}
+	for hour := range 100 * 24 {
+		h.Sweep(at(3600 * float64(hour)))
+	}
+	if got := h.text(1e7); got != "shared_path 30 2960" || len(h.nodes["node-1"].revisable) > 0 {
+		t.Errorf("after 100 days: %q, and %d may be revised", got, len(h.nodes["node-1"].revisable))
+	}
+	h.NodeRemoved("node-1")
+	if got := h.text(1e7); got != "" {
+		t.Errorf("of a Node that was deleted: %q", got)
+	}
+}
+
+func TestItDoesNotMatterWhenSomebodyAsks(t *testing.T) {
+	h, incident := known(), NewJudgement(verdict.Node)
+	h.silent(0, 60, incident)
+	incident.Ask(verdict.Undecided)
+	if got := h.text(100); got != "undecided 1 60" {
+		t.Errorf("asked: %q", got)
+	}
+	h.Sweep(at(7200))
+	if got := h.text(7200); got != "node slow 1 60" {
+		t.Errorf("two hours later: %q, want the verdict of the last review", got)
+	}
+}
+
+// TestAnIntervalThatMayBeAReboot checks that a reboot does not increase the recommended grace period, even if a node
+// that hangs after its reboot reports its new bootID late.
+func TestAnIntervalThatMayBeAReboot(t *testing.T) {
+	h, node := known(), NewJudgement(verdict.Node)
+	for i, to := range []float64{94, 180} {
+		h.silent([]float64{0, 130}[i], to, node)
+		h.Arrived("node-1", at(to), time.Duration(to)*time.Second, 9)
+	}
+	h.NodeRebooted("node-1", at(182))
+	if got := h.Longest(at(600)); got != 0 {
+		t.Errorf("%s", got)
+	}
+	h.silent(1000, 1050, node)
+	h.Arrived("node-1", at(1050), 50*time.Second, 9)
+	if got := h.Longest(at(1100)); got != 50*time.Second {
+		t.Errorf("after a later interval: %s", got)
+	}
+}
+
+func TestOnlyTheNodesOwnSilencesSpeakForALongerGracePeriod(t *testing.T) {
+	for v, want := range map[verdict.Verdict]time.Duration{
+		verdict.Node: 60 * time.Second, verdict.GracePeriod: 0, verdict.SharedPath: 0, verdict.ControllerManager: 0, verdict.Planned: 0, verdict.NodeRebooted: 0, verdict.Undecided: 0,
+	} {
+		h := known()
+		h.silent(0, 60, NewJudgement(v))
+		h.Arrived("node-1", at(60), time.Minute, 9)
+		if got := h.Longest(at(600)); got != want {
+			t.Errorf("%s: %s, want %s", v, got, want)
+		}
+	}
+}

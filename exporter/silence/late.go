@@ -1,0 +1,128 @@
+package silence
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+const (
+	// lateFor is the time for which a late heartbeat affects the recommended grace period. If the heartbeat arrived
+	// after the grace period, or if its node had at least `often` late heartbeats, this time is lateRemembered instead.
+	// maxLate limits the number of late heartbeats in memory.
+	lateFor        = 10 * time.Minute
+	lateRemembered = 24 * time.Hour
+	often          = 3
+	maxLate        = 500
+)
+
+// IsLate reports whether the interval between two heartbeats is long enough to affect the recommended grace period.
+func (h *Store) IsLate(interval time.Duration) bool {
+	return 2*interval > h.Settings.Period && interval > h.Settings.LateThreshold()
+}
+
+// BecameLate records at t that a node has sent no heartbeat for half the grace period, since `since`. The parameter
+// `announced` describes how the node's departure was announced. It is empty if there was no announcement.
+func (h *Store) BecameLate(name string, t, since time.Time, announced string) {
+	n := h.of(name)
+	n.becameLate, n.announced = t, announced
+	if announced != "" {
+		return
+	}
+	if h.late == nil {
+		h.late = map[string]time.Time{}
+	}
+	h.late[name] = since
+}
+
+// NotLate records that a node is no longer late: it sent a heartbeat, or exceeded the grace period.
+func (h *Store) NotLate(node string) { delete(h.late, node) }
+
+// LateNodes returns the late nodes, sorted by the time of their last heartbeat.
+func (h *Store) LateNodes() List {
+	all := make(List, 0, len(h.late))
+	for node, since := range h.late {
+		all = append(all, &Silence{Node: node, Began: since})
+	}
+	return ByBegan(all)
+}
+
+// Arrived records that a late heartbeat arrived at t. The parameter interval is the time since the previous heartbeat.
+// The parameter `nodes` is the number of nodes in the cluster.
+func (h *Store) Arrived(name string, t time.Time, interval time.Duration, nodes int) {
+	h.Nodes = nodes
+	n, began := h.of(name), t.Add(-interval)
+	x := n.newest()
+	if x == nil || x.Short || !x.Ended.Equal(t) {
+		if !n.becameLate.After(began) {
+			return // kubeflap may have missed heartbeats during the interval
+		}
+		x = &Silence{Node: name, Began: began, Ended: t, Short: true, Announced: n.announced, Rebooted: n.rebooted.After(began), Upgraded: n.upgraded.After(began)}
+		if n.setBack.After(began) {
+			x.ClockBack = n.by
+		}
+		h.revisable(n, x)
+	}
+	h.arrived = append(h.arrived, x)
+	old := t.Add(-lateRemembered)
+	keep := slices.IndexFunc(h.arrived, func(x *Silence) bool { return x.Ended.After(old) })
+	h.arrived = slices.Delete(h.arrived, 0, max(keep, len(h.arrived)-maxLate))
+}
+
+// Longest returns the longest heartbeat interval that the grace period should tolerate. It ignores intervals above
+// advice.LongestGrace, and intervals that the node itself did not cause.
+func (h *Store) Longest(now time.Time) time.Duration {
+	length := func(x *Silence) time.Duration { return x.Ended.Sub(x.Began) }
+	sorted := slices.Clone(h.arrived)
+	slices.SortStableFunc(sorted, func(a, b *Silence) int { return cmp.Compare(length(b), length(a)) })
+	for _, x := range sorted {
+		if length(x) <= advice.LongestGrace && h.justifiesLongerGracePeriod(x, now) {
+			return length(x)
+		}
+	}
+	return 0
+}
+
+// isCausedByNode reports whether the node itself caused the silence.
+func (s *Silence) isCausedByNode() bool {
+	return s.Judgement != nil && s.Judgement.Verdict() == verdict.Node && !s.Explained()
+}
+
+// justifiesLongerGracePeriod reports whether a late heartbeat is a reason for a longer grace period.
+func (h *Store) justifiesLongerGracePeriod(x *Silence, now time.Time) bool {
+	age := now.Sub(x.Ended)
+	if age > lateRemembered || !x.isCausedByNode() || x.MayBeReboot {
+		return false
+	}
+	return !x.Short || age <= lateFor || h.arrived.Count(func(y *Silence) bool { return y.Node == x.Node && y.isCausedByNode() }) >= often
+}
+
+// ShortAfter returns the unexplained short silences that have ended, but not before t. The newest come first.
+func (h *Store) ShortAfter(t time.Time) (all List) {
+	for _, x := range slices.Backward(h.arrived) {
+		if x.Ended.Before(t) {
+			break
+		}
+		if x.Short && !x.Explained() {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// ShortBetween returns the unexplained short silences that began in the given period.
+func (h *Store) ShortBetween(from, to time.Time) (all List) {
+	start, _ := slices.BinarySearchFunc(h.arrived, from, func(x *Silence, t time.Time) int { return x.Ended.Compare(t) })
+	for _, x := range h.arrived[start:] {
+		if x.Ended.Sub(to) > 2*h.Settings.Period {
+			break
+		}
+		if x.Short && !x.Explained() && !x.Began.Before(from) && !x.Began.After(to) {
+			all = append(all, x)
+		}
+	}
+	return all
+}

@@ -1,0 +1,186 @@
+package silence
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+const (
+	// remembered is how long a silence counts toward the cluster's rate of silences. maxRemembered limits the number of
+	// these silences.
+	remembered    = 24 * time.Hour
+	maxRemembered = 1000
+	// rebootShown is the maximum time from the first heartbeat of a rebooted node until the node reports its new
+	// bootID. upgradeShown is the maximum time from the first heartbeat of an upgraded kubelet until the kubelet
+	// reports its version. A kubelet reports both values in the node status when it starts.
+	rebootShown  = 5 * time.Minute
+	upgradeShown = time.Minute
+)
+
+// Store holds the silences of all nodes, and the settings that decide which heartbeats are late. The zero value is
+// empty.
+type Store struct {
+	// Settings affect the grace period. The measured interval is not set.
+	Settings advice.GracePeriod
+	// Upgrades holds the recent upgrades of kubelets.
+	Upgrades Upgrades
+	// Nodes is the number of nodes in the cluster when the newest late heartbeat arrived.
+	Nodes int
+
+	// since is the start of the observation. If the observation was interrupted, since is later by the length of the
+	// interruptions.
+	since time.Time
+	// The list lost holds the silences in which nodes were lost over the last day, sorted by start. The list arrived
+	// holds the silences before the late heartbeats of the last day, in order of arrival.
+	lost, arrived List
+	// The map late contains the nodes whose last heartbeat is older than half the grace period. It maps each node to
+	// the time of that heartbeat.
+	late map[string]time.Time
+	// The map nodes holds the existing nodes with silences or late heartbeats.
+	nodes map[string]*node
+	// counting is the time of the last call of StartCounting. Older silences are not counted.
+	counting time.Time
+}
+
+// Begin records the first observation of the cluster. Later calls have no effect.
+func (h *Store) Begin(t time.Time) {
+	if h.since.IsZero() {
+		h.since = t
+	}
+}
+
+// Learn records settings that affect the grace period.
+func (h *Store) Learn(x transition.GracePeriodKnown) {
+	h.Settings = advice.GracePeriod{Period: x.Period, Default: x.Default, Interval: x.Interval, Managed: x.Managed}
+}
+
+// WithOneLost returns the interval between two received heartbeats if one heartbeat between them gets lost.
+func (h *Store) WithOneLost() time.Duration { return 2 * (h.Settings.Shortest() / 2) }
+
+// Undisturbed returns the longest possible interval between two punctual heartbeats of a node.
+func (h *Store) Undisturbed() time.Duration { return h.Settings.Undisturbed() }
+
+// CommonCauseWindow returns the maximum time between two node losses that may have a common cause. This is the grace
+// period, because heartbeats of different nodes are spread over a shorter time.
+func (h *Store) CommonCauseWindow() time.Duration {
+	return cmp.Or(h.Settings.Period, advice.DefaultGracePeriod)
+}
+
+// Add adds a silence in which a node was lost.
+func (h *Store) Add(s *Silence) {
+	h.insert(s)
+	h.revisable(h.of(s.Node), s)
+}
+
+// insert adds a silence to the list lost. It removes silences that began more than 24 hours before the newest silence.
+// If more than maxRemembered silences remain, it removes the oldest.
+func (h *Store) insert(s *Silence) {
+	at := len(h.lost)
+	for at > 0 && h.lost[at-1].Began.After(s.Began) {
+		at--
+	}
+	h.lost = slices.Insert(h.lost, at, s)
+	old := h.lost[len(h.lost)-1].Began.Add(-remembered)
+	keep := slices.IndexFunc(h.lost, func(x *Silence) bool { return x.Began.After(old) })
+	// Keep ongoing silences that began before kubeflap started watching, because they may have the same cause as newer
+	// silences.
+	older := slices.DeleteFunc(h.lost[:keep], func(x *Silence) bool { return !x.Found.Is || !x.IsOngoing() })
+	h.lost = slices.Delete(h.lost, len(older), keep)
+	h.lost = slices.Delete(h.lost, 0, max(len(h.lost)-maxRemembered, 0))
+}
+
+// Remove deletes a silence that did not really happen.
+func (h *Store) Remove(s *Silence) {
+	n, isS := h.of(s.Node), func(x *Silence) bool { return x == s }
+	h.lost, n.revisable, h.arrived = slices.DeleteFunc(h.lost, isS), slices.DeleteFunc(n.revisable, isS), slices.DeleteFunc(h.arrived, isS)
+}
+
+// Relist corrects the start of a silence, of which kubeflap knows the last renewal from a list.
+func (h *Store) Relist(s *Silence, began time.Time) {
+	h.lost = slices.DeleteFunc(h.lost, func(x *Silence) bool { return x == s })
+	s.Began, s.Blind, s.BeganBlind, s.EndedBlind, s.Relisted = began, false, false, false, true
+	h.insert(s)
+}
+
+// after returns the silences that began after t, newest first, and those that began earlier, oldest first.
+func (h *Store) after(t time.Time) (newer, older List) {
+	n := len(h.lost)
+	for n > 0 && h.lost[n-1].Began.After(t) {
+		n--
+	}
+	newer = slices.Clone(h.lost[n:])
+	slices.Reverse(newer)
+	return newer, h.lost[:n]
+}
+
+// After returns the unexplained silences that began after t.
+func (h *Store) After(t time.Time) List {
+	all, _ := h.after(t)
+	return slices.DeleteFunc(all, (*Silence).Explained)
+}
+
+// AfterOrLasting returns the unexplained silences that began after t or are ongoing.
+func (h *Store) AfterOrLasting(t time.Time) List {
+	all, older := h.after(t)
+	return slices.DeleteFunc(append(all, older.Filter((*Silence).IsOngoing)...), (*Silence).Explained)
+}
+
+// SetBackTogether returns silences of nodes whose clocks were set back. The silences began after t, and within one
+// interval of each other. These nodes probably use the same wrong time source. The result is nil for fewer than two
+// nodes.
+func (h *Store) SetBackTogether(t time.Time) List {
+	all, _ := h.after(t)
+	all = LargestGroup(all.Filter(func(s *Silence) bool { return s.ClockBack > 0 }), h.Undisturbed())
+	if len(all) < 2 {
+		return nil
+	}
+	return all
+}
+
+// Seen returns the number of unexplained silences that count for their rate in a cluster with the given number of
+// nodes, and the observed time, summed over all nodes. It omits silences that began before kubeflap started watching. It
+// also omits silences that began in the last hour, because their verdicts may still change.
+func (h *Store) Seen(t time.Time, nodes int) (silences int, nodeTime time.Duration) {
+	return h.lost.Count(func(s *Silence) bool { return !s.Found.Is && !s.Explained() && t.Sub(s.Began) > time.Hour }),
+		time.Duration(nodes) * min(t.Sub(h.since), remembered)
+}
+
+// Past is what a Store keeps when kubeflap does not watch for some time. Observed is the length of the observation.
+// Silences holds the ended silences in which nodes were lost, oldest first. Late holds those before late heartbeats.
+type Past struct {
+	Observed time.Duration `json:"observed"`
+	Silences []Silence     `json:"silences"`
+	Late     []Silence     `json:"late"`
+}
+
+// Past returns copies of the silences that had ended by t.
+func (h *Store) Past(t time.Time) (p Past) {
+	if !h.since.IsZero() {
+		p.Observed = min(t.Sub(h.since), remembered)
+	}
+	copies := func(of List) (all []Silence) {
+		for _, s := range of {
+			if !s.IsOngoing() && !s.Ended.After(t) {
+				all = append(all, *s)
+			}
+		}
+		return all
+	}
+	p.Silences, p.Late = copies(h.lost), copies(h.arrived)
+	return p
+}
+
+// Restore adds an earlier observation to the one that begins at t. It must be called before the first transition.
+func (h *Store) Restore(p Past, t time.Time) {
+	h.since = t.Add(-p.Observed)
+	for i := range p.Silences {
+		h.insert(&p.Silences[i])
+	}
+	for i := range p.Late {
+		h.arrived = append(h.arrived, &p.Late[i])
+	}
+}
