@@ -58,7 +58,7 @@ func (l *services) lose(r *ledger.Record, x transition.AddressLost) {
 	}
 	a.losses++
 	a.changed = later(a.changed, x.Time)
-	r.Lose(x, x.Announced == "" && (x.Cause.EndsPod() || x.Vanished) && l.nodes.wasDeleted(x.Pod.Node, x.Time))
+	r.Lose(x, x.Announced == "" && (x.Cause.EndsPod() || x.Vanished) && l.nodes.WasDeleted(x.Pod.Node, x.Time))
 	if x.Cause == cause.ManualWrite && !x.Steady || x.Cause == cause.Unknown && !x.Vanished {
 		l.Show(r)
 	}
@@ -185,7 +185,7 @@ func (l *services) recordOfLoss(x transition.AddressLost) *ledger.Record {
 	s := incident.Subject{Kind: incident.KindWorkload, Namespace: x.Namespace, Name: workloadOf(x.Address), Cause: x.Cause}
 	switch {
 	case x.Cause.OfNode() && x.Pod.Node != "":
-		return l.nodes.recordOfPod(x.Pod, x.Time, x.Cause, x.Trigger)
+		return l.nodes.RecordOfPod(x.Pod, x.Time, x.Cause, x.Trigger)
 	case x.Cause.OfNode(), x.Cause == cause.Unknown && x.Pod.Name == "",
 		x.Cause == cause.EndpointsReset, x.Cause == cause.ManualWrite, x.Cause == cause.ServiceChanged:
 		s = incident.ServiceSubject(x.Service, x.Cause)

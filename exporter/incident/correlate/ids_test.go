@@ -95,16 +95,6 @@ func answers(all []incident.Incident, id string) bool {
 	return slices.ContainsFunc(all, func(x incident.Incident) bool { return x.ID == id || slices.Contains(x.Also, id) })
 }
 
-func TestTwoOutagesInTenMinutesHaveDifferentShortIDs(t *testing.T) {
-	all := newCluster(6, 40).silence(60, 120, 1, 2, 3, 4).silence(300, 360, 1, 2, 3, 4).runs(560)
-	if len(all) != 2 || all[0].Scope != incident.ScopeControlPlane || all[1].Scope != incident.ScopeControlPlane {
-		t.Fatalf("want two outages of the control plane: %v", summaries(all))
-	}
-	if short(all[0].ID) == short(all[1].ID) {
-		t.Errorf("the IDs %s and %s begin with the same characters", all[0].ID, all[1].ID)
-	}
-}
-
 // outageSeenFrom returns the incidents of an outage of four nodes, as seen by a kubeflap that starts after the given
 // number of seconds. The last renewals of the nodes are on both sides of a full ten minutes.
 func outageSeenFrom(start float64) []incident.Incident {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate/nodes"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -17,7 +18,7 @@ import (
 type Log struct {
 	*ledger.Reader
 	ledger   *ledger.Ledger
-	nodes    *nodes
+	nodes    *nodes.Nodes
 	pods     *pods
 	services *services
 }
@@ -28,10 +29,10 @@ func New(size int) *Log {
 	l.ledger = ledger.New(size, func(t time.Time) {
 		l.services.sweep(t)
 		l.pods.sweep(t)
-		l.nodes.sweep(t)
+		l.nodes.Sweep(t)
 	})
 	l.Reader = ledger.NewReader(l.ledger)
-	l.nodes = &nodes{l.ledger, existing{lastTransition: map[string]time.Time{}, deleted: map[string]time.Time{}}, map[string]*node{}, map[*node]time.Time{}, map[string]removedNode{}}
+	l.nodes = nodes.New(l.ledger)
 	l.pods = &pods{l.nodes, map[podKey]*pod{}}
 	l.services = &services{writers{l.ledger}, l.nodes, l.pods, map[evidence.Open]*address{}, map[transition.Service]*service{}}
 	return l
@@ -71,8 +72,6 @@ func (l *Log) Observe(found ...transition.Transition) {
 
 func (l *Log) observe(x transition.Transition) {
 	switch x := x.(type) {
-	case transition.HeartbeatSeen:
-		l.nodes.heartbeatSeen(x)
 	case transition.PodReadyChanged:
 		l.pods.podReadyChanged(x)
 	case transition.PodEvicted:
@@ -84,7 +83,7 @@ func (l *Log) observe(x transition.Transition) {
 	case transition.PodRestartedSilently:
 		l.pods.note(x.Pod, evidence.PodRestarted, x.Time, 0)
 	default:
-		l.observeNode(x)
+		l.nodes.Observe(x)
 		l.observeWatch(x)
 		l.observeService(x)
 	}
@@ -96,7 +95,7 @@ func (l *Log) observeWatch(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.WatchBroke:
 		if x.Resource == event.KindLease {
-			l.nodes.watchBroke(x)
+			l.nodes.WatchBroke(x)
 		}
 		if x.Reason == event.ReasonNotRunning || x.Reason == event.ReasonNotRecorded {
 			l.ledger.Stopped(x.Since)
@@ -112,7 +111,7 @@ func (l *Log) observeWatch(x transition.Transition) {
 		}
 	case transition.ControlPlaneLeaseLate:
 		c.LeaseLate(x)
-		l.ledger.AddToNodes(leaseStopped(x.Name, x.Since))
+		l.ledger.AddToNodes(evidence.LeaseStopped(x.Name, x.Since))
 	case transition.ControlPlaneLeaseRenewed:
 		c.LeaseRenewed(x)
 	case transition.LeaderChanged:
@@ -121,54 +120,6 @@ func (l *Log) observeWatch(x transition.Transition) {
 	case transition.LeasesRead:
 		c.LeasesRead(x)
 		l.ledger.AddToNodes(evidence.Entry{Kind: evidence.LeasesRead, Time: x.Time, Name: x.String()})
-	}
-}
-
-// leaseStopped returns the evidence entry for a control-plane component that stopped renewing its Lease.
-func leaseStopped(name string, since time.Time) evidence.Entry {
-	if name == event.LeaseControllerManager {
-		return evidence.Entry{Kind: evidence.LeaderLate, Time: since, Name: name}
-	}
-	return evidence.Entry{Kind: evidence.APIServerStopped, Time: since, Name: name}
-}
-
-// observeNode handles a transition of a node.
-func (l *Log) observeNode(x transition.Transition) {
-	switch x := x.(type) {
-	case transition.GracePeriodKnown:
-		l.ledger.Silences.Learn(x)
-		l.nodes.known = x.Nodes
-	case transition.HeartbeatsResumed:
-		// The tracker could not measure the interval before this heartbeat.
-		l.nodes.handleUnreportedHeartbeat(l.nodes.recordTransition(x.Node, x.Time), x.Time)
-	case transition.HeartbeatLate:
-		l.nodes.heartbeatLate(x)
-	case transition.ClockSetBack:
-		l.nodes.clockSetBack(x)
-	case transition.HeartbeatsWereInTime:
-		l.nodes.heartbeatsWereInTime(x)
-	case transition.NodeFoundLost:
-		l.nodes.nodeFoundLost(x)
-	case transition.HeartbeatMissed:
-		l.nodes.heartbeatMissed(x)
-	case transition.NodeReadyChanged:
-		if x.To == event.StatusTrue {
-			l.nodes.nodeTurnedReady(x)
-		} else {
-			l.nodes.nodeTurnedNotReady(x)
-		}
-	case transition.NodeReadyMissed:
-		l.nodes.nodeReadyMissed(x)
-	case transition.NodeNotMarked:
-		l.nodes.nodeNotMarked(x)
-	case transition.NodeRebooted:
-		l.nodes.explain(x.Node, l.ledger.Silences.NodeRebooted(x.Node, x.Time), evidence.NodeRebooted, x.Time)
-	case transition.KubeletUpgraded:
-		l.nodes.explain(x.Node, l.ledger.Silences.KubeletUpgraded(x.Node, x.Time), evidence.KubeletUpgraded, x.Time)
-	case transition.NodeRemoved:
-		l.nodes.nodeRemoved(x)
-	case transition.NodeReturned:
-		l.nodes.nodeReturned(x)
 	}
 }
 

@@ -2,6 +2,7 @@ package correlate
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -218,20 +219,23 @@ func TestNodesAndServicesLeftOutCountOnceInMergedIncidents(t *testing.T) {
 	equal(t, "Services", len(x.Services)+x.ServicesLeftOut, 80)
 }
 
+// kept returns the number of nodes in a map.
+func (s *scenario) kept(of string) int { return reflect.ValueOf(s.nodes).Elem().FieldByName(of).Len() }
+
 func TestOfHealthyNodesOnlyTheNamesAreKept(t *testing.T) {
 	names := nodesNamed(5)
 	s := newScenario(t).at(0).beats(names...)
-	equal(t, "nodes that beat", len(s.nodes.troubled), 0)
+	equal(t, "nodes that beat", s.kept("troubled"), 0)
 	s.at(40).misses(40, names[0]).at(42).returns(42, names[0])
 	for i := range 15 {
 		s.at(60 * float64(i+1)).beats(names...)
 	}
-	equal(t, "a while after one was away", len(s.nodes.troubled), 0)
-	equal(t, "nodes", len(s.nodes.lastTransition), 5)
+	equal(t, "a while after one was away", s.kept("troubled"), 0)
+	equal(t, "nodes", s.kept("lastTransition"), 5)
 	s.at(1000).misses(40, names[0], names[1])
 	equal(t, "two of five", s.Incidents(s.now)[0].Scope, incident.ScopeNode)
 	s.sees(transition.NodeRemoved{OfNode: transition.OfNode{At: s.is(), Node: names[4]}})
-	equal(t, "nodes without the one that was removed", len(s.nodes.lastTransition), 4)
+	equal(t, "nodes without the one that was removed", s.kept("lastTransition"), 4)
 	s.at(1001).misses(40, names[2])
 	equal(t, "three of four", s.Incidents(s.now)[0].Scope, incident.ScopeControlPlane)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate/nodes"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -20,7 +21,7 @@ const (
 // pods keeps recent observations about pods. When a Service loses the address of a pod, the pod's observations are
 // added to the incident.
 type pods struct {
-	nodes  *nodes
+	nodes  *nodes.Nodes
 	lately map[podKey]*pod
 }
 
@@ -77,7 +78,7 @@ func (l *pods) podReadyChanged(x transition.PodReadyChanged) {
 	case !x.Cause.OfNode():
 		l.note(x.Pod, evidence.PodNotReady, x.Time, 0)
 	case x.Node != "":
-		r := l.nodes.recordOfPod(x.Pod, x.Time, x.Cause, x.Trigger)
+		r := l.nodes.RecordOfPod(x.Pod, x.Time, x.Cause, x.Trigger)
 		r.ByCause[x.Cause] += 0
 		p.span = r.Timeline.Begin(incident.TrackPod, key.String(), x.Time)
 		l.nodes.Note(r, evidence.Entry{Kind: evidence.PodNotReady, Time: x.Time, Name: key.String()})
@@ -86,11 +87,7 @@ func (l *pods) podReadyChanged(x transition.PodReadyChanged) {
 
 // podEvicted counts an evicted pod in the incident of its node. It ignores the pod if the node has no incident.
 func (l *pods) podEvicted(x transition.PodEvicted) {
-	n := l.nodes.troubled[x.Node]
-	if n == nil {
-		return
-	}
-	r := n.current(x.Time)
+	r := l.nodes.Current(x.Node, x.Time)
 	if r == nil {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate/nodes"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/ledger"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -15,7 +16,7 @@ import (
 // services assigns lost addresses, outages and unexpected writes of addresses to incidents.
 type services struct {
 	writers
-	nodes *nodes
+	nodes *nodes.Nodes
 	pods  *pods
 	// The map addresses holds the addresses that were lost recently or have stale re-adds. The map lately holds the
 	// Services that recently lost or gained addresses.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -112,6 +113,14 @@ type Entry struct {
 	count int
 	// The set names holds the names of the observed nodes or pods, so that each of them counts only once.
 	names map[string]struct{}
+}
+
+// LeaseStopped returns the entry for a control-plane component that stopped renewing its Lease.
+func LeaseStopped(name string, since time.Time) Entry {
+	if name == event.LeaseControllerManager {
+		return Entry{Kind: LeaderLate, Time: since, Name: name}
+	}
+	return Entry{Kind: APIServerStopped, Time: since, Name: name}
 }
 
 // Entries holds the first and the last evidence entries of an incident.

@@ -1,4 +1,4 @@
-package correlate
+package nodes
 
 import (
 	"cmp"
@@ -32,12 +32,20 @@ func (n *node) current(t time.Time) *ledger.Record {
 	return n.record
 }
 
+// Current returns the incident to which a node belongs at t, or nil if there is none.
+func (l *Nodes) Current(name string, t time.Time) *ledger.Record {
+	if n := l.troubled[name]; n != nil {
+		return n.current(t)
+	}
+	return nil
+}
+
 // leave records that later failures of the node belong to another incident.
 func (n *node) leave() { n.record, n.silenceSpan, n.notReadySpan = nil, nil, nil }
 
 // lose records that a node was lost. The parameter gap is the time without heartbeats. The result is the incident to
 // which the node belongs according to the evidence so far.
-func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *ledger.Record {
+func (l *Nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *ledger.Record {
 	n.renewed = cmp.Or(x.Renewed, n.renewed)
 	r := l.recordOf(n, t, x, gap)
 	if at, known := l.lost[n]; !known || t.Sub(at) > l.Silences.CommonCauseWindow() {
@@ -52,7 +60,7 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 		}
 		stopped := l.ControlPlane.StoppedSince(near.Add(-lookBack))
 		for _, name := range slices.Sorted(maps.Keys(stopped)) {
-			r.Evidence.Add(leaseStopped(name, stopped[name]))
+			r.Evidence.Add(evidence.LeaseStopped(name, stopped[name]))
 		}
 		if n.silence.ClockBack > 0 {
 			r.Evidence.Add(n.entry(evidence.ClockSetBack, n.setBack, n.setBackBy))
@@ -68,7 +76,7 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 
 // recordOf returns the node's current incident. If there is none, it assigns the node to an incident of several nodes,
 // or to an incident of its own.
-func (l *nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *ledger.Record {
+func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *ledger.Record {
 	// The grace period may be too short even for punctual heartbeats.
 	grace, undisturbed := l.Silences.Settings.Period, l.Silences.Undisturbed()
 	short := grace > 0 && grace <= undisturbed && gap <= undisturbed && !x.Unseen
@@ -100,7 +108,7 @@ func (l *nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 }
 
 // lostLately reports whether a node was lost shortly before t. If so, a loss at t may have the same cause.
-func (l *nodes) lostLately(t time.Time) bool {
+func (l *Nodes) lostLately(t time.Time) bool {
 	for _, at := range l.lost {
 		if t.Sub(at) <= max(l.Silences.CommonCauseWindow(), ledger.Quiet) {
 			return true
@@ -109,8 +117,8 @@ func (l *nodes) lostLately(t time.Time) bool {
 	return false
 }
 
-// recordOfPod returns the incident of a node whose failure affected the pod x.
-func (l *nodes) recordOfPod(x transition.Pod, t time.Time, why cause.Cause, trigger uint64) *ledger.Record {
+// RecordOfPod returns the incident of a node whose failure affected the pod x.
+func (l *Nodes) RecordOfPod(x transition.Pod, t time.Time, why cause.Cause, trigger uint64) *ledger.Record {
 	gap := time.Duration(0)
 	if why != cause.NodeHeartbeatLost {
 		gap = l.Silences.Undisturbed() + 1
@@ -122,7 +130,7 @@ func (l *nodes) recordOfPod(x transition.Pod, t time.Time, why cause.Cause, trig
 
 // mergeIfShared merges incidents of single nodes whose silences have a common cause, such as etcd or the network. The
 // result is a control-plane incident. The parameter `near` is the start of one of these silences.
-func (l *nodes) mergeIfShared(t, near time.Time) {
+func (l *Nodes) mergeIfShared(t, near time.Time) {
 	within := l.Silences.CommonCauseWindow() + ledger.Quiet
 	recent := l.Silences.After(near.Add(-within))
 	recent = slices.DeleteFunc(recent, func(s *silence.Silence) bool { return s.Began.After(near.Add(within)) })
@@ -135,13 +143,13 @@ func (l *nodes) mergeIfShared(t, near time.Time) {
 }
 
 // mergeClocks merges incidents of single nodes whose clocks were set back together.
-func (l *nodes) mergeClocks(t time.Time) {
+func (l *Nodes) mergeClocks(t time.Time) {
 	l.merge(l.Silences.SetBackTogether(t.Add(-l.Silences.CommonCauseWindow()-ledger.Quiet)), incident.ClocksSubject(), t)
 }
 
 // merge merges incidents of single nodes into one. The parameter `shared` holds their silences, which have a common
 // cause. The incident keeps the ID of the node with the earliest renewTime.
-func (l *nodes) merge(shared silence.List, into incident.Subject, t time.Time) {
+func (l *Nodes) merge(shared silence.List, into incident.Subject, t time.Time) {
 	var lost []*node
 	for _, s := range shared {
 		n := l.troubled[s.Node]
@@ -168,7 +176,7 @@ func (l *nodes) merge(shared silence.List, into incident.Subject, t time.Time) {
 
 // handleTimer moves a node out of a grace-period incident (incident.KindGracePeriod) if the node has missed more than
 // one heartbeat.
-func (l *nodes) handleTimer(n *node, t time.Time) {
+func (l *Nodes) handleTimer(n *node, t time.Time) {
 	switch due := n.lastHeartbeat.Add(l.Silences.WithOneLost()); {
 	case !n.isSilent:
 	case due.After(t):
@@ -180,7 +188,7 @@ func (l *nodes) handleTimer(n *node, t time.Time) {
 
 // outgrow moves a node from a grace-period incident to the node's own incident. The node missed more than one
 // heartbeat, so a longer grace period would not have helped.
-func (l *nodes) outgrow(n *node, t time.Time) *ledger.Record {
+func (l *Nodes) outgrow(n *node, t time.Time) *ledger.Record {
 	r := n.current(t)
 	if r == nil || r.Kind != incident.KindGracePeriod || !n.isSilent {
 		return r
@@ -203,7 +211,7 @@ func (l *nodes) outgrow(n *node, t time.Time) *ledger.Record {
 
 // nodeNotMarked records that a silent node is still Ready after the grace period. All nodes with the verdict
 // ControllerManager form one incident.
-func (l *nodes) nodeNotMarked(x transition.NodeNotMarked) {
+func (l *Nodes) nodeNotMarked(x transition.NodeNotMarked) {
 	n := l.recordTransition(x.Node, x.Time)
 	s := n.silence
 	if s == nil || !s.Ended.IsZero() {

@@ -1,4 +1,4 @@
-package correlate
+package nodes
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
+func (l *Nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	l.Silences.Begin(x.Time)
 	l.lastTransition[x.Node] = x.Time
 	l.Silences.NotLate(x.Node)
@@ -40,7 +40,7 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 
 // handleUnreportedHeartbeat handles a heartbeat that the tracker may not have reported, because it did not know the
 // interval before the heartbeat. Such a heartbeat can end a silence.
-func (l *nodes) handleUnreportedHeartbeat(n *node, t time.Time) {
+func (l *Nodes) handleUnreportedHeartbeat(n *node, t time.Time) {
 	switch s := n.silence; {
 	case !n.isSilent || !t.After(n.lastHeartbeat):
 		n.endSilence(t)
@@ -53,7 +53,7 @@ func (l *nodes) handleUnreportedHeartbeat(n *node, t time.Time) {
 
 // handleHeartbeat handles a heartbeat. The parameter interval is the time since the previous heartbeat, or 0 if
 // unknown.
-func (l *nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
+func (l *Nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
 	n.endSilence(t)
 	if l.Silences.IsLate(interval) {
 		l.HeartbeatWasLate(n.name, t, interval, l.count())
@@ -79,7 +79,7 @@ func (l *nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
 	}
 }
 
-func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
+func (l *Nodes) heartbeatLate(x transition.HeartbeatLate) {
 	n := l.recordTransition(x.Node, x.Time)
 	l.Silences.Settings.Period = 2 * x.Silence
 	if !x.Unwatched {
@@ -88,7 +88,7 @@ func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
 	l.Silences.BecameLate(x.Node, x.Time, cmp.Or(x.Last, x.Time.Add(-x.Silence)), x.Announced)
 }
 
-func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
+func (l *Nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 	n := l.recordTransition(x.Node, x.Time)
 	l.Silences.NotLate(x.Node)
 	began := x.Time.Add(-x.Silence)
@@ -110,7 +110,7 @@ func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 }
 
 // openGap adds a node's silence to an incident.
-func (l *nodes) openGap(r *ledger.Record, n *node, t time.Time) {
+func (l *Nodes) openGap(r *ledger.Record, n *node, t time.Time) {
 	r.HeartbeatLost = true
 	r.Open[evidence.OpenNode(n.name)] = t
 	r.Evidence.Add(n.entry(evidence.LastHeartbeat, n.lastHeartbeat, 0))

@@ -1,4 +1,4 @@
-package correlate
+package nodes
 
 import (
 	"cmp"
@@ -22,10 +22,10 @@ type removedNode struct {
 	record  *ledger.Record
 }
 
-// watchBroke records that kubeflap no longer sees heartbeats. A node may send heartbeats that kubeflap misses. A
+// WatchBroke records that kubeflap no longer sees heartbeats. A node may send heartbeats that kubeflap misses. A
 // silence is nevertheless proven if it was already longer than the grace period, or if a direct read of Leases
 // confirmed it.
-func (l *nodes) watchBroke(x transition.WatchBroke) {
+func (l *Nodes) WatchBroke(x transition.WatchBroke) {
 	for _, n := range l.troubled {
 		s := n.silence
 		if s == nil || !s.Ended.IsZero() {
@@ -45,7 +45,7 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 // heartbeatsWereInTime withdraws a silence that did not happen. The heartbeats were on time, but the watch delivered
 // them late. An incident without other silences is withdrawn, too. If the node controller has set the node to Unknown,
 // the silence stays, but is no longer proven.
-func (l *nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
+func (l *Nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 	n := l.troubled[x.Node]
 	if n == nil || n.silence == nil {
 		return
@@ -69,7 +69,7 @@ func (l *nodes) heartbeatsWereInTime(x transition.HeartbeatsWereInTime) {
 
 // clockSetBack records that a node's clock was set back. The clock change explains the node's current or next silence,
 // so neither the kubelet nor the network is at fault.
-func (l *nodes) clockSetBack(x transition.ClockSetBack) {
+func (l *Nodes) clockSetBack(x transition.ClockSetBack) {
 	n := l.recordTransition(x.Node, x.Time)
 	n.setBack, n.setBackBy = x.Time, x.By
 	l.Silences.ClockSetBack(x.Node, x.Time, x.By)
@@ -80,7 +80,7 @@ func (l *nodes) clockSetBack(x transition.ClockSetBack) {
 }
 
 // nodeFoundLost handles a node that was lost before kubeflap began to watch it.
-func (l *nodes) nodeFoundLost(x transition.NodeFoundLost) {
+func (l *Nodes) nodeFoundLost(x transition.NodeFoundLost) {
 	n := l.recordTransition(x.Node, x.Time)
 	l.Silences.Settings.Period = cmp.Or(x.Loss.GracePeriod, l.Silences.Settings.Period)
 	l.Silences.Settings.Managed = x.Loss.Managed
@@ -113,7 +113,7 @@ func (l *nodes) nodeFoundLost(x transition.NodeFoundLost) {
 	l.Note(r, n.entry(evidence.FoundLost, x.Time, 0))
 }
 
-func (l *nodes) nodeRemoved(x transition.NodeRemoved) {
+func (l *Nodes) nodeRemoved(x transition.NodeRemoved) {
 	n := l.recordTransition(x.Node, x.Time)
 	l.deleted[n.name] = x.Time
 	delete(l.lastTransition, n.name)
@@ -135,7 +135,7 @@ func (l *nodes) nodeRemoved(x transition.NodeRemoved) {
 
 // nodeReturned handles a silent node that was deleted and created again. Its bootID and providerID show whether the
 // machine is the same.
-func (l *nodes) nodeReturned(x transition.NodeReturned) {
+func (l *Nodes) nodeReturned(x transition.NodeReturned) {
 	g, known := l.gone[x.Node]
 	if !known {
 		return
@@ -159,15 +159,15 @@ func (l *nodes) nodeReturned(x transition.NodeReturned) {
 	l.Explain(r, x.Time)
 }
 
-// wasDeleted reports whether a Node was deleted at most nodeMemory before t, and has not been created again.
-func (e *existing) wasDeleted(name string, t time.Time) bool {
+// WasDeleted reports whether a Node was deleted at most nodeMemory before t, and has not been created again.
+func (e *existing) WasDeleted(name string, t time.Time) bool {
 	at, ok := e.deleted[name]
 	_, again := e.lastTransition[name]
 	return ok && !again && t.Sub(at) <= nodeMemory
 }
 
 // explain adds the explanation for a node's silence to the node's incident. The silence is nil if it is unknown.
-func (l *nodes) explain(name string, s *silence.Silence, by evidence.Kind, t time.Time) {
+func (l *Nodes) explain(name string, s *silence.Silence, by evidence.Kind, t time.Time) {
 	n := l.troubled[name]
 	if n == nil || s == nil || s != n.silence {
 		return
@@ -177,9 +177,9 @@ func (l *nodes) explain(name string, s *silence.Silence, by evidence.Kind, t tim
 	}
 }
 
-// sweep forgets nodes without recent transitions. If a node still sends heartbeats, sweep keeps only its entry in the
+// Sweep forgets nodes without recent transitions. If a node still sends heartbeats, Sweep keeps only its entry in the
 // map lastTransition.
-func (l *nodes) sweep(t time.Time) {
+func (l *Nodes) Sweep(t time.Time) {
 	for name, g := range l.gone {
 		if t.Sub(g.at) > removedFor {
 			delete(l.gone, name)

@@ -1,4 +1,5 @@
-package correlate
+// Package nodes decides which losses of nodes belong to the same incident.
+package nodes
 
 import (
 	"cmp"
@@ -20,8 +21,8 @@ const (
 	nodeMemory = 10 * time.Minute
 )
 
-// nodes assigns lost and unready nodes to incidents.
-type nodes struct {
+// Nodes assigns lost and unready nodes to incidents.
+type Nodes struct {
 	*ledger.Ledger
 	existing
 	// The map troubled holds the nodes that recently had transitions other than heartbeats.
@@ -73,6 +74,12 @@ type node struct {
 	timer                     ledger.Timer
 }
 
+// New returns Nodes without any node. Their incidents are in the given ledger.
+func New(l *ledger.Ledger) *Nodes {
+	known := existing{lastTransition: map[string]time.Time{}, deleted: map[string]time.Time{}}
+	return &Nodes{l, known, map[string]*node{}, map[*node]time.Time{}, map[string]removedNode{}}
+}
+
 // entry returns an evidence entry about the node.
 func (n *node) entry(kind evidence.Kind, t time.Time, lasted time.Duration) evidence.Entry {
 	return evidence.Entry{Kind: kind, Time: t, Name: n.name, Duration: lasted}
@@ -83,7 +90,7 @@ func (n *node) entry(kind evidence.Kind, t time.Time, lasted time.Duration) evid
 func (e *existing) count() int { return cmp.Or(e.known, len(e.lastTransition)) }
 
 // named returns the node with the given name, and adds it if it is new.
-func (l *nodes) named(name string) *node {
+func (l *Nodes) named(name string) *node {
 	n := l.troubled[name]
 	if n == nil {
 		n = &node{name: name}
@@ -97,14 +104,14 @@ func (l *nodes) named(name string) *node {
 }
 
 // recordTransition records a transition other than a heartbeat, and returns its node.
-func (l *nodes) recordTransition(name string, t time.Time) *node {
+func (l *Nodes) recordTransition(name string, t time.Time) *node {
 	l.lastTransition[name] = t
 	n := l.named(name)
 	n.seen = t
 	return n
 }
 
-func (l *nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
+func (l *Nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
 	n := l.recordTransition(x.Node, x.Time)
 	if x.From != event.StatusTrue && !n.notReady {
 		// A new node is starting.
@@ -126,7 +133,7 @@ func (l *nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
 	l.Note(r, n.entry(kind, x.Time, x.HeartbeatAge()))
 }
 
-func (l *nodes) nodeTurnedUnknown(n *node, x *transition.NodeReadyChanged) *ledger.Record {
+func (l *Nodes) nodeTurnedUnknown(n *node, x *transition.NodeReadyChanged) *ledger.Record {
 	if x.Loss.GracePeriod > 0 {
 		l.Silences.Settings.Period = x.Loss.GracePeriod
 	}
@@ -149,7 +156,7 @@ func (l *nodes) nodeTurnedUnknown(n *node, x *transition.NodeReadyChanged) *ledg
 	return r
 }
 
-func (l *nodes) nodeTurnedReady(x transition.NodeReadyChanged) {
+func (l *Nodes) nodeTurnedReady(x transition.NodeReadyChanged) {
 	n := l.recordTransition(x.Node, x.Time)
 	r, s := n.current(x.Time), n.silence
 	if s != nil && s.Unseen {
@@ -170,7 +177,7 @@ func (l *nodes) nodeTurnedReady(x transition.NodeReadyChanged) {
 }
 
 // nodeReadyMissed handles a node that turned Unknown and then True while the watch was broken.
-func (l *nodes) nodeReadyMissed(x transition.NodeReadyMissed) {
+func (l *Nodes) nodeReadyMissed(x transition.NodeReadyMissed) {
 	n := l.recordTransition(x.Node, x.Time)
 	if x.Status != event.StatusTrue {
 		return

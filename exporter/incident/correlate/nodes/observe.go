@@ -1,0 +1,49 @@
+package nodes
+
+import (
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// Observe handles a transition of a node, or a setting of the node controller. It ignores all others.
+func (l *Nodes) Observe(x transition.Transition) {
+	switch x := x.(type) {
+	case transition.HeartbeatSeen:
+		l.heartbeatSeen(x)
+	case transition.GracePeriodKnown:
+		l.Silences.Learn(x)
+		l.known = x.Nodes
+	case transition.HeartbeatsResumed:
+		// The tracker could not measure the interval before this heartbeat.
+		l.handleUnreportedHeartbeat(l.recordTransition(x.Node, x.Time), x.Time)
+	case transition.HeartbeatLate:
+		l.heartbeatLate(x)
+	case transition.ClockSetBack:
+		l.clockSetBack(x)
+	case transition.HeartbeatsWereInTime:
+		l.heartbeatsWereInTime(x)
+	case transition.NodeFoundLost:
+		l.nodeFoundLost(x)
+	case transition.HeartbeatMissed:
+		l.heartbeatMissed(x)
+	case transition.NodeReadyChanged:
+		if x.To == event.StatusTrue {
+			l.nodeTurnedReady(x)
+		} else {
+			l.nodeTurnedNotReady(x)
+		}
+	case transition.NodeReadyMissed:
+		l.nodeReadyMissed(x)
+	case transition.NodeNotMarked:
+		l.nodeNotMarked(x)
+	case transition.NodeRebooted:
+		l.explain(x.Node, l.Silences.NodeRebooted(x.Node, x.Time), evidence.NodeRebooted, x.Time)
+	case transition.KubeletUpgraded:
+		l.explain(x.Node, l.Silences.KubeletUpgraded(x.Node, x.Time), evidence.KubeletUpgraded, x.Time)
+	case transition.NodeRemoved:
+		l.nodeRemoved(x)
+	case transition.NodeReturned:
+		l.nodeReturned(x)
+	}
+}
