@@ -59,7 +59,7 @@ func attributes(x transition.Transition) []slog.Attr {
 			all = append(all, slog.String(key, value))
 		}
 	}
-	fields := x.Fields()
+	fields := transition.FieldsOf(x)
 	add("namespace", fields.Namespace)
 	add("service", fields.Service)
 	add("pod", fields.Pod)

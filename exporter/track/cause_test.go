@@ -523,7 +523,7 @@ func TestAnOutageWhoseCauseShowsAtOnceDoesNotOvertakeOneThatWaitsForItsOwn(t *te
 	for _, x := range s.transitions() {
 		switch x.(type) {
 		case transition.OutageStarted, transition.OutageEnded:
-			outages = append(outages, x.When().Sub(zero).String()+" "+x.Fields().Cause.String())
+			outages = append(outages, x.When().Sub(zero).String()+" "+transition.FieldsOf(x).Cause.String())
 		}
 	}
 	equal(t, "outages", strings.Join(outages, ", "), "10s unknown, 10.2s unknown, 10.4s probe_failed, 20s probe_failed")

@@ -80,13 +80,6 @@ type AddressLost struct {
 	Trigger uint64
 }
 
-// Fields returns the names of the affected objects, for structured log lines.
-func (x AddressLost) Fields() Fields {
-	fields := x.Address.Fields()
-	fields.Cause = x.Cause
-	return fields
-}
-
 func (x AddressLost) String() string {
 	if x.Foreign {
 		return x.sentence(" removed: it was a foreign address of a Service with a selector")

@@ -28,9 +28,6 @@ type LeaderChanged struct {
 	To string
 }
 
-// Fields returns no fields, because the transition belongs neither to a node nor to a Service.
-func (LeaderChanged) Fields() Fields { return Fields{} }
-
 func (x LeaderChanged) String() string {
 	if x.To == "" {
 		return "the leader of the kube-controller-manager released its Lease"
@@ -48,9 +45,6 @@ type ControlPlaneLeaseLate struct {
 	Since time.Time
 }
 
-// Fields returns no fields, because the transition belongs neither to a node nor to a Service.
-func (ControlPlaneLeaseLate) Fields() Fields { return Fields{} }
-
 func (x ControlPlaneLeaseLate) String() string {
 	return fmt.Sprintf("control plane: Lease %s was not renewed for %s", x.Name, round(x.Time.Sub(x.Since)))
 }
@@ -64,9 +58,6 @@ type ControlPlaneLeaseRenewed struct {
 	InTime bool
 }
 
-// Fields returns no fields, because the transition belongs neither to a node nor to a Service.
-func (ControlPlaneLeaseRenewed) Fields() Fields { return Fields{} }
-
 func (x ControlPlaneLeaseRenewed) String() string {
 	return fmt.Sprintf("control plane: Lease %s is renewed again after %s", x.Name, round(x.Silence))
 }
@@ -78,9 +69,6 @@ type LeasesRead struct {
 	Answered bool
 	Reason   event.Reason
 }
-
-// Fields returns no fields, because the transition belongs neither to a node nor to a Service.
-func (LeasesRead) Fields() Fields { return Fields{} }
 
 func (x LeasesRead) String() string {
 	switch {
@@ -107,9 +95,6 @@ type GracePeriodKnown struct {
 	// Nodes is the number of nodes. It is 0 until the first list is complete.
 	Nodes int
 }
-
-// Fields returns no fields, because the transition concerns the whole cluster.
-func (GracePeriodKnown) Fields() Fields { return Fields{} }
 
 func (x GracePeriodKnown) String() string {
 	text := "the grace period is unknown"

@@ -29,13 +29,6 @@ type PodReadyChanged struct {
 	Trigger uint64
 }
 
-// Fields returns the names of the affected objects, for structured log lines.
-func (x PodReadyChanged) Fields() Fields {
-	fields := x.Pod.Fields()
-	fields.Cause = x.Cause
-	return fields
-}
-
 func (x PodReadyChanged) String() string {
 	if x.To == event.StatusTrue {
 		return fmt.Sprintf("pod %s/%s: Ready again after %s", x.Namespace, x.Name, x.Cause)

@@ -23,13 +23,6 @@ type OutageStarted struct {
 	Trigger uint64
 }
 
-// Fields returns the names of the affected objects, for structured log lines.
-func (x OutageStarted) Fields() Fields {
-	fields := x.Service.Fields()
-	fields.Cause = x.Cause
-	return fields
-}
-
 func (x OutageStarted) String() string {
 	return x.Service.String() + ": no ready address left" + causeSuffix(x.Cause)
 }
@@ -43,13 +36,6 @@ type OutageEnded struct {
 	Cause  cause.Cause
 	// Complete is set if kubeflap saw the start and the end of the outage as they happened.
 	Complete bool
-}
-
-// Fields returns the names of the affected objects, for structured log lines.
-func (x OutageEnded) Fields() Fields {
-	fields := x.Service.Fields()
-	fields.Cause = x.Cause
-	return fields
 }
 
 func (x OutageEnded) String() string {

@@ -19,8 +19,6 @@ type Transition interface {
 	// FoundAt returns the time at which the tracker found the change, by kubeflap's clock. It is later than the time of
 	// the change if the tracker had to wait for evidence of the cause.
 	FoundAt() time.Time
-	// Fields returns the names of the affected objects, for structured log lines.
-	Fields() Fields
 	// String describes the change in one line, without its time.
 	String() string
 }
@@ -31,6 +29,25 @@ type Fields struct {
 	IP                            netip.Addr
 	// Cause is Unknown for a transition that has no cause.
 	Cause cause.Cause
+}
+
+// FieldsOf returns the names of the objects that a transition concerns, for structured log lines. There are none if it
+// concerns the whole cluster.
+func FieldsOf(x Transition) (f Fields) {
+	if of, ok := x.(interface{ Fields() Fields }); ok {
+		f = of.Fields()
+	}
+	switch x := x.(type) {
+	case AddressLost:
+		f.Cause = x.Cause
+	case PodReadyChanged:
+		f.Cause = x.Cause
+	case OutageStarted:
+		f.Cause = x.Cause
+	case OutageEnded:
+		f.Cause = x.Cause
+	}
+	return f
 }
 
 // At is the time of a transition.
@@ -69,7 +86,7 @@ func (l *List) Add(x Transition) { l.found = append(l.found, x) }
 // AddInOrder sorts transitions by time, then by node name, and adds them. It sorts its argument in place.
 func (l *List) AddInOrder(some []Transition) {
 	slices.SortFunc(some, func(a, b Transition) int {
-		return cmp.Or(a.When().Compare(b.When()), strings.Compare(a.Fields().Node, b.Fields().Node))
+		return cmp.Or(a.When().Compare(b.When()), strings.Compare(FieldsOf(a).Node, FieldsOf(b).Node))
 	})
 	l.found = append(l.found, some...)
 }

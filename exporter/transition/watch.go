@@ -17,9 +17,6 @@ type WatchBroke struct {
 	Since time.Time
 }
 
-// Fields returns no fields, because the transition concerns the whole cluster.
-func (WatchBroke) Fields() Fields { return Fields{} }
-
 func (x WatchBroke) String() string {
 	return fmt.Sprintf("watch of %s broke (%s): changes are missed until it works again", x.Resource, x.Reason)
 }
@@ -31,9 +28,6 @@ type WatchWorks struct {
 	// Blind is how long the watch was broken.
 	Blind time.Duration
 }
-
-// Fields returns no fields, because the transition concerns the whole cluster.
-func (WatchWorks) Fields() Fields { return Fields{} }
 
 func (x WatchWorks) String() string {
 	return fmt.Sprintf("watch of %s works again, blind for %s", x.Resource, round(x.Blind))

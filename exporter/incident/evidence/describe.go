@@ -20,15 +20,14 @@ func (f *Facts) Outline(x *incident.Incident, now time.Time) {
 	x.Cause, x.Scope, x.Namespace, x.Subject = f.mainCause(), f.Scope(), f.Namespace, f.Name
 	x.Lost, x.Bounces, x.Outages, x.OutageTime = f.Lost, f.bounces, f.Outages, f.OutageTime
 	x.Turned, x.Evicted = f.Turned, f.Evicted
-	x.Nodes, x.NodesLeftOut = f.nodes.first(incident.MaxNodes)
-	slices.Sort(x.Nodes)
+	x.Nodes = slices.Sorted(slices.Values(f.nodes.all[:min(incident.MaxNodes, len(f.nodes.all))]))
+	x.NodesLeftOut = f.nodes.len() - len(x.Nodes)
 	for e, since := range f.Open {
 		if e.kind == openOutage {
 			x.OutageTime += max(now.Sub(since), 0)
 		}
 	}
-	services, leftOut := f.services.first(incident.MaxServices)
-	for _, s := range services {
+	for _, s := range f.services[:min(incident.MaxServices, len(f.services))] {
 		e := *f.effects[s]
 		if since, down := f.Open[OpenOutage(s)]; down {
 			e.Down = true
@@ -36,7 +35,7 @@ func (f *Facts) Outline(x *incident.Incident, now time.Time) {
 		}
 		x.Services = append(x.Services, e)
 	}
-	x.ServicesLeftOut = leftOut
+	x.ServicesLeftOut = f.servicesLeftOut + len(f.services) - len(x.Services)
 	slices.SortFunc(x.Services, func(a, b incident.Service) int {
 		return cmp.Or(cmp.Compare(b.OutageTime, a.OutageTime), cmp.Compare(b.Lost, a.Lost),
 			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))

@@ -70,10 +70,13 @@ type Facts struct {
 	vanished    int
 	withNode    int
 	deleted     []string
-	nodes       set[string]
-	services    set[transition.Service]
-	effects     map[transition.Service]*incident.Service
-	bounces     int
+	nodes       set
+	// The map effects holds the incident's effects on Services. The list services holds these Services in the order in
+	// which they were affected, and servicesLeftOut counts those that Trim dropped.
+	effects         map[transition.Service]*incident.Service
+	services        []transition.Service
+	servicesLeftOut int
+	bounces         int
 }
 
 // Writers holds the facts about unexpected writers of a Service's addresses.
@@ -118,53 +121,39 @@ func (c *ByWindow) Batched() (sum int) {
 	return sum
 }
 
-// fewItems is the number of items up to which a set needs no map.
-const fewItems = 8
+// fewNames is the number of names up to which a set needs no map.
+const fewNames = 8
 
-// set is a set in the order in which its items were added. The map known is nil while there are few items. The field
-// dropped is the number of items that trim dropped.
-type set[T comparable] struct {
-	all     []T
-	known   map[T]struct{}
+// set is a set of names in the order in which they were added. The map known is nil while there are few names. The field
+// dropped is the number of names that trim dropped.
+type set struct {
+	all     []string
+	known   map[string]bool
 	dropped int
 }
 
-func (s *set[T]) len() int { return len(s.all) + s.dropped }
+func (s *set) len() int { return len(s.all) + s.dropped }
 
-// trim drops all but the first n items, and frees the memory. Afterwards, no item may be added.
-func (s *set[T]) trim(n int) {
+// trim drops all but the first n names, and frees the memory. Afterwards, no name may be added.
+func (s *set) trim(n int) {
 	n = min(n, len(s.all))
 	s.all, s.known, s.dropped = slices.Clone(s.all[:n]), nil, s.dropped+len(s.all)-n
 }
 
-func (s *set[T]) has(x T) bool {
-	if s.known == nil {
-		return slices.Contains(s.all, x)
-	}
-	_, known := s.known[x]
-	return known
-}
-
-func (s *set[T]) add(x T) {
-	if len(s.all) == maxListed || s.has(x) {
+func (s *set) add(x string) {
+	if len(s.all) == maxListed || s.known[x] || s.known == nil && slices.Contains(s.all, x) {
 		return
 	}
 	s.all = append(s.all, x)
-	if s.known == nil && len(s.all) > fewItems {
-		s.known = map[T]struct{}{}
+	switch {
+	case s.known != nil:
+		s.known[x] = true
+	case len(s.all) > fewNames:
+		s.known = map[string]bool{}
 		for _, y := range s.all {
-			s.known[y] = struct{}{}
+			s.known[y] = true
 		}
 	}
-	if s.known != nil {
-		s.known[x] = struct{}{}
-	}
-}
-
-// first returns the first n items, and the number of the others.
-func (s *set[T]) first(n int) (some []T, leftOut int) {
-	n = min(n, len(s.all))
-	return slices.Clone(s.all[:n]), s.len() - n
 }
 
 // NewFacts returns the facts of an incident that begins.
@@ -227,8 +216,8 @@ func (f *Facts) EffectOn(x transition.Service) *incident.Service {
 	e := f.effects[x]
 	if e == nil {
 		e = &incident.Service{Namespace: x.Namespace, Name: x.Name}
-		if f.services.add(x); len(f.services.all) > len(f.effects) {
-			f.effects[x] = e
+		if len(f.services) < maxListed {
+			f.services, f.effects[x] = append(f.services, x), e
 		}
 	}
 	return e
@@ -237,12 +226,12 @@ func (f *Facts) EffectOn(x transition.Service) *incident.Service {
 // Trim drops the names that are not shown. Call it when the facts no longer change.
 func (f *Facts) Trim() {
 	f.nodes.trim(incident.MaxNodes)
-	f.services.trim(incident.MaxServices)
-	shown := make(map[transition.Service]*incident.Service, len(f.services.all))
-	for _, x := range f.services.all {
-		shown[x] = f.effects[x]
+	shown := slices.Clone(f.services[:min(incident.MaxServices, len(f.services))])
+	effects := make(map[transition.Service]*incident.Service, len(shown))
+	for _, x := range shown {
+		effects[x] = f.effects[x]
 	}
-	f.effects = shown
+	f.services, f.effects, f.servicesLeftOut = shown, effects, f.servicesLeftOut+len(f.services)-len(shown)
 	f.Open = OpenSet{} // an emptied map does not release its memory
 }
 
@@ -261,7 +250,7 @@ func (f *Facts) Take(from *Facts) {
 	for why, n := range from.ByCause {
 		f.ByCause[why] += n
 	}
-	for _, x := range from.services.all {
+	for _, x := range from.services {
 		e, sum := from.effects[x], f.EffectOn(x)
 		sum.Lost, sum.Bounces = sum.Lost+e.Lost, sum.Bounces+e.Bounces
 		sum.Outages, sum.OutageTime, sum.Inexact = sum.Outages+e.Outages, sum.OutageTime+e.OutageTime, sum.Inexact || e.Inexact
