@@ -1,0 +1,84 @@
+package correlate
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+func (s *scenario) on(node string) transition.OfNode {
+	return transition.OfNode{At: s.is(), Node: node}
+}
+
+// loses9 lets node-0 of nine nodes miss its heartbeats from the start on.
+func (s *scenario) silent9() *scenario {
+	return s.at(0).beats(nodesNamed(9)...).at(40).misses(40, "node-0")
+}
+
+// breaks breaks the watch of Leases, which worked until `since`.
+func (s *scenario) breaks(since float64) *scenario {
+	return s.sees(transition.WatchBroke{At: s.is(), Resource: event.KindLease, Reason: event.ReasonRefused, Since: zero.Add(seconds(since))})
+}
+
+func (s *scenario) works(blind float64) *scenario {
+	return s.sees(transition.WatchWorks{At: s.is(), Resource: event.KindLease, Blind: seconds(blind)})
+}
+
+func (s *scenario) marked(node string, age float64) *scenario {
+	return s.sees(transition.NodeReadyChanged{
+		OfNode: s.on(node), From: event.StatusTrue, To: event.StatusUnknown, Silence: seconds(age),
+		Loss: transition.NodeLoss{MarkedAge: seconds(age), GracePeriod: 40 * time.Second},
+	})
+}
+
+func (s *scenario) inTime(node string) *scenario {
+	return s.sees(transition.HeartbeatsWereInTime{OfNode: s.on(node), Silence: 40 * time.Second})
+}
+
+func TestWhatKubeflapDidNotSee(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		play          func(s *scenario)
+		verdict, says string
+	}{
+		{"the watch breaks long after", func(s *scenario) { s.at(90).breaks(81) }, "node", "sent no heartbeat for"},
+		{"the watch breaks at once, so the node may have sent heartbeats", func(s *scenario) { s.at(42).breaks(39) }, "undecided", ""},
+		{"the silence ends in the break", func(s *scenario) {
+			s.at(110).breaks(100).at(370).works(270).at(380).sees(transition.HeartbeatsResumed{OfNode: s.on("node-0")})
+		}, "node", "sent no heartbeat for at least 100s"},
+		{"the silence spans the break", func(s *scenario) { s.at(110).breaks(100).at(370).works(270).at(380).returns(380, "node-0") }, "node", "sent no heartbeat for 6m20s"},
+		{"only the watch was late", func(s *scenario) { s.at(41).inTime("node-0") }, "undecided", "Withdrawn: the watch delivered events late"},
+		{"only the watch was late, but the node controller marked the node", func(s *scenario) { s.at(41).marked("node-0", 41).at(42).inTime("node-0") }, "undecided", "Ready turned Unknown"},
+		{"the clock was set back", func(s *scenario) {
+			s.at(41).sees(transition.ClockSetBack{OfNode: s.on("node-0"), By: 2 * time.Minute})
+		}, "node", "The clock of node node-0 was set back by 2m00s"},
+		{"two clocks were set back", func(s *scenario) {
+			s.at(41).sees(transition.ClockSetBack{OfNode: s.on("node-0"), By: time.Hour}).at(43).misses(40, "node-1")
+			s.sees(transition.ClockSetBack{OfNode: s.on("node-1"), By: time.Hour})
+		}, "node", "The clocks of 2 of 9 nodes were set back"},
+		{"the node controller leaves silent nodes Ready", func(s *scenario) {
+			s.at(60).sees(transition.NodeNotMarked{OfNode: s.on("node-0"), Silence: time.Minute, Certain: true})
+			s.at(300).misses(40, "node-1").at(320).sees(transition.NodeNotMarked{OfNode: s.on("node-1"), Silence: time.Minute, Certain: true})
+		}, "controller_manager", "left 2 silent nodes Ready"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScenario(t).silent9()
+			c.play(s)
+			x := s.only()
+			equal(t, "verdict", x.Verdict.String(), c.verdict)
+			equal(t, "at least", x.Numbers.LongestAtLeast, strings.Contains(c.says, "at least"))
+			if !strings.Contains(x.Summary, c.says) || t.Failed() {
+				t.Errorf("%q is not in %q; %v", c.says, x.Summary, x.Considered)
+			}
+			if x.Withdrawn != "" {
+				equal(t, "withdrawn", x.State, incident.StateEnded)
+				_, resolved := s.Standings(s.now)
+				equal(t, "resolved", len(resolved), 0)
+			}
+		})
+	}
+}
