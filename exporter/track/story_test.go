@@ -165,8 +165,8 @@ func aService(name string, selector bool) *event.Service {
 	return s
 }
 
-// slice returns a slice of a Service with addresses such as "web-1" (ready), "-web-1" (not ready) and "~web-1"
-// (terminating).
+// slice returns a slice of a Service with addresses such as "web-1" (ready), "-web-1" (not ready), "~web-1" (terminating) and
+// "+web-1" (terminating and ready).
 func slice(name, service string, addresses ...string) *event.EndpointSlice {
 	o := &event.EndpointSlice{
 		Meta:    event.Meta{UID: id("slice/" + name), Namespace: "shop", Name: name},
@@ -185,6 +185,8 @@ func addressOf(text string, i int) event.Address {
 		a.Ready, text = false, text[1:]
 	case '~':
 		a.Ready, a.Terminating, text = false, true, text[1:]
+	case '+':
+		a.Terminating, text = true, text[1:]
 	}
 	a.UID = id("pod/" + text)
 	return a

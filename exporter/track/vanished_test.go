@@ -110,7 +110,7 @@ func TestPodsThatVanishInAGap(t *testing.T) {
 // TestNodesThatVanishInAGap checks the time range of a deletion that nobody saw.
 func TestNodesThatVanishInAGap(t *testing.T) {
 	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), aNode("node-2", ready, 0), aNode("node-3", ready, 0), lease("node-1", 0))
-	again := withUID(aNode("node-2", notReady, 25), "node-2 again")
+	again := withUID(aNode("node-2", notReady, 25), "node-2-again")
 	s.at(20).breaks(event.ReasonExpired, event.KindNode)
 	s.at(30).lists(event.KindNode, aNode("node-3", ready, 0), again)
 	var removed []string

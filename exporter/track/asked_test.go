@@ -1,0 +1,186 @@
+package track
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// TestALossIsExplainedByAPodThatStillWaitedForItsNodeHoweverOftenAnyoneAsks delays the slice's event by more than
+// evidenceWait, because the slice watch or the slice controller lags. The pod is still waiting for its node's event
+// then, and recovers before the loss stops waiting.
+func TestALossIsExplainedByAPodThatStillWaitedForItsNodeHoweverOftenAnyoneAsks(t *testing.T) {
+	for _, every := range []time.Duration{time.Hour, time.Second, 100 * time.Millisecond} {
+		for _, lost := range []float64{11.2, 11.5, 11.9, 12.5, 13.5} {
+			s := webStory(t)
+			asked := func(until float64) *story {
+				for next := s.now.Add(every); next.Before(clock(until)); next = next.Add(every) {
+					s.Advance(next)
+				}
+				return s.at(until)
+			}
+			asked(10).modified(unready("ContainersNotReady"))
+			asked(lost).modified(slice("a", "web", "-web-1", "web-2"))
+			asked(14.6).modified(aPod("web-1", ready, running("app:1", 0)))
+			asked(15.6).modified(slice("a", "web", "web-1", "web-2"))
+			equal(t, fmt.Sprintf("lost at %v s, asked every %s: by its probe", lost, every), asked(40).losses(cause.ProbeFailed), 1)
+		}
+	}
+}
+
+func TestLateHeartbeatsAreTheSameHoweverOftenTheFoldIsAsked(t *testing.T) {
+	play := func(step float64) nodes.Node {
+		s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
+		next := 0.0
+		for _, renewed := range []float64{10, 35, 36, 80, 200} {
+			for ; step > 0 && next < renewed; next += step {
+				s.Advance(clock(next))
+			}
+			s.at(renewed).modified(lease("node-1", renewed))
+		}
+		return s.node("node-1")
+	}
+	equal(t, "asked at events only and every 100 ms", play(0), play(0.1))
+	equal(t, "late", play(0).LateHeartbeats, 3)
+	equal(t, "missed", play(0).MissedHeartbeats, 2)
+}
+
+// TestMarkOfAnEstimatedHeartbeatHeedsNoSetClock checks that setting a clock does not affect a time that was already
+// converted from a node's clock to kubeflap's.
+func TestMarkOfAnEstimatedHeartbeatHeedsNoSetClock(t *testing.T) {
+	now := time.Now()
+	f := New(grace40)
+	listed := func(o event.Object) {
+		f.Apply(event.Event{Seen: now, Kind: o.Kind(), Type: event.Listed, Object: o})
+		f.Apply(event.Event{Seen: now, Kind: o.Kind(), Type: event.Synced})
+	}
+	l := lease("node-1", 0)
+	l.RenewTime = now.Round(0).Add(-5 * time.Second)
+	listed(aNode("node-1", ready, 0))
+	listed(l)
+	late := f.Advance(now.Add(20 * time.Second))
+	if len(late) != 1 || !late[0].When().Equal(now.Add(15*time.Second)) || late[0].When() == late[0].When().Round(0) {
+		t.Errorf("findings %v, want one at 15 s, with a monotonic reading", late)
+	}
+}
+
+func TestAWatchIsKnownToLagWhenItShowsAWriteAfterALaterOne(t *testing.T) {
+	s := webStory(t)
+	for at := 10; at < 40; at++ {
+		s.at(float64(at)).modified(version(1000+at, lease("node-1", float64(at))))
+	}
+	s.at(39.1).modified(version(1039, aPod("web-1", ready, running("app:1", 0))))
+	equal(t, "pods, in order", s.watches.LaggingUntil(event.KindPod).After(s.now), false)
+	s.at(39.2).modified(version(1038, aNode("node-1", ready, -100)))
+	equal(t, "nodes, a write that was a second old when a later one was seen 0.2 s ago", s.watches.LaggingUntil(event.KindNode).After(s.now), false)
+	s.at(39.6).modified(version(1037, aNode("node-1", ready, -100)))
+	equal(t, "nodes, 1.6 s behind", s.watches.LaggingUntil(event.KindNode).After(s.now), true)
+	equal(t, "long after", s.watches.LaggingUntil(event.KindNode).After(clock(400)), false)
+}
+
+// TestPodIsToldOfByItsNameWhoeverOwnsIt checks that no owner changes a pod's name, although the owner's part of the
+// name is stored only once.
+func TestPodIsToldOfByItsNameWhoeverOwnsIt(t *testing.T) {
+	for _, owner := range []string{"", "ReplicaSet/web-5d4f", "ReplicaSet/other", "Node/web-5d4f-abcde", "DaemonSet/", "web-5d4f"} {
+		for _, later := range []string{owner, "", "ReplicaSet/web-5d4f", "Job/web"} {
+			before, after := aPod("web-5d4f-abcde", ready), aPod("web-5d4f-abcde", notReady)
+			before.Owner, after.Owner = owner, later
+			s := newStory(t, grace40).starts(before)
+			s.at(10).modified(after).at(20).modified(before)
+			for i, want := range []string{owner, later} {
+				all := of[transition.PodReadyChanged](s)
+				x := all[len(all)-2+i]
+				equal(t, "pod of "+owner+", then of "+later, x.Name, "web-5d4f-abcde")
+				equal(t, "its owner", x.Owner, want)
+			}
+		}
+	}
+}
+
+func TestRewriteThatChangesNoReadinessCountsNothingAndAllocatesNothing(t *testing.T) {
+	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1", "web-2"), aPod("web-1", ready))
+	again := event.Event{Seen: s.now, Kind: event.KindEndpointSlice, Type: event.Modified, Object: slice("a", "web", "web-1", "web-2")}
+	before := s.service("web")
+	equal(t, "allocations", testing.AllocsPerRun(100, func() { s.Apply(again) }), 0)
+	equal(t, "the Service", s.service("web"), before)
+	equal(t, "findings", len(s.transitions()), 0)
+}
+
+func TestLeasesOfTheControlPlaneAreOptional(t *testing.T) {
+	const k = event.KindControlPlaneLease
+	s := newStory(t, grace40)
+	s.starts(lease("node-1", 0))
+	apply := func(e event.Event) {
+		t.Helper()
+		e.Seen, e.Kind = s.now, k
+		if found := s.Tracker.Apply(e); len(found) > 0 {
+			t.Errorf("%v of them gives %v", e.Type, found)
+		}
+		equal(t, "not watched", textOf(s.notWatched()), "")
+		equal(t, "not ready for", textOf(s.Unready(s.now)), "")
+		equal(t, "synced", s.Synced(), true)
+		equal(t, "watches that are shown", len(s.Watches(s.now, nil)), 6)
+	}
+	apply(event.Event{Type: event.Unavailable, Reason: "forbidden"})
+	s.at(5)
+	apply(event.Event{Type: event.Listing})
+	apply(event.Event{Type: event.Listed, Object: &event.ControlPlaneLease{Meta: event.Meta{Name: event.LeaseControllerManager}}})
+	apply(event.Event{Type: event.Synced})
+	apply(event.Event{Type: event.Down, Reason: "connection lost"})
+	s.at(35)
+	apply(event.Event{Type: event.Up})
+	apply(event.Event{Type: event.Deleted, Object: &event.ControlPlaneLease{Meta: event.Meta{Name: event.LeaseControllerManager}}})
+}
+
+// TestNothingIsLeftBehind checks that the tracker keeps nothing of what is gone.
+func TestNothingIsLeftBehind(t *testing.T) {
+	second, fresh, never := aService("web", true), slice("b", "web", "web-1"), slice("c", "web", "web-1")
+	second.UID, fresh.Owner, never.Owner = id("second"), id("second"), id("second")
+	byHand := grace40
+	byHand.AddressSource = event.KindEndpoints
+	node := func() *story {
+		return newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0)).at(10)
+	}
+	web := func() *story {
+		return newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1")).at(10)
+	}
+	left := newStory(t, Settings{BounceWindow: 30 * time.Second}).starts(slice("a", "web", "web-1", "web-2")).at(10).modified(slice("a", "web", "web-2"))
+	equal(t, "addresses that left", kept(left.services, "all.any.leftRotation"), 1)
+	equal(t, "batches", kept(left.services, "all.any.consumers.byWindow"), 1)
+	for what, c := range map[string]struct {
+		s      *story
+		part   func(s *story) any
+		fields []string
+	}{
+		"a node":              {node().deleted(aNode("node-1", ready, 0)).deleted(lease("node-1", 0)), ofNodes, []string{"nodes"}},
+		"a node, Lease first": {node().lists(event.KindLease).deleted(aNode("node-1", ready, 0)), ofNodes, []string{"nodes"}},
+		"an unknown node":     {newStory(t, grace40).starts().deleted(aNode("node-1", ready, 0)), ofNodes, []string{"nodes"}},
+		"pods":                {newStory(t, grace40).starts(aPod("web-1", ready), aPod("web-2", ready)).at(10).deleted(aPod("web-1", ready)).at(20).lists(event.KindPod).at(100), ofPods, []string{"pods", "recentlyDeleted"}},
+		"a Service":           {web().lists(event.KindService).lists(event.KindEndpointSlice), ofServices, []string{"all", "sources"}},
+		"a Service and its successor": {
+			web().added(fresh).deleted(aService("web", true)).added(second).deleted(slice("a", "web", "web-1")).deleted(second, fresh), ofServices, []string{"all", "sources"},
+		},
+		"a slice of a Service that never came": {web().added(never).deleted(never, aService("web", true), slice("a", "web", "web-1")), ofServices, []string{"all", "sources"}},
+		"manually managed Endpoints": {
+			newStory(t, byHand).starts(aService("db", false), handWritten("db", "192.0.2.1")).at(20).lists(event.KindEndpoints), ofServices, []string{"sources"},
+		},
+		"addresses that left long ago": {left.at(75), ofServices, []string{"all.any.leftRotation", "all.any.consumers.byWindow"}},
+	} {
+		c.s.Advance(c.s.now)
+		for _, field := range c.fields {
+			equal(t, what+": "+field, kept(c.part(c.s), field), 0)
+		}
+	}
+	ahead := newStory(t, grace40).starts(aService("web", true), aPod("web-1", ready), aPod("web-2", ready), slice("a", "web", "web-1", "web-2"))
+	ahead.at(10).modified(slice("a", "web", "-web-1", "web-2")).at(20).modified(slice("a", "web", "-web-1", "-web-2"))
+	equal(t, "addresses ahead of their pods", kept(ahead.services, "pending"), 1)
+}
+
+func ofNodes(s *story) any    { return s.nodes }
+func ofPods(s *story) any     { return s.pods }
+func ofServices(s *story) any { return s.services }

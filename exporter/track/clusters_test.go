@@ -1,0 +1,149 @@
+package track
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+)
+
+func (s *story) breaks(reason event.Reason, kinds ...event.Kind) *story {
+	for _, k := range kinds {
+		s.Apply(event.Event{Seen: s.now, Kind: k, Type: event.Down, Reason: reason})
+	}
+	return s
+}
+
+func (s *story) blind(k event.Kind) float64 {
+	for _, w := range s.Watches(s.now, nil) {
+		if w.Resource == k {
+			return seconds(w.Blind)
+		}
+	}
+	return -1
+}
+
+// unready returns the pod web-1 with Ready=False and a reason, modified by the given functions.
+func unready(reason string, change ...func(*event.Pod)) *event.Pod {
+	p := aPod("web-1", notReady, running("app:1", 0))
+	p.Ready.Reason = reason
+	for _, c := range change {
+		c(p)
+	}
+	return p
+}
+
+func deleting(p *event.Pod) { p.DeletionTimestamp = clock(40) }
+
+// webStory begins with a Service and its pods web-1 and web-2 on node-1.
+func webStory(t *testing.T) *story {
+	node := aNode("node-1", ready, -100)
+	node.KubeletVersion = "v1.36.3"
+	return newStory(t, grace40).starts(node, lease("node-1", 0), aService("web", true),
+		aPod("web-1", ready, running("app:1", 0)), aPod("web-2", ready, running("app:1", 0)),
+		slice("a", "web", "web-1", "web-2"))
+}
+
+func (s *story) losses(why cause.Cause) uint32 { return s.service("web").Losses[why] }
+
+func apiServer(name string, renewed float64) *event.ControlPlaneLease {
+	return &event.ControlPlaneLease{
+		Meta: event.Meta{UID: event.ParseUID(name), Namespace: "kube-system", Name: event.LeaseAPIServerPrefix + name}, RenewTime: clock(renewed),
+	}
+}
+
+const (
+	ready    = event.StatusTrue
+	notReady = event.StatusFalse
+	unknown  = event.StatusUnknown
+)
+
+var grace40 = Settings{GracePeriod: 40 * time.Second}
+
+// version sets an object's resourceVersion.
+func version[T event.Object](n int, o T) T {
+	o.Metadata().ResourceVersion = fmt.Sprint(n)
+	return o
+}
+
+func running(image string, restarts int32) event.Container {
+	return event.Container{Name: "app", Image: image, Restarts: restarts, State: "running", Ready: true}
+}
+
+// reads simulates a direct read of the given Leases.
+func (s *story) reads(reason event.Reason, leases ...event.Object) *story {
+	s.watch(event.DirectReadStarted, event.KindLease)
+	s.is(event.DirectReadLease, leases...)
+	s.Apply(event.Event{Seen: s.now, Kind: event.KindLease, Type: event.DirectReadAnswered, Reason: reason})
+	return s
+}
+
+func (s *story) asks() string { return strings.Join(s.LeasesToRead(s.now), " ") }
+
+// threeNodes returns a story of three nodes that renewed at 9, 10 and 11 s, with a grace period of 40 s.
+func threeNodes(t *testing.T) *story {
+	s := newStory(t, grace40).starts(aNode("a", ready, 0), aNode("b", ready, 0), aNode("c", ready, 0),
+		lease("a", 0), lease("b", 0), lease("c", 0))
+	for i, name := range []string{"a", "b", "c"} {
+		at := float64(9 + i)
+		s.at(at).modified(lease(name, at))
+	}
+	return s
+}
+
+func (s *story) lates() (n uint64) {
+	for _, x := range s.Nodes(s.now, nil) {
+		n += x.LateHeartbeats + x.MissedHeartbeats
+	}
+	return n
+}
+
+func (s *story) unavailable(reason event.Reason, k event.Kind) *story {
+	s.Apply(event.Event{Seen: s.now, Kind: k, Type: event.Unavailable, Reason: reason})
+	return s
+}
+
+// textOf describes the watches that show nothing, with their time and reason.
+func textOf(unwatched []watches.Watch) string {
+	var all []string
+	for _, w := range unwatched {
+		since := "the start"
+		if !w.Since.IsZero() {
+			since = fmt.Sprint(w.Since.Sub(zero).Seconds())
+		}
+		all = append(all, fmt.Sprintf("%s since %s: %s", w.Resource, since, w.Reason))
+	}
+	return strings.Join(all, ", ")
+}
+
+func (s *story) notWatched() []watches.Watch { return s.Coverage(s.now).NotWatched }
+
+// reporting returns a story with two nodes that report their status at the given interval until the given second.
+// Leases cannot be watched for the given reason.
+func reporting(t *testing.T, reason event.Reason, every, until int) *story {
+	s := newStory(t, grace40)
+	for _, k := range event.Kinds() {
+		switch k {
+		case event.KindNode:
+			s.lists(k, aNode("a", ready, 0), aNode("b", ready, 0))
+		case event.KindLease:
+			s.Apply(event.Event{Seen: s.now, Kind: k, Type: event.Unavailable, Reason: reason})
+		default:
+			s.lists(k)
+		}
+	}
+	for second := every; second <= until; second += every {
+		s.report(second, "a").report(second+1, "b")
+	}
+	return s
+}
+
+func (s *story) report(second int, name string) *story {
+	n := aNode(name, ready, 0)
+	n.Ready.LastHeartbeatTime = clock(float64(second))
+	return s.at(float64(second)).modified(n)
+}
