@@ -4,12 +4,10 @@ import (
 	"context"
 	"log/slog"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
-	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/journal"
 )
 
@@ -73,33 +71,4 @@ func (r *recordedRun) restart(second float64) {
 	r.cluster.runUntil(second)
 	r.begin()
 	r.cluster.watch()
-}
-
-// TestRestartsWithARecorder restarts kubeflap in stories, with a real flight recorder. If its segments are small, the oldest
-// ones are soon deleted.
-func TestRestartsWithARecorder(t *testing.T) {
-	withoutRaceDetector(t)
-	for _, x := range storiesThatAreWatched() {
-		t.Run(x.name, func(t *testing.T) {
-			t.Parallel()
-			end := x.expected[len(x.expected)-1].at
-			truth := newRestarted(t, x.cluster())
-			truth.runUntil(end)
-			stop, gap := end/2, 3.0
-			for _, size := range []int64{1 << 30, 64 << 10} {
-				var got []incident.Incident
-				synctest.Test(t, func(t *testing.T) {
-					r := newRecordedRun(t, x.cluster(), size)
-					r.runUntil(stop)
-					r.restart(stop + gap)
-					r.runUntil(end)
-					r.kill()
-					got = r.incidents()
-				})
-				if bad := afterRestart(truth.incidents(), got, stop, stop+gap); bad != "" && dependOnTheGap()[x.name] == "" {
-					t.Errorf("size %d, restarted from %g to %g: %s", size, stop, stop+gap, bad)
-				}
-			}
-		})
-	}
 }
