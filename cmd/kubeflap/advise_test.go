@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -161,52 +160,6 @@ func TestHealthyClusterNeedsNoAdvice(t *testing.T) {
 	status, out, errOut := kubeflap(t, "advise", "--url", url)
 	if status != 0 || !strings.Contains(out, "Nothing to advise.") {
 		t.Errorf("status %d: %s\n%s", status, errOut, out)
-	}
-}
-
-func TestAdviceOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
-	nowhere := filepath.Join(t.TempDir(), "nowhere")
-	other, page := answering(t, "up 1\n"), answering(t, "<!DOCTYPE html>\n")
-	whole, err := os.ReadFile(story)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cut := write(t, filepath.Join(t.TempDir(), "cut.jsonl"), string(bytes.Join(bytes.SplitAfter(whole, []byte("\n"))[:3], nil)))
-	cases := []struct {
-		name   string
-		args   []string
-		status int
-		names  string
-	}{
-		{"two sources", []string{"--recording", story, "--url=http://host:9969"}, 2, "--recording and --url"},
-		{"a kubeconfig for a recording", []string{"--recording", story, "--kubeconfig", nowhere}, 2, "--kubeconfig"},
-		{"a context for a URL", []string{"--url=http://host:9969", "--context=x"}, 2, "--context"},
-		{"settings of a URL without one", []string{"--url.config", nowhere}, 2, "--url.config"},
-		{"settings of the tracker for another's metrics", []string{"--url=http://host:9969", "--node-monitor-grace-period=50s"}, 2, "--node-monitor-grace-period"},
-		{"no URL", []string{"--url=host:9969"}, 2, `"host:9969"`},
-		{"another output", []string{"--output=yaml"}, 2, "yaml"},
-		{"no time to observe", []string{"--for=0s"}, 2, "--for=0s"},
-		{"a negative time to observe", []string{"--for=-1m"}, 2, `"-1m"`},
-		{"a recording that is not there", []string{"--recording", nowhere}, 1, nowhere},
-		{"a recording that is none", []string{"--recording", "advise_test.go"}, 1, "advise_test.go"},
-		{"a damaged recording", []string{"--recording", damaged(t, 40)}, 1, "line 41"},
-		{"a recording that ends before the cluster was read", []string{"--recording", cut}, 1, cut + ": the list of"},
-		{"a kubeconfig that is not there", []string{"--kubeconfig", nowhere}, 1, nowhere},
-		{"nobody at the URL", []string{"--url=http://127.0.0.1:1"}, 1, "http://127.0.0.1:1"},
-		{"another program at the URL", []string{"--url", other}, 1, "--url: these are not kubeflap's metrics, because kubeflap_watch_synced is missing"},
-		{"a page at the URL", []string{"--url", page}, 1, page + "/metrics"},
-		{"no settings for the URL", []string{"--url", other, "--url.config", nowhere}, 1, nowhere},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			status, out, errOut := kubeflap(t, append([]string{"advise", "--log.level=error"}, c.args...)...)
-			if status != c.status || out != "" {
-				t.Errorf("status %d, want %d; printed %q", status, c.status, out)
-			}
-			if lines := strings.Count(errOut, "\n"); lines != 1 || !strings.Contains(errOut, c.names) {
-				t.Errorf("want one line that names %s, got:\n%s", c.names, errOut)
-			}
-		})
 	}
 }
 

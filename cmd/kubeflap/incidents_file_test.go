@@ -122,39 +122,6 @@ func TestIncidentsOfADamagedRecording(t *testing.T) {
 	}
 }
 
-func TestIncidentsOfABadRecordingIsOneClearErrorAndANonZeroStatus(t *testing.T) {
-	header := `{"kubeflap":"recording","version":2}` + "\n"
-	empty := write(t, filepath.Join(t.TempDir(), "empty.jsonl"), header)
-	broken := write(t, filepath.Join(t.TempDir(), "broken.jsonl"), header+"{")
-	for _, c := range []struct {
-		args   []string
-		status int
-		names  string
-	}{
-		{[]string{"no.jsonl"}, 1, "open recording no.jsonl: no such file"},
-		{[]string{"./ffff"}, 1, "open recording ./ffff: no such file"},
-		{[]string{"incidents.go"}, 1, "recording incidents.go, line 1:"},
-		{[]string{"."}, 1, "directory .: nothing was recorded in this period"},
-		{[]string{empty}, 1, "recording " + empty + " has no events"},
-		{[]string{broken}, 1, "recording " + broken + ", line 2"},
-		{[]string{lostNode, "ffff"}, 1, "recording 1-heartbeat-loss.jsonl.gz: none of 1 incidents has an ID that begins with ffff"},
-		{[]string{lostNode, story}, 2, lostNode + " and " + story + " are two recordings: give one"},
-		{[]string{lostNode, "--url=http://host:9969"}, 2, "--url, --url.config and --url.cluster do not apply to the recording " + lostNode},
-		{[]string{lostNode, "--kubeconfig=x"}, 2, "--kubeconfig, --context, --cluster, --user, --service, --url, "},
-		{[]string{lostNode, "--service=a/b"}, 2, "do not apply to the recording " + lostNode},
-		{[]string{lostNode, "--url.cluster=a"}, 2, "do not apply to the recording " + lostNode},
-		{[]string{lostNode, "--from=2026-11-23T12:12:00Z"}, 1, "--from and --to need a --data.dir directory, and " + lostNode + " is not a directory"},
-		{[]string{lostNode, "--to=yesterday"}, 2, "--to: "},
-		{[]string{recordedIn(t, lostNode), "--from=2026-11-23T12:12:00Z", "--to=2026-11-23T12:11:00Z"}, 1, "--to is before --from"},
-		{[]string{"--url=" + serveIncidents(t, lostNode), "--from=2026-11-23T12:12:00Z", "--to=2026-11-23T12:11:00Z"}, 1, `parameter "to" is before "from"`},
-	} {
-		status, out, errOut := kubeflap(t, append([]string{"incidents"}, c.args...)...)
-		if status != c.status || out != "" || strings.Count(errOut, "\n") != 1 || !strings.Contains(errOut, c.names) {
-			t.Errorf("%q: status %d, want %d; printed %q, want one line with %q: %s", c.args, status, c.status, out, c.names, errOut)
-		}
-	}
-}
-
 // TestIncidentsOfAPeriod checks that a running kubeflap lists only the incidents of a period.
 func TestIncidentsOfAPeriod(t *testing.T) {
 	url := serveIncidents(t, lostNode)

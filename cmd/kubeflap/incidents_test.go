@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -43,17 +42,6 @@ func serveIncidents(t *testing.T, files ...string) string {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return server.URL
-}
-
-// TestIncidentsWithoutAKubeflapInTheCluster checks that the error names a command that needs no kubeflap in the
-// cluster.
-func TestIncidentsWithoutAKubeflapInTheCluster(t *testing.T) {
-	kubeconfig := kubeconfigFor(t, answering(t, `{"kind": "ServiceList", "apiVersion": "v1", "items": []}`))
-	status, out, errOut := kubeflap(t, "incidents", "--kubeconfig", kubeconfig)
-	if want := "in any namespace: specify kubeflap's Service with --service=NAMESPACE/NAME, or use --url. If kubeflap does not run in the cluster, use: kubeflap watch\n"; status != 1 ||
-		out != "" || !strings.HasSuffix(errOut, want) {
-		t.Errorf("status %d, %q, want %q: %s", status, out, want, errOut)
-	}
 }
 
 // TestNoIncidentsNamesTheClusterAndTheService checks that an all-clear of the wrong cluster can be noticed.
@@ -180,46 +168,6 @@ func TestTheListSaysThatIncidentsWereLost(t *testing.T) {
 		"To see what was recorded, run kubeflap incidents with its --data.dir directory.\nNo incidents. Read from " + url + ".\n"
 	if status, _, errOut := kubeflap(t, "incidents", "--url", url); status != 0 || errOut != want {
 		t.Errorf("status %d, %q, want %q", status, errOut, want)
-	}
-}
-
-func TestIncidentsOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
-	url := serveIncidents(t, incidentsDir+"2-endpoints-reset.jsonl.gz")
-	kubeconfig := kubeconfigOfTwo(t)
-	other := httptest.NewServer(http.NotFoundHandler())
-	defer other.Close()
-	page := answering(t, "<html>")
-	for _, c := range []struct {
-		name   string
-		args   []string
-		status int
-		names  string
-	}{
-		{"a context for a URL", []string{"--url", url, "--context=near"}, 2, "do not apply to --url"},
-		{"a Service for a URL", []string{"--url", url, "--service=a/b"}, 2, "do not apply to --url"},
-		{"settings of a URL without one", []string{"--url.config=x"}, 2, "--url.config needs --url"},
-		{"no URL", []string{"--url=host:9969"}, 2, `"host:9969"`},
-		{"a Service without a namespace", []string{"--service=kubeflap"}, 2, `--service: "kubeflap" is not NAMESPACE/NAME`},
-		{"a Service that cannot be", []string{"--service=../secrets"}, 2, "--service"},
-		{"another output", []string{"--output=xml"}, 2, "--output: \"xml\" is not one of table, wide, json, yaml, markdown; see kubeflap incidents --help"},
-		{"two IDs", []string{"a", "b"}, 2, "a and b are two IDs: give one; see kubeflap incidents --help"},
-		{"no such ID", []string{"--url", url, "ffff"}, 1, "none of 3 incidents has an ID that begins with ffff"},
-		{"no such cluster", []string{"--url", serveIncidents(t, recorded(t)...), "--url.cluster=4"}, 1, `responded with 400 Bad Request: parameter cluster: "4" is not one of 1-heartbeat-loss, `},
-		{"nobody at the URL", []string{"--url=http://127.0.0.1:1"}, 1, "http://127.0.0.1:1" + api.Path},
-		{"another program at the URL", []string{"--url", other.URL}, 1, other.URL + api.Path + " responded with 404"},
-		{"a page at the URL", []string{"--url", page}, 1, "the server is not kubeflap"},
-		{"no cluster", []string{"--kubeconfig", os.DevNull}, 1, "kubeflap demo"},
-		{"no API server", []string{"--kubeconfig", kubeconfig, "--context=far"}, 1, "context far, server http://127.0.0.1:2: cannot find kubeflap's Service: "},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			status, out, errOut := kubeflap(t, append([]string{"incidents"}, c.args...)...)
-			if status != c.status || out != "" {
-				t.Errorf("status %d, want %d; printed %q", status, c.status, out)
-			}
-			if lines := strings.Count(errOut, "\n"); lines != 1 || !strings.Contains(errOut, c.names) {
-				t.Errorf("want one line that names %s, got:\n%s", c.names, errOut)
-			}
-		})
 	}
 }
 

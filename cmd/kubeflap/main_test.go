@@ -35,60 +35,6 @@ func damaged(t *testing.T, keep int) string {
 	return write(t, filepath.Join(t.TempDir(), "damaged.jsonl"), strings.Join(lines[:keep], "")+`{"seen":"2026-03-01T12:00:1`)
 }
 
-func TestBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
-	nowhere := filepath.Join(t.TempDir(), "nowhere")
-	existing, kubeconfig := write(t, filepath.Join(t.TempDir(), "existing.jsonl"), "precious"), kubeconfigFor(t, "http://127.0.0.1:1")
-	nameless := write(t, filepath.Join(t.TempDir(), ".jsonl"), "{}")
-	cases := []struct {
-		name   string
-		args   []string
-		status int
-		names  string
-	}{
-		{"an unknown flag", []string{"--frobnicate"}, 2, "'--frobnicate'; see kubeflap run --help"},
-		{"an unknown flag of run", []string{"run", "--frobnicate"}, 2, "'--frobnicate'; see kubeflap run --help"},
-		{"an unknown flag of another command", []string{"replay", "--frobnicate"}, 2, "'--frobnicate'; see kubeflap replay --help"},
-		{"an unknown command", []string{"frobnicate"}, 2, "there is no command frobnicate; see kubeflap --help"},
-		{"help for an unknown command", []string{"help", "frobnicate"}, 2, "there is no command frobnicate; see kubeflap --help"},
-		{"advice on a file without a flag", []string{"advise", "night.jsonl"}, 2, "unexpected night.jsonl: to read a recording, use --recording; see kubeflap advise --help"},
-		{"a kubeconfig that does not exist", []string{"--kubeconfig=/does/not/exist"}, 1, "--kubeconfig=/does/not/exist does not exist. To try kubeflap without a cluster: kubeflap demo"},
-		{"no cluster with a kubeflap", []string{"incidents", "--kubeconfig=/does/not/exist"}, 1, "To read from a kubeflap instance outside of this cluster, use --url. To try"},
-		{"a URL without a server", []string{"incidents", "--url=http://127.0.0.1:1"}, 1, "there is no response from http://127.0.0.1:1/api/v1/incidents: "},
-		{"a grace period that is no duration", []string{"run", "--node-monitor-grace-period=soon"}, 2, `"soon"`},
-		{"a namespace that cannot be", []string{"run", "--kubeconfig=" + kubeconfig, "--namespace=Shop/web"}, 1, `"Shop/web"`},
-		{"an address for probes that is none", []string{"run", "--kubeconfig=" + kubeconfig, "--web.listen-address=127.0.0.1:0", "--web.probe-address=nowhere"}, 1, "--web.probe-address"},
-		{"a negative bounce window", []string{"run", "--bounce-window=-1s"}, 2, `"-1s"`},
-		{"an unknown source of addresses", []string{"run", "--endpoints.source=dns"}, 2, "dns"},
-		{"a manager without a name", []string{"run", "--endpoints.known-manager="}, 2, "--endpoints.known-manager"},
-		{"two managers in one", []string{"run", "--endpoints.known-manager=a,b"}, 2, `"a,b"`},
-		{"a speed of zero", []string{"replay", "--speed=0", story}, 2, `"0"`},
-		{"no recording to replay", []string{"replay"}, 2, "'file' not provided; see kubeflap replay --help"},
-		{"a kubeconfig that is not there", []string{"run", "--kubeconfig=" + nowhere}, 1, nowhere},
-		{"a context that is not there", []string{"run", "--kubeconfig=" + kubeconfig, "--context=x"}, 1, "--context=x: the kubeconfig " + kubeconfig + " has only c"},
-		{"a kubeconfig without a context", []string{"run", "--kubeconfig=" + os.DevNull}, 1, os.DevNull + " (has no context) and the service account of a pod. To try kubeflap without a cluster: kubeflap demo"},
-		{"a recording that is not there", []string{"replay", "--once", nowhere}, 1, nowhere},
-		{"a recording that exists already", []string{"record", existing, "--kubeconfig=" + kubeconfig}, 1, existing},
-		{"a recording whose name leaves none for its cluster", []string{"replay", "--once", story, nameless}, 1, nameless},
-		{"two recordings of the same name", []string{"replay", "--once", story, story}, 1, "story"},
-		{"an address that cannot be listened on", []string{"replay", story, "--web.listen-address=256.0.0.1:1"}, 1, "256.0.0.1:1"},
-		{"a web configuration that is not there", []string{"replay", story, "--web.listen-address=127.0.0.1:0", "--web.config.file=" + nowhere}, 1, nowhere},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			status, _, errOut := kubeflap(t, append(c.args, "--log.level=error")...)
-			if status != c.status {
-				t.Errorf("status %d, want %d", status, c.status)
-			}
-			if lines := strings.Count(errOut, "\n"); lines != 1 || !strings.Contains(errOut, c.names) {
-				t.Errorf("want one line that names %s, got:\n%s", c.names, errOut)
-			}
-		})
-	}
-	if text, _ := os.ReadFile(existing); string(text) != "precious" {
-		t.Errorf("the file that was in the way now holds %q", text)
-	}
-}
-
 const validKubeconfig = `
 apiVersion: v1
 kind: Config
