@@ -25,8 +25,9 @@ type cache struct {
 	// recentLabels caches label sets. rawLabels holds the encoded labels of the current object. The memory is reused.
 	recentLabels []labelSet
 	rawLabels    []byte
-	// `tolerations` is a cache of toleration periods.
-	tolerations map[event.Toleration]*event.Toleration
+	// `tolerations` is a cache of toleration periods. Most pods have the default of 300 s (see
+	// plugin/pkg/admission/defaulttolerationseconds).
+	tolerations [32]*event.Toleration
 }
 
 const (

@@ -8,10 +8,6 @@ const (
 	taintUnreachable = "node.kubernetes.io/unreachable"
 )
 
-// maxTolerations is the maximum number of cached toleration periods. Most pods have the default of 300 s (see
-// plugin/pkg/admission/defaulttolerationseconds).
-const maxTolerations = 256
-
 // Fields of Toleration.
 const (
 	tolerationKey      = 1
@@ -57,12 +53,13 @@ func (r *Reader) tolerate(data []byte, pod *event.Pod) {
 
 // shared returns a pointer to a value equal to t, from the cache if possible.
 func (c *cache) shared(t event.Toleration) *event.Toleration {
-	if known, ok := c.tolerations[t]; ok {
-		return known
+	place := uint64(t.Seconds) << 1
+	if t.Forever {
+		place++
 	}
-	if c.tolerations == nil || len(c.tolerations) >= maxTolerations {
-		c.tolerations = map[event.Toleration]*event.Toleration{}
+	known := &c.tolerations[place%uint64(len(c.tolerations))]
+	if *known == nil || **known != t {
+		*known = new(t)
 	}
-	c.tolerations[t] = new(t)
-	return c.tolerations[t]
+	return *known
 }

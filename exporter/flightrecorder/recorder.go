@@ -85,6 +85,8 @@ type Status struct {
 	// Lost is the number of events that could not be written. Gaps is the number of periods in which events were lost.
 	Lost uint64
 	Gaps uint64
+	// Queued is the number of events that wait to be written.
+	Queued int
 }
 
 // New checks the settings and returns a Recorder. Nothing is written until Run is called.
@@ -177,7 +179,9 @@ func (r *Recorder) begun() {
 func (r *Recorder) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.status
+	status := r.status
+	status.Queued = len(r.queue)
+	return status
 }
 
 // measured updates the size and the oldest event in the status.

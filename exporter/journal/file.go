@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 )
 
@@ -36,20 +35,16 @@ func appendTo(path string, text []byte) (size int64, err error) {
 	return size, errors.Join(err, file.Close())
 }
 
-// trim keeps the newest lines of a file: at most n, and at most half of trimAbove bytes.
-func trim(path string, n int) error {
+// trim keeps the newest lines of a file, at most half of trimAbove bytes.
+func trim(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("trim the saved incidents: %w", err)
 	}
-	lines := slices.Collect(bytes.Lines(text))
-	kept, size := len(lines), 0
-	for kept > 0 && len(lines)-kept < n && size+len(lines[kept-1]) <= trimAbove/2 {
-		kept--
-		size += len(lines[kept])
-	}
+	text = text[max(0, len(text)-trimAbove/2):]
+	text = text[bytes.IndexByte(text, '\n')+1:] // the first line may be incomplete
 	temporary := path + ".tmp"
-	err = os.WriteFile(temporary, bytes.Join(lines[kept:], nil), 0o600)
+	err = os.WriteFile(temporary, text, 0o600)
 	if err == nil {
 		err = os.Rename(temporary, path)
 	}

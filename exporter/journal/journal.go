@@ -198,7 +198,7 @@ func (j *Journal) write() error {
 		return fmt.Errorf("save incidents: %w", err)
 	}
 	if size > trimAbove {
-		if err := trim(j.path, j.size); err != nil {
+		if err := trim(j.path); err != nil {
 			return err
 		}
 	}
