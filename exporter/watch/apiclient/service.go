@@ -67,14 +67,26 @@ func ParseService(text string) (Service, error) {
 }
 
 // FindService finds kubeflap's Service by its label in all namespaces. If the user is not allowed to list the Services of all
-// namespaces, FindService searches only the given namespaces.
+// namespaces, FindService searches only those of the given namespaces that may be listed.
 func (c *Client) FindService(ctx context.Context, namespaces ...string) (Service, error) {
 	where := "any namespace"
 	found, err := c.listServices(ctx, "api/v1/services")
 	if isForbidden(err) {
 		namespaces = slices.Compact(slices.Sorted(slices.Values(namespaces)))
 		where = "the namespace " + strings.Join(namespaces, " or ") + " (you may not list all namespaces)"
-		found, err = c.listEachService(ctx, namespaces)
+		for _, namespace := range namespaces {
+			some, failed := c.listServices(ctx, "api/v1/namespaces/"+namespace+"/services")
+			found = append(found, some...)
+			if !isForbidden(failed) || isForbidden(err) { // one list is enough
+				err = failed
+			}
+			if err != nil && !isForbidden(err) {
+				break
+			}
+		}
+		if isForbidden(err) {
+			err = fmt.Errorf("%w. Use --service=NAMESPACE/NAME, which only requires permission to get services/proxy", err)
+		}
 	}
 	if err != nil {
 		return Service{}, fmt.Errorf("cannot find kubeflap's Service: %w", err)
@@ -90,29 +102,6 @@ func (c *Client) FindService(ctx context.Context, namespaces ...string) (Service
 		return found[0], nil
 	}
 	return Service{}, fmt.Errorf("there are several kubeflap Services; choose one with --service: %s", strings.Join(names, ", "))
-}
-
-// listEachService lists kubeflap's Services in the given namespaces. It skips namespaces in which the user is not allowed to
-// list Services. It returns an error if it skips all namespaces.
-func (c *Client) listEachService(ctx context.Context, namespaces []string) ([]Service, error) {
-	var all []Service
-	var forbidden error
-	listed := false
-	for _, namespace := range namespaces {
-		found, err := c.listServices(ctx, "api/v1/namespaces/"+namespace+"/services")
-		switch {
-		case isForbidden(err):
-			forbidden = err
-		case err != nil:
-			return nil, err
-		default:
-			listed, all = true, append(all, found...)
-		}
-	}
-	if !listed {
-		return nil, fmt.Errorf("%w. Use --service=NAMESPACE/NAME, which only requires permission to get services/proxy", forbidden)
-	}
-	return all, nil
 }
 
 // listServices returns kubeflap's Services at a path of the API.
