@@ -3,8 +3,10 @@ package recording
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +135,36 @@ func blank(v reflect.Value) {
 		}
 	case reflect.Map: // compare only the sizes
 		v.Set(reflect.ValueOf(map[string]string{fmt.Sprint(v.Len()): ""}))
+	}
+}
+
+// TestEachTextHasARule compares the rules with the fields of the objects.
+func TestEachTextHasARule(t *testing.T) {
+	unused := maps.Clone(rules)
+	var check func(name string, of reflect.Type)
+	check = func(name string, of reflect.Type) {
+		switch of.Kind() {
+		case reflect.Pointer, reflect.Slice:
+			check(name, of.Elem())
+		case reflect.String:
+			if delete(unused, name); rules[name] == nil {
+				t.Errorf("%s has no rule", name)
+			}
+		case reflect.Struct:
+			for i := 0; i < of.NumField() && of != reflect.TypeFor[event.Address]() && of != reflect.TypeFor[time.Time](); i++ {
+				if field := of.Field(i); !field.Anonymous {
+					check(of.Name()+"."+field.Name, field.Type)
+				}
+			}
+		}
+	}
+	for kind := range event.NumKinds {
+		if object := event.New(event.Kind(kind)); object != nil {
+			check("", reflect.TypeOf(object))
+		}
+	}
+	if len(unused) > 0 {
+		t.Errorf("rules of no field: %v", slices.Sorted(maps.Keys(unused)))
 	}
 }
 

@@ -92,12 +92,3 @@ func TestReadLeasesIsStopped(t *testing.T) {
 		s.want(event.KindLease, "asking", "read a")
 	})
 }
-
-func TestReadNoLeases(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *session) {
-		s.start()
-		s.want(event.KindLease, "listing", "synced")
-		s.watcher.ReadLeases(t.Context(), nil)
-		s.want(event.KindLease)
-	})
-}
