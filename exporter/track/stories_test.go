@@ -30,7 +30,7 @@ func TestStories(t *testing.T) {
 		}
 		var played []string
 		beginnings := map[string][]string{}
-		for _, want := range strings.Split(string(text), "\n\n") {
+		for _, want := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
 			got := playText(t, want, beginnings)
 			played = append(played, got)
 			if title, _, _ := strings.Cut(want, "\n"); got != want && !*update {
@@ -38,7 +38,7 @@ func TestStories(t *testing.T) {
 			}
 		}
 		if *update {
-			if err := os.WriteFile(file, []byte(strings.Join(played, "\n\n")), 0o600); err != nil {
+			if err := os.WriteFile(file, []byte(strings.Join(played, "\n\n")+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
