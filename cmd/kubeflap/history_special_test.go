@@ -27,7 +27,7 @@ func TestALaterIncidentDoesNotContinueARecoveredOne(t *testing.T) {
 	}
 }
 
-// TestTwoRestartsInARow kills the second process before it knows whether the incident is still ongoing.
+// TestTwoRestartsInARow restarts kubeflap again soon after an incident that ended while it was not running.
 func TestTwoRestartsInARow(t *testing.T) {
 	r := newRestarted(t, newFakeCluster(9).silence(300, 450, 5))
 	r.runUntil(400)
@@ -39,9 +39,7 @@ func TestTwoRestartsInARow(t *testing.T) {
 	if x.State != incident.StateEnded || !strings.Contains(x.Summary, "for at least 106.5s") || r.ends(x.ID) != 1 {
 		t.Errorf("%s, reported %s: %s", described(x), r.notices(), x.Summary)
 	}
-	if got := blindSpans(x); len(got) != 1 || got[0][1] != 600 {
-		t.Errorf("blind %v, want until 600 s", got)
-	}
+	restartStory{restarts: [][2]float64{{400, 600}}}.checkBlind(t, x)
 }
 
 // TestListsStayShortAfterManyRestarts restarts kubeflap 30 times during one incident.
@@ -213,33 +211,5 @@ func TestARestartWithMoreNodesThanAnIncidentLists(t *testing.T) {
 		if a, b := truth.incidents(), r.incidents(); len(a) != len(b) || a[0].ID != b[0].ID || a[0].State != b[0].State || len(a[0].Nodes)+a[0].NodesLeftOut != len(b[0].Nodes)+b[0].NodesLeftOut {
 			t.Errorf("at %g: got %d incidents, the first is %s, want %d, %s", at, len(b), described(b[0]), len(a), described(a[0]))
 		}
-	}
-}
-
-// TestAnOutageOfANodeBeginsDuringTheRestart restarts kubeflap during the incident of a node. A Service of this incident
-// loses its last ready address while kubeflap is not running, and still lists addresses.
-func TestAnOutageOfANodeBeginsDuringTheRestart(t *testing.T) {
-	c := newFakeCluster(9).silence(300, 2000, 5)
-	v := c.service("solo", true)
-	v.start(c, c.nodes[4]).serve()
-	v.start(c, c.nodes[7]).serve()
-	v.fill()
-	c.notReady(v.pods[1], 504, 1200)
-	r := newRestarted(t, c)
-	r.runUntil(500)
-	r.stops = true
-	r.restart(510)
-	r.runUntil(1000)
-	outages, down := 0, 0
-	for _, x := range r.incidents() {
-		outages += x.Outages
-		for _, s := range x.Services {
-			if s.Down && s.Name == "solo" {
-				down++
-			}
-		}
-	}
-	if outages != 1 || down != 1 {
-		t.Errorf("%d outages, and %d of solo go on", outages, down)
 	}
 }

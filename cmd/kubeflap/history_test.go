@@ -207,26 +207,6 @@ func TestARestartInAnOutageIsOneIncident(t *testing.T) {
 	}
 }
 
-// TestAnIncidentThatEndsWhileKubeflapIsDown covers a node that returns while kubeflap is not running.
-func TestAnIncidentThatEndsWhileKubeflapIsDown(t *testing.T) {
-	r := newRestarted(t, newFakeCluster(9).silence(300, 450, 5))
-	r.runUntil(400)
-	before := r.incidents()
-	r.restart(600)
-	r.runUntil(610)
-	if all := r.incidents(); len(all) != 1 || all[0].ID != before[0].ID {
-		t.Fatalf("after the restart: %+v, want %s", all, before[0].ID)
-	}
-	r.runUntil(900)
-	all := r.incidents()
-	if len(all) != 1 || all[0].ID != before[0].ID || all[0].State != incident.StateEnded || !strings.Contains(all[0].Summary, "for at least 106.5s") {
-		t.Errorf("got %+v, want that it ended unseen", all)
-	}
-	if n := strings.Count(r.notices(), "ended node-5"); n != 1 {
-		t.Errorf("reported %s, want its end once", r.notices())
-	}
-}
-
 // only returns the only incident.
 func (r *restarted) only() incident.Incident {
 	r.t.Helper()

@@ -22,6 +22,8 @@ type restartStory struct {
 	size int
 	// deletes is set if nodes are deleted. Then, the longest silence before the restart is not known.
 	deletes bool
+	// steady is set if the first incident does not change. Then, its timeline must show each restart.
+	steady bool
 }
 
 // described describes an incident in one line.
@@ -132,8 +134,28 @@ func (c restartStory) run(t *testing.T) {
 		}
 	}
 	sameEnds(t, truth, r)
+	checkOrder(t, r.incidents())
+	if c.steady {
+		c.checkBlind(t, r.incidents()[0])
+	}
 	if c.size == 0 {
 		r.opensAll()
+	}
+}
+
+// checkBlind checks that the timeline of an incident shows each restart, and how long it took.
+func (c restartStory) checkBlind(t *testing.T, x incident.Incident) {
+	t.Helper()
+	var blind []incident.Span
+	for _, s := range x.Timeline {
+		if s.Track == incident.TrackBlind {
+			blind = append(blind, s)
+		}
+	}
+	for i, gap := range c.restarts {
+		if len(blind) != len(c.restarts) || blind[i].Start.Sub(storyBegin) > seconds(gap[0]) || (blind[i].End.Sub(blind[i].Start)-seconds(gap[1]-gap[0])).Abs() > time.Minute {
+			t.Errorf("blind in %v, want in %v", blind, c.restarts)
+		}
 	}
 }
 
