@@ -109,7 +109,7 @@ grafana-test: ## Check the dashboards against the types of Grafana 12 and 13. Ne
 screenshots: ## Take the screenshots in docs/images with Chromium.
 	cd lab/browser && $(FRESH) -run Pictures . -update
 docs: bin/helm ## Write all generated files: references, golden expositions, deploy/, and the chart's rules and dashboards.
-	go test ./cmd/kubeflap ./exporter/metrics ./exporter/recording ./exporter/web -update
+	go test ./cmd/kubeflap ./exporter/metrics ./exporter/recording ./exporter/track ./exporter/web -update
 	cd lab/chart && go test -run Fresh . -update
 bench: build ## Run the benchmark on a real API server and write docs/performance.md. [SIZES=] [RUNS=] [RECORDER=] [PROFILE=]
 	cd lab && go run . bench --kubeflap $(CURDIR)/bin/kubeflap --runs $(or $(RUNS),3) $(SIZES:%=--size %) $(if $(RECORDER),--recorder $(RECORDER)) $(if $(PROFILE),--profile $(abspath $(PROFILE)))
