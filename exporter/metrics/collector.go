@@ -9,7 +9,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/track"
-	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
@@ -79,8 +78,8 @@ type snapshot struct {
 	source      string
 	nodes       []nodes.Node
 	services    []services.Service
-	consumers   []consumers.Namespace
-	readds      []consumers.StaleReadds
+	consumers   []services.Namespace
+	readds      []services.StaleReadds
 	namespaces  []pods.Namespace
 	misreported []pods.Misreported
 	watches     []watches.Watch

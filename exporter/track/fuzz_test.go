@@ -9,9 +9,9 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/services"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // FuzzApply passes arbitrary events to the tracker, in arbitrary order.
@@ -244,7 +244,7 @@ func flat(values ...any) []float64 {
 			for _, n := range v {
 				all = append(all, float64(n))
 			}
-		case [consumers.NumWindows]uint64:
+		case [transition.NumWindows]uint64:
 			for _, n := range v {
 				all = append(all, float64(n))
 			}

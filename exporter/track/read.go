@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
@@ -46,15 +45,15 @@ func (t *Tracker) Misreported(at time.Time, into []pods.Misreported) []pods.Misr
 // Consumers appends one element per namespace to the given slice and returns the extended slice. Each element counts
 // the address updates by modeled clients, such as load balancer controllers. The result includes each namespace that
 // has Services, or had Services in the last hour.
-func (t *Tracker) Consumers(at time.Time, into []consumers.Namespace) []consumers.Namespace {
-	return asOf(t, at, func() []consumers.Namespace { return t.services.Consumers.All(into) })
+func (t *Tracker) Consumers(at time.Time, into []services.Namespace) []services.Namespace {
+	return asOf(t, at, func() []services.Namespace { return t.services.Namespaces(into) })
 }
 
 // StaleReadds appends the Services with stale re-adds, sorted by namespace and name, to the given slice and returns the
 // extended slice. In a stale re-add, a client puts the address of a pod back into its load balancer during an in-place
 // update of the pod.
-func (t *Tracker) StaleReadds(at time.Time, into []consumers.StaleReadds) []consumers.StaleReadds {
-	return asOf(t, at, func() []consumers.StaleReadds { return t.services.StaleReadds(into) })
+func (t *Tracker) StaleReadds(at time.Time, into []services.StaleReadds) []services.StaleReadds {
+	return asOf(t, at, func() []services.StaleReadds { return t.services.StaleReadds(into) })
 }
 
 // Watches appends the state of each resource's watch to the given slice and returns the extended slice.

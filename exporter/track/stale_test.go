@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -65,7 +64,7 @@ func (u upgrade) play() {
 	u.at(120)
 }
 
-func (u upgrade) readds() (by [consumers.NumWindows]uint64) {
+func (u upgrade) readds() (by [transition.NumWindows]uint64) {
 	u.t.Helper()
 	all := u.StaleReadds(u.now, nil)
 	if len(all) == 0 {
@@ -79,12 +78,12 @@ func (u upgrade) readds() (by [consumers.NumWindows]uint64) {
 func TestStaleReaddsOfAnUpgradeInPlace(t *testing.T) {
 	cases := map[string]struct {
 		play func(upgrade)
-		want [consumers.NumWindows]uint64
+		want [transition.NumWindows]uint64
 	}{
 		// With 0 s, the batch closes at 18 s: web-2, web-3 and web-4 are still listed. With 2 s it closes at 20 s, with
 		// the same addresses. With 5 s it closes at 23 s: web-3, which leaves at that moment, and web-4 are listed.
 		// With 10 s it closes at 28 s, when all have left.
-		"addresses leave one by one": {func(u upgrade) { u.changeImages(17); u.play() }, [consumers.NumWindows]uint64{3, 3, 2, 0}},
+		"addresses leave one by one": {func(u upgrade) { u.changeImages(17); u.play() }, [transition.NumWindows]uint64{3, 3, 2, 0}},
 		// The watches of pods and slices have no common order. Each address returns before kubeflap sees that its pod is
 		// Ready with the new container.
 		"addresses return before their pods are seen to be Ready": {func(u upgrade) {
@@ -96,12 +95,12 @@ func TestStaleReaddsOfAnUpgradeInPlace(t *testing.T) {
 				u.at(at).modified(u.addresses(at)).at(at + 0.02).modified(u.pod(i, ready, 1))
 			}
 			u.at(120)
-		}, [consumers.NumWindows]uint64{3, 3, 2, 0}},
+		}, [transition.NumWindows]uint64{3, 3, 2, 0}},
 		"all leave within 2 s": {func(u upgrade) {
 			u.leaves = [4]float64{18, 18.5, 19, 19.5}
 			u.changeImages(17)
 			u.play()
-		}, [consumers.NumWindows]uint64{3, 0, 0, 0}},
+		}, [transition.NumWindows]uint64{3, 0, 0, 0}},
 		"each address has its own image change": {func(u upgrade) {
 			u.leaves, u.back = [4]float64{18, 38, 58, 78}, [4]float64{30, 50, 70, 90}
 			for i := range u.leaves {
@@ -110,7 +109,7 @@ func TestStaleReaddsOfAnUpgradeInPlace(t *testing.T) {
 				u.at(u.back[i]).modified(u.pod(i, ready, 1)).modified(u.addresses(u.back[i]))
 			}
 			u.at(120)
-		}, [consumers.NumWindows]uint64{}},
+		}, [transition.NumWindows]uint64{}},
 		"a gate takes the addresses out before": {func(u upgrade) {
 			u.leaves = [4]float64{10, 11, 12, 13}
 			for i, at := range u.leaves {
@@ -127,7 +126,7 @@ func TestStaleReaddsOfAnUpgradeInPlace(t *testing.T) {
 				u.at(at).modified(u.addresses(at)).at(at + 0.02).modified(u.pod(i, ready, 1))
 			}
 			u.at(120)
-		}, [consumers.NumWindows]uint64{}},
+		}, [transition.NumWindows]uint64{}},
 		"containers restart while their pods stay Ready, and then another address leaves": {func(u upgrade) {
 			u.changeImages(17)
 			for i := range 4 {
@@ -135,12 +134,12 @@ func TestStaleReaddsOfAnUpgradeInPlace(t *testing.T) {
 			}
 			u.at(20).modified(slice("a", "web", "web-1", "web-2", "web-3", "-web-4"))
 			u.at(120)
-		}, [consumers.NumWindows]uint64{}},
+		}, [transition.NumWindows]uint64{}},
 		"an image changed long ago": {func(u upgrade) {
 			u.changeImages(17)
 			u.at(300).modified(slice("a", "web", "web-1", "web-2", "web-3", "-web-4"))
 			u.at(400)
-		}, [consumers.NumWindows]uint64{}},
+		}, [transition.NumWindows]uint64{}},
 		"a rollout that replaces pods": {func(u upgrade) {
 			gone := aPod("web-1", ready, running("app:1", 0))
 			gone.DeletionTimestamp = clock(17)
@@ -148,7 +147,7 @@ func TestStaleReaddsOfAnUpgradeInPlace(t *testing.T) {
 			u.at(17).modified(gone).modified(slice("a", "web", "~web-1", "web-2", "web-3", "web-4", "new-1"))
 			u.at(20).deleted(gone).modified(slice("a", "web", "web-2", "web-3", "web-4", "new-1"))
 			u.at(120)
-		}, [consumers.NumWindows]uint64{}},
+		}, [transition.NumWindows]uint64{}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +159,7 @@ func TestStaleReaddsOfAnUpgradeInPlace(t *testing.T) {
 				sum += n
 			}
 			equal(t, "transitions", uint64(count[transition.ConsumerReaddedStale](u.story)), sum)
-			equal(t, "bounces by window", u.inNamespace().Bounces, [consumers.NumWindows]uint64{})
+			equal(t, "bounces by window", u.inNamespace().Bounces, [transition.NumWindows]uint64{})
 		})
 	}
 }
@@ -174,14 +173,14 @@ func TestStaleReaddsCountAgainWithTheNextImage(t *testing.T) {
 	}
 	u.at(151).modified(slice("a", "web", "-web-1", "web-2", "web-3", "web-4"))
 	u.at(170)
-	equal(t, "stale re-adds by window", u.readds(), [consumers.NumWindows]uint64{6, 6, 5, 3})
+	equal(t, "stale re-adds by window", u.readds(), [transition.NumWindows]uint64{6, 6, 5, 3})
 }
 
 func TestStaleReaddsGoWithTheirService(t *testing.T) {
 	u := newUpgrade(t)
 	u.changeImages(17)
 	u.at(18).modified(slice("a", "web", "-web-1", "web-2", "web-3", "web-4"))
-	equal(t, "before", u.readds(), [consumers.NumWindows]uint64{3, 0, 0, 0})
+	equal(t, "before", u.readds(), [transition.NumWindows]uint64{3, 0, 0, 0})
 	u.at(19).deleted(aService("web", true))
 	equal(t, "Services", len(u.StaleReadds(u.now, nil)), 0)
 }

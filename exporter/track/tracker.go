@@ -61,10 +61,8 @@ func New(settings Settings) *Tracker {
 	t.controlPlane = controlplane.New(settings.GracePeriod, t.watches, &t.found)
 	t.nodes = nodes.New(t.controlPlane, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.losses.PodResolved(w) })
-	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes)
-	t.services = services.New(services.Settings{
-		BounceWindow: settings.BounceWindow, Source: settings.AddressSource, KnownManagers: settings.KnownManagers,
-	}, t.watches, &t.found, t.pods, t.losses)
+	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes, settings.KnownManagers)
+	t.services = services.New(settings.BounceWindow, settings.AddressSource, t.watches, &t.found, t.pods, t.losses)
 	t.nodes.ReadyOn = t.services.ReadyOn
 	return t
 }

@@ -148,6 +148,15 @@ func Readiness(ready bool) string {
 	return "not_ready"
 }
 
+// NumWindows is the number of batching windows.
+const NumWindows = 4
+
+// Windows returns the batching windows of the clients that kubeflap simulates. A client collects changes for the length of
+// its window before it applies them. With a window of 0, it applies each change immediately.
+func Windows() [NumWindows]time.Duration {
+	return [...]time.Duration{0, 2 * time.Second, 5 * time.Second, 10 * time.Second}
+}
+
 // ConsumerBounced means that a hypothetical client that batches endpoint updates would have added an address and then
 // removed it again.
 type ConsumerBounced struct {

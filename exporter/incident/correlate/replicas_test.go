@@ -12,7 +12,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/track"
-	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -138,7 +137,7 @@ func TestConsumerBouncesMatchTheMetric(t *testing.T) {
 	end := events[len(events)-1].Seen.Add(time.Minute)
 	counted, reported := map[time.Duration]int{}, map[time.Duration]int{}
 	for _, x := range f.Consumers(end, nil) {
-		for i, window := range consumers.Windows() {
+		for i, window := range transition.Windows() {
 			counted[window] += int(x.Bounces[i])
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/track/consumers"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -67,7 +67,7 @@ func (f *Facts) numbers(x *incident.Incident, g advice.GracePeriod, now time.Tim
 			n.RecommendedGracePeriod = g.Recommended()
 		}
 	case f.Cause == cause.InPlaceUpdate:
-		for i, window := range consumers.Windows() {
+		for i, window := range transition.Windows() {
 			n.Windows = append(n.Windows, advice.Window{Length: window, Bounces: f.ConsumerBounces[i], StaleReadds: f.StaleReadds[i]})
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/silence"
-	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -96,11 +95,11 @@ type Writers struct {
 }
 
 // ByWindow contains one count for each batching window in consumers.Windows.
-type ByWindow [consumers.NumWindows]int
+type ByWindow [transition.NumWindows]int
 
 // Count counts an address that a client with the given batching window put back by mistake.
 func (c *ByWindow) Count(window time.Duration) {
-	windows := consumers.Windows()
+	windows := transition.Windows()
 	if i := slices.Index(windows[:], window); i >= 0 {
 		c[i]++
 	}

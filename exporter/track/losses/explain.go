@@ -97,7 +97,7 @@ func (q *Losses) explainManual(l *Loss) cause.Cause {
 	switch {
 	case l.Vanished:
 		return cause.Unknown // kubeflap did not see who deleted the object
-	case l.InEndpoints && l.Service.HasSelector() && ManualInEndpoints(l.Service) == 0 && !l.Change.Foreign:
+	case l.InEndpoints && l.Service.hasSelector() && l.Service.ManualInEndpoints() == 0 && !l.Change.Foreign:
 		return cause.EndpointsReset
 	case l.known:
 		return cause.Unknown // kubeflap cannot see the reasons of a known manager
@@ -114,7 +114,7 @@ func (q *Losses) explainByService(l *Loss) cause.Cause {
 	case q.changedAround(l):
 		return cause.ServiceChanged
 	case l.Vanished: // kubeflap did not see who deleted the object
-	case l.foreign, l.Change.Time.Equal(l.Service.Record().sliceDeleted) && l.Service.IsReady(l.Change.ID):
+	case l.foreign, l.Change.Time.Equal(l.Service.sliceDeleted) && l.Service.IsReady(l.Change.ID):
 		// The EndpointSlice controller would not delete a slice and add its address again immediately.
 		return cause.ManualWrite
 	}
@@ -125,9 +125,9 @@ func (q *Losses) explainByService(l *Loss) cause.Cause {
 // selector removes addresses, and a change of publishNotReadyAddresses makes them not ready. A change shortly after the
 // loss also counts, because events of different watches can arrive in any order.
 func (q *Losses) changedAround(l *Loss) bool {
-	changed, wait := l.Service.Record().Changed, evidenceWait
+	changed, wait := l.Service.Changed, evidenceWait
 	if !l.Change.Removed {
-		changed = l.Service.Record().Unpublished
+		changed = l.Service.Unpublished
 	}
 	if q.watches.Now().Before(q.watches.LaggingUntil(event.KindService)) {
 		wait += watches.LagWait

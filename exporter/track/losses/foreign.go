@@ -35,52 +35,37 @@ type notice struct {
 
 // noted returns the notice with the addresses that an object has now.
 func (n *notice) noted(w written, addresses []event.UID, ready int) *notice {
-	if n == nil {
-		if len(addresses) == 0 {
-			return nil
-		}
+	switch {
+	case len(addresses) == 0 && (n == nil || !n.reported):
+		return nil
+	case n == nil || len(n.addresses) == 0:
 		n = &notice{object: w.object(), version: w.ResourceVersion}
 	}
 	n.addresses, n.ready = addresses, ready
 	return n
 }
 
-// turn reports when a state begins or ends.
-func (x *Writers) turn(s Service, reported *bool, is bool, begun, ended transition.Transition) {
-	switch {
-	case is && !*reported:
-		x.Report(s, begun)
-	case !is && *reported:
-		x.Report(s, ended)
+// turns reports whether the notice must be reported, or its end. It sets n.reported. The addresses are not reported if
+// `counts` is false.
+func (n *notice) turns(counts bool) bool {
+	if n == nil || n.reported == (counts && len(n.addresses) > 0) {
+		return false
 	}
-	*reported = is
+	n.reported = !n.reported
+	return true
 }
 
-// classifySlice records who manages a slice. If the manager is foreign, all addresses in the slice are foreign.
-func (x *Writers) classifySlice(h *Source, w written) {
-	switch {
-	case h.controlled, h.Mirrored:
-		h.keeper = unproven
-	case x.known[w.manager], event.IsSliceManager(w.manager):
-		h.keeper = knownManager
-	default:
-		h.keeper = foreigner
-	}
-	h.noteForeign(w, func(*event.Address) bool { return h.keeper == foreigner })
-}
-
-// classifyEndpoints records the writer and the foreign addresses of an Endpoints object. A known manager writes no
-// foreign addresses. If an unknown writer changes the object of another writer, the addresses that it adds or makes
-// ready are foreign. In all other cases, the addresses without a targetRef are foreign. The name of the first writer is
-// not checked, because a distribution can rename the controller.
-func (x *Writers) classifyEndpoints(h *Source, w written, truncated bool, before func() map[event.UID]bool) {
+// classify records the kind of an object's writer, and the foreign and the withdrawn addresses. If the manager of a slice
+// is foreign, all its addresses are foreign. A known manager writes no foreign addresses. If an unknown writer changes
+// the Endpoints of another writer, the addresses that it adds or makes ready are foreign. In all other cases, the
+// addresses without a targetRef are foreign. The name of the first writer of Endpoints is not checked, because a
+// distribution can rename the controller.
+func (q *Losses) classify(h *Source, w written, before func() map[event.UID]bool) {
 	was := h.keeper
-	h.keeper = unproven
-	switch {
-	case x.known[w.writer]:
-		h.keeper = knownManager
-	case w.writer != "" && !event.IsControllerManager(w.writer) && h.writer != event.Hash(w.writer):
-		h.keeper = foreigner
+	h.keeper = q.keeperOf(h, w)
+	if h.Kind == event.KindEndpointSlice {
+		h.noteForeign(w, func(*event.Address) bool { return h.keeper == foreigner })
+		return
 	}
 	switch {
 	case h.keeper != foreigner:
@@ -95,10 +80,25 @@ func (x *Writers) classifyEndpoints(h *Source, w written, truncated bool, before
 	}
 	h.noteForeign(w, func(a *event.Address) bool {
 		ready, own := h.own[a.UID]
-		return h.keeper == foreigner && (!own && !truncated || a.Ready && !ready && own || a.ByHand && !own) || a.ByHand && h.keeper == unproven
+		return h.keeper == foreigner && (!own && !w.truncated || a.Ready && !ready && own || a.ByHand && !own) || a.ByHand && h.keeper == unproven
 	})
-	h.noteWithdrawn(w, truncated)
+	h.noteWithdrawn(w)
 }
+
+func (q *Losses) keeperOf(h *Source, w written) keeper {
+	slice := h.Kind == event.KindEndpointSlice
+	switch {
+	case slice && (h.controlled || h.Mirrored):
+		return unproven
+	case slice && (q.isKnown(w.manager) || event.IsSliceManager(w.manager)), !slice && q.isKnown(w.writer):
+		return knownManager
+	case slice, w.writer != "" && !event.IsControllerManager(w.writer) && h.writer != event.Hash(w.writer):
+		return foreigner
+	}
+	return unproven
+}
+
+func (q *Losses) isKnown(manager string) bool { return slices.Contains(q.known, manager) }
 
 // noteForeign stores an object's foreign addresses.
 func (h *Source) noteForeign(w written, isForeign func(*event.Address) bool) {
@@ -118,7 +118,7 @@ func (h *Source) noteForeign(w written, isForeign func(*event.Address) bool) {
 // noteWithdrawn stores the addresses that the controller wrote as ready and that are not ready now. The controller
 // restores them only when a pod or the Service changes (see syncService in pkg/controller/endpoint). Truncated
 // Endpoints are ignored, because they omit addresses.
-func (h *Source) noteWithdrawn(w written, truncated bool) {
+func (h *Source) noteWithdrawn(w written) {
 	unready := maps.Clone(h.own)
 	for i := range w.addresses {
 		if w.addresses[i].Ready {
@@ -127,7 +127,7 @@ func (h *Source) noteWithdrawn(w written, truncated bool) {
 	}
 	var missing []event.UID
 	for id, wasReady := range unready {
-		if wasReady && !truncated {
+		if wasReady && !w.truncated {
 			missing = append(missing, id)
 		}
 	}
@@ -144,53 +144,55 @@ func (h *Source) ReportedForeign() []event.UID {
 
 // checkNotices reports when an object of a Service gains its first foreign or withdrawn address or loses its last one.
 // Without a selector, no address is foreign.
-func (x *Writers) checkNotices(s Service, t time.Time) {
-	owned := s.Exists() && s.HasSelector()
-	for _, h := range s.Record().Sources {
+func (q *Losses) checkNotices(s *Service, t time.Time) {
+	owned := s.Current && s.hasSelector()
+	for _, h := range s.Sources {
 		// If the selector matches no pods, manually managed Endpoints are reported as a selector conflict instead.
-		x.checkForeign(s, h, t, owned && (h.Kind != event.KindEndpoints || !InConflict(s)))
+		q.checkForeign(s, h, t, owned && (h.Kind != event.KindEndpoints || !s.InConflict()))
 	}
-	for _, h := range s.Record().Sources {
-		x.checkWithdrawn(s, h, t, owned)
-	}
-}
-
-func (x *Writers) checkForeign(s Service, h *Source, t time.Time, count bool) {
-	if f := h.foreign; f != nil {
-		x.turn(s, &f.reported, count && len(f.addresses) > 0, transition.ForeignAddresses{
-			At: at(t), Service: s.Named(), Object: f.object, Count: len(f.addresses), Ready: f.ready, Trigger: transition.Trigger(s.UID(), f.version),
-		}, transition.ForeignAddressesEnded{At: at(t), Service: s.Named(), Object: f.object})
-		if len(f.addresses) == 0 {
-			h.foreign = nil
-		}
+	for _, h := range s.Sources {
+		q.checkWithdrawn(s, h, t, owned)
 	}
 }
 
-func (x *Writers) checkWithdrawn(s Service, h *Source, t time.Time, count bool) {
-	if w := h.withdrawn; w != nil {
-		x.turn(s, &w.reported, count && len(w.addresses) > 0, transition.AddressesWithdrawn{
-			At: at(t), Service: s.Named(), Object: w.object, Count: len(w.addresses), Trigger: transition.Trigger(s.UID(), w.version),
-		}, transition.WithdrawnAddressesReturned{At: at(t), Service: s.Named(), Object: w.object})
-		if len(w.addresses) == 0 {
-			h.withdrawn = nil
-		}
+func (q *Losses) checkForeign(s *Service, h *Source, t time.Time, counts bool) {
+	switch n := h.foreign; {
+	case !n.turns(counts):
+	case n.reported:
+		q.Report(s, transition.ForeignAddresses{
+			At: at(t), Service: s.Name, Object: n.object, Count: len(n.addresses), Ready: n.ready, Trigger: transition.Trigger(s.UID, n.version),
+		})
+	default:
+		q.Report(s, transition.ForeignAddressesEnded{At: at(t), Service: s.Name, Object: n.object})
+	}
+}
+
+func (q *Losses) checkWithdrawn(s *Service, h *Source, t time.Time, counts bool) {
+	switch n := h.withdrawn; {
+	case !n.turns(counts):
+	case n.reported:
+		q.Report(s, transition.AddressesWithdrawn{
+			At: at(t), Service: s.Name, Object: n.object, Count: len(n.addresses), Trigger: transition.Trigger(s.UID, n.version),
+		})
+	default:
+		q.Report(s, transition.WithdrawnAddressesReturned{At: at(t), Service: s.Name, Object: n.object})
 	}
 }
 
 // NoteLeft records that a source has left its Service.
-func (x *Writers) NoteLeft(s Service, h *Source, t time.Time) {
-	x.checkForeign(s, h, t, false)
-	x.checkWithdrawn(s, h, t, false)
+func (q *Losses) NoteLeft(s *Service, h *Source, t time.Time) {
+	q.checkForeign(s, h, t, false)
+	q.checkWithdrawn(s, h, t, false)
 }
 
 // ForeignAddresses returns the number of distinct foreign addresses of a Service. It returns 0 for a Service without a
 // selector, because no Kubernetes controller writes the addresses of such a Service.
-func ForeignAddresses(s Service) int {
-	if !s.HasSelector() {
+func (s *Service) ForeignAddresses() int {
+	if !s.hasSelector() {
 		return 0
 	}
 	var all []event.UID
-	for _, h := range s.Record().Sources {
+	for _, h := range s.Sources {
 		if h.foreign != nil {
 			all = append(all, h.foreign.addresses...)
 		}

@@ -10,27 +10,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
-	"github.com/kubeflap/kubeflap/exporter/track/queue"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
-
-// Service lists the methods of a Service that this package calls.
-type Service interface {
-	Exists() bool
-	Named() transition.Service
-	UID() event.UID
-	HasSelector() bool
-	IsReady(address event.UID) bool
-	Record() *Record
-}
-
-// podFacts lists the methods of package pods that this package calls.
-type podFacts interface {
-	// Recall returns a pod that exists or was deleted recently, and Named returns its name.
-	Recall(id event.UID) (p *pods.Pod, deleted bool)
-	Named(id event.UID) transition.Pod
-}
 
 // nodeFacts lists the methods of package nodes that this package calls.
 type nodeFacts interface {
@@ -40,8 +22,16 @@ type nodeFacts interface {
 	Announced(node string, t time.Time) string
 }
 
-// Record holds the losses and the writers of one Service, and the facts that explain the losses.
-type Record struct {
+// Service is a Service with its losses, the writers of its addresses, and the facts that explain the losses.
+type Service struct {
+	Name transition.Service
+	// UID is zero if it is unknown. An Endpoints object contains only the name of its Service.
+	UID event.UID
+	// Current is set if the Service has been seen and has not been deleted.
+	Current  bool
+	Selector pods.Selector
+	// IsReady reports whether an address is in the Service and ready.
+	IsReady func(address event.UID) bool
 	// Sources describes the slices and Endpoints that contain the Service's addresses.
 	Sources []*Source
 	// Changed is the time at which the Service's selection of pods last changed, by its selector or by
@@ -60,7 +50,7 @@ type Record struct {
 	// ownLost is the time at which the Service last lost a ready address that is not foreign.
 	ownLost time.Time
 	// `unreported` holds the unreported losses, sorted by time.
-	unreported queue.Queue[*Loss]
+	unreported []*Loss
 
 	// EverManual is set if the Service has ever had manually managed addresses.
 	EverManual bool
@@ -85,7 +75,7 @@ type Counts struct {
 
 // Loss records that an address stopped being ready. It is kept until it has been reported with its cause.
 type Loss struct {
-	Service Service
+	Service *Service
 	// Source is the object in which the address stopped being ready, or nil if the loss was found in a list.
 	Source *Source
 	Change transition.AddressLost
@@ -108,52 +98,55 @@ type Loss struct {
 	settled bool
 }
 
-// Losses holds the losses that have not been reported.
+// Losses holds the losses that have not been reported. It also detects resets, selector conflicts, and foreign or
+// withdrawn addresses.
 type Losses struct {
 	watches *watches.Watches
 	found   *transition.List
-	pods    podFacts
+	pods    *pods.Pods
 	nodes   nodeFacts
+	// `known` holds the managers that the operator configured.
+	known []string
 
 	// `fresh` holds the losses that are younger than evidenceWait, sorted by time. `lagging` holds older losses that
 	// wait for evidence from a lagging watch. A settled loss stays in its queue until its waiting time has passed.
-	fresh, lagging queue.Queue[*Loss]
+	fresh, lagging []*Loss
 	// byAddress holds the unreported losses of each address, oldest first.
 	byAddress map[event.UID][]*Loss
 }
 
-// New returns an empty Losses.
-func New(watches *watches.Watches, found *transition.List, pods podFacts, nodes nodeFacts) *Losses {
-	return &Losses{watches: watches, found: found, pods: pods, nodes: nodes, byAddress: map[event.UID][]*Loss{}}
+// New returns an empty Losses that trusts the given managers and the managers that event.IsSliceManager recognizes.
+func New(watches *watches.Watches, found *transition.List, pods *pods.Pods, nodes nodeFacts, known []string) *Losses {
+	return &Losses{watches: watches, found: found, pods: pods, nodes: nodes, known: known, byAddress: map[event.UID][]*Loss{}}
 }
 
 // Add counts a loss, and starts the search for its cause.
 func (q *Losses) Add(l *Loss) {
-	r := l.Service.Record()
-	r.Lost++
+	s := l.Service
+	s.Lost++
 	if !l.Change.Foreign {
-		r.ownLost = l.Change.Time
+		s.ownLost = l.Change.Time
 	}
 	if l.Source != nil {
-		l.foreign, l.known = l.Source.keeper == foreigner && l.Service.HasSelector(), l.Source.keeper == knownManager
+		l.foreign, l.known = l.Source.keeper == foreigner && s.hasSelector(), l.Source.keeper == knownManager
 	}
-	l.version, l.edited = q.watches.Version(), r.edited.Equal(l.Change.Time)
-	q.fresh.Push(l)
+	l.version, l.edited = q.watches.Version(), s.edited.Equal(l.Change.Time)
+	q.fresh = append(q.fresh, l)
 	q.byAddress[l.Change.ID] = append(q.byAddress[l.Change.ID], l)
-	r.unreported.Push(l)
+	s.unreported = append(s.unreported, l)
 }
 
 // settle sets the cause of a loss. It then reports the Service's settled losses in order of time. A settled loss waits
 // for older losses, so all instances of kubeflap report the losses in the same order.
 func (q *Losses) settle(l *Loss, why cause.Cause) {
-	r, c := l.Service.Record(), &l.Change
+	s, c := l.Service, &l.Change
 	l.settled = true
-	r.Losses[why]++
+	s.Losses[why]++
 	c.Vanished = why == cause.Unknown && l.Vanished
 	if c.Foreign = c.Foreign && (why == cause.ManualWrite || c.Vanished); !c.Foreign {
-		r.noteLast(c.Time, why)
+		s.noteLast(c.Time, why)
 	}
-	c.Cause, c.Steady = why, why == cause.ManualWrite && l.Manual && hasSteadyWriter(l.Service)
+	c.Cause, c.Steady = why, why == cause.ManualWrite && l.Manual && s.hasSteadyWriter()
 	c.Managed = why == cause.Unknown && l.known
 	if pod := q.pods.Named(c.ID); pod.Name != "" {
 		c.Pod = pod
@@ -166,8 +159,8 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 			c.Trigger = trigger
 		}
 	}
-	for waiting := &r.unreported; !waiting.IsEmpty() && waiting.Front().settled; {
-		q.reportLoss(waiting.Take())
+	for len(s.unreported) > 0 && s.unreported[0].settled {
+		q.reportLoss(take(&s.unreported))
 	}
 }
 
@@ -183,7 +176,7 @@ func (q *Losses) reportLoss(l *Loss) {
 	if l.outage != nil {
 		// An outage is reported only after its cause is known. It is not reported if the Service was deleted in the
 		// meantime.
-		q.Report(s, transition.OutageStarted{At: l.Change.At, Service: s.Named(), Cause: l.Change.Cause, Trigger: l.Change.Trigger})
+		q.Report(s, transition.OutageStarted{At: l.Change.At, Service: s.Name, Cause: l.Change.Cause, Trigger: l.Change.Trigger})
 	}
 	for _, change := range l.after {
 		q.Report(s, change)
@@ -195,7 +188,7 @@ func (q *Losses) reportLoss(l *Loss) {
 
 // ReportOf reports a change of an address. If a loss of the address has not been reported yet, the change is reported
 // after this loss. Otherwise the address would seem to become ready before it was lost.
-func (q *Losses) ReportOf(s Service, address event.UID, change transition.Transition) {
+func (q *Losses) ReportOf(s *Service, address event.UID, change transition.Transition) {
 	for _, l := range slices.Backward(q.byAddress[address]) {
 		if l.Service == s {
 			l.after = append(l.after, change)
@@ -206,21 +199,28 @@ func (q *Losses) ReportOf(s Service, address event.UID, change transition.Transi
 }
 
 // Report reports a change of a Service, unless the Service does not exist.
-func (q *Losses) Report(s Service, change transition.Transition) {
-	if s.Exists() {
+func (q *Losses) Report(s *Service, change transition.Transition) {
+	if s.Current {
 		q.found.Add(change)
 	}
 }
 
 // noteLast stores the time and cause of the newest loss. It compares the times, because losses can be settled in any
 // order. For losses at the same time, the order of the calls does not affect the result.
-func (r *Record) noteLast(t time.Time, why cause.Cause) {
+func (s *Service) noteLast(t time.Time, why cause.Cause) {
 	switch {
-	case t.Before(r.Last):
-	case t.Equal(r.Last) && r.LastCause != cause.Unknown && (why == cause.Unknown || why > r.LastCause):
+	case t.Before(s.Last):
+	case t.Equal(s.Last) && s.LastCause != cause.Unknown && (why == cause.Unknown || why > s.LastCause):
 	default:
-		r.Last, r.LastCause = t, why
+		s.Last, s.LastCause = t, why
 	}
+}
+
+// take removes and returns the first element of a queue.
+func take[T any](queue *[]T) T {
+	first := (*queue)[0]
+	*queue = (*queue)[1:]
+	return first
 }
 
 func at(t time.Time) transition.At { return transition.At{Time: t} }

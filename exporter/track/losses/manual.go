@@ -7,41 +7,46 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Written describes an event that changes a Service's addresses.
-type Written struct {
-	Service Service
-	At      time.Time
+// Write is an event, or a list of EndpointSlices, that changes a Service's addresses.
+type Write struct {
+	At time.Time
 	// Version is the resourceVersion of the event's object, or empty.
 	Version string
 	// Quiet is set if the changes of the event are not counted. This is the case for the first list of a resource. It
-	// is also the case for later lists of EndpointSlices, because CompareSlices compares the whole list. If an object was
-	// deleted while kubeflap did not watch, the removal of its addresses does not count as a reset.
+	// is also the case for later lists of EndpointSlices, because CompareSlices compares the whole list.
 	Quiet bool
+	// Vanished is set if the object, or a slice in a list, was deleted while kubeflap did not watch. The removal of its
+	// addresses then does not count as a reset.
+	Vanished bool
+	// Before counts the addresses before the event.
+	Before Tally
 }
 
 // Tally counts a Service's addresses. `manual` counts the manually managed addresses in one resource, either Endpoints
 // or EndpointSlices. `managed` counts the addresses with a targetRef in both resources.
 type Tally struct{ manual, managed int }
 
-// TallyOf counts a Service's addresses. For a Service with a selector, it omits manually managed addresses in slices that
+// Tally counts a Service's addresses. For a Service with a selector, it omits manually managed addresses in slices that
 // no Kubernetes controller manages, because no controller removes them.
-func TallyOf(s Service, k event.Kind) (n Tally) {
-	for _, h := range s.Record().Sources {
+func (s *Service) Tally(k event.Kind) (n Tally) {
+	for _, h := range s.Sources {
 		n.managed += h.managed
-		if h.Kind == k && (k == event.KindEndpoints || !s.HasSelector() || h.controlled || h.Mirrored) {
+		if h.Kind == k && (k == event.KindEndpoints || !s.hasSelector() || h.controlled || h.Mirrored) {
 			n.manual += h.manual
 		}
 	}
 	return n
 }
 
+func (s *Service) hasSelector() bool { return len(s.Selector) > 0 }
+
 // ManualInEndpoints returns the number of manually managed addresses in the Endpoints object.
-func ManualInEndpoints(s Service) int { return TallyOf(s, event.KindEndpoints).manual }
+func (s *Service) ManualInEndpoints() int { return s.Tally(event.KindEndpoints).manual }
 
 // Count updates the number of manually managed addresses, and reports a reset if none are left. It counts Endpoints and
 // slices separately. This way, it also detects Endpoints that are emptied and rewritten before the mirroring controller
-// runs. `before` is the tally from before the event.
-func (x *Writers) Count(c Written, h *Source, held []event.Address, before Tally) {
+// runs.
+func (q *Losses) Count(s *Service, w Write, h *Source, held []event.Address) {
 	manual := 0
 	for i := range held {
 		if held[i].ByHand {
@@ -49,96 +54,86 @@ func (x *Writers) Count(c Written, h *Source, held []event.Address, before Tally
 		}
 	}
 	if h.Kind == event.KindEndpoints && h.manual == 0 && manual > 0 {
-		h.appeared = c.Version
+		h.appeared = w.Version
 	}
 	h.manual, h.managed = manual, len(held)-manual
-	if h.Mirrored && x.watches.IsSynced(event.KindEndpoints) {
+	if h.Mirrored && q.watches.IsSynced(event.KindEndpoints) {
 		h.manual = 0 // these addresses are counted in the Endpoints object
-		before.manual = TallyOf(c.Service, h.Kind).manual
+		w.Before.manual = s.Tally(h.Kind).manual
 	}
-	NoteJoined(c.Service, h)
-	if !c.Quiet && c.Service.Exists() {
-		x.compare(c, before, TallyOf(c.Service, h.Kind), h.Kind == event.KindEndpoints || h.Mirrored)
-	}
-	x.Check(c.Service, c.At)
+	s.NoteJoined(h)
+	q.compare(s, w, h.Kind, h.Kind == event.KindEndpoints || h.Mirrored)
 }
 
 // NoteJoined records the addresses of a source that has joined a Service.
-func NoteJoined(s Service, h *Source) {
-	r := s.Record()
-	r.cleared = r.cleared && TallyOf(s, h.Kind).managed == 0
-	r.EverManual = r.EverManual || h.manual > 0
+func (s *Service) NoteJoined(h *Source) {
+	s.cleared = s.cleared && s.Tally(h.Kind).managed == 0
+	s.EverManual = s.EverManual || h.manual > 0
 }
 
-// CompareSlices detects a reset in a relist of EndpointSlices. `before` is the tally from before the relist. If
-// Endpoints have been listed, the tally omits the addresses in slices that mirror them. Such addresses are counted in
-// the Endpoints object.
-func (x *Writers) CompareSlices(c Written, before Tally) {
-	if !c.Quiet && c.Service.Exists() {
-		x.compare(c, before, TallyOf(c.Service, event.KindEndpointSlice), false)
-	}
-	x.Check(c.Service, c.At)
+// CompareSlices detects a reset in a relist of EndpointSlices. If Endpoints have been listed, the tallies omit the
+// addresses in slices that mirror them. Such addresses are counted in the Endpoints object.
+func (q *Losses) CompareSlices(s *Service, w Write) {
+	q.compare(s, w, event.KindEndpointSlice, false)
 }
 
 // compare reports a reset, or the return of addresses after a reset. If the selector matches pods now, or matched pods
 // before the event, there is no reset. In this case, the removed addresses were foreign addresses.
-func (x *Writers) compare(c Written, before, now Tally, inEndpoints bool) {
-	r, selector := c.Service.Record(), c.Service.HasSelector()
+func (q *Losses) compare(s *Service, w Write, k event.Kind, inEndpoints bool) {
+	before, now, selector := w.Before, s.Tally(k), s.hasSelector()
 	switch {
-	case selector && before.managed+now.managed > 0:
+	case w.Quiet || w.Vanished || !s.Current || selector && before.managed+now.managed > 0:
 	case before.manual > 0 && now.manual == 0:
 		if selector {
-			r.ResetsWithSelector++
+			s.ResetsWithSelector++
 		} else {
-			r.ResetsSelectorless++
+			s.ResetsSelectorless++
 		}
-		r.cleared = selector
-		x.Report(c.Service, transition.EndpointsReset{
-			At: at(c.At), Service: c.Service.Named(), Count: before.manual, BySelector: selector && inEndpoints,
-			Trigger: transition.Trigger(c.Service.UID(), c.Version),
+		s.cleared = selector
+		q.Report(s, transition.EndpointsReset{
+			At: at(w.At), Service: s.Name, Count: before.manual, BySelector: selector && inEndpoints, Trigger: transition.Trigger(s.UID, w.Version),
 		})
-	case before.manual == 0 && now.manual > 0 && r.cleared && selector:
-		x.Report(c.Service, transition.EndpointsRewritten{At: at(c.At), Service: c.Service.Named(), Count: now.manual})
+	case before.manual == 0 && now.manual > 0 && s.cleared && selector:
+		q.Report(s, transition.EndpointsRewritten{At: at(w.At), Service: s.Name, Count: now.manual})
 	}
+	q.Check(s, w.At)
 }
 
 // InConflict reports whether a Service has manually managed Endpoints and a selector that matches no pods. The
 // endpoints controller has cleared these Endpoints, or will clear them at its next sync (see syncService in
 // pkg/controller/endpoint). Manually managed slices cause no conflict, because this controller does not change them. If
 // pods match the selector, manually managed addresses count as foreign addresses.
-func InConflict(s Service) bool {
-	if !s.HasSelector() {
-		return false
-	}
-	n := TallyOf(s, event.KindEndpoints)
-	return n.manual > 0 && n.managed == 0 || s.Record().cleared
+func (s *Service) InConflict() bool {
+	n := s.Tally(event.KindEndpoints)
+	return s.hasSelector() && (n.manual > 0 && n.managed == 0 || s.cleared)
 }
 
 // Check reports when a conflict begins or ends, when foreign addresses appear or disappear, and when addresses are
 // withdrawn or return.
-func (x *Writers) Check(s Service, t time.Time) {
-	r := s.Record()
-	r.cleared = r.cleared && s.HasSelector()
-	overwritten := wasOverwritten(s)
-	if overwritten {
-		r.cleared, r.EverManual = true, true
+func (q *Losses) Check(s *Service, t time.Time) {
+	overwritten := s.wasOverwritten()
+	s.cleared, s.EverManual = s.cleared && s.hasSelector() || overwritten, s.EverManual || overwritten
+	if is := s.Current && s.InConflict(); is != s.conflict {
+		s.conflict = is
+		if is {
+			q.Report(s, transition.SelectorConflict{
+				At: at(t), Service: s.Name, Count: s.ManualInEndpoints(), Overwritten: overwritten, Trigger: s.triggerOfConflict(),
+			})
+		} else {
+			q.Report(s, transition.SelectorConflictEnded{At: at(t), Service: s.Name})
+		}
 	}
-	if is := s.Exists() && InConflict(s); is != r.conflict {
-		x.turn(s, &r.conflict, is, transition.SelectorConflict{
-			At: at(t), Service: s.Named(), Count: ManualInEndpoints(s), Overwritten: overwritten, Trigger: triggerOfConflict(s),
-		}, transition.SelectorConflictEnded{At: at(t), Service: s.Named()})
-	}
-	x.checkNotices(s, t)
+	q.checkNotices(s, t)
 }
 
 // wasOverwritten reports whether a Service has a selector that matches no pods, and Endpoints that were overwritten
 // before kubeflap first saw them. It returns true at most once.
-func wasOverwritten(s Service) (overwritten bool) {
-	if !s.Exists() {
+func (s *Service) wasOverwritten() (overwritten bool) {
+	if !s.Current {
 		return false
 	}
-	for _, h := range s.Record().Sources {
-		overwritten = overwritten || h.overwritten && s.HasSelector() && TallyOf(s, h.Kind).managed == 0
+	for _, h := range s.Sources {
+		overwritten = overwritten || h.overwritten && s.hasSelector() && s.Tally(h.Kind).managed == 0
 		h.overwritten = false
 	}
 	return overwritten
@@ -146,10 +141,10 @@ func wasOverwritten(s Service) (overwritten bool) {
 
 // triggerOfConflict returns a value that identifies a conflict. The value does not depend on the order in which the
 // Service and its Endpoints were seen.
-func triggerOfConflict(s Service) uint64 {
-	for _, h := range s.Record().Sources {
+func (s *Service) triggerOfConflict() uint64 {
+	for _, h := range s.Sources {
 		if h.Kind == event.KindEndpoints {
-			return transition.Trigger(s.UID(), h.appeared)
+			return transition.Trigger(s.UID, h.appeared)
 		}
 	}
 	return 0

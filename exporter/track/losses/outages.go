@@ -26,31 +26,30 @@ const goneWithin = 2 * time.Minute
 // BeginOutage begins an outage with the last of the losses that an event made. If the removed foreign addresses outlasted
 // the Service's own addresses by more than goneWithin, they no longer count as foreign. `live` reports whether kubeflap
 // saw the event without delay.
-func (r *Record) BeginOutage(t time.Time, live bool, made []*Loss) {
-	r.Outages++
-	r.Outage = &Outage{Since: t, live: live, undecided: len(made) > 0}
+func (s *Service) BeginOutage(t time.Time, live bool, made []*Loss) {
+	s.Outages++
+	s.Outage = &Outage{Since: t, live: live, undecided: len(made) > 0}
 	for _, l := range made {
-		l.Change.Foreign = l.Change.Foreign && !r.ownLost.IsZero() && l.Change.Time.Sub(r.ownLost) <= goneWithin
+		l.Change.Foreign = l.Change.Foreign && !s.ownLost.IsZero() && l.Change.Time.Sub(s.ownLost) <= goneWithin
 	}
 	if len(made) > 0 {
-		made[len(made)-1].outage = r.Outage
+		made[len(made)-1].outage = s.Outage
 	}
 }
 
 // EndOutage ends the current outage of a Service, and reports its end once the cause is known.
-func (q *Losses) EndOutage(s Service, t time.Time, live bool) {
-	r := s.Record()
-	o := r.Outage
-	r.Outage = nil
-	r.OutageTime += q.watches.Counted(o.Since, t)
-	o.ended = &transition.OutageEnded{At: at(t), Service: s.Named(), Lasted: t.Sub(o.Since), Complete: live && o.live}
+func (q *Losses) EndOutage(s *Service, t time.Time, live bool) {
+	o := s.Outage
+	s.Outage = nil
+	s.OutageTime += q.watches.Counted(o.Since, t)
+	o.ended = &transition.OutageEnded{At: at(t), Service: s.Name, Lasted: t.Sub(o.Since), Complete: live && o.live}
 	if !o.undecided {
 		q.decideOutage(s, o, o.cause)
 	}
 }
 
 // decideOutage sets the cause of an outage, and reports the end of the outage if it has ended.
-func (q *Losses) decideOutage(s Service, o *Outage, why cause.Cause) {
+func (q *Losses) decideOutage(s *Service, o *Outage, why cause.Cause) {
 	o.undecided, o.cause = false, why
 	if o.ended != nil {
 		o.ended.Cause = why
@@ -59,7 +58,7 @@ func (q *Losses) decideOutage(s Service, o *Outage, why cause.Cause) {
 }
 
 // ContinueOutage begins an outage that had begun before the first lists.
-func (q *Losses) ContinueOutage(s Service, since, t time.Time) {
-	s.Record().Outage = &Outage{Since: since}
-	q.Report(s, transition.OutageStarted{At: transition.At{Time: since, Waited: t.Sub(since)}, Service: s.Named()})
+func (q *Losses) ContinueOutage(s *Service, since, t time.Time) {
+	s.Outage = &Outage{Since: since}
+	q.Report(s, transition.OutageStarted{At: transition.At{Time: since, Waited: t.Sub(since)}, Service: s.Name})
 }

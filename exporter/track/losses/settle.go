@@ -6,7 +6,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
-	"github.com/kubeflap/kubeflap/exporter/track/queue"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
@@ -16,69 +15,68 @@ const evidenceWait = time.Second
 
 // SettleCertain settles the losses whose cause is certain.
 func (q *Losses) SettleCertain(some []*Loss) {
-	for _, l := range some {
+	q.settleIf(some, func(_ *Loss, x explanation) bool { return x.certain })
+}
+
+// settleIf settles those of the losses that wait for no more evidence.
+func (q *Losses) settleIf(some []*Loss, enough func(*Loss, explanation) bool) {
+	for _, l := range slices.Clone(some) {
 		if l.settled {
 			continue
 		}
-		if x := q.explain(l); x.certain {
+		if x := q.explain(l); enough(l, x) {
 			q.settle(l, x.cause)
 		}
 	}
 }
 
 // SettleCertainOf settles an address's losses whose cause is certain. Call it after an event of the address's pod.
-func (q *Losses) SettleCertainOf(id event.UID) { q.SettleCertain(slices.Clone(q.byAddress[id])) }
+func (q *Losses) SettleCertainOf(id event.UID) { q.SettleCertain(q.byAddress[id]) }
 
 // PodResolved settles the losses that waited for the cause of a pod's readiness change.
 func (q *Losses) PodResolved(w *pods.ReadinessLoss) {
 	q.SettleCertainOf(w.ID)
-	for _, l := range slices.Clone(q.byAddress[w.ID]) {
-		if l.settled || q.watches.Now().Sub(l.Change.Time) < evidenceWait {
-			continue
-		}
-		if x := q.explain(l); !x.lagging {
-			q.settle(l, x.cause)
-		}
-	}
+	q.settleIf(q.byAddress[w.ID], func(l *Loss, x explanation) bool {
+		return q.watches.Now().Sub(l.Change.Time) >= evidenceWait && !x.lagging
+	})
 }
 
 // Due returns the earliest time at which the waiting time of a loss ends, and a function to call at that time. This
 // function settles the loss, or lets the loss wait for a lagging watch. It is nil if no waiting time ends at `by` or
 // earlier.
 func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
-	if !q.fresh.IsEmpty() {
-		if at := q.fresh.Front().Change.Time.Add(evidenceWait); !at.After(by) {
-			due, settle = at, q.settleFresh
+	if len(q.fresh) > 0 {
+		if at := q.fresh[0].Change.Time.Add(evidenceWait); !at.After(by) {
+			due, settle = at, func() { q.settleFirst(&q.fresh, &q.lagging) }
 		}
 	}
-	if !q.lagging.IsEmpty() {
-		if at := q.lagging.Front().Change.Time.Add(watches.LagWait); !at.After(by) && (settle == nil || at.Before(due)) {
-			due, settle = at, func() { q.settleNow(q.lagging.Take()) }
+	if len(q.lagging) > 0 {
+		if at := q.lagging[0].Change.Time.Add(watches.LagWait); !at.After(by) && (settle == nil || at.Before(due)) {
+			due, settle = at, func() { q.settleFirst(&q.lagging, nil) }
 		}
 	}
 	return due, settle
 }
 
-func (q *Losses) settleFresh() {
-	if l := q.fresh.Take(); !l.settled && q.explain(l).lagging {
-		q.lagging.Push(l)
-	} else {
-		q.settleNow(l)
+// settleFirst settles the first loss of a queue with its most likely cause. If a watch with evidence may lag, it moves
+// the loss to the queue `next` instead, unless that is nil.
+func (q *Losses) settleFirst(queue, next *[]*Loss) {
+	l := take(queue)
+	if l.settled {
+		return
 	}
-}
-
-// settleNow settles a loss with its most likely cause.
-func (q *Losses) settleNow(l *Loss) {
-	if !l.settled {
-		q.settle(l, q.explain(l).cause)
+	if x := q.explain(l); x.lagging && next != nil {
+		*next = append(*next, l)
+	} else {
+		q.settle(l, x.cause)
 	}
 }
 
 // SettleAll settles all losses with their most likely cause.
 func (q *Losses) SettleAll() {
-	for _, waiting := range []*queue.Queue[*Loss]{&q.lagging, &q.fresh} {
-		for !waiting.IsEmpty() {
-			q.settleNow(waiting.Take())
+	for _, waiting := range []*[]*Loss{&q.lagging, &q.fresh} {
+		for len(*waiting) > 0 {
+			q.settleFirst(waiting, nil)
 		}
 	}
 }

@@ -56,26 +56,12 @@ const (
 	mirroringController = "endpointslicemirroring-controller.k8s.io"
 )
 
-// Writers detects resets, selector conflicts, and foreign or withdrawn addresses.
-type Writers struct {
-	*Losses
-	// `known` holds the managers that the operator configured.
-	known map[string]bool
-}
-
-// NewWriters returns a Writers that trusts the given managers and the managers that event.IsSliceManager recognizes.
-func NewWriters(losses *Losses, known []string) *Writers {
-	x := &Writers{losses, map[string]bool{}}
-	for _, name := range known {
-		x.known[name] = true
-	}
-	return x
-}
-
-// written is one version of a slice or an Endpoints object. `manager` is the manager in the slice's label.
+// written is one version of a slice or an Endpoints object. `manager` is the manager in the slice's label. `truncated` is
+// set if the object omits addresses.
 type written struct {
 	*event.Meta
 	kind, manager, writer string
+	truncated             bool
 	addresses             []event.Address
 }
 
@@ -91,30 +77,28 @@ func (w written) object() string {
 	return w.kind + " " + w.Name
 }
 
-// SeeSlice records the controller or writer of a slice. Address states are read from objects of the kind `read`.
-func (x *Writers) SeeSlice(s Service, h *Source, e event.Event, o *event.EndpointSlice, read event.Kind) {
-	h.Mirrored, h.controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
-	w := written{&o.Meta, "EndpointSlice", o.ManagedBy, o.Writer, o.Addresses}
-	x.compete(s, h, e, w)
-	h.noteWriter(s, e, o.Writer, read)
-	x.classifySlice(h, w)
-}
-
-// SeeEndpoints records the writer of an Endpoints object. The parameter before returns the object's previous addresses.
-// Its value is true if the address was ready.
-func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.Endpoints, before func() map[event.UID]bool, read event.Kind) {
-	w := written{&o.Meta, "Endpoints", "", o.Writer, o.Addresses}
-	x.compete(s, h, e, w)
-	h.noteWriter(s, e, o.Writer, read)
-	x.classifyEndpoints(h, w, o.Truncated, before)
-	// The Endpoints are empty although a user or an unknown client has written addresses to them.
-	other := o.OtherWriter != "" && !x.known[o.OtherWriter] && !event.IsControllerManager(o.OtherWriter)
-	h.overwritten = h.overwritten && len(o.Addresses) == 0 && (o.LastApplied || other)
+// See records the controller or the writer of a slice or an Endpoints object. The parameter `before` returns the object's
+// previous addresses. Its value is true if the address was ready. Address states are read from objects of the kind `read`.
+func (q *Losses) See(s *Service, h *Source, e event.Event, before func() map[event.UID]bool, read event.Kind) {
+	var w written
+	switch o := e.Object.(type) {
+	case *event.EndpointSlice:
+		w = written{&o.Meta, "EndpointSlice", o.ManagedBy, o.Writer, false, o.Addresses}
+		h.Mirrored, h.controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
+	case *event.Endpoints:
+		w = written{&o.Meta, "Endpoints", "", o.Writer, o.Truncated, o.Addresses}
+		// The Endpoints are empty although a user or an unknown client has written addresses to them.
+		other := o.OtherWriter != "" && !q.isKnown(o.OtherWriter) && !event.IsControllerManager(o.OtherWriter)
+		h.overwritten = h.overwritten && len(o.Addresses) == 0 && (o.LastApplied || other)
+	}
+	q.compete(s, h, e, w)
+	h.noteWriter(s, e, w.writer, read)
+	q.classify(h, w, before)
 }
 
 // noteWriter records the writer of an object. If the writer changes to a name other than managerName, somebody has
 // edited a controller's object. An edit is recorded only if address states are read from this kind of object.
-func (h *Source) noteWriter(s Service, e event.Event, writer string, read event.Kind) {
+func (h *Source) noteWriter(s *Service, e event.Event, writer string, read event.Kind) {
 	h.newest = 0
 	if writer == "" {
 		return
@@ -122,7 +106,7 @@ func (h *Source) noteWriter(s Service, e event.Event, writer string, read event.
 	is := event.Hash(writer)
 	h.newest = is
 	if h.writer != 0 && h.writer != is && writer != managerName && e.Type == event.Modified && h.Kind == read {
-		s.Record().edited = e.Seen
+		s.edited = e.Seen
 	}
 	if h.writer == 0 || writer == managerName {
 		h.writer = is
@@ -131,22 +115,22 @@ func (h *Source) noteWriter(s Service, e event.Event, writer string, read event.
 
 // SeeDeleted records that the object was deleted. It ignores a deletion that kubeflap did not see, and objects of a kind
 // from which address states are not read.
-func (h *Source) SeeDeleted(s Service, e event.Event, read event.Kind) {
+func (s *Service) SeeDeleted(h *Source, e event.Event, read event.Kind) {
 	switch {
 	case e.Type != event.Deleted || e.IsInferred() || h.Kind != read:
 	case h.controlled:
-		s.Record().sliceDeleted = e.Seen
+		s.sliceDeleted = e.Seen
 	case h.keeper != knownManager:
-		s.Record().edited = e.Seen
+		s.edited = e.Seen
 	}
 }
 
 // hasSteadyWriter reports whether a Service has no selector, and the latest write of each object came from the first
 // writer of the object. It returns false if there are no objects. Slices that mirror Endpoints do not count, because
 // they contain another object's addresses.
-func hasSteadyWriter(s Service) bool {
+func (s *Service) hasSteadyWriter() bool {
 	steady := false
-	for _, h := range s.Record().Sources {
+	for _, h := range s.Sources {
 		switch {
 		case h.Mirrored:
 		case h.newest == 0 || h.newest != h.writer:
@@ -155,5 +139,5 @@ func hasSteadyWriter(s Service) bool {
 			steady = true
 		}
 	}
-	return steady && !s.HasSelector()
+	return steady && !s.hasSelector()
 }

@@ -36,16 +36,15 @@ func (x *Pods) rememberDeleted(id event.UID, p *Pod, e event.Event) {
 	}
 	gone := &deletedPod{id, p, e.Seen}
 	x.recentlyDeleted[id] = gone
-	x.deletions.Push(gone)
+	x.deletions = append(x.deletions, gone)
 }
 
-// Forget drops expired data about deleted pods and about namespaces without pods.
+// Forget drops deleted pods after a while.
 func (x *Pods) Forget() {
-	now := x.watches.Now()
-	for q := &x.deletions; !q.IsEmpty() && now.Sub(q.Front().at) > keepDeletedFor; {
-		if gone := q.Take(); x.recentlyDeleted[gone.id] == gone {
+	for len(x.deletions) > 0 && x.watches.Now().Sub(x.deletions[0].at) > keepDeletedFor {
+		gone := x.deletions[0]
+		if x.deletions = x.deletions[1:]; x.recentlyDeleted[gone.id] == gone {
 			delete(x.recentlyDeleted, gone.id)
 		}
 	}
-	x.namespaces.Forget(now)
 }

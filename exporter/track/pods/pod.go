@@ -6,7 +6,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/totals"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -18,7 +17,7 @@ type Pod struct {
 	// `rest` is the pod's name. If afterOwner is set, the name begins with the owner's name, and `rest` holds only the
 	// remainder.
 	rest      string
-	namespace *totals.Namespace[Counts]
+	namespace *Total[Counts]
 	node      text
 	owner     text
 	// readyChangedAt is the time at which Ready last changed. updatedAt is the time at which an image last changed in

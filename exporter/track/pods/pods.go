@@ -7,8 +7,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/queue"
-	"github.com/kubeflap/kubeflap/exporter/track/totals"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -31,10 +29,10 @@ type Pods struct {
 	undecided
 
 	pods       map[event.UID]*Pod
-	namespaces totals.Totals[Counts]
+	namespaces Totals[Counts]
 	// recentlyDeleted holds recently deleted pods.
 	recentlyDeleted map[event.UID]*deletedPod
-	deletions       queue.Queue[*deletedPod]
+	deletions       []*deletedPod
 	pending         pending
 	// `stuck` contains the pods that are not Ready although their containers and readiness gates are ready. The value
 	// is the time at which kubeflap first saw this state.
@@ -50,7 +48,7 @@ type Pods struct {
 // determined.
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
-		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[event.UID][]*ReadinessLoss{}},
+		undecided: undecided{watches: watches, found: found, nodes: nodes, resolved: resolved, byNode: map[string]map[event.UID]*Pod{}},
 		pods:      map[event.UID]*Pod{}, recentlyDeleted: map[event.UID]*deletedPod{}, pending: pending{}, stuck: map[event.UID]time.Time{},
 		onLost: map[string]map[string]int{}, short: map[short]int{},
 	}
@@ -90,8 +88,8 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 }
 
 func (x *Pods) add(e event.Event, o *event.Pod) {
-	ns := x.namespaces.GetOrAdd(o.Namespace)
-	x.namespaces.Join(ns)
+	ns := x.namespaces.Get(o.Namespace, e.Seen)
+	ns.Join()
 	p := &Pod{namespace: ns, removalCause: removalCauseOf(o), gated: o.Gates > 0}
 	x.pods[o.UID] = p
 	x.set(p, o)
@@ -144,7 +142,7 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 		return Change{}, false
 	}
 	x.noteRemovalCause(p, o, e.Seen)
-	x.resolveAllOf(p.node.Value(), id)
+	x.resolveAllOf(p)
 	delete(x.pods, id)
 	delete(x.stuck, id)
 	x.count(p, -1)
@@ -155,7 +153,7 @@ func (x *Pods) Delete(e event.Event, o *event.Pod) (c Change, ok bool) {
 		x.nodes.CountPods(p.node.Value(), -1)
 	}
 	x.rememberDeleted(id, p, e)
-	x.namespaces.Leave(p.namespace, e.Seen)
+	p.namespace.Leave(e.Seen)
 	return Change{Services: p.existingServices()}, true
 }
 
@@ -202,7 +200,7 @@ type Counts struct {
 // Namespaces appends namespaces to the given slice and returns the extended slice. It includes each namespace that has
 // pods, or had pods in the last hour.
 func (x *Pods) Namespaces(into []Namespace) []Namespace {
-	for _, n := range x.namespaces.Sorted() {
+	for _, n := range x.namespaces.Sorted(x.watches.Now()) {
 		into = append(into, Namespace{n.Name, n.Counts})
 	}
 	return into

@@ -71,7 +71,7 @@ func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 		x.blame(p, e, o)
 	}
 	if p.everReady {
-		x.report(o, p, transition.PodReadyChanged{At: transition.At{Time: e.Seen}, Pod: p.named(), From: from, To: to, Cause: p.lossCause()})
+		x.report(p, transition.PodReadyChanged{At: transition.At{Time: e.Seen}, Pod: p.named(), From: from, To: to, Cause: p.lossCause()})
 	}
 	if to == event.StatusTrue {
 		p.everReady, p.updateDone = true, p.replaced
@@ -93,8 +93,8 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 		w.since = o.Ready.LastTransitionTime
 	}
 	why, certain := x.causeByNode(w)
-	if older := x.byNode[o.Node][o.UID]; len(older) > 0 && (certain || older[0].tentative != tentative) {
-		x.resolveAllOf(o.Node, o.UID) // a pod's unresolved losses must have the same tentative cause
+	if certain || p.loss != nil && p.loss.tentative != tentative {
+		x.resolveAllOf(p) // a pod's unresolved losses must have the same tentative cause
 	}
 	x.observeStale(p, tentative, e.Seen)
 	if w.Cause, w.Undecided = why, !certain; w.Undecided {

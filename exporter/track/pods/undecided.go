@@ -9,12 +9,12 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/queue"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// undecided holds the readiness losses whose cause is not certain yet, and determines their final causes.
+// undecided determines the final causes of the readiness losses whose cause is not certain yet. The newest losses of a
+// pod are undecided, or none is. All undecided losses of a pod have the same tentative cause.
 type undecided struct {
 	watches *watches.Watches
 	found   *transition.List
@@ -22,41 +22,33 @@ type undecided struct {
 	// `resolved` is called when the cause of a readiness loss has been determined. For each pod, it is called in the
 	// order of the losses.
 	resolved func(*ReadinessLoss)
-	// byNode holds the losses of each pod, oldest first, by the pod's node. All losses of a pod have the same tentative
-	// cause.
-	byNode map[string]map[event.UID][]*ReadinessLoss
+	// byNode holds the pods with undecided losses, by node.
+	byNode map[string]map[event.UID]*Pod
 	// `probes` contains the losses with the tentative cause ProbeFailed, and `marks` contains all other losses. Both
 	// queues are sorted by time. They can also contain losses that have been resolved.
-	probes, marks queue.Queue[*ReadinessLoss]
+	probes, marks []*ReadinessLoss
 }
 
 // await adds a loss. A pod can lose readiness again while the cause of its previous loss is not certain.
 func (q *undecided) await(w *ReadinessLoss) {
 	if q.byNode[w.node] == nil {
-		q.byNode[w.node] = map[event.UID][]*ReadinessLoss{}
+		q.byNode[w.node] = map[event.UID]*Pod{}
 	}
-	q.byNode[w.node][w.ID] = append(q.byNode[w.node][w.ID], w)
+	q.byNode[w.node][w.ID] = w.Pod
 	if w.tentative == cause.ProbeFailed {
-		q.probes.Push(w)
+		q.probes = append(q.probes, w)
 	} else {
-		q.marks.Push(w)
+		q.marks = append(q.marks, w)
 	}
 }
 
-// removeFirst removes a loss and returns the later losses of its pod. ok is false if the loss is not the pod's oldest.
-func (q *undecided) removeFirst(w *ReadinessLoss) (later []*ReadinessLoss, ok bool) {
-	pods := q.byNode[w.node]
-	all := pods[w.ID]
-	if len(all) == 0 || all[0] != w {
-		return nil, false
+// undecided returns the pod's undecided losses, oldest first.
+func (p *Pod) undecided() (all []*ReadinessLoss) {
+	for w := p.loss; w != nil && w.Undecided; w = w.earlier {
+		all = append(all, w)
 	}
-	if pods[w.ID] = all[1:]; len(all) == 1 {
-		delete(pods, w.ID)
-	}
-	if len(pods) == 0 {
-		delete(q.byNode, w.node)
-	}
-	return all[1:], true
+	slices.Reverse(all)
+	return all
 }
 
 // causeByNode returns the cause of a readiness loss according to the node's events so far. certain is false if a later
@@ -79,10 +71,9 @@ func (q *undecided) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool
 
 // report counts and reports a change of Ready. A change whose cause is not certain yet is stored until resolve
 // determines the cause.
-func (q *undecided) report(o *event.Pod, p *Pod, change transition.PodReadyChanged) {
-	if all := q.byNode[o.Node][o.UID]; len(all) > 0 {
-		newest := all[len(all)-1]
-		newest.changes = append(newest.changes, change)
+func (q *undecided) report(p *Pod, change transition.PodReadyChanged) {
+	if p.loss != nil && p.loss.Undecided {
+		p.loss.changes = append(p.loss.changes, change)
 		return
 	}
 	q.reportNow(p, change)
@@ -99,32 +90,32 @@ func (q *undecided) reportNow(p *Pod, change transition.PodReadyChanged) {
 // NodeReadyChanged handles a change of a node's Ready condition. For each pod of the node, it resolves the readiness
 // losses that now have a certain cause.
 func (q *undecided) NodeReadyChanged(node string) {
-	q.resolveEach(q.byNode[node], q.isAnyCertain)
+	q.resolveOldest(q.byNode[node], q.isAnyCertain)
 }
 
 // ResolveAll resolves all readiness losses. Call it when no more evidence will arrive.
 func (q *undecided) ResolveAll() {
 	for len(q.byNode) > 0 {
-		all := map[event.UID][]*ReadinessLoss{}
+		all := map[event.UID]*Pod{}
 		for _, pods := range q.byNode {
 			maps.Copy(all, pods)
 		}
-		q.resolveEach(all, func([]*ReadinessLoss) bool { return true })
+		q.resolveOldest(all, func([]*ReadinessLoss) bool { return true })
 	}
 }
 
 // resolveAllOf resolves the readiness losses of a pod, oldest first.
-func (q *undecided) resolveAllOf(node string, id event.UID) {
-	for all := q.byNode[node][id]; len(all) > 0; all = q.byNode[node][id] {
-		q.resolve(all[0])
+func (q *undecided) resolveAllOf(p *Pod) {
+	for _, w := range p.undecided() {
+		q.resolve(w)
 	}
 }
 
-// resolveEach resolves the oldest readiness loss of each pod whose losses match.
-func (q *undecided) resolveEach(of map[event.UID][]*ReadinessLoss, match func([]*ReadinessLoss) bool) {
+// resolveOldest resolves the oldest readiness loss of each pod whose losses match.
+func (q *undecided) resolveOldest(of map[event.UID]*Pod, match func([]*ReadinessLoss) bool) {
 	var some []*ReadinessLoss
-	for _, all := range of {
-		if match(all) {
+	for _, p := range of {
+		if all := p.undecided(); match(all) {
 			some = append(some, all[0])
 		}
 	}
@@ -134,17 +125,23 @@ func (q *undecided) resolveEach(of map[event.UID][]*ReadinessLoss, match func([]
 	}
 }
 
-// resolve determines the final cause of a pod's oldest readiness loss, and does nothing for other losses. Afterwards,
-// it resolves the pod's next loss if the cause of this next loss or of a later one is certain.
+// resolve determines the final cause of a pod's oldest undecided loss, and does nothing if the loss is resolved.
+// Afterwards, it resolves the pod's next loss if the cause of this next loss or of a later one is certain.
 func (q *undecided) resolve(w *ReadinessLoss) {
-	later, ok := q.removeFirst(w)
-	if !ok {
+	if !w.Undecided {
 		return
 	}
-	why, _ := q.causeByNode(w)
-	w.Cause, w.Undecided = why, false
+	w.Cause, _ = q.causeByNode(w)
+	w.Undecided = false
+	later := w.Pod.undecided()
+	if len(later) == 0 {
+		delete(q.byNode[w.node], w.ID)
+		if len(q.byNode[w.node]) == 0 {
+			delete(q.byNode, w.node)
+		}
+	}
 	for _, change := range w.changes {
-		change.Cause, change.Waited = why, q.watches.Now().Sub(change.Time)
+		change.Cause, change.Waited = w.Cause, q.watches.Now().Sub(change.Time)
 		q.reportNow(w.Pod, change)
 	}
 	w.changes = nil
@@ -164,19 +161,23 @@ func (q *undecided) isAnyCertain(all []*ReadinessLoss) bool {
 // Due returns the earliest time at which a readiness loss must be resolved, and a function that resolves it. The
 // function is nil if this time is later than `by`.
 func (q *undecided) Due(by time.Time) (due time.Time, resolve func()) {
-	var next *queue.Queue[*ReadinessLoss]
-	if !q.probes.IsEmpty() {
-		due, next = q.dueOfProbe(q.probes.Front()), &q.probes
+	var next *[]*ReadinessLoss
+	if len(q.probes) > 0 {
+		due, next = q.dueOfProbe(q.probes[0]), &q.probes
 	}
-	if !q.marks.IsEmpty() {
-		if at := q.marks.Front().At.Add(watches.LagWait); next == nil || at.Before(due) {
+	if len(q.marks) > 0 {
+		if at := q.marks[0].At.Add(watches.LagWait); next == nil || at.Before(due) {
 			due, next = at, &q.marks
 		}
 	}
 	if next == nil || due.After(by) {
 		return time.Time{}, nil
 	}
-	return due, func() { q.resolve(next.Take()) }
+	return due, func() {
+		w := (*next)[0]
+		*next = (*next)[1:]
+		q.resolve(w)
+	}
 }
 
 // dueOfProbe returns the time at which a loss with the tentative cause ProbeFailed must be resolved. kubeflap waits

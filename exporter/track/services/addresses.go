@@ -80,8 +80,6 @@ func (a *address) ip() netip.Addr {
 	return netip.AddrFrom16(a.raw).Unmap()
 }
 
-func (a address) id() event.UID { return a.uid }
-
 // addressSet holds a Service's addresses, sorted by UID.
 type addressSet struct {
 	list []address
@@ -90,17 +88,21 @@ type addressSet struct {
 }
 
 func (s *addressSet) stateOf(id event.UID) state {
-	if i, found := find(s.list, id); found {
+	if i, found := s.find(id); found {
 		return s.list[i].state()
 	}
 	return absent
+}
+
+func (s *addressSet) find(id event.UID) (int, bool) {
+	return slices.BinarySearchFunc(s.list, id, func(a address, id event.UID) int { return order(a.uid, id) })
 }
 
 // change changes the state of an address in one object, from `was` to `is`. If `from` is zero, the address keeps its
 // origin. change returns the address, the best state that it had in any object before the change, and its best state
 // after the change.
 func (s *addressSet) change(id event.UID, from origin, was, is state) (moved address, before, after state) {
-	i, found := find(s.list, id)
+	i, found := s.find(id)
 	if !found {
 		s.list = slices.Insert(s.list, i, address{uid: id})
 	}
@@ -132,8 +134,6 @@ type entry struct {
 	index int32
 	state state
 }
-
-func (x entry) id() event.UID { return x.uid }
 
 // sorted converts an object's addresses to entries, sorted by UID. If several addresses have the same UID, it keeps the
 // one with the best state. `before` contains the entries before the event. It reuses the memory of `into`.
@@ -171,15 +171,8 @@ func isUnmoved(addresses []event.Address, before []entry) bool {
 	return true
 }
 
-// store copies entries. It reuses the memory of `into`, unless its capacity is too small or far too large.
-func store(entries, into []entry) []entry {
-	if cap(into) < len(entries) || cap(into) > 2*len(entries)+8 {
-		into = make([]entry, 0, len(entries))
-	}
-	return append(into[:0], entries...)
-}
-
-// stateChange is the change of one address of an object. The index is that of the new entry.
+// stateChange is the change of one address of an object. The index is that of the new entry, or of the old one if the
+// address was removed.
 type stateChange struct {
 	uid     event.UID
 	was, is state
@@ -189,55 +182,39 @@ type stateChange struct {
 // changes compares the entries of an object before and after an event. The changes are sorted by UID. If the object has
 // the same addresses as before, they are in the order of the object.
 func changes(before, after []entry) (all []stateChange) {
-	if slices.EqualFunc(before, after, func(a, b entry) bool { return a.uid == b.uid }) {
-		for i, is := range after {
-			if was := before[i].state; was != is.state {
-				all = append(all, stateChange{is.uid, was, is.state, is.index})
-			}
+	same := true
+	for len(before) > 0 || len(after) > 0 {
+		var c stateChange
+		first := firstOf(before, after)
+		if first <= 0 {
+			c.uid, c.was, c.index = before[0].uid, before[0].state, before[0].index
+			before = before[1:]
 		}
-		slices.SortFunc(all, func(a, b stateChange) int { return int(a.index - b.index) })
-		return all
+		if first >= 0 {
+			c.uid, c.is, c.index = after[0].uid, after[0].state, after[0].index
+			after = after[1:]
+		}
+		if same = same && first == 0; c.was != c.is {
+			all = append(all, c)
+		}
 	}
-	compare(before, after, func(was, is *entry) {
-		switch {
-		case is == nil:
-			all = append(all, stateChange{was.uid, was.state, absent, 0})
-		case was == nil:
-			all = append(all, stateChange{is.uid, absent, is.state, is.index})
-		case was.state != is.state:
-			all = append(all, stateChange{is.uid, was.state, is.state, is.index})
-		}
-	})
+	if same {
+		slices.SortFunc(all, func(a, b stateChange) int { return int(a.index - b.index) })
+	}
 	return all
 }
 
-type identified interface{ id() event.UID }
-
-// compare compares two lists that are sorted by UID. It calls `do` once for each UID. If a list does not contain the
-// UID, `do` gets nil instead of the element.
-func compare[T identified](before, after []T, do func(was, is *T)) {
-	for len(before) > 0 || len(after) > 0 {
-		first := -1
-		switch {
-		case len(before) == 0:
-			first = 1
-		case len(after) > 0:
-			first = order(before[0].id(), after[0].id())
-		}
-		var was, is *T
-		if first <= 0 {
-			was, before = &before[0], before[1:]
-		}
-		if first >= 0 {
-			is, after = &after[0], after[1:]
-		}
-		do(was, is)
+// firstOf returns a negative number if the first entry of a comes before that of b, and 0 if both are of the same address.
+func firstOf(a, b []entry) int {
+	switch {
+	case len(a) == 0:
+		return 1
+	case len(b) == 0:
+		return -1
+	case a[0].uid == b[0].uid:
+		return 0
 	}
-}
-
-// find returns the index of an address in a list that is sorted by UID.
-func find[T identified](sorted []T, id event.UID) (int, bool) {
-	return slices.BinarySearchFunc(sorted, id, func(x T, id event.UID) int { return order(x.id(), id) })
+	return order(a[0].uid, b[0].uid)
 }
 
 func order(a, b event.UID) int { return bytes.Compare(a[:], b[:]) }

@@ -1,13 +1,11 @@
 package services
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/losses"
-	"github.com/kubeflap/kubeflap/exporter/track/queue"
-	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 // divergesAfter is the duration after which a disagreement is reported. The controllers normally update the addresses
@@ -16,11 +14,10 @@ const divergesAfter = 10 * time.Second
 
 // divergence finds the addresses whose readiness differs between Endpoints, slices and pods.
 type divergence struct {
+	*facts
 	*registry
-	watches *watches.Watches
-	pods    podFacts
-	// `marked` contains the Services that await a comparison.
-	marked queue.Queue[marked]
+	// `marked` contains the Services that await a comparison, sorted by time.
+	marked []marked
 }
 
 type marked struct {
@@ -28,19 +25,11 @@ type marked struct {
 	at      time.Time
 }
 
-// diverging is the record of the disagreements about the addresses of one Service.
-type diverging struct {
-	// `marked` is set while the Service awaits a comparison.
-	marked bool
-	// `since` contains the start of the disagreement about each address.
-	since map[event.UID]time.Time
-}
-
 // mark schedules a comparison of a Service in one second. This comparison covers all changes within that second.
 func (x *divergence) mark(s *service, t time.Time) {
-	if !s.diverging.marked {
-		s.diverging.marked = true
-		x.marked.Push(marked{s, t})
+	if !s.marked {
+		s.marked = true
+		x.marked = append(x.marked, marked{s, t})
 	}
 }
 
@@ -53,28 +42,28 @@ func (x *divergence) CompareAll(t time.Time) {
 
 // compareMarked makes the comparisons that are due at t.
 func (x *divergence) compareMarked(t time.Time, readFrom event.Kind) {
-	for q := &x.marked; !q.IsEmpty() && t.Sub(q.Front().at) >= time.Second; {
-		m := q.Take()
-		m.service.diverging.marked = false
-		if m.service.exists {
-			x.compareSources(m.service, m.at, readFrom)
+	for len(x.marked) > 0 && t.Sub(x.marked[0].at) >= time.Second {
+		s, at := x.marked[0].service, x.marked[0].at
+		x.marked = x.marked[1:]
+		if s.marked = false; s.Current {
+			x.compareSources(s, at, readFrom)
 		}
 	}
 }
 
 // compareSources finds a Service's addresses whose readiness differs between Endpoints, slices and pods.
 func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind) {
-	before := s.diverging.since
-	s.diverging.since = nil
+	before := s.diverging
+	s.diverging = nil
 	note := func(id event.UID) {
-		if s.diverging.since == nil {
-			s.diverging.since = map[event.UID]time.Time{}
+		if s.diverging == nil {
+			s.diverging = map[event.UID]time.Time{}
 		}
 		since, known := before[id]
 		if !known {
 			since = t
 		}
-		s.diverging.since[id] = since
+		s.diverging[id] = since
 	}
 	endpoints := x.endpointsOf(s, readFrom)
 	for i := range s.addresses.list {
@@ -97,10 +86,10 @@ func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind
 // endpointsOf returns the Endpoints object of a Service, or nil if it cannot be compared with the slices. For example,
 // the manually managed addresses of a Service with a selector never appear in slices.
 func (x *divergence) endpointsOf(s *service, readFrom event.Kind) *source {
-	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || losses.InConflict(s) || s.HasSelector() && losses.ManualInEndpoints(s) > 0 {
+	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || s.InConflict() || len(s.Selector) > 0 && s.ManualInEndpoints() > 0 {
 		return nil
 	}
-	for _, of := range s.record.Sources {
+	for _, of := range s.Sources {
 		if h := x.sources[of.SourceID]; h.Kind == event.KindEndpoints && !h.truncated {
 			return h
 		}
@@ -109,7 +98,7 @@ func (x *divergence) endpointsOf(s *service, readFrom event.Kind) *source {
 }
 
 func (h *source) isReady(id event.UID) bool {
-	i, found := find(h.entries, id)
+	i, found := slices.BinarySearchFunc(h.entries, id, func(a entry, id event.UID) int { return order(a.uid, id) })
 	return found && h.entries[i].state == ready
 }
 
@@ -124,10 +113,10 @@ func (x *divergence) podAgrees(s *service, id event.UID, isReady bool) bool {
 	return isReady == (p.IsReady() && p.RemovalCause() == cause.Unknown)
 }
 
-// asOf counts the disagreements that are older than divergesAfter at t.
-func (d *diverging) asOf(t time.Time) int {
+// divergingAt counts the disagreements that are older than divergesAfter at t.
+func (s *service) divergingAt(t time.Time) int {
 	n := 0
-	for _, since := range d.since {
+	for _, since := range s.diverging {
 		if t.Sub(since) > divergesAfter {
 			n++
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 )
 
@@ -71,47 +70,62 @@ func (x *Services) All(into []Service) []Service {
 	all := x.inOrder()
 	into = slices.Grow(into, len(all))
 	for _, s := range all {
-		if s.exists {
+		if s.Current {
 			into = append(into, x.read(s))
 			if is := &into[len(into)-1]; is.Ready == 0 {
-				is.PendingPods = x.pods.CountPending(s.key.namespace, s.selector)
+				is.PendingPods = x.pods.CountPending(s.Name.Namespace, s.Selector)
 			}
 		}
 	}
 	return into
 }
 
-// StartCounting sets the counters of all Services and consumers to zero.
+// StartCounting sets the counters of all Services and clients to zero.
 func (x *Services) StartCounting() {
 	for _, s := range x.all {
-		s.counts, s.record.Counts = AddressCounts{}, losses.Counts{}
-		s.consumers.StartCounting()
+		s.counts, s.Counts, s.clients.readds = AddressCounts{}, losses.Counts{}, ByWindow{}
 	}
-	x.Consumers.StartCounting()
+	x.namespaces.Reset()
 }
 
 func (x *Services) read(s *service) Service {
 	t, n := x.watches.Now(), &s.addresses.count
 	is := Service{
-		Namespace: s.key.namespace, Name: s.key.name, Created: x.watches.CountedFrom(s.created), Type: s.kind, Selector: s.HasSelector(),
+		Namespace: s.Name.Namespace, Name: s.Name.Name, Created: x.watches.CountedFrom(s.created), Type: s.kind, Selector: len(s.Selector) > 0,
 		Ready: n[ready], NotReady: n[notReady], Terminating: n[terminating],
-		AddressCounts: s.counts, Counts: s.record.Counts, LastLoss: s.record.Last, LastCause: s.record.LastCause,
-		Manual: s.record.EverManual, SelectorConflict: losses.InConflict(s), ManualAddresses: losses.ManualInEndpoints(s),
-		Diverging: s.diverging.asOf(t), ForeignAddresses: losses.ForeignAddresses(s),
+		AddressCounts: s.counts, Counts: s.Counts, LastLoss: s.Last, LastCause: s.LastCause,
+		Manual: s.EverManual, SelectorConflict: s.InConflict(), ManualAddresses: s.ManualInEndpoints(),
+		Diverging: s.divergingAt(t), ForeignAddresses: s.ForeignAddresses(),
 	}
-	if s.record.Outage != nil {
-		is.OutageTime += x.watches.Counted(s.record.Outage.Since, t)
+	if s.Outage != nil {
+		is.OutageTime += x.watches.Counted(s.Outage.Since, t)
 	}
 	return is
 }
 
-// StaleReadds appends the Services with stale re-adds to the given slice, sorted by namespace and name. It returns the
-// extended slice. Package consumers describes stale re-adds.
-func (r *registry) StaleReadds(into []consumers.StaleReadds) []consumers.StaleReadds {
-	for _, s := range r.inOrder() {
-		if by := s.consumers.StaleReadds(); by != [consumers.NumWindows]uint64{} {
-			into = append(into, consumers.StaleReadds{Service: s.Named(), ByWindow: by})
+// Outages returns the start of each ongoing outage that began by t, by the UID of the Service.
+func (x *Services) Outages(t time.Time) map[event.UID]time.Time {
+	all := map[event.UID]time.Time{}
+	for _, s := range x.all {
+		if o := s.Outage; s.Current && o != nil && !o.Since.After(t) {
+			all[s.UID] = o.Since
 		}
 	}
-	return into
+	return all
+}
+
+// RestoreOutages makes the given outages go on for those Services that have no ready address in the first lists.
+func (x *Services) RestoreOutages(all map[event.UID]time.Time) { x.restored = all }
+
+// ContinueOutages reports the restored outages that go on. It does nothing until Services and their addresses are listed.
+func (x *Services) ContinueOutages(t time.Time) {
+	if x.restored == nil || !x.watches.IsSynced(event.KindService) || !x.watches.IsSynced(x.readFrom) {
+		return
+	}
+	for _, s := range x.inOrder() {
+		if since := x.restored[s.UID]; !since.IsZero() && s.Current && s.addresses.count[ready] == 0 {
+			x.losses.ContinueOutage(&s.Service, since, t)
+		}
+	}
+	x.restored = nil
 }

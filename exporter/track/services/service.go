@@ -1,11 +1,13 @@
 package services
 
 import (
+	"cmp"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -13,120 +15,132 @@ import (
 
 // service is a Service and its addresses. kubeflap can see the addresses before the Service.
 type service struct {
-	key key
-	// uid is zero if it is unknown. An Endpoints object contains only the name of its Service.
-	uid     event.UID
+	losses.Service
 	created time.Time
 	kind    string
-	// selector is the Service's pod selector, or empty. publish is the value of publishNotReadyAddresses.
-	selector pods.Selector
-	publish  bool
-	// `exists` is set if the Service has been seen and has not been deleted.
-	exists bool
-	// choice is a hash of the selector and publishNotReadyAddresses.
-	choice uint64
+	// publish is the value of publishNotReadyAddresses.
+	publish bool
 
 	addresses addressSet
 	counts    AddressCounts
-	// leftRotation holds the addresses that recently stopped being ready.
-	leftRotation map[event.UID]rotationExit
-
-	record    losses.Record
-	consumers consumers.Set
-	diverging diverging
-	// `past` is the Service's state before the current relist of EndpointSlices, or nil.
-	past *past
+	clients   clients
+	// `marked` is set while the Service awaits a comparison. `diverging` contains the start of the disagreement about each
+	// address.
+	marked    bool
+	diverging map[event.UID]time.Time
+	// relist is the current relist of EndpointSlices, or nil.
+	relist *update
 	// `alone` is a list that contains only this Service. Pods that belong to no other Service share this list.
 	alone pods.ServiceList
 }
 
-func newService(k key, uid event.UID) *service {
-	s := &service{key: k, uid: uid}
+func newService(name transition.Service, uid event.UID) *service {
+	s := &service{Service: losses.Service{Name: name, UID: uid}}
+	s.IsReady = func(id event.UID) bool { return s.addresses.stateOf(id) == ready }
 	s.alone.Service = s
 	return s
 }
 
 // Exists reports whether the Service has been seen and has not been deleted.
-func (s *service) Exists() bool { return s.exists }
+func (s *service) Exists() bool { return s.Current }
 
-// Named returns the namespace and name of the Service.
-func (s *service) Named() transition.Service {
-	return transition.Service{Namespace: s.key.namespace, Name: s.key.name}
+// owned identifies a Service. The uid is zero for the current Service with this name. Otherwise, kubeflap knows the
+// Service only as the owner of a slice: it has not been seen yet, or has been replaced by another Service with the same
+// name.
+type owned struct {
+	name transition.Service
+	uid  event.UID
 }
 
-// UID returns the Service's UID.
-func (s *service) UID() event.UID { return s.uid }
+// registry holds the Services, and the slices and Endpoints that contain their addresses.
+type registry struct {
+	all     map[owned]*service
+	sources map[losses.SourceID]*source
+	// `sorted` holds the current Services, sorted by namespace and name. It is nil after a Service has been added or
+	// removed.
+	sorted []*service
+}
 
-// HasSelector reports whether the Service has a selector.
-func (s *service) HasSelector() bool { return len(s.selector) > 0 }
+// getOrAdd returns the Service of a slice or an Endpoints object, and adds the Service if necessary. It finds the
+// Service by the owner's UID if the object has an owner. A deleted Service and its successor with the same name can
+// both have slices for a while.
+func (r *registry) getOrAdd(name transition.Service, owner event.UID) *service {
+	if s := r.all[owned{name: name}]; s != nil && s.UID == owner {
+		return s
+	}
+	o := owned{name, owner}
+	if r.all[o] == nil {
+		r.all[o], r.sorted = newService(name, owner), nil
+	}
+	return r.all[o]
+}
 
-// IsReady reports whether an address is in the Service and ready.
-func (s *service) IsReady(id event.UID) bool { return s.addresses.stateOf(id) == ready }
+// forgetIfGone drops a Service that does not exist and has no slices or Endpoints.
+func (r *registry) forgetIfGone(s *service) {
+	if s.Current || len(s.Sources) > 0 {
+		return
+	}
+	for _, o := range []owned{{name: s.Name}, {s.Name, s.UID}} {
+		if r.all[o] == s {
+			delete(r.all, o)
+			r.sorted = nil
+		}
+	}
+}
 
-// Record returns the record of the Service's losses and of the clients that write its addresses.
-func (s *service) Record() *losses.Record { return &s.record }
-
-// Consumers returns the modeled consumers of the Service.
-func (s *service) Consumers() *consumers.Set { return &s.consumers }
+func (r *registry) inOrder() []*service {
+	if r.sorted == nil {
+		r.sorted = slices.SortedFunc(maps.Values(r.all), func(a, b *service) int {
+			return cmp.Or(strings.Compare(a.Name.Namespace, b.Name.Namespace), strings.Compare(a.Name.Name, b.Name.Name))
+		})
+		r.sorted = slices.DeleteFunc(r.sorted, func(s *service) bool { return r.all[owned{name: s.Name}] != s })
+	}
+	return r.sorted
+}
 
 // ApplyService handles a Service event.
 func (x *Services) ApplyService(e event.Event, o *event.Service) {
-	k := key{o.Namespace, o.Name}
-	s := x.all[owned{key: k}]
+	name := transition.Service{Namespace: o.Namespace, Name: o.Name}
+	s := x.all[owned{name: name}]
 	if e.Type == event.Deleted {
-		if s != nil && s.exists && s.uid == o.UID {
+		if s != nil && s.Current && s.UID == o.UID {
 			x.retire(s, e)
 		}
 		return
 	}
-	if s == nil || !s.exists {
-		s = x.makeCurrent(s, k, o.UID)
-		s.exists, s.created = true, e.Seen
-		x.Consumers.Join(s)
+	if s == nil || !s.Current {
+		s = x.makeCurrent(s, name, o.UID)
+		x.namespaces.Get(name.Namespace, e.Seen).Join()
 	}
-	s.kind = o.Type
-	s.noteChoice(e, o)
-	x.writers.Check(s, e.Seen)
+	// A change of the selection of pods can also explain address losses that kubeflap saw shortly before the change.
+	selector := pods.NewSelector(o.Selector)
+	switch {
+	case s.created.IsZero():
+	case s.publish != o.PublishNotReady:
+		s.Changed, s.Unpublished = e.Seen, e.Seen
+	case !slices.Equal(s.Selector, selector):
+		s.Changed = e.Seen
+	}
+	if !s.Current {
+		s.Current, s.created = true, e.Seen
+	}
+	s.kind, s.publish, s.Selector = o.Type, o.PublishNotReady, selector
+	x.losses.Check(&s.Service, e.Seen)
 }
 
-// noteChoice sets the selector and publishNotReadyAddresses, and records a change. This change can also explain address
-// losses that kubeflap saw shortly before the change.
-func (s *service) noteChoice(e event.Event, o *event.Service) {
-	choice := choiceOf(o)
-	if s.choice == choice {
-		return
-	}
-	if s.choice != 0 {
-		s.record.Changed = e.Seen
-		if s.publish != o.PublishNotReady {
-			s.record.Unpublished = e.Seen
-		}
-	}
-	s.publish, s.selector = o.PublishNotReady, pods.NewSelector(o.Selector)
-	s.choice = choice
-}
-
-// choiceOf returns a hash of the selector and publishNotReadyAddresses. The hash does not depend on map order, and is
-// never 0.
-func choiceOf(o *event.Service) uint64 {
-	choice := uint64(2)
-	if o.PublishNotReady {
-		choice = 4
-	}
-	for name, value := range o.Selector {
-		choice += event.Hash(name+"="+value) << 1
-	}
-	return choice | 1
-}
-
-// makeCurrent makes a newly seen Service the current one with the name k. It moves objects without an owner reference
+// makeCurrent makes a newly seen Service the current one with its name. It moves objects without an owner reference
 // from the previous Service to the new one. The move does not count as a change of addresses.
-func (x *Services) makeCurrent(old *service, k key, uid event.UID) *service {
-	s := x.adopt(k, uid)
+func (x *Services) makeCurrent(old *service, name transition.Service, uid event.UID) *service {
+	s := x.all[owned{name, uid}]
+	if s == nil {
+		s = newService(name, uid)
+	}
+	delete(x.all, owned{name, uid})
+	x.all[owned{name: name}], x.sorted = s, nil
 	if old == nil || old == s {
 		return s
 	}
-	for _, of := range slices.Clone(old.record.Sources) {
+	for _, of := range slices.Clone(old.Sources) {
 		if h := x.sources[of.SourceID]; h.owner.IsZero() {
 			x.move(h, s)
 		}
@@ -137,8 +151,9 @@ func (x *Services) makeCurrent(old *service, k key, uid event.UID) *service {
 // retire handles the deletion of a Service. The addresses disappear later, when the slices are deleted. These removals
 // are not reported.
 func (x *Services) retire(s *service, e event.Event) {
-	x.found.Add(transition.ServiceRemoved{At: at(e.Seen), Service: s.Named(), Earliest: x.watches.NotBefore(e.Kind, e.Seen)})
-	s.exists = false
-	x.Consumers.Leave(s)
+	x.found.Add(transition.ServiceRemoved{At: at(e.Seen), Service: s.Name, Earliest: x.watches.NotBefore(e.Kind, e.Seen)})
+	s.Current = false
+	s.clients.updating, s.clients.readds = nil, ByWindow{}
+	x.namespaces.Get(s.Name.Namespace, e.Seen).Leave(x.watches.Now())
 	x.forgetIfGone(s)
 }

@@ -3,9 +3,11 @@ package services
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // source is a slice or an Endpoints object that contains addresses of one Service.
@@ -22,43 +24,39 @@ type source struct {
 
 // ApplySlice handles an EndpointSlice event.
 func (x *Services) ApplySlice(e event.Event, o *event.EndpointSlice) {
-	id, k := losses.SourceID{Kind: event.KindEndpointSlice, UID: o.UID}, key{o.Namespace, o.Service}
-	if h := x.sources[id]; h != nil && (e.Type == event.Deleted || h.service.key != k) {
-		x.drop(e, id) // the slice was deleted, or somebody moved it to another Service or to none
+	id, name := losses.SourceID{Kind: event.KindEndpointSlice, UID: o.UID}, transition.Service{Namespace: o.Namespace, Name: o.Service}
+	if h := x.sources[id]; h != nil && (e.Type == event.Deleted || h.service.Name != name) {
+		x.drop(e, h) // the slice was deleted, or somebody moved it to another Service or to none
 	}
 	if e.Type == event.Deleted || o.Service == "" {
 		return
 	}
 	h := x.sources[id]
-	switch {
-	case h == nil:
-		h = x.add(id, x.getOrAdd(k, o.Owner))
-		h.owner = o.Owner
-	case h.owner != o.Owner:
-		h.owner = o.Owner
-		if s := x.getOrAdd(k, o.Owner); s != h.service {
+	if h == nil || h.owner != o.Owner {
+		s := x.getOrAdd(name, o.Owner)
+		if h == nil {
+			h = x.add(id, s)
+		} else if s != h.service {
 			x.move(h, s)
 		}
+		h.owner = o.Owner
 	}
-	u := x.newUpdate(h, e)
-	x.writers.SeeSlice(h.service, &h.Source, e, o, x.readFrom)
-	x.apply(&u, h, o.Addresses, false)
+	x.apply(e, h, o.Addresses, false)
 }
 
 // ApplyEndpoints handles an event of an Endpoints object.
 func (x *Services) ApplyEndpoints(e event.Event, o *event.Endpoints) {
 	id := losses.SourceID{Kind: event.KindEndpoints, UID: o.UID}
-	if e.Type == event.Deleted {
-		x.drop(e, id)
-		return
-	}
 	h := x.sources[id]
-	if h == nil {
-		h = x.add(id, x.getOrAdd(key{o.Namespace, o.Name}, event.UID{}))
+	switch {
+	case e.Type != event.Deleted:
+		if h == nil {
+			h = x.add(id, x.getOrAdd(transition.Service{Namespace: o.Namespace, Name: o.Name}, event.UID{}))
+		}
+		x.apply(e, h, o.Addresses, o.Truncated)
+	case h != nil:
+		x.drop(e, h)
 	}
-	u := x.newUpdate(h, e)
-	x.writers.SeeEndpoints(h.service, &h.Source, e, o, h.readiness, x.readFrom)
-	x.apply(&u, h, o.Addresses, o.Truncated)
 }
 
 // readiness returns the addresses of the source. The value is true if the address is ready.
@@ -71,7 +69,13 @@ func (h *source) readiness() map[event.UID]bool {
 }
 
 // apply replaces the source's addresses with those of an event.
-func (x *Services) apply(u *update, h *source, held []event.Address, truncated bool) {
+func (x *Services) apply(e event.Event, h *source, held []event.Address, truncated bool) {
+	u := x.newUpdate(h, e)
+	x.losses.See(&u.Service, &h.Source, e, h.readiness, x.readFrom)
+	x.replace(&u, h, held, truncated)
+}
+
+func (x *Services) replace(u *update, h *source, held []event.Address, truncated bool) {
 	u.wasTruncated, u.truncated, h.truncated = h.truncated, truncated, truncated
 	x.scratch = sorted(held, h.entries, x.scratch)
 	if h.Kind == x.readFrom {
@@ -80,16 +84,22 @@ func (x *Services) apply(u *update, h *source, held []event.Address, truncated b
 			if c.is != absent {
 				from = originOf(&held[c.index])
 			}
-			x.change(u, c.uid, from, c.was, c.is)
+			if a, before, after := u.addresses.change(c.uid, from, c.was, c.is); before != after {
+				x.countChange(u, &a, before, after)
+			}
 		}
 	}
-	h.entries = store(x.scratch, h.entries)
+	if len(h.entries) == len(x.scratch) {
+		copy(h.entries, x.scratch)
+	} else {
+		h.entries = slices.Clone(x.scratch)
+	}
 	if !u.relisting {
 		x.settle(u)
 	}
-	x.writers.Count(u.written(), &h.Source, held, u.tally)
+	x.losses.Count(&u.Service, u.Write, &h.Source, held)
 	x.losses.SettleCertain(u.lost)
-	x.mark(u.service, u.at)
+	x.mark(u.service, u.At)
 }
 
 func (r *registry) add(id losses.SourceID, s *service) *source {
@@ -101,55 +111,49 @@ func (r *registry) add(id losses.SourceID, s *service) *source {
 
 func (h *source) attach(s *service) {
 	h.service = s
-	s.record.Sources = append(s.record.Sources, &h.Source)
+	s.Sources = append(s.Sources, &h.Source)
 }
 
 // detach removes a source from its Service.
-func (r *registry) detach(h *source) {
+func (x *Services) detach(h *source, t time.Time) {
 	s := h.service
-	i := slices.Index(s.record.Sources, &h.Source)
-	s.record.Sources = slices.Delete(s.record.Sources, i, i+1)
-	r.forgetIfGone(s)
+	x.losses.NoteLeft(&s.Service, &h.Source, t)
+	i := slices.Index(s.Sources, &h.Source)
+	s.Sources = slices.Delete(s.Sources, i, i+1)
+	x.forgetIfGone(s)
 }
 
 // move attaches a source to another Service. The move does not count as a change of the source's addresses.
 func (x *Services) move(h *source, to *service) {
-	from := h.service
-	x.writers.NoteLeft(from, &h.Source, x.watches.Now())
 	if h.Kind == x.readFrom {
 		for _, a := range h.entries {
-			moved, _, _ := from.addresses.change(a.uid, origin{}, a.state, absent)
+			moved, _, _ := h.service.addresses.change(a.uid, origin{}, a.state, absent)
 			to.addresses.change(a.uid, moved.origin, absent, a.state)
 		}
 	}
-	x.detach(h)
+	x.detach(h, x.watches.Now())
 	h.attach(to)
 	x.endOutage(to, x.watches.Now())
-	losses.NoteJoined(to, &h.Source)
+	to.NoteJoined(&h.Source)
 }
 
 // drop handles the removal of a slice or an Endpoints object. Addresses that are also in other slices stay.
-func (x *Services) drop(e event.Event, id losses.SourceID) {
-	h := x.sources[id]
-	if h == nil {
-		return
-	}
-	delete(x.sources, id)
+func (x *Services) drop(e event.Event, h *source) {
+	delete(x.sources, h.SourceID)
 	u := x.newUpdate(h, e)
-	h.SeeDeleted(h.service, e, x.readFrom)
-	x.apply(&u, h, nil, false)
-	x.writers.NoteLeft(h.service, &h.Source, e.Seen)
-	x.detach(h)
+	u.SeeDeleted(&h.Source, e, x.readFrom)
+	x.replace(&u, h, nil, false)
+	x.detach(h, e.Seen)
 }
 
-// ChooseSource selects the source of address states, unless Settings.Source is set. It selects EndpointSlices if they
+// ChooseSource selects the source of address states, unless New was told which. It selects EndpointSlices if they
 // can be watched, and Endpoints otherwise. If EndpointSlices have been listed before, it switches to Endpoints only
 // when the watch of Endpoints works. Until then, the last known states stay in use.
 func (x *Services) ChooseSource() {
 	noSlices := x.watches.Missing(event.KindEndpointSlice)
 	slicesSynced := x.watches.IsSynced(event.KindEndpointSlice)
 	switch {
-	case x.settings.Source != 0:
+	case x.wanted != 0:
 	case !noSlices && slicesSynced:
 		x.switchSource(event.KindEndpointSlice)
 	case noSlices && (x.watches.Up(event.KindEndpoints) || !slicesSynced):
@@ -163,17 +167,17 @@ func (x *Services) switchSource(to event.Kind) {
 	if x.readFrom == to {
 		return
 	}
-	ids := slices.SortedFunc(maps.Keys(x.sources), func(a, b losses.SourceID) int { return order(a.UID, b.UID) })
-	for _, id := range ids {
-		if h := x.sources[id]; id.Kind == x.readFrom {
-			for _, a := range h.entries {
+	all := slices.SortedFunc(maps.Values(x.sources), func(a, b *source) int { return order(a.UID, b.UID) })
+	for _, h := range all {
+		for _, a := range h.entries {
+			if h.Kind == x.readFrom {
 				h.service.addresses.change(a.uid, origin{}, a.state, absent)
 			}
 		}
 	}
 	x.readFrom = to
-	for _, id := range ids {
-		if h := x.sources[id]; id.Kind == to {
+	for _, h := range all {
+		if h.Kind == to {
 			for _, a := range h.entries {
 				h.service.addresses.change(a.uid, origin{}, absent, a.state)
 			}

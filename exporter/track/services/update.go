@@ -12,16 +12,9 @@ import (
 // update is the effect of one event, or of a list of EndpointSlices, on the addresses of one Service.
 type update struct {
 	*service
-	at time.Time
-	// version is the resourceVersion of the event's object, or empty.
-	version string
+	losses.Write
 	// relisting is set for an event of a later list of EndpointSlices. SlicesListed counts the changes of such a list.
 	relisting bool
-	// quiet is set if the changes are not counted. This is the case for the first list of a resource, for a later list
-	// of EndpointSlices, and if isBaseline is true.
-	quiet bool
-	// vanished is set if the object, or a slice in a list, was deleted while kubeflap did not watch.
-	vanished bool
 	// wasTruncated reports whether the Endpoints object omitted addresses before the event. `truncated` reports whether
 	// the object omits addresses now.
 	wasTruncated, truncated bool
@@ -31,14 +24,10 @@ type update struct {
 	// before the event.
 	wereForeign []event.UID
 	readyBefore int
-	// tally counts the addresses before the event.
-	tally losses.Tally
+	// listBefore holds the addresses before a list.
+	listBefore []address
 	// lost holds the losses that the event made.
 	lost []*losses.Loss
-}
-
-func (u *update) written() losses.Written {
-	return losses.Written{Service: u.service, At: u.at, Version: u.version, Quiet: u.quiet || u.vanished}
 }
 
 // newUpdate returns the effect of an event on a source, before the event is applied.
@@ -46,16 +35,17 @@ func (x *Services) newUpdate(h *source, e event.Event) update {
 	e.Kind = h.Kind
 	s := h.service
 	u := update{
-		service: s, source: h, at: e.Seen, vanished: e.IsInferred(),
-		wereForeign: h.ReportedForeign(), readyBefore: s.addresses.count[ready], tally: losses.TallyOf(s, h.Kind),
+		service: s, source: h, wereForeign: h.ReportedForeign(), readyBefore: s.addresses.count[ready],
+		relisting: h.Kind == event.KindEndpointSlice && x.watches.Relisting(e),
+		Write:     losses.Write{At: e.Seen, Vanished: e.IsInferred(), Before: s.Tally(h.Kind)},
 	}
 	if e.Object != nil {
-		u.version = e.Object.Metadata().ResourceVersion
+		u.Version = e.Object.Metadata().ResourceVersion
 	}
-	if u.relisting = h.Kind == event.KindEndpointSlice && x.watches.Relisting(e); u.relisting {
-		x.remember(s, e)
+	if u.relisting {
+		x.remember(&u)
 	}
-	u.quiet = u.relisting || x.watches.First(e) || x.isBaseline(s, h.Kind, e.Seen)
+	u.Quiet = u.relisting || x.watches.First(e) || x.isBaseline(s, h.Kind, e.Seen)
 	return u
 }
 
@@ -63,27 +53,20 @@ func (x *Services) newUpdate(h *source, e event.Event) update {
 // the change may have happened before the Service was first seen, because a watch was broken. The changed object can
 // then belong to a deleted Service with the same name.
 func (x *Services) isBaseline(s *service, k event.Kind, t time.Time) bool {
-	return x.watches.NotBefore(k, t).Before(s.created) || !s.exists && !x.watches.Up(event.KindService)
-}
-
-// change changes the state of an address in one source.
-func (x *Services) change(u *update, id event.UID, from origin, was, is state) {
-	a, before, after := u.addresses.change(id, from, was, is)
-	if before != after {
-		x.countChange(u, &a, before, after)
-	}
+	return x.watches.NotBefore(k, t).Before(s.created) || !s.Current && !x.watches.Up(event.KindService)
 }
 
 // countChange counts the change of one address from one state to another.
 func (x *Services) countChange(u *update, a *address, from, to state) {
 	// Truncated Endpoints omit addresses. So an address that appears is not necessarily new, and an address that
 	// disappears can still exist.
-	if u.quiet || from == absent && u.wasTruncated {
+	if u.Quiet || from == absent && u.wasTruncated {
 		return
 	}
+	when, named := at(u.At), transition.Address{Service: u.Name, ID: a.uid, IP: a.ip(), Pod: x.pods.Named(a.uid)}
 	if to == absent && u.truncated {
 		if from == notReady {
-			x.losses.ReportOf(u.service, a.uid, transition.AddressLeftOut{At: at(u.at), Address: named(x.pods, u.service, a)})
+			x.losses.ReportOf(&u.Service, a.uid, transition.AddressLeftOut{At: when, Address: named})
 		}
 		return
 	}
@@ -101,29 +84,32 @@ func (x *Services) countChange(u *update, a *address, from, to state) {
 	}
 	wasReady, isReady := from == ready, to == ready
 	if wasReady != isReady {
-		x.Consumers.Changed(u.service, a.uid, wasReady, u.at)
+		x.noteTurned(u.service, a.uid, wasReady, u.At)
 	}
 	if wasReady {
-		x.noteLeftRotation(u, a)
-		x.noteLoss(u, a, to)
+		x.noteLoss(u, a, named, to)
 	} else {
-		x.losses.ReportOf(u.service, a.uid, gain(at(u.at), named(x.pods, u.service, a), from, to))
+		x.losses.ReportOf(&u.Service, a.uid, gain(when, named, from, to))
 	}
 	if isReady {
-		x.backInRotation(u, a)
+		x.noteReturn(u, named)
 	}
 	// After a break, a watch delivers events late, so the propagation time would be meaningless.
-	if p := x.pods.Find(a.uid); p != nil && wasReady != isReady && x.watches.Live(x.readFrom, u.at) {
-		x.observe(u, p, transition.AddressFollowedPod{At: at(u.at), Address: named(x.pods, u.service, a), Ready: isReady})
+	if p := x.pods.Find(a.uid); p != nil && wasReady != isReady && x.watches.Live(x.readFrom, u.At) {
+		x.observe(u.service, p, transition.AddressFollowedPod{At: when, Address: named, Ready: isReady})
 	}
 }
 
-func (x *Services) noteLoss(u *update, a *address, to state) {
+func (x *Services) noteLoss(u *update, a *address, named transition.Address, to state) {
+	// After a break of the watch, the address can have stopped being ready at any time during the break.
+	r := u.clients.of(a.uid)
+	r.left = x.watches.NotBefore(x.readFrom, u.At)
+	r.seen = r.left.Equal(u.At)
 	l := &losses.Loss{
-		Service: u.service, Manual: a.manual, Terminating: to == terminating, Vanished: u.vanished,
+		Service: &u.Service, Manual: a.manual, Terminating: to == terminating, Vanished: u.Vanished,
 		InEndpoints: x.readFrom == event.KindEndpoints || u.source != nil && u.source.Mirrored,
 		Change: transition.AddressLost{
-			At: at(u.at), Address: named(x.pods, u.service, a), Removed: !to.stays(), Trigger: transition.Trigger(u.uid, u.version),
+			At: at(u.At), Address: named, Removed: !to.stays(), Trigger: transition.Trigger(u.UID, u.Version),
 			Foreign: to == absent && slices.Contains(u.wereForeign, a.uid),
 		},
 	}
@@ -134,8 +120,18 @@ func (x *Services) noteLoss(u *update, a *address, to state) {
 	x.losses.Add(l)
 }
 
-func named(pods podFacts, s *service, a *address) transition.Address {
-	return transition.Address{Service: s.Named(), ID: a.uid, IP: a.ip(), Pod: pods.Named(a.uid)}
+// noteReturn reports a bounce if a ready address was not ready for a short time.
+func (x *Services) noteReturn(u *update, named transition.Address) {
+	r := u.clients.recent[named.ID]
+	if r == nil || r.left.IsZero() {
+		return
+	}
+	away := u.At.Sub(r.left)
+	if r.left = (time.Time{}); away <= x.bounceWindow {
+		u.counts.Bounces++
+		atMost := !r.seen || x.watches.NotBefore(x.readFrom, u.At).Before(u.At)
+		x.losses.ReportOf(&u.Service, named.ID, transition.AddressBounced{At: at(u.At), Address: named, Away: away, AtMost: atMost})
+	}
 }
 
 // gain describes a change of an address that was not ready before the change.
@@ -149,98 +145,67 @@ func gain(when transition.At, named transition.Address, from, to state) transiti
 	return transition.AddressReady{At: when, Address: named}
 }
 
-// rotationExit holds the earliest time at which an address can have stopped being ready. The time is exact if `seen` is
-// set.
-type rotationExit struct {
-	at   time.Time
-	seen bool
-}
-
-func (x *Services) noteLeftRotation(u *update, a *address) {
-	if u.leftRotation == nil {
-		u.leftRotation = map[event.UID]rotationExit{}
-	}
-	// After a break of the watch, the address can have stopped being ready at any time during the break.
-	earliest := x.watches.NotBefore(x.readFrom, u.at)
-	u.leftRotation[a.uid] = rotationExit{at: earliest, seen: earliest.Equal(u.at)}
-}
-
-func (x *Services) backInRotation(u *update, a *address) {
-	left, ok := u.leftRotation[a.uid]
-	if !ok {
-		return
-	}
-	delete(u.leftRotation, a.uid)
-	if away := u.at.Sub(left.at); away <= x.settings.BounceWindow {
-		u.counts.Bounces++
-		x.losses.ReportOf(u.service, a.uid, transition.AddressBounced{
-			At: at(u.at), Address: named(x.pods, u.service, a), Away: away, AtMost: !left.seen || x.watches.NotBefore(x.readFrom, u.at).Before(u.at),
-		})
-	}
-}
-
 // endOutage ends the current outage if the Service has a ready address.
 func (x *Services) endOutage(s *service, t time.Time) {
-	if s.record.Outage != nil && s.addresses.count[ready] > 0 {
-		x.losses.EndOutage(s, t, x.watches.Live(x.readFrom, t))
+	if s.Outage != nil && s.addresses.count[ready] > 0 {
+		x.losses.EndOutage(&s.Service, t, x.watches.Live(x.readFrom, t))
 	}
 }
 
 // settle completes an event after all addresses have their new states. It resolves the losses whose cause is already
 // certain, and begins or ends an outage.
 func (x *Services) settle(u *update) {
-	if u.readyBefore > 0 && u.addresses.count[ready] == 0 && !u.quiet {
-		u.record.BeginOutage(u.at, x.watches.Live(x.readFrom, u.at), u.lost)
+	if u.readyBefore > 0 && u.addresses.count[ready] == 0 && !u.Quiet {
+		u.BeginOutage(u.At, x.watches.Live(x.readFrom, u.At), u.lost)
 	}
 	x.losses.SettleCertain(u.lost)
-	x.CloseBatches(u.at)
-	x.endOutage(u.service, u.at)
+	x.CloseBatches(u.At)
+	x.endOutage(u.service, u.At)
 }
 
-// past is the state of a Service before a relist of EndpointSlices. The list arrives slice by slice, and an address can
-// move from one slice to another. Therefore, kubeflap compares the addresses only after the list is complete.
-type past struct {
-	update
-	addresses []address
-}
-
-// remember stores the state of a Service before an event of a list changes the state. If the list is interrupted, the
-// state is kept for the next list.
-func (x *Services) remember(s *service, e event.Event) {
-	if s.past == nil {
-		s.past = &past{
-			update{service: s, readyBefore: s.addresses.count[ready], tally: losses.TallyOf(s, event.KindEndpointSlice)},
-			slices.Clone(s.addresses.list),
+// remember stores the state of a Service before an event of a relist of EndpointSlices changes the state. The list
+// arrives slice by slice, and an address can move from one slice to another. Therefore, kubeflap compares the addresses
+// only after the list is complete. If the list is interrupted, the state is kept for the next list.
+func (x *Services) remember(u *update) {
+	s := u.service
+	if s.relist == nil {
+		s.relist = &update{service: s, readyBefore: u.readyBefore, listBefore: slices.Clone(s.addresses.list)}
+		s.relist.Before = u.Before
+		for _, h := range s.Sources {
+			s.relist.wereForeign = append(s.relist.wereForeign, h.ReportedForeign()...)
 		}
-		for _, h := range s.record.Sources {
-			s.past.wereForeign = append(s.past.wereForeign, h.ReportedForeign()...)
-		}
-		x.pasts = append(x.pasts, s.past)
+		x.relists = append(x.relists, s.relist)
 	}
-	s.past.vanished = s.past.vanished || e.IsInferred()
+	s.relist.Vanished = s.relist.Vanished || u.Vanished
 }
 
 // SlicesListed compares the states of Services before and after a relist, and counts the changes.
 func (x *Services) SlicesListed(t time.Time) {
-	pasts := x.pasts
-	x.pasts = nil
-	for _, before := range pasts {
-		u, s := &before.update, before.service
-		s.past = nil
-		u.at, u.quiet = t, x.isBaseline(s, event.KindEndpointSlice, t)
+	relists := x.relists
+	x.relists = nil
+	for _, u := range relists {
+		s := u.service
+		s.relist = nil
+		u.At, u.Quiet = t, x.isBaseline(s, event.KindEndpointSlice, t)
 		if x.readFrom == event.KindEndpointSlice {
-			compare(before.addresses, s.addresses.list, func(was, is *address) {
-				switch {
-				case is == nil:
-					x.countChange(u, was, was.state(), absent)
-				case was == nil:
-					x.countChange(u, is, absent, is.state())
-				case was.state() != is.state():
-					x.countChange(u, is, was.state(), is.state())
+			now := s.addresses.list
+			for _, c := range changes(entriesOf(u.listBefore), entriesOf(now)) {
+				a := &u.listBefore
+				if c.is != absent {
+					a = &now
 				}
-			})
+				x.countChange(u, &(*a)[c.index], c.was, c.is)
+			}
 			x.settle(u)
 		}
-		x.writers.CompareSlices(u.written(), u.tally)
+		x.losses.CompareSlices(&s.Service, u.Write)
 	}
+}
+
+func entriesOf(all []address) []entry {
+	some := make([]entry, len(all))
+	for i := range all {
+		some[i] = entry{all[i].uid, int32(i), all[i].state()}
+	}
+	return some
 }

@@ -5,9 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
-	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -24,8 +22,7 @@ const (
 // propagation measures the time from a change of a pod's Ready condition to the corresponding change of the pod's
 // addresses.
 type propagation struct {
-	watches *watches.Watches
-	losses  *losses.Losses
+	*facts
 	// `pending` contains the address changes that were seen before the corresponding pod changes.
 	pending []pending
 }
@@ -38,19 +35,18 @@ type pending struct {
 // observe records a change of an address's readiness. If the corresponding change of the pod has not been seen yet, it
 // stores the change of the address. It ignores changes due to the creation of the Service, a new selector, or
 // publishNotReadyAddresses.
-func (x *propagation) observe(u *update, p *pods.Pod, change transition.AddressFollowedPod) {
-	after := func(t time.Time) bool { return t.After(u.created) && t.After(u.record.Changed) }
-	if p.IsReady() != change.Ready {
-		x.forgetPending(u.at)
-		if after(u.at) && !u.publish {
-			x.pending = append(x.pending, pending{u.service, change})
+func (x *propagation) observe(s *service, p *pods.Pod, change transition.AddressFollowedPod) {
+	t, turned := change.Time, x.watches.Time(p.ReadyChangedAt())
+	after := func(t time.Time) bool { return t.After(s.created) && t.After(s.Changed) }
+	switch {
+	case p.IsReady() != change.Ready:
+		x.forgetPending(t)
+		if after(t) && !s.publish {
+			x.pending = append(x.pending, pending{s, change})
 		}
-		return
-	}
-	turned := x.watches.Time(p.ReadyChangedAt())
-	if after(turned) && u.at.Sub(turned) <= propagationLimit && x.watches.Live(event.KindPod, turned) {
-		change.Delay = u.at.Sub(turned)
-		x.losses.Report(u.service, change)
+	case after(turned) && t.Sub(turned) <= propagationLimit && x.watches.Live(event.KindPod, turned):
+		change.Delay = t.Sub(turned)
+		x.losses.Report(&s.Service, change)
 	}
 }
 
@@ -65,7 +61,7 @@ func (x *propagation) podTurned(id event.UID, ready bool, t time.Time) {
 		followed := p.change.ID == id && p.change.Ready == ready
 		if followed {
 			p.change.Time = t
-			x.losses.Report(p.service, p.change)
+			x.losses.Report(&p.service.Service, p.change)
 		}
 		return followed
 	})

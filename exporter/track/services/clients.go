@@ -1,0 +1,288 @@
+package services
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// Clients of Endpoints and EndpointSlices, such as load balancer controllers, apply updates in batches. A client collects
+// changes for the length of its batching window before it applies them. With a window of 0, it applies each change
+// immediately. For each Service, kubeflap simulates one client for each window.
+//
+// A tool for in-place updates can remove pods from the load balancer before it changes their images. The kubelet
+// reports such a pod as Ready until its old container is gone. The old containers do not stop at the same time, so the
+// addresses become not ready one by one. A client that batches endpoint updates applies the whole list of ready
+// addresses when its window closes. If the window closes during the update, the client puts the addresses that are
+// still ready back into the load balancer.
+//
+// An address is a stale re-add if four conditions hold. An image of its pod was changed in place at most 2 minutes
+// ago. The pod has not been Ready with a new container since then. The address is ready when a window of the Service
+// closes, and it has been ready since the image changed. A change of another address can have opened this window. The
+// last condition does not depend on whether kubeflap sees the return of an address or of its pod first.
+//
+// For each image change and window length, an address counts as a stale re-add at most once. After the first re-add,
+// the load balancer uses the address again, so a later window does not put it back. kubeflap does not see the load
+// balancer, so it assumes that the tool had removed the address.
+
+// ByWindow holds a count for each of transition.Windows.
+type ByWindow [transition.NumWindows]uint64
+
+// batching simulates the clients of all Services.
+type batching struct {
+	*facts
+	// bounceWindow is the maximum length of each part of a bounce. The first part lasts from the removal of an address
+	// until it is put back. The second part, which only clients have, lasts until it is removed again.
+	bounceWindow time.Duration
+	namespaces   pods.Totals[clientCounts]
+	// `open` holds the open batches, sorted by the time at which they close, and by window.
+	open []*batch
+	// `forgotten` is the time at which old data was last removed.
+	forgotten time.Time
+}
+
+type clientCounts struct{ updates, bounces ByWindow }
+
+// batch is the open batch of one client of one Service.
+type batch struct {
+	service *service
+	window  int
+	due     time.Time
+	// `changed` contains the addresses that have changed since the batch opened.
+	changed []event.UID
+}
+
+// clients holds the clients of one Service.
+type clients struct {
+	batches [transition.NumWindows]*batch
+	// recent contains the addresses that recently changed.
+	recent map[event.UID]*recent
+	// `updating` contains the address of each pod that is being updated, if it has been ready since the update began.
+	// The value reports, for each window, whether the client has put the address back since then.
+	updating map[event.UID][transition.NumWindows]bool
+	// readds counts the stale re-adds.
+	readds ByWindow
+}
+
+// recent is the recent past of an address.
+type recent struct {
+	// left is the earliest time at which the address can have stopped being ready, or zero if it has not, or has returned.
+	// The time is exact if `seen` is set.
+	left    time.Time
+	seen    bool
+	clients [transition.NumWindows]turns
+}
+
+// turns is what a client did with an address.
+type turns struct {
+	// `pending` is set if the address is in the open batch. wasReady reports whether it was ready before the batch.
+	pending, wasReady bool
+	// out is the time at which the client last removed the address, or 0. back is the time at which it then put the
+	// address back, or 0.
+	out, back event.Moment
+}
+
+func (c *clients) of(id event.UID) *recent {
+	r := c.recent[id]
+	if r == nil {
+		if c.recent == nil {
+			c.recent = map[event.UID]*recent{}
+		}
+		r = &recent{}
+		c.recent[id] = r
+	}
+	return r
+}
+
+// isOver reports whether the past no longer matters, if removals and returns before `oldest` do not matter.
+func (r *recent) isOver(oldest event.Moment) bool {
+	return r.left.IsZero() && !slices.ContainsFunc(r.clients[:], func(c turns) bool {
+		last := max(c.out, c.back)
+		return c.pending || last != 0 && last >= oldest
+	})
+}
+
+// noteTurned informs a Service's clients that an address became ready or stopped being ready.
+func (x *batching) noteTurned(s *service, id event.UID, wasReady bool, t time.Time) {
+	c := &s.clients
+	if wasReady {
+		delete(c.updating, id)
+	}
+	r := c.of(id)
+	for i, window := range transition.Windows() {
+		b := c.batches[i]
+		if b == nil {
+			b = &batch{service: s, window: i, due: t.Add(window)}
+			c.batches[i] = b
+			at, _ := slices.BinarySearchFunc(x.open, b, func(o, b *batch) int {
+				if c := o.due.Compare(b.due); c > 0 || c == 0 && o.window > b.window {
+					return 1
+				}
+				return -1
+			})
+			x.open = slices.Insert(x.open, at, b)
+		}
+		if to := &r.clients[i]; !to.pending {
+			to.pending, to.wasReady = true, wasReady
+			b.changed = append(b.changed, id)
+		}
+	}
+}
+
+// imageUpdated records that an image of the address's pod was changed in place.
+func (s *service) imageUpdated(id event.UID) {
+	if !s.IsReady(id) {
+		return
+	}
+	c := &s.clients
+	if c.updating == nil {
+		c.updating = map[event.UID][transition.NumWindows]bool{}
+	}
+	c.updating[id] = [transition.NumWindows]bool{}
+}
+
+// CloseBatches applies the batches that are due by t, in order of time. It reports the bounces, and then the stale
+// re-adds. In a bounce, a client removed an address, put it back, and removed it again.
+func (x *batching) CloseBatches(t time.Time) {
+	var bounces, readds []func()
+	for len(x.open) > 0 && !x.open[0].due.After(t) {
+		b := x.open[0]
+		x.open = x.open[1:]
+		b.service.clients.batches[b.window] = nil
+		if b.service.Current {
+			readds = append(readds, x.readd(b)...)
+		}
+		bounces = append(bounces, x.apply(b)...)
+	}
+	for _, report := range append(bounces, readds...) {
+		report()
+	}
+}
+
+// oldest returns the earliest time of a removal or a return that can be part of a bounce at t.
+func (x *batching) oldest(t time.Time) event.Moment { return x.watches.Moment(t.Add(-x.bounceWindow)) }
+
+// apply applies the changes of one batch, and returns the bounces.
+func (x *batching) apply(b *batch) (bounces []func()) {
+	s, now, oldest := b.service, x.watches.Moment(b.due), x.oldest(b.due)
+	updated := uint64(0)
+	slices.SortFunc(b.changed, order)
+	for _, id := range b.changed {
+		r := s.clients.recent[id]
+		c := &r.clients[b.window]
+		c.pending = false
+		if ready := s.IsReady(id); s.Current && ready != c.wasReady {
+			updated = 1
+			if c.turn(ready, now, oldest) {
+				bounces = append(bounces, x.reporting(s, id, transition.ConsumerBounced{
+					At: at(b.due), Address: transition.Address{Service: s.Name, ID: id}, Window: transition.Windows()[b.window],
+				}))
+			}
+		}
+		if r.isOver(oldest) {
+			delete(s.clients.recent, id)
+		}
+	}
+	if s.Current {
+		counts := &x.namespaces.Get(s.Name.Namespace, b.due).Counts
+		counts.updates[b.window] += updated
+		counts.bounces[b.window] += uint64(len(bounces))
+	}
+	return bounces
+}
+
+func (x *batching) reporting(s *service, id event.UID, change transition.Transition) func() {
+	return func() { x.losses.ReportOf(&s.Service, id, change) }
+}
+
+// turn applies the change of an address, and reports whether the change is a bounce. In a bounce, the client removes an
+// address that it put back at `oldest` or later.
+func (c *turns) turn(ready bool, now, oldest event.Moment) (bounced bool) {
+	switch {
+	case !ready:
+		bounced = c.back != 0 && c.back >= oldest
+		c.out, c.back = now, 0
+	case c.out != 0 && c.out >= oldest:
+		c.back = now
+	}
+	return bounced
+}
+
+// readd counts and returns the stale re-adds of one client.
+func (x *batching) readd(b *batch) (readds []func()) {
+	s := b.service
+	var stale []event.UID
+	for id, readded := range s.clients.updating {
+		if !readded[b.window] && s.IsReady(id) && x.pods.IsBeingUpdated(id, b.due) {
+			stale = append(stale, id)
+			readded[b.window] = true
+			s.clients.updating[id] = readded
+		}
+	}
+	s.clients.readds[b.window] += uint64(len(stale))
+	slices.SortFunc(stale, order)
+	for _, id := range stale {
+		readds = append(readds, x.reporting(s, id, transition.ConsumerReaddedStale{
+			At: at(b.due), Address: transition.Address{Service: s.Name, ID: id, Pod: x.pods.Named(id)}, Window: transition.Windows()[b.window],
+		}))
+	}
+	return readds
+}
+
+// forget occasionally drops the changes of addresses that are too old to be part of a bounce, and the in-place updates
+// that are no longer in progress at t. Otherwise, data about every address that ever flapped would accumulate.
+func (x *batching) forget(all map[owned]*service, t time.Time) {
+	if t.Sub(x.forgotten) <= max(x.bounceWindow, time.Minute) {
+		return
+	}
+	x.forgotten = t
+	for _, s := range all {
+		c := &s.clients
+		maps.DeleteFunc(c.updating, func(id event.UID, _ [transition.NumWindows]bool) bool { return !x.pods.IsBeingUpdated(id, t) })
+		maps.DeleteFunc(c.recent, func(_ event.UID, r *recent) bool {
+			if t.Sub(r.left) > x.bounceWindow {
+				r.left = time.Time{}
+			}
+			return r.isOver(x.oldest(t))
+		})
+		if len(c.recent) == 0 {
+			c.recent = nil
+		}
+	}
+}
+
+// Namespace counts the updates of a namespace's clients, and their bounces.
+type Namespace struct {
+	Name             string
+	Updates, Bounces ByWindow
+}
+
+// Namespaces appends namespaces to the given slice and returns the extended slice. It includes each namespace that has
+// Services, or had Services in the last hour.
+func (x *batching) Namespaces(into []Namespace) []Namespace {
+	for _, n := range x.namespaces.Sorted(x.watches.Now()) {
+		into = append(into, Namespace{n.Name, n.Counts.updates, n.Counts.bounces})
+	}
+	return into
+}
+
+// StaleReadds counts the stale re-adds of a Service.
+type StaleReadds struct {
+	transition.Service
+	ByWindow
+}
+
+// StaleReadds appends the Services with stale re-adds to the given slice, sorted by namespace and name. It returns the
+// extended slice.
+func (r *registry) StaleReadds(into []StaleReadds) []StaleReadds {
+	for _, s := range r.inOrder() {
+		if s.clients.readds != (ByWindow{}) {
+			into = append(into, StaleReadds{s.Name, s.clients.readds})
+		}
+	}
+	return into
+}
