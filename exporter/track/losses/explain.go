@@ -50,8 +50,8 @@ func (q *Losses) explainByEvidence(l *Loss) explanation {
 	case w != nil && (w.Recovered.IsZero() || l.Change.Time.Sub(w.Recovered) <= evidenceWait):
 		// The address is still listed. So the pod's readiness explains the loss better than the pod's departure.
 		return q.explainByPod(l, p, w)
-	case p != nil && p.RemovalCause() != cause.Unknown:
-		return explanation{cause: p.RemovalCause(), certain: true}
+	case p != nil && p.RemovalCause != cause.Unknown:
+		return explanation{cause: p.RemovalCause, certain: true}
 	case l.Terminating && !deleted:
 		// The pod is being deleted (endpointslice, podToEndpoint), but the pod watch has not shown this yet. The next event
 		// of the pod will show the cause.
@@ -83,8 +83,8 @@ func (q *Losses) explainByPod(l *Loss, p *pods.Pod, w *pods.ReadinessLoss) expla
 		return explanation{cause: w.Cause, lagging: true}
 	case longAgo && q.changedAround(l):
 		return explanation{cause: cause.ServiceChanged, certain: true}
-	case w.Cause == cause.Unknown && p.RemovalCause() != cause.Unknown:
-		return explanation{cause: p.RemovalCause(), certain: true}
+	case w.Cause == cause.Unknown && p.RemovalCause != cause.Unknown:
+		return explanation{cause: p.RemovalCause, certain: true}
 	}
 	return explanation{cause: w.Cause, certain: w.Cause != cause.Unknown && !longAgo}
 }

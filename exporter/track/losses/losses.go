@@ -181,8 +181,12 @@ func (q *Losses) reportLoss(l *Loss) {
 	for _, change := range l.after {
 		q.Report(s, change)
 	}
-	if l.outage != nil {
-		q.decideOutage(s, l.outage, l.Change.Cause)
+	if o := l.outage; o != nil {
+		o.undecided, o.cause = false, l.Change.Cause
+		if o.ended != nil {
+			o.ended.Cause = o.cause
+			q.Report(s, *o.ended)
+		}
 	}
 }
 

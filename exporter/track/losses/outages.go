@@ -42,17 +42,8 @@ func (q *Losses) EndOutage(s *Service, t time.Time, live bool) {
 	o := s.Outage
 	s.Outage = nil
 	s.OutageTime += q.watches.Counted(o.Since, t)
-	o.ended = &transition.OutageEnded{At: at(t), Service: s.Name, Lasted: t.Sub(o.Since), Complete: live && o.live}
+	o.ended = &transition.OutageEnded{At: at(t), Service: s.Name, Lasted: t.Sub(o.Since), Cause: o.cause, Complete: live && o.live}
 	if !o.undecided {
-		q.decideOutage(s, o, o.cause)
-	}
-}
-
-// decideOutage sets the cause of an outage, and reports the end of the outage if it has ended.
-func (q *Losses) decideOutage(s *Service, o *Outage, why cause.Cause) {
-	o.undecided, o.cause = false, why
-	if o.ended != nil {
-		o.ended.Cause = why
 		q.Report(s, *o.ended)
 	}
 }

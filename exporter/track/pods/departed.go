@@ -28,11 +28,11 @@ func (x *Pods) Recall(id event.UID) (p *Pod, deleted bool) {
 	return nil, false
 }
 
-// rememberDeleted keeps a deleted pod. Its removalCause stays Unknown if the deletion was inferred from a list, because
+// rememberDeleted keeps a deleted pod. Its RemovalCause stays Unknown if the deletion was inferred from a list, because
 // kubeflap then did not see who or what deleted the pod.
 func (x *Pods) rememberDeleted(id event.UID, p *Pod, e event.Event) {
-	if p.removalCause == cause.Unknown && !e.IsInferred() {
-		p.removalCause = cause.PodDeleted
+	if p.RemovalCause == cause.Unknown && !e.IsInferred() {
+		p.RemovalCause = cause.PodDeleted
 	}
 	gone := &deletedPod{id, p, e.Seen}
 	x.recentlyDeleted[id] = gone

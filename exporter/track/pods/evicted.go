@@ -18,10 +18,10 @@ const byTaint = "DeletionByTaintManager"
 // pod, for example, is usually deleted later. noteRemovalCause also reports a taint eviction from a node that is not
 // Ready.
 func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
-	if p.removalCause != cause.Unknown {
+	if p.RemovalCause != cause.Unknown {
 		return
 	}
-	if p.removalCause = removalCauseOf(o); p.removalCause != cause.PodEvicted || o.Disruption != byTaint {
+	if p.RemovalCause = removalCauseOf(o); p.RemovalCause != cause.PodEvicted || o.Disruption != byTaint {
 		return
 	}
 	since, status, ok := x.nodes.UnreadySince(o.Node)

@@ -36,7 +36,7 @@ type Misreported struct {
 
 // noteStuck records whether the pod is not Ready although its containers and readiness gates are ready.
 func (x *Pods) noteStuck(id event.UID, p *Pod, o *event.Pod, t time.Time) {
-	stuck := p.running && p.removalCause == cause.Unknown && p.ready == event.StatusFalse &&
+	stuck := p.running && p.RemovalCause == cause.Unknown && p.ready == event.StatusFalse &&
 		o.ContainersReady == event.StatusTrue && len(o.GatesNotReady) == 0
 	if _, known := x.stuck[id]; known == stuck {
 		return

@@ -20,9 +20,9 @@ type Pod struct {
 	namespace *Total[Counts]
 	node      text
 	owner     text
-	// readyChangedAt is the time at which Ready last changed. updatedAt is the time at which an image last changed in
+	// ReadyChangedAt is the time at which Ready last changed, or 0. updatedAt is the time at which an image last changed in
 	// place. containerEndedAt is the time at which kubeflap first saw an exited container while Ready was True.
-	readyChangedAt, updatedAt, containerEndedAt event.Moment
+	ReadyChangedAt, updatedAt, containerEndedAt event.Moment
 	containers                                  []container
 	// `loss` is the pod's last loss of readiness, or nil.
 	loss *ReadinessLoss
@@ -42,8 +42,8 @@ type Pod struct {
 	replaced, updateDone bool
 	// `short` is the pod's short toleration in seconds, plus one. It is 0 if the pod has no short toleration.
 	short uint8
-	// removalCause is the reason why the pod's addresses are removed permanently, or Unknown if they stay.
-	removalCause cause.Cause
+	// RemovalCause is the reason why the pod's addresses are removed permanently, or Unknown if they stay.
+	RemovalCause cause.Cause
 }
 
 // container is the stored state of a container.
@@ -62,9 +62,6 @@ func containerID(id string) uint32 { return uint32(event.Hash(id) >> 32) }
 // IsReady reports whether Ready is True.
 func (p *Pod) IsReady() bool { return p.ready == event.StatusTrue }
 
-// ReadyChangedAt returns the time at which Ready last changed, or 0 if Ready never changed.
-func (p *Pod) ReadyChangedAt() event.Moment { return p.readyChangedAt }
-
 // Cause returns the reason why the pod is not Ready.
 func (p *Pod) Cause() cause.Cause {
 	if p.IsReady() {
@@ -80,9 +77,6 @@ func (p *Pod) lossCause() cause.Cause {
 	}
 	return p.loss.Cause
 }
-
-// RemovalCause returns why the pod's addresses are removed permanently, or Unknown if they stay.
-func (p *Pod) RemovalCause() cause.Cause { return p.removalCause }
 
 // occupies reports whether the pod runs on a node and would be evicted in a drain of the node. A drain does not evict
 // DaemonSet pods and static pods.

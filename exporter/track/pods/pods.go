@@ -90,7 +90,7 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 func (x *Pods) add(e event.Event, o *event.Pod) {
 	ns := x.namespaces.Get(o.Namespace, e.Seen)
 	ns.Join()
-	p := &Pod{namespace: ns, removalCause: removalCauseOf(o), gated: o.Gates > 0}
+	p := &Pod{namespace: ns, RemovalCause: removalCauseOf(o), gated: o.Gates > 0}
 	x.pods[o.UID] = p
 	x.set(p, o)
 	p.everReady = p.ready == event.StatusTrue

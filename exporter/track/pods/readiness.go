@@ -79,16 +79,16 @@ func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 			p.loss.Recovered = e.Seen
 		}
 	}
-	p.readyChangedAt, p.containerEndedAt = x.watches.Moment(e.Seen), 0
+	p.ReadyChangedAt, p.containerEndedAt = x.watches.Moment(e.Seen), 0
 }
 
 func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
-	tentative := p.removalCause
+	tentative := p.RemovalCause
 	if tentative == cause.Unknown {
 		c := &lossEvidence{before: p, now: o, at: e.Seen, updated: x.watches.Time(p.updatedAt)}
 		tentative = c.cause()
 	}
-	w := &ReadinessLoss{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, since: e.Seen, ready: x.watches.Time(p.readyChangedAt), tentative: tentative, version: x.watches.Version()}
+	w := &ReadinessLoss{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, since: e.Seen, ready: x.watches.Time(p.ReadyChangedAt), tentative: tentative, version: x.watches.Version()}
 	if o.Ready != nil && !o.Ready.LastTransitionTime.IsZero() {
 		w.since = o.Ready.LastTransitionTime
 	}
@@ -111,10 +111,10 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 func (x *Pods) observeStale(p *Pod, why cause.Cause, t time.Time) {
 	var since time.Time
 	switch {
-	case why == cause.InPlaceUpdate && p.readyChangedAt > p.updatedAt && p.updateDone:
+	case why == cause.InPlaceUpdate && p.ReadyChangedAt > p.updatedAt && p.updateDone:
 		return
 	case why == cause.InPlaceUpdate:
-		since = x.watches.Time(max(p.updatedAt, p.readyChangedAt))
+		since = x.watches.Time(max(p.updatedAt, p.ReadyChangedAt))
 	case why == cause.ContainerExit:
 		since = x.watches.Time(p.containerEndedAt)
 	default:

@@ -27,16 +27,14 @@ func (l *ServiceList) existing() *ServiceList {
 // JoinService records that a Service contains the pod. `alone` is a list that contains only this Service. Pods that
 // belong to no other Service share this list.
 func (p *Pod) JoinService(alone *ServiceList) {
-	for l := p.services; l != nil; l = l.Rest {
+	all := p.existingServices()
+	for l := all; l != nil; l = l.Rest {
 		if l.Service == alone.Service {
 			return
 		}
 	}
-	// existingServices drops deleted Services.
-	if p.existingServices() == nil {
-		p.services = alone
-	} else {
-		p.services = &ServiceList{alone.Service, p.services}
+	if p.services = alone; all != nil {
+		p.services = &ServiceList{alone.Service, all}
 	}
 }
 

@@ -56,6 +56,13 @@ type batch struct {
 	changed []event.UID
 }
 
+// mistake is a bounce or a stale re-add.
+type mistake struct {
+	service *service
+	address event.UID
+	change  transition.Transition
+}
+
 // clients holds the clients of one Service.
 type clients struct {
 	batches [transition.NumWindows]*batch
@@ -148,7 +155,7 @@ func (s *service) imageUpdated(id event.UID) {
 // CloseBatches applies the batches that are due by t, in order of time. It reports the bounces, and then the stale
 // re-adds. In a bounce, a client removed an address, put it back, and removed it again.
 func (x *batching) CloseBatches(t time.Time) {
-	var bounces, readds []func()
+	var bounces, readds []mistake
 	for len(x.open) > 0 && !x.open[0].due.After(t) {
 		b := x.open[0]
 		x.open = x.open[1:]
@@ -158,8 +165,8 @@ func (x *batching) CloseBatches(t time.Time) {
 		}
 		bounces = append(bounces, x.apply(b)...)
 	}
-	for _, report := range append(bounces, readds...) {
-		report()
+	for _, m := range append(bounces, readds...) {
+		x.losses.ReportOf(&m.service.Service, m.address, m.change)
 	}
 }
 
@@ -167,7 +174,7 @@ func (x *batching) CloseBatches(t time.Time) {
 func (x *batching) oldest(t time.Time) event.Moment { return x.watches.Moment(t.Add(-x.bounceWindow)) }
 
 // apply applies the changes of one batch, and returns the bounces.
-func (x *batching) apply(b *batch) (bounces []func()) {
+func (x *batching) apply(b *batch) (bounces []mistake) {
 	s, now, oldest := b.service, x.watches.Moment(b.due), x.oldest(b.due)
 	updated := uint64(0)
 	slices.SortFunc(b.changed, order)
@@ -178,9 +185,9 @@ func (x *batching) apply(b *batch) (bounces []func()) {
 		if ready := s.IsReady(id); s.Current && ready != c.wasReady {
 			updated = 1
 			if c.turn(ready, now, oldest) {
-				bounces = append(bounces, x.reporting(s, id, transition.ConsumerBounced{
+				bounces = append(bounces, mistake{s, id, transition.ConsumerBounced{
 					At: at(b.due), Address: transition.Address{Service: s.Name, ID: id}, Window: transition.Windows()[b.window],
-				}))
+				}})
 			}
 		}
 		if r.isOver(oldest) {
@@ -193,10 +200,6 @@ func (x *batching) apply(b *batch) (bounces []func()) {
 		counts.bounces[b.window] += uint64(len(bounces))
 	}
 	return bounces
-}
-
-func (x *batching) reporting(s *service, id event.UID, change transition.Transition) func() {
-	return func() { x.losses.ReportOf(&s.Service, id, change) }
 }
 
 // turn applies the change of an address, and reports whether the change is a bounce. In a bounce, the client removes an
@@ -213,7 +216,7 @@ func (c *turns) turn(ready bool, now, oldest event.Moment) (bounced bool) {
 }
 
 // readd counts and returns the stale re-adds of one client.
-func (x *batching) readd(b *batch) (readds []func()) {
+func (x *batching) readd(b *batch) (readds []mistake) {
 	s := b.service
 	var stale []event.UID
 	for id, readded := range s.clients.updating {
@@ -226,9 +229,9 @@ func (x *batching) readd(b *batch) (readds []func()) {
 	s.clients.readds[b.window] += uint64(len(stale))
 	slices.SortFunc(stale, order)
 	for _, id := range stale {
-		readds = append(readds, x.reporting(s, id, transition.ConsumerReaddedStale{
+		readds = append(readds, mistake{s, id, transition.ConsumerReaddedStale{
 			At: at(b.due), Address: transition.Address{Service: s.Name, ID: id, Pod: x.pods.Named(id)}, Window: transition.Windows()[b.window],
-		}))
+		}})
 	}
 	return readds
 }

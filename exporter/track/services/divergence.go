@@ -110,7 +110,7 @@ func (x *divergence) podAgrees(s *service, id event.UID, isReady bool) bool {
 		return true
 	}
 	p.JoinService(&s.alone)
-	return isReady == (p.IsReady() && p.RemovalCause() == cause.Unknown)
+	return isReady == (p.IsReady() && p.RemovalCause == cause.Unknown)
 }
 
 // divergingAt counts the disagreements that are older than divergesAfter at t.

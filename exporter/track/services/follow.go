@@ -36,7 +36,7 @@ type pending struct {
 // stores the change of the address. It ignores changes due to the creation of the Service, a new selector, or
 // publishNotReadyAddresses.
 func (x *propagation) observe(s *service, p *pods.Pod, change transition.AddressFollowedPod) {
-	t, turned := change.Time, x.watches.Time(p.ReadyChangedAt())
+	t, turned := change.Time, x.watches.Time(p.ReadyChangedAt)
 	after := func(t time.Time) bool { return t.After(s.created) && t.After(s.Changed) }
 	switch {
 	case p.IsReady() != change.Ready:
