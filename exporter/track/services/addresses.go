@@ -135,18 +135,30 @@ type entry struct {
 	state state
 }
 
-// sorted converts an object's addresses to entries, sorted by UID. If several addresses have the same UID, it keeps the
-// one with the best state. `before` contains the entries before the event. It reuses the memory of `into`.
-func sorted(addresses []event.Address, before, into []entry) []entry {
-	into = into[:0]
-	if isUnmoved(addresses, before) {
-		for _, x := range before {
-			into = append(into, entry{x.uid, x.index, stateOf(&addresses[x.index])})
-		}
-		return into
+// replace replaces the entries by an object's addresses, and returns the changes.
+func (h *source) replace(held []event.Address) (all []stateChange) {
+	if !isUnmoved(held, h.entries) {
+		before := h.entries
+		h.entries = sorted(held)
+		return changes(before, h.entries)
 	}
-	for i := range addresses {
-		into = append(into, entry{addresses[i].UID, int32(i), stateOf(&addresses[i])})
+	for i := range h.entries {
+		x := &h.entries[i]
+		if is := stateOf(&held[x.index]); is != x.state {
+			all = append(all, stateChange{x.uid, x.state, is, x.index})
+			x.state = is
+		}
+	}
+	slices.SortFunc(all, func(a, b stateChange) int { return int(a.index - b.index) })
+	return all
+}
+
+// sorted converts an object's addresses to entries, sorted by UID. If several addresses have the same UID, it keeps the
+// one with the best state.
+func sorted(held []event.Address) []entry {
+	into := make([]entry, len(held))
+	for i := range held {
+		into[i] = entry{held[i].UID, int32(i), stateOf(&held[i])}
 	}
 	slices.SortFunc(into, func(a, b entry) int {
 		if c := order(a.uid, b.uid); c != 0 {

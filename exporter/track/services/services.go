@@ -36,8 +36,6 @@ type Services struct {
 	restored map[event.UID]time.Time
 	// relists holds the Services that are being listed again. SlicesListed compares their old and new states.
 	relists []*update
-	// scratch is memory that is reused for sorting.
-	scratch []entry
 	// readyOn holds the result of ReadyOn for each node at the time readyAt.
 	readyOn map[string]int
 	readyAt time.Time

@@ -77,22 +77,17 @@ func (x *Services) apply(e event.Event, h *source, held []event.Address, truncat
 
 func (x *Services) replace(u *update, h *source, held []event.Address, truncated bool) {
 	u.wasTruncated, u.truncated, h.truncated = h.truncated, truncated, truncated
-	x.scratch = sorted(held, h.entries, x.scratch)
-	if h.Kind == x.readFrom {
-		for _, c := range changes(h.entries, x.scratch) {
-			var from origin
-			if c.is != absent {
-				from = originOf(&held[c.index])
-			}
-			if a, before, after := u.addresses.change(c.uid, from, c.was, c.is); before != after {
-				x.countChange(u, &a, before, after)
-			}
+	for _, c := range h.replace(held) {
+		if h.Kind != x.readFrom {
+			break
 		}
-	}
-	if len(h.entries) == len(x.scratch) {
-		copy(h.entries, x.scratch)
-	} else {
-		h.entries = slices.Clone(x.scratch)
+		var from origin
+		if c.is != absent {
+			from = originOf(&held[c.index])
+		}
+		if a, before, after := u.addresses.change(c.uid, from, c.was, c.is); before != after {
+			x.countChange(u, &a, before, after)
+		}
 	}
 	if !u.relisting {
 		x.settle(u)
