@@ -62,7 +62,7 @@ type lease struct {
 
 const (
 	// maxDelays is the maximum number of stored delays. It is enough for half a minute of a leader's renewals.
-	// minDelays is the number of delays that leaderDelay requires.
+	// minDelays is the number of delays that AgeAtMark requires.
 	maxDelays = 16
 	minDelays = 8
 )

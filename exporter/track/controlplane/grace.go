@@ -70,13 +70,12 @@ func newGracePeriod(flag time.Duration, w *watches.Watches, found *transition.Li
 }
 
 func (g *GracePeriod) current() Setting {
-	if g.flag > 0 {
+	switch shortest, _ := g.byManagers(); {
+	case g.flag > 0:
 		return Setting{g.flag, SourceFlag}
-	}
-	if len(g.managers) > 0 {
-		return Setting{g.shortest(func(m event.ControllerManager) time.Duration { return cmp.Or(m.GracePeriod, g.defaultFor(m)) }), SourceControllerManager}
-	}
-	if g.version == "" {
+	case len(g.managers) > 0:
+		return Setting{shortest, SourceControllerManager}
+	case g.version == "":
 		return Setting{}
 	}
 	period := defaultOf(g.version)
@@ -84,12 +83,6 @@ func (g *GracePeriod) current() Setting {
 		return Setting{shortest.Truncate(time.Second), SourceObserved}
 	}
 	return Setting{period, SourceDefault}
-}
-
-// changed determines the grace period again.
-func (g *GracePeriod) changed() {
-	g.Setting = g.current()
-	g.report()
 }
 
 // longestGrace is an upper bound for grace periods in practice.
@@ -120,21 +113,20 @@ func (g *GracePeriod) IsManaged() bool {
 	return len(g.managers) == 0 && (g.aks || strings.Contains(g.version, "-eks-") || strings.Contains(g.version, "-gke."))
 }
 
-// shortest returns the shortest duration of all controller managers, because any of them can become the leader. It
-// returns 0 if no controller manager is visible.
-func (g *GracePeriod) shortest(of func(event.ControllerManager) time.Duration) (shortest time.Duration) {
+// byManagers returns the shortest grace period of all controller managers, because any of them can become the leader. It
+// also returns their shortest default, which depends on the version of a controller manager, or on the API server's if
+// that version is not known. Both are 0 if no controller manager is visible.
+func (g *GracePeriod) byManagers() (period, byDefault time.Duration) {
 	for _, m := range g.managers {
-		if d := of(m); shortest == 0 || d < shortest {
-			shortest = d
+		d := defaultOf(cmp.Or(m.Version, g.version))
+		if p := cmp.Or(m.GracePeriod, d); period == 0 || p < period {
+			period = p
+		}
+		if byDefault == 0 || d < byDefault {
+			byDefault = d
 		}
 	}
-	return shortest
-}
-
-// defaultFor returns the default of --node-monitor-grace-period, which depends on the controller manager's version. If
-// that version is not known, defaultFor uses the API server's.
-func (g *GracePeriod) defaultFor(m event.ControllerManager) time.Duration {
-	return defaultOf(cmp.Or(m.Version, g.version))
+	return period, byDefault
 }
 
 // defaultOf returns the default grace period of a Kubernetes version such as "v1.31.4+k3s1". If it cannot parse the
@@ -160,7 +152,7 @@ func (g *GracePeriod) SetVersion(version string) {
 // SetAKS records that a node belongs to an AKS node pool.
 func (g *GracePeriod) SetAKS() {
 	g.aks = true
-	g.report()
+	g.changed()
 }
 
 // ApplyControllerManager reads the grace period from a kube-controller-manager pod. It ignores pods outside kube-system,
@@ -211,22 +203,24 @@ func (g *GracePeriod) MoveInterval(was, is time.Duration) {
 	if is > 0 {
 		g.intervals[is]++
 	}
-	g.report()
+	g.changed()
 }
 
 // ListEnded handles the end of a list. The number of nodes may then be known.
 func (g *GracePeriod) ListEnded() {
 	if len(g.intervals) > 0 {
-		g.report()
+		g.changed()
 	}
 }
 
-// report adds a transition if the facts about the grace period have changed.
-func (g *GracePeriod) report() {
+// changed determines the grace period again, and adds a transition if the facts about it have changed.
+func (g *GracePeriod) changed() {
+	g.Setting = g.current()
 	h := g.Heartbeats()
+	_, byDefault := g.byManagers()
 	now := transition.GracePeriodKnown{
 		At: transition.At{Time: g.watches.Now()}, Period: g.Period, Interval: h.Interval, Managed: h.Managed, Assumed: g.Source == SourceDefault,
-		Default: cmp.Or(g.shortest(g.defaultFor), defaultOf(g.version)),
+		Default: cmp.Or(byDefault, defaultOf(g.version)),
 	}
 	if g.watches.IsSynced(event.KindNode) { // the number is incomplete before the end of the first list
 		for _, n := range g.intervals {

@@ -1,10 +1,13 @@
 package controlplane
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 func TestTheAgeOfTheNewestHeartbeatAtAMark(t *testing.T) {
@@ -33,8 +36,13 @@ func TestTheAgeOfTheNewestHeartbeatAtAMark(t *testing.T) {
 		for _, s := range c.heartbeats {
 			heartbeats = append(heartbeats, at(s))
 		}
-		m := mark{at(c.seen), event.ControllerTime(at(c.transition)), time.Duration(c.delay * float64(time.Second)), c.delay != 0}
-		if age := m.age(heartbeats, zero); (age - time.Duration(c.age*float64(time.Second))).Abs() > time.Millisecond {
+		w := watches.New()
+		x := New(0, w, &transition.List{})
+		if c.delay != 0 {
+			w.RecordWorking(event.Event{Seen: zero.Add(-time.Hour), Kind: event.KindControlPlaneLease, Type: event.Synced})
+			x.leases[event.LeaseControllerManager] = &lease{delays: slices.Repeat([]time.Duration{time.Duration(c.delay * float64(time.Second))}, minDelays)}
+		}
+		if age := x.AgeAtMark(at(c.seen), event.ControllerTime(at(c.transition)), heartbeats, zero); (age - time.Duration(c.age*float64(time.Second))).Abs() > time.Millisecond {
 			t.Errorf("%s: %s, want %v s", c.name, age, c.age)
 		}
 	}
