@@ -1,22 +1,23 @@
 package main
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
+	"github.com/kubeflap/kubeflap/exporter/listing"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/track"
-	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -40,7 +41,7 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 	addFlag(cmd, "for", "How long to observe a live cluster. Allow for several heartbeats, which are 10s apart. If you interrupt the command, the advice is based on the observations until then.",
 		&a.duration, parseDuration).Default("2m")
 	cmd.Flag("recording", "Read this recording instead of a live cluster.").StringVar(&a.recording)
-	a.remote.addFlags(cmd, "Read the metrics of a running kubeflap instance, such as http://host:9969, instead of a live cluster.",
+	a.remote.addFlags(cmd, "Read the advice of a running kubeflap instance, such as http://host:9969, instead of a live cluster.",
 		"The cluster to advise on, if the kubeflap instance at --url serves several clusters.")
 	addFlag(cmd, "output", "Output format: text or json.", &a.output, oneOf("text", "json")).Default("text")
 	a.settings = addTrackerFlags(cmd)
@@ -66,15 +67,17 @@ func (a *adviser) validate() error {
 }
 
 func (a *adviser) advise(p program) error {
-	families, table, from, err := a.read(p)
+	read := a.observe
+	switch {
+	case a.remote.url != "":
+		read = a.fetch
+	case a.recording != "":
+		read = a.replay
+	}
+	given, err := read(p)
 	if err != nil {
 		return err
 	}
-	cluster, err := report.Read(families, a.remote.cluster)
-	if err != nil {
-		return fmt.Errorf("%s: %w", from, err)
-	}
-	given := report.Of(cluster, table)
 	if err := writeReport(p.out, given, a.output); err != nil {
 		return err
 	}
@@ -84,60 +87,44 @@ func (a *adviser) advise(p program) error {
 	return nil
 }
 
-// read returns the metrics and the comparison of grace periods. It also returns a description of their source for error
-// messages.
-func (a *adviser) read(p program) (families []*dto.MetricFamily, table controlplane.Table, from string, err error) {
-	switch {
-	case a.remote.url != "":
-		if families, err = a.remote.readMetrics(p.ctx); err == nil {
-			table = a.readGracePeriods(p)
-		}
-		return families, table, "the kubeflap instance at --url", err
-	case a.recording != "":
-		families, table, err = readRecording(p.ctx, a.recording, *a.settings)
-		return families, table, a.recording, err
+// fetch reads the report of a running kubeflap instance.
+func (a *adviser) fetch(p program) (given report.Report, err error) {
+	query := url.Values{}
+	if a.remote.cluster != "" {
+		query.Set("cluster", a.remote.cluster)
 	}
-	families, table, err = a.observe(p)
-	return families, table, "the cluster", err
-}
-
-// readGracePeriods reads the comparison of grace periods from the API at --url. If it fails, a note contains the reason.
-func (a *adviser) readGracePeriods(p program) (table controlplane.Table) {
-	text, err := (&instance{cluster: a.cluster, remote: a.remote}).read(p)
-	answer := &api.Answer{}
-	if err == nil {
-		answer, err = decodeAnswer(text)
-	}
-	if err != nil || len(answer.GracePeriods) != 1 {
-		failure := cmp.Or(err, errors.New("the API does not contain it"))
-		return controlplane.Table{Rows: []controlplane.Row{}, Notes: []string{fmt.Sprintf("The comparison of grace periods could not be read: %v.", failure)}}
-	}
-	table = answer.GracePeriods[0]
-	for i, note := range table.Notes {
-		table.Notes[i] = phrase.Line(note)
-	}
-	return table
-}
-
-// readRecording returns the metrics and the comparison of grace periods at the end of a recording.
-func readRecording(ctx context.Context, file string, settings settings) (families []*dto.MetricFamily, table controlplane.Table, err error) {
-	recordings, err := openRecordings(period{}, file)
+	text, err := a.remote.get(p.ctx, api.AdvicePath, query)
 	if err != nil {
-		return nil, table, err
+		return given, err
 	}
-	r := newReplay(recordings, 0, settings, newSilentReporter)
-	if err := r.play(ctx); err != nil {
-		return nil, table, err
+	if err := json.Unmarshal(text, &given); err != nil || given.Version == 0 {
+		return given, fmt.Errorf("%s is not kubeflap, or its version of kubeflap does not serve %s", redacted(a.remote.url), api.AdvicePath)
 	}
-	return gather(r.pipelines[0])
+	return given, nil
 }
 
-// observe watches a live cluster for the duration of --for. It returns the same as readRecording.
-func (a *adviser) observe(p program) (families []*dto.MetricFamily, table controlplane.Table, err error) {
+// replay returns the report at the end of a recording.
+func (a *adviser) replay(p program) (given report.Report, err error) {
+	recordings, err := openRecordings(period{}, a.recording)
+	if err != nil {
+		return given, err
+	}
+	r := newReplay(recordings, 0, *a.settings, newSilentReporter)
+	if err := r.play(p.ctx); err != nil {
+		return given, err
+	}
+	if given, err = r.pipelines[0].advice(""); err != nil {
+		return given, fmt.Errorf("%s: %w", a.recording, err)
+	}
+	return given, nil
+}
+
+// observe watches a live cluster for the duration of --for, and returns the report.
+func (a *adviser) observe(p program) (given report.Report, err error) {
 	pipeline := newPipeline(*a.settings, time.Now, newSilentReporter(""))
 	watcher, err := newWatcher(p.logger, a.cluster, pipeline.apply)
 	if err != nil {
-		return nil, table, err
+		return given, err
 	}
 	ctx, stop := context.WithCancel(p.ctx)
 	failed := make(chan error, 1)
@@ -154,18 +141,18 @@ func (a *adviser) observe(p program) (families []*dto.MetricFamily, table contro
 			p.logger.Warn("interrupted: the advice is based on less time than --for", "observed", time.Since(begin).Round(time.Second), "for", limit)
 		}
 	}
-	families, table, err = gather(pipeline)
+	given, err = pipeline.advice("")
 	stop()
 	if failure := <-failed; failure != nil {
-		return nil, table, failure
+		return given, failure
 	}
 	switch {
 	case pipeline.tracker.Synced():
-		return families, table, err
+		return given, err
 	case p.ctx.Err() != nil:
-		return nil, table, errors.New("interrupted before the cluster was listed")
+		return given, errors.New("interrupted before the cluster was listed")
 	}
-	return nil, table, fmt.Errorf("could not list all resources within --for=%s", limit)
+	return given, fmt.Errorf("could not list all resources within --for=%s", limit)
 }
 
 // waitForSync waits until all resources are listed. It returns an error if this takes longer than `limit`.
@@ -190,25 +177,22 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// gather returns the metrics and the comparison of grace periods.
-func gather(p *pipeline) ([]*dto.MetricFamily, controlplane.Table, error) {
-	families, err := p.collector.Gather()
-	if err != nil {
-		return nil, controlplane.Table{}, fmt.Errorf("gather the metrics: %w", err)
-	}
-	return families, p.gracePeriods(""), nil
-}
-
+// writeReport prints a report. It escapes control characters, because the report may come from any server.
 func writeReport(out io.Writer, given report.Report, format string) error {
 	if format == "text" {
-		report.WriteText(out, given)
+		var text strings.Builder
+		report.WriteText(&text, given)
+		if _, err := io.WriteString(out, phrase.Text(text.String())); err != nil {
+			return fmt.Errorf("print the advice: %w", err)
+		}
 		return nil
 	}
-	encoder := json.NewEncoder(out)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(given); err != nil {
-		return fmt.Errorf("print the advice: %w", err)
+		return fmt.Errorf("encode the advice: %w", err)
 	}
-	return nil
+	return listing.JSON(out, text.Bytes(), "")
 }

@@ -5,15 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 const incidentsDir = "../../exporter/recording/incidents/"
@@ -61,39 +57,12 @@ func TestAdviceOnTheRecordedIncidents(t *testing.T) {
 	}
 }
 
-// serveMetrics serves the final metrics and the API of recordings, like a running kubeflap.
-func serveMetrics(t *testing.T, files ...string) *httptest.Server {
-	t.Helper()
-	status, metrics, errOut := kubeflap(t, append([]string{"replay", "--once", "--log.level=error"}, files...)...)
-	if status != 0 {
-		t.Fatalf("status %d: %s", status, errOut)
-	}
-	incidents, err := url.Parse(serveIncidents(t, files...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(incidents)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, password, _ := r.BasicAuth(); strings.HasPrefix(r.URL.Path, "/secret") && password != "sesame" {
-			http.Error(w, "who are you", http.StatusUnauthorized)
-			return
-		}
-		if r.URL.Path = strings.TrimPrefix(r.URL.Path, "/secret"); r.URL.Path == api.Path {
-			proxy.ServeHTTP(w, r)
-			return
-		}
-		fmt.Fprint(w, metrics)
-	}))
-	t.Cleanup(server.Close)
-	return server
-}
-
-func TestAdviceFromMetricsEqualsAdviceFromEvents(t *testing.T) {
+func TestAdviceOfARunningKubeflapEqualsAdviceFromEvents(t *testing.T) {
 	for _, file := range recorded(t) {
-		server := serveMetrics(t, file)
+		url := serveIncidents(t, file)
 		for _, form := range []string{"text", "json"} {
 			_, want, _ := kubeflap(t, "advise", "--recording", file, "--output", form)
-			status, got, errOut := kubeflap(t, "advise", "--url", server.URL, "--output", form)
+			status, got, errOut := kubeflap(t, "advise", "--url", url, "--output", form)
 			if status != 3 || got != want {
 				t.Errorf("%s: status %d %s, and\n%s\nwant\n%s", file, status, errOut, got, want)
 			}
@@ -103,44 +72,40 @@ func TestAdviceFromMetricsEqualsAdviceFromEvents(t *testing.T) {
 
 func TestAdviceOnOneOfSeveralClusters(t *testing.T) {
 	files := recorded(t)
-	server := serveMetrics(t, files...)
+	url := serveIncidents(t, files...)
 	_, want, _ := kubeflap(t, "advise", "--recording", files[2])
-	status, got, errOut := kubeflap(t, "advise", "--url", server.URL+"/metrics", "--url.cluster", "3-control-plane-stall")
+	status, got, errOut := kubeflap(t, "advise", "--url", url+"/metrics", "--url.cluster", "3-control-plane-stall")
 	if status != 3 || got != want {
 		t.Errorf("status %d %s, and\n%s\nwant\n%s", status, errOut, got, want)
 	}
-	status, _, errOut = kubeflap(t, "advise", "--url", server.URL)
-	if status != 1 || !strings.Contains(errOut, "set --url.cluster to one of 1-heartbeat-loss, ") {
-		t.Errorf("status %d: %s", status, errOut)
+	for cluster, want := range map[string]string{"": "set the parameter cluster to one of 1-heartbeat-loss, ", "x": `"x" is not one of 1-heartbeat-loss, `} {
+		status, _, errOut = kubeflap(t, "advise", "--url", url, "--url.cluster", cluster)
+		if status != 1 || !strings.Contains(errOut, want) {
+			t.Errorf("cluster %q: status %d: %s", cluster, status, errOut)
+		}
 	}
 }
 
-// TestAdviceWithoutTheAPI checks that the advice names the reason if only the metrics can be read, and that text from the
-// API cannot control the terminal.
-func TestAdviceWithoutTheAPI(t *testing.T) {
-	metrics := must(t, "replay", "--once", "--log.level=error", recorded(t)[0])
-	for answer, want := range map[string]string{
-		"no JSON": "The comparison of grace periods could not be read: the server is not kubeflap",
-		`{"as_of": "2026-03-01T12:00:00Z", "grace_periods": []}`:                                                    "The comparison of grace periods could not be read: the API does not contain it.",
-		`{"as_of": "2026-03-01T12:00:00Z", "grace_periods": [{"notes": ["red \u001b[31mnote\u202e"], "rows": []}]}`: `red \x1b[31mnote\u202e`,
-	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == api.Path {
-				fmt.Fprint(w, answer)
-				return
-			}
-			fmt.Fprint(w, metrics)
-		}))
-		t.Cleanup(server.Close)
-		status, out, errOut := kubeflap(t, "advise", "--url", server.URL)
-		if status != 3 || !strings.Contains(out, want) || !strings.Contains(out, "grace period tight") {
-			t.Errorf("%s: status %d %s, and\n%s", answer, status, errOut, out)
+// TestAdviceCannotControlTheTerminal checks that the text of another server is escaped.
+func TestAdviceCannotControlTheTerminal(t *testing.T) {
+	url := answering(t, `{"version": 1, "findings": [{"kind": "red \u001b[31m", "why": "\u202e"}]}`)
+	for form, want := range map[string]string{"text": `red \x1b[31m`, "json": `red \u001b[31m`} {
+		status, out, errOut := kubeflap(t, "advise", "--url", url, "--output", form)
+		if status != 0 || !strings.Contains(out, want) || !strings.Contains(out, `\u202e`) {
+			t.Errorf("status %d %s, and\n%s", status, errOut, out)
 		}
 	}
 }
 
 func TestAdviceFromAKubeflapWithAPassword(t *testing.T) {
-	server := serveMetrics(t, recorded(t)[0])
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, password, _ := r.BasicAuth(); password != "sesame" {
+			http.Error(w, "who are you", http.StatusUnauthorized)
+			return
+		}
+		fmt.Fprint(w, `{"version": 1, "advice": true}`)
+	}))
+	t.Cleanup(server.Close)
 	dir := t.TempDir()
 	settings := write(t, filepath.Join(dir, "http.yml"), "basic_auth: {username: me, password_file: password}\n")
 	write(t, filepath.Join(dir, "password"), "sesame\n")
@@ -148,16 +113,13 @@ func TestAdviceFromAKubeflapWithAPassword(t *testing.T) {
 		t.Errorf("status %d: %s", status, errOut)
 	}
 	status, _, errOut := kubeflap(t, "advise", "--url", server.URL+"/secret")
-	if want := server.URL + "/secret/metrics responded with 401"; status != 1 || !strings.Contains(errOut, want) {
+	if want := server.URL + "/secret/api/v1/advice responded with 401"; status != 1 || !strings.Contains(errOut, want) {
 		t.Errorf("status %d, want 1 and %q: %s", status, want, errOut)
 	}
 }
 
 func TestHealthyClusterNeedsNoAdvice(t *testing.T) {
-	url := answering(t, "kubeflap_watch_synced{resource=\"nodes\"} 1\n"+
-		"kubeflap_node_monitor_grace_period_seconds{source=\"flag\"} 50\n"+
-		"kubeflap_node_heartbeat_interval_max_seconds{node=\"a\"} 10.2\n")
-	status, out, errOut := kubeflap(t, "advise", "--url", url)
+	status, out, errOut := kubeflap(t, "advise", "--url", answering(t, `{"version": 1}`))
 	if status != 0 || !strings.Contains(out, "Nothing to advise.") {
 		t.Errorf("status %d: %s\n%s", status, errOut, out)
 	}

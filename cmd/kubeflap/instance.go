@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"slices"
 	"time"
@@ -82,18 +81,7 @@ func (i *instance) read(p program) (text []byte, err error) {
 		return i.readThroughAPIServer(p)
 	}
 	i.sourceName = redacted(i.remote.url)
-	address, query := i.remote.address(api.Path), i.query()
-	if len(query) > 0 {
-		address += "?" + query.Encode()
-	}
-	err = i.remote.get(p.ctx, address, "application/json", func(body io.Reader) error {
-		text, err = io.ReadAll(body)
-		return err //nolint:wrapcheck // the method get adds the URL
-	})
-	if err != nil {
-		return nil, err
-	}
-	return text, nil
+	return i.remote.get(p.ctx, api.Path, i.query())
 }
 
 // readThroughAPIServer reads from the kubeflap instance in the kubeconfig's cluster.

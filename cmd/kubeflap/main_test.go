@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"flag"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -56,6 +59,12 @@ func TestReplayOncePrintsTheFinalMetrics(t *testing.T) {
 	if inOrder(t, out) != inOrder(t, string(golden)) {
 		t.Errorf("the metrics are not those of the story:\n%s", out)
 	}
+}
+
+func parseMetrics(text io.Reader) ([]*dto.MetricFamily, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	byName, err := parser.TextToMetricFamilies(text)
+	return slices.Collect(maps.Values(byName)), err
 }
 
 // inOrder returns the metrics in a canonical order of families and labels.

@@ -39,22 +39,27 @@ func (w *storyWatcher) recommendations() map[string]float64 {
 			w.t.Errorf("the remedy does not repeat %g: %s", x.Numbers.Recommended, x.Remedy)
 		}
 	}
-	families, table, err := gather(w.pipeline)
+	live, err := w.pipeline.advice("")
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c, err := report.Read(families, "")
+	all["advise, live"] = live.Heartbeats.Recommended
+	families, err := w.pipeline.collector.Gather()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	all["metric"] = c.Recommended.Seconds()
-	all["advise, live"] = report.Of(c, table).Heartbeats.Recommended
+	all["metric"] = 0
+	for _, f := range families {
+		if f.GetName() == "kubeflap_node_monitor_grace_period_recommended_seconds" {
+			all["metric"] = f.Metric[0].GetGauge().GetValue()
+		}
+	}
 	w.pipeline.finish()
 	if err := w.writer.Close(); err != nil {
 		w.t.Fatal(err)
 	}
-	server := serveMetrics(w.t, w.file)
-	for _, args := range [][]string{{"--recording", w.file}, {"--url", server.URL}} {
+	url := serveIncidents(w.t, w.file)
+	for _, args := range [][]string{{"--recording", w.file}, {"--url", url}} {
 		_, out, errOut := kubeflap(w.t, append([]string{"advise", "--output=json"}, args...)...)
 		var given report.Report
 		if err := json.Unmarshal([]byte(out), &given); err != nil {

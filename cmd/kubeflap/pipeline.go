@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -170,6 +171,7 @@ func (p *pipeline) cluster(name string) web.Cluster {
 		Name: name, Started: p.started, Finished: p.isFinished, Recorder: p.recorderStatus, Displaced: p.displaced,
 		Coverage:     func() watches.Coverage { return p.tracker.Coverage(p.now()) },
 		GracePeriods: func() controlplane.Table { return p.gracePeriods(name) },
+		Advice:       func() (report.Report, error) { return p.advice(name) },
 		Incidents:    func() ([]incident.Incident, time.Time) { return p.allIncidents(p.incidents.Incidents) },
 		Overview:     func() ([]incident.Incident, time.Time) { return p.allIncidents(p.incidents.Overview) },
 		Incident: func(id string) (incident.Incident, bool) {
@@ -184,6 +186,11 @@ func (p *pipeline) cluster(name string) web.Cluster {
 		c.LostUntil = p.journal.LostUntil
 	}
 	return c
+}
+
+// advice returns the report of `kubeflap advise`.
+func (p *pipeline) advice(cluster string) (report.Report, error) {
+	return report.Of(p.advance(), p.tracker, p.incidents, p.collector.Intervals(), p.gracePeriods(cluster))
 }
 
 // gracePeriods returns the comparison of grace periods.

@@ -13,10 +13,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
-	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/config"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/web"
@@ -44,42 +41,35 @@ func (r *remote) validate() error {
 }
 
 const (
-	// remoteTimeout is the maximum duration of a request, including the response. The metrics of a large cluster take
-	// one or two seconds.
+	// remoteTimeout is the maximum duration of a request, including the response.
 	remoteTimeout = 30 * time.Second
-	// remoteLimit is the maximum size of a response in bytes. The metrics of even the largest clusters are far smaller.
+	// remoteLimit is the maximum size of a response in bytes.
 	remoteLimit = 1 << 30
 )
 
-// readMetrics fetches the metrics. Errors contain the affected URL or file.
-func (r *remote) readMetrics(ctx context.Context) (families []*dto.MetricFamily, err error) {
-	err = r.get(ctx, r.address("/metrics"), string(expfmt.NewFormat(expfmt.TypeTextPlain)), func(body io.Reader) error {
-		if families, err = parseMetrics(body); err != nil {
-			return fmt.Errorf("does not serve metrics: %w", err)
-		}
-		return nil
-	})
-	return families, err
-}
-
-// get fetches a URL with the given Accept header. It passes the response body to the function read.
-func (r *remote) get(ctx context.Context, address, accept string, read func(io.Reader) error) error {
+// get fetches a JSON document. Errors contain the affected URL or file.
+func (r *remote) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
-	response, err := r.request(ctx, address, accept)
+	address := r.address(path)
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	response, err := r.request(ctx, address)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer response.Body.Close()
-	if err := read(io.LimitReader(response.Body, remoteLimit)); err != nil {
-		return fmt.Errorf("%s %w", response.Request.URL.Redacted(), err)
+	text, err := io.ReadAll(io.LimitReader(response.Body, remoteLimit))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", response.Request.URL.Redacted(), err)
 	}
-	return nil
+	return text, nil
 }
 
-// request sends a GET request with the given Accept header to a URL. The returned response has status 200. The caller
+// request sends a GET request for JSON to a URL. The returned response has status 200. The caller
 // must close its body.
-func (r *remote) request(ctx context.Context, address, accept string) (*http.Response, error) {
+func (r *remote) request(ctx context.Context, address string) (*http.Response, error) {
 	client, err := r.client()
 	if err != nil {
 		return nil, err
@@ -88,7 +78,7 @@ func (r *remote) request(ctx context.Context, address, accept string) (*http.Res
 	if err != nil {
 		return nil, fmt.Errorf("read --url: %w", err)
 	}
-	request.Header.Set("Accept", accept)
+	request.Header.Set("Accept", "application/json")
 	response, err := client.Do(request)
 	var failed *url.Error
 	if errors.As(err, &failed) && ctx.Err() == nil {
@@ -158,23 +148,10 @@ func (r *remote) client() (*http.Client, error) {
 // address returns kubeflap's URL for a path. It first removes known paths such as /metrics from --url.
 func (r *remote) address(path string) string {
 	base, _, _ := strings.Cut(r.url, "?")
-	for _, known := range []string{"/metrics", "/flaps", api.Path, web.RecordingPath} {
+	for _, known := range []string{"/metrics", "/flaps", api.Path, api.AdvicePath, web.RecordingPath} {
 		base = strings.TrimSuffix(base, known)
 	}
 	return strings.TrimSuffix(base, "/") + path
-}
-
-func parseMetrics(text io.Reader) ([]*dto.MetricFamily, error) {
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	byName, err := parser.TextToMetricFamilies(text)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // the caller adds the source
-	}
-	families := make([]*dto.MetricFamily, 0, len(byName))
-	for _, family := range byName {
-		families = append(families, family)
-	}
-	return families, nil
 }
 
 // redacted returns a URL without the password.

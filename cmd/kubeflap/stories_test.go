@@ -287,16 +287,13 @@ func (x *scenario) checkEnd(w *storyWatcher, all *tally) {
 			w.t.Errorf("%q is on the page: %s", text, &page)
 		}
 	}
-	families, table, err := readRecording(w.t.Context(), w.file, defaultSettings())
+	settings := defaultSettings()
+	given, err := (&adviser{recording: w.file, settings: &settings}).replay(program{ctx: w.t.Context()})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c, err := report.Read(families, "")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.checkGraceTable(c.Recommended)
-	got := findings(report.Of(c, table))
+	w.checkGraceTable(seconds(given.Heartbeats.Recommended))
+	got := findings(given)
 	all.count("advise", got == x.advice)
 	if got != x.advice {
 		w.t.Errorf("advise: %q, want %q", got, x.advice)

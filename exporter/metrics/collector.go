@@ -4,10 +4,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
-	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
@@ -15,8 +17,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
-	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 )
 
 // Collector provides the metrics of one cluster. It reads the tracker at each scrape. Observe fills the histograms.
@@ -34,7 +34,7 @@ type Collector struct {
 func NewCollector(tracker *track.Tracker, incidents *correlate.Log, now func() time.Time) *Collector {
 	c := &Collector{tracker: tracker, incidents: incidents, now: now}
 	c.rows = slices.Concat(c.heartbeatRows(), c.readyRows(), otherNodeRows(), addressRows(), c.outageRows(), c.writerRows(), consumerRows(),
-		c.podRows(), verdictRows(), settingRows(), watchRows())
+		c.podRows(), verdictRows(), watchRows())
 	return c
 }
 
@@ -43,6 +43,15 @@ func (c *Collector) Gather() ([]*dto.MetricFamily, error) {
 	page := NewPage(prometheus.Gatherers{})
 	page.Add(c, "")
 	return page.Gather()
+}
+
+// Intervals returns the histogram of heartbeat intervals.
+func (c *Collector) Intervals() *dto.Histogram {
+	var m dto.Metric
+	if h, ok := c.intervals.series.WithLabelValues().(prometheus.Metric); ok {
+		_ = h.Write(&m) // only fails for invalid labels
+	}
+	return m.Histogram
 }
 
 // Observe adds the durations of a transition to the histograms.
@@ -73,8 +82,6 @@ type snapshot struct {
 	grace       controlplane.Setting
 	heartbeats  controlplane.Heartbeats
 	recommended time.Duration
-	flags       []controlplane.Flag
-	short       []pods.ShortTolerations
 	source      string
 	nodes       []nodes.Node
 	services    []services.Service
@@ -85,7 +92,6 @@ type snapshot struct {
 	watches     []watches.Watch
 	standings   []incident.Incident
 	resolved    map[incident.Resolution]uint64
-	silences    []silence.Sum
 }
 
 // snapshot copies the tracker's current data into s. It reuses the memory of s.
@@ -93,7 +99,6 @@ func (c *Collector) snapshot(s *snapshot) {
 	now := c.now()
 	s.grace, s.source = c.tracker.GracePeriod(), c.tracker.AddressSource().String()
 	s.heartbeats, s.recommended = c.tracker.Heartbeats(), c.incidents.GracePeriod(now).Recommended()
-	s.flags, s.short = c.tracker.ManagerFlags(s.flags[:0]), c.tracker.ShortTolerations(now, s.short[:0])
 	s.nodes = c.tracker.Nodes(now, s.nodes[:0])
 	s.services = c.tracker.Services(now, s.services[:0])
 	s.consumers = c.tracker.Consumers(now, s.consumers[:0])
@@ -102,5 +107,4 @@ func (c *Collector) snapshot(s *snapshot) {
 	s.misreported = c.tracker.Misreported(now, s.misreported[:0])
 	s.watches = c.tracker.Watches(now, s.watches[:0])
 	s.standings, s.resolved = c.incidents.Standings(now)
-	s.silences = c.incidents.Silences(now)
 }

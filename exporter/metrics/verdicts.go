@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/silence"
-	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
@@ -53,11 +51,6 @@ func verdictRows() []row {
 		node.row(gauge("kubeflap_node_verdict", "1 while the node belongs to an incident with this verdict.",
 			"one per Node and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "node", "verdict"),
 			func(to *Scrape, x *nodeVerdict) { to.sample(1, x.verdict.String()) }),
-		silenceRow(gauge("kubeflap_node_silences",
-			"Silences of the node since kubeflap first saw it, by verdict and reason. A silence is a heartbeat interval of more than half the grace period, or a change to Unknown by the node controller. This is a gauge, because verdicts may be revised.",
-			"for each Node, one for the verdict `node` with the reason `slow`. Every other combination of verdict and reason has a series after its first occurrence", "node", "verdict", "reason").experimental(), func(x *silence.Sum) float64 { return float64(x.Count) }, true),
-		silenceRow(gauge("kubeflap_node_last_silence_timestamp_seconds",
-			"Unix time at which the latest silence with this verdict and reason ended, or the current time during a silence.", "one per Node, verdict and reason, after the first occurrence", "node", "verdict", "reason").experimental(), func(x *silence.Sum) float64 { return seconds(x.Last) }, false),
 		service.row(gauge("kubeflap_service_verdict", "1 while the Service is affected by an incident with this verdict.",
 			"one per Service and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "namespace", "service", "verdict"),
 			func(to *Scrape, x *serviceVerdict) { to.sample(1, x.verdict.String()) }),
@@ -84,26 +77,6 @@ func possible(yield func(incident.Resolution) bool) {
 			}
 		}
 	}
-}
-
-// silenceRow returns the row of a metric of silences of existing nodes. The lists of silences and of nodes are both sorted
-// by node name. If zero is set, a node that was never slow has a series with the value 0.
-func silenceRow(m *Metric, value func(*silence.Sum) float64, zero bool) row {
-	return row{Metric: m, collect: func(to *Scrape, now *snapshot) {
-		all := now.silences
-		eachNode().each(to, now, func(to *Scrape, n *nodes.Node) {
-			for len(all) > 0 && all[0].Node < n.Name {
-				all = all[1:]
-			}
-			slow := false
-			for ; len(all) > 0 && all[0].Node == n.Name; all = all[1:] {
-				x := &all[0]
-				slow = slow || x.Verdict == verdict.Node && x.Reason == verdict.Slow
-				to.sample(value(x), x.Verdict.String(), x.Reason.String())
-			}
-			to.sampleIf(zero && !slow, 0, verdict.Node.String(), verdict.Slow.String())
-		})
-	}}
 }
 
 type nodeVerdict struct {

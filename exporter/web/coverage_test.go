@@ -3,10 +3,12 @@ package web
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -211,4 +213,14 @@ func TestLostIncidentsAreNoAllClear(t *testing.T) {
 func named(c Cluster, name string) Cluster {
 	c.Name = name
 	return c
+}
+
+// TestAdviceBeforeTheFirstLists checks that there is no advice on a cluster that is not listed yet.
+func TestAdviceBeforeTheFirstLists(t *testing.T) {
+	unlisted := Cluster{Advice: func() (report.Report, error) { return report.Report{}, errors.New("the list of pods is not complete") }}
+	for path, want := range map[string]int{api.AdvicePath: http.StatusServiceUnavailable, api.AdvicePath + "?node=x": http.StatusBadRequest} {
+		if response, text := get(t, serverOf(t, unlisted), path, nil); response.StatusCode != want || !strings.Contains(text, `"error": `) {
+			t.Errorf("%s: status %d, want %d: %s", path, response.StatusCode, want, text)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
@@ -40,6 +41,8 @@ type Cluster struct {
 	Recorder func() flightrecorder.Status
 	// GracePeriods compares grace periods.
 	GracePeriods func() controlplane.Table
+	// Advice returns the report of `kubeflap advise`, or an error if the cluster is not listed yet.
+	Advice func() (report.Report, error)
 	// downloads is set if the page links to recordings of incidents.
 	downloads bool
 }

@@ -64,7 +64,8 @@ func Handler(pages Pages, logger *slog.Logger) (http.Handler, error) {
 	mux.HandleFunc("GET /flaps.css", fileHandler("flaps.css"))
 	mux.HandleFunc("GET /flaps.js", fileHandler("flaps.js"))
 	mux.HandleFunc("GET /flaps.svg", iconHandler)
-	mux.Handle("GET /api/v1/incidents", withDeadline(limitConcurrency(readers, apiHandler(pages.Clusters))))
+	mux.Handle("GET "+api.Path, withDeadline(limitConcurrency(readers, apiHandler(pages.Clusters))))
+	mux.Handle("GET "+api.AdvicePath, withDeadline(limitConcurrency(readers, adviceHandler(pages.Clusters))))
 	if pages.Recordings != nil {
 		mux.Handle("GET "+RecordingPath, limitConcurrency(make(chan struct{}, maxDownloads), pages.Recordings))
 	}
@@ -88,6 +89,7 @@ func landingPage() (http.Handler, error) {
 		Links: []toolkit.LandingLinks{
 			{Address: "/flaps", Text: "Incidents", Description: "what lost readiness, why, and what to do"},
 			{Address: "/api/v1/incidents", Text: "Incidents as JSON", Description: "incidents for programs"},
+			{Address: api.AdvicePath, Text: "Advice as JSON", Description: "the report of kubeflap advise"},
 			{Address: "/metrics", Text: "Metrics", Description: "metrics for Prometheus"},
 			{Address: "/-/healthy", Text: "Healthy", Description: "the process is alive"},
 			{Address: "/-/ready", Text: "Ready", Description: "all watches have synced and work"},

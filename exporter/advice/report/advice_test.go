@@ -1,29 +1,47 @@
 package report
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
+
 	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/silence"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
+	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/services"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // seen returns a histogram of intervals of 10 s.
-func seen(intervals uint64) Histogram {
-	return Histogram{{1, 0}, {9.5, 0}, {10.5, intervals}, {60, intervals}, {120, intervals}, {math.Inf(1), intervals}}
+func seen(intervals uint64) *dto.Histogram {
+	h := &dto.Histogram{SampleCount: &intervals}
+	for _, b := range []struct {
+		bound float64
+		count uint64
+	}{{1, 0}, {9.5, 0}, {10.5, intervals}, {60, intervals}, {120, intervals}} {
+		h.Bucket = append(h.Bucket, &dto.Bucket{UpperBound: &b.bound, CumulativeCount: &b.count})
+	}
+	return h
 }
 
-// cluster returns a cluster with a known grace period, enough observed intervals, and what kubeflap decided about them:
+// clusterOf returns a cluster with a known grace period, enough observed intervals, and what kubeflap decided about them:
 // late nodes have just been silent through their own fault.
-func cluster(grace time.Duration, longest ...time.Duration) Cluster {
+func clusterOf(grace time.Duration, longest ...time.Duration) cluster {
 	g := advice.GracePeriod{Period: grace, Interval: 10 * s}
-	c := Cluster{Grace: g, GraceSource: "controller_manager", Now: now, Intervals: seen(1000)}
+	c := cluster{grace: g, graceSource: controlplane.SourceControllerManager, now: now, intervals: seen(1000)}
 	for i, l := range longest {
-		own := Silences{Verdict: verdict.Node, Reason: verdict.Slow, Count: 1, Last: c.Now}
+		own := silence.Sum{Verdict: verdict.Node, Reason: verdict.Slow, Count: 1, Last: c.now}
 		switch {
 		case l > advice.LongestGrace:
 			own.Reason = verdict.Down
@@ -35,21 +53,21 @@ func cluster(grace time.Duration, longest ...time.Duration) Cluster {
 		default:
 			g.Longest = max(g.Longest, l)
 		}
-		c.Nodes = append(c.Nodes, Node{Name: "node-" + string(rune('1'+i)), Longest: l, Silences: []Silences{own}})
+		c.nodes = append(c.nodes, node{Node: nodes.Node{Name: "node-" + string(rune('1'+i)), LongestInterval: l}, silences: []silence.Sum{own}})
 	}
-	c.Recommended = g.Recommended()
+	c.recommended = g.Recommended()
 	return c
 }
 
 // decided replaces the verdict on the late nodes, which is that of their incident.
-func decided(v verdict.Verdict, c Cluster) Cluster {
-	for i := range c.Nodes {
-		n := &c.Nodes[i]
-		if own := &n.Silences[0]; own.Count > 0 {
-			own.Verdict, own.Reason, n.Verdicts = v, verdict.NoReason, []verdict.Verdict{v}
+func decided(v verdict.Verdict, c cluster) cluster {
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		if own := &n.silences[0]; own.Count > 0 {
+			own.Verdict, own.Reason, n.verdicts = v, verdict.NoReason, []verdict.Verdict{v}
 		}
 	}
-	c.Recommended = 0
+	c.recommended = 0
 	return c
 }
 
@@ -61,25 +79,25 @@ const (
 func TestGracePeriodIsJudgedByTheIntervals(t *testing.T) {
 	cases := []struct {
 		name      string
-		c         Cluster
+		c         cluster
 		kind      string
 		severity  string
 		recommend float64
 	}{
-		{"below two renewals nothing is safe", cluster(19*s, ok, ok), "grace_period_unsafe", bad, 50},
-		{"as short as the heartbeat", cluster(10*s, ok, ok), "grace_period_unsafe", bad, 50},
-		{"two renewals, none may be missed", cluster(20*s, ok, ok), "grace_period_tight", warning, 50},
-		{"an interval over half of it", cluster(40*s, ok, 21*s, ok), "grace_period_tight", warning, 60},
-		{"an interval over all of it", cluster(40*s, ok, 42*s, ok), "grace_period_tight", bad, 90},
-		{"twice the longest is rounded up to 10 s", cluster(40*s, ok, 30100*time.Millisecond, ok), "grace_period_tight", warning, 70},
-		{"no more is recommended than detects a dead node in time", cluster(40*s, ok, 100*s, ok), "grace_period_tight", bad, 120},
-		{"what is as long as makes sense is not raised", cluster(150*s, ok, 100*s, ok), "grace_period_tight", warning, 0},
-		{"every 20 s, 30 s are too short", recommended(50*s, 20*s, cluster(30*s, 20800*time.Millisecond, 20800*time.Millisecond)), "grace_period_unsafe", bad, 50},
-		{"so long that dead nodes are found late", cluster(600*s, ok, ok), "grace_period_long", note, 120},
+		{"below two renewals nothing is safe", clusterOf(19*s, ok, ok), "grace_period_unsafe", bad, 50},
+		{"as short as the heartbeat", clusterOf(10*s, ok, ok), "grace_period_unsafe", bad, 50},
+		{"two renewals, none may be missed", clusterOf(20*s, ok, ok), "grace_period_tight", warning, 50},
+		{"an interval over half of it", clusterOf(40*s, ok, 21*s, ok), "grace_period_tight", warning, 60},
+		{"an interval over all of it", clusterOf(40*s, ok, 42*s, ok), "grace_period_tight", bad, 90},
+		{"twice the longest is rounded up to 10 s", clusterOf(40*s, ok, 30100*time.Millisecond, ok), "grace_period_tight", warning, 70},
+		{"no more is recommended than detects a dead node in time", clusterOf(40*s, ok, 100*s, ok), "grace_period_tight", bad, 120},
+		{"what is as long as makes sense is not raised", clusterOf(150*s, ok, 100*s, ok), "grace_period_tight", warning, 0},
+		{"every 20 s, 30 s are too short", recommended(50*s, 20*s, clusterOf(30*s, 20800*time.Millisecond, 20800*time.Millisecond)), "grace_period_unsafe", bad, 50},
+		{"so long that dead nodes are found late", clusterOf(600*s, ok, ok), "grace_period_long", note, 120},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			x := recommendation(t, adviseOn(c.c), c.kind)
+			x := recommendation(t, given(c.c), c.kind)
 			if x.Severity != c.severity || x.Recommended != c.recommend {
 				t.Errorf("%s, recommends %v; want %s, %v", x.Severity, x.Recommended, c.severity, c.recommend)
 			}
@@ -88,28 +106,28 @@ func TestGracePeriodIsJudgedByTheIntervals(t *testing.T) {
 }
 
 // recommended sets a cluster's recommended grace period (0 for none) and heartbeat interval.
-func recommended(to, interval time.Duration, c Cluster) Cluster {
-	c.Recommended, c.Grace.Interval = to, interval
+func recommended(to, interval time.Duration, c cluster) cluster {
+	c.recommended, c.grace.Interval = to, interval
 	return c
 }
 
 func TestAdviceRepeatsTheRecommendedGracePeriod(t *testing.T) {
-	managed := recommended(0, 10*s, cluster(40*s, ok, 50*s, ok))
-	managed.Grace.Managed = true
+	managed := recommended(0, 10*s, clusterOf(40*s, ok, 50*s, ok))
+	managed.grace.Managed = true
 	cases := []struct {
 		name   string
-		c      Cluster
+		c      cluster
 		want   []string
 		advice string
 	}{
-		{"as an incident of an hour ago recommends", recommended(110*s, 10*s, cluster(40*s, ok, ok, ok)), []string{"grace_period_tight"}, "--node-monitor-grace-period=1m50s"},
-		{"a heartbeat every 4 s may be missed once in 16 s", recommended(0, 4*s, cluster(16*s, 4200*time.Millisecond, 4200*time.Millisecond)), nil, ""},
-		{"no other grace period is recommended", recommended(0, 10*s, cluster(40*s, 25*s, 25*s, ok)), []string{"grace_period_tight", "nodes_slow"}, "leave the grace period at 40s"},
+		{"as an incident of an hour ago recommends", recommended(110*s, 10*s, clusterOf(40*s, ok, ok, ok)), []string{"grace_period_tight"}, "--node-monitor-grace-period=1m50s"},
+		{"a heartbeat every 4 s may be missed once in 16 s", recommended(0, 4*s, clusterOf(16*s, 4200*time.Millisecond, 4200*time.Millisecond)), nil, ""},
+		{"no other grace period is recommended", recommended(0, 10*s, clusterOf(40*s, 25*s, 25*s, ok)), []string{"grace_period_tight", "nodes_slow"}, "leave the grace period at 40s"},
 		{"nobody can set it", managed, []string{"grace_period_tight", "nodes_slow"}, "you cannot set this flag on a managed control plane"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			r := adviseOn(c.c)
+			r := given(c.c)
 			if got := kinds(r); !slices.Equal(got, c.want) {
 				t.Fatalf("recommendations %v, want %v", got, c.want)
 			}
@@ -120,8 +138,8 @@ func TestAdviceRepeatsTheRecommendedGracePeriod(t *testing.T) {
 	}
 }
 
-// adviseOn returns the advice without a comparison of grace periods.
-func adviseOn(c Cluster) Report { return Of(c, controlplane.Table{}) }
+// given returns the advice without a comparison of grace periods.
+func given(c cluster) Report { return adviseOn(c, controlplane.Table{}) }
 
 func recommendation(t *testing.T, r Report, kind string) Recommendation {
 	t.Helper()
@@ -142,19 +160,19 @@ func kinds(r Report) (all []string) {
 func TestWhoIsLate(t *testing.T) {
 	cases := []struct {
 		name string
-		c    Cluster
+		c    cluster
 		want []string
 	}{
-		{"a healthy cluster needs no advice", cluster(50*s, ok, ok, ok), nil},
-		{"one node is slow", cluster(50*s, ok, 30*s, ok), []string{"grace_period_tight", "nodes_slow"}},
-		{"all nodes late together are the control plane", decided(verdict.SharedPath, cluster(50*s, 60*s, 62*s, 61*s)), []string{"control_plane_late"}},
-		{"a node that is down is no reason for a longer grace period", cluster(50*s, ok, ok, 600*s), []string{"nodes_silent"}},
-		{"no nodes", cluster(50 * s), []string{"few_heartbeats"}},
-		{"nothing known", Cluster{}, []string{"few_heartbeats", "grace_period_source"}},
+		{"a healthy cluster needs no advice", clusterOf(50*s, ok, ok, ok), nil},
+		{"one node is slow", clusterOf(50*s, ok, 30*s, ok), []string{"grace_period_tight", "nodes_slow"}},
+		{"all nodes late together are the control plane", decided(verdict.SharedPath, clusterOf(50*s, 60*s, 62*s, 61*s)), []string{"control_plane_late"}},
+		{"a node that is down is no reason for a longer grace period", clusterOf(50*s, ok, ok, 600*s), []string{"nodes_silent"}},
+		{"no nodes", clusterOf(50 * s), []string{"few_heartbeats"}},
+		{"nothing known", cluster{}, []string{"few_heartbeats", "grace_period_source"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if got := kinds(adviseOn(c.c)); !slices.Equal(got, c.want) {
+			if got := kinds(given(c.c)); !slices.Equal(got, c.want) {
 				t.Errorf("recommendations %v, want %v", got, c.want)
 			}
 		})
@@ -164,15 +182,15 @@ func TestWhoIsLate(t *testing.T) {
 // TestAnIntervalOfLongAgoIsObserved checks that the advice names the interval that a recommendation comes from, if it is
 // no longer among the longest intervals of the nodes.
 func TestAnIntervalOfLongAgoIsObserved(t *testing.T) {
-	x := recommendation(t, adviseOn(recommended(60*s, 10*s, cluster(40*s, ok, ok, ok))), "grace_period_tight")
+	x := recommendation(t, given(recommended(60*s, 10*s, clusterOf(40*s, ok, ok, ok))), "grace_period_tight")
 	if x.Recommended != 60 || !strings.Contains(x.Observed, "up to 30s (more than ten minutes ago)") {
 		t.Errorf("recommends %v, observed %s", x.Recommended, x.Observed)
 	}
 }
 
 func TestOnlyTheFirstFewNodesAreNamed(t *testing.T) {
-	c := cluster(50*s, 30*s, 31*s, 32*s, 33*s, 34*s, 35*s, 36*s, ok, ok)
-	x := recommendation(t, adviseOn(c), "nodes_slow")
+	c := clusterOf(50*s, 30*s, 31*s, 32*s, 33*s, 34*s, 35*s, 36*s, ok, ok)
+	x := recommendation(t, given(c), "nodes_slow")
 	if want := "7 of 9 nodes late: node-7 (36s), node-6 (35s), node-5 (34s), node-4 (33s), node-3 (32s), and 2 more"; x.Observed != want {
 		t.Errorf("observed %q, want %q", x.Observed, want)
 	}
@@ -182,10 +200,10 @@ func TestOnlyTheFirstFewNodesAreNamed(t *testing.T) {
 }
 
 func TestSourceOfTheGracePeriodIsANoteUnlessItWasRead(t *testing.T) {
-	for source, want := range map[string]bool{"flag": false, "controller_manager": false, "observed": true, "default": true} {
-		c := cluster(50*s, ok, ok)
-		c.GraceSource = source
-		r := adviseOn(c)
+	for source, want := range map[controlplane.Source]bool{"flag": false, "controller_manager": false, "observed": true, "default": true} {
+		c := clusterOf(50*s, ok, ok)
+		c.graceSource = source
+		r := given(c)
 		if got := slices.Contains(kinds(r), "grace_period_source"); got != want {
 			t.Errorf("source %s: noted %v, want %v", source, got, want)
 		}
@@ -196,10 +214,10 @@ func TestSourceOfTheGracePeriodIsANoteUnlessItWasRead(t *testing.T) {
 }
 
 func TestProfilesCostByTheNumberOfNodes(t *testing.T) {
-	var c Cluster
-	c.Nodes = make([]Node, 1000)
+	var c cluster
+	c.nodes = make([]node, 1000)
 	want := map[string]float64{"default": 6000, "fast": 15000, "medium": 3000, "slow": 1000}
-	for _, p := range adviseOn(c).Profiles {
+	for _, p := range given(c).Profiles {
 		if p.StatusWrites != want[p.Name] {
 			t.Errorf("%s: %v writes a minute, want %v", p.Name, p.StatusWrites, want[p.Name])
 		}
@@ -210,13 +228,16 @@ func TestProfilesCostByTheNumberOfNodes(t *testing.T) {
 }
 
 func TestServicesWithManuallyManagedEndpoints(t *testing.T) {
-	r := adviseOn(Cluster{Services: []Service{
-		{Namespace: "a", Name: "conflict", Conflict: true},
-		{Namespace: "a", Name: "burst", Conflict: true, ResetsWithSelector: 1},
-		{Namespace: "a", Name: "mended", ResetsWithSelector: 3},
-		{Namespace: "a", Name: "emptied", ResetsSelectorless: 2},
-		{Namespace: "a", Name: "foreign", ForeignAddresses: 2},
-		{Namespace: "a", Name: "manual", ForeignAddresses: 1, Conflict: true},
+	of := func(name string, conflict bool, counts losses.Counts, foreign int) services.Service {
+		return services.Service{Namespace: "a", Name: name, Manual: true, SelectorConflict: conflict, Counts: counts, ForeignAddresses: foreign}
+	}
+	r := given(cluster{services: []services.Service{
+		of("conflict", true, losses.Counts{}, 0),
+		of("burst", true, losses.Counts{ResetsWithSelector: 1}, 0),
+		of("mended", false, losses.Counts{ResetsWithSelector: 3}, 0),
+		of("emptied", false, losses.Counts{ResetsSelectorless: 2}, 0),
+		of("foreign", false, losses.Counts{}, 2),
+		of("manual", true, losses.Counts{}, 1),
 	}})
 	var got []string
 	for _, x := range r.Recommendations {
@@ -233,44 +254,43 @@ func TestServicesWithManuallyManagedEndpoints(t *testing.T) {
 }
 
 func TestInPlaceUpdates(t *testing.T) {
-	web := Service{Namespace: "shop", Name: "web", Bounces: 4, InPlaceLosses: 4}
-	windows := func(counts ...int) (all []advice.Window) {
-		for i, w := range []time.Duration{0, 2 * s, 5 * s, 10 * s} {
-			all = append(all, advice.Window{Length: w, Bounces: counts[i]})
-		}
-		return all
+	lost := func(namespace string) []services.Service {
+		x := services.Service{Namespace: namespace, Name: "web"}
+		x.Bounces, x.Losses[cause.InPlaceUpdate] = 4, 4
+		return []services.Service{x}
 	}
+	type byWindow = [consumers.NumWindows]uint64
+	web, updates := lost("shop"), pods.Counts{InPlaceUpdates: 4}
 	cases := []struct {
-		name   string
-		n      Namespace
-		hit    []Service
-		advice string
+		name            string
+		n               pods.Counts
+		hit             []services.Service
+		bounces, readds byWindow
+		advice          string
 	}{
-		{"pods without a gate get one", Namespace{InPlaceUpdates: 4, UngatedUpdates: 4}, []Service{web}, "give these pods a readiness gate"},
-		{"a gate is turned too late", Namespace{InPlaceUpdates: 4}, []Service{web}, "set their readiness gate to False before"},
-		{"restarts that no Endpoints show", Namespace{InPlaceUpdates: 4, UngatedUpdates: 4, SilentRestarts: 4}, nil, "give these pods"},
-		{"a window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 2, 0, 0)}, []Service{web}, "batch updates for 5s; either would have hidden"},
-		{"no window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 4, 3, 2)}, []Service{web}, "batching updates for 10s does not hide the bounces"},
+		{"pods without a gate get one", pods.Counts{InPlaceUpdates: 4, UngatedUpdates: 4}, web, byWindow{}, byWindow{}, "give these pods a readiness gate"},
+		{"a gate is turned too late", updates, web, byWindow{}, byWindow{}, "set their readiness gate to False before"},
+		{"restarts that no Endpoints show", pods.Counts{InPlaceUpdates: 4, UngatedUpdates: 4, SilentRestarts: 4}, nil, byWindow{}, byWindow{}, "give these pods"},
+		{"a window hides it", updates, web, byWindow{4, 2, 0, 0}, byWindow{}, "batch updates for 5s; either would have hidden"},
+		{"no window hides it", updates, web, byWindow{4, 4, 3, 2}, byWindow{}, "batching updates for 10s does not hide the bounces"},
 		{
-			"a window hides stale re-adds, and the controllers' batching comes first",
-			Namespace{InPlaceUpdates: 4, Windows: []advice.Window{{Length: 0, Bounces: 0, StaleReadds: 3}, {Length: 2 * s, Bounces: 0, StaleReadds: 2}, {Length: 5 * s, Bounces: 0, StaleReadds: 0}}},
-			[]Service{web},
+			"a window hides stale re-adds, and the controllers' batching comes first", updates, web, byWindow{}, byWindow{3, 2},
 			"--endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 5s; only if you cannot set these flags, " +
 				"let the clients of the Endpoints batch updates for 5s; either would have hidden the stale re-adds",
 		},
 		{
-			"a shorter window that hides them by chance is not recommended",
-			Namespace{InPlaceUpdates: 4, Windows: []advice.Window{{Length: 0, Bounces: 0, StaleReadds: 0}, {Length: 2 * s, Bounces: 0, StaleReadds: 2}, {Length: 5 * s, Bounces: 1, StaleReadds: 0}, {Length: 10 * s, Bounces: 0, StaleReadds: 0}}},
-			[]Service{web},
+			"a shorter window that hides them by chance is not recommended", updates, web, byWindow{0, 0, 1, 0}, byWindow{0, 2, 0, 0},
 			"batch updates for 10s; either would have hidden the bounces and stale re-adds",
 		},
-		{"updates that a gate hid", Namespace{InPlaceUpdates: 4}, nil, ""},
-		{"losses in another namespace", Namespace{InPlaceUpdates: 4}, []Service{{Namespace: "other", Name: "x", InPlaceLosses: 1}}, ""},
+		{"updates that a gate hid", updates, nil, byWindow{}, byWindow{}, ""},
+		{"losses in another namespace", updates, lost("other"), byWindow{}, byWindow{}, ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			c.n.Name = "shop"
-			r := adviseOn(Cluster{Services: c.hit, Namespaces: []Namespace{c.n}})
+			r := given(cluster{
+				services: c.hit, namespaces: []pods.Namespace{{Name: "shop", Counts: c.n}}, consumers: []consumers.Namespace{{Name: "shop", Bounces: c.bounces}},
+				readds: []consumers.StaleReadds{{Service: transition.Service{Namespace: "shop", Name: "web"}, ByWindow: c.readds}},
+			})
 			if c.advice == "" {
 				if r.Advice {
 					t.Errorf("advice %v", kinds(r))
@@ -283,7 +303,7 @@ func TestInPlaceUpdates(t *testing.T) {
 }
 
 func TestWhatIsNotWatchedIsSaid(t *testing.T) {
-	x := recommendation(t, adviseOn(Cluster{Unwatched: []Unwatched{{"leases", "forbidden"}}}), "not_watched")
+	x := recommendation(t, given(cluster{unwatched: []watches.Watch{{Resource: event.KindLease, Unavailable: "forbidden"}}}), "not_watched")
 	if x.Set != "the watch of leases: forbidden" {
 		t.Errorf("set %q", x.Set)
 	}
@@ -301,9 +321,9 @@ func TestAdviceRepeatsTheVerdictsOfIncidents(t *testing.T) {
 		{"the controller manager", []verdict.Verdict{verdict.ControllerManager}, []string{"controller_manager_slow"}},
 		{"undecided", []verdict.Verdict{verdict.Undecided}, []string{"undecided"}},
 	} {
-		x := decided(verdict.Planned, cluster(50*s, ok, 55*s, ok))
-		x.Nodes[1].Verdicts = c.verdicts
-		r := adviseOn(x)
+		x := decided(verdict.Planned, clusterOf(50*s, ok, 55*s, ok))
+		x.nodes[1].verdicts = c.verdicts
+		r := given(x)
 		if got := kinds(r); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
@@ -314,18 +334,18 @@ func TestAdviceRepeatsTheVerdictsOfIncidents(t *testing.T) {
 }
 
 func TestSettingsAreComparedWithTheProfiles(t *testing.T) {
-	flags := func(name string, v float64) Cluster {
-		c := cluster(50*s, ok, ok)
-		c.Flags = map[string]float64{name: v}
+	flags := func(name string, v float64) cluster {
+		c := clusterOf(50*s, ok, ok)
+		c.flags = []controlplane.Flag{{Name: name, Value: v}}
 		return c
 	}
 	lost := flags("kube-api-qps", 5)
-	lost.Nodes[0].Missed = 1
-	tolerations := cluster(50*s, ok, ok)
-	tolerations.Namespaces = []Namespace{{Name: "cart", ShortTolerations: 2, Shortest: 30 * s}, {Name: "shop", ShortTolerations: 10, Shortest: 10 * s}}
+	lost.nodes[0].MissedHeartbeats = 1
+	tolerations := clusterOf(50*s, ok, ok)
+	tolerations.short = []pods.ShortTolerations{{Namespace: "cart", Pods: 2, Shortest: 30 * s}, {Namespace: "shop", Pods: 10, Shortest: 10 * s}}
 	cases := []struct {
 		name          string
-		c             Cluster
+		c             cluster
 		want          []string
 		severity      string
 		set, why, saw string
@@ -345,7 +365,7 @@ func TestSettingsAreComparedWithTheProfiles(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			r := adviseOn(c.c)
+			r := given(c.c)
 			if got := kinds(r); !slices.Equal(got, c.want) {
 				t.Fatalf("recommendations %v, want %v", got, c.want)
 			}
@@ -361,21 +381,21 @@ func TestSettingsAreComparedWithTheProfiles(t *testing.T) {
 }
 
 func TestAdviceOnASharedPathAsksWhatOnlyTheseNodesShare(t *testing.T) {
-	some, all := decided(verdict.SharedPath, cluster(50*s, ok, 55*s, 56*s, 57*s, ok, ok)), decided(verdict.SharedPath, cluster(50*s, 55*s, 56*s, 57*s))
-	if x := recommendation(t, adviseOn(some), "control_plane_late"); !strings.Contains(x.Advice, "the other 3 nodes are on time, etcd works") || strings.Contains(x.Advice, "etcd first") {
+	some, all := decided(verdict.SharedPath, clusterOf(50*s, ok, 55*s, 56*s, 57*s, ok, ok)), decided(verdict.SharedPath, clusterOf(50*s, 55*s, 56*s, 57*s))
+	if x := recommendation(t, given(some), "control_plane_late"); !strings.Contains(x.Advice, "the other 3 nodes are on time, etcd works") || strings.Contains(x.Advice, "etcd first") {
 		t.Errorf("some nodes: %s", x.Advice)
 	}
-	if x := recommendation(t, adviseOn(all), "control_plane_late"); !strings.Contains(x.Advice, "etcd first") {
+	if x := recommendation(t, given(all), "control_plane_late"); !strings.Contains(x.Advice, "etcd first") {
 		t.Errorf("all nodes: %s", x.Advice)
 	}
 }
 
 // TestTextWithoutAnInterval checks that an interval that has not ended does not count as observed.
 func TestTextWithoutAnInterval(t *testing.T) {
-	c := cluster(40*s, 4*s)
-	c.Intervals = seen(0)
+	c := clusterOf(40*s, 4*s)
+	c.intervals = seen(0)
 	var text strings.Builder
-	WriteText(&text, adviseOn(c))
+	WriteText(&text, given(c))
 	if want := "1 node, grace period 40s, no complete heartbeat interval observed\n"; !strings.HasPrefix(text.String(), want) {
 		t.Errorf("want %q:\n%s", want, &text)
 	}

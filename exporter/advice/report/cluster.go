@@ -1,103 +1,149 @@
 package report
 
 import (
-	"maps"
-	"slices"
+	"fmt"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
+
 	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/silence"
+	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/services"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// Cluster holds the numbers that the advice depends on. All of them come from kubeflap's metrics.
-type Cluster struct {
-	// Grace holds the current grace period, the heartbeat interval of nodes without delays, and whether a cloud provider
-	// runs the control plane. GraceSource tells how kubeflap found the grace period, such as "flag" or "default".
-	Grace       advice.GracePeriod
-	GraceSource string
-	// Recommended is the grace period to set, or 0 if there is no recommendation.
-	Recommended time.Duration
-	// Now is the time of the newest event.
-	Now   time.Time
-	Nodes []Node
-	// Intervals is the histogram of all heartbeat intervals since kubeflap started.
-	Intervals  Histogram
-	Services   []Service
-	Namespaces []Namespace
-	// Flags holds the flags that are set on the kube-controller-manager, by name. Durations are in seconds.
-	Flags map[string]float64
-	// Unwatched lists the resources that cannot be watched.
-	Unwatched []Unwatched
+// cluster holds the state of a cluster that the advice depends on.
+type cluster struct {
+	grace advice.GracePeriod
+	// graceSource says how kubeflap found the grace period. It is empty if the grace period is unknown.
+	graceSource controlplane.Source
+	// recommended is the grace period to set, or 0 if there is no recommendation.
+	recommended time.Duration
+	// now is the time of the newest event.
+	now   time.Time
+	nodes []node
+	// intervals is the histogram of all heartbeat intervals since kubeflap started.
+	intervals  *dto.Histogram
+	services   []services.Service
+	namespaces []pods.Namespace
+	consumers  []consumers.Namespace
+	readds     []consumers.StaleReadds
+	short      []pods.ShortTolerations
+	// flags holds the flags that are set on the kube-controller-manager.
+	flags []controlplane.Flag
+	// unwatched lists the resources that cannot be watched.
+	unwatched []watches.Watch
 }
 
-// Node holds the heartbeat statistics of a node.
-type Node struct {
-	Name string
-	// Longest is the longest heartbeat interval of the last ten minutes.
-	Longest time.Duration
-	// Late counts the heartbeat intervals longer than half the grace period. Missed counts the intervals longer than
-	// the whole grace period. Both counts start when kubeflap starts.
-	Late, Missed uint64
-	// Verdicts holds the verdicts of the node's incidents in the last ten minutes.
-	Verdicts []verdict.Verdict
-	// Silences holds the silences since kubeflap first saw the node.
-	Silences []Silences
+// node is a node with its silences since kubeflap first saw it, and with the verdicts of its incidents in the last ten
+// minutes.
+type node struct {
+	nodes.Node
+	silences []silence.Sum
+	verdicts []verdict.Verdict
 }
 
-// Silences counts silences of a node with the same verdict and reason. Last is the end of the newest silence with this
-// verdict and reason, or zero if another entry has it.
-type Silences struct {
-	Verdict verdict.Verdict
-	Reason  verdict.Reason
-	Count   uint64
-	Last    time.Time
-}
-
-// Service holds the counters of a Service.
-type Service struct {
-	Namespace, Name string
-	Conflict        bool
-	// ForeignAddresses counts the foreign addresses of a Service with a selector. Neither Kubernetes nor a known
-	// manager wrote them.
-	ForeignAddresses uint64
-	// ResetsWithSelector counts how often all manually managed addresses were removed while the Service had a selector.
-	// ResetsSelectorless counts how often this happened while it had no selector.
-	ResetsWithSelector, ResetsSelectorless uint64
-	Bounces                                uint64
-	// InPlaceLosses counts the ready addresses that were lost to in-place updates.
-	InPlaceLosses uint64
-}
-
-// Namespace holds the counters of the pods in a namespace.
-type Namespace struct {
-	Name                                           string
-	InPlaceUpdates, UngatedUpdates, SilentRestarts uint64
-	// Windows holds the bounces and stale re-adds of clients, sorted by batching window. It is empty if kubeflap did
-	// not count them.
-	Windows []advice.Window
-	// ShortTolerations counts the pods that have a short tolerationSeconds for nodes that are not Ready. Shortest is the
-	// shortest of these tolerations.
-	ShortTolerations int
-	Shortest         time.Duration
-}
-
-// Unwatched is a resource that cannot be watched, with the reason.
-type Unwatched struct{ Resource, Reason string }
-
-// Histogram is a classic Prometheus histogram with cumulative counts. The last bucket has the bound +Inf.
-type Histogram []Bucket
-
-// Bucket counts the values up to Bound.
-type Bucket struct {
-	Bound float64
-	Count uint64
-}
-
-func (h Histogram) total() uint64 {
-	if len(h) == 0 {
-		return 0
+// Of returns the advice for a cluster as of t. The histogram counts the heartbeat intervals. The table compares grace
+// periods. Of returns an error if kubeflap has not listed all of the cluster's objects.
+func Of(t time.Time, tracker *track.Tracker, incidents *correlate.Log, intervals *dto.Histogram, table controlplane.Table) (Report, error) {
+	c := cluster{
+		grace: incidents.GracePeriod(t), intervals: intervals, services: tracker.Services(t, nil), namespaces: tracker.Namespaces(t, nil),
+		consumers: tracker.Consumers(t, nil), readds: tracker.StaleReadds(t, nil), short: tracker.ShortTolerations(t, nil), flags: tracker.ManagerFlags(nil),
 	}
-	return h[len(h)-1].Count
+	c.recommended = c.grace.Recommended()
+	if setting := tracker.GracePeriod(); setting.Period > 0 {
+		c.graceSource = setting.Source
+	}
+	for _, w := range tracker.Watches(t, nil) {
+		switch {
+		case w.Unavailable != "":
+			c.unwatched = append(c.unwatched, w)
+		case !w.Synced:
+			return Report{}, fmt.Errorf("the list of %s is not complete", w.Resource)
+		}
+		if w.LastEvent.After(c.now) {
+			c.now = w.LastEvent
+		}
+	}
+	c.nodes = nodesOf(t, tracker, incidents)
+	c.escapeNames()
+	return adviseOn(c, table), nil
+}
+
+func nodesOf(t time.Time, tracker *track.Tracker, incidents *correlate.Log) (all []node) {
+	silences, verdicts := map[string][]silence.Sum{}, map[string][]verdict.Verdict{}
+	for _, s := range incidents.Silences(t) {
+		silences[s.Node] = append(silences[s.Node], s)
+	}
+	standings, _ := incidents.Standings(t)
+	for i := range standings {
+		if x := &standings[i]; x.Scope == incident.ScopeNode || x.Scope == incident.ScopeControlPlane {
+			for _, name := range x.Nodes {
+				verdicts[name] = append(verdicts[name], x.Verdict)
+			}
+		}
+	}
+	for _, n := range tracker.Nodes(t, nil) {
+		if !n.HeartbeatKnown {
+			n.LongestInterval = 0
+		}
+		all = append(all, node{n, silences[n.Name], verdicts[n.Name]})
+	}
+	return all
+}
+
+// escapeNames escapes control characters in names, because a recording may contain any names.
+func (c *cluster) escapeNames() {
+	for i := range c.nodes {
+		c.nodes[i].Name = phrase.Line(c.nodes[i].Name)
+	}
+	for i := range c.services {
+		c.services[i].Namespace, c.services[i].Name = phrase.Line(c.services[i].Namespace), phrase.Line(c.services[i].Name)
+	}
+	for i := range c.namespaces {
+		c.namespaces[i].Name = phrase.Line(c.namespaces[i].Name)
+	}
+	for i := range c.consumers {
+		c.consumers[i].Name = phrase.Line(c.consumers[i].Name)
+	}
+	for i := range c.readds {
+		c.readds[i].Namespace = phrase.Line(c.readds[i].Namespace)
+	}
+	for i := range c.short {
+		c.short[i].Namespace = phrase.Line(c.short[i].Namespace)
+	}
+}
+
+// windows returns the mistakes of clients in a namespace, by batching window. It returns none if they were not counted.
+func (c *cluster) windows(namespace string) []advice.Window {
+	var all [consumers.NumWindows]advice.Window
+	counted := false
+	for i, length := range consumers.Windows() {
+		all[i].Length = length
+		for _, x := range c.consumers {
+			if x.Name == namespace {
+				all[i].Bounces, counted = all[i].Bounces+int(x.Bounces[i]), true
+			}
+		}
+		for _, x := range c.readds {
+			if x.Namespace == namespace {
+				all[i].StaleReadds += int(x.ByWindow[i])
+			}
+		}
+	}
+	if !counted {
+		return nil
+	}
+	return all[:]
 }
 
 // sameWithin is the interval in seconds within which two heartbeats count as one. A kubelet reports a changed node
@@ -106,36 +152,18 @@ const sameWithin = 1
 
 // median returns the median of the intervals longer than one second. It interpolates linearly within a bucket, as
 // histogram_quantile does.
-func (h Histogram) median() time.Duration {
+func median(h *dto.Histogram) time.Duration {
 	var bound, rank float64
 	var count uint64
-	for _, b := range h {
-		if b.Bound <= sameWithin {
-			rank = float64(h.total()+b.Count) / 2
-		} else if b.Count > count && float64(b.Count) >= rank && !isInf(b.Bound) {
-			share := (rank - float64(count)) / float64(b.Count-count)
-			return inSeconds(bound + share*(b.Bound-bound))
+	for _, b := range h.GetBucket() {
+		upper, n := b.GetUpperBound(), b.GetCumulativeCount()
+		if upper <= sameWithin {
+			rank = float64(h.GetSampleCount()+n) / 2
+		} else if n > count && float64(n) >= rank {
+			share := (rank - float64(count)) / float64(n-count)
+			return inSeconds(bound + share*(upper-bound))
 		}
-		bound, count = b.Bound, b.Count
+		bound, count = upper, n
 	}
 	return 0
-}
-
-// entries holds nodes, Services or namespaces by name.
-type entries[T any] map[string]*T
-
-// of returns the entry with this name, and adds it if necessary.
-func (e entries[T]) of(name string) *T {
-	if e[name] == nil {
-		e[name] = new(T)
-	}
-	return e[name]
-}
-
-func (e entries[T]) sorted() []T {
-	all := make([]T, 0, len(e))
-	for _, name := range slices.Sorted(maps.Keys(e)) {
-		all = append(all, *e[name])
-	}
-	return all
 }

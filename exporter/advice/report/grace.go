@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 )
 
 // fewest is the number of intervals per node that are needed to judge the grace period.
@@ -12,31 +13,31 @@ const fewest = 3
 
 // graceRecommendations returns the recommendations about the grace period.
 func (b *judged) graceRecommendations() (all []Recommendation) {
-	intervals, nodes, longest := b.Intervals.total(), len(b.Nodes), b.toCover()
+	intervals, nodes, longest := b.intervals.GetSampleCount(), len(b.nodes), b.toCover()
 	if intervals < uint64(fewest*nodes) || nodes == 0 {
 		all = append(all, Recommendation{
 			Kind: "few_heartbeats", Severity: note,
 			Set:      "the time of observation",
 			Observed: fmt.Sprintf("%s of %s", phrase.Count(int(intervals), "heartbeat interval", "heartbeat intervals"), phrase.Count(nodes, "node", "nodes")),
 			Advice:   "observe for two minutes or longer, or query a running kubeflap instance (--url)",
-			Why:      fmt.Sprintf("heartbeats are %s apart. Fewer than %d intervals per node do not show how late heartbeats can be.", brief(b.Grace.Interval), fewest),
+			Why:      fmt.Sprintf("heartbeats are %s apart. Fewer than %d intervals per node do not show how late heartbeats can be.", brief(b.grace.Interval), fewest),
 		})
 	}
-	x := Recommendation{Recommended: b.Recommended.Seconds(), Set: b.set(), Observed: b.observed(), Advice: b.adviceToSet()}
-	switch g := b.Grace; {
+	x := Recommendation{Recommended: b.recommended.Seconds(), Set: b.set(), Observed: b.observed(), Advice: b.adviceToSet()}
+	switch g := b.grace; {
 	case g.Period == 0:
 	case g.Unsafe():
 		x.Kind, x.Severity = "grace_period_unsafe", bad
 		x.Why = fmt.Sprintf("heartbeats are due every %s. With a grace period below %s, a single late heartbeat makes the node Unknown, and its pods leave their Services.",
 			brief(g.Interval), brief(g.Shortest()))
-	case b.Recommended > g.Period, longest > g.Period/2:
+	case b.recommended > g.Period, longest > g.Period/2:
 		x.Kind, x.Severity = "grace_period_tight", warning
 		x.Why = "the longest interval is more than half of the grace period, so one more lost heartbeat makes the node Unknown, and its pods leave their Services."
 		if longest > g.Period {
 			x.Severity = bad
 			x.Why = "the longest interval exceeds the grace period. After such an interval, the node turns Unknown, and its pods leave their Services although they are still running."
 		}
-		if b.Recommended <= g.Period {
+		if b.recommended <= g.Period {
 			x.Recommended = 0
 		}
 	case g.Period > advice.LongestGrace:
@@ -58,11 +59,11 @@ func (b *judged) sourceRecommendations() []Recommendation {
 		Why:      "this is the default of the server's version. If the flag is set to another value, all advice on the grace period is wrong.",
 	}
 	switch {
-	case b.GraceSource == "flag", b.GraceSource == "controller_manager":
+	case b.graceSource == controlplane.SourceFlag, b.graceSource == controlplane.SourceControllerManager:
 		return nil
-	case b.Grace.Period == 0:
+	case b.grace.Period == 0:
 		x.Why = "without the grace period, kubeflap cannot know whether a heartbeat is late."
-	case b.GraceSource == "observed":
+	case b.graceSource == controlplane.SourceObserved:
 		x.Why = "this value was measured, from a node's last heartbeat until the node turned Unknown. The real value may be up to 10 s shorter."
 	}
 	return []Recommendation{x}
@@ -70,45 +71,41 @@ func (b *judged) sourceRecommendations() []Recommendation {
 
 func (b *judged) adviceToSet() string {
 	switch {
-	case b.Grace.Managed && b.Grace.Unsafe():
+	case b.grace.Managed && b.grace.Unsafe():
 		return "you cannot set this flag on a managed control plane: open a case with your provider"
-	case b.Grace.Managed:
+	case b.grace.Managed:
 		return "you cannot set this flag on a managed control plane: give slow kubelets a larger machine or fewer pods, and give their pods a longer toleration of " +
 			"node.kubernetes.io/unreachable"
-	case b.Recommended <= b.Grace.Period:
-		return fmt.Sprintf("leave the grace period at %s and fix the slow component: a longer grace period would detect dead nodes too late", brief(b.Grace.Period))
+	case b.recommended <= b.grace.Period:
+		return fmt.Sprintf("leave the grace period at %s and fix the slow component: a longer grace period would detect dead nodes too late", brief(b.grace.Period))
 	}
-	s := fmt.Sprintf("--node-monitor-grace-period=%s on each kube-controller-manager", brief(b.Recommended))
-	if 2*b.toCover() > b.Recommended {
+	s := fmt.Sprintf("--node-monitor-grace-period=%s on each kube-controller-manager", brief(b.recommended))
+	if 2*b.toCover() > b.recommended {
 		s += "; a value of twice the longest interval would detect dead nodes too late, so also fix the slow component"
 	}
 	return s
 }
 
 func (b *judged) adviceToShorten() string {
-	if b.Recommended == 0 {
+	if b.recommended == 0 {
 		return "you cannot set this flag on a managed control plane, so expect traffic to dead nodes for that long"
 	}
-	return fmt.Sprintf("--node-monitor-grace-period=%s is long enough", brief(b.Recommended))
+	return fmt.Sprintf("--node-monitor-grace-period=%s is long enough", brief(b.recommended))
 }
 
 // sources describes the sources of the grace period.
-var sources = map[string]string{
-	"flag":               "from kubeflap's own flag",
-	"controller_manager": "read from the kube-controller-manager's pod",
-	"observed":           "measured",
-	"default":            "the default of the server's version",
+var sources = map[controlplane.Source]string{
+	controlplane.SourceFlag:              "from kubeflap's own flag",
+	controlplane.SourceControllerManager: "read from the kube-controller-manager's pod",
+	controlplane.SourceObserved:          "measured",
+	controlplane.SourceDefault:           "the default of the server's version",
 }
 
 func (b *judged) set() string {
-	if b.Grace.Period == 0 {
+	if b.grace.Period == 0 {
 		return "--node-monitor-grace-period unknown"
 	}
-	source, ok := sources[b.GraceSource]
-	if !ok {
-		source = b.GraceSource
-	}
-	return fmt.Sprintf("--node-monitor-grace-period=%s (%s)", brief(b.Grace.Period), source)
+	return fmt.Sprintf("--node-monitor-grace-period=%s (%s)", brief(b.grace.Period), sources[b.graceSource])
 }
 
 func (b *judged) observed() string {
@@ -117,11 +114,11 @@ func (b *judged) observed() string {
 		return "no interval that a grace period should cover"
 	}
 	missable := ": too short for a single renewal"
-	switch n := renewals(b.Grace); {
+	switch n := renewals(b.grace); {
 	case n == 1:
 		missable = ": 1 renewal fits into it, so none may be missed"
 	case n > 1:
 		missable = fmt.Sprintf(": %d renewals fit into it, so %d may be missed", n, n-1)
 	}
-	return fmt.Sprintf("intervals of up to %s%s; the grace period is %.2g times as long%s", brief(longest), b.whenLongest(), b.Grace.Period.Seconds()/longest.Seconds(), missable)
+	return fmt.Sprintf("intervals of up to %s%s; the grace period is %.2g times as long%s", brief(longest), b.whenLongest(), b.grace.Period.Seconds()/longest.Seconds(), missable)
 }

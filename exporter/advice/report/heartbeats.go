@@ -10,7 +10,7 @@ import (
 
 // judged is a cluster with a judgement of its heartbeats.
 type judged struct {
-	Cluster
+	cluster
 	// The slice slow holds the nodes with late heartbeats. The slice silent holds the nodes that were down.
 	slow, silent []lateNode
 	// The field earlier is an upper bound on the length of heartbeat intervals that ended more than ten minutes ago and
@@ -18,11 +18,11 @@ type judged struct {
 	earlier time.Duration
 }
 
-func judge(c Cluster) *judged {
-	b := &judged{Cluster: c}
-	b.Grace.Interval = cmp.Or(c.Grace.Interval, advice.HeartbeatInterval)
-	for i := range b.Nodes {
-		n := &b.Nodes[i]
+func judge(c cluster) *judged {
+	b := &judged{cluster: c}
+	b.grace.Interval = cmp.Or(c.grace.Interval, advice.HeartbeatInterval)
+	for i := range b.nodes {
+		n := &b.nodes[i]
 		if down := n.sumSilences(verdict.Node, verdict.Down); down.times > 0 {
 			b.silent = append(b.silent, down)
 		}
@@ -33,8 +33,8 @@ func judge(c Cluster) *judged {
 	}
 	sortSlowest(b.slow)
 	sortSlowest(b.silent)
-	if b.Recommended > b.Grace.Period && !b.Grace.Unsafe() && 2*b.recent() <= b.Grace.Period {
-		b.earlier = b.Recommended / 2
+	if b.recommended > b.grace.Period && !b.grace.Unsafe() && 2*b.recent() <= b.grace.Period {
+		b.earlier = b.recommended / 2
 	}
 	return b
 }
@@ -42,9 +42,9 @@ func judge(c Cluster) *judged {
 // recent returns the longest heartbeat interval of the last ten minutes. It ignores nodes that were down, and delays
 // that were not the node's fault.
 func (b *judged) recent() (longest time.Duration) {
-	for i := range b.Nodes {
-		if n := &b.Nodes[i]; n.Longest <= advice.LongestGrace && !b.explained(n) {
-			longest = max(longest, n.Longest)
+	for i := range b.nodes {
+		if n := &b.nodes[i]; n.LongestInterval <= advice.LongestGrace && !b.explained(n) {
+			longest = max(longest, n.LongestInterval)
 		}
 	}
 	return longest
@@ -59,7 +59,7 @@ func (b *judged) stalled() bool {
 // control plane caused.
 func (b *judged) toCover() time.Duration {
 	if b.stalled() {
-		return b.Grace.LongestOnTime()
+		return b.grace.LongestOnTime()
 	}
 	return max(b.recent(), b.earlier)
 }
@@ -80,14 +80,14 @@ func renewals(g advice.GracePeriod) int { return int(g.Period / g.LongestOnTime(
 
 func (b *judged) summary() Heartbeats {
 	longest := b.earlier
-	for _, n := range b.Nodes {
-		longest = max(longest, n.Longest)
+	for _, n := range b.nodes {
+		longest = max(longest, n.LongestInterval)
 	}
-	g, typical := b.Grace, min(b.Intervals.median(), longest)
+	g, typical := b.grace, min(median(b.intervals), longest)
 	h := Heartbeats{
-		Nodes: len(b.Nodes), Grace: g.Period.Seconds(), GraceSource: b.GraceSource,
-		Observed: b.Intervals.total(), Typical: rounded(typical.Seconds()), Longest: rounded(longest.Seconds()),
-		Renewals: renewals(g), Expected: g.Interval.Seconds(), Recommended: b.Recommended.Seconds(), LeaseWrites: float64(len(b.Nodes)) / g.Interval.Seconds(),
+		Nodes: len(b.nodes), Grace: g.Period.Seconds(), GraceSource: string(b.graceSource),
+		Observed: b.intervals.GetSampleCount(), Typical: rounded(typical.Seconds()), Longest: rounded(longest.Seconds()),
+		Renewals: renewals(g), Expected: g.Interval.Seconds(), Recommended: b.recommended.Seconds(), LeaseWrites: float64(len(b.nodes)) / g.Interval.Seconds(),
 	}
 	if longest > 0 {
 		h.Margin = rounded(g.Period.Seconds() / longest.Seconds())

@@ -28,7 +28,7 @@ const (
 
 // lateNode is a node in a recommendation.
 type lateNode struct {
-	Node
+	*node
 	// The field times is the number of silences. The field last is the end of the newest silence, or the time of the
 	// newest event if the node has a current verdict.
 	times uint64
@@ -39,9 +39,9 @@ type lateNode struct {
 
 // sumSilences adds up the node's silences with the verdict v. If reasons are given, it ignores silences with other
 // reasons.
-func (n *Node) sumSilences(v verdict.Verdict, reasons ...verdict.Reason) lateNode {
-	sum := lateNode{Node: *n}
-	for _, s := range n.Silences {
+func (n *node) sumSilences(v verdict.Verdict, reasons ...verdict.Reason) lateNode {
+	sum := lateNode{node: n}
+	for _, s := range n.silences {
 		if s.Verdict != v || len(reasons) > 0 && !slices.Contains(reasons, s.Reason) {
 			continue
 		}
@@ -54,24 +54,24 @@ func (n *Node) sumSilences(v verdict.Verdict, reasons ...verdict.Reason) lateNod
 	return sum
 }
 
-func (b *judged) isLately(t time.Time) bool { return b.Now.Sub(t) <= lately }
+func (b *judged) isLately(t time.Time) bool { return b.now.Sub(t) <= lately }
 
 // explained reports whether something other than the node delayed its heartbeats in the last ten minutes. Such delays
 // are no reason for a longer grace period.
-func (b *judged) explained(n *Node) bool {
+func (b *judged) explained(n *node) bool {
 	own, short := n.sumSilences(verdict.Node, verdict.Slow, verdict.Late), n.sumSilences(verdict.GracePeriod)
-	return n.Longest > b.Grace.LateThreshold() && !(own.times > 0 && b.isLately(own.last)) && !(short.times > 0 && b.isLately(short.last))
+	return n.LongestInterval > b.grace.LateThreshold() && !(own.times > 0 && b.isLately(own.last)) && !(short.times > 0 && b.isLately(short.last))
 }
 
 // nodesWith returns the nodes with a current or past verdict v. If reasons are given, it ignores silences with other
 // reasons.
 func (b *judged) nodesWith(v verdict.Verdict, reasons ...verdict.Reason) (all []lateNode) {
-	for i := range b.Nodes {
-		n := &b.Nodes[i]
+	for i := range b.nodes {
+		n := &b.nodes[i]
 		x := n.sumSilences(v, reasons...)
 		switch {
-		case len(reasons) == 0 && slices.Contains(n.Verdicts, v):
-			x.last, x.missed = b.Now, x.missed || b.Grace.Period > 0 && (n.Longest > b.Grace.Period || n.Missed > 0)
+		case len(reasons) == 0 && slices.Contains(n.verdicts, v):
+			x.last, x.missed = b.now, x.missed || b.grace.Period > 0 && (n.LongestInterval > b.grace.Period || n.MissedHeartbeats > 0)
 		case x.times == 0:
 			continue
 		}
@@ -83,7 +83,7 @@ func (b *judged) nodesWith(v verdict.Verdict, reasons ...verdict.Reason) (all []
 
 func sortSlowest(nodes []lateNode) {
 	slices.SortFunc(nodes, func(x, y lateNode) int {
-		return cmp.Or(cmp.Compare(y.Longest, x.Longest), cmp.Compare(y.Late, x.Late), strings.Compare(x.Name, y.Name))
+		return cmp.Or(cmp.Compare(y.LongestInterval, x.LongestInterval), cmp.Compare(y.LateHeartbeats, x.LateHeartbeats), strings.Compare(x.Name, y.Name))
 	})
 }
 
@@ -105,7 +105,7 @@ func (b *judged) nodeRecommendations() (all []Recommendation) {
 	text := func(s string) func([]lateNode) string { return func([]lateNode) string { return s } }
 	remedy := func(v verdict.Verdict) func([]lateNode) string {
 		return named(func(nodes string) string {
-			return advice.VerdictRemedy(v, nodes, "the command that /flaps shows with the incident", b.Grace.Managed)
+			return advice.VerdictRemedy(v, nodes, "the command that /flaps shows with the incident", b.grace.Managed)
 		})
 	}
 	for _, x := range []nodeAdvice{
@@ -161,7 +161,7 @@ func named(remedy func(nodes string) string) func([]lateNode) string {
 func (b *judged) byAge(a nodeAdvice) (all []Recommendation) {
 	var fresh, old []lateNode
 	for _, n := range a.nodes {
-		if b.Now.Sub(n.last) > worthAction {
+		if b.now.Sub(n.last) > worthAction {
 			old = append(old, n)
 		} else {
 			fresh = append(fresh, n)
@@ -179,11 +179,11 @@ func (b *judged) byAge(a nodeAdvice) (all []Recommendation) {
 			severity = bad
 		}
 		x := Recommendation{
-			Kind: a.kind, Severity: severity, Set: "a heartbeat every " + brief(b.Grace.Interval),
-			Observed: fmt.Sprintf(a.observed, len(nodes), len(b.Nodes), b.nameSome(nodes)), Advice: a.advice(nodes), Why: a.why(nodes),
+			Kind: a.kind, Severity: severity, Set: "a heartbeat every " + brief(b.grace.Interval),
+			Observed: fmt.Sprintf(a.observed, len(nodes), len(b.nodes), b.nameSome(nodes)), Advice: a.advice(nodes), Why: a.why(nodes),
 		}
 		for _, n := range nodes {
-			x.Nodes = append(x.Nodes, LateNode{n.Name, rounded(n.Longest.Seconds()), n.Late, n.Missed, n.times, n.last.Truncate(time.Second)})
+			x.Nodes = append(x.Nodes, LateNode{n.Name, rounded(n.LongestInterval.Seconds()), n.LateHeartbeats, n.MissedHeartbeats, n.times, n.last.Truncate(time.Second)})
 		}
 		all = append(all, x)
 	}
@@ -192,16 +192,16 @@ func (b *judged) byAge(a nodeAdvice) (all []Recommendation) {
 
 func (b *judged) whySlow(slow []lateNode) string {
 	switch {
-	case len(b.Nodes) == 1:
+	case len(b.nodes) == 1:
 		return "with one node, a slow kubelet looks the same as a slow API server or etcd, so check those, too."
-	case float64(len(slow)) >= together*float64(len(b.Nodes)):
+	case float64(len(slow)) >= together*float64(len(b.nodes)):
 		return "nearly all nodes were late at some time. If they were late at the same time, the fault is in etcd or the API server, not in the nodes."
 	}
 	return "the other nodes are on time, so the fault is neither in the API server nor in etcd; a longer grace period would only hide it."
 }
 
 func (b *judged) checkControlPlane(late []lateNode) string {
-	if others := len(b.Nodes) - len(late); others > 0 {
+	if others := len(b.nodes) - len(late); others > 0 {
 		return "if the heartbeats of the other " + phrase.Count(others, "node", "nodes") + " are on time, etcd works: " + advice.OnlyThese +
 			"; if not, check etcd and the API server; do not change the grace period"
 	}
@@ -210,7 +210,7 @@ func (b *judged) checkControlPlane(late []lateNode) string {
 }
 
 func (b *judged) whyControlPlane(late []lateNode) string {
-	if len(late) < len(b.Nodes) {
+	if len(late) < len(b.nodes) {
 		return "the incident's verdict is shared_path: these nodes share something on the way to the API server, and the page shows which label they share."
 	}
 	return "nodes that are late together have the control plane in common, which could not write their heartbeats."
@@ -231,10 +231,10 @@ func (b *judged) nameSome(nodes []lateNode) string {
 func (b *judged) when(n *lateNode) string {
 	moment := n.last.UTC().Format("2006-01-02 15:04 UTC")
 	switch {
-	case n.Longest > b.Grace.LateThreshold() && b.isLately(n.last):
-		return brief(n.Longest)
+	case n.LongestInterval > b.grace.LateThreshold() && b.isLately(n.last):
+		return brief(n.LongestInterval)
 	case n.times == 0:
-		return times(n.Late) + ", but not recently"
+		return times(n.LateHeartbeats) + ", but not recently"
 	case n.times == 1:
 		return "at " + moment
 	}

@@ -1,5 +1,5 @@
-// Package report produces the report of `kubeflap advise`: recommended changes to a cluster, based on kubeflap's
-// metrics. It keeps no state.
+// Package report produces the report of `kubeflap advise`: recommended changes to a cluster, based on what the tracker
+// and the incidents show. It keeps no state.
 package report
 
 import (
@@ -101,18 +101,19 @@ type Profile struct {
 	Safe bool `json:"safe"`
 }
 
-// Of returns the advice for a cluster, with a comparison of grace periods.
-func Of(c Cluster, table controlplane.Table) Report {
+// adviseOn returns the advice for a cluster, with a comparison of grace periods.
+func adviseOn(c cluster, table controlplane.Table) Report {
 	b := judge(c)
 	all := slices.Concat([]Recommendation{}, b.graceRecommendations(), b.nodeRecommendations(), b.sourceRecommendations(), b.settingRecommendations(),
-		serviceRecommendations(c.Services), inPlaceRecommendations(c))
-	for _, w := range c.Unwatched {
+		serviceRecommendations(c.services), c.inPlaceRecommendations())
+	for _, w := range c.unwatched {
+		resource := w.Resource.String()
 		all = append(all, Recommendation{
 			Kind: "not_watched", Severity: note,
-			Set:      "the watch of " + w.Resource + ": " + w.Reason,
-			Observed: "kubeflap cannot watch " + w.Resource,
-			Advice:   "let kubeflap list and watch " + w.Resource + ", if the cluster has them",
-			Why:      "the advice that needs " + w.Resource + " is missing, so a report without findings does not mean that everything is fine.",
+			Set:      "the watch of " + resource + ": " + string(w.Unavailable),
+			Observed: "kubeflap cannot watch " + resource,
+			Advice:   "let kubeflap list and watch " + resource + ", if the cluster has them",
+			Why:      "the advice that needs " + resource + " is missing, so a report without findings does not mean that everything is fine.",
 		})
 	}
 	slices.SortStableFunc(all, func(x, y Recommendation) int {
@@ -127,8 +128,8 @@ func Of(c Cluster, table controlplane.Table) Report {
 		{Name: "medium", StatusUpdate: 20, Monitor: 5, Grace: 120, Eviction: 60},
 		{Name: "slow", StatusUpdate: 60, Monitor: 5, Grace: 300, Eviction: 60},
 	} {
-		p.StatusWrites = rounded(float64(len(b.Nodes)) * 60 / p.StatusUpdate)
-		p.Renewals = renewals(advice.GracePeriod{Period: inSeconds(p.Grace), Interval: b.Grace.Interval})
+		p.StatusWrites = rounded(float64(len(b.nodes)) * 60 / p.StatusUpdate)
+		p.Renewals = renewals(advice.GracePeriod{Period: inSeconds(p.Grace), Interval: b.grace.Interval})
 		p.Safe = p.Renewals > 1
 		r.Profiles = append(r.Profiles, p)
 	}

@@ -8,60 +8,69 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/services"
 )
 
 // serviceRecommendations returns the recommendations about selector conflicts, foreign addresses and emptied Endpoints.
-func serviceRecommendations(services []Service) (all []Recommendation) {
-	for _, s := range services {
+func serviceRecommendations(all []services.Service) (given []Recommendation) {
+	for _, s := range all {
 		add := func(kind, severity, set, observed, advice, why string) {
-			all = append(all, Recommendation{
+			given = append(given, Recommendation{
 				Kind: kind, Severity: severity, Namespace: s.Namespace, Service: s.Name, Set: set, Observed: observed, Advice: advice, Why: why,
 			})
 		}
 		a := advice.Affected{Cause: cause.EndpointsReset, Namespace: s.Namespace, Name: s.Name}
+		conflict := s.Manual && s.SelectorConflict
 		switch {
-		case s.Conflict && s.ResetsWithSelector > 0:
+		case conflict && s.ResetsWithSelector > 0:
 			add("selector_conflict", bad, "a selector, and manually managed Endpoints",
 				"the manually managed addresses were removed "+times(s.ResetsWithSelector), a.Advice()+", then write the Endpoints again", a.Why())
-		case s.Conflict:
+		case conflict:
 			add("selector_conflict", warning, "a selector, and manually managed Endpoints",
 				"the manually managed addresses are still there, or were removed before kubeflap looked", a.Advice(), a.Why())
 		case s.ForeignAddresses > 0:
 			add("foreign_addresses", warning, "a selector, and addresses that Kubernetes controllers do not manage",
-				phrase.Count(int(s.ForeignAddresses), "address", "addresses")+" from an unexpected writer",
+				phrase.Count(s.ForeignAddresses, "address", "addresses")+" from an unexpected writer",
 				advice.Affected{Cause: cause.ManualWrite, Name: s.Name, Pending: true}.Remedy(),
 				"a ready address gets traffic no matter who wrote it, and Kubernetes controllers only update their own objects.")
 		}
-		if s.ResetsSelectorless > 0 {
+		if s.Manual && s.ResetsSelectorless > 0 {
 			a := advice.Affected{Cause: cause.ManualWrite}
 			add("endpoints_emptied", warning, "no selector, and manually managed Endpoints",
 				"the manually managed addresses were emptied or deleted "+times(s.ResetsSelectorless), a.Advice(), a.Why())
 		}
 	}
-	return all
+	return given
 }
 
 // inPlaceRecommendations returns the recommendations about in-place updates.
-func inPlaceRecommendations(c Cluster) (all []Recommendation) {
-	for _, n := range c.Namespaces {
-		hit := slices.DeleteFunc(slices.Clone(c.Services), func(s Service) bool { return s.Namespace != n.Name || s.InPlaceLosses == 0 })
-		if n.InPlaceUpdates > 0 && (len(hit) > 0 || n.SilentRestarts > 0) {
-			all = append(all, inPlace(n, hit))
+func (c *cluster) inPlaceRecommendations() (all []Recommendation) {
+	for _, n := range c.namespaces {
+		if n.InPlaceUpdates == 0 {
+			continue
+		}
+		hit := slices.DeleteFunc(slices.Clone(c.services), func(s services.Service) bool { return s.Namespace != n.Name || inPlaceLosses(s) == 0 })
+		if len(hit) > 0 || n.SilentRestarts > 0 {
+			all = append(all, inPlace(n, hit, c.windows(n.Name)))
 		}
 	}
 	return all
 }
 
-func inPlace(n Namespace, hit []Service) Recommendation {
+// inPlaceLosses returns the number of ready addresses that the Service lost to in-place updates.
+func inPlaceLosses(s services.Service) int { return int(s.Losses[cause.InPlaceUpdate]) }
+
+func inPlace(n pods.Namespace, hit []services.Service, windows []advice.Window) Recommendation {
 	observed := []string{fmt.Sprintf("%s in running pods", phrase.Count(int(n.InPlaceUpdates), "image change", "image changes"))}
 	for _, s := range hit {
 		observed = append(observed, fmt.Sprintf("%s lost %s because of these changes, and %s back soon afterwards",
-			s.Name, phrase.Count(int(s.InPlaceLosses), "ready address", "ready addresses"), phrase.Count(int(s.Bounces), "was", "were")))
+			s.Name, phrase.Count(inPlaceLosses(s), "ready address", "ready addresses"), phrase.Count(int(s.Bounces), "was", "were")))
 	}
 	if n.SilentRestarts > 0 {
 		observed = append(observed, phrase.Count(int(n.SilentRestarts), "container", "containers")+" restarted while the pod stayed Ready")
 	}
-	a := advice.Affected{Cause: cause.InPlaceUpdate, Windows: n.Windows}
+	a := advice.Affected{Cause: cause.InPlaceUpdate, Windows: windows}
 	x := Recommendation{
 		Kind: "inplace_updates", Severity: warning, Namespace: n.Name,
 		Set:      "readiness gates that stay True while the image changes",

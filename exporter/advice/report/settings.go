@@ -6,21 +6,17 @@ import (
 	"strings"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
 )
 
 // podsOfANode is the default value of the kubelet's maxPods.
 const podsOfANode = 110
 
-// checkedFlags holds the flags of the kube-controller-manager that `kubeflap advise` checks.
-var checkedFlags = []string{
-	"node-monitor-period", "kube-api-qps", "kube-api-burst", "concurrent-endpoint-syncs", "concurrent-service-endpoint-syncs", "node-eviction-rate",
-}
-
 // checkFlag describes the value of a flag in the profiles, the change to make, and the reason. The reason is empty if
 // the flag needs no change. The defaults come from app/options and nodelifecycle/config of the kube-controller-manager.
 func (b *judged) checkFlag(name string, v float64) (assumed, advice, why string) {
 	switch {
-	case name == "node-monitor-period" && (v > 5 || b.Grace.Period > 0 && 4*v > b.Grace.Period.Seconds()):
+	case name == "node-monitor-period" && (v > 5 || b.grace.Period > 0 && 4*v > b.grace.Period.Seconds()):
 		return "5s in the default, medium and slow profiles, 2s in fast", "remove the flag: 5s is the default",
 			fmt.Sprintf("the node controller checks the nodes once per period, so it notices a heartbeat and the end of the grace period up to %s late.", brief(inSeconds(2*v)))
 	case name == "kube-api-qps" && v > 0 && v < 20:
@@ -52,38 +48,36 @@ func (b *judged) checkFlag(name string, v float64) (assumed, advice, why string)
 // settingRecommendations compares the controller manager's flags and the pods' tolerations with the profiles.
 func (b *judged) settingRecommendations() (all []Recommendation) {
 	severity := note
-	if slices.ContainsFunc(b.Nodes, func(n Node) bool { return n.Missed > 0 }) {
+	if slices.ContainsFunc(b.nodes, func(n node) bool { return n.MissedHeartbeats > 0 }) {
 		severity = warning // these settings determine the impact of a lost node
 	}
-	for _, name := range checkedFlags {
-		v, set := b.Flags[name]
-		assumed, advice, why := b.checkFlag(name, v)
-		if !set || why == "" {
+	for _, flag := range b.flags {
+		assumed, advice, why := b.checkFlag(flag.Name, flag.Value)
+		if why == "" {
 			continue
 		}
-		value := fmt.Sprintf("%g", v)
-		if strings.HasSuffix(name, "-period") {
-			value = brief(inSeconds(v))
+		value := fmt.Sprintf("%g", flag.Value)
+		if strings.HasSuffix(flag.Name, "-period") {
+			value = brief(inSeconds(flag.Value))
 		}
 		all = append(all, Recommendation{
-			Kind: "controller_manager_flag", Severity: severity, Set: fmt.Sprintf("--%s=%s", name, value), Observed: assumed, Advice: advice, Why: why,
+			Kind: "controller_manager_flag", Severity: severity, Set: fmt.Sprintf("--%s=%s", flag.Name, value), Observed: assumed, Advice: advice, Why: why,
 		})
 	}
-	short := slices.DeleteFunc(slices.Clone(b.Namespaces), func(n Namespace) bool { return n.ShortTolerations == 0 })
-	if len(short) > 0 {
-		all = append(all, shortTolerations(short, severity))
+	if len(b.short) > 0 {
+		all = append(all, shortTolerations(b.short, severity))
 	}
 	return all
 }
 
-func shortTolerations(short []Namespace, severity string) Recommendation {
-	pods, shortest := 0, short[0].Shortest
+func shortTolerations(short []pods.ShortTolerations, severity string) Recommendation {
+	number, shortest := 0, short[0].Shortest
 	var names []string
 	for i, n := range short {
-		pods += n.ShortTolerations
+		number += n.Pods
 		shortest = min(shortest, n.Shortest)
 		if i < some {
-			names = append(names, fmt.Sprintf("%s (%d, %s)", n.Name, n.ShortTolerations, brief(n.Shortest)))
+			names = append(names, fmt.Sprintf("%s (%d, %s)", n.Namespace, n.Pods, brief(n.Shortest)))
 		}
 	}
 	if len(short) > some {
@@ -92,7 +86,7 @@ func shortTolerations(short []Namespace, severity string) Recommendation {
 	return Recommendation{
 		Kind: "short_tolerations", Severity: severity,
 		Set:      fmt.Sprintf("tolerationSeconds of %s for a node that is not Ready", brief(shortest)),
-		Observed: fmt.Sprintf("%s with at most 1m, in %s; the default is 5m, and the profiles set 30s (fast) or 1m (medium, slow)", phrase.Count(pods, "pod", "pods"), strings.Join(names, ", ")),
+		Observed: fmt.Sprintf("%s with at most 1m, in %s; the default is 5m, and the profiles set 30s (fast) or 1m (medium, slow)", phrase.Count(number, "pod", "pods"), strings.Join(names, ", ")),
 		Advice:   "give these pods longer tolerationSeconds for node.kubernetes.io/not-ready and node.kubernetes.io/unreachable, unless they must be replaced immediately",
 		Why:      fmt.Sprintf("if a node sends no heartbeat for one grace period and returns after %s, these pods are already evicted.", brief(shortest)),
 	}

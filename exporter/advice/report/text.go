@@ -109,8 +109,6 @@ func brief(d time.Duration) string {
 // rounded rounds a number of seconds to milliseconds, because finer digits differ from scrape to scrape.
 func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }
 
-func isInf(x float64) bool { return math.IsInf(x, 1) }
-
 func inSeconds(s float64) time.Duration {
 	return time.Duration(math.Round(s * float64(time.Second)))
 }

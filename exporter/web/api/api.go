@@ -7,8 +7,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 )
 
-// Path is the URL path at which kubeflap serves an Answer.
-const Path = "/api/v1/incidents"
+// Path is the URL path at which kubeflap serves an Answer. AdvicePath is the path of the report of `kubeflap advise`.
+const (
+	Path       = "/api/v1/incidents"
+	AdvicePath = "/api/v1/advice"
+)
 
 // Answer is the response to a request for Path. Future versions may add fields, but will not remove fields or change
 // their meaning.
