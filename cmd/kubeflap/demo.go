@@ -103,7 +103,8 @@ func (d demo) conclude() {
 	example := "ID"
 	fmt.Fprintln(table, "\nRECORDING\tID\tINCIDENT\tHIT\tVERDICT\tFIRST STEP")
 	for i, pipeline := range d.pipelines {
-		incidents, asOf := pipeline.cluster("").Incidents()
+		asOf := pipeline.advance()
+		incidents := pipeline.incidents.Incidents(asOf)
 		slices.SortStableFunc(incidents, func(a, b incident.Incident) int { return a.Start.Compare(b.Start) })
 		for _, x := range incidents {
 			row := api.Of("", asOf, &x)

@@ -138,8 +138,15 @@ func (r *restarted) restart(second float64) {
 	r.cluster.watch()
 }
 
-func (r *restarted) incidents() []incident.Incident {
-	all, _ := r.pipeline.cluster("").Incidents()
+func (r *restarted) incidents() []incident.Incident { return allIncidents(r.pipeline) }
+
+// allIncidents returns the current incidents and those of earlier processes, with all details.
+func allIncidents(p *pipeline) []incident.Incident {
+	c := p.cluster("")
+	all := c.Read().Incidents
+	for i := range all {
+		all[i], _ = c.Incident(all[i].ID)
+	}
 	return all
 }
 
@@ -195,7 +202,7 @@ func TestARestartInAnOutageIsOneIncident(t *testing.T) {
 			if len(blind) != 1 || blind[0].End.Sub(blind[0].Start) < time.Duration(down)*time.Second {
 				t.Errorf("the timeline has the blind intervals %+v, want one from 400 s to the first lists", blind)
 			}
-			covers := r.pipeline.cluster("").Coverage()
+			covers := r.pipeline.cluster("").Read().Coverage
 			if len(covers.Gaps) != 1 || covers.Gaps[0].Reason != event.ReasonNotRunning || covers.Gaps[0].To.IsZero() || !covers.Since.Before(covers.Gaps[0].From) {
 				t.Errorf("covered %+v, want the restart as its only gap", covers)
 			}

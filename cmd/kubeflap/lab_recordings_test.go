@@ -102,7 +102,7 @@ func (r *factRun) check() {
 		}
 	}
 	r.facts.expectCounters(r.t, r.before, countersOf(r.t, r.pipeline))
-	all, _ := r.pipeline.cluster("").Incidents()
+	all := allIncidents(r.pipeline)
 	r.facts.expectIncidents(r.t, all)
 	for i := 1; i < len(r.facts.Segments); i++ {
 		r.facts.expectNoIncidentInGap(r.t, i, all, r.begin(i))

@@ -167,13 +167,9 @@ func (p *pipeline) isFinished() bool {
 
 // cluster returns the pipeline's data for the web pages.
 func (p *pipeline) cluster(name string) web.Cluster {
-	c := web.Cluster{
-		Name: name, Started: p.started, Finished: p.isFinished, Recorder: p.recorderStatus, Displaced: p.displaced,
-		Coverage:     func() watches.Coverage { return p.tracker.Coverage(p.now()) },
-		GracePeriods: func() controlplane.Table { return p.gracePeriods(name) },
-		Advice:       func() (report.Report, error) { return p.advice(name) },
-		Incidents:    func() ([]incident.Incident, time.Time) { return p.allIncidents(p.incidents.Incidents) },
-		Overview:     func() ([]incident.Incident, time.Time) { return p.allIncidents(p.incidents.Overview) },
+	return web.Cluster{
+		Name: name,
+		Read: func() web.State { return p.read(name) },
 		Incident: func(id string) (incident.Incident, bool) {
 			t := p.advance()
 			if x, ok := p.incidents.Incident(t, id); ok || p.journal == nil {
@@ -181,11 +177,27 @@ func (p *pipeline) cluster(name string) web.Cluster {
 			}
 			return p.journal.Incident(id)
 		},
+		Advice: func() (report.Report, error) { return p.advice(name) },
+	}
+}
+
+// read returns the current state for the web pages.
+func (p *pipeline) read(cluster string) web.State {
+	t := p.advance()
+	all, displaced := p.withEarlier(p.incidents.Overview(t))
+	displaced.Add(p.incidents.Displaced(t))
+	s := web.State{
+		AsOf: t, Incidents: all, Displaced: displaced, Finished: p.isFinished(), Started: p.started, Coverage: p.tracker.Coverage(t),
+		GracePeriods: p.gracePeriods(cluster),
 	}
 	if p.journal != nil {
-		c.LostUntil = p.journal.LostUntil
+		s.LostUntil = p.journal.LostUntil()
 	}
-	return c
+	if p.recorderStatus != nil {
+		status := p.recorderStatus()
+		s.Recorder = &status
+	}
+	return s
 }
 
 // advice returns the report of `kubeflap advise`.
@@ -199,21 +211,6 @@ func (p *pipeline) gracePeriods(cluster string) controlplane.Table {
 	table := p.tracker.GraceTable(t)
 	table.Cluster, table.Notes = cluster, advice.NotesOn(&table, p.incidents.GracePeriod(t))
 	return table
-}
-
-// allIncidents returns the current incidents and those of earlier processes.
-func (p *pipeline) allIncidents(incidents func(t time.Time) []incident.Incident) ([]incident.Incident, time.Time) {
-	t := p.advance()
-	all, _ := p.withEarlier(incidents(t))
-	return all, t
-}
-
-// displaced counts the incidents that were dropped in favor of newer ones.
-func (p *pipeline) displaced() incident.Displaced {
-	t := p.advance()
-	_, all := p.withEarlier(p.incidents.Overview(t))
-	all.Add(p.incidents.Displaced(t))
-	return all
 }
 
 // unready returns the resources that currently make /-/ready fail.

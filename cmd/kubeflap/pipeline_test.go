@@ -14,7 +14,7 @@ func TestAPipelineWithoutEventsWatchesNothing(t *testing.T) {
 	now := start
 	p := newPipeline(trackerSettings(), func() time.Time { return now }, newSilentReporter(""))
 	now = start.Add(time.Minute)
-	all := p.cluster("").Coverage().NotWatched
+	all := p.cluster("").Read().Coverage.NotWatched
 	if len(all) != len(event.Kinds()) || !all[0].Since.Equal(start) {
 		t.Errorf("not watched: %v", all)
 	}
@@ -22,7 +22,7 @@ func TestAPipelineWithoutEventsWatchesNothing(t *testing.T) {
 		t.Errorf("only %v are not ready", p.unready())
 	}
 	p.apply(event.Event{Seen: now, Kind: event.KindNode, Type: event.Down, Reason: event.ReasonRefused})
-	if x := p.cluster("").Coverage().NotWatched[0]; !x.Since.Equal(start) || x.Reason != event.ReasonRefused {
+	if x := p.cluster("").Read().Coverage.NotWatched[0]; !x.Since.Equal(start) || x.Reason != event.ReasonRefused {
 		t.Errorf("after a failure: %+v, want that it is not watched since the start, because the connection was refused", x)
 	}
 }
@@ -42,7 +42,7 @@ func TestAFreshStartHasNoGap(t *testing.T) {
 	listed := now.Add(-time.Millisecond)
 	now = start.Add(time.Hour)
 	p.advance()
-	if c := p.cluster("").Coverage(); len(c.Gaps) > 0 || !c.Since.Equal(listed) {
+	if c := p.cluster("").Read().Coverage; len(c.Gaps) > 0 || !c.Since.Equal(listed) {
 		t.Errorf("gaps %v since %v, want none since %v", c.Gaps, c.Since, listed)
 	}
 }
@@ -53,7 +53,7 @@ func TestAReplayReportsTheWatchesOfItsRecording(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newReplay(recordings[:2], 0, trackerSettings(), newSilentReporter)
-	if got := r.pipelines[0].cluster("").Coverage().NotWatched; len(got) != 0 {
+	if got := r.pipelines[0].cluster("").Read().Coverage.NotWatched; len(got) != 0 {
 		t.Errorf("before it begins: %v", got)
 	}
 	if len(r.unready()) == 0 {
@@ -65,7 +65,7 @@ func TestAReplayReportsTheWatchesOfItsRecording(t *testing.T) {
 	last := r.pipelines[0].now()
 	r.pipelines[0].apply(event.Event{Seen: last, Kind: event.KindLease, Type: event.Down, Reason: "timeout"})
 	r.pipelines[0].tracker.Advance(last.Add(time.Hour))
-	if got := r.pipelines[0].cluster("").Coverage().NotWatched; len(got) != 1 || got[0].Reason != "timeout" {
+	if got := r.pipelines[0].cluster("").Read().Coverage.NotWatched; len(got) != 1 || got[0].Reason != "timeout" {
 		t.Errorf("not watched: %v", got)
 	}
 	if got := r.unready(); len(got) != 0 {

@@ -67,7 +67,7 @@ func TestTheCoverageOfAFastReplayFollowsItsEvents(t *testing.T) {
 	if err := r.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	covered := r.pipelines[0].cluster("").Coverage()
+	covered := r.pipelines[0].cluster("").Read().Coverage
 	zero := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	if !covered.Since.Equal(zero.Add(6 * time.Second)) {
 		t.Errorf("watched since %v, want since the end of the first lists", covered.Since)

@@ -89,7 +89,7 @@ func TestReplicasServeTheSameIncidents(t *testing.T) {
 		first.runUntil(c.second() + 10)
 		second.advance()
 	}
-	theirs, _ := second.cluster("").Incidents()
+	theirs := second.cluster("").Read().Incidents
 	for subject, id := range idsOf(theirs, 160) {
 		if got := idsOf(first.incidents(), 160)[subject]; got != id {
 			t.Errorf("%s is %q in the first replica and %q in the second", subject, got, id)

@@ -71,11 +71,10 @@ func checkCluster(clusters []Cluster, q *api.Query) error {
 
 // Answer returns the response to a request for api.Path with this query.
 func Answer(clusters []Cluster, q *api.Query) api.Answer {
-	every, asOf := readAll(clusters, func(c *Cluster) reader { return c.Incidents })
-	answer := api.Answer{AsOf: asOf.UTC(), Coverage: coverageOf(clusters, q), Incidents: []api.Incident{}, GracePeriods: gracePeriodsOf(clusters, q)}
+	answer, every := read(clusters, q)
 	for _, x := range find(every, q) {
 		if q.MatchesState(x.Incident) && q.MatchesVerdict(x.Incident) {
-			answer.Incidents = append(answer.Incidents, *x.Incident)
+			answer.Incidents = append(answer.Incidents, *x.complete().Incident)
 		}
 	}
 	return answer

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -17,20 +16,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// watchedSinceZero returns the coverage of a kubeflap without gaps.
-func watchedSinceZero() watches.Coverage { return watches.Coverage{Since: at(0)} }
-
 // gapsOf returns a cluster without incidents, whose kubeflap was restarted and has gaps in its coverage.
 func gapsOf(name string) Cluster {
-	c := clusterOf(name, correlate.New(1), at(7200))
-	c.Started = at(3600)
-	c.Coverage = func() watches.Coverage {
-		return watches.Coverage{Since: at(0), LeftOut: 2, Gaps: []watches.Gap{
+	return but(clusterOf(name, correlate.New(1), at(7200)), func(s *State) {
+		s.Started, s.Coverage.LeftOut = at(3600), 2
+		s.Coverage.Gaps = []watches.Gap{
 			{Resources: []string{"nodes", "leases", "pods", "services", "endpointslices", "endpoints"}, From: at(3000), To: at(3600), Reason: event.ReasonNotRunning},
 			{Resources: []string{"leases"}, From: at(7190), Reason: "timeout"},
-		}}
-	}
-	return c
+		}
+	})
 }
 
 func TestTheEmptyPageSaysWhatWasCovered(t *testing.T) {
@@ -38,8 +32,8 @@ func TestTheEmptyPageSaysWhatWasCovered(t *testing.T) {
 		_, text := get(t, serverOf(t, c), "/flaps"+query, nil)
 		return text
 	}
-	whole, restarted := clusterOf("", correlate.New(1), at(60)), clusterOf("", correlate.New(1), at(60))
-	restarted.Started = at(30)
+	whole := clusterOf("", correlate.New(1), at(60))
+	restarted := but(whole, func(s *State) { s.Started = at(30) })
 	for _, test := range []struct {
 		name, text    string
 		want, wantNot []string
@@ -70,10 +64,8 @@ func TestTheEmptyPageSaysWhatWasCovered(t *testing.T) {
 
 // The page and the API report a recorder that fails, and what is missing after it has recovered.
 func TestARecorderThatFailsIsReported(t *testing.T) {
-	failing := clusterOf("", correlate.New(1), at(60))
 	status := flightrecorder.Status{Since: at(30), Err: errors.New("no space left on device"), Lost: 7, Gaps: 1}
-	failing.Recorder = func() flightrecorder.Status { return status }
-	s := serverOf(t, failing)
+	s := serverOf(t, but(clusterOf("", correlate.New(1), at(60)), func(s *State) { s.Recorder = &status }))
 	for _, test := range []struct{ path, want string }{
 		{"/flaps", "<strong>Not recorded</strong> since 2026-03-01 12:00:30 UTC: no space left on device. Replays will have a gap"},
 		{"/api/v1/incidents", `"recorder": {"recording": false, "since": "2026-03-01T12:00:30Z", "reason": "no space left on device", "oldest": null, "events_lost": 7, "gaps": 1}`},
@@ -130,8 +122,7 @@ func TestThePageLinksToTheRecording(t *testing.T) {
 
 func cardsOf(t *testing.T, c Cluster) []clusterIncident {
 	t.Helper()
-	all, _ := c.Incidents()
-	q, err := api.ParsePage("id=" + all[0].ID)
+	q, err := api.ParsePage("id=" + c.Read().Incidents[0].ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,8 +132,7 @@ func cardsOf(t *testing.T, c Cluster) []clusterIncident {
 // TestDroppedIncidentsAreNoAllClear checks that lists that lack older incidents say so, unless none of these can belong
 // to the period of the list.
 func TestDroppedIncidentsAreNoAllClear(t *testing.T) {
-	dropped := clusterOf("", lostNode("web"), at(7200))
-	dropped.Displaced = func() incident.Displaced { return incident.Displaced{Count: 412, Until: at(3600)} }
+	dropped := but(clusterOf("", lostNode("web"), at(7200)), func(s *State) { s.Displaced = incident.Displaced{Count: 412, Until: at(3600)} })
 	const count, until = "kubeflap has dropped 412 older incidents", "2026-03-01 13:00:00 UTC are kept"
 	s := serverOf(t, dropped)
 	for _, c := range []struct {
@@ -184,7 +174,8 @@ func TestDroppedIncidentsAreNoAllClear(t *testing.T) {
 // these can belong to the period of the list.
 func TestLostIncidentsAreNoAllClear(t *testing.T) {
 	const until, hint = "Incidents until 2026-03-01 13:00:00 UTC may be missing", "run kubeflap incidents with its --data.dir directory."
-	empty, one := clusterOf("", correlate.New(1), at(7200)), clusterOf("", lostNode("web"), at(7200))
+	lost := func(s *State) { s.LostUntil = at(3600) }
+	empty, one := but(clusterOf("", correlate.New(1), at(7200)), lost), but(clusterOf("", lostNode("web"), at(7200)), lost)
 	for _, c := range []struct {
 		cluster       Cluster
 		query         string
@@ -197,11 +188,9 @@ func TestLostIncidentsAreNoAllClear(t *testing.T) {
 		{one, "", []string{until}, []string{"in all<"}},
 		{one, "?node=node-1", []string{"1 found", " · older incidents are missing", until}, nil},
 	} {
-		c.cluster.LostUntil = func() time.Time { return at(3600) }
 		_, page := get(t, serverOf(t, c.cluster), "/flaps"+c.query, nil)
 		mustShow(t, c.query, page, c.want, c.wantNot)
 	}
-	one.LostUntil = func() time.Time { return at(3600) }
 	for query, want := range map[string]bool{"": true, "?cluster=one": false} {
 		_, text := get(t, serverOf(t, gapsOf("one"), named(one, "two")), "/api/v1/incidents"+query, nil)
 		if strings.Contains(text, `"incidents_lost_until": "2026-03-01T13:00:00Z"`) != want {

@@ -110,15 +110,15 @@ func viewOf(clusters []Cluster, q api.Query) *flapsPage {
 			view.Clusters = append(view.Clusters, c.Name)
 		}
 	}
-	every, asOf := readAll(clusters, func(c *Cluster) reader { return c.Overview })
+	answer, every := read(clusters, &q)
 	all := find(every, &q)
 	// With several recordings, there is no common current time.
-	if !asOf.IsZero() && len(view.Clusters) == 0 {
-		view.AsOf = phrase.Moment(asOf)
+	if !answer.AsOf.IsZero() && len(view.Clusters) == 0 {
+		view.AsOf = phrase.Moment(answer.AsOf)
 	}
-	view.Coverage, view.GracePeriods = coverageOf(clusters, &q), gracePeriodsOf(clusters, &q)
+	view.Coverage, view.GracePeriods = answer.Coverage, answer.GracePeriods
 	view.Before = view.Coverage.Since != nil && !q.From.IsZero() && q.From.Before(*view.Coverage.Since)
-	view.Future = q.From.After(asOf)
+	view.Future = q.From.After(answer.AsOf)
 	view.suggest(all)
 	view.list(all)
 	running := runningIn(every, &q)
@@ -156,16 +156,6 @@ func (p *flapsPage) list(all []clusterIncident) {
 			p.Cards = append(p.Cards, x.complete())
 		}
 	}
-}
-
-// complete returns the incident with all details. If the incident was dropped after the overview was read, there are no
-// details.
-func (x clusterIncident) complete() clusterIncident {
-	if full, ok := x.cluster.Incident(x.ID); ok {
-		details := api.Of(x.Cluster, x.asOf, &full)
-		x.Incident = &details
-	}
-	return x
 }
 
 // title returns the page title, which browser tabs show. It starts with the number of running incidents, and with

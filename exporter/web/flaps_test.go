@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
@@ -125,9 +124,8 @@ func TestRecordingsHaveAbsoluteTimes(t *testing.T) {
 
 func TestTitleAndIconSayHowManyRun(t *testing.T) {
 	blind := brokenWatches("timeout", 0, event.KindPod)
-	quiet, finished := clusterOf("", correlate.New(1), at(60)), several(true)
-	finished.Finished = func() bool { return true }
-	all, _ := several(false).Incidents()
+	quiet, finished := clusterOf("", correlate.New(1), at(60)), but(several(true), func(s *State) { s.Finished = true })
+	all := several(false).Read().Incidents
 	last := all[len(all)-1].ID
 	for name, c := range map[string]struct {
 		cluster     Cluster
@@ -211,8 +209,7 @@ func TestNoElementsShareAnID(t *testing.T) {
 // another replica by subject.
 func TestIncidentsAreAskedForOnce(t *testing.T) {
 	asked := 0
-	read := func() ([]incident.Incident, time.Time) { asked++; return nil, at(60) }
-	s := serverOf(t, Cluster{Incidents: read, Overview: read, Coverage: watchedSinceZero, Displaced: noneDisplaced, GracePeriods: noHeartbeats})
+	s := serverOf(t, Cluster{Read: func() State { asked++; return State{AsOf: at(60)} }})
 	for _, path := range []string{"/flaps", "/flaps?id=0&subject=node-1&at=1772366440", "/api/v1/incidents?id=0&subject=node-1&at=1772366440"} {
 		asked = 0
 		get(t, s, path, nil)
@@ -231,11 +228,10 @@ func TestBeforeAReplayBegins(t *testing.T) {
 }
 
 func TestNothingRunsAfterTheEndOfARecording(t *testing.T) {
-	c, finished := several(true), false
-	c.Finished = func() bool { return finished }
+	c := several(true)
 	_, page := get(t, serverOf(t, c), "/flaps", nil)
 	mustContain(t, page, "<title>(1) Incidents", `<strong class="alarm">1 running</strong>, 120 in all`, `running <b>1</b>`, "as of ")
-	finished = true
+	c = but(c, func(s *State) { s.Finished = true })
 	_, page = get(t, serverOf(t, c), "/flaps", nil)
 	mustContain(t, page, "<title>Incidents", "running=0", `<strong class="warn">1 open at the end of the recording</strong>, 120 in all`, `href="/flaps?state=running">open <b>1</b>`,
 		`<span class="state">open</span> <small>at the end of the recording</small>`, "for at least ", `<span class="state">open at the end of the recording</span>`)

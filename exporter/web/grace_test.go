@@ -35,10 +35,9 @@ func TestGracePeriodsOnThePageAndInTheAPI(t *testing.T) {
 	if _, page := get(t, s, "/flaps?id="+answer.Incidents[0].ID, nil); strings.Contains(page, "Grace periods") {
 		t.Error("the page of an incident shows the table")
 	}
-	c := clusterOf("", lostNode("web"), at(60))
-	c.GracePeriods = func() controlplane.Table {
-		return controlplane.Table{Rows: []controlplane.Row{}, Notes: advice.NotesOn(&controlplane.Table{}, advice.GracePeriod{Period: time.Minute})}
-	}
+	c := but(clusterOf("", lostNode("web"), at(60)), func(s *State) {
+		s.GracePeriods = controlplane.Table{Rows: []controlplane.Row{}, Notes: advice.NotesOn(&controlplane.Table{}, advice.GracePeriod{Period: time.Minute})}
+	})
 	_, page = get(t, serverOf(t, c), "/flaps", nil)
 	if !strings.Contains(page, "kubeflap cannot see the heartbeats of nodes") || strings.Contains(page, "Dead node") {
 		t.Errorf("without heartbeats:\n%s", page)

@@ -14,37 +14,43 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// Cluster provides the incidents of one cluster.
+// Cluster is a cluster that the pages show.
 type Cluster struct {
 	// Name identifies the cluster. It is empty if there is only one cluster.
 	Name string
-	// Incidents returns the incidents, and the current time in the cluster.
-	Incidents func() ([]incident.Incident, time.Time)
-	// Overview is like Incidents, but omits the evidence, timeline, numbers, summary and remedy.
-	Overview func() ([]incident.Incident, time.Time)
-	// Incident returns the incident with the given ID. ok reports whether it exists.
-	Incident func(id string) (x incident.Incident, ok bool)
 	// Recorded is set for a replay, whose times differ from the user's clock.
 	Recorded bool
-	// Finished reports whether a replay has reached the end of its recording. The function is nil for a live cluster.
-	Finished func() bool
-	// Started is the start time of this process. It is zero in a replay.
-	Started time.Time
-	// Coverage returns when the resources were watched.
-	Coverage func() watches.Coverage
-	// Displaced returns the number of incidents that were dropped to make room for newer ones.
-	Displaced func() incident.Displaced
-	// LostUntil returns the time until which incidents of earlier processes may be missing because a file was damaged.
-	// It returns zero if none is missing. The function is nil if incidents are not kept in a file.
-	LostUntil func() time.Time
-	// Recorder returns the state of the flight recorder. The function is nil if there is no flight recorder.
-	Recorder func() flightrecorder.Status
-	// GracePeriods compares grace periods.
-	GracePeriods func() controlplane.Table
+	// Read returns the current state.
+	Read func() State
+	// Incident returns the incident with the given ID. ok reports whether it exists.
+	Incident func(id string) (x incident.Incident, ok bool)
 	// Advice returns the report of `kubeflap advise`, or an error if the cluster is not listed yet.
 	Advice func() (report.Report, error)
 	// downloads is set if the page links to recordings of incidents.
 	downloads bool
+}
+
+// State is what the pages show about a cluster.
+type State struct {
+	// AsOf is the current time in the cluster.
+	AsOf time.Time
+	// Incidents lacks evidence, timelines, numbers, summaries and remedies. Cluster.Incident returns them.
+	Incidents []incident.Incident
+	// Displaced counts the incidents that were dropped to make room for newer ones.
+	Displaced incident.Displaced
+	// Finished is set when a replay has reached the end of its recording.
+	Finished bool
+	// Started is the start time of this process. It is zero in a replay.
+	Started time.Time
+	// Coverage says when the resources were watched.
+	Coverage watches.Coverage
+	// LostUntil is the time until which incidents of earlier processes may be missing because a file was damaged. It is
+	// zero if none is missing.
+	LostUntil time.Time
+	// Recorder is the state of the flight recorder. It is nil if there is no flight recorder.
+	Recorder *flightrecorder.Status
+	// GracePeriods compares grace periods.
+	GracePeriods controlplane.Table
 }
 
 // clusterIncident is an incident with its cluster and the current time in that cluster.
@@ -59,24 +65,39 @@ type clusterIncident struct {
 	finished bool
 }
 
-// reader is one of the functions Incidents and Overview of a Cluster.
-type reader = func() ([]incident.Incident, time.Time)
-
-// readAll returns the incidents of all clusters, and the latest current time of any cluster.
-func readAll(clusters []Cluster, readerOf func(*Cluster) reader) (every []clusterIncident, asOf time.Time) {
+// read returns the outlines of all incidents, and the API document without incidents. The document's current time is the
+// latest of any cluster.
+func read(clusters []Cluster, q *api.Query) (answer api.Answer, every []clusterIncident) {
+	answer.Coverage, answer.Incidents = api.Coverage{NotWatched: []api.NotWatched{}, Gaps: []api.Gap{}}, []api.Incident{}
+	var displaced incident.Displaced
 	for i := range clusters {
 		c := &clusters[i]
-		finished := c.Finished != nil && c.Finished()
-		incidents, now := readerOf(c)()
-		if now.After(asOf) {
-			asOf = now
+		s := c.Read()
+		if s.AsOf.After(answer.AsOf) {
+			answer.AsOf = s.AsOf.UTC()
 		}
-		for j := range incidents {
-			x := api.Of(c.Name, now, &incidents[j])
-			every = append(every, clusterIncident{&x, c, i, now, finished})
+		for j := range s.Incidents {
+			x := api.Of(c.Name, s.AsOf, &s.Incidents[j])
+			every = append(every, clusterIncident{&x, c, i, s.AsOf, s.Finished})
+		}
+		if q.MatchesCluster(c.Name) {
+			addCoverage(&answer.Coverage, c.Name, &s, q)
+			displaced.Add(s.Displaced)
+			answer.GracePeriods = append(answer.GracePeriods, s.GracePeriods)
 		}
 	}
-	return every, asOf
+	answer.Coverage.IncidentsDropped, answer.Coverage.IncidentsDroppedUntil = displaced.Count, api.TimeOrNull(displaced.Until)
+	return answer, every
+}
+
+// complete returns the incident with all details. If the incident was dropped after the state was read, there are no
+// details.
+func (x clusterIncident) complete() clusterIncident {
+	if full, ok := x.cluster.Incident(x.ID); ok {
+		details := api.Of(x.Cluster, x.asOf, &full)
+		x.Incident = &details
+	}
+	return x
 }
 
 // runningIn returns the number of running incidents in the clusters that a query selects, regardless of its other

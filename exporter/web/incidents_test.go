@@ -58,12 +58,6 @@ func lostNode(service string) *correlate.Log {
 	return log
 }
 
-func noneDisplaced() (none incident.Displaced) { return none }
-
-func noHeartbeats() controlplane.Table {
-	return controlplane.Table{Rows: []controlplane.Row{}, Notes: []string{}}
-}
-
 // graceTable returns the comparison of grace periods for the story of lostNode.
 func graceTable(name string, log *correlate.Log, now time.Time) controlplane.Table {
 	table := controlplane.Table{Cluster: name, Since: at(0)}
@@ -77,27 +71,41 @@ func graceTable(name string, log *correlate.Log, now time.Time) controlplane.Tab
 
 // clusterWith returns a cluster with these incidents.
 func clusterWith(all []incident.Incident, now time.Time) Cluster {
-	read := func() ([]incident.Incident, time.Time) { return slices.Clone(all), now }
-	return Cluster{Incidents: read, Overview: read, Coverage: watchedSinceZero, Displaced: noneDisplaced, GracePeriods: noHeartbeats, Incident: func(id string) (incident.Incident, bool) {
-		i := slices.IndexFunc(all, func(x incident.Incident) bool { return x.ID == id })
-		return all[max(i, 0)], i >= 0
-	}}
+	return Cluster{
+		Read: func() State {
+			return State{AsOf: now, Incidents: slices.Clone(all), Coverage: watches.Coverage{Since: at(0)}}
+		},
+		Incident: func(id string) (incident.Incident, bool) {
+			i := slices.IndexFunc(all, func(x incident.Incident) bool { return x.ID == id })
+			return all[max(i, 0)], i >= 0
+		},
+	}
 }
 
 func clusterOf(name string, log *correlate.Log, now time.Time, unwatched ...watches.Watch) Cluster {
 	return Cluster{
-		Name: name, Started: at(0),
-		Incidents: func() ([]incident.Incident, time.Time) { return log.Incidents(now), now },
-		Overview:  func() ([]incident.Incident, time.Time) { return log.Overview(now), now },
-		Incident:  func(id string) (incident.Incident, bool) { return log.Incident(now, id) },
-		Coverage:  func() watches.Coverage { return watches.Coverage{Since: at(0), NotWatched: unwatched} },
-		Displaced: func() incident.Displaced { return log.Displaced(now) },
-
-		GracePeriods: func() controlplane.Table { return graceTable(name, log, now) },
+		Name: name,
+		Read: func() State {
+			return State{
+				AsOf: now, Incidents: log.Overview(now), Displaced: log.Displaced(now), Started: at(0),
+				Coverage: watches.Coverage{Since: at(0), NotWatched: unwatched}, GracePeriods: graceTable(name, log, now),
+			}
+		},
+		Incident: func(id string) (incident.Incident, bool) { return log.Incident(now, id) },
 	}
 }
 
-// serverOf returns a server with the incidents of these clusters.
+// but returns a cluster with a changed state.
+func but(c Cluster, change func(*State)) Cluster {
+	read := c.Read
+	c.Read = func() State {
+		s := read()
+		change(&s)
+		return s
+	}
+	return c
+}
+
 func serverOf(t testing.TB, clusters ...Cluster) *httptest.Server {
 	t.Helper()
 	handler, err := Handler(Pages{Metrics: metrics.NewPage(prometheus.NewRegistry()), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: clusters}, slog.New(slog.DiscardHandler))

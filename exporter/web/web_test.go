@@ -7,14 +7,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/encoding/protodelim"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
@@ -139,8 +137,8 @@ func (w waiting) Gather() ([]*dto.MetricFamily, error) {
 func TestTooManyConcurrentRequestsAreRefused(t *testing.T) {
 	for path, room := range map[string]int{"/metrics": maxScrapes, "/flaps": maxReaders, "/api/v1/incidents": maxReaders} {
 		w := waiting{make(chan struct{}), make(chan struct{})}
-		incidents := func() ([]incident.Incident, time.Time) { w.wait(); return nil, time.Time{} }
-		handler, err := Handler(Pages{Metrics: metrics.NewPage(w), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: []Cluster{{Coverage: watchedSinceZero, Displaced: noneDisplaced, GracePeriods: noHeartbeats, Incidents: incidents, Overview: incidents}}}, slog.New(slog.DiscardHandler))
+		read := func() State { w.wait(); return State{} }
+		handler, err := Handler(Pages{Metrics: metrics.NewPage(w), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: []Cluster{{Read: read}}}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
