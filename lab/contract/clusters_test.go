@@ -2,7 +2,6 @@ package contract
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,8 +54,7 @@ func joins(t *testing.T, expr string, ofOne bool) (problems []string) {
 	return problems
 }
 
-// The configuration in docs/fleet.md must send all series that the rules read to the central ruler. The page must state
-// the size of the largest groups.
+// The configuration in docs/fleet.md must send all series that the rules read to the central ruler.
 func TestFleetPageIsRight(t *testing.T) {
 	page := readFile(t, "docs/fleet.md")
 	_, after, _ := strings.Cut(page, "### Series for all rules")
@@ -65,10 +63,9 @@ func TestFleetPageIsRight(t *testing.T) {
 		t.Fatal("docs/fleet.md has no regex below \"Series for all rules\"")
 	}
 	sent := regexp.MustCompile("^(?:" + keep[1] + ")$")
-	recorded, group := map[string]bool{}, map[string]int{}
+	recorded := map[string]bool{}
 	for _, r := range rules(t) {
 		recorded[r.Record] = true
-		group[r.Group]++
 		expr, err := ParseExpr(r.Expr)
 		if err != nil {
 			t.Fatal(err)
@@ -79,14 +76,5 @@ func TestFleetPageIsRight(t *testing.T) {
 			}
 			return nil
 		})
-	}
-	size := slices.Max(slices.Collect(maps.Values(group)))
-	maps.DeleteFunc(group, func(_ string, n int) bool { return n < size })
-	form := "`%s` has %d rules"
-	if len(group) > 1 {
-		form = "`%s` have %d rules each"
-	}
-	if want := fmt.Sprintf(form, strings.Join(slices.Sorted(maps.Keys(group)), "` and `"), size); !strings.Contains(page, want) {
-		t.Errorf("docs/fleet.md does not contain: %s", want)
 	}
 }

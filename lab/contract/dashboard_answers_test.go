@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/storage"
@@ -216,91 +215,38 @@ func TestReplicasChangeNothing(t *testing.T) {
 	}
 }
 
-// The stories contain all kinds of events. So each query must return a result in at least one of them.
+// The stories contain all kinds of events. So each query must return a result in at least one of them. If Prometheus
+// stores native histograms, there are no series _bucket, _count and _sum, so a panel may need a query for each form.
 func TestEveryQueryAnswers(t *testing.T) {
-	one := timeline{instances: []string{"a", "b"}, after: quiet}
-	down, native := one, one
-	down.down, native.native = true, histogramForms["native histograms"]
-	var stories []storage.Queryable
-	for _, x := range []timeline{one, down, native} {
-		stories = append(stories, story(t, x))
+	stories := map[string][]storage.Queryable{}
+	for name, native := range histogramForms {
+		one := timeline{instances: []string{"a", "b"}, after: quiet, native: native}
+		down := one
+		down.down = true
+		stories[name] = []storage.Queryable{story(t, one), story(t, down)}
 	}
 	for _, d := range dashboards(t) {
 		t.Run(d.File, func(t *testing.T) {
-			answered := map[string]bool{}
-			for _, data := range stories {
-				for query, answer := range answers(t, d, data) {
-					answered[query] = answered[query] || answer != ""
+			queries := map[string]bool{}
+			for name, form := range stories {
+				panels := map[string]bool{}
+				for _, data := range form {
+					for query, answer := range answers(t, d, data) {
+						panel, _, _ := strings.Cut(query, ", query ")
+						queries[query], panels[panel] = queries[query] || answer != "", panels[panel] || answer != ""
+					}
+				}
+				for panel, ok := range panels {
+					if !ok {
+						t.Errorf("panel %q is empty with %s", panel, name)
+					}
 				}
 			}
-			for query, ok := range answered {
+			for query, ok := range queries {
 				if !ok {
 					t.Errorf("%s returns no result in any story", query)
 				}
 			}
 		})
-	}
-}
-
-// If Prometheus stores native histograms, there are no series _bucket, _count and _sum. So each panel must also have a
-// query for native histograms. The totals must be the same.
-func TestPanelsOfHistogramsHaveBothForms(t *testing.T) {
-	all, panels := dictionary(t), map[string]bool{}
-	ordinary := timeline{instances: []string{"a"}, after: quiet}
-	stories := map[string]storage.Queryable{}
-	for name, native := range histogramForms {
-		ordinary.native = native
-		data := story(t, ordinary)
-		stories[name] = data
-		for _, d := range dashboards(t) {
-			is := results(t, d, data, 15)
-			for _, p := range d.Panels {
-				answered, ofHistograms := false, false
-				for _, q := range p.Targets {
-					answered = answered || text(is[p.Title+", query "+q.RefID]) != ""
-					for metric := range all {
-						ofHistograms = ofHistograms || all[metric].Type == "histogram" && strings.Contains(q.Expr, metric+"{")
-					}
-				}
-				if ofHistograms && !answered {
-					t.Errorf("%s: panel %q is empty with %s", d.File, p.Title, name)
-				}
-				if ofHistograms {
-					panels[d.File+p.Title] = true
-				}
-			}
-		}
-	}
-	if len(panels) != 6 { // five heatmaps and a table
-		t.Errorf("got %d panels with histograms, want 6", len(panels))
-	}
-	early := timeline{instances: []string{"a"}, first: 35, after: 35, started: 34 * 60}
-	earlyNative := early
-	earlyNative.native = histogramForms["native histograms"]
-	for _, x := range [][2]storage.Queryable{
-		{stories["classic histograms"], stories["native histograms"]},
-		{stories["classic histograms"], stories["converted histograms"]},
-		{story(t, early), story(t, earlyNative)},
-	} {
-		classic, native := x[0], x[1]
-		for _, d := range dashboards(t) {
-			buckets, cells := results(t, d, classic, 15), results(t, d, native, 15)
-			for _, p := range d.Panels {
-				if p.Type != "heatmap" {
-					continue
-				}
-				var want float64
-				for _, s := range buckets[p.Title+", query A"].Value.(promql.Matrix) {
-					for _, f := range s.Floats {
-						if s.Metric.Get(labels.BucketLabel) == "+Inf" {
-							want += f.F
-						}
-					}
-				}
-				if got := sumOf(cells[p.Title+", query B"]); got != want || got == 0 {
-					t.Errorf("%s: panel %q: got %g, want %g", d.File, p.Title, got, want)
-				}
-			}
-		}
 	}
 }

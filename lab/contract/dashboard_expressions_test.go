@@ -154,31 +154,6 @@ func TestDashboardsKeepClustersApart(t *testing.T) {
 	}
 }
 
-// A query must merge the series of all replicas before it adds or counts them. TestReplicasChangeNothing does not
-// notice this if the values are 0.
-func TestDashboardsMergeReplicasFirst(t *testing.T) {
-	all := dictionary(t)
-	for _, d := range dashboards(t) {
-		if d.UID == "kubeflap-self" {
-			continue // this dashboard shows the replicas
-		}
-		eachNode(t, d, func(node parser.Node, path []parser.Node) error {
-			v, ok := node.(*parser.VectorSelector)
-			if !ok {
-				return nil
-			}
-			by := []parser.ItemType{parser.MAX, parser.MIN}
-			if _, native := all[v.Name+"_bucket"]; native {
-				by = append(by, parser.AVG) // max and min ignore histograms
-			}
-			if !merged(v, path, by...) {
-				return fmt.Errorf("%s is not the operand of a max or min", v)
-			}
-			return nil
-		})
-	}
-}
-
 // merged reports whether the innermost aggregation of a selector is one of the given ones. It also returns true if the
 // selector only filters other series.
 func merged(child parser.Node, path []parser.Node, by ...parser.ItemType) bool {

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -44,21 +43,6 @@ func TestWarningsWaitForWorkingHours(t *testing.T) {
 				t.Errorf("warning that ends after ten minutes sent: %t, after %s; want it not sent", sent, at)
 			}
 		})
-	}
-}
-
-// If a warning ends outside of working hours, no message must say that it is resolved.
-func TestWarningsEndUntold(t *testing.T) {
-	for hour, want := range map[int]bool{10: true, 17: false} {
-		moments := overnight(90 * time.Minute)
-		sent, resolved := false, false
-		for _, m := range notified(t, example(t), atWork.Add(time.Duration(hour-10)*time.Hour), append(moments, moment{at: 90 * time.Minute})) {
-			sent = sent || slices.Contains(names(m.firing), "KubeflapNodeHeartbeatLost")
-			resolved = resolved || slices.Contains(names(m.resolved), "KubeflapNodeHeartbeatLost")
-		}
-		if !sent || resolved != want {
-			t.Errorf("from %d:00 for 90 minutes: sent %t, want true; sent as resolved %t, want %t", hour, sent, resolved, want)
-		}
 	}
 }
 

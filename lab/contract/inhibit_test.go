@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -124,16 +125,48 @@ func TestInhibitionOfTheExample(t *testing.T) {
 // sends sends the alerts of the case to Alertmanager. The returned function reports whether Alertmanager has sent a
 // notification for an alert.
 func (x inhibition) sends(t *testing.T, conf *config.Config) func(model.LabelSet) bool {
-	m := moment{}
-	for _, set := range []model.LabelSet{x.source, x.inhibited, x.kept} {
-		all := map[string]string{}
-		for k, v := range set {
-			all[string(k)] = string(v)
-		}
-		m.firing = append(m.firing, series.FromMap(all))
-	}
-	sent := notified(t, conf, atWork, []moment{m})
+	sent := notified(t, conf, atWork, []moment{momentOf(x.source, x.inhibited, x.kept)})
 	return func(set model.LabelSet) bool {
 		return slices.ContainsFunc(sent, func(m message) bool { return slices.ContainsFunc(m.firing, set.Equal) })
 	}
+}
+
+// If the probes of all pods of 200 Services fail while other kinds of incidents occur, there must be one page for the
+// control plane, one page for all Services, and one chat message for the other alerts.
+func TestAStormIsAFewMessages(t *testing.T) {
+	storm := []model.LabelSet{
+		firing("KubeflapHeartbeatsLateClusterWide", "critical"), firing("KubeflapGracePeriodTooTight", "critical"),
+		service("KubeflapEndpointsReset", "critical", "kube-scheduler", "endpoints_reset"), firing("KubeflapStaleReadds", "warning", "namespace", "shop", "service", "cart"),
+	}
+	for i := range 200 {
+		name := fmt.Sprint("web-", i)
+		storm = append(storm, service("KubeflapServiceWithoutReadyAddresses", "critical", name, "probe_failed"),
+			service("KubeflapServiceReadinessBudgetBurning", "critical", name, "probe_failed"), service("KubeflapServiceFlapping", "warning", name, "probe_failed"))
+	}
+	for _, node := range []string{"node-1", "node-2", "node-3"} {
+		storm = append(storm, firing("KubeflapNodeHeartbeatLost", "warning", "node", node), firing("KubeflapNodeFlapping", "warning", "node", node))
+	}
+	sent := notified(t, example(t), atWork, []moment{momentOf(storm...)})
+	alerts, messages := map[string]int{}, 0
+	for _, m := range sent {
+		messages += min(1, len(m.firing))
+		for _, a := range m.firing {
+			alerts[string(a["alertname"])]++
+		}
+	}
+	if messages != 3 || alerts["KubeflapServiceWithoutReadyAddresses"] != 200 || alerts["KubeflapHeartbeatsLateClusterWide"] != 1 || alerts["KubeflapStaleReadds"] != 1 {
+		t.Errorf("got %d messages with %v, want three", messages, alerts)
+	}
+}
+
+// momentOf returns an evaluation in which the given alerts fire.
+func momentOf(all ...model.LabelSet) (m moment) {
+	for _, set := range all {
+		names := map[string]string{}
+		for k, v := range set {
+			names[string(k)] = string(v)
+		}
+		m.firing = append(m.firing, series.FromMap(names))
+	}
+	return m
 }

@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/google/go-jsonnet"
-	"github.com/google/go-jsonnet/formatter"
-	"github.com/google/go-jsonnet/linter"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"sigs.k8s.io/yaml"
@@ -279,25 +277,6 @@ func TestMixinChangesAlerts(t *testing.T) {
 	}
 	if _, err := configured(t, "alerts: {KubeflapDown: {replace: {'> 5': '> 6'}}}"); err == nil || !strings.Contains(err.Error(), `KubeflapDown: its expression does not contain "> 5"`) {
 		t.Errorf("unexpected error for a text that does not exist: %v", err)
-	}
-}
-
-// The files must be formatted by jsonnetfmt, and jsonnet's linter must find no problems.
-func TestMixinIsFormatted(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(Root, "mixin/*.libsonnet"))
-	if err != nil || len(files) < 3 {
-		t.Fatalf("found %d files: %v", len(files), err)
-	}
-	for _, file := range files {
-		text := string(read(t, file))
-		want, err := formatter.Format(file, text, formatter.DefaultOptions())
-		if err != nil || text != want {
-			t.Errorf("%s is not formatted: %v", file, err)
-		}
-		var problems strings.Builder
-		if linter.LintSnippet(jsonnet.MakeVM(), &problems, []linter.Snippet{{FileName: file, Code: text}}) {
-			t.Errorf("%s: %s", file, &problems)
-		}
 	}
 }
 

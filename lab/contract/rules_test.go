@@ -58,22 +58,6 @@ func TestNothingOfTheTargetSurvives(t *testing.T) {
 	}
 }
 
-// Expressions of alerts must be short, so that they are quick to read. Recording rules contain the rest.
-func TestAlertsAreShort(t *testing.T) {
-	const lines, columns = 6, 110
-	for _, r := range alerts(t) {
-		all := strings.Split(strings.TrimSpace(r.Expr), "\n")
-		if len(all) > lines {
-			t.Errorf("%s, %s: %d lines of PromQL, want at most %d", r.Alert, r.Rule.Labels["severity"], len(all), lines)
-		}
-		for _, line := range all {
-			if len(line) > columns {
-				t.Errorf("%s, %s: line with %d columns, want at most %d: %s", r.Alert, r.Rule.Labels["severity"], len(line), columns, line)
-			}
-		}
-	}
-}
-
 // Rules must only use metrics and labels that exist in kubeflap or in a recording rule.
 func TestRulesUseWhatThereIs(t *testing.T) {
 	all := declared(t)

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"io/fs"
 	"maps"
 	"net/url"
 	"os"
@@ -147,53 +146,6 @@ func TestRunbooksCommands(t *testing.T) {
 	if asked < 10 {
 		t.Errorf("found only %d requests to kubeflap", asked)
 	}
-}
-
-// Each alternative of a grep in kubeflap's log, and each log message in the page about problems, must match a message
-// that kubeflap can log.
-func TestDocumentsQuoteLogLines(t *testing.T) {
-	messages, patterns := logMessages(t), map[string]string{}
-	_, blocks := runbooks(t)
-	for _, b := range blocks {
-		for _, m := range regexp.MustCompile(`logs -l app\.kubernetes\.io/name=kubeflap.*\| grep (?:-E )?'([^']+)'`).FindAllStringSubmatch(b.text, -1) {
-			for pattern := range strings.SplitSeq(m[1], "|") {
-				patterns[pattern] = b.file
-			}
-		}
-	}
-	for _, m := range regexp.MustCompile("the log says `([^`]+)`").FindAllStringSubmatch(readFile(t, "docs/troubleshooting.md"), -1) {
-		patterns[regexp.QuoteMeta(m[1])] = "docs/troubleshooting.md"
-	}
-	for pattern, file := range patterns {
-		if !slices.ContainsFunc(messages, regexp.MustCompile(pattern).MatchString) {
-			t.Errorf("%s: kubeflap logs no message with %q", file, pattern)
-		}
-	}
-	if len(patterns) < 7 {
-		t.Errorf("found only %d patterns", len(patterns))
-	}
-}
-
-// logMessages returns the constant parts of all messages that kubeflap logs by default.
-func logMessages(t *testing.T) (all []string) {
-	t.Helper()
-	call := regexp.MustCompile(`(?i)log(?:ger)?\.(?:Info|Warn|Error)\("([^"]+)"`)
-	for _, root := range []string{"exporter", "cmd"} {
-		err := filepath.WalkDir(filepath.Join("../..", root), func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			for _, m := range call.FindAllSubmatch(text, -1) {
-				all = append(all, string(m[1]))
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return all
 }
 
 // All metrics, recording rules and alerts in runbooks must exist.
