@@ -88,7 +88,7 @@ check-release: bin/govulncheck bin/helm bin/cyclonedx-gomod bin/krew bin/validat
 	cd release && $(FRESH) ./... && cd rehearsal && $(FRESH) .
 release-check: bin/release ## Check that the tagged commit may be published.
 	tools/release-check.sh '$(VERSION)' '$(PLATFORMS)'
-lab-test: bin/helm bin/controller-gen bin/kubectl ## Run every scenario of the lab. [RELEASE=v1.31.0]
+lab-test: bin/helm bin/kubectl ## Run every scenario of the lab. [RELEASE=v1.31.0]
 	cd lab && $(FRESH) -timeout 60m -parallel 10 $(if $(RELEASE),. -release $(RELEASE),./...)
 lab-verdicts: ## Run the verdict scenarios that are too slow for lab-test. [RELEASE=v1.31.0]
 	cd lab && $(FRESH) -timeout 60m -parallel 10 -run TestScenarios . -verdicts $(if $(RELEASE),-release $(RELEASE))

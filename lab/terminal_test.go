@@ -43,7 +43,6 @@ func TestTerminal(t *testing.T) {
 			interrupted := d.advise()
 			d.incident()
 			interrupted()
-			d.closed()
 		})
 	}
 }
@@ -267,24 +266,5 @@ func (d *desk) advise() (interrupt func()) {
 		if !strings.HasPrefix(out.String(), "3 nodes, grace period 24s, ") {
 			d.t.Errorf("unexpected advice:\n%s", out.String())
 		}
-	}
-}
-
-// closed restarts kubeflap first with TLS, which the commands must detect, and then with TLS and a password, which the
-// API server's proxy does not forward.
-func (d *desk) closed() {
-	d.t.Helper()
-	// Reuse the API server's certificate: its Service proxy does not verify the certificate of a Service.
-	certificate := d.cluster.Config.CAFile
-	text := fmt.Sprintf("tls_server_config: {cert_file: %q, key_file: %q}\n", certificate, strings.TrimSuffix(certificate, "crt")+"key")
-	for config, pattern := range map[string]string{
-		text: `^No incidents\. Read from `,
-		text + "basic_auth_users: {me: $2y$05$DxDjQlzDzLmGJTTHMAHRKOe5rvFKMm3OScsKC79pACBN2IKrGoMQ6}\n": `service monitoring/kubeflap requires a password or a certificate`,
-	} {
-		file := filepath.Join(d.t.TempDir(), "web.yml")
-		d.must(os.WriteFile(file, []byte(config), 0o600))
-		d.run.Stop()
-		d.must(d.serve("--web.config.file=" + file))
-		d.until(d.cluster.Kubeconfig, pattern)
 	}
 }

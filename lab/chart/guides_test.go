@@ -224,7 +224,7 @@ func TestKyvernoGuide(t *testing.T) {
 	}
 }
 
-// The objects in the TLS guide must refer to each other correctly. The tests in lab/paging run them.
+// The objects in the TLS guide must refer to each other correctly.
 func TestTLSGuide(t *testing.T) {
 	t.Parallel()
 	for _, input := range blocks(t, "tls.md", "yaml", 2) {

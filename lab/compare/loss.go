@@ -1,13 +1,9 @@
 package compare
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -55,37 +51,4 @@ func plain(name string) string {
 		return strings.TrimSuffix(inner, ")")
 	}
 	return name
-}
-
-// WatchLastLosses scrapes kubeflap once per period until the context ends. It returns an error if the time of a
-// Service's last lost address went back. It ignores failed scrapes, because the final comparison reports such errors.
-func (c Comparison) WatchLastLosses(ctx context.Context, period time.Duration) (wentBack error) {
-	var last truth.Counts
-	for poll.Sleep(ctx, period) == nil {
-		reported, err := Scrape(ctx, c.URL)
-		if err != nil {
-			continue
-		}
-		if wentBack == nil {
-			wentBack = WentBack(last, reported)
-		}
-		last = reported
-	}
-	return wentBack
-}
-
-// WentBack compares two scrapes. It returns an error if the later scrape has an earlier time for a Service's last lost
-// address. Services that were deleted and recreated between the scrapes cause no error.
-func WentBack(earlier, later truth.Counts) error {
-	var lines []string
-	for series, was := range earlier {
-		if is, still := later[series]; still && truth.Name(series) == truth.LastLoss && is < was {
-			lines = append(lines, fmt.Sprintf("%s was %.3f and then %.3f", series, was, is))
-		}
-	}
-	if lines == nil {
-		return nil
-	}
-	slices.Sort(lines)
-	return fmt.Errorf("a last loss went back in time:\n%s", strings.Join(lines, "\n"))
 }

@@ -55,16 +55,3 @@ func TestLossBeforeTheBaseIsStillTheLast(t *testing.T) {
 		t.Errorf("unexpected counts %v", want)
 	}
 }
-
-func TestALastLossMayNotGoBack(t *testing.T) {
-	const of = `{namespace="a",service="s"}`
-	if err := WentBack(truth.Counts{truth.LastLoss + of: 50}, truth.Counts{truth.LastLoss + of: 50}); err != nil {
-		t.Error(err)
-	}
-	if err := WentBack(truth.Counts{truth.LastLoss + of: 50}, truth.Counts{truth.LastLoss + of: 49}); err == nil {
-		t.Error("no error for a last loss that went back in time")
-	}
-	if err := WentBack(truth.Counts{truth.LastLoss + of: 50}, truth.Counts{}); err != nil {
-		t.Errorf("unexpected error for a deleted Service: %v", err)
-	}
-}

@@ -82,17 +82,10 @@ func (c Comparison) expected() (truth.Counts, error) {
 
 // Replayed compares the metrics at the end of the replay with the recorder's counts.
 func (s *Span) Replayed(reported truth.Counts) error {
-	return failed("the replay of the recording", s.outside(s.before, s.after, reported, func(name string) bool {
-		return slices.Contains(metrics(), name) && s.replayable(name)
-	}))
-}
-
-// Paces compares two replays of the same recording at different speeds. All metrics must be equal, except those of
-// kubeflap's process.
-func Paces(atOnce, paced truth.Counts) error {
-	return failed("the replay at another speed", (&Span{}).outside(atOnce, atOnce, paced, func(name string) bool {
-		return strings.HasPrefix(name, "kubeflap_") && !ofProcess(name)
-	}))
+	if d := s.outside(reported); len(d) > 0 {
+		return fmt.Errorf("the replay of the recording differs in %d series:\n%s", len(d), Table(d))
+	}
+	return nil
 }
 
 // OfIncidents reports whether a metric describes incidents.
@@ -104,45 +97,27 @@ func OfIncidents(name string) bool {
 	return false
 }
 
-// ofProcess reports whether a metric describes kubeflap's process, not the cluster.
-func ofProcess(name string) bool {
-	return name == "kubeflap_build_info" || name == "kubeflap_log_lines_dropped_total"
-}
-
-func failed(who string, differences []Difference) error {
-	if len(differences) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s differs in %d series:\n%s", who, len(differences), Table(differences))
-}
-
 // replayable reports whether a metric must have the same value in the replay as in the original run. The age of a
 // heartbeat is not replayable, because it depends on the time of the scrape. If the watches were broken, no metric of
 // heartbeats is replayable: the recording has its own watches, so the number of heartbeats can differ.
 func (s *Span) replayable(name string) bool {
-	name = plain(name)
-	switch {
-	case !strings.HasPrefix(name, "kubeflap_"), strings.HasPrefix(name, "kubeflap_watch_"), ofProcess(name),
-		name == heartbeatAge:
-		return false
-	}
-	return !s.blind || !strings.HasPrefix(name, "kubeflap_node_heartbeat")
+	return slices.Contains(metrics(), name) && name != heartbeatAge && (!s.blind || !strings.HasPrefix(name, "kubeflap_node_heartbeat"))
 }
 
 // outside lists the series whose value in the replay is not between the values before and after. It allows the usual
 // tolerance.
-func (s *Span) outside(before, after, reported truth.Counts, of func(name string) bool) []Difference {
+func (s *Span) outside(reported truth.Counts) []Difference {
 	series := map[string]bool{}
-	for _, counts := range []truth.Counts{before, after, reported} {
-		for s := range counts {
-			if of(truth.Name(s)) {
-				series[s] = true
+	for _, counts := range []truth.Counts{s.before, s.after, reported} {
+		for name := range counts {
+			if s.replayable(truth.Name(name)) {
+				series[name] = true
 			}
 		}
 	}
 	var all []Difference
 	for name := range series {
-		first, last, is := value(before, name), value(after, name), value(reported, name)
+		first, last, is := value(s.before, name), value(s.after, name), value(reported, name)
 		low, high := min(first, last), max(first, last)
 		if truth.Name(name) == intervalMax {
 			// The longest interval may still be growing when the recording ends.

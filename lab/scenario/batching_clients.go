@@ -51,7 +51,7 @@ func (c *batchingClients) follow(ctx context.Context, client kubernetes.Interfac
 	api := client.DiscoveryV1().EndpointSlices(namespace)
 	list, err := api.List(ctx, options)
 	if err != nil {
-		return fmt.Errorf("list slices: %w", err)
+		return err
 	}
 	for i := range list.Items {
 		c.listed[list.Items[i].Name] = readinessOf(&list.Items[i])
@@ -62,7 +62,7 @@ func (c *batchingClients) follow(ctx context.Context, client kubernetes.Interfac
 	options.ResourceVersion = list.ResourceVersion
 	watching, err := api.Watch(ctx, options)
 	if err != nil {
-		return fmt.Errorf("watch slices: %w", err)
+		return err
 	}
 	go func() {
 		for event := range watching.ResultChan() {

@@ -166,7 +166,7 @@ func (c *Checks) waitForDeletion(ctx context.Context, service, pod string) error
 func loseByDeletion(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	if err := l.Client.CoreV1().Pods(causesNamespace).Delete(ctx, pod, metav1.DeleteOptions{}); err != nil {
-		return fmt.Errorf("delete pod: %w", err)
+		return err
 	}
 	return l.waitForDeletion(ctx, service, pod)
 }
@@ -176,7 +176,7 @@ func loseByEviction(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: causesNamespace, Name: pod}}
 	if err := l.Client.PolicyV1().Evictions(causesNamespace).Evict(ctx, eviction); err != nil {
-		return fmt.Errorf("evict pod: %w", err)
+		return err
 	}
 	return l.waitForDeletion(ctx, service, pod)
 }
@@ -195,10 +195,7 @@ func loseByTaint(ctx context.Context, l *Lab, service string) error {
 func (s *Steps) setTaints(ctx context.Context, node, taints string) error {
 	patch := `{"spec":{"taints":` + taints + `}}`
 	_, err := s.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	if err != nil {
-		return fmt.Errorf("taint node: %w", err)
-	}
-	return nil
+	return err
 }
 
 // deployCase creates a Deployment with two pods on the first node.
@@ -214,7 +211,7 @@ func loseByScale(ctx context.Context, l *Lab, service string) error {
 	patch := []byte(`{"spec":{"replicas":0}}`)
 	_, err := l.Client.AppsV1().Deployments(causesNamespace).Patch(ctx, service, types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil {
-		return fmt.Errorf("scale deployment: %w", err)
+		return err
 	}
 	return l.waitForRecordedReady(ctx, service, 0)
 }
@@ -271,7 +268,7 @@ func loseByEdit(ctx context.Context, l *Lab, service string) error {
 	client := l.Client.DiscoveryV1().EndpointSlices(causesNamespace)
 	all, err := client.List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
 	if err != nil {
-		return fmt.Errorf("list slices: %w", err)
+		return err
 	}
 	if len(all.Items) != 1 || len(all.Items[0].Endpoints) != 2 {
 		return fmt.Errorf("got slices %v, want one slice with two endpoints", all.Items)
@@ -279,7 +276,7 @@ func loseByEdit(ctx context.Context, l *Lab, service string) error {
 	slice := &all.Items[0]
 	slice.Endpoints = slice.Endpoints[:1]
 	if _, err := client.Update(ctx, slice, metav1.UpdateOptions{FieldManager: "kubectl-edit"}); err != nil {
-		return fmt.Errorf("edit slice: %w", err)
+		return err
 	}
 	// The controller may restore the endpoint before a poll can see the change, so wait for the recorder's count.
 	const churn = "kubeflap_service_address_churn_total"

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -94,17 +93,15 @@ func allowLeases(ctx context.Context, s *Steps, verbs ...string) error {
 	roles := s.Client.RbacV1().ClusterRoles()
 	role, err := roles.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("read the role of the node controller: %w", err)
+		return err
 	}
 	for i := range role.Rules {
 		if slices.Contains(role.Rules[i].Resources, "leases") {
 			role.Rules[i].Verbs = verbs
 		}
 	}
-	if _, err := roles.Update(ctx, role, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("change the role of the node controller: %w", err)
-	}
-	return nil
+	_, err = roles.Update(ctx, role, metav1.UpdateOptions{})
+	return err
 }
 
 // dieUnseen pauses a node's kubelet while the breaker is open. The node is expected to become Unknown only after the

@@ -136,7 +136,7 @@ func (c *Checks) waitForNoTaints(ctx context.Context) error {
 	return poll.Until(ctx, patience, "nodes to have no taints", func(ctx context.Context) error {
 		nodes, err := c.cluster.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 		if err != nil {
-			return fmt.Errorf("list nodes: %w", err)
+			return err
 		}
 		for _, node := range nodes.Items {
 			if len(node.Spec.Taints) > 0 {

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -117,7 +116,7 @@ func (l *Lab) drainAll(ctx context.Context, nodes []string) error {
 		}
 		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: podName(i)}}
 		if err := l.Client.PolicyV1().Evictions("shop").Evict(ctx, eviction); err != nil {
-			return fmt.Errorf("evict pod: %w", err)
+			return err
 		}
 		if err := l.waitForPodGone(ctx, "shop", podName(i)); err != nil {
 			return err
@@ -145,7 +144,7 @@ func (s *Steps) taintAll(ctx context.Context, nodes []string, taints string) err
 func (s *Steps) deleteNodes(ctx context.Context, nodes ...string) error {
 	for _, node := range nodes {
 		if err := s.Client.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{}); err != nil {
-			return fmt.Errorf("delete node: %w", err)
+			return err
 		}
 	}
 	return nil

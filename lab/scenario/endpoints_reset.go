@@ -178,16 +178,11 @@ func (s *Steps) writeEndpoints(ctx context.Context, namespace, name string, ips 
 		object.Subsets, object.ResourceVersion = subsets, ""
 		_, err = client.Update(ctx, object, metav1.UpdateOptions{})
 	}
-	if err != nil {
-		return fmt.Errorf("write Endpoints %s/%s: %w", namespace, name, err)
-	}
-	return nil
+	return err
 }
 
 // annotateEndpoints patches the metadata of an Endpoints object.
 func (s *Steps) annotateEndpoints(ctx context.Context, namespace, name, patch string) error {
-	if _, err := s.Client.CoreV1().Endpoints(namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		return fmt.Errorf("annotate Endpoints: %w", err)
-	}
-	return nil
+	_, err := s.Client.CoreV1().Endpoints(namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	return err
 }

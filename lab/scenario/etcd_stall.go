@@ -112,7 +112,7 @@ func (b *blindness) blamesEtcd(ctx context.Context, lasts time.Duration) error {
 func (b *blindness) staysReady(ctx context.Context) error {
 	nodes, err := b.lab.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("list nodes: %w", err)
+		return err
 	}
 	for i := range nodes.Items {
 		for _, c := range nodes.Items[i].Status.Conditions {

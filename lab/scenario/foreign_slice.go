@@ -56,8 +56,5 @@ func (s *Steps) writeSlice(ctx context.Context, namespace, service, manager stri
 		})
 	}
 	_, err := s.Client.DiscoveryV1().EndpointSlices(namespace).Create(ctx, slice, metav1.CreateOptions{FieldManager: "mesh"})
-	if err != nil {
-		return fmt.Errorf("create slice: %w", err)
-	}
-	return nil
+	return err
 }

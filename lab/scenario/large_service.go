@@ -48,7 +48,7 @@ func largeService() Scenario {
 				now := int64(0) // the node has no kubelet that could complete a graceful deletion
 				err := l.Client.CoreV1().Pods("shop").Delete(ctx, podName(i), metav1.DeleteOptions{GracePeriodSeconds: &now})
 				if err != nil {
-					return fmt.Errorf("delete pod: %w", err)
+					return err
 				}
 			}
 			return l.webHas(ctx, large-3, "ready")

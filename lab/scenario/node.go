@@ -20,7 +20,7 @@ func (l *Lab) createNode(ctx context.Context, name string) error {
 	}}
 	created, err := l.Client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
 	if err != nil {
-		return fmt.Errorf("create node: %w", err)
+		return err
 	}
 	// Create the Lease when all watchers know the node, because a Lease of an unknown node does not count as a
 	// heartbeat. The node and the Lease arrive on different watches.
@@ -34,20 +34,15 @@ func (l *Lab) createNode(ctx context.Context, name string) error {
 		},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &name, LeaseDurationSeconds: &seconds, RenewTime: &renewed},
 	}
-	if _, err := l.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Create(ctx, lease, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("create lease: %w", err)
-	}
-	return nil
+	_, err = l.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Create(ctx, lease, metav1.CreateOptions{})
+	return err
 }
 
 // renewLease sets the renewTime of a Lease. The parameter clock is the current time according to the node.
 func (s *Steps) renewLease(ctx context.Context, name string, clock time.Time) error {
 	patch := fmt.Sprintf(`{"spec":{"renewTime":%q}}`, clock.UTC().Format(metav1.RFC3339Micro))
 	_, err := s.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	if err != nil {
-		return fmt.Errorf("renew lease: %w", err)
-	}
-	return nil
+	return err
 }
 
 // setNodeReady sets the Ready condition of a node.
@@ -68,8 +63,5 @@ func readyAs(status corev1.ConditionStatus) string {
 func (s *Steps) patchNode(ctx context.Context, name, condition string) error {
 	patch := `{"status":{"conditions":[` + condition + `]}}`
 	_, err := s.Client.CoreV1().Nodes().Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
-	if err != nil {
-		return fmt.Errorf("patch node: %w", err)
-	}
-	return nil
+	return err
 }

@@ -62,10 +62,7 @@ func (l *Lab) replaceNode(ctx context.Context, node string) error {
 
 func (s *Steps) cordon(ctx context.Context, node string) error {
 	_, err := s.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})
-	if err != nil {
-		return fmt.Errorf("cordon node: %w", err)
-	}
-	return nil
+	return err
 }
 
 // moveAway starts a pod on the first node. When this pod is ready, it evicts the old pod.
@@ -85,7 +82,7 @@ func (c *Checks) waitForPodGone(ctx context.Context, namespace, pod string) erro
 	return poll.Until(ctx, patience, "pod "+pod+" to be deleted", func(ctx context.Context) error {
 		pods, err := c.cluster.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + pod})
 		if err != nil {
-			return fmt.Errorf("list pods: %w", err)
+			return err
 		}
 		if len(pods.Items) > 0 {
 			return fmt.Errorf("the pod still exists")

@@ -17,10 +17,8 @@ const container = "app"
 
 func (s *Steps) namespace(ctx context.Context, name string) error {
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if _, err := s.Client.CoreV1().Namespaces().Create(ctx, object, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("create namespace: %w", err)
-	}
-	return nil
+	_, err := s.Client.CoreV1().Namespaces().Create(ctx, object, metav1.CreateOptions{})
+	return err
 }
 
 // newPod returns a pod that is already bound to a node. The lab has no scheduler.
@@ -38,10 +36,8 @@ func newPod(namespace, name, node, app string) *corev1.Pod {
 }
 
 func (s *Steps) create(ctx context.Context, pod *corev1.Pod) error {
-	if _, err := s.Client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("create pod: %w", err)
-	}
-	return nil
+	_, err := s.Client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+	return err
 }
 
 // service creates a Service. If selector is nil, the Service has no selector.
@@ -129,18 +125,12 @@ func (s *Steps) setCondition(ctx context.Context, namespace, name, kind string, 
 
 func (s *Steps) patchPod(ctx context.Context, namespace, name, patch string, subresources ...string) error {
 	_, err := s.Client.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
-	if err != nil {
-		return fmt.Errorf("patch pod: %w", err)
-	}
-	return nil
+	return err
 }
 
 func (s *Steps) patchService(ctx context.Context, namespace, name, patch string) error {
 	_, err := s.Client.CoreV1().Services(namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	if err != nil {
-		return fmt.Errorf("patch service: %w", err)
-	}
-	return nil
+	return err
 }
 
 // now returns the current time in the API's format, quoted.

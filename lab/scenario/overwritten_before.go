@@ -62,7 +62,7 @@ func (s *Steps) emptied(ctx context.Context, namespace, name string) error {
 	return poll.Until(ctx, patience, "empty Endpoints of "+name, func(ctx context.Context) error {
 		o, err := s.Client.CoreV1().Endpoints(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return fmt.Errorf("get Endpoints: %w", err)
+			return err
 		}
 		if len(o.Subsets) > 0 {
 			return fmt.Errorf("got addresses %v", addressesOf(o))

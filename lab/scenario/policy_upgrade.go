@@ -75,7 +75,7 @@ func applyRecipes(ctx context.Context, s *Steps, files ...string) error {
 	for _, file := range files {
 		text, err := os.ReadFile(filepath.Join(recipes, file))
 		if err != nil {
-			return fmt.Errorf("read the recipe: %w", err)
+			return err
 		}
 		manifests, err := cluster.Manifests(text)
 		if err != nil {
@@ -95,19 +95,19 @@ func drainPods(ctx context.Context, s *Steps) error {
 		drained.Data[podName(i)] = ""
 	}
 	if _, err := s.Client.CoreV1().ConfigMaps("shop").Create(ctx, drained, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("create the list of drained pods: %w", err)
+		return err
 	}
 	options := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
 	touch := []byte(`{"metadata":{"annotations":{"touched":"x"}}}`)
 	return poll.Until(ctx, patience, "the policies to take effect", func(ctx context.Context) error {
 		list, err := s.Client.DiscoveryV1().EndpointSlices("shop").List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=web"})
 		if err != nil {
-			return fmt.Errorf("list slices: %w", err)
+			return err
 		}
 		for _, slice := range list.Items {
 			would, err := s.Client.DiscoveryV1().EndpointSlices("shop").Patch(ctx, slice.Name, types.MergePatchType, touch, options)
 			if err != nil {
-				return fmt.Errorf("patch slice: %w", err)
+				return err
 			}
 			if ready := countReady(readinessOf(would)); ready != replicas-batchSize {
 				return fmt.Errorf("slice %s would have %d ready addresses", slice.Name, ready)
@@ -115,7 +115,7 @@ func drainPods(ctx context.Context, s *Steps) error {
 		}
 		would, err := s.Client.CoreV1().Endpoints("shop").Patch(ctx, "web", types.MergePatchType, touch, options)
 		if err != nil {
-			return fmt.Errorf("patch Endpoints: %w", err)
+			return err
 		}
 		return batchIsOut(would)
 	})
@@ -146,7 +146,7 @@ func endpointsFollow(ctx context.Context, s *Steps) error {
 	return poll.Until(ctx, patience, "Endpoints without the batch", func(ctx context.Context) error {
 		o, err := s.Client.CoreV1().Endpoints("shop").Get(ctx, "web", metav1.GetOptions{})
 		if err != nil {
-			return fmt.Errorf("get Endpoints: %w", err)
+			return err
 		}
 		return batchIsOut(o)
 	})
@@ -158,7 +158,7 @@ func replaced(ctx context.Context, s *Steps, image string) error {
 		for i := range batchSize {
 			pod, err := s.Client.CoreV1().Pods("shop").Get(ctx, podName(i), metav1.GetOptions{})
 			if err != nil {
-				return fmt.Errorf("get pod: %w", err)
+				return err
 			}
 			if statuses := pod.Status.ContainerStatuses; len(statuses) != 1 || !statuses[0].Ready || statuses[0].RestartCount == 0 {
 				return errors.New(pod.Name + " still has its old container, or is not ready")
@@ -172,7 +172,7 @@ func replaced(ctx context.Context, s *Steps, image string) error {
 // therefore also changes the Service, so that the controllers write its slices and Endpoints again.
 func undrainPods(ctx context.Context, s *Steps) error {
 	if err := s.Client.CoreV1().ConfigMaps("shop").Delete(ctx, "drained", metav1.DeleteOptions{}); err != nil {
-		return fmt.Errorf("delete the list of drained pods: %w", err)
+		return err
 	}
 	return poll.Until(ctx, patience, "the addresses to be back", func(ctx context.Context) error {
 		if err := s.patchService(ctx, "shop", "web", fmt.Sprintf(`{"metadata":{"annotations":{"touched":%q}}}`, time.Now())); err != nil {
@@ -180,7 +180,7 @@ func undrainPods(ctx context.Context, s *Steps) error {
 		}
 		list, err := s.Client.DiscoveryV1().EndpointSlices("shop").List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=web"})
 		if err != nil {
-			return fmt.Errorf("list slices: %w", err)
+			return err
 		}
 		for i := range list.Items {
 			if ready := countReady(readinessOf(&list.Items[i])); ready != replicas {

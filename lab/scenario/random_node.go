@@ -81,11 +81,11 @@ func (c *chaos) recreateNode(ctx context.Context) error {
 	}
 	leases := c.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	if err := c.Client.CoreV1().Nodes().Delete(ctx, node.name, metav1.DeleteOptions{}); err != nil {
-		return fmt.Errorf("delete node: %w", err)
+		return err
 	}
 	// The garbage collector may have deleted the Lease already.
 	if err := leases.Delete(ctx, node.name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("delete lease: %w", err)
+		return err
 	}
 	if err := c.waitUntilAllSeen(ctx); err != nil {
 		return err

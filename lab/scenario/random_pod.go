@@ -95,8 +95,5 @@ func (c *chaos) removePod(ctx context.Context) error {
 
 func (c *chaos) deletePod(ctx context.Context, name string, grace int64) error {
 	err := c.Client.CoreV1().Pods(chaosNamespace).Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &grace})
-	if err != nil {
-		return fmt.Errorf("delete pod: %w", err)
-	}
-	return nil
+	return err
 }

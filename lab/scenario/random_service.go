@@ -121,12 +121,12 @@ func (c *chaos) recreateService(ctx context.Context) error {
 		return err
 	}
 	if err := c.Client.CoreV1().Services(chaosNamespace).Delete(ctx, service.name, metav1.DeleteOptions{}); err != nil {
-		return fmt.Errorf("delete service: %w", err)
+		return err
 	}
 	err := poll.Until(ctx, patience, "the Endpoints of the Service to be deleted", func(ctx context.Context) error {
 		list, err := c.Client.CoreV1().Endpoints(chaosNamespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + service.name})
 		if err != nil {
-			return fmt.Errorf("list Endpoints: %w", err)
+			return err
 		}
 		mirrored, err := c.mirrored(ctx, service.name)
 		if err != nil {
@@ -164,10 +164,7 @@ func (c *chaos) writeByHand(ctx context.Context) error {
 	service.written = time.Now()
 	if c.chance(5) {
 		err := c.Client.CoreV1().Endpoints(chaosNamespace).Delete(ctx, service.name, metav1.DeleteOptions{})
-		if err != nil {
-			return fmt.Errorf("delete Endpoints: %w", err)
-		}
-		return nil
+		return err
 	}
 	var ips []string
 	for range c.random.IntN(4) {
@@ -185,24 +182,19 @@ func (c *chaos) writeSlice(ctx context.Context) error {
 	if len(service.slices) > 2 {
 		name := service.slices[0]
 		service.slices = service.slices[1:]
-		if err := client.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-			return fmt.Errorf("delete slice: %w", err)
-		}
-		return nil
+		return client.Delete(ctx, name, metav1.DeleteOptions{})
 	}
 	slice := c.newSlice(service)
 	if len(service.slices) == 0 || c.chance(3) {
 		if _, err := client.Create(ctx, slice, metav1.CreateOptions{}); err != nil {
-			return fmt.Errorf("create slice: %w", err)
+			return err
 		}
 		service.slices = append(service.slices, slice.Name)
 		return nil
 	}
 	slice.Name = pick(c, service.slices)
-	if _, err := client.Update(ctx, slice, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("update slice: %w", err)
-	}
-	return nil
+	_, err := client.Update(ctx, slice, metav1.UpdateOptions{})
+	return err
 }
 
 // newSlice returns a slice that is owned by its Service. The garbage collector deletes it with the Service.

@@ -3,7 +3,6 @@ package scenario
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -81,12 +80,12 @@ func (l *Lab) changeUnseen(ctx context.Context) error {
 // deleteService deletes a Service, and waits until its Endpoints are gone.
 func (l *Lab) deleteService(ctx context.Context, name string) error {
 	if err := l.Client.CoreV1().Services("shop").Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-		return fmt.Errorf("delete service: %w", err)
+		return err
 	}
 	return poll.Until(ctx, patience, "the Endpoints of "+name+" to be deleted", func(ctx context.Context) error {
 		list, err := l.Client.CoreV1().Endpoints("shop").List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 		if err != nil {
-			return fmt.Errorf("list Endpoints: %w", err)
+			return err
 		}
 		if len(list.Items) > 0 {
 			return errors.New("they still exist")

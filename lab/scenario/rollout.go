@@ -71,10 +71,8 @@ func (s *Steps) deploy(ctx context.Context, name string, replicas int32, pod *co
 			},
 		},
 	}
-	if _, err := s.Client.AppsV1().Deployments(pod.Namespace).Create(ctx, deployment, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("create deployment: %w", err)
-	}
-	return nil
+	_, err := s.Client.AppsV1().Deployments(pod.Namespace).Create(ctx, deployment, metav1.CreateOptions{})
+	return err
 }
 
 // changeDeployment changes the spec, and waits for the rollout.
@@ -82,7 +80,7 @@ func (l *Lab) changeDeployment(ctx context.Context, spec string, replicas int) e
 	patch := []byte(`{"spec":` + spec + `}`)
 	_, err := l.Client.AppsV1().Deployments(rolloutNamespace).Patch(ctx, "web", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 	if err != nil {
-		return fmt.Errorf("change deployment: %w", err)
+		return err
 	}
 	return allOf(
 		func() error { return l.rolledOut(ctx, replicas) },
@@ -97,7 +95,7 @@ func (c *Checks) rolledOut(ctx context.Context, replicas int) error {
 	return poll.Until(ctx, patience, "the roll-out", func(ctx context.Context) error {
 		deployment, err := c.cluster.Client.AppsV1().Deployments(rolloutNamespace).Get(ctx, "web", metav1.GetOptions{})
 		if err != nil {
-			return fmt.Errorf("get deployment: %w", err)
+			return err
 		}
 		status, want := deployment.Status, int32(replicas)
 		if status.ObservedGeneration < deployment.Generation || status.Replicas != want ||
@@ -106,7 +104,7 @@ func (c *Checks) rolledOut(ctx context.Context, replicas int) error {
 		}
 		pods, err := c.cluster.Client.CoreV1().Pods(rolloutNamespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
-			return fmt.Errorf("list pods: %w", err)
+			return err
 		}
 		if len(pods.Items) != replicas {
 			return fmt.Errorf("got %d pods", len(pods.Items))

@@ -117,8 +117,6 @@ func (s *Steps) labelZones(ctx context.Context, zones int) error {
 
 func (s *Steps) labelNode(ctx context.Context, node, key, value string) error {
 	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, key, value)
-	if _, err := s.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		return fmt.Errorf("label node: %w", err)
-	}
-	return nil
+	_, err := s.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
 }

@@ -19,21 +19,6 @@ func (s *Session) judge(ctx context.Context) error {
 	return s.checkReports(ctx)
 }
 
-// watchLastLosses watches the times of last lost addresses until the returned function is called. That function returns
-// an error if one of these times went back.
-func (s *Session) watchLastLosses(ctx context.Context) (stop func() error) {
-	if s.URL == "" {
-		return func() error { return nil }
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	result := make(chan error)
-	go func() { result <- s.comparison().WatchLastLosses(ctx, lastLossPeriod) }()
-	return func() error {
-		cancel()
-		return <-result
-	}
-}
-
 func (s *Session) compare(ctx context.Context) error {
 	if s.URL == "" {
 		_, err := s.Truth.Counts()

@@ -19,9 +19,6 @@ import (
 // resources is the number of resources that a recording lists at its beginning.
 const resources = 6
 
-// speed is the speed factor of the second replay.
-const speed = "30"
-
 // startRecording starts a recording with the given kubeconfig, and waits until it contains all lists.
 func (s *Session) startRecording(ctx context.Context, kubeconfig string) (err error) {
 	s.record, err = s.start("kubeflap-record", "record", s.options.Save,
@@ -55,8 +52,7 @@ func readRecording(path string) ([]byte, error) {
 	return text, err
 }
 
-// replay ends the recording and replays it at two speeds. At the end of the first replay, the metrics must agree with
-// the recorder. At the end of the second replay, they must equal those of the first replay.
+// replay ends the recording and replays it. At the end of the replay, the metrics must agree with the recorder.
 func (s *Session) replay(ctx context.Context) error {
 	if s.record == nil {
 		return nil
@@ -72,7 +68,7 @@ func (s *Session) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(span.Replayed(reported), s.replayPaced(ctx, reported))
+	return span.Replayed(reported)
 }
 
 // replayOnce returns the metrics at the end of the replay. It sets no flag for the grace period, because the recording
@@ -85,26 +81,6 @@ func replayOnce(ctx context.Context, o Options) (truth.Counts, error) {
 		return nil, fmt.Errorf("replay the recording: %w\n%s", err, errOut.String())
 	}
 	return compare.Text(&out)
-}
-
-// replayPaced replays the recording with pauses between events. It waits until the metrics equal those of the replay
-// without pauses.
-func (s *Session) replayPaced(ctx context.Context, atOnce truth.Counts) error {
-	address, err := cluster.FreePort()
-	if err != nil {
-		return err
-	}
-	p, err := s.start("kubeflap-replay", "replay", s.options.Save, "--speed="+speed, "--web.listen-address="+address)
-	if err != nil {
-		return err
-	}
-	return p.Until(ctx, patience, "the paced replay to agree", func(ctx context.Context) error {
-		paced, err := compare.Scrape(ctx, "http://"+address+"/metrics")
-		if err != nil {
-			return err
-		}
-		return compare.Paces(atOnce, paced)
-	})
 }
 
 // finish ends the recording gracefully, so that kubeflap writes all of it.

@@ -4,7 +4,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -22,8 +21,6 @@ const (
 	patience = 2 * time.Minute
 	// nextScrape is the time within which Prometheus scrapes at least once.
 	nextScrape = paging.Interval
-	// lastLossPeriod is the interval at which the times of last lost addresses are read.
-	lastLossPeriod = time.Second
 )
 
 // Options configures a session.
@@ -156,19 +153,17 @@ func (s *Session) play(ctx context.Context) error {
 		}
 	}
 	s.options.Log.Info("scenario starts", "scenario", s.scenario.Name)
-	stop, seen := s.watchLastLosses(ctx), s.pager.watchForIncident(ctx)
+	seen := s.pager.watchForIncident(ctx)
 	err := s.scenario.Run(ctx, s.lab)
 	defer seen()
 	if err != nil {
-		return errors.Join(fmt.Errorf("run scenario %s: %w", s.scenario.Name, err), stop())
+		return fmt.Errorf("run scenario %s: %w", s.scenario.Name, err)
 	}
 	if s.pager != nil {
 		s.pager.over = time.Now()
 	}
 	s.options.Log.Info("scenario has ended", "scenario", s.scenario.Name)
-	// Call stop after judge, because kubeflap can still report lost addresses while judge runs. The function stop also
-	// checks the times of these addresses.
-	return errors.Join(s.judge(ctx), stop())
+	return s.judge(ctx)
 }
 
 // playAfterBlindness breaks kubeflap's watches and then runs the scenario again. It uses a new recorder, because the
