@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/session"
 )
@@ -116,7 +115,6 @@ func TestScenarios(t *testing.T) {
 					options.Rules = "../rules"
 				}
 				running := runScenario(t, s, options)
-				expectNativeHistogram(t, running)
 				all.join(s, running)
 			})
 		}
@@ -191,19 +189,6 @@ func runScenario(t *testing.T, s scenario.Scenario, options session.Options) *se
 func lastLines(text string, n int) string {
 	lines := strings.Split(text, "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}
-
-// expectNativeHistogram checks that the heartbeat interval histogram has native and classic buckets.
-func expectNativeHistogram(t *testing.T, running *session.Session) {
-	t.Helper()
-	families, err := compare.Families(t.Context(), running.MetricsURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	const name = "kubeflap_node_heartbeat_interval_seconds"
-	if !compare.IsNative(families, name) {
-		t.Errorf("%s does not have both native and classic buckets", name)
-	}
 }
 
 // buildKubeflap builds kubeflap and returns its path. It also builds all programs of the clusters, so that the compiler

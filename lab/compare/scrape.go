@@ -107,20 +107,6 @@ func read(counts truth.Counts, family *dto.MetricFamily, metric *dto.Metric) {
 	}
 }
 
-// IsNative reports whether a metric is a histogram with both native and classic buckets.
-func IsNative(families []*dto.MetricFamily, name string) bool {
-	for _, family := range families {
-		if family.GetName() != name {
-			continue
-		}
-		for _, metric := range family.Metric {
-			h := metric.GetHistogram()
-			return h.Schema != nil && len(h.Bucket) > 0
-		}
-	}
-	return false
-}
-
 // isTime reports whether a metric is a time or a duration. Such values are never exactly equal in two watchers.
 func isTime(name string) bool {
 	name = plain(name)

@@ -78,18 +78,21 @@ func labelsOf(expr parser.Expr, recorded map[string][]string) (map[string]bool, 
 		return labelsOfBinary(e, recorded)
 	case *parser.Call:
 		return labelsOfCall(e, recorded)
-	case *parser.MatrixSelector:
-		return labelsOf(e.VectorSelector, recorded)
-	case *parser.ParenExpr:
-		return labelsOf(e.Expr, recorded)
-	case *parser.SubqueryExpr:
-		return labelsOf(e.Expr, recorded)
-	case *parser.UnaryExpr:
-		return labelsOf(e.Expr, recorded)
-	case *parser.NumberLiteral, *parser.StringLiteral:
-		return setOf(), nil
 	}
-	return nil, fmt.Errorf("unsupported expression of type %T", expr)
+	return labelsOfOperands(expr, recorded)
+}
+
+// labelsOfOperands returns the labels of all operands of an expression.
+func labelsOfOperands(expr parser.Expr, recorded map[string][]string) (map[string]bool, error) {
+	all := setOf()
+	for operand := range parser.ChildrenIter(expr) {
+		some, err := labelsOf(operand.(parser.Expr), recorded)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, some)
+	}
+	return all, nil
 }
 
 func labelsOfAggregation(e *parser.AggregateExpr, recorded map[string][]string) (map[string]bool, error) {
@@ -112,19 +115,11 @@ func labelsOfAggregation(e *parser.AggregateExpr, recorded map[string][]string) 
 
 func labelsOfBinary(e *parser.BinaryExpr, recorded map[string][]string) (map[string]bool, error) {
 	left, err := labelsOf(e.LHS, recorded)
-	if err != nil {
-		return nil, err
-	}
-	right, err := labelsOf(e.RHS, recorded)
 	switch {
 	case err != nil:
 		return nil, err
-	case e.VectorMatching == nil: // one operand is a scalar
-		maps.Copy(left, right)
-		return left, nil
-	case e.Op == parser.LOR:
-		maps.Copy(left, right)
-		return left, nil
+	case e.VectorMatching == nil, e.Op == parser.LOR: // without a VectorMatching, one operand is a scalar
+		return labelsOfOperands(e, recorded)
 	case e.Op == parser.LAND, e.Op == parser.LUNLESS:
 		return left, nil
 	case !e.VectorMatching.On:
@@ -139,13 +134,9 @@ func labelsOfBinary(e *parser.BinaryExpr, recorded map[string][]string) (map[str
 }
 
 func labelsOfCall(e *parser.Call, recorded map[string][]string) (map[string]bool, error) {
-	all := setOf()
-	for _, arg := range e.Args {
-		some, err := labelsOf(arg, recorded)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(all, some)
+	all, err := labelsOfOperands(e, recorded)
+	if err != nil {
+		return nil, err
 	}
 	switch e.Func.Name {
 	case "absent":

@@ -24,8 +24,7 @@ func apiServerUnreachable() Scenario {
 		Reports: []Report{{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", fmt.Sprintf("%d of %d nodes fell silent within", len(lost), nodes), ""}},
 		Repeats: true,
 		Advised: advised, NotAdvised: others,
-		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
-		LossesBy:   "node_heartbeat_lost",
+		LossesBy: "node_heartbeat_lost",
 		Pages: []Page{{
 			Alert: "KubeflapHeartbeatsLateClusterWide",
 			Says:  []string{fmt.Sprintf("%d of %d nodes", len(lost), nodes)},

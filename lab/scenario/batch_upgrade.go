@@ -39,8 +39,7 @@ func batchUpgrade() Scenario {
 			"update_in_place", "workload", "inplace_update", "Service/web", "",
 			"If you cannot add a gate, set --endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 10s",
 		}},
-		LastLosses: map[string]string{"web": "inplace_update"},
-		LossesBy:   "inplace_update",
+		LossesBy: "inplace_update",
 		Pages: []Page{{
 			Alert: "KubeflapStaleReadds", Object: "Service shop/web",
 			Says: []string{

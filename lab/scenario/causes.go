@@ -69,15 +69,13 @@ func causes(release cluster.Release) Scenario {
 	p := newProbes()
 	cases := causeCases(release, p)
 	var want []Loss
-	last := map[string]string{}
 	for _, c := range cases {
 		want = append(want, c.Loss)
-		last[c.Service] = c.Cause
 	}
 	return Scenario{
 		Name:    "causes",
 		Summary: "a Service for each cause loses addresses, and other Services keep theirs",
-		Causes:  want, LastLosses: last,
+		Causes:  want,
 		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error { return prepareCauses(ctx, l, p, cases) },
 		Run: func(ctx context.Context, l *Lab) error {

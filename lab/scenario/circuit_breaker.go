@@ -36,7 +36,6 @@ func openBreakerScenario(s Scenario, open, shut func(context.Context, *Lab) erro
 	}}
 	s.Repeats = true
 	s.Advised, s.NotAdvised = onlyAdvised("controller manager slow")
-	s.LastLosses = map[string]string{"web": "node_heartbeat_lost"}
 	s.LossesBy = "node_heartbeat_lost"
 	s.Pages = []Page{{
 		Alert:  breakerAlert,

@@ -31,12 +31,11 @@ func controlPlaneStall(release cluster.Release) Scenario {
 		flags = append(flags, breakerOff)
 	}
 	return Scenario{
-		Name:       "control-plane-stall",
-		Summary:    "etcd stops for longer than the grace period: every node is late at the same time and turns Unknown",
-		Reports:    []Report{{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", "", "etcd"}},
-		Repeats:    true,
-		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
-		LossesBy:   "node_heartbeat_lost",
+		Name:     "control-plane-stall",
+		Summary:  "etcd stops for longer than the grace period: every node is late at the same time and turns Unknown",
+		Reports:  []Report{{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", "", "etcd"}},
+		Repeats:  true,
+		LossesBy: "node_heartbeat_lost",
 		Pages: []Page{{
 			// The page can be sent before the last node is late, because the nodes send their heartbeats at different
 			// times.

@@ -29,13 +29,12 @@ func endpointsReset() Scenario {
 		},
 		// No slice contains the overwritten addresses, because the Endpoints of a Service with a selector are not
 		// mirrored.
-		LastLosses: map[string]string{"kube-scheduler": "", "kube-controller-manager": "", "database": "manual_write"},
-		LossesBy:   "manual_write",
-		Pages:      endpointsResetPages(),
-		Quiet:      []string{"KubeflapScrapeTargetsLost"},
-		ByRelease:  true,
-		Options:    cluster.Options{Nodes: 1, ControllerManagerPod: true},
-		Prepare:    prepareEndpointsReset,
+		LossesBy:  "manual_write",
+		Pages:     endpointsResetPages(),
+		Quiet:     []string{"KubeflapScrapeTargetsLost"},
+		ByRelease: true,
+		Options:   cluster.Options{Nodes: 1, ControllerManagerPod: true},
+		Prepare:   prepareEndpointsReset,
 		Run: func(ctx context.Context, l *Lab) error {
 			if err := l.overwriteBySelector(ctx); err != nil {
 				return err

@@ -24,9 +24,8 @@ func foreignSlice() Scenario {
 		Pages: []Page{{
 			Alert: "KubeflapForeignAddresses", Object: "Service shop/web", Says: []string{"a manager that kubeflap accepts wrote these addresses"}, Remedy: "--endpoints.known-manager",
 		}},
-		LastLosses: map[string]string{"web": ""},
-		Options:    cluster.Options{Nodes: 1, ControllerManagerPod: true},
-		Prepare:    func(ctx context.Context, l *Lab) error { return l.spreadReady(ctx, 2) },
+		Options: cluster.Options{Nodes: 1, ControllerManagerPod: true},
+		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadReady(ctx, 2) },
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.writeSlice(ctx, "shop", "web", manager, foreign) },

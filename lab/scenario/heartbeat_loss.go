@@ -28,8 +28,7 @@ func heartbeatLoss(release cluster.Release) Scenario {
 		Reports:   []Report{{"node", "node", "node_heartbeat_lost", "", "", "--node-monitor-grace-period to "}},
 		Repeats:   true,
 		// The Service loses only the addresses on the paused kubelet's node.
-		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
-		LossesBy:   "node_heartbeat_lost",
+		LossesBy: "node_heartbeat_lost",
 		Pages: []Page{{
 			Alert: "KubeflapNodeHeartbeatLost", Object: "Node node-2",
 			Says:   []string{fmt.Sprintf("the grace period is %.0fs", lost.Seconds()), "the kubelet is too slow", "set --node-monitor-grace-period="},

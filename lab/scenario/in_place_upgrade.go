@@ -27,8 +27,7 @@ func inPlaceUpgrade() Scenario {
 		Summary: "images change in place: first, containers restart without a change in Endpoints; then addresses leave, return and leave again",
 		Reports: []Report{{"update_in_place", "workload", "inplace_update", "Service/web", "", "readiness gate"}},
 		// The addresses become not ready twice. The image change is the cause both times.
-		LastLosses: map[string]string{"web": "inplace_update"},
-		LossesBy:   "inplace_update",
+		LossesBy: "inplace_update",
 		Pages: []Page{
 			{
 				Alert: "KubeflapTrafficBouncing", Object: "namespace shop",

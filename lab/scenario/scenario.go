@@ -58,20 +58,18 @@ type Scenario struct {
 	// LossesBy is the cause of each lost address of a Service that is not in Causes. If it is empty, the scenario does not
 	// define the cause.
 	LossesBy string
-	// LastLosses maps Services to the expected cause of their last lost address.
-	LastLosses map[string]string
 }
 
-// CauseOfLoss returns the cause of each address that a Service loses, given as namespace and name. It is empty if the
-// scenario does not define the cause.
-func (s *Scenario) CauseOfLoss(service string) string {
+// CauseOfLoss returns the cause of each address that a Service loses, given as namespace and name, and whether the
+// scenario defines it. The cause is empty if the Service must not lose any address.
+func (s *Scenario) CauseOfLoss(service string) (cause string, defined bool) {
 	_, name, _ := strings.Cut(service, "/")
 	for _, loss := range s.Causes {
 		if loss.Service == name {
-			return loss.Cause
+			return loss.Cause, true
 		}
 	}
-	return s.LossesBy
+	return s.LossesBy, s.LossesBy != "" || s.Causes != nil
 }
 
 // onlyAdvised returns the values of Advised and NotAdvised if the given advice must be the only one about the cause of

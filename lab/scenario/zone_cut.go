@@ -38,9 +38,8 @@ func zoneCut() Scenario {
 			},
 		},
 		// The alert for the zone inhibits these alerts for its three nodes.
-		Quiet:      []string{"KubeflapNodeHeartbeatLost"},
-		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
-		LossesBy:   "node_heartbeat_lost",
+		Quiet:    []string{"KubeflapNodeHeartbeatLost"},
+		LossesBy: "node_heartbeat_lost",
 		Options: cluster.Options{
 			Nodes: nodes, ControllerManagerPod: true, KubeletsLinked: true,
 			ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=1s"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -36,53 +37,46 @@ func (s *Session) reportsCauses(ctx context.Context) error {
 			return err
 		}
 		s.ReportedCauses = map[string]string{}
-		var right float64
 		for _, want := range s.scenario.Causes {
 			s.ReportedCauses[want.Service] = causesIn(counts, lossesMetric, want.Service)
-			n := counts.Sum(lossesMetric, "service", want.Service, "cause", want.Cause)
-			if n < want.Addresses {
-				return fmt.Errorf("%s: %v losses by %q, want at least %v: %v", want.Service, n, want.Cause, want.Addresses, lossesIn(counts))
+			if n := counts.Sum(lossesMetric, "service", want.Service, "cause", want.Cause); n < want.Addresses {
+				return fmt.Errorf("%s: %v losses by %q, want at least %v: %v", want.Service, n, want.Cause, want.Addresses, s.ReportedCauses)
 			}
-			right += n
 		}
-		if all := counts.Sum(lossesMetric); all != right {
-			return fmt.Errorf("%v losses have an unexpected cause: %v", all-right, lossesIn(counts))
-		}
-		return reportsLastLosses(counts, s.scenario.LastLosses)
+		return lossesHaveCauses(counts, &s.scenario)
 	})
 }
 
-// reportsLastLosses compares the cause of each Service's last lost address with the expected cause.
-func reportsLastLosses(counts truth.Counts, want map[string]string) error {
+// lossesHaveCauses checks that each lost address, and the last one of each Service, has the cause that the scenario
+// defines. If the scenario defines none, the cause must not be "unknown".
+func lossesHaveCauses(counts truth.Counts, s *scenario.Scenario) error {
 	var errs []error
-	for _, service := range slices.Sorted(maps.Keys(want)) {
-		if reported := causesIn(counts, lastLossMetric, service); reported != want[service] {
-			errs = append(errs, fmt.Errorf("last loss of %s: got cause %q, want %q", service, reported, want[service]))
+	for series, n := range counts {
+		if name := truth.Name(series); n == 0 || name != lossesMetric && name != lastLossMetric {
+			continue
+		}
+		want, defined := s.CauseOfLoss(labelOf(series, "namespace") + "/" + labelOf(series, "service"))
+		if is := labelOf(series, "cause"); defined && is != want || !defined && is == "unknown" {
+			errs = append(errs, fmt.Errorf("%s is %v, want the cause %q", series, n, want))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// labelOf returns the value of a label of a series.
+func labelOf(series, label string) string {
+	_, value, _ := strings.Cut(series, label+`="`)
+	value, _, _ = strings.Cut(value, `"`)
+	return value
 }
 
 // causesIn returns the causes in a Service's series of the given metric, separated by commas.
 func causesIn(counts truth.Counts, metric, service string) string {
 	causes := map[string]bool{}
 	for series, n := range counts {
-		if n > 0 && truth.Name(series) == metric && strings.Contains(series, fmt.Sprintf("service=%q", service)) {
-			_, cause, _ := strings.Cut(series, `cause="`)
-			cause, _, _ = strings.Cut(cause, `"`)
-			causes[cause] = true
+		if n > 0 && truth.Name(series) == metric && labelOf(series, "service") == service {
+			causes[labelOf(series, "cause")] = true
 		}
 	}
 	return strings.Join(slices.Sorted(maps.Keys(causes)), ", ")
-}
-
-// lossesIn returns the series of lost addresses by cause, for error messages.
-func lossesIn(counts truth.Counts) truth.Counts {
-	losses := truth.Counts{}
-	for series, n := range counts {
-		if truth.Name(series) == lossesMetric {
-			losses[series] = n
-		}
-	}
-	return losses
 }

@@ -57,7 +57,7 @@ func (f *facts) endSegment(recorder *truth.Recorder, until time.Time) error {
 	}
 	for i := range found {
 		if x := &found[i]; x.Kind == truth.FactAddress && x.From == "ready" {
-			x.Cause = f.scenario.CauseOfLoss(x.Object)
+			x.Cause, _ = f.scenario.CauseOfLoss(x.Object)
 		}
 	}
 	f.all = append(f.all, found...)

@@ -11,7 +11,6 @@ import (
 	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/scenario"
-	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
 // calmFor is how long a test waits for an unexpected incident. It exceeds the time for which kubeflap waits for
@@ -39,7 +38,11 @@ func (s *Session) checkReports(ctx context.Context) error {
 	}
 	s.ReportedIncident = s.scenario.Reports[0].Cause
 	return poll.Until(ctx, patience, "the expected incidents", func(ctx context.Context) error {
-		if err := s.lossesHaveCauses(ctx); err != nil {
+		counts, err := compare.Scrape(ctx, s.MetricsURL())
+		if err != nil {
+			return err
+		}
+		if err := lossesHaveCauses(counts, &s.scenario); err != nil {
 			return err
 		}
 		return s.reportsIncidents(ctx)
@@ -88,19 +91,4 @@ func sameAs(reported []compare.Incident, want []scenario.Report, repeats bool) e
 func isReported(x compare.Incident, want scenario.Report) bool {
 	return x.State != "pending" && x.Verdict == want.Verdict && x.Scope == want.Scope && x.Cause == want.Cause &&
 		(want.Subject == "" || x.Subject == want.Subject) && strings.Contains(x.Because(), want.Because) && strings.Contains(x.Remedy, want.Remedy)
-}
-
-// lossesHaveCauses checks that no lost address has the cause "unknown". It also compares the cause of each Service's
-// last lost address with the expected cause.
-func (s *Session) lossesHaveCauses(ctx context.Context) error {
-	counts, err := compare.Scrape(ctx, s.MetricsURL())
-	if err != nil {
-		return err
-	}
-	for series, n := range counts {
-		if n > 0 && truth.Name(series) == lossesMetric && strings.Contains(series, `cause="unknown"`) {
-			return fmt.Errorf("unexpected value of %s: %v", series, n)
-		}
-	}
-	return reportsLastLosses(counts, s.scenario.LastLosses)
 }
