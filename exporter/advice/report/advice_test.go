@@ -12,7 +12,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/silence"
-	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
@@ -259,7 +258,7 @@ func TestInPlaceUpdates(t *testing.T) {
 		x.Bounces, x.Losses[cause.InPlaceUpdate] = 4, 4
 		return []services.Service{x}
 	}
-	type byWindow = [consumers.NumWindows]uint64
+	type byWindow = [transition.NumWindows]uint64
 	web, updates := lost("shop"), pods.Counts{InPlaceUpdates: 4}
 	cases := []struct {
 		name            string
@@ -292,8 +291,8 @@ func TestInPlaceUpdates(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			r := given(cluster{
-				services: c.hit, namespaces: []pods.Namespace{{Name: "shop", Counts: c.n}}, consumers: []consumers.Namespace{{Name: "shop", Bounces: c.bounces}},
-				readds: []consumers.StaleReadds{{Service: transition.Service{Namespace: "shop", Name: "web"}, ByWindow: c.readds}},
+				services: c.hit, namespaces: []pods.Namespace{{Name: "shop", Counts: c.n}}, consumers: []services.Namespace{{Name: "shop", Bounces: c.bounces}},
+				readds: []services.StaleReadds{{Service: transition.Service{Namespace: "shop", Name: "web"}, ByWindow: c.readds}},
 			})
 			if c.advice == "" {
 				if r.Advice {

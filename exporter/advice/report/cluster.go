@@ -12,12 +12,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/track"
-	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/services"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -35,8 +35,8 @@ type cluster struct {
 	intervals  *dto.Histogram
 	services   []services.Service
 	namespaces []pods.Namespace
-	consumers  []consumers.Namespace
-	readds     []consumers.StaleReadds
+	consumers  []services.Namespace
+	readds     []services.StaleReadds
 	short      []pods.ShortTolerations
 	// flags holds the flags that are set on the kube-controller-manager.
 	flags []controlplane.Flag
@@ -125,9 +125,9 @@ func (c *cluster) escapeNames() {
 
 // windows returns the mistakes of clients in a namespace, by batching window. It returns none if they were not counted.
 func (c *cluster) windows(namespace string) []advice.Window {
-	var all [consumers.NumWindows]advice.Window
+	var all [transition.NumWindows]advice.Window
 	counted := false
-	for i, length := range consumers.Windows() {
+	for i, length := range transition.Windows() {
 		all[i].Length = length
 		for _, x := range c.consumers {
 			if x.Name == namespace {
