@@ -114,7 +114,7 @@ func (h *Store) ClockSetBack(name string, t time.Time, by time.Duration) {
 }
 
 // Recount counts the silence of a deleted Node, whose machine has registered again.
-func (h *Store) Recount(s *Silence) { h.revisable(h.of(s.Node), s) }
+func (h *Store) Recount(s *Silence) { h.of(s.Node).add(s, h.counter()) }
 
 // StartCounting sets the counters to zero at t.
 func (h *Store) StartCounting(t time.Time) {
@@ -124,17 +124,26 @@ func (h *Store) StartCounting(t time.Time) {
 	}
 }
 
-func (h *Store) revisable(n *node, x *Silence) {
+// counter decides how silences are counted.
+type counter struct {
+	// The silences that began before since are not counted.
+	since       time.Time
+	undisturbed time.Duration
+}
+
+func (h *Store) counter() counter { return counter{h.counting, h.Settings.Undisturbed()} }
+
+func (n *node) add(x *Silence, c counter) {
 	if n.revisable = append(n.revisable, x); len(n.revisable) > maxRevisable {
-		h.fold(n, 1)
+		n.fold(1, c)
 	}
 }
 
 // fold removes the given number of silences from n.revisable, oldest first, and adds them to the counts in n.older. The
 // verdicts of these silences are then final.
-func (h *Store) fold(n *node, some int) {
+func (n *node) fold(some int, c counter) {
 	for _, x := range n.revisable[:some] {
-		n.older = h.counted(n.older, x, (*Judgement).Reviewed, x.Ended)
+		n.older = c.counted(n.older, x, (*Judgement).Reviewed, x.Ended)
 	}
 	n.revisable = slices.Delete(n.revisable, 0, some)
 }
@@ -146,18 +155,18 @@ func (h *Store) Sweep(t time.Time) {
 		if some < 0 {
 			some = len(n.revisable)
 		}
-		h.fold(n, some)
+		n.fold(some, h.counter())
 	}
 }
 
 // counted adds a silence to the counts of its node. It does not add silences that are explained and were shorter than
 // the grace period.
-func (h *Store) counted(all []Sum, x *Silence, of func(*Judgement) verdict.Verdict, now time.Time) []Sum {
-	if x.Judgement == nil || !x.Began.After(h.counting) || x.Short && x.Explained() {
+func (c counter) counted(all []Sum, x *Silence, of func(*Judgement) verdict.Verdict, now time.Time) []Sum {
+	if x.Judgement == nil || !x.Began.After(c.since) || x.Short && x.Explained() {
 		return all
 	}
 	ended, v := cmp.Or(x.Ended, now), of(x.Judgement)
-	reason := h.reasonOf(x, v, ended)
+	reason := c.reasonOf(x, v, ended)
 	i := slices.IndexFunc(all, func(y Sum) bool { return y.Verdict == v && y.Reason == reason })
 	if i < 0 {
 		return append(all, Sum{x.Node, v, reason, 1, ended})
@@ -170,11 +179,11 @@ func (h *Store) counted(all []Sum, x *Silence, of func(*Judgement) verdict.Verdi
 }
 
 // reasonOf returns a more precise reason than the verdict v about a silence.
-func (h *Store) reasonOf(x *Silence, v verdict.Verdict, ended time.Time) verdict.Reason {
+func (c counter) reasonOf(x *Silence, v verdict.Verdict, ended time.Time) verdict.Reason {
 	switch {
 	case x.Short:
 		return verdict.Late
-	case v != verdict.Node, ended.Sub(x.Began) <= h.Undisturbed():
+	case v != verdict.Node, ended.Sub(x.Began) <= c.undisturbed:
 		return verdict.NoReason
 	case x.Announced != "":
 		return verdict.Announced
@@ -195,7 +204,7 @@ func (h *Store) Sums(now time.Time) (all []Sum) {
 	for _, name := range slices.Sorted(maps.Keys(h.nodes)) {
 		sums := slices.Clone(h.nodes[name].older)
 		for _, x := range h.nodes[name].revisable {
-			sums = h.counted(sums, x, (*Judgement).Verdict, now)
+			sums = h.counter().counted(sums, x, (*Judgement).Verdict, now)
 		}
 		slices.SortFunc(sums, func(a, b Sum) int {
 			return cmp.Or(cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(a.Reason, b.Reason))

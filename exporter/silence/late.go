@@ -20,8 +20,8 @@ const (
 )
 
 // IsLate reports whether the interval between two heartbeats is long enough to affect the recommended grace period.
-func (h *Store) IsLate(interval time.Duration) bool {
-	return 2*interval > h.Settings.Period && interval > h.Settings.LateThreshold()
+func (s Settings) IsLate(interval time.Duration) bool {
+	return 2*interval > s.Period && interval > s.LateThreshold()
 }
 
 // BecameLate records at t that a node has sent no heartbeat for half the grace period, since `since`. The parameter
@@ -64,7 +64,7 @@ func (h *Store) Arrived(name string, t time.Time, interval time.Duration, nodes 
 		if n.setBack.After(began) {
 			x.ClockBack = n.by
 		}
-		h.revisable(n, x)
+		n.add(x, h.counter())
 	}
 	h.arrived = append(h.arrived, x)
 	old := t.Add(-lateRemembered)

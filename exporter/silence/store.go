@@ -25,7 +25,7 @@ const (
 // empty.
 type Store struct {
 	// Settings affect the grace period. The measured interval is not set.
-	Settings advice.GracePeriod
+	Settings Settings
 	// Upgrades holds the recent upgrades of kubelets.
 	Upgrades Upgrades
 	// Nodes is the number of nodes in the cluster when the newest late heartbeat arrived.
@@ -55,25 +55,25 @@ func (h *Store) Begin(t time.Time) {
 
 // Learn records settings that affect the grace period.
 func (h *Store) Learn(x transition.GracePeriodKnown) {
-	h.Settings = advice.GracePeriod{Period: x.Period, Default: x.Default, Interval: x.Interval, Managed: x.Managed}
+	h.Settings.GracePeriod = advice.GracePeriod{Period: x.Period, Default: x.Default, Interval: x.Interval, Managed: x.Managed}
 }
 
-// WithOneLost returns the interval between two received heartbeats if one heartbeat between them gets lost.
-func (h *Store) WithOneLost() time.Duration { return 2 * (h.Settings.Shortest() / 2) }
+// Settings holds the grace period and the heartbeat interval.
+type Settings struct{ advice.GracePeriod }
 
-// Undisturbed returns the longest possible interval between two punctual heartbeats of a node.
-func (h *Store) Undisturbed() time.Duration { return h.Settings.Undisturbed() }
+// WithOneLost returns the interval between two received heartbeats if one heartbeat between them gets lost.
+func (s Settings) WithOneLost() time.Duration { return 2 * (s.Shortest() / 2) }
 
 // CommonCauseWindow returns the maximum time between two node losses that may have a common cause. This is the grace
 // period, because heartbeats of different nodes are spread over a shorter time.
-func (h *Store) CommonCauseWindow() time.Duration {
-	return cmp.Or(h.Settings.Period, advice.DefaultGracePeriod)
+func (s Settings) CommonCauseWindow() time.Duration {
+	return cmp.Or(s.Period, advice.DefaultGracePeriod)
 }
 
 // Add adds a silence in which a node was lost.
 func (h *Store) Add(s *Silence) {
 	h.insert(s)
-	h.revisable(h.of(s.Node), s)
+	h.of(s.Node).add(s, h.counter())
 }
 
 // insert adds a silence to the list lost. It removes silences that began more than 24 hours before the newest silence.
@@ -106,26 +106,27 @@ func (h *Store) Relist(s *Silence, began time.Time) {
 	h.insert(s)
 }
 
-// after returns the silences that began after t, newest first, and those that began earlier, oldest first.
-func (h *Store) after(t time.Time) (newer, older List) {
-	n := len(h.lost)
-	for n > 0 && h.lost[n-1].Began.After(t) {
+// after returns the silences of a sorted list that began after t, newest first, and those that began earlier, oldest
+// first.
+func (l List) after(t time.Time) (newer, older List) {
+	n := len(l)
+	for n > 0 && l[n-1].Began.After(t) {
 		n--
 	}
-	newer = slices.Clone(h.lost[n:])
+	newer = slices.Clone(l[n:])
 	slices.Reverse(newer)
-	return newer, h.lost[:n]
+	return newer, l[:n]
 }
 
 // After returns the unexplained silences that began after t.
 func (h *Store) After(t time.Time) List {
-	all, _ := h.after(t)
+	all, _ := h.lost.after(t)
 	return slices.DeleteFunc(all, (*Silence).Explained)
 }
 
 // AfterOrLasting returns the unexplained silences that began after t or are ongoing.
 func (h *Store) AfterOrLasting(t time.Time) List {
-	all, older := h.after(t)
+	all, older := h.lost.after(t)
 	return slices.DeleteFunc(append(all, older.Filter((*Silence).IsOngoing)...), (*Silence).Explained)
 }
 
@@ -133,8 +134,8 @@ func (h *Store) AfterOrLasting(t time.Time) List {
 // interval of each other. These nodes probably use the same wrong time source. The result is nil for fewer than two
 // nodes.
 func (h *Store) SetBackTogether(t time.Time) List {
-	all, _ := h.after(t)
-	all = LargestGroup(all.Filter(func(s *Silence) bool { return s.ClockBack > 0 }), h.Undisturbed())
+	all, _ := h.lost.after(t)
+	all = LargestGroup(all.Filter(func(s *Silence) bool { return s.ClockBack > 0 }), h.Settings.Undisturbed())
 	if len(all) < 2 {
 		return nil
 	}

@@ -128,7 +128,7 @@ func (l *services) outageStarted(x transition.OutageStarted) {
 		l.beginOutage(x.Service, s, r)
 		return
 	}
-	if subject, ok := l.SubjectOfOutage(x.Service); ok {
+	if subject, ok := l.SubjectOfOutage(x.Service, x.FoundAt()); ok {
 		l.beginOutage(x.Service, s, l.Begin(subject, x.Time, x.Trigger))
 		return
 	}

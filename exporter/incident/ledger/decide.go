@@ -29,7 +29,7 @@ func (l *Ledger) NodeLoss(silences silence.List, nodes int) *judge.NodeLoss {
 	seen, nodeTime := l.Silences.Seen(l.now, nodes)
 	return &judge.NodeLoss{
 		Silences: silences, Recent: l.Silences.AfterOrLasting(l.now.Add(-time.Hour)), Late: l.Silences.LateNodes(), Now: l.now, Nodes: nodes,
-		GracePeriod: l.Silences.Settings.Period, Interval: l.Silences.Undisturbed(), Rate: judge.Rate{Silences: seen, NodeTime: nodeTime},
+		GracePeriod: l.Silences.Settings.Period, Interval: l.Silences.Settings.Undisturbed(), Rate: judge.Rate{Silences: seen, NodeTime: nodeTime},
 		ControlPlane: l.ControlPlane, Break: l.LeaseBreak, Upgrades: l.Silences.Upgrades, ShortSilences: l.Silences.ShortBetween,
 	}
 }
@@ -61,7 +61,7 @@ func (l *Ledger) graceFacts() advice.GracePeriod {
 			r.Judgement.Ask(l.decide(r).Verdict)
 		}
 	}
-	g := l.Silences.Settings
+	g := l.Silences.Settings.GracePeriod
 	g.Longest = l.Silences.Longest(l.now)
 	return g
 }

@@ -41,9 +41,9 @@ type Ledger struct {
 	sweep      func(t time.Time)
 	// The map active holds the incidents that can still change, by the key of their subject. The list shown holds the
 	// incidents that are reported.
-	active  map[string]*Record
-	shown   []*Record
-	ongoing ongoing
+	active map[string]*Record
+	shown  []*Record
+	Earlier
 	// The field harmless is the number of active incidents that have caused no harm so far.
 	harmless int
 	notifier notifier
@@ -104,7 +104,9 @@ func (l *Ledger) ControlPlaneNear(began, t time.Time) (x incident.Subject, ok bo
 		if r == nil && free < 0 {
 			free = x.Nth
 		}
-		if r != nil && slices.ContainsFunc(r.Silences, func(s *silence.Silence) bool { return s.Began.Sub(began).Abs() <= l.Silences.CommonCauseWindow() }) {
+		if r != nil && slices.ContainsFunc(r.Silences, func(s *silence.Silence) bool {
+			return s.Began.Sub(began).Abs() <= l.Silences.Settings.CommonCauseWindow()
+		}) {
 			return x, true
 		}
 	}
@@ -120,7 +122,7 @@ func (l *Ledger) Begin(x incident.Subject, t time.Time, trigger uint64) *Record 
 		return r
 	}
 	r := &Record{Facts: evidence.NewFacts(x), id: newID(l.shown, x, t, trigger), start: t}
-	l.ongoing.resume(r, l.now)
+	l.resume(r, l.now)
 	r.timer = NewTimer(x.Key(), func(t time.Time) { l.handleTimer(r, t) })
 	l.active[x.Key()] = r
 	if beginsHarmless(x.Cause) {
@@ -133,7 +135,7 @@ func (l *Ledger) Begin(x incident.Subject, t time.Time, trigger uint64) *Record 
 		return r
 	}
 	if x.Kind == incident.KindNode {
-		r.mergeableUntil = t.Add(l.Silences.CommonCauseWindow())
+		r.mergeableUntil = t.Add(l.Silences.Settings.CommonCauseWindow())
 		l.Timers.Schedule(&r.timer, r.mergeableUntil)
 	}
 	l.Show(r)

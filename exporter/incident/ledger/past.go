@@ -31,8 +31,8 @@ type Ongoing struct {
 	Lost []transition.AddressLost `json:"lost,omitempty"`
 }
 
-// ongoing holds the incidents that were ongoing before kubeflap's observation, and may be found until the given time.
-type ongoing struct {
+// Earlier holds the incidents that were ongoing before kubeflap's observation, and may be found until the given time.
+type Earlier struct {
 	until time.Time
 	all   []Ongoing
 }
@@ -64,13 +64,13 @@ func (q *Reader) Restore(p Past, t time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.l.Silences.Restore(p.Past, t)
-	q.l.ongoing = ongoing{t.Add(continuedWithin), p.Ongoing}
+	q.l.Earlier = Earlier{t.Add(continuedWithin), p.Ongoing}
 }
 
 // SubjectOfOutage returns the subject of the incident to which a Service's outage belonged before kubeflap's observation.
-func (l *Ledger) SubjectOfOutage(x transition.Service) (subject incident.Subject, ok bool) {
-	for _, o := range l.ongoing.all {
-		if slices.Contains(o.Outages, x) && !l.now.After(l.ongoing.until) {
+func (q *Earlier) SubjectOfOutage(x transition.Service, now time.Time) (subject incident.Subject, ok bool) {
+	for _, o := range q.all {
+		if slices.Contains(o.Outages, x) && !now.After(q.until) {
 			return o.Subject, true
 		}
 	}
@@ -79,7 +79,7 @@ func (l *Ledger) SubjectOfOutage(x transition.Service) (subject incident.Subject
 
 // resume gives a new incident the ID and the start of the one that was ongoing before, if there was one. An incident of
 // several nodes may have become one of a single node.
-func (q *ongoing) resume(r *Record, now time.Time) {
+func (q *Earlier) resume(r *Record, now time.Time) {
 	for _, o := range q.all {
 		until := q.until
 		if !o.Recovered.IsZero() {

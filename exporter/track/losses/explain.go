@@ -23,9 +23,15 @@ type explanation struct {
 	lagging bool
 }
 
+// explainer finds the causes of lost addresses.
+type explainer struct {
+	watches *watches.Watches
+	pods    *pods.Pods
+}
+
 // explain determines why an address stopped being ready. What vanished may have vanished with its Service, so nothing is
 // certain until Services are listed.
-func (q *Losses) explain(l *Loss) explanation {
+func (q explainer) explain(l *Loss) explanation {
 	x := q.explainByEvidence(l)
 	if l.Vanished {
 		x.certain, x.lagging = false, true
@@ -33,7 +39,7 @@ func (q *Losses) explain(l *Loss) explanation {
 	return x
 }
 
-func (q *Losses) explainByEvidence(l *Loss) explanation {
+func (q explainer) explainByEvidence(l *Loss) explanation {
 	if l.Manual {
 		why := q.explainManual(l)
 		return explanation{cause: why, certain: why == cause.EndpointsReset || l.Change.Foreign}
@@ -68,7 +74,7 @@ func (q *Losses) explainByEvidence(l *Loss) explanation {
 
 // explainAgainstPod explains a loss that the last known state of the pod does not explain. Either the pod is not the
 // cause, or the pod watch lags. `otherwise` is the cause if no other is found.
-func (q *Losses) explainAgainstPod(l *Loss, p *pods.Pod, otherwise cause.Cause) explanation {
+func (q explainer) explainAgainstPod(l *Loss, p *pods.Pod, otherwise cause.Cause) explanation {
 	why := q.explainByService(l)
 	lagging := why == cause.Unknown && p.IsReady() && !q.watches.Missing(event.KindPod)
 	return explanation{cause: cmp.Or(why, otherwise), lagging: lagging}
@@ -76,7 +82,7 @@ func (q *Losses) explainAgainstPod(l *Loss, p *pods.Pod, otherwise cause.Cause) 
 
 // explainByPod explains that an address became not ready by a readiness loss of its pod. With publishNotReadyAddresses,
 // the address can be ready although the pod has been unready for a long time. The cause is then a change of the Service.
-func (q *Losses) explainByPod(l *Loss, p *pods.Pod, w *pods.ReadinessLoss) explanation {
+func (q explainer) explainByPod(l *Loss, p *pods.Pod, w *pods.ReadinessLoss) explanation {
 	longAgo := l.Change.Time.Sub(w.At) > evidenceWait
 	switch {
 	case w.Undecided:
@@ -93,7 +99,7 @@ func (q *Losses) explainByPod(l *Loss, p *pods.Pod, w *pods.ReadinessLoss) expla
 // controller removes such addresses from Endpoints (endpoints controller, syncService). The mirroring controller then
 // removes them from the slices that mirror the Endpoints (endpointslicemirroring controller, syncEndpoints). No
 // controller changes other manually managed slices, so somebody edited them.
-func (q *Losses) explainManual(l *Loss) cause.Cause {
+func (q explainer) explainManual(l *Loss) cause.Cause {
 	switch {
 	case l.Vanished:
 		return cause.Unknown // kubeflap did not see who deleted the object
@@ -107,7 +113,7 @@ func (q *Losses) explainManual(l *Loss) cause.Cause {
 
 // explainByService explains a loss if no known change of the pod explains it. Possible causes are a change of the
 // Service's selector and an edit of an object that a controller manages. Otherwise, the pod watch may lag.
-func (q *Losses) explainByService(l *Loss) cause.Cause {
+func (q explainer) explainByService(l *Loss) cause.Cause {
 	switch {
 	case l.Terminating:
 		return cause.PodDeleted // terminating means that the pod has a deletionTimestamp (endpointslice, podToEndpoint)
@@ -124,7 +130,7 @@ func (q *Losses) explainByService(l *Loss) cause.Cause {
 // changedAround reports whether the Service's selection of pods changed at a loss or shortly before. A change of the
 // selector removes addresses, and a change of publishNotReadyAddresses makes them not ready. A change shortly after the
 // loss also counts, because events of different watches can arrive in any order.
-func (q *Losses) changedAround(l *Loss) bool {
+func (q explainer) changedAround(l *Loss) bool {
 	changed, wait := l.Service.Changed, evidenceWait
 	if !l.Change.Removed {
 		changed = l.Service.Unpublished

@@ -101,10 +101,10 @@ type Loss struct {
 // Losses holds the losses that have not been reported. It also detects resets, selector conflicts, and foreign or
 // withdrawn addresses.
 type Losses struct {
-	watches *watches.Watches
-	found   *transition.List
-	pods    *pods.Pods
-	nodes   nodeFacts
+	explainer
+
+	found *transition.List
+	nodes nodeFacts
 	// `known` holds the managers that the operator configured.
 	known []string
 
@@ -117,7 +117,7 @@ type Losses struct {
 
 // New returns an empty Losses that trusts the given managers and the managers that event.IsSliceManager recognizes.
 func New(watches *watches.Watches, found *transition.List, pods *pods.Pods, nodes nodeFacts, known []string) *Losses {
-	return &Losses{watches: watches, found: found, pods: pods, nodes: nodes, known: known, byAddress: map[event.UID][]*Loss{}}
+	return &Losses{explainer: explainer{watches, pods}, found: found, nodes: nodes, known: known, byAddress: map[event.UID][]*Loss{}}
 }
 
 // Add counts a loss, and starts the search for its cause.

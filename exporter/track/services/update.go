@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -45,15 +46,15 @@ func (x *Services) newUpdate(h *source, e event.Event) update {
 	if u.relisting {
 		x.remember(&u)
 	}
-	u.Quiet = u.relisting || x.watches.First(e) || x.isBaseline(s, h.Kind, e.Seen)
+	u.Quiet = u.relisting || x.watches.First(e) || s.isBaseline(x.watches, h.Kind, e.Seen)
 	return u
 }
 
 // isBaseline reports whether a change that was seen at t belongs to the initial state of a Service. This is the case if
 // the change may have happened before the Service was first seen, because a watch was broken. The changed object can
 // then belong to a deleted Service with the same name.
-func (x *Services) isBaseline(s *service, k event.Kind, t time.Time) bool {
-	return x.watches.NotBefore(k, t).Before(s.created) || !s.Current && !x.watches.Up(event.KindService)
+func (s *service) isBaseline(w *watches.Watches, k event.Kind, t time.Time) bool {
+	return w.NotBefore(k, t).Before(s.created) || !s.Current && !w.Up(event.KindService)
 }
 
 // countChange counts the change of one address from one state to another.
@@ -186,7 +187,7 @@ func (x *Services) SlicesListed(t time.Time) {
 	for _, u := range relists {
 		s := u.service
 		s.relist = nil
-		u.At, u.Quiet = t, x.isBaseline(s, event.KindEndpointSlice, t)
+		u.At, u.Quiet = t, s.isBaseline(x.watches, event.KindEndpointSlice, t)
 		if x.readFrom == event.KindEndpointSlice {
 			now := s.addresses.list
 			for _, c := range changes(entriesOf(u.listBefore), entriesOf(now)) {

@@ -16,7 +16,7 @@ func (l *Nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	l.Silences.NotLate(x.Node)
 	n := l.troubled[x.Node]
 	if n == nil {
-		if l.Silences.IsLate(x.Interval) {
+		if l.Silences.Settings.IsLate(x.Interval) {
 			l.HeartbeatWasLate(x.Node, x.Time, x.Interval, l.count())
 		}
 		return
@@ -55,7 +55,7 @@ func (l *Nodes) handleUnreportedHeartbeat(n *node, t time.Time) {
 // unknown.
 func (l *Nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
 	n.endSilence(t)
-	if l.Silences.IsLate(interval) {
+	if l.Silences.Settings.IsLate(interval) {
 		l.HeartbeatWasLate(n.name, t, interval, l.count())
 	}
 	r := n.current(t)
@@ -63,7 +63,7 @@ func (l *Nodes) handleHeartbeat(n *node, t time.Time, interval time.Duration) {
 		n.isSilent = false
 		return
 	}
-	if lost := l.Silences.WithOneLost(); n.isSilent && r.Kind == incident.KindGracePeriod && interval > lost {
+	if lost := l.Silences.Settings.WithOneLost(); n.isSilent && r.Kind == incident.KindGracePeriod && interval > lost {
 		r = l.outgrow(n, n.lastHeartbeat.Add(lost))
 	}
 	r.Longest = max(r.Longest, interval)
@@ -120,6 +120,6 @@ func (l *Nodes) openGap(r *ledger.Record, n *node, t time.Time) {
 	n.silenceSpan = r.Timeline.Begin(incident.TrackHeartbeat, n.name, n.lastHeartbeat)
 	l.Touch(r, t)
 	if r.Kind == incident.KindGracePeriod {
-		l.Timers.Schedule(&n.timer, n.lastHeartbeat.Add(l.Silences.WithOneLost()))
+		l.Timers.Schedule(&n.timer, n.lastHeartbeat.Add(l.Silences.Settings.WithOneLost()))
 	}
 }

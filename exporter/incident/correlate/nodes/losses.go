@@ -48,7 +48,7 @@ func (n *node) leave() { n.record, n.silenceSpan, n.notReadySpan = nil, nil, nil
 func (l *Nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *ledger.Record {
 	n.renewed = cmp.Or(x.Renewed, n.renewed)
 	r := l.recordOf(n, t, x, gap)
-	if at, known := l.lost[n]; !known || t.Sub(at) > l.Silences.CommonCauseWindow() {
+	if at, known := l.lost[n]; !known || t.Sub(at) > l.Silences.Settings.CommonCauseWindow() {
 		l.lost[n] = t
 	}
 	near := t
@@ -77,8 +77,11 @@ func (l *Nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 // recordOf returns the node's current incident. If there is none, it assigns the node to an incident of several nodes,
 // or to an incident of its own.
 func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *ledger.Record {
+	// If a node was lost shortly before, this loss may have the same cause.
+	lately := max(l.Silences.Settings.CommonCauseWindow(), ledger.Quiet)
+	lostLately := slices.ContainsFunc(slices.Collect(maps.Values(l.lost)), func(at time.Time) bool { return t.Sub(at) <= lately })
 	// The grace period may be too short even for punctual heartbeats.
-	grace, undisturbed := l.Silences.Settings.Period, l.Silences.Undisturbed()
+	grace, undisturbed := l.Silences.Settings.Period, l.Silences.Settings.Undisturbed()
 	short := grace > 0 && grace <= undisturbed && gap <= undisturbed && !x.Unseen
 	if r := n.current(t); r != nil {
 		if _, open := r.Open[evidence.OpenNode(n.name)]; open || !short || gap == 0 || x.InTime() || r.Kind == incident.KindGracePeriod {
@@ -92,13 +95,13 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 		s.Kind, s.Name = incident.KindControllerManager, "kube-controller-manager"
 	case short:
 		s.Kind, s.Name = incident.KindGracePeriod, "kube-controller-manager"
-	case n.silence != nil && n.silence.ClockBack > 0 && l.lostLately(t) && l.Find(incident.ClocksSubject(), t) != nil:
+	case n.silence != nil && n.silence.ClockBack > 0 && lostLately && l.Find(incident.ClocksSubject(), t) != nil:
 		s = incident.ClocksSubject()
 	case gap > 0 && !x.Found && n.silence != nil && n.silence.Ended.IsZero():
 		if near, ok := l.ControlPlaneNear(n.silence.Began, t); ok {
 			s = near
 		}
-	case gap > 0 && !x.Found && l.lostLately(t) && l.Find(incident.ControlPlaneSubject(), t) != nil:
+	case gap > 0 && !x.Found && lostLately && l.Find(incident.ControlPlaneSubject(), t) != nil:
 		s = incident.ControlPlaneSubject() // the start of the silence is unknown
 	}
 	n.record = l.Begin(s, t, x.Trigger)
@@ -107,21 +110,11 @@ func (l *Nodes) recordOf(n *node, t time.Time, x transition.NodeLoss, gap time.D
 	return n.record
 }
 
-// lostLately reports whether a node was lost shortly before t. If so, a loss at t may have the same cause.
-func (l *Nodes) lostLately(t time.Time) bool {
-	for _, at := range l.lost {
-		if t.Sub(at) <= max(l.Silences.CommonCauseWindow(), ledger.Quiet) {
-			return true
-		}
-	}
-	return false
-}
-
 // RecordOfPod returns the incident of a node whose failure affected the pod x.
 func (l *Nodes) RecordOfPod(x transition.Pod, t time.Time, why cause.Cause, trigger uint64) *ledger.Record {
 	gap := time.Duration(0)
 	if why != cause.NodeHeartbeatLost {
-		gap = l.Silences.Undisturbed() + 1
+		gap = l.Silences.Settings.Undisturbed() + 1
 	}
 	r := l.recordOf(l.named(x.Node), t, transition.NodeLoss{Trigger: trigger}, gap)
 	r.HeartbeatLost = r.HeartbeatLost || why == cause.NodeHeartbeatLost
@@ -131,7 +124,7 @@ func (l *Nodes) RecordOfPod(x transition.Pod, t time.Time, why cause.Cause, trig
 // mergeIfShared merges incidents of single nodes whose silences have a common cause, such as etcd or the network. The
 // result is a control-plane incident. The parameter `near` is the start of one of these silences.
 func (l *Nodes) mergeIfShared(t, near time.Time) {
-	within := l.Silences.CommonCauseWindow() + ledger.Quiet
+	within := l.Silences.Settings.CommonCauseWindow() + ledger.Quiet
 	recent := l.Silences.After(near.Add(-within))
 	recent = slices.DeleteFunc(recent, func(s *silence.Silence) bool { return s.Began.After(near.Add(within)) })
 	f := l.NodeLoss(recent, l.count())
@@ -144,7 +137,7 @@ func (l *Nodes) mergeIfShared(t, near time.Time) {
 
 // mergeClocks merges incidents of single nodes whose clocks were set back together.
 func (l *Nodes) mergeClocks(t time.Time) {
-	l.merge(l.Silences.SetBackTogether(t.Add(-l.Silences.CommonCauseWindow()-ledger.Quiet)), incident.ClocksSubject(), t)
+	l.merge(l.Silences.SetBackTogether(t.Add(-l.Silences.Settings.CommonCauseWindow()-ledger.Quiet)), incident.ClocksSubject(), t)
 }
 
 // merge merges incidents of single nodes into one. The parameter `shared` holds their silences, which have a common
@@ -177,7 +170,7 @@ func (l *Nodes) merge(shared silence.List, into incident.Subject, t time.Time) {
 // handleTimer moves a node out of a grace-period incident (incident.KindGracePeriod) if the node has missed more than
 // one heartbeat.
 func (l *Nodes) handleTimer(n *node, t time.Time) {
-	switch due := n.lastHeartbeat.Add(l.Silences.WithOneLost()); {
+	switch due := n.lastHeartbeat.Add(l.Silences.Settings.WithOneLost()); {
 	case !n.isSilent:
 	case due.After(t):
 		l.Timers.Schedule(&n.timer, due)

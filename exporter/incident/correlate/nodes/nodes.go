@@ -124,7 +124,7 @@ func (l *Nodes) nodeTurnedNotReady(x transition.NodeReadyChanged) {
 		kind = evidence.NodeUnknown
 		r = l.nodeTurnedUnknown(n, &x)
 	} else {
-		r = l.recordOf(n, x.Time, x.Loss, l.Silences.Undisturbed()+1)
+		r = l.recordOf(n, x.Time, x.Loss, l.Silences.Settings.Undisturbed()+1)
 	}
 	r.Turned++
 	r.Open[evidence.OpenNode(n.name)] = x.Time

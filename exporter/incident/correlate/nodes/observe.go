@@ -38,9 +38,9 @@ func (l *Nodes) Observe(x transition.Transition) {
 	case transition.NodeNotMarked:
 		l.nodeNotMarked(x)
 	case transition.NodeRebooted:
-		l.explain(x.Node, l.Silences.NodeRebooted(x.Node, x.Time), evidence.NodeRebooted, x.Time)
+		l.troubled[x.Node].explain(l.Ledger, l.Silences.NodeRebooted(x.Node, x.Time), evidence.NodeRebooted, x.Time)
 	case transition.KubeletUpgraded:
-		l.explain(x.Node, l.Silences.KubeletUpgraded(x.Node, x.Time), evidence.KubeletUpgraded, x.Time)
+		l.troubled[x.Node].explain(l.Ledger, l.Silences.KubeletUpgraded(x.Node, x.Time), evidence.KubeletUpgraded, x.Time)
 	case transition.NodeRemoved:
 		l.nodeRemoved(x)
 	case transition.NodeReturned:

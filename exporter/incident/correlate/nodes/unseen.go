@@ -35,7 +35,7 @@ func (l *Nodes) WatchBroke(x transition.WatchBroke) {
 		if r := n.current(x.Time); n.isSilent && r != nil {
 			r.Longest = max(r.Longest, x.Since.Sub(n.lastHeartbeat)) // the silence may end while the watch is broken
 		}
-		if !s.Read && x.Since.Sub(s.Began) <= l.Silences.CommonCauseWindow() {
+		if !s.Read && x.Since.Sub(s.Began) <= l.Silences.Settings.CommonCauseWindow() {
 			s.Blind = true
 		}
 	}
@@ -97,7 +97,7 @@ func (l *Nodes) nodeFoundLost(x transition.NodeFoundLost) {
 		n.isSilent, n.lastHeartbeat, n.trigger = true, fellSilent, x.Loss.Trigger
 		n.silenceSpan = r.Timeline.Begin(incident.TrackHeartbeat, n.name, fellSilent)
 		r.Evidence.Add(n.entry(evidence.HeartbeatBefore, fellSilent, 0))
-		r.MoveStartBack(fellSilent.Add(l.Silences.CommonCauseWindow()))
+		r.MoveStartBack(fellSilent.Add(l.Silences.Settings.CommonCauseWindow()))
 	}
 	if x.Unknown {
 		n.notReady = true
@@ -166,9 +166,9 @@ func (e *existing) WasDeleted(name string, t time.Time) bool {
 	return ok && !again && t.Sub(at) <= nodeMemory
 }
 
-// explain adds the explanation for a node's silence to the node's incident. The silence is nil if it is unknown.
-func (l *Nodes) explain(name string, s *silence.Silence, by evidence.Kind, t time.Time) {
-	n := l.troubled[name]
+// explain adds the explanation for a node's silence to the node's incident. The node and the silence are nil if they are
+// unknown.
+func (n *node) explain(l *ledger.Ledger, s *silence.Silence, by evidence.Kind, t time.Time) {
 	if n == nil || s == nil || s != n.silence {
 		return
 	}
@@ -190,7 +190,7 @@ func (l *Nodes) Sweep(t time.Time) {
 			delete(l.deleted, name)
 		}
 	}
-	memory := max(nodeMemory, l.Silences.CommonCauseWindow())
+	memory := max(nodeMemory, l.Silences.Settings.CommonCauseWindow())
 	maps.DeleteFunc(l.lost, func(_ *node, at time.Time) bool { return t.Sub(at) > memory })
 	for name, heard := range l.lastTransition {
 		n := l.troubled[name]
