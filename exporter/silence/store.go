@@ -108,14 +108,14 @@ func (h *Store) Relist(s *Silence, began time.Time) {
 
 // after returns the silences of a sorted list that began after t, newest first, and those that began earlier, oldest
 // first.
-func (l List) after(t time.Time) (newer, older List) {
-	n := len(l)
-	for n > 0 && l[n-1].Began.After(t) {
+func (x List) after(t time.Time) (newer, older List) {
+	n := len(x)
+	for n > 0 && x[n-1].Began.After(t) {
 		n--
 	}
-	newer = slices.Clone(l[n:])
+	newer = slices.Clone(x[n:])
 	slices.Reverse(newer)
-	return newer, l[:n]
+	return newer, x[:n]
 }
 
 // After returns the unexplained silences that began after t.

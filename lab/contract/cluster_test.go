@@ -92,12 +92,6 @@ func populated(nodes int, deploy func(*cluster)) *cluster {
 	return c
 }
 
-// shop deploys a Service with a single replica, and another one with four.
-func (c *cluster) shop() {
-	c.deploy("shop", "single", 1)
-	c.deploy("shop", "web", 4)
-}
-
 // listens creates a kubeflap that has not received any events.
 func (c *cluster) listens() {
 	c.tracker = track.New(track.Settings{BounceWindow: 2 * time.Minute})

@@ -97,20 +97,6 @@ func (c *cluster) mark(n *node) {
 	})
 }
 
-// answers ends the silence of a node. The kubelet reports the status of the node and of its pods again.
-func (c *cluster) answers(n *node) {
-	n.silent = false
-	c.tell(event.Modified, &event.Lease{Meta: idOf("kube-node-lease", n.Name), RenewTime: c.now, DurationSeconds: 40})
-	c.in(c.between(100*time.Millisecond, 2*time.Second), func() {
-		c.turnReady(n, event.StatusTrue, "KubeletReady")
-		c.podsOn(n, func(w *workload, p *event.Pod) {
-			if p.DeletionTimestamp.IsZero() {
-				c.in(c.between(10*time.Millisecond, time.Second), func() { c.setReady(w, p, event.StatusTrue) })
-			}
-		})
-	})
-}
-
 // boots ends the silence of a node by a reboot. The node is not Ready for some seconds, and the containers of its pods
 // restart.
 func (c *cluster) boots(n *node) {
