@@ -46,7 +46,6 @@ func (p *pipeline) resume(found *earlier, now time.Time, logger *slog.Logger) {
 		_, saved := p.journal.Incident(x.ID)
 		return saved && x.Start.Before(found.begins) // the journal knows the beginning
 	})
-	p.saveResolved(last, p.incidents.Overview(last))
 	p.started = now
 	switch away := now.Sub(last); {
 	case last.IsZero():

@@ -78,17 +78,6 @@ func TestManyNodesTogetherAreOneIncidentOfTheControlPlane(t *testing.T) {
 	}
 }
 
-func TestThreeNodesOfManyThatFallSilentTogetherShareACause(t *testing.T) {
-	s := newScenario(t)
-	for i := range 10 {
-		s.at(0).beats(fmt.Sprintf("node-%d", i))
-	}
-	s.at(50).misses(40, "node-1", "node-2", "node-3")
-	x := s.only()
-	equal(t, "scope", x.Scope, incident.ScopeControlPlane)
-	equal(t, "verdict", x.Verdict.String(), "shared_path")
-}
-
 func TestTwoNodesOfManyShareACauseIfTheyReturnTogether(t *testing.T) {
 	for apart, want := range map[float64]int{5: 1, 200: 2} {
 		s := newScenario(t).at(0).beats(nodesNamed(20)...)
@@ -111,32 +100,6 @@ func TestNodeAfterNodeIsOneIncident(t *testing.T) {
 	equal(t, "verdict", x.Verdict.String(), "shared_path")
 }
 
-func TestNodesLostOneAfterTheOtherAreNotTheControlPlane(t *testing.T) {
-	s := newScenario(t)
-	s.at(0).beats("node-1", "node-2", "node-3")
-	s.at(50).misses(40, "node-1").at(95).misses(40, "node-2").at(140).misses(40, "node-3")
-	equal(t, "incidents", len(s.Incidents(s.now)), 3)
-}
-
-func TestAGracePeriodAsShortAsTheHeartbeatIsOneIncident(t *testing.T) {
-	s := newScenario(t)
-	for i := range 3 {
-		n := fmt.Sprintf("node-%d", i)
-		s.at(10*float64(i)+10).misses(10, n).turns(n, event.StatusTrue, event.StatusUnknown)
-		s.at(10*float64(i)+10.2).returns(10.2, n).turns(n, event.StatusUnknown, event.StatusTrue)
-	}
-	x := s.only()
-	is(t, x, incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager")
-	equal(t, "nodes", len(x.Nodes), 3)
-	equal(t, "grace period", x.Numbers.GracePeriod, 10*time.Second)
-	equal(t, "longest interval", x.Numbers.LongestInterval, seconds(10.2))
-	for _, want := range []string{"40s (50s from v1.32)", "It is currently 10s", "less than 20s is always unsafe"} {
-		if !strings.Contains(x.Remedy, want) {
-			t.Errorf("%q is not in: %s", want, x.Remedy)
-		}
-	}
-}
-
 func TestANodeThatStaysAwayHasItsOwnIncidentDespiteAShortGracePeriod(t *testing.T) {
 	s := newScenario(t)
 	s.at(5).beats("node-1", "node-2", "node-3")
@@ -146,16 +109,6 @@ func TestANodeThatStaysAwayHasItsOwnIncidentDespiteAShortGracePeriod(t *testing.
 	equal(t, "incidents", len(all), 2)
 	is(t, all[0], incident.StateRunning, incident.ScopeNode, cause.NodeHeartbeatLost, "node-1")
 	is(t, all[1], incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager")
-}
-
-func TestTheRemedyForADeadNodeIsNoLongerGracePeriod(t *testing.T) {
-	s := newScenario(t)
-	s.at(0).beats("node-1", "node-2", "node-3", "node-4").at(50).misses(40, "node-1").at(600)
-	if x := s.only(); !strings.Contains(x.Remedy, "The node or its kubelet is down") {
-		t.Error(x.Remedy)
-	}
-	s.sees(transition.NodeRemoved{OfNode: transition.OfNode{At: s.is(), Node: "node-1"}})
-	equal(t, "removed, it is over", s.only().State, incident.StateRecovered)
 }
 
 func TestANewNodeThatIsNotReadyYetIsNoIncident(t *testing.T) {
@@ -238,61 +191,4 @@ func TestOfHealthyNodesOnlyTheNamesAreKept(t *testing.T) {
 	equal(t, "nodes without the one that was removed", s.kept("lastTransition"), 4)
 	s.at(1001).misses(40, names[2])
 	equal(t, "three of four", s.Incidents(s.now)[0].Scope, incident.ScopeControlPlane)
-}
-
-func TestNodesMarkedInTimeAreTheControllerManagers(t *testing.T) {
-	s := newScenario(t).at(0).beats(nodesNamed(9)...)
-	for i, name := range nodesNamed(9)[:3] {
-		s.at(100 + float64(i)).sees(transition.NodeReadyChanged{
-			OfNode: transition.OfNode{At: s.is(), Node: name}, From: event.StatusTrue, To: event.StatusUnknown, Silence: 9 * time.Second,
-			Loss: transition.NodeLoss{MarkedAge: 9 * time.Second, GracePeriod: 40 * time.Second},
-		})
-	}
-	x := s.only()
-	is(t, x, incident.StateRunning, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager")
-	equal(t, "verdict", x.Verdict.String(), "controller_manager")
-	equal(t, "nodes", len(x.Nodes), 3)
-	for _, want := range []string{"kube-controller-manager", "--kube-api-qps", "neither the nodes nor etcd are at fault"} {
-		if !strings.Contains(x.Remedy, want) {
-			t.Errorf("%q is not in: %s", want, x.Remedy)
-		}
-	}
-}
-
-func TestAnAnnouncedDepartureIsPlanned(t *testing.T) {
-	s := newScenario(t).at(0).beats(nodesNamed(9)...)
-	for _, name := range nodesNamed(9)[:4] {
-		s.at(140).sees(transition.HeartbeatMissed{
-			OfNode: transition.OfNode{At: s.is(), Node: name}, Silence: 40 * time.Second, Loss: transition.NodeLoss{Announced: "the taint ToBeDeletedByClusterAutoscaler"},
-		})
-	}
-	all := s.Incidents(s.now)
-	equal(t, "incidents", len(all), 4)
-	for _, x := range all {
-		equal(t, "verdict", x.Verdict.String(), "planned")
-		equal(t, "remedy", strings.HasPrefix(x.Remedy, "Nothing is at fault"), true)
-	}
-}
-
-func TestARebootedNodeIsNotItsKubelet(t *testing.T) {
-	s := newScenario(t).at(0).beats(nodesNamed(9)...)
-	s.at(140).misses(40, "node-1").at(200).sees(transition.NodeRebooted{OfNode: transition.OfNode{At: s.is(), Node: "node-1"}}).at(201).returns(101, "node-1")
-	equal(t, "verdict", s.only().Verdict.String(), "node_rebooted")
-}
-
-func TestOnAManagedControlPlaneNobodyIsToldToSetItsFlags(t *testing.T) {
-	lost := transition.NodeLoss{MarkedAge: 43 * time.Second, GracePeriod: 40 * time.Second, Managed: true}
-	for name, nodes := range map[string]int{"a node": 1, "four nodes": 4} {
-		s := newScenario(t).at(0).beats(nodesNamed(9)...)
-		for i, node := range nodesNamed(9)[:nodes] {
-			s.at(143 + float64(i)/10).sees(transition.NodeReadyChanged{
-				OfNode: transition.OfNode{At: s.is(), Node: node}, From: event.StatusTrue, To: event.StatusUnknown, Silence: 43 * time.Second, Loss: lost,
-			})
-		}
-		for _, x := range s.Incidents(s.at(150).now) {
-			if strings.Contains(x.Remedy, "--node-monitor-grace-period") || strings.Contains(x.Remedy, "etcd's disk") {
-				t.Errorf("%s: %s", name, x.Remedy)
-			}
-		}
-	}
 }
