@@ -95,12 +95,14 @@ func (q *undecided) NodeReadyChanged(node string) {
 
 // ResolveAll resolves all readiness losses. Call it when no more evidence will arrive.
 func (q *undecided) ResolveAll() {
-	for len(q.byNode) > 0 {
+	for {
 		all := map[event.UID]*Pod{}
 		for _, pods := range q.byNode {
 			maps.Copy(all, pods)
 		}
-		q.resolveOldest(all, func([]*ReadinessLoss) bool { return true })
+		if !q.resolveOldest(all, func([]*ReadinessLoss) bool { return true }) {
+			return
+		}
 	}
 }
 
@@ -111,11 +113,11 @@ func (q *undecided) resolveAllOf(p *Pod) {
 	}
 }
 
-// resolveOldest resolves the oldest readiness loss of each pod whose losses match.
-func (q *undecided) resolveOldest(of map[event.UID]*Pod, match func([]*ReadinessLoss) bool) {
+// resolveOldest resolves the oldest readiness loss of each pod whose losses match. It returns false if there are none.
+func (q *undecided) resolveOldest(of map[event.UID]*Pod, match func([]*ReadinessLoss) bool) bool {
 	var some []*ReadinessLoss
 	for _, p := range of {
-		if all := p.undecided(); match(all) {
+		if all := p.undecided(); len(all) > 0 && match(all) {
 			some = append(some, all[0])
 		}
 	}
@@ -123,6 +125,7 @@ func (q *undecided) resolveOldest(of map[event.UID]*Pod, match func([]*Readiness
 	for _, w := range some {
 		q.resolve(w)
 	}
+	return len(some) > 0
 }
 
 // resolve determines the final cause of a pod's oldest undecided loss, and does nothing if the loss is resolved.
@@ -134,7 +137,7 @@ func (q *undecided) resolve(w *ReadinessLoss) {
 	w.Cause, _ = q.causeByNode(w)
 	w.Undecided = false
 	later := w.Pod.undecided()
-	if len(later) == 0 {
+	if !slices.ContainsFunc(later, func(x *ReadinessLoss) bool { return x.node == w.node }) {
 		delete(q.byNode[w.node], w.ID)
 		if len(q.byNode[w.node]) == 0 {
 			delete(q.byNode, w.node)
