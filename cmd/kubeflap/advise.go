@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"reflect"
 	"strings"
@@ -94,6 +95,9 @@ func (a *adviser) fetch(p program) (given report.Report, err error) {
 		query.Set("cluster", a.remote.cluster)
 	}
 	text, err := a.remote.get(p.ctx, api.AdvicePath, query)
+	if refused := (*statusError)(nil); errors.As(err, &refused) && refused.code == http.StatusBadRequest {
+		return given, fmt.Errorf("--url.cluster: %w", err) // it is the only parameter
+	}
 	if err != nil {
 		return given, err
 	}

@@ -183,7 +183,7 @@ func (b *judged) byAge(a nodeAdvice) (all []Recommendation) {
 			Observed: fmt.Sprintf(a.observed, len(nodes), len(b.nodes), b.nameSome(nodes)), Advice: a.advice(nodes), Why: a.why(nodes),
 		}
 		for _, n := range nodes {
-			x.Nodes = append(x.Nodes, LateNode{n.Name, rounded(n.LongestInterval.Seconds()), n.LateHeartbeats, n.MissedHeartbeats, n.times, n.last.Truncate(time.Second)})
+			x.Nodes = append(x.Nodes, LateNode{n.Name, rounded(n.LongestInterval.Seconds()), n.LateHeartbeats, n.MissedHeartbeats, n.times, n.last.UTC().Truncate(time.Second)})
 		}
 		all = append(all, x)
 	}

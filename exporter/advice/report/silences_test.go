@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/silence"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -81,5 +82,17 @@ func TestNodesOfTwoDaysAgoAreANoteBesideThoseOfToday(t *testing.T) {
 	if len(r.Recommendations) != 2 || r.Recommendations[0].Severity != bad || r.Recommendations[0].Nodes[0].Node != "node-1" ||
 		r.Recommendations[1].Severity != note || r.Recommendations[1].Nodes[0].Node != "node-2" {
 		t.Errorf("%+v", r.Recommendations)
+	}
+}
+
+// TestTimesAreInUTC has a silence whose time is in the zone of the machine, as in a live cluster.
+func TestTimesAreInUTC(t *testing.T) {
+	c := withSilences(ok, silence.Sum{Verdict: verdict.SharedPath, Count: 1, Last: now.In(time.FixedZone("", 3600))})
+	for _, x := range adviseOn(c, controlplane.Table{}).Recommendations {
+		for _, n := range x.Nodes {
+			if n.Last.Location() != time.UTC {
+				t.Errorf("%s: %s", x.Kind, n.Last)
+			}
+		}
 	}
 }
