@@ -149,6 +149,8 @@ func decodeEvent(text []byte) (event.Event, error) {
 		return ev, errors.New(`the field "kind" occurs twice`)
 	case l.Type == 0:
 		return ev, errors.New(`the field "type" is missing`)
+	case l.Type.HasObject() && !bytes.Contains(text, []byte(`"object"`)):
+		return ev, errNoObject
 	case l.Type.HasObject():
 		ev.Object = l.Object
 	}

@@ -70,7 +70,7 @@ func TestDamageIsNamedWithItsLine(t *testing.T) {
 		{"a time without Kubernetes", goodHeader + strings.Replace(goodEvent, "2026", "1969", 1), 0, `recording test.jsonl, line 2: the field "seen" is 1969-03-01T12:00:00Z, which is not between 1970 and 2200`},
 		{"the end of the calendar", goodHeader + strings.Replace(goodEvent, "2026-03-01T12:00:00Z", "9999-12-31T23:59:59-12:00", 1), 0, `recording test.jsonl, line 2: the field "seen" is 10000-01-01T11:59:59Z, which is not between 1970 and 2200`},
 		{"a bad time", goodHeader + strings.Replace(goodEvent, "T12", " 12", 1), 0, `recording test.jsonl, line 2: parsing time "2026-03-01 12:00:00Z" as "2006-01-02T15:04:05Z07:00": cannot parse " 12:00:00Z" as "T"`},
-		{"no object", goodHeader + strings.Replace(goodEvent, "object", "objekt", 1), 0, `recording test.jsonl, line 2: the object has no name`},
+		{"no object", goodHeader + strings.Replace(goodEvent, "object", "objekt", 1), 0, `recording test.jsonl, line 2: the field "object" is missing`},
 		{"an object that is null", goodHeader + strings.Replace(goodEvent, `{"name":"web"}`, "null", 1), 0, `recording test.jsonl, line 2: the field "object" is missing`},
 		{"an object that is a list", goodHeader + strings.Replace(goodEvent, `{"name":"web"}`, "[]", 1), 0, `recording test.jsonl, line 2: "object" cannot be array`},
 		{"an object of wrong shape", goodHeader + strings.Replace(goodEvent, `"web"`, "5", 1), 0, `recording test.jsonl, line 2: "object.name" cannot be number`},
