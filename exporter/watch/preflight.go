@@ -38,11 +38,12 @@ func (w *Watcher) preflight(ctx context.Context) ([]access, error) {
 	return all, missing(all, w.namespaced)
 }
 
-// untilAnswered repeats the checks of all resources until each has a result. It logs a failure at most once per minute.
+// untilAnswered repeats the checks of all resources until each has a result. It logs each reason for a failure at most
+// once per minute.
 func (w *Watcher) untilAnswered(ctx context.Context) ([]access, error) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 10 * time.Second}
 	var all []access
-	var logged time.Time
+	logged := map[event.Reason]time.Time{}
 	start := time.Now()
 	err := backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		all = checkAll(ctx, w.resources)
@@ -61,13 +62,13 @@ func (w *Watcher) untilAnswered(ctx context.Context) ([]access, error) {
 				w.sink(event.Event{Seen: time.Now(), Kind: x.Kind, Type: event.Down, Reason: apiclient.Reason(x.failed)})
 			}
 		}
-		if time.Since(logged) >= repeatAfter {
-			logged = time.Now()
+		if time.Since(logged[reason]) >= repeatAfter {
+			logged[reason] = time.Now()
 			w.log.Warn("cannot access the API server, retrying", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
 		}
 		return false, nil
 	})
-	if err == nil && !logged.IsZero() {
+	if err == nil && len(logged) > 0 {
 		w.log.Info("the API server is responding", "after", time.Since(start).Round(time.Millisecond))
 	}
 	return all, err //nolint:wrapcheck // the function above or the context returned the error
