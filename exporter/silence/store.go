@@ -99,7 +99,7 @@ func (h *Store) Remove(s *Silence) {
 	h.lost, n.revisable, h.arrived = slices.DeleteFunc(h.lost, isS), slices.DeleteFunc(n.revisable, isS), slices.DeleteFunc(h.arrived, isS)
 }
 
-// Relist corrects the start of a silence, of which kubeflap knows the last renewal from a list.
+// Relist sets the start of a silence to the last renewal, which kubeflap learnt from a list.
 func (h *Store) Relist(s *Silence, began time.Time) {
 	h.lost = slices.DeleteFunc(h.lost, func(x *Silence) bool { return x == s })
 	s.Began, s.Blind, s.BeganBlind, s.EndedBlind, s.Relisted = began, false, false, false, true
