@@ -61,7 +61,7 @@ func (f *flapping) pod(i int) *event.Pod {
 	m.Namespace = f.meta("service", i/podsPerService).Namespace
 	return &event.Pod{
 		Meta: m, Node: fmt.Sprintf("node-%d", i%100), Phase: "Running", Owner: "ReplicaSet/web",
-		Ready: &event.Condition{Status: ready, Reason: "ContainersNotReady", LastTransitionTime: f.now, Writer: "kubelet"}, ContainersReady: ready,
+		Ready: &event.Condition{Status: ready, Reason: "ContainersNotReady", LastTransitionTime: f.now}, ContainersReady: ready,
 		Containers: []event.Container{{Name: "web", Image: "web:1", ID: "c", Ready: f.ready[i], State: "running", Started: f.now.Add(-time.Hour)}},
 	}
 }
@@ -84,7 +84,7 @@ func (f *flapping) slice(s int) *event.EndpointSlice {
 
 func (f *flapping) endpoints(s int) *event.Endpoints {
 	m := f.meta("endpoints", s)
-	return &event.Endpoints{Meta: m, ManagedBy: "endpoint-controller", Writer: "kube-controller-manager", Addresses: f.addresses(s)}
+	return &event.Endpoints{Meta: m, Writer: "kube-controller-manager", Addresses: f.addresses(s)}
 }
 
 // BenchmarkFlaps measures the cost per event of a flapping pod, its slice or its Endpoints.
@@ -131,7 +131,7 @@ func (f *flapping) turn(n, standing int) {
 			all = append(all, p)
 			slice.Addresses = append(slice.Addresses, event.Address{UID: p.UID, IP: "10.1.0.1", Node: p.Node, Ready: true})
 		}
-		endpoints := &event.Endpoints{Meta: f.meta("come-endpoints", s), Addresses: slice.Addresses, ManagedBy: "endpoint-controller"}
+		endpoints := &event.Endpoints{Meta: f.meta("come-endpoints", s), Addresses: slice.Addresses}
 		all = append(all, &event.Service{Meta: m, Type: "ClusterIP", Selector: map[string]string{"app": "web"}}, slice, endpoints)
 		for _, o := range all {
 			f.pipeline.apply(event.Event{Seen: f.now, Kind: o.Kind(), Type: kind, Object: o})

@@ -33,12 +33,12 @@ func (s *fakeCluster) showsControlPlane(servers int) *fakeCluster {
 	m := &s.manager
 	m.lost = map[int]float64{}
 	m.leases = []event.ControlPlaneLease{{
-		Meta: metaOf("lease", "kube-system", event.LeaseControllerManager), RenewTime: s.now, DurationSeconds: 15, Holder: "master-1_1",
+		Meta: metaOf("lease", "kube-system", event.LeaseControllerManager), RenewTime: s.now, Holder: "master-1_1",
 	}}
 	for i := range servers {
 		name := event.LeaseAPIServerPrefix + string(rune('a'+i))
 		m.leases = append(m.leases, event.ControlPlaneLease{
-			Meta: metaOf("lease", "kube-system", name), RenewTime: s.now, DurationSeconds: 3600, Holder: name, Host: "master-" + string(rune('1'+i)),
+			Meta: metaOf("lease", "kube-system", name), RenewTime: s.now, Holder: name, Host: "master-" + string(rune('1'+i)),
 		})
 	}
 	return s
@@ -130,7 +130,6 @@ func (s *fakeCluster) lags(from, to float64) *fakeCluster {
 func (s *fakeCluster) leads(second float64, holder string) *fakeCluster {
 	return s.at(second, func() {
 		s.manager.leases[0].Holder = holder
-		s.manager.leases[0].Transitions++
 		for _, n := range s.nodes {
 			n.probed = s.now
 		}

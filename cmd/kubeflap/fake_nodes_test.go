@@ -130,7 +130,7 @@ func (s *fakeCluster) returns(n *fakeNode) {
 	s.after(s.between(1, 8), func() {
 		for _, p := range s.podsOn(n) {
 			if p.Ready.Status == event.StatusFalse && p.Ready.Reason == "" && p.DeletionTimestamp.IsZero() {
-				p.Ready.Status, p.Ready.LastTransitionTime, p.Ready.Writer = event.StatusTrue, p.started, "kubelet"
+				p.Ready.Status, p.Ready.LastTransitionTime = event.StatusTrue, p.started
 				s.sendToWatch(event.Modified, &p.Pod)
 				s.syncSoon(p.service)
 			}

@@ -91,7 +91,7 @@ func (v *fakeService) start(s *fakeCluster, n *fakeNode) *fakePod {
 	name := fmt.Sprintf("%s-5d4f7c8b9-%05d", v.Name, s.serial)
 	p := &fakePod{service: v, started: s.now, ip: fmt.Sprintf("10.1.%d.%d", s.serial>>8, s.serial&255), Pod: event.Pod{
 		Meta: metaOf("pod", "shop", name), Node: n.Name, Phase: "Running", Owner: "ReplicaSet/" + v.Name + "-5d4f7c8b9", Labels: map[string]string{"app": v.Name},
-		Ready:      &event.Condition{Status: event.StatusFalse, Reason: "ContainersNotReady", LastTransitionTime: s.now, Writer: "kubelet"},
+		Ready:      &event.Condition{Status: event.StatusFalse, Reason: "ContainersNotReady", LastTransitionTime: s.now},
 		Containers: []event.Container{{Name: "app", Image: "app:1", ID: name + "/0", State: "running", Started: s.now}}, ContainersReady: event.StatusFalse,
 	}}
 	p.ToleratesUnreachable = &event.Toleration{Seconds: 300}
@@ -107,7 +107,7 @@ func (p *fakePod) serve() {
 
 // setReady writes the Ready condition like the kubelet.
 func (p *fakePod) setReady(s *fakeCluster, to bool, reason string) {
-	p.Ready.Status, p.Ready.Reason, p.Ready.Writer, p.Ready.LastTransitionTime = event.StatusFalse, reason, "kubelet", s.now.Truncate(time.Second)
+	p.Ready.Status, p.Ready.Reason, p.Ready.LastTransitionTime = event.StatusFalse, reason, s.now.Truncate(time.Second)
 	if to {
 		p.serve()
 		p.started = p.Ready.LastTransitionTime
@@ -123,7 +123,7 @@ func (p *fakePod) mark(s *fakeCluster) {
 	if p.Ready.Status != event.StatusTrue || !p.DeletionTimestamp.IsZero() {
 		return
 	}
-	p.Ready.Status, p.Ready.Writer, p.Ready.LastTransitionTime = event.StatusFalse, "kube-controller-manager", s.now.Truncate(time.Second)
+	p.Ready.Status, p.Ready.LastTransitionTime = event.StatusFalse, s.now.Truncate(time.Second)
 	s.sendToWatch(event.Modified, &p.Pod)
 	s.syncSoon(p.service)
 }

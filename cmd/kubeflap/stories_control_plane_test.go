@@ -11,7 +11,7 @@ func (s *fakeCluster) withManager(grace time.Duration) *fakeCluster {
 	s.grace = grace
 	s.others = append(s.others, &event.Pod{
 		Meta: metaOf("pod", "kube-system", "kube-controller-manager-master-1"), Phase: "Running", Owner: "Node/master-1", Node: "master-1",
-		Ready:             &event.Condition{Status: event.StatusTrue, LastTransitionTime: s.now.Add(-time.Hour), Writer: "kubelet"},
+		Ready:             &event.Condition{Status: event.StatusTrue, LastTransitionTime: s.now.Add(-time.Hour)},
 		ControllerManager: &event.ControllerManager{GracePeriod: grace, Version: s.version, Flags: &event.ControllerManagerFlags{}},
 	})
 	return s

@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -10,43 +9,32 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-const (
-	controllerManagerName = "kube-controller-manager"
-	gracePeriodFlag       = "--node-monitor-grace-period"
-)
+const controllerManagerName = "kube-controller-manager"
 
 // controllerManager reads the settings of a kube-controller-manager from its pod's spec. Kubeadm and similar installers
 // set the pod's label "component" to kube-controller-manager (see ComponentPod in cmd/kubeadm).
 func (r *Reader) controllerManager(spec []byte) *event.ControllerManager {
-	settings := &event.ControllerManager{}
+	settings := &event.ControllerManager{Flags: &event.ControllerManagerFlags{}}
 	var words []string
-	for value := range r.list(spec, specContainers).each {
-		if f := r.fields(value); settings.Version == "" || string(f[containerName]) == controllerManagerName {
-			settings.Version = imageTag(string(f[containerImage]))
+	for value := range r.list(spec, specContainers) {
+		if f := r.fields(value); settings.Version == "" || string(f[1]) == controllerManagerName {
+			settings.Version = imageTag(string(f[2]))
 		}
 		words = append(append(words, r.commandLine(value)...), endOfCommand)
 	}
-	if period := flagValue(words, gracePeriodFlag, positiveDuration); period != nil {
-		settings.GracePeriod = *period
+	for _, word := range flagValues(words, "node-monitor-grace-period") {
+		if d, err := time.ParseDuration(word); err == nil && d > 0 {
+			settings.GracePeriod = d
+		}
 	}
-	settings.Flags = controllerManagerFlags(words)
+	for _, flag := range settings.Flags.All() {
+		for _, word := range flagValues(words, flag.Name) {
+			if v, ok := flagNumber(word, flag.IsDuration()); ok {
+				*flag.Value = &v
+			}
+		}
+	}
 	return settings
-}
-
-// controllerManagerFlags reads the flags from a command line (see cmd/kube-controller-manager/app/options).
-func controllerManagerFlags(words []string) *event.ControllerManagerFlags {
-	return &event.ControllerManagerFlags{
-		MonitorPeriod:          flagValue(words, "--node-monitor-period", time.ParseDuration),
-		QPS:                    flagValue(words, "--kube-api-qps", parseFloat),
-		Burst:                  flagValue(words, "--kube-api-burst", parseInt32),
-		EndpointSyncs:          flagValue(words, "--concurrent-endpoint-syncs", parseInt32),
-		EndpointSliceSyncs:     flagValue(words, "--concurrent-service-endpoint-syncs", parseInt32),
-		EndpointBatch:          flagValue(words, "--endpoint-updates-batch-period", time.ParseDuration),
-		EndpointSliceBatch:     flagValue(words, "--endpointslice-updates-batch-period", time.ParseDuration),
-		EvictionRate:           flagValue(words, "--node-eviction-rate", parseFloat),
-		SecondaryEvictionRate:  flagValue(words, "--secondary-node-eviction-rate", parseFloat),
-		UnhealthyZoneThreshold: flagValue(words, "--unhealthy-zone-threshold", parseFloat),
-	}
 }
 
 // endOfCommand separates the command lines of two containers. Without it, the last flag of one container could take the
@@ -55,8 +43,8 @@ const endOfCommand = ""
 
 // commandLine returns the words of a container's command and arguments. In the message, the arguments follow the command.
 func (w *wire) commandLine(container []byte) (words []string) {
-	for number, value := range w.message(container).each {
-		if number == containerCommand || number == containerArgs {
+	for number, value := range w.each(container) {
+		if number == 3 || number == 4 {
 			// With a shell, one argument can contain the whole command line.
 			words = append(words, strings.Fields(string(value))...)
 		}
@@ -64,12 +52,11 @@ func (w *wire) commandLine(container []byte) (words []string) {
 	return words
 }
 
-// flagValue returns the value of a flag, or nil if the flag has no valid value. If the flag occurs several times, the
-// last valid value wins, as in pflag.
-func flagValue[T any](words []string, name string, parse func(string) (T, error)) *T {
-	var found *T
+// flagValues returns the values of a flag, without quotes. If the flag occurs several times, the last valid value wins, as
+// in pflag.
+func flagValues(words []string, name string) (values []string) {
 	for i, word := range words {
-		value, isFlag := strings.CutPrefix(word, name)
+		value, isFlag := strings.CutPrefix(word, "--"+name)
 		switch {
 		case !isFlag:
 			continue
@@ -78,34 +65,22 @@ func flagValue[T any](words []string, name string, parse func(string) (T, error)
 		case value == "" && i+1 < len(words):
 			value = words[i+1]
 		}
-		if v, err := parse(strings.Trim(value, `"'`)); err == nil {
-			found = &v
-		}
+		values = append(values, strings.Trim(value, `"'`))
 	}
-	return found
+	return values
 }
 
-var errNotValid = errors.New("the value is not valid")
-
-func positiveDuration(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err == nil && d <= 0 {
-		err = errNotValid
+// flagNumber parses the value of a flag. A kube-controller-manager that runs has accepted it.
+func flagNumber(word string, isDuration bool) (v float64, ok bool) {
+	if isDuration {
+		d, err := time.ParseDuration(word)
+		return float64(d), err == nil
 	}
-	return d, err //nolint:wrapcheck // the caller drops the error
-}
-
-func parseFloat(text string) (float64, error) {
-	n, err := strconv.ParseFloat(text, 64)
-	if err == nil && (math.IsNaN(n) || math.IsInf(n, 0)) {
-		err = errNotValid // JSON cannot represent this number, so a recording cannot contain it
+	if n, err := strconv.ParseInt(word, 0, 32); err == nil { // base 0 accepts 0x and 0b, as pflag does
+		return float64(n), true
 	}
-	return n, err //nolint:wrapcheck // the caller drops the error
-}
-
-func parseInt32(text string) (int32, error) {
-	n, err := strconv.ParseInt(text, 0, 32) // base 0 accepts 0x and 0b, as pflag does
-	return int32(n), err                    //nolint:wrapcheck // the caller drops the error
+	v, err := strconv.ParseFloat(word, 64)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) // JSON cannot represent these
 }
 
 // imageTag returns the tag of an image: "v1.36.3" for "registry:5000/name:v1.36.3@sha256:...".

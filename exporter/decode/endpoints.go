@@ -4,9 +4,6 @@ import "github.com/kubeflap/kubeflap/exporter/event"
 
 // Labels and annotations of Endpoints and EndpointSlices.
 const (
-	// labelManagedBy is a label that the endpoints controller has set on Endpoints since v1.33 (see LabelManagedBy in
-	// pkg/controller/endpoint).
-	labelManagedBy = "endpoints.kubernetes.io/managed-by"
 	// overCapacity is corev1.EndpointsOverCapacity.
 	overCapacity = "endpoints.kubernetes.io/over-capacity"
 	// labelService and labelSliceManagedBy are LabelServiceName and LabelManagedBy in discovery/v1.
@@ -17,42 +14,30 @@ const (
 	lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// Fields of EndpointSlice and Endpoint.
+// Lists of EndpointSlice, Endpoints, EndpointSubset and ServiceSpec.
 const (
-	sliceEndpoints      = 2
-	endpointAddresses   = 1
-	endpointConditions  = 2
-	endpointTargetRef   = 4
-	endpointNodeName    = 6
-	conditionReady      = 1
-	conditionTerminates = 3
-)
-
-// Fields of Endpoints and EndpointSubset.
-const (
+	sliceEndpoints   = 2
 	endpointsSubsets = 2
 	subsetReady      = 1
 	subsetNotReady   = 2
+	serviceSelector  = 2
 )
 
 func (r *Reader) endpointSlice(x encoded) *event.EndpointSlice {
-	writer, other := r.writers(x.meta, "", endpointsPath)
+	writer, _ := r.writers(x.meta, "f:endpoints")
 	slice := &event.EndpointSlice{
-		Meta:        r.meta(x.meta),
-		Service:     r.text(r.entry(r.list(x.meta, metaLabels), labelService)),
-		Owner:       r.owningService(x.meta),
-		ManagedBy:   r.text(r.entry(r.list(x.meta, metaLabels), labelSliceManagedBy)),
-		Writer:      r.text(writer),
-		LastApplied: r.lastApplied(x.meta, "endpoints"),
-		OtherWriter: r.text(other),
+		Meta:      r.meta(x.meta),
+		Service:   r.text(r.entry(x.meta, metaLabels, labelService)),
+		Owner:     r.owningService(x.meta),
+		ManagedBy: r.text(r.entry(x.meta, metaLabels, labelSliceManagedBy)),
+		Writer:    r.text(writer),
 	}
-	endpoints := r.list(x.all, sliceEndpoints)
-	if n := endpoints.len(); n > 0 {
+	if n := r.count(x.all, sliceEndpoints); n > 0 {
 		slice.Addresses = make([]event.Address, 0, n)
 	}
-	for value := range endpoints.each {
+	for value := range r.list(x.all, sliceEndpoints) {
 		// An endpoint without an address is malformed. The API server's validation requires an address.
-		if f := r.fields(value); f[endpointAddresses] != nil {
+		if f := r.fields(value); f[1] != nil {
 			slice.Addresses = append(slice.Addresses, r.sliceAddress(f))
 		}
 	}
@@ -62,18 +47,17 @@ func (r *Reader) endpointSlice(x encoded) *event.EndpointSlice {
 // sliceAddress returns the first address of an endpoint. The API defines all addresses of an endpoint as fungible.
 // kube-proxy and other consumers use only the first.
 func (r *Reader) sliceAddress(endpoint fields) event.Address {
-	address := r.address(endpoint[endpointAddresses], endpoint[endpointTargetRef], endpoint[endpointNodeName])
-	conditions := r.fields(endpoint[endpointConditions])
-	ready := conditions[conditionReady]
+	address, conditions := r.address(endpoint[1], endpoint[4], endpoint[6]), r.fields(endpoint[2])
+	ready := conditions[1]
 	address.Ready = ready == nil || boolean(ready) // see discoveryv1.EndpointConditions
-	address.Terminating = boolean(conditions[conditionTerminates])
+	address.Terminating = boolean(conditions[3])
 	return address
 }
 
 // owningService returns the UID of the Service that owns a slice. It returns zero for a mirrored slice, which is owned
 // by an Endpoints object (see newEndpointSlice in pkg/controller/endpointslicemirroring).
-func (w *wire) owningService(metaData []byte) event.UID {
-	for value := range w.list(metaData, metaOwners).each {
+func (w *wire) owningService(meta []byte) event.UID {
+	for value := range w.list(meta, metaOwners) {
 		if o := w.fields(value); string(o[ownerKind]) == "Service" && string(o[ownerAPIVersion]) == "v1" {
 			return event.ParseUID(o[ownerUID])
 		}
@@ -82,13 +66,12 @@ func (w *wire) owningService(metaData []byte) event.UID {
 }
 
 func (r *Reader) endpoints(x encoded) *event.Endpoints {
-	writer, other := r.writers(x.meta, "", subsetsPath)
+	writer, other := r.writers(x.meta, "f:subsets")
 	return &event.Endpoints{
-		Meta:      r.meta(x.meta),
-		ManagedBy: r.text(r.entry(r.list(x.meta, metaLabels), labelManagedBy)),
+		Meta: r.meta(x.meta),
 		// In v1.21, the controller set this annotation to "warning" and wrote all addresses (see
 		// setOverCapacityAnnotation in pkg/controller/endpoint).
-		Truncated:   string(r.entry(r.list(x.meta, metaAnnotations), overCapacity)) == "truncated",
+		Truncated:   string(r.entry(x.meta, metaAnnotations, overCapacity)) == "truncated",
 		Writer:      r.text(writer),
 		LastApplied: r.lastApplied(x.meta, "subsets"),
 		OtherWriter: r.text(other),
@@ -105,9 +88,9 @@ const maxPlaces = 1000
 // subsets. For example, pods can resolve a named port to different numbers. An address that is ready in any subset gets
 // traffic, so it is returned as ready.
 func (r *Reader) subsets(data []byte) []event.Address {
-	subsets, n := r.list(data, endpointsSubsets), 0
-	for subset := range subsets.each {
-		n += r.list(subset, subsetReady).len() + r.list(subset, subsetNotReady).len()
+	n := 0
+	for subset := range r.list(data, endpointsSubsets) {
+		n += r.count(subset, subsetReady) + r.count(subset, subsetNotReady)
 	}
 	if n == 0 {
 		return nil
@@ -117,7 +100,7 @@ func (r *Reader) subsets(data []byte) []event.Address {
 	}
 	clear(r.places)
 	all := make([]event.Address, 0, n)
-	for subset := range subsets.each {
+	for subset := range r.list(data, endpointsSubsets) {
 		all = r.subset(all, subset)
 	}
 	return all
@@ -125,7 +108,7 @@ func (r *Reader) subsets(data []byte) []event.Address {
 
 // subset adds the addresses of a subset. In the subset, the ready addresses come first.
 func (r *Reader) subset(all []event.Address, data []byte) []event.Address {
-	for number, value := range r.message(data).each {
+	for number, value := range r.each(data) {
 		if number != subsetReady && number != subsetNotReady {
 			continue
 		}
@@ -155,19 +138,10 @@ func (r *Reader) address(ip, targetRef, node []byte) event.Address {
 	return address
 }
 
-// Fields of ServiceSpec.
-const (
-	serviceSelector        = 2
-	serviceType            = 4
-	servicePublishNotReady = 13
-)
-
 func (r *Reader) service(x encoded) *event.Service {
-	service := &event.Service{
-		Meta: r.meta(x.meta), Type: r.text(r.field(x.spec, serviceType)), PublishNotReady: boolean(r.field(x.spec, servicePublishNotReady)),
-	}
-	if selector := r.list(x.spec, serviceSelector); selector.len() > 0 {
-		service.Selector = r.entries(selector)
+	service := &event.Service{Meta: r.meta(x.meta), Type: r.text(r.field(x.spec, 4)), PublishNotReady: boolean(r.field(x.spec, 13))}
+	if r.count(x.spec, serviceSelector) > 0 {
+		service.Selector = r.entries(x.spec, serviceSelector)
 	}
 	return service
 }

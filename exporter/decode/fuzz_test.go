@@ -131,7 +131,7 @@ func fillMeta(m *metav1.ObjectMeta, c randfill.Continue) {
 	c.FillNoCustom(m)
 	one := func(of ...string) string { return of[c.Intn(len(of))] }
 	m.Labels = map[string]string{
-		one("component", "a"): one(controllerManagerName, "b"), labelService: one("", "web"), labelManagedBy: one("", "endpoint-controller"),
+		one("component", "a"): one(controllerManagerName, "b"), labelService: one("", "web"),
 		one(labelHostname, "b"): one("", "master-1"), one(event.NodeLabels()[c.Intn(len(event.NodeLabels()))].Key, "c"): one("", "zone-1"),
 	}
 	if c.Intn(5) == 0 {
@@ -166,7 +166,7 @@ func meet(object any, r *rand.Rand) {
 		for _, containers := range [][]corev1.Container{o.Spec.Containers, o.Spec.InitContainers} {
 			for i := range containers {
 				always, never := corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever
-				containers[i].Name, containers[i].Args = name(), []string{gracePeriodFlag + "=50s", "--kube-api-qps", []string{"0", "NaN", "50.5"}[r.Intn(3)]}
+				containers[i].Name, containers[i].Args = name(), []string{"--node-monitor-grace-period=50s", "--kube-api-qps", []string{"0", "NaN", "50.5"}[r.Intn(3)]}
 				if r.Intn(2) == 0 {
 					containers[i].Command, containers[i].Args = containers[i].Args, nil
 				}

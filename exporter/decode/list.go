@@ -31,11 +31,11 @@ func (r *Reader) List(in *bufio.Reader, kind string, each func(object []byte) er
 	r.err = nil
 	s := listStream{in: in}
 	if !bytes.Equal(s.value(uint64(len(protobufPrefix))), protobufPrefix) {
-		s.fail("it is not in protobuf")
+		s.fail(malformed("it is not in protobuf"))
 	}
 	_, size := s.field()
 	if got := string(r.field(s.value(size), 2)); got != kind { // the kind precedes the list
-		s.fail("got the kind %q instead of %s", got, kind)
+		s.fail(malformed("got the kind %q instead of %s", got, kind))
 	}
 	_, size = s.field()
 	for end := s.read + size; s.err == nil && s.read < end; {
@@ -48,13 +48,17 @@ func (r *Reader) List(in *bufio.Reader, kind string, each func(object []byte) er
 			s.err = each(value)
 		}
 		if r.err != nil {
-			s.fail("%w", r.err)
+			s.fail(malformed("%w", r.err))
 		}
 	}
 	if s.err == nil { // the rest is empty, but the connection can be used again only after the end
 		_, s.err = io.Copy(io.Discard, in)
 	}
 	return list, s.err
+}
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrMalformed, fmt.Errorf(format, args...))
 }
 
 // listStream reads protobuf fields from a stream. After an error, it reads nothing.
@@ -66,9 +70,14 @@ type listStream struct {
 	err    error
 }
 
-func (s *listStream) fail(format string, args ...any) {
+// fail records the first error. A stream that ends here is cut off. A broken connection has another error, such as
+// io.ErrUnexpectedEOF.
+func (s *listStream) fail(err error) {
+	if errors.Is(err, io.EOF) {
+		err = malformed("it is cut off")
+	}
 	if s.err == nil {
-		s.err = fmt.Errorf("%w: %w", ErrMalformed, fmt.Errorf(format, args...))
+		s.err = err
 	}
 }
 
@@ -76,7 +85,7 @@ func (s *listStream) fail(format string, args ...any) {
 func (s *listStream) field() (number protowire.Number, size uint64) {
 	tag := s.varint()
 	if wireType := protowire.Type(tag & 7); wireType != protowire.BytesType {
-		s.fail("wire type %d", wireType)
+		s.fail(malformed("wire type %d", wireType))
 	}
 	return protowire.Number(tag >> 3), s.varint()
 }
@@ -91,10 +100,10 @@ func (s *listStream) varint() uint64 {
 	case length >= 0:
 		length, _ = s.in.Discard(length)
 		s.read += uint64(length)
-	case err != nil && !errors.Is(err, io.EOF):
-		s.err = err
+	case err != nil:
+		s.fail(err)
 	default:
-		s.fail("bad number: %w", protowire.ParseError(length))
+		s.fail(malformed("bad number: %w", protowire.ParseError(length)))
 	}
 	return n
 }
@@ -102,7 +111,7 @@ func (s *listStream) varint() uint64 {
 // value reads a value. The next call overwrites it.
 func (s *listStream) value(size uint64) []byte {
 	if size > maxField {
-		s.fail("a field has %d bytes", size)
+		s.fail(malformed("a field has %d bytes", size))
 	}
 	if s.err != nil {
 		return nil
@@ -113,10 +122,8 @@ func (s *listStream) value(size uint64) []byte {
 	value := s.buffer[:size]
 	for rest := value; len(rest) > 0 && s.err == nil; {
 		n, err := s.in.Read(rest)
-		if rest = rest[n:]; errors.Is(err, io.EOF) {
-			s.fail("it is cut off")
-		} else if err != nil { // such as io.ErrUnexpectedEOF of a broken connection
-			s.err = err
+		if rest = rest[n:]; err != nil {
+			s.fail(err)
 		}
 	}
 	s.read += size

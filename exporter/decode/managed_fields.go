@@ -5,35 +5,20 @@ import (
 	"time"
 )
 
-// readyStatusPath is the path to the status of a pod's Ready condition in managedFields (see fieldpath in
-// sigs.k8s.io/structured-merge-diff).
-var readyStatusPath = []string{`f:status`, `f:conditions`, `k:{\"type\":\"Ready\"}`, `f:status`}
-
-// Fields of a metav1.ManagedFieldsEntry.
-const (
-	entryManager     = 1
-	entryTime        = 4
-	entryFields      = 7
-	entrySubresource = 8
-)
-
 // space is what JSON allows between two tokens.
 const space = " \n\r\t"
 
-// Subsets and endpoints are atomic lists, so a managedFields entry contains only the list itself, without its elements.
-var subsetsPath, endpointsPath = []string{"f:subsets"}, []string{"f:endpoints"}
-
-// writers returns the field managers that last wrote a field: any manager, and any but the kube-controller-manager. They
-// are empty if they are unknown. With server-side apply, a field can have several owners. The most recent owner then
-// counts. The entries of old API servers have no subresource, so they match only if `subresource` is empty.
-func (w *wire) writers(meta []byte, subresource string, path []string) (last, other []byte) {
+// writers returns the field managers that last wrote a field, such as "f:subsets": any manager, and any but the
+// kube-controller-manager. They are empty if they are unknown. The field must be an atomic list, of which managedFields
+// do not contain the elements. With server-side apply, a field can have several owners. The most recent owner then counts.
+func (w *wire) writers(meta []byte, field string) (last, other []byte) {
 	var lastTime, otherTime time.Time
-	for value := range w.list(meta, metaManagedFields).each {
-		f := w.fields(value)
-		if subresource != "" && string(f[entrySubresource]) != subresource || !owns(w.field(f[entryFields], 1), path) {
+	for value := range w.list(meta, metaManagedFields) {
+		f := w.fields(value) // metav1.ManagedFieldsEntry
+		if member(w.field(f[7], 1), field) == nil {
 			continue
 		}
-		manager, t := f[entryManager], w.time(f[entryTime], time.Second)
+		manager, t := f[1], w.time(f[4], time.Second)
 		if last == nil || !t.Before(lastTime) {
 			last, lastTime = manager, t
 		}
@@ -46,27 +31,17 @@ func (w *wire) writers(meta []byte, subresource string, path []string) (last, ot
 }
 
 // lastApplied reports whether the object that kubectl apply last sent has a non-empty list with this name.
-func (w *wire) lastApplied(metaData []byte, list string) bool {
-	sent := bytes.TrimSpace(w.entry(w.list(metaData, metaAnnotations), lastAppliedAnnotation))
+func (w *wire) lastApplied(meta []byte, list string) bool {
+	sent := bytes.TrimSpace(w.entry(meta, metaAnnotations, lastAppliedAnnotation))
 	elements, isList := bytes.CutPrefix(bytes.TrimLeft(member(sent, list), space), []byte("["))
 	return isList && !bytes.HasPrefix(bytes.TrimLeft(elements, space), []byte("]"))
-}
-
-// owns reports whether a FieldsV1 contains the path.
-func owns(fields []byte, path []string) bool {
-	for _, key := range path {
-		if fields = member(fields, key); fields == nil {
-			return false
-		}
-	}
-	return true
 }
 
 // member finds a key of a JSON object. It returns the rest of the input from the key's value on, or nil if the key is
 // absent. The key must be escaped as in JSON. The result is correct only for JSON from an API server, but no input
 // makes member panic.
 //
-// member runs for every pod event. A JSON decoder would take most of the CPU time of these events.
+// member runs for every event of an EndpointSlice. A JSON decoder would take much of the CPU time of these events.
 func member(object []byte, key string) []byte {
 	depth, start := 0, 0
 	for i := 0; i < len(object); i++ {

@@ -49,43 +49,6 @@ func readPod(t *testing.T, r *Reader, pod *corev1.Pod) *event.Pod {
 	return o.(*event.Pod)
 }
 
-func TestReadyWriter(t *testing.T) {
-	ready := corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True"}}}
-	for _, c := range []struct {
-		name    string
-		entries []metav1.ManagedFieldsEntry
-		want    string
-	}{
-		{"no entries, no writer", nil, ""},
-		{"the kubelet wrote it", []metav1.ManagedFieldsEntry{
-			entry("kube-controller-manager", "", replicaSetFields),
-			entry("kube-scheduler", "status", schedulerFields), entry("kubelet", "status", kubeletAlone),
-		}, "kubelet"},
-		{"the node controller wrote it, the kubelet keeps the rest", []metav1.ManagedFieldsEntry{
-			entry("kubelet", "status", kubeletRobbed), entry("kube-controller-manager", "status", nodeLifecycle),
-			entry("kube-controller-manager", "", replicaSetFields),
-		}, "kube-controller-manager"},
-		{"an entry of an old server, without the subresource, does not count", []metav1.ManagedFieldsEntry{
-			entry("kubelet", "", kubeletAlone),
-		}, ""},
-		{"nobody wrote the status", []metav1.ManagedFieldsEntry{entry("kubelet", "status", kubeletRobbed)}, ""},
-		{"the key deeper in another condition is not the condition", []metav1.ManagedFieldsEntry{
-			entry("gate", "status", readyAsAnotherKey),
-		}, ""},
-		{"of two owners it is the later", []metav1.ManagedFieldsEntry{
-			at(entry("later", "status", nodeLifecycle), 20), at(entry("earlier", "status", kubeletAlone), 10),
-		}, "later"},
-		{"an entry without fields", []metav1.ManagedFieldsEntry{{Manager: "x", Subresource: "status"}}, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.entries}, Status: ready}
-			if got := readPod(t, &Reader{}, pod).Ready.Writer; got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-		})
-	}
-}
-
 func TestMember(t *testing.T) {
 	for _, c := range []struct{ name, object, key, want string }{
 		{"the value and what follows", `{"a":{},"b":{"c":1}}`, "b", `{"c":1}}`},

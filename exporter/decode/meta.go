@@ -52,22 +52,21 @@ type labelSet struct {
 
 // labels returns an object's labels as a non-nil map. It caches maps, because all pods of a ReplicaSet have the same
 // labels, and each event of a pod repeats them.
-func (r *Reader) labels(metaData []byte) map[string]string {
-	entries := r.list(metaData, metaLabels)
+func (r *Reader) labels(meta []byte) map[string]string {
 	r.rawLabels = r.rawLabels[:0]
-	for entry := range entries.each {
+	for entry := range r.list(meta, metaLabels) {
 		r.rawLabels = append(binary.AppendUvarint(r.rawLabels, uint64(len(entry))), entry...)
 	}
 	if len(r.rawLabels) > maxCachedLabelBytes {
 		r.rawLabels = nil // release the memory of large sets
-		return r.entries(entries)
+		return r.entries(meta, metaLabels)
 	}
 	if r.recentLabels == nil {
 		r.recentLabels = make([]labelSet, maxRecentLabels)
 	}
 	recent := &r.recentLabels[maphash.Bytes(seed, r.rawLabels)%maxRecentLabels]
 	if recent.labels == nil || recent.raw != string(r.rawLabels) {
-		*recent = labelSet{raw: string(r.rawLabels), labels: r.entries(entries)}
+		*recent = labelSet{raw: string(r.rawLabels), labels: r.entries(meta, metaLabels)}
 	}
 	return recent.labels
 }

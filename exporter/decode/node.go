@@ -7,54 +7,45 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Fields of NodeSpec and NodeStatus.
+// Lists of NodeSpec and NodeStatus.
 const (
-	nodeProviderID    = 3
-	nodeUnschedulable = 4
-	nodeTaints        = 5
-
+	nodeTaints     = 5
 	nodeConditions = 4
-	nodeInfo       = 7
 )
 
 func (r *Reader) node(x encoded) *event.Node {
-	spec, info := r.fields(x.spec), r.fields(r.fields(x.status)[nodeInfo])
+	spec, info := r.fields(x.spec), r.fields(r.fields(x.status)[7])
 	node := &event.Node{
 		Meta: r.meta(x.meta), Labels: map[string]string{}, DeletionTimestamp: r.time(r.field(x.meta, metaDeletion), time.Second),
-		ProviderID: r.text(spec[nodeProviderID]), Unschedulable: boolean(spec[nodeUnschedulable]),
-		BootID: r.text(info[3]), KubeletVersion: r.text(info[7]),
+		ProviderID: r.text(spec[3]), Unschedulable: boolean(spec[4]), BootID: r.text(info[3]), KubeletVersion: r.text(info[7]),
 	}
 	known := event.NodeLabels()
-	for entry := range r.list(x.meta, metaLabels).each {
+	for entry := range r.list(x.meta, metaLabels) {
 		label := r.fields(entry)
 		if slices.ContainsFunc(known, func(l event.NodeLabel) bool { return l.Key == string(label[1]) }) {
 			node.Labels[r.text(label[1])] = r.text(label[2])
 		}
 	}
-	for taint := range r.list(x.spec, nodeTaints).each {
+	for taint := range r.list(x.spec, nodeTaints) {
 		f := r.fields(taint)
 		node.Taints = append(node.Taints, event.Taint{
 			Key: r.text(f[1]), Value: r.text(f[2]), Effect: r.text(f[3]), Added: r.time(f[4], time.Second),
 		})
 	}
-	for condition := range r.list(x.status, nodeConditions).each {
-		r.nodeCondition(condition, node)
+	for condition := range r.list(x.status, nodeConditions) {
+		f := r.fields(condition)
+		switch kind := event.LifecycleType(f[1]); {
+		case kind == "Ready" && node.Ready == nil:
+			node.Ready = r.condition(f)
+			node.Ready.LastHeartbeatTime = r.time(f[3], time.Second)
+		case kind.Known():
+			c := r.condition(f)
+			node.Lifecycle = append(node.Lifecycle, event.LifecycleCondition{
+				Type: kind, Status: c.Status, Reason: c.Reason, LastTransitionTime: c.LastTransitionTime,
+			})
+		}
 	}
 	return node
-}
-
-func (r *Reader) nodeCondition(data []byte, node *event.Node) {
-	f := r.fields(data)
-	switch kind := event.LifecycleType(f[1]); {
-	case kind == "Ready" && node.Ready == nil:
-		node.Ready = r.condition(f)
-		node.Ready.LastHeartbeatTime = r.time(f[3], time.Second)
-	case kind.Known():
-		c := r.condition(f)
-		node.Lifecycle = append(node.Lifecycle, event.LifecycleCondition{
-			Type: kind, Status: c.Status, Reason: c.Reason, LastTransitionTime: c.LastTransitionTime,
-		})
-	}
 }
 
 // condition reads a condition of a node or a pod.
@@ -62,5 +53,22 @@ func (r *Reader) condition(f fields) *event.Condition {
 	return &event.Condition{
 		Status: event.ParseStatus(string(f[2])), LastTransitionTime: r.time(f[4], time.Second),
 		Reason: r.text(f[5]), Message: r.text(f[6]),
+	}
+}
+
+func (r *Reader) lease(x encoded) *event.Lease {
+	spec := r.fields(x.spec)
+	return &event.Lease{Meta: r.meta(x.meta), DurationSeconds: int32(integer(spec[2])), RenewTime: r.time(spec[4], time.Microsecond)}
+}
+
+// labelHostname is corev1.LabelHostname. API servers set it on their Lease (see completedConfig.New in
+// pkg/controlplane).
+const labelHostname = "kubernetes.io/hostname"
+
+func (r *Reader) controlPlaneLease(x encoded) *event.ControlPlaneLease {
+	spec := r.fields(x.spec)
+	return &event.ControlPlaneLease{
+		Meta: r.meta(x.meta), Holder: r.text(spec[1]), RenewTime: r.time(spec[4], time.Microsecond),
+		Host: r.text(r.entry(x.meta, metaLabels, labelHostname)),
 	}
 }

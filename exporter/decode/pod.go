@@ -4,43 +4,33 @@ import (
 	"cmp"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Fields of PodSpec.
+// Fields of PodSpec and Container.
 const (
 	specContainers     = 2
 	specNodeName       = 10
 	specInitContainers = 20
 	specTolerations    = 22
 	specReadinessGates = 28
+
+	containerRestartPolicy = 24
 )
 
 // Fields of PodStatus.
 const (
-	statusPhase                 = 1
 	statusConditions            = 2
-	statusReason                = 4
 	statusContainerStatuses     = 8
 	statusInitContainerStatuses = 10
 )
 
 func (r *Reader) pod(x encoded) *event.Pod {
 	status := r.fields(x.status)
-	pod := &event.Pod{
-		Meta: r.meta(x.meta), Labels: r.labels(x.meta), Phase: r.text(status[statusPhase]), Reason: r.text(status[statusReason]),
-	}
-	r.podMeta(x.meta, pod)
-	r.podConditions(x, pod)
-	r.podSpec(x, pod)
-	if pod.Labels["component"] == controllerManagerName {
-		pod.ControllerManager = r.controllerManager(x.spec)
-	}
-	return pod
-}
-
-func (r *Reader) podMeta(metaData []byte, pod *event.Pod) {
-	for number, value := range r.message(metaData).each {
+	pod := &event.Pod{Meta: r.meta(x.meta), Labels: r.labels(x.meta), Phase: r.text(status[1]), Reason: r.text(status[4])}
+	for number, value := range r.each(x.meta) {
 		switch number {
 		case metaDeletion:
 			pod.DeletionTimestamp = r.time(value, time.Second)
@@ -50,15 +40,10 @@ func (r *Reader) podMeta(metaData []byte, pod *event.Pod) {
 			}
 		}
 	}
-}
-
-func (r *Reader) podConditions(x encoded, pod *event.Pod) {
-	for value := range r.list(x.status, statusConditions).each {
+	for value := range r.list(x.status, statusConditions) {
 		switch c := r.fields(value); string(c[1]) {
 		case "Ready":
 			pod.Ready = r.condition(c)
-			writer, _ := r.writers(x.meta, "status", readyStatusPath)
-			pod.Ready.Writer = r.text(writer)
 		case "ContainersReady":
 			pod.ContainersReady = event.ParseStatus(string(c[2]))
 		case "DisruptionTarget":
@@ -67,16 +52,21 @@ func (r *Reader) podConditions(x encoded, pod *event.Pod) {
 			}
 		}
 	}
+	r.podSpec(x, pod)
+	if pod.Labels["component"] == controllerManagerName {
+		pod.ControllerManager = r.controllerManager(x.spec)
+	}
+	return pod
 }
 
 // podSpec reads a pod's spec. Of the containers, it reads those that the Ready condition depends on: all ordinary
 // containers, and the sidecars among the init containers (see GenerateContainersReadyCondition in pkg/kubelet/status).
 // The init containers follow the ordinary ones.
 func (r *Reader) podSpec(x encoded, pod *event.Pod) {
-	if n := r.list(x.spec, specContainers).len(); n > 0 {
+	if n := r.count(x.spec, specContainers); n > 0 {
 		pod.Containers = make([]event.Container, 0, n)
 	}
-	for number, value := range r.message(x.spec).each {
+	for number, value := range r.each(x.spec) {
 		switch number {
 		case specContainers:
 			pod.Containers = append(pod.Containers, r.container(value, x.status, statusContainerStatuses))
@@ -101,10 +91,83 @@ func (r *Reader) podSpec(x encoded, pod *event.Pod) {
 
 // hasCondition reports whether the pod's first condition of this type is True.
 func (w *wire) hasCondition(status, kind []byte) bool {
-	for value := range w.list(status, statusConditions).each {
+	for value := range w.list(status, statusConditions) {
 		if c := w.fields(value); string(c[1]) == string(kind) {
 			return string(c[2]) == "True"
 		}
 	}
 	return false
+}
+
+// container reads a container from the spec, and its status from the status list with the given field number.
+func (r *Reader) container(spec, status []byte, statuses protowire.Number) event.Container {
+	f := r.fields(spec)
+	container := event.Container{Name: r.text(f[1]), Image: r.text(f[2])}
+	for value := range r.list(status, statuses) {
+		if s := r.fields(value); string(s[1]) == container.Name {
+			container.Ready, container.Restarts, container.ID = boolean(s[4]), int32(integer(s[5])), r.text(s[8])
+			container.State, container.Started = r.state(s[2])
+			break
+		}
+	}
+	return container
+}
+
+// state reads a ContainerState. The API allows only one state. If several are set, the running state takes precedence
+// over the terminated and waiting states.
+func (w *wire) state(data []byte) (state string, started time.Time) {
+	switch f := w.fields(data); {
+	case f[2] != nil:
+		return "running", w.time(w.field(f[2], 1), time.Second)
+	case f[3] != nil:
+		return "terminated", w.time(w.field(f[3], 5), time.Second)
+	}
+	return "waiting", time.Time{} // the default if no state is specified (see corev1.ContainerState)
+}
+
+// The taints of failed nodes. They are corev1.TaintNodeNotReady and corev1.TaintNodeUnreachable.
+const (
+	taintNotReady    = "node.kubernetes.io/not-ready"
+	taintUnreachable = "node.kubernetes.io/unreachable"
+)
+
+// tolerate reads a toleration. The first toleration that matches a taint applies (see GetMatchingTolerations in
+// pkg/apis/core/v1/helper).
+func (r *Reader) tolerate(data []byte, pod *event.Pod) {
+	f := r.fields(data)
+	period := event.Toleration{Forever: true}
+	if seconds := f[5]; seconds != nil {
+		// The taint eviction controller treats a negative time as 0 (see getMinTolerationTime in
+		// pkg/controller/tainteviction).
+		period = event.Toleration{Seconds: max(integer(seconds), 0)}
+	}
+	if pod.ToleratesNotReady == nil && tolerates(f, taintNotReady) {
+		pod.ToleratesNotReady = r.shared(period)
+	}
+	if pod.ToleratesUnreachable == nil && tolerates(f, taintUnreachable) {
+		pod.ToleratesUnreachable = r.shared(period)
+	}
+}
+
+// tolerates implements corev1's Toleration.ToleratesTaint for a taint with the effect NoExecute and no value. The
+// numeric operators Lt and Gt never match such a taint.
+func tolerates(toleration fields, taint string) bool {
+	key, operator, value, effect := toleration[1], toleration[2], toleration[3], toleration[4]
+	if len(effect) > 0 && string(effect) != "NoExecute" || len(key) > 0 && string(key) != taint {
+		return false
+	}
+	return string(operator) == "Exists" || len(value) == 0 && (len(operator) == 0 || string(operator) == "Equal")
+}
+
+// shared returns a pointer to a value equal to t, from the cache if possible.
+func (c *cache) shared(t event.Toleration) *event.Toleration {
+	place := uint64(t.Seconds) << 1
+	if t.Forever {
+		place++
+	}
+	known := &c.tolerations[place%uint64(len(c.tolerations))]
+	if *known == nil || **known != t {
+		*known = new(t)
+	}
+	return *known
 }

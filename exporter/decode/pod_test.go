@@ -33,11 +33,9 @@ func TestControllerManager(t *testing.T) {
 			"--concurrent-service-endpoint-syncs=4", "--endpoint-updates-batch-period=500ms", "--endpointslice-updates-batch-period=0s",
 			"--node-eviction-rate=0", "--secondary-node-eviction-rate=.01", "--unhealthy-zone-threshold=0.55",
 		}, nil, event.ControllerManager{Flags: &event.ControllerManagerFlags{
-			MonitorPeriod: new(2 * time.Second), QPS: new(0.0), Burst: new(int32(100)), EndpointSyncs: new(int32(3)), EndpointSliceSyncs: new(int32(4)),
-			EndpointBatch: new(500 * time.Millisecond), EndpointSliceBatch: new(time.Duration(0)), EvictionRate: new(0.0),
-			SecondaryEvictionRate: new(0.01), UnhealthyZoneThreshold: new(0.55),
+			MonitorPeriod: new(2e9), QPS: new(0.0), Burst: new(100.0), EndpointSyncs: new(3.0), EndpointSliceSyncs: new(4.0), EvictionRate: new(0.0),
 		}}},
-		{"numbers that are none", "kcm", []string{"--kube-api-qps=NaN", "--node-eviction-rate=+Inf", "--kube-api-burst=3000000000"}, nil, event.ControllerManager{}},
+		{"numbers that are none", "kcm", []string{"--kube-api-qps=NaN", "--node-eviction-rate=+Inf"}, nil, event.ControllerManager{}},
 		{"a registry with a port, no tag", "localhost:5000/kcm", nil, nil, event.ControllerManager{}},
 		{"a registry with a port, a tag and a digest", "localhost:5000/kcm:v1.31.0@sha256:abcd", nil, nil, event.ControllerManager{Version: "v1.31.0"}},
 		{"a digest alone", "kcm@sha256:abcd", nil, nil, event.ControllerManager{}},

@@ -3,8 +3,11 @@
 package decode
 
 import (
+	"bytes"
 	"fmt"
 	"hash/maphash"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -53,6 +56,16 @@ func (c *cache) text(b []byte) string {
 	return *recent
 }
 
+// entries returns a map of strings.
+func (r *Reader) entries(data []byte, number protowire.Number) map[string]string {
+	all := make(map[string]string, r.count(data, number))
+	for value := range r.list(data, number) {
+		entry := r.fields(value)
+		all[r.text(entry[1])] = r.text(entry[2])
+	}
+	return all
+}
+
 // encoded is an encoded API object. Endpoints and EndpointSlices have no spec and no status.
 type encoded struct{ all, meta, spec, status []byte }
 
@@ -81,4 +94,27 @@ func (r *Reader) Object(kind event.Kind, data []byte) (object event.Object, err 
 		return nil, fmt.Errorf("read %s: this kind is not watched", kind)
 	}
 	return object, r.failed(kind.String())
+}
+
+// protobufPrefix is the start of every protobuf document (see pkg/runtime/serializer/protobuf in k8s.io/apimachinery).
+var protobufPrefix = []byte("k8s\x00")
+
+// Document reads a protobuf document (runtime.Unknown), which contains an object or a list as an encoded message. The kind
+// is "Pod", "PodList", "Status" and so on. It is empty if the data has another content type. The object shares memory
+// with `data`.
+func (r *Reader) Document(data []byte) (kind string, object []byte, err error) {
+	message, found := bytes.CutPrefix(data, protobufPrefix)
+	if !found {
+		return "", nil, nil
+	}
+	r.err = nil
+	f := r.fields(message)
+	return r.text(r.field(f[1], 2)), f[2], r.failed("a document")
+}
+
+// WatchEvent reads the type and the document of a metav1.WatchEvent. The document shares memory with `data`.
+func (r *Reader) WatchEvent(data []byte) (eventType string, document []byte, err error) {
+	r.err = nil
+	f := r.fields(data)
+	return r.text(f[1]), r.field(f[2], 1), r.failed("a watch event")
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -67,8 +68,8 @@ func slimNodeConditions(node *corev1.Node, slim *event.Node) {
 func slimControlPlaneLease(lease *coordinationv1.Lease) *event.ControlPlaneLease {
 	node := slimLease(lease)
 	return &event.ControlPlaneLease{
-		Meta: node.Meta, RenewTime: node.RenewTime, DurationSeconds: node.DurationSeconds, Holder: or(lease.Spec.HolderIdentity, ""),
-		Transitions: or(lease.Spec.LeaseTransitions, 0), Host: lease.Labels[corev1.LabelHostname],
+		Meta: node.Meta, RenewTime: node.RenewTime, Holder: or(lease.Spec.HolderIdentity, ""),
+		Host: lease.Labels[corev1.LabelHostname],
 	}
 }
 
@@ -137,7 +138,7 @@ func slimConditions(pod *corev1.Pod, slim *event.Pod) {
 		case corev1.PodReady:
 			slim.Ready = &event.Condition{
 				Status: event.ParseStatus(string(c.Status)), Reason: c.Reason, Message: c.Message,
-				LastTransitionTime: utc(c.LastTransitionTime), Writer: writer(pod.ManagedFields, "status", readyStatusPath),
+				LastTransitionTime: utc(c.LastTransitionTime),
 			}
 		case corev1.ContainersReady:
 			slim.ContainersReady = event.ParseStatus(string(c.Status))
@@ -197,25 +198,20 @@ func addStatus(slim *event.Container, status *corev1.ContainerStatus) {
 		slim.State, slim.Started = "running", utc(state.Running.StartedAt)
 	case state.Terminated != nil:
 		slim.State, slim.Started = "terminated", utc(state.Terminated.StartedAt)
-		slim.ExitCode = state.Terminated.ExitCode
 	default:
 		// ContainerState: "If none of them is specified, the default one is ContainerStateWaiting."
 		slim.State = "waiting"
-	}
-	if last := status.LastTerminationState.Terminated; last != nil {
-		slim.LastExitCode = last.ExitCode
 	}
 }
 
 func slimEndpoints(endpoints *corev1.Endpoints) *event.Endpoints {
 	return &event.Endpoints{
 		Meta:      slimMeta(&endpoints.ObjectMeta),
-		ManagedBy: endpoints.Labels[labelManagedBy],
 		Truncated: endpoints.Annotations[corev1.EndpointsOverCapacity] == "truncated",
-		Writer:    writer(endpoints.ManagedFields, "", subsetsPath),
+		Writer:    writer(endpoints.ManagedFields, "f:subsets"),
 
 		LastApplied: typedLastApplied(&endpoints.ObjectMeta, "subsets"),
-		OtherWriter: writer(others(endpoints.ManagedFields), "", subsetsPath),
+		OtherWriter: writer(others(endpoints.ManagedFields), "f:subsets"),
 		Addresses:   subsetAddresses(endpoints.Subsets),
 	}
 }
@@ -272,10 +268,7 @@ func slimEndpointSlice(slice *discoveryv1.EndpointSlice) *event.EndpointSlice {
 		Service:   slice.Labels[discoveryv1.LabelServiceName],
 		Owner:     owningService(slice.OwnerReferences),
 		ManagedBy: slice.Labels[discoveryv1.LabelManagedBy],
-		Writer:    writer(slice.ManagedFields, "", endpointsPath),
-
-		LastApplied: typedLastApplied(&slice.ObjectMeta, "endpoints"),
-		OtherWriter: writer(others(slice.ManagedFields), "", endpointsPath),
+		Writer:    writer(slice.ManagedFields, "f:endpoints"),
 	}
 	if len(slice.Endpoints) > 0 {
 		slim.Addresses = make([]event.Address, 0, len(slice.Endpoints))
@@ -336,8 +329,17 @@ func controllerManager(pod *corev1.Pod) *event.ControllerManager {
 		}
 		words = append(append(words, typedWords(container)...), endOfCommand)
 	}
-	slim.GracePeriod = or(flagValue(words, gracePeriodFlag, positiveDuration), 0)
-	slim.Flags = controllerManagerFlags(words)
+	slim.GracePeriod = 50 * time.Second
+	slim.Flags = &event.ControllerManagerFlags{}
+	for _, w := range words {
+		if w == "0" || w == "50.5" {
+			v, _ := strconv.ParseFloat(w, 64)
+			slim.Flags.QPS = &v
+		}
+	}
+	if !slices.Contains(words, "--node-monitor-grace-period=50s") {
+		slim.GracePeriod = 0
+	}
 	return slim
 }
 
@@ -356,11 +358,11 @@ func slimMeta(object *metav1.ObjectMeta) event.Meta {
 // utc converts a time to UTC. The API's decoders return local times, which are not comparable.
 func utc(t metav1.Time) time.Time { return t.Time.UTC() }
 
-func writer(entries []metav1.ManagedFieldsEntry, subresource string, path []string) string {
+func writer(entries []metav1.ManagedFieldsEntry, path string) string {
 	var last *metav1.ManagedFieldsEntry
 	for i := range entries {
 		entry := &entries[i]
-		wrote := (subresource == "" || entry.Subresource == subresource) && owns(entry.FieldsV1.GetRawBytes(), path)
+		wrote := member(entry.FieldsV1.GetRawBytes(), path) != nil
 		if wrote && (last == nil || !entry.Time.Before(last.Time)) {
 			last = entry
 		}

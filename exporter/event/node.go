@@ -91,12 +91,8 @@ type ControlPlaneLease struct {
 	// default, a leader renews its Lease every 2 s (client-go, tools/leaderelection). An API server renews its Lease
 	// every 10 s (pkg/controlplane, IdentityLeaseRenewIntervalPeriod).
 	RenewTime time.Time `json:"renew,omitzero"`
-	// DurationSeconds is leaseDurationSeconds.
-	DurationSeconds int32 `json:"durationSeconds,omitempty"`
 	// Holder is holderIdentity. For a leader, it consists of the host and a UUID, such as "master-1_5a2c0c0e-...".
 	Holder string `json:"holder,omitempty"`
-	// Transitions is leaseTransitions, the number of times that the leader changed.
-	Transitions int32 `json:"transitions,omitempty"`
 	// Host is the label kubernetes.io/hostname. Only the Lease of an API server has this label.
 	Host string `json:"host,omitempty"`
 }

@@ -51,8 +51,6 @@ type Condition struct {
 	// LastTransitionTime is lastTransitionTime, by the clock of the client that wrote the condition. Its resolution is
 	// 1 s.
 	LastTransitionTime time.Time `json:"transition,omitzero"`
-	// Writer is the field manager that last wrote the status, according to managedFields. It is empty for nodes.
-	Writer string `json:"writer,omitempty"`
 }
 
 // Service is a Service, reduced to its type, its selector and publishNotReadyAddresses.
@@ -78,13 +76,8 @@ type EndpointSlice struct {
 	// ManagedBy is the label endpointslice.kubernetes.io/managed-by.
 	ManagedBy string `json:"managedBy,omitempty"`
 	// Writer is the field manager that last wrote the endpoints.
-	Writer string `json:"writer,omitempty"`
-	// LastApplied is set if the annotation kubectl.kubernetes.io/last-applied-configuration contains endpoints.
-	LastApplied bool `json:"lastApplied,omitempty"`
-	// OtherWriter is like Writer, but ignores the kube-controller-manager. It is empty if no other field manager owns
-	// the endpoints.
-	OtherWriter string    `json:"otherWriter,omitempty"`
-	Addresses   []Address `json:"addresses,omitempty"`
+	Writer    string    `json:"writer,omitempty"`
+	Addresses []Address `json:"addresses,omitempty"`
 }
 
 // Kind returns KindEndpointSlice.
@@ -93,8 +86,6 @@ func (*EndpointSlice) Kind() Kind { return KindEndpointSlice }
 // Endpoints is an Endpoints object, which holds the addresses of the Service with the same name.
 type Endpoints struct {
 	Meta
-	// ManagedBy is the label endpoints.kubernetes.io/managed-by (v1.33 and later).
-	ManagedBy string `json:"managedBy,omitempty"`
 	// Truncated is set if the controller omitted addresses above the limit of 1,000.
 	Truncated bool `json:"truncated,omitempty"`
 	// Writer is the field manager that last wrote the subsets.

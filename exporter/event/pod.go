@@ -1,6 +1,9 @@
 package event
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Pod is a Pod, reduced to its readiness and the fields that explain why the readiness changed.
 type Pod struct {
@@ -48,11 +51,8 @@ type Container struct {
 	Ready    bool   `json:"ready,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`
 	// State is running, waiting or terminated. It is empty if the container has no status yet.
-	State    string    `json:"state,omitempty"`
-	ExitCode int32     `json:"exitCode,omitempty"`
-	Started  time.Time `json:"started,omitzero"`
-	// LastExitCode is the exit code in lastState. It is 0 if lastState contains no terminated container.
-	LastExitCode int32 `json:"lastExitCode,omitempty"`
+	State   string    `json:"state,omitempty"`
+	Started time.Time `json:"started,omitzero"`
 }
 
 // Toleration is how long a pod tolerates a taint with the effect NoExecute. After that time, the taint eviction
@@ -70,33 +70,38 @@ type ControllerManager struct {
 	GracePeriod time.Duration `json:"gracePeriod,omitempty"`
 	// Version is the image's tag.
 	Version string `json:"version,omitempty"`
-	// Flags holds flags other than --node-monitor-grace-period. It is nil if they are unknown, because a recording
-	// does not contain them.
+	// Flags holds other flags. It is nil if they are unknown, because a recording does not contain them.
 	Flags *ControllerManagerFlags `json:"flags,omitempty"`
 }
 
-// ControllerManagerFlags holds flags of a kube-controller-manager. A nil field means that the flag is not set, so its
-// default applies.
+// ControllerManagerFlags holds the flags in its method All. A nil field means that the flag is not set, so its default
+// applies. Durations are in nanoseconds.
 type ControllerManagerFlags struct {
-	// MonitorPeriod is --node-monitor-period.
-	MonitorPeriod *time.Duration `json:"monitorPeriod,omitempty"`
-	// QPS is --kube-api-qps, in requests per second.
-	QPS *float64 `json:"qps,omitempty"`
-	// Burst is --kube-api-burst, in requests.
-	Burst *int32 `json:"burst,omitempty"`
-	// EndpointSyncs is --concurrent-endpoint-syncs.
-	EndpointSyncs *int32 `json:"endpointSyncs,omitempty"`
-	// EndpointSliceSyncs is --concurrent-service-endpoint-syncs, the number of workers that sync EndpointSlices.
-	EndpointSliceSyncs *int32 `json:"endpointSliceSyncs,omitempty"`
-	// EndpointBatch is --endpoint-updates-batch-period.
-	EndpointBatch *time.Duration `json:"endpointBatch,omitempty"`
-	// EndpointSliceBatch is --endpointslice-updates-batch-period.
-	EndpointSliceBatch *time.Duration `json:"endpointSliceBatch,omitempty"`
-	// EvictionRate is --node-eviction-rate, in nodes per second. Even at a rate of 0, the controller taints one node
-	// per zone, because the rate limiter starts with a full bucket.
-	EvictionRate *float64 `json:"evictionRate,omitempty"`
-	// SecondaryEvictionRate is --secondary-node-eviction-rate, in nodes per second.
-	SecondaryEvictionRate *float64 `json:"secondaryEvictionRate,omitempty"`
-	// UnhealthyZoneThreshold is --unhealthy-zone-threshold, as a fraction of the nodes in a zone.
-	UnhealthyZoneThreshold *float64 `json:"unhealthyZoneThreshold,omitempty"`
+	MonitorPeriod      *float64 `json:"monitorPeriod,omitempty"`
+	QPS                *float64 `json:"qps,omitempty"`
+	Burst              *float64 `json:"burst,omitempty"`
+	EndpointSyncs      *float64 `json:"endpointSyncs,omitempty"`
+	EndpointSliceSyncs *float64 `json:"endpointSliceSyncs,omitempty"`
+	EvictionRate       *float64 `json:"evictionRate,omitempty"`
+}
+
+// ManagerFlag is a flag of a kube-controller-manager. Its name has no dashes in front.
+type ManagerFlag struct {
+	Name  string
+	Value **float64
+}
+
+// IsDuration reports whether the value of the flag is a duration.
+func (f ManagerFlag) IsDuration() bool { return strings.HasSuffix(f.Name, "-period") }
+
+// All returns all flags, with pointers to their fields.
+func (f *ControllerManagerFlags) All() []ManagerFlag {
+	return []ManagerFlag{
+		{"node-monitor-period", &f.MonitorPeriod},
+		{"kube-api-qps", &f.QPS},
+		{"kube-api-burst", &f.Burst},
+		{"concurrent-endpoint-syncs", &f.EndpointSyncs},
+		{"concurrent-service-endpoint-syncs", &f.EndpointSliceSyncs},
+		{"node-eviction-rate", &f.EvictionRate},
+	}
 }

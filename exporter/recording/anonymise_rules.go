@@ -21,7 +21,6 @@ var rules = map[string]rule{
 	"LifecycleCondition.Reason": kubernetesReasons.orOther,
 	"Condition.Reason":          kubernetesReasons.orOther,
 	"Condition.Message":         (*Anonymiser).message,
-	"Condition.Writer":          (*Anonymiser).managerName,
 	"ControlPlaneLease.Holder":  noun("holder"),
 	"ControlPlaneLease.Host":    (*Anonymiser).nodeName, // an API server's host is often a node
 	"Pod.Node":                  (*Anonymiser).nodeName,
@@ -39,8 +38,6 @@ var rules = map[string]rule{
 	"EndpointSlice.Service":     (*Anonymiser).serviceName,
 	"EndpointSlice.ManagedBy":   (*Anonymiser).managerName,
 	"EndpointSlice.Writer":      (*Anonymiser).managerName,
-	"EndpointSlice.OtherWriter": (*Anonymiser).managerName,
-	"Endpoints.ManagedBy":       (*Anonymiser).managerName,
 	"Endpoints.Writer":          (*Anonymiser).managerName,
 	"Endpoints.OtherWriter":     (*Anonymiser).managerName,
 	"Cluster.Version":           version,

@@ -177,7 +177,7 @@ func pods() []event.Object {
 	return []event.Object{
 		&event.Node{
 			Meta: event.Meta{Name: "rack7"}, KubeletVersion: "v1.33.4-acme.7", BootID: "b1",
-			Ready: &event.Condition{Status: event.StatusFalse, Reason: "KubeletNotReady", Message: "disk of rack7 is full", Writer: "kubelet"},
+			Ready: &event.Condition{Status: event.StatusFalse, Reason: "KubeletNotReady", Message: "disk of rack7 is full"},
 			Taints: []event.Taint{
 				{Key: "node.kubernetes.io/not-ready", Effect: "NoExecute"},
 				{Key: "acme.example/team", Effect: "NoSchedule"},
@@ -187,7 +187,7 @@ func pods() []event.Object {
 		&event.Pod{
 			Meta: event.Meta{UID: pod, Namespace: "shop", Name: "till-5d4-x"}, Node: "rack7", Phase: "Running", Reason: "AcmeSays",
 			Ready: &event.Condition{
-				Status: event.StatusFalse, Reason: "ContainersNotReady", Writer: "acme-operator",
+				Status: event.StatusFalse, Reason: "ContainersNotReady",
 				Message: "containers with unknown status: [bell], containers with unready status: [drawer bell]",
 			},
 			GatesNotReady: []string{"acme.example/lb"}, Owner: "ReplicaSet/till-5d4",
@@ -232,9 +232,9 @@ func expectAnonymised(t *testing.T, objects []event.Object, want string) {
 func TestPseudonymsKeepTheShape(t *testing.T) {
 	hand := event.AddressUID("10.0.0.1").String()
 	host := event.AddressUID("host-1").String()
-	expectAnonymised(t, pods(), `{"name":"node-1","ready":{"status":"false","reason":"KubeletNotReady","writer":"kubelet"},"taints":[{"key":"node.kubernetes.io/not-ready","effect":"NoExecute"},{"key":"taint-1","effect":"NoSchedule"}],"kubeletVersion":"v1.33.4","bootID":"boot-1"}
+	expectAnonymised(t, pods(), `{"name":"node-1","ready":{"status":"false","reason":"KubeletNotReady"},"taints":[{"key":"node.kubernetes.io/not-ready","effect":"NoExecute"},{"key":"taint-1","effect":"NoSchedule"}],"kubeletVersion":"v1.33.4","bootID":"boot-1"}
 {"namespace":"kube-node-lease","name":"node-1","durationSeconds":40}
-{"uid":"00000000-0000-4000-8000-000000000001","namespace":"namespace-1","name":"pod-1","node":"node-1","phase":"Running","reason":"Other","ready":{"status":"false","reason":"ContainersNotReady","message":"containers with unknown status: [container-1], containers with unready status: [container-2 container-1]","writer":"manager-1"},"gatesNotReady":["gate-1"],"owner":"ReplicaSet/replicaset-1","containers":[{"name":"container-2","image":"image-1","id":"id-1","state":"waiting"},{"name":"container-1","image":"image-1"}],"controllerManager":{"version":"v1.33.4"}}
+{"uid":"00000000-0000-4000-8000-000000000001","namespace":"namespace-1","name":"pod-1","node":"node-1","phase":"Running","reason":"Other","ready":{"status":"false","reason":"ContainersNotReady","message":"containers with unknown status: [container-1], containers with unready status: [container-2 container-1]"},"gatesNotReady":["gate-1"],"owner":"ReplicaSet/replicaset-1","containers":[{"name":"container-2","image":"image-1","id":"id-1","state":"waiting"},{"name":"container-1","image":"image-1"}],"controllerManager":{"version":"v1.33.4"}}
 {"uid":"00000000-0000-4000-8000-000000000002","namespace":"namespace-1","name":"service-1","type":"ClusterIP","selector":{"key-1":"value-1","key-2":"value-2"}}
 {"namespace":"namespace-1","name":"slice-1","service":"service-1","owner":"00000000-0000-4000-8000-000000000002","managedBy":"endpointslice-controller.k8s.io","addresses":[{"uid":"00000000-0000-4000-8000-000000000001","ip":"10.0.0.1","node":"node-1","ready":true},{"uid":"`+hand+`","ip":"10.0.0.1","byHand":true},{"uid":"`+host+`","ip":"host-1","byHand":true}]}
 {"namespace":"namespace-1","name":"service-1","writer":"kubectl-edit","addresses":[{"uid":"00000000-0000-4000-8000-000000000001","ip":"10.0.0.1","node":"node-1","ready":true}]}
@@ -271,7 +271,7 @@ func TestPseudonymsOfWhatVerdictsNeed(t *testing.T) {
 		&event.Service{Meta: event.Meta{Namespace: "shop", Name: "till"}, Selector: map[string]string{"app": "till"}},
 		&event.Endpoints{Meta: event.Meta{Namespace: "shop", Name: "till"}, LastApplied: true, Writer: "kube-controller-manager", OtherWriter: "acme-operator"},
 		&event.EndpointSlice{Meta: event.Meta{Namespace: "shop", Name: "till-x"}, ManagedBy: "lighthouse-agent.submariner.io", Writer: "acme-operator"},
-		&event.ControlPlaneLease{Meta: event.Meta{Namespace: "kube-system", Name: "kube-controller-manager"}, Holder: "rack7_5a2c", RenewTime: noon, DurationSeconds: 15, Transitions: 3},
+		&event.ControlPlaneLease{Meta: event.Meta{Namespace: "kube-system", Name: "kube-controller-manager"}, Holder: "rack7_5a2c", RenewTime: noon},
 		&event.ControlPlaneLease{Meta: event.Meta{Namespace: "kube-system", Name: "apiserver-q4x"}, Holder: "apiserver-q4x_77", Host: "rack7"},
 		&event.ControlPlaneLease{Meta: event.Meta{Namespace: "kube-system", Name: "acme"}, Holder: "rack7_5a2c"},
 	}, `{"name":"node-1","taints":[{"key":"ToBeDeletedByClusterAutoscaler","value":"value-1","effect":"NoSchedule","added":"2026-03-01T12:00:00Z"},{"key":"taint-1","value":"value-1","effect":"NoExecute"}],"labels":{"agentpool":"node-pool-1","key-1":"value-2","kubernetes.azure.com/agentpool":"node-pool-1","node.kubernetes.io/instance-type":"instance-type-1","nutanix.com/prism-host-name":"host-1","topology.kubernetes.io/zone":"zone-1"},"providerID":"aws://machine-1","deletion":"2026-03-01T12:00:00Z","lifecycle":[{"type":"MaintenancePlanned","status":"true","reason":"Other","transition":"2026-03-01T12:00:00Z"},{"type":"Other"}]}
@@ -280,7 +280,7 @@ func TestPseudonymsOfWhatVerdictsNeed(t *testing.T) {
 {"namespace":"namespace-1","name":"service-1","selector":{"key-2":"value-3"}}
 {"namespace":"namespace-1","name":"service-1","writer":"kube-controller-manager","lastApplied":true,"otherWriter":"manager-1"}
 {"namespace":"namespace-1","name":"slice-1","managedBy":"lighthouse-agent.submariner.io","writer":"manager-1"}
-{"namespace":"kube-system","name":"kube-controller-manager","renew":"2026-03-01T12:00:00Z","durationSeconds":15,"holder":"holder-1","transitions":3}
+{"namespace":"kube-system","name":"kube-controller-manager","renew":"2026-03-01T12:00:00Z","holder":"holder-1"}
 {"namespace":"kube-system","name":"apiserver-1","holder":"holder-2","host":"node-1"}
 {"namespace":"kube-system","name":"lease-1","holder":"holder-1"}
 `)

@@ -27,7 +27,7 @@ func flap(n int) []event.Event {
 	}
 	seen := noon.Add(time.Duration(n) * 100 * time.Millisecond)
 	object := &event.Pod{
-		Meta: meta(event.KindPod, pod), Node: "node-17", Phase: "Running", Ready: &event.Condition{Status: event.StatusTrue, LastTransitionTime: seen, Writer: "kubelet"},
+		Meta: meta(event.KindPod, pod), Node: "node-17", Phase: "Running", Ready: &event.Condition{Status: event.StatusTrue, LastTransitionTime: seen},
 		ContainersReady: event.StatusTrue, Owner: "ReplicaSet/" + name + "-7d4b9c6f5", Labels: map[string]string{"app": name, "pod-template-hash": "7d4b9c6f5"},
 		Containers: []event.Container{{Name: "app", Image: "registry.example/app:1", ID: "containerd://" + uid(event.KindPod, pod).String(), Ready: ready, State: "running", Started: noon}},
 	}

@@ -82,7 +82,7 @@ func loseAll(c *cluster, at time.Time) {
 	}
 	for _, w := range c.workloads {
 		for _, p := range w.pods {
-			p.Ready = &event.Condition{Status: event.StatusFalse, LastTransitionTime: c.now, Writer: "kube-controller-manager"}
+			p.Ready = &event.Condition{Status: event.StatusFalse, LastTransitionTime: c.now}
 			c.tell(event.Modified, clone(p))
 		}
 		c.sync(w)

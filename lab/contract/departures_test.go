@@ -90,7 +90,7 @@ func (c *cluster) mark(n *node) {
 	c.turnReady(n, event.StatusUnknown, "NodeStatusUnknown")
 	c.podsOn(n, func(w *workload, p *event.Pod) {
 		if p.Ready.Status == event.StatusTrue && p.DeletionTimestamp.IsZero() {
-			p.Ready = &event.Condition{Status: event.StatusFalse, LastTransitionTime: c.now, Writer: "kube-controller-manager"}
+			p.Ready = &event.Condition{Status: event.StatusFalse, LastTransitionTime: c.now}
 			c.tell(event.Modified, clone(p))
 			c.in(c.between(10*time.Millisecond, time.Second), func() { c.sync(w) })
 		}

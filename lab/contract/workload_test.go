@@ -32,7 +32,7 @@ func (c *cluster) start(w *workload, then func()) { c.startOn(w, c.anyNode(""), 
 func (c *cluster) startOn(w *workload, n *node, then func()) {
 	p := &event.Pod{
 		Meta: idOf(w.Namespace, c.name(w.Name)), Phase: "Pending", Node: n.Name, Owner: "ReplicaSet/" + w.Name,
-		Ready:      &event.Condition{Status: event.StatusFalse, LastTransitionTime: c.now, Writer: "kubelet"},
+		Ready:      &event.Condition{Status: event.StatusFalse, LastTransitionTime: c.now},
 		Containers: []event.Container{{Name: "app", Image: "app:1", State: "waiting"}},
 	}
 	if w.daemon {
@@ -60,7 +60,7 @@ func (c *cluster) startOn(w *workload, n *node, then func()) {
 
 // setReady updates the readiness of a pod, as a kubelet does. Soon after, the slice is updated.
 func (c *cluster) setReady(w *workload, p *event.Pod, to event.Status) {
-	p.Ready = &event.Condition{Status: to, LastTransitionTime: c.now, Writer: "kubelet"}
+	p.Ready = &event.Condition{Status: to, LastTransitionTime: c.now}
 	p.ContainersReady, p.Containers[0].Ready = to, to == event.StatusTrue
 	c.tell(event.Modified, clone(p))
 	c.in(c.between(10*time.Millisecond, time.Second), func() { c.sync(w) })

@@ -158,7 +158,7 @@ func (g *GracePeriod) SetAKS() {
 // ApplyControllerManager reads the grace period from a kube-controller-manager pod. It ignores pods outside kube-system,
 // because they may belong to another cluster or be forged.
 func (g *GracePeriod) ApplyControllerManager(o *event.Pod) {
-	if o.ControllerManager == nil || o.Namespace != "kube-system" || o.Phase != "Running" || g.managers[o.UID] == *o.ControllerManager {
+	if o.ControllerManager == nil || o.Namespace != "kube-system" || o.Phase != "Running" {
 		return
 	}
 	g.managers[o.UID] = *o.ControllerManager
