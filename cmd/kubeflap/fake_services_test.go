@@ -183,7 +183,7 @@ func (v *fakeService) replace(s *fakeCluster, p *fakePod) {
 func (s *fakeCluster) updates(second float64, v *fakeService, pods []*fakePod, kills func(i int) float64, away float64) *fakeCluster {
 	return s.at(second, func() {
 		for i, p := range pods {
-			p.Containers[0].Image = "app:2"
+			p.Containers[0].Image += "+"
 			s.sendToWatch(event.Modified, &p.Pod)
 			s.after(seconds(kills(i)), func() {
 				c := &p.Containers[0]

@@ -82,11 +82,22 @@ func storiesOfTheControlPlane() []scenario {
 		{
 			name: "the controller manager marks one node whose Lease is in time",
 			cluster: func() *fakeCluster {
-				c := newFakeCluster(9)
+				c := newFakeCluster(9).withManager(seconds(40))
 				return c.at(302, func() { c.mark(c.nodes[3]) })
 			},
 			expected: []expectation{{304, "controller_manager 4"}, {450, "controller_manager 4"}},
 			advice:   "controller_manager_slow 4",
+		},
+		{
+			name: "the controller manager marks one node whose Lease is in time, if the grace period is only assumed",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9)
+				return c.at(302, func() { c.mark(c.nodes[3]) })
+			},
+			expected: []expectation{{304, "undecided 4"}, {450, "undecided 4"}},
+			open:     "the grace period may be shorter than assumed",
+			evidence: []string{"so the grace period may be shorter than 40s, which is only assumed"},
+			advice:   "undecided 4",
 		},
 		{
 			name: "the controller manager of a managed control plane stands still",
@@ -156,7 +167,7 @@ func storiesOfTheControlPlane() []scenario {
 				return c
 			},
 			expected: []expectation{{350, "node 5"}, {600, "node 5"}},
-			evidence: []string{"1 silent node is still Ready after the grace period"},
+			evidence: []string{"1 silent node is still Ready, but the grace period of 40s is only assumed. It may be longer"},
 			advice:   "nodes_silent 5",
 		},
 		{

@@ -102,6 +102,8 @@ type Affected struct {
 	// ForeignAddressesGone reports whether an unexpected writer's addresses were removed from a Service with a
 	// selector.
 	ForeignAddressesGone bool
+	// Replaced reports whether the pods were replaced again and again.
+	Replaced bool
 	// Contested reports whether two writers keep undoing each other's changes to a Service without a selector.
 	Contested bool
 	// DeletedNodes names the Nodes that were deleted without notice. It is empty unless all lost addresses were on such
@@ -162,6 +164,8 @@ func (a Affected) Remedy() string {
 			"the Service changes, or if you delete them. To take a pod out of rotation, change its labels or set one of its readiness gates to False.")
 	case a.ForeignAddressesGone:
 		return "No action is needed, unless the addresses come back. In that case, find out who writes them: the evidence of the incident names the object and its manager. " + knownManager
+	case a.Replaced:
+		return a.fill("Find out what deletes the pods of {name} again and again. The events of the pods (kubectl get events -n {namespace}) and the audit log show who. For a static pod, look at the kubelet's log and at the manifests on the node.")
 	case a.Pending && text.pendingRemedy != "":
 		return a.fill(text.pendingRemedy)
 	case a.Cause == cause.InPlaceUpdate:

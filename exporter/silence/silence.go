@@ -28,8 +28,18 @@ type Silence struct {
 	// that time, or 0 if unknown. MarkedAge ignores heartbeats that the controller may not have seen yet.
 	Marked    bool
 	MarkedAge time.Duration
-	// MarkedInTime reports whether MarkedAge was shorter than the grace period when Ready turned Unknown.
+	// MarkedAt is the time at which kubeflap saw this.
+	MarkedAt time.Time
+	// MarkedInTime reports whether MarkedAge was shorter than the grace period when Ready turned Unknown, or the controller
+	// acted on outdated Leases for another reason (see MarkedTooEarly).
 	MarkedInTime bool
+	// Guessed reports whether the grace period was only assumed when the node controller acted, or should
+	// have acted.
+	Guessed bool
+	// Lapsed describes an announcement of the node's departure that no longer counted, because nothing followed.
+	// LapsedAge is its age.
+	Lapsed    string
+	LapsedAge time.Duration
 	// NotMarked reports whether the node controller left the silent node Ready for too long, although the API server
 	// answered. NotMarkedCertain reports whether a fault of the node controller is the only explanation.
 	NotMarked, NotMarkedCertain bool

@@ -93,12 +93,13 @@ func TestGracePeriodIsObservedWhereWhatIsSeenAgainAndAgainContradictsTheDefault(
 	}{
 		{"Unknown 57 s after the last heartbeat agrees with 50 s", []float64{57}, controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}},
 		{"one after 24 s may be a controller manager that is behind", []float64{24.4}, controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}},
-		{"two as well", []float64{24.4, 27.5}, controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}},
-		{"three that agree are a grace period", []float64{27.5, 24.4, 30}, controlplane.Setting{Period: 24 * time.Second, Source: controlplane.SourceObserved}},
+		{"two that agree are a grace period", []float64{27.5, 24.4}, controlplane.Setting{Period: 24 * time.Second, Source: controlplane.SourceObserved}},
+		{"two that differ by more than a monitor period are none", []float64{24.4, 29.5}, controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}},
+		{"three that agree are one, too", []float64{27.5, 24.4, 28}, controlplane.Setting{Period: 24 * time.Second, Source: controlplane.SourceObserved}},
 		{"three that do not agree are none", []float64{45, 12, 28}, controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}},
 		{"soon after a heartbeat: no grace period can be so short", []float64{8, 8, 8, 8}, controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}},
 		{"at once", []float64{0.1, 0.2, 0.1, 0.1}, controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}},
-		{"one that is odd among three that agree changes nothing", []float64{24.4, 27.5, 8, 30}, controlplane.Setting{Period: 24 * time.Second, Source: controlplane.SourceObserved}},
+		{"one that is odd among three that agree changes nothing", []float64{24.4, 27.5, 8, 28}, controlplane.Setting{Period: 24 * time.Second, Source: controlplane.SourceObserved}},
 		{"one after 130 s may be a restart of the manager", []float64{130}, controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault}},
 		{"three are not", []float64{130, 125, 128}, controlplane.Setting{Period: 125 * time.Second, Source: controlplane.SourceObserved}},
 		{"a period of 10 s, as short as the heartbeat", []float64{11, 14, 10.2}, controlplane.Setting{Period: 10 * time.Second, Source: controlplane.SourceObserved}},
@@ -108,13 +109,13 @@ func TestGracePeriodIsObservedWhereWhatIsSeenAgainAndAgainContradictsTheDefault(
 }
 
 func TestAnObservedGracePeriodIsUnlearned(t *testing.T) {
-	s := observed(t, "v1.36.3", 24.4, 27.5, 30)
+	s := observed(t, "v1.36.3", 24.4, 27.5, 28)
 	equal(t, "learned", s.GracePeriod(), controlplane.Setting{Period: 24 * time.Second, Source: controlplane.SourceObserved})
 	at := s.now.Add(45 * time.Second).Sub(zero).Seconds()
 	s.at(at).modified(lease("node-1", at))
 	equal(t, "a node was silent for 45 s and stayed Ready", s.GracePeriod(), controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault})
 
-	s = observed(t, "v1.36.3", 24.4, 27.5, 30, 58, 57, 55)
+	s = observed(t, "v1.36.3", 24.4, 27.5, 28, 58, 57, 55)
 	equal(t, "it was changed back", s.GracePeriod(), controlplane.Setting{Period: 50 * time.Second, Source: controlplane.SourceDefault})
 }
 

@@ -90,6 +90,20 @@ func (x AddressLost) String() string {
 	return x.sentence(" is not ready%s", causeSuffix(x.Cause))
 }
 
+// PodsReplacedAgain means that a Service lost more addresses within 10 minutes than it had, because its pods were deleted,
+// evicted or completed. A rollout replaces each pod only once.
+type PodsReplacedAgain struct {
+	At
+	Address
+	Cause cause.Cause
+	// Losses is the number of losses within 10 minutes, and Of is the highest number of ready addresses in this time.
+	Losses, Of int
+}
+
+func (x PodsReplacedAgain) String() string {
+	return fmt.Sprintf("service %s/%s: %d addresses lost within 10m, of %d: the pods are replaced again and again", x.Namespace, x.Name, x.Losses, x.Of)
+}
+
 // AddressRemoved means that an unready address was removed from the Service.
 type AddressRemoved struct {
 	At

@@ -70,56 +70,6 @@ type HeartbeatMissed struct {
 	Loss NodeLoss
 }
 
-// NodeLoss holds the facts that decide the verdict on a lost node.
-type NodeLoss struct {
-	// Trigger identifies the API write with which the loss began. The number is the same in every kubeflap instance,
-	// and 0 if unknown.
-	Trigger uint64
-	// Renewed is the node's last renewTime, by the node's clock. It is zero if the node has no Lease.
-	Renewed time.Time
-	// Announced describes how the node's removal was announced, such as "a cordon". It ignores announcements that came
-	// after the next heartbeat was due. AnnouncedAfter reports whether the announcement came after the last heartbeat.
-	Announced      string
-	AnnouncedAfter bool
-	// MarkedAge is the age of the node's newest heartbeat when the node controller set Ready to Unknown. It ignores
-	// heartbeats that the controller may not have seen. It is 0 if Ready is not Unknown, or if the age is unknown.
-	MarkedAge time.Duration
-	// GracePeriod is the current grace period, or 0 if unknown. Managed is set if a cloud provider runs the control
-	// plane. If so, users cannot set its flags.
-	GracePeriod time.Duration
-	Managed     bool
-	// ControlPlane is the state of the control-plane Leases at the time of the loss.
-	ControlPlane ControlPlane
-	// Blind is set if kubeflap's watch was broken at some time since the last heartbeat. If so, kubeflap may have
-	// missed heartbeats.
-	Blind bool
-	// Last is the time of the node's last renewal according to the first list after a break of the watch. It is zero if
-	// unknown, or if kubeflap has seen a newer heartbeat.
-	Last time.Time
-	// Unseen is set if kubeflap sees only the node's status reports and no heartbeats. These reports can be 5 min
-	// apart.
-	Unseen bool
-	// Labels holds the node's labels that several nodes can share, such as the zone. It is nil if unknown.
-	Labels []NodeLabel
-	// Found is set if the node was lost before kubeflap began to watch it. The fields Perhaps and Returned are set only
-	// in this case. The field Perhaps describes an announcement of the node's removal if it is unknown whether the
-	// announcement came before the loss. Returned is the number of other nodes that became Ready soon after this node
-	// fell silent.
-	Found    bool
-	Perhaps  string
-	Returned int
-}
-
-// NodeLabel is a label with the number of nodes that have it.
-type NodeLabel struct {
-	Key, Value string
-	Nodes      int
-}
-
-// InTime reports whether the node controller set Ready to Unknown although the newest heartbeat was younger than the
-// grace period.
-func (x NodeLoss) InTime() bool { return x.MarkedAge > 0 && x.MarkedAge < x.GracePeriod }
-
 func (x HeartbeatMissed) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s (the whole grace period)", x.Node, round(x.Silence))
 }

@@ -53,6 +53,8 @@ func (x PodReadyWasStale) String() string {
 type PodUpdatedInPlace struct {
 	At
 	Pod
+	// Ready is set if the pod's Ready condition was True at that time.
+	Ready bool
 }
 
 func (x PodUpdatedInPlace) String() string {

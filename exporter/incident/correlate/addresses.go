@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -72,6 +73,17 @@ func (l *services) lose(r *ledger.Record, x transition.AddressLost) {
 	}
 	l.lostAddress(r, x)
 	l.Touch(r, x.Time)
+}
+
+// podsReplaced shows the incident of a Service whose pods are replaced again and again.
+func (l *services) podsReplaced(x transition.PodsReplacedAgain) {
+	a := l.addresses[evidence.OpenAddress(x.Address)]
+	if a == nil || a.record == nil || a.record.Root().Settled() {
+		return
+	}
+	r := a.record.Root()
+	r.Replaced = fmt.Sprintf("the pods were replaced again and again: %s lost %d addresses within 10 minutes, and had at most %d", x.Namespace+"/"+x.Name, x.Losses, x.Of)
+	l.Show(r)
 }
 
 // takeOut records whether the incident waits until the address is ready again. An incident waits for an address that

@@ -79,7 +79,11 @@ func (l *Log) observe(x transition.Transition) {
 	case transition.PodReadyWasStale:
 		l.pods.note(x.Pod, evidence.PodWasStale, x.Time, x.Stale)
 	case transition.PodUpdatedInPlace:
-		l.pods.note(x.Pod, evidence.PodUpdated, x.Time, 0)
+		kind := evidence.PodUpdated
+		if !x.Ready {
+			kind = evidence.PodUpdatedNotReady
+		}
+		l.pods.note(x.Pod, kind, x.Time, 0)
 	case transition.PodRestartedSilently:
 		l.pods.note(x.Pod, evidence.PodRestarted, x.Time, 0)
 	default:
@@ -128,6 +132,8 @@ func (l *Log) observeService(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.AddressLost:
 		l.services.addressLost(x)
+	case transition.PodsReplacedAgain:
+		l.services.podsReplaced(x)
 	case transition.AddressRemoved:
 		l.services.addressGone(x.Address, x.Time, evidence.AddressRemoved)
 	case transition.AddressLeftOut:

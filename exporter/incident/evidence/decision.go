@@ -48,6 +48,8 @@ func (f *Facts) Decide() (d verdict.Decision) {
 		}}
 	case f.planned > 0 && f.planned == f.Lost:
 		is.verdict, is.because = verdict.Planned, "the pods left nodes whose departure was announced by "+f.announcedBy
+	case f.Replaced != "":
+		is.because = f.Replaced
 	case f.Cause == cause.Unknown && a.Vanished:
 		is.because = "kubeflap was not watching"
 	case f.Cause == cause.Unknown:

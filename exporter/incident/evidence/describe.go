@@ -94,7 +94,7 @@ func (f *Facts) remedy(x *incident.Incident, g advice.GracePeriod, now time.Time
 
 // affected returns the facts that the texts about a workload or Service need.
 func (f *Facts) affected() advice.Affected {
-	a := advice.Affected{Cause: f.Cause, Namespace: f.Namespace, Name: f.FullName(), Contested: f.Contested, PodAddressesRemoved: f.Withdrawn, Pending: f.Resets == 0 && f.Lost == 0}
+	a := advice.Affected{Cause: f.Cause, Namespace: f.Namespace, Name: f.FullName(), Contested: f.Contested, Replaced: f.Replaced != "", PodAddressesRemoved: f.Withdrawn, Pending: f.Resets == 0 && f.Lost == 0}
 	a.ForeignAddressesGone = a.Pending && f.Foreign && !f.Withdrawn && !f.Open.has(openForeign)
 	if f.withNode > 0 && f.withNode == f.Lost {
 		a.DeletedNodes, a.DeletedCount = phrase.Some(slices.Sorted(slices.Values(f.deleted))), len(f.deleted)

@@ -35,6 +35,8 @@ const (
 	// NodeWasUnknown means that Ready turned Unknown and back to True while kubeflap's watch was broken.
 	NodeWasUnknown
 	PodUpdated
+	// PodUpdatedNotReady means the same of a pod that was not Ready.
+	PodUpdatedNotReady
 	PodRestarted
 	PodWasStale
 	PodNotReady

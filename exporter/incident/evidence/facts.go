@@ -40,6 +40,8 @@ type Facts struct {
 	Found, FoundUnknown int
 	// Evicted counts the pods that were evicted from nodes that were not Ready.
 	Evicted int
+	// Replaced describes how often the pods were replaced, or is empty if they were replaced at most once.
+	Replaced string
 	// NotMarked counts how often the node controller left a silent node Ready.
 	NotMarked int
 	// Longest is the longest heartbeat interval that has ended. If the Lease watch broke during an interval, only the

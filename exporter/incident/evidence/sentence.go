@@ -37,12 +37,14 @@ var sentences = [VerdictRevised + 1]string{
 	NodeReplaced:     "$nodes: the Node was created again with a different providerID, so it is a different machine",
 	NodeUnclear:      "$nodes: the Node was created again with a new bootID, so the machine was rebooted or replaced",
 
-	PodUpdated:      "$pods: image changed in place while Ready was still True",
-	PodRestarted:    "$pods: a container restarted and Ready stayed True",
-	PodWasStale:     "$pods: Ready stayed True for up to $duration after the image changed or the container exited",
-	PodNotReady:     "$pods: Ready turned from True to False",
-	EvictedUnknown:  "$pods: evicted $seconds after the node turned Unknown$toleration",
-	EvictedNotReady: "$pods: evicted $seconds after the node reported Ready=False$toleration",
+	PodUpdated: "$pods: image changed in place while Ready was still True",
+
+	PodUpdatedNotReady: "$pods: image changed in place while Ready was not True",
+	PodRestarted:       "$pods: a container restarted and Ready stayed True",
+	PodWasStale:        "$pods: Ready stayed True for up to $duration after the image changed or the container exited",
+	PodNotReady:        "$pods: Ready turned from True to False",
+	EvictedUnknown:     "$pods: evicted $seconds after the node turned Unknown$toleration",
+	EvictedNotReady:    "$pods: evicted $seconds after the node reported Ready=False$toleration",
 
 	AddressLost:     "$service lost ${count|ready address|ready addresses}$first",
 	StaleReadd:      "$service: clients that applied the ready addresses would have put ${count|address|addresses} back$first before the container was replaced",

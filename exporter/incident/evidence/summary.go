@@ -93,7 +93,7 @@ func (f *Facts) turnedText(x *incident.Incident) string {
 	case x.State == incident.StateRunning:
 		return ""
 	}
-	return ", which the node controller did not notice"
+	return ", and the node controller did not set Ready to Unknown"
 }
 
 // happenedToService returns the text for an incident of a workload or Service.

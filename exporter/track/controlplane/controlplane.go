@@ -55,6 +55,8 @@ type lease struct {
 	// the longest interval between two renewals since lateSince.
 	made, lateSince time.Time
 	gap             time.Duration
+	// lateUntil is the time at which the Lease was last on time again.
+	lateUntil time.Time
 	// `delays` holds the most recent delays from a renewTime to the renewal's arrival. Each delay includes the
 	// difference between the holder's clock and kubeflap's.
 	delays []time.Duration
@@ -118,7 +120,7 @@ func (x *ControlPlane) noteRenewal(l *lease, seen time.Time, renewed event.Contr
 	if IsLate(l.made, seen) {
 		return
 	}
-	l.late = false
+	l.late, l.lateUntil = false, seen
 	x.found.Add(transition.ControlPlaneLeaseRenewed{At: transition.At{Time: seen}, Name: l.name, Silence: seen.Sub(l.lateSince), InTime: l.gap <= l.limit()})
 }
 
@@ -158,6 +160,16 @@ func (x *ControlPlane) LeadsSince(t time.Time) (since time.Time, known bool) {
 		return time.Time{}, false
 	}
 	return l.holderSince, true
+}
+
+// LeaderStoodStill reports whether the leader of the kube-controller-managers does not renew its Lease at t, or did not
+// until shortly before. The controller then acts on outdated Leases of nodes.
+func (x *ControlPlane) LeaderStoodStill(t time.Time) bool {
+	l := x.leases[event.LeaseControllerManager]
+	if l == nil || !l.live || !x.watches.Live(event.KindControlPlaneLease, t) {
+		return false
+	}
+	return l.late || t.Sub(l.seen) > leaderLate || !l.lateUntil.IsZero() && t.Sub(l.lateUntil) <= leaderLate
 }
 
 // AsOf returns the state of the control plane at t.

@@ -85,18 +85,9 @@ func (g *GracePeriod) current() Setting {
 	return Setting{period, SourceDefault}
 }
 
-// longestGrace is an upper bound for grace periods in practice.
-const longestGrace = 5 * time.Minute
-
-// LongestUnseen returns the longest silence during which a healthy node controller can leave a node Ready. The reason
-// for the delay can be invisible to kubeflap. For example, a leader change starts a new grace period for each node.
-func (g *GracePeriod) LongestUnseen() time.Duration {
-	longest := 2*g.Period + MonitorSlack
-	if !g.IsCertain() {
-		longest = max(longest, longestGrace)
-	}
-	return longest
-}
+// LongestUnseen returns the longest silence during which a healthy node controller can leave a node Ready, if the grace
+// period is certain. A leader change that kubeflap did not see starts a new grace period for each node.
+func (g *GracePeriod) LongestUnseen() time.Duration { return 2*g.Period + MonitorSlack }
 
 // IsCertain reports whether evidence confirms the grace period. A default is confirmed once the node controller has set
 // a node to Unknown after a silence of approximately the default duration.

@@ -15,26 +15,22 @@ type Episode struct {
 
 const (
 	// believedAfter is the number of episodes that must agree before kubeflap believes that the grace period is not the
-	// default. A slow or restarted controller manager can cause a single wrong sample.
-	believedAfter = 3
+	// default. A slow or restarted controller manager can cause a single wrong sample. Episodes agree if they differ by
+	// at most the controller's monitor period.
+	believedAfter = 2
+	monitorPeriod = 5 * time.Second
 	// rememberedEpisodes is the maximum number of stored episodes. It is larger than believedAfter, so a single wrong
 	// sample has no effect.
 	rememberedEpisodes = 5
 )
 
-// `observed` returns the newest grace period on which at least believedAfter episodes agree. Episodes agree if they
-// differ by at most the controller's own delay (MonitorSlack).
+// `observed` returns the newest grace period on which at least believedAfter episodes agree.
 func (g *GracePeriod) observed() (shortest time.Duration, agreed bool) {
 	for _, newest := range slices.Backward(g.episodes) {
 		shortest, n := newest.Shortest, 0
 		for _, x := range g.episodes {
-			if d := x.Shortest - newest.Shortest; d.Abs() <= MonitorSlack {
-				shortest = min(shortest, x.Shortest)
-			}
-		}
-		for _, x := range g.episodes {
-			if x.Shortest >= shortest && x.Shortest <= shortest+MonitorSlack {
-				n++
+			if d := x.Shortest - newest.Shortest; d.Abs() <= monitorPeriod {
+				shortest, n = min(shortest, x.Shortest), n+1
 			}
 		}
 		if n >= believedAfter {

@@ -20,6 +20,8 @@ type nodeFacts interface {
 	// Announced describes the departure announcement that was in effect at t, such as a taint or a cordon. It returns
 	// an empty string if there was none.
 	Announced(node string, t time.Time) string
+	// AnnouncedEviction is like Announced, for a pod that was evicted at t.
+	AnnouncedEviction(node string, t time.Time) string
 }
 
 // Service is a Service with its losses, the writers of its addresses, and the facts that explain the losses.
@@ -49,6 +51,8 @@ type Service struct {
 	LastCause cause.Cause
 	// ownLost is the time at which the Service last lost a ready address that is not foreign.
 	ownLost time.Time
+	// `replaced` holds the newest losses because of pods that were replaced, oldest first.
+	replaced []replacement
 	// `unreported` holds the unreported losses, sorted by time.
 	unreported []*Loss
 
@@ -82,6 +86,8 @@ type Loss struct {
 	// Manual is set if the address had no targetRef. InEndpoints is set if the address was in Endpoints, or in a slice
 	// that mirrors Endpoints. Terminating is set if the address's pod is being deleted.
 	Manual, InEndpoints, Terminating bool
+	// Of is the number of the Service's ready addresses before the loss.
+	Of int
 	// Vanished is set if the object with the address, or its pod, was deleted while kubeflap did not watch.
 	Vanished bool
 
@@ -151,7 +157,10 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 	if pod := q.pods.Named(c.ID); pod.Name != "" {
 		c.Pod = pod
 	}
-	if why == cause.PodEvicted || why == cause.PodDeleted || c.Vanished {
+	switch {
+	case why == cause.PodEvicted:
+		c.Announced = q.nodes.AnnouncedEviction(c.Pod.Node, c.Time)
+	case why == cause.PodDeleted, c.Vanished:
 		c.Announced = q.nodes.Announced(c.Pod.Node, c.Time)
 	}
 	if why.OfNode() {
@@ -173,6 +182,7 @@ func (q *Losses) reportLoss(l *Loss) {
 	}
 	l.Change.Waited = q.watches.Now().Sub(l.Change.Time)
 	q.Report(s, l.Change)
+	q.noteReplaced(l)
 	if l.outage != nil {
 		// An outage is reported only after its cause is known. It is not reported if the Service was deleted in the
 		// meantime.

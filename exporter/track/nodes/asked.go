@@ -118,6 +118,15 @@ func (x *Nodes) Announced(name string, t time.Time) string {
 	return n.departure.Announced(t)
 }
 
+// AnnouncedEviction is like Announced, for a pod that was evicted at t.
+func (x *Nodes) AnnouncedEviction(name string, t time.Time) string {
+	n := x.existing(name)
+	if n == nil {
+		return ""
+	}
+	return n.departure.AnnouncedEviction(t)
+}
+
 // Trigger returns a value that identifies the node's failure. `why` is the cause of the failure. ok is false if the
 // Node does not exist.
 func (x *Nodes) Trigger(name string, why cause.Cause) (trigger uint64, ok bool) {

@@ -49,7 +49,9 @@ func (x *health) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 	lost := transition.NodeFoundLost{OfNode: n.at(t), Loss: x.loss(n)}
 	lost.Loss.Found, lost.Loss.Returned = true, x.returnedAfter(h.estimateByNode)
 	if lost.Loss.Announced == "" {
-		lost.Loss.Perhaps = n.departure.AnnouncedNow()
+		if lost.Loss.Lapsed, lost.Loss.LapsedAge = n.departure.Lapsed(t); lost.Loss.Lapsed == "" {
+			lost.Loss.Perhaps = n.departure.AnnouncedNow()
+		}
 	}
 	if x.canDetectSilence(n) && isCredible(h.last, t) {
 		lost.Silence = t.Sub(h.last)

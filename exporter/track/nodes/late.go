@@ -177,7 +177,9 @@ func (x *health) loss(n *node) transition.NodeLoss {
 		began = x.watches.Now().Add(-x.grace.Period) // the latest time at which the silence can have begun
 	}
 	announced := n.departure.Announced(began)
+	lapsed, age := n.departure.Lapsed(began)
 	return transition.NodeLoss{
+		Guessed: !x.grace.IsCertain() && !x.controlPlane.LeaderStoodStill(x.watches.Now()), Lapsed: lapsed, LapsedAge: age,
 		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: time.Time(h.apiRenewTime), Announced: announced,
 		AnnouncedAfter: announced != "" && !unseen && n.departure.Announced(h.last) == "",
 		GracePeriod:    x.grace.Period, Managed: x.grace.IsManaged(), Labels: x.labelled.count(n.labels), Unseen: unseen,

@@ -81,14 +81,14 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	x.noteMachine(n, e, o)
 	x.noteLabels(n, o)
 	if n.exists {
-		n.departure.Note(e, o, n.troubled, n.ready == event.StatusTrue)
+		n.departure.Note(e, o, false, n.troubled, n.ready == event.StatusTrue)
 		x.statusHeartbeat(n, e, o.Ready)
 		return x.applyReady(n, e, o.Ready)
 	}
 	n.uid, n.exists, n.created = o.UID, true, e.Seen
-	n.departure.SetPods(x.pods[o.Name])
+	n.departure.SetPods(x.pods[o.Name], e.Seen)
 	n.condition = firstCondition(e, o.Ready)
-	n.departure.Note(e, o, n.troubled, n.ready == event.StatusTrue)
+	n.departure.Note(e, o, true, n.troubled, n.ready == event.StatusTrue)
 	if earlier, ok := x.cordoned[n.uid]; ok {
 		n.departure.Restore(earlier)
 	}
@@ -126,7 +126,14 @@ func (x *Nodes) CountPods(name string, by int) {
 		delete(x.pods, name)
 	}
 	if n := x.nodes[name]; n != nil {
-		n.departure.SetPods(x.pods[name])
+		n.departure.SetPods(x.pods[name], x.watches.Now())
+	}
+}
+
+// PodEvicted records that a pod was evicted from a node through the Eviction API.
+func (x *Nodes) PodEvicted(name string, t time.Time) {
+	if n := x.nodes[name]; n != nil {
+		n.departure.Evicted(t)
 	}
 }
 

@@ -38,7 +38,7 @@ func (x *health) isDecided(n *node, t time.Time) bool {
 	if x.reads.Answers.Sub(latest(due, x.reads.AnswersSince)) <= controlplane.MonitorSlack {
 		return false
 	}
-	certain := x.grace.IsCertain() && leaderKnown || t.Sub(since) > x.grace.LongestUnseen()
+	certain := x.grace.IsCertain() && (leaderKnown || t.Sub(since) > x.grace.LongestUnseen())
 	if !h.overdue || certain {
 		h.overdue = true
 		x.found.Add(transition.NodeNotMarked{OfNode: n.at(t), Silence: t.Sub(since), Certain: certain, Loss: x.loss(n)})

@@ -74,7 +74,7 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 	if n.ready != event.StatusTrue {
 		v.Unready += x.watches.Counted(n.statusSince, t)
 	}
-	v.Departing, _ = n.departure.At(t)
+	v.Departing = n.departure.At(t)
 	lead, ok := h.clockLeads.longest(t)
 	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // -math.MinInt64 would overflow
 	return v

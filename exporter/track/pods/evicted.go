@@ -14,6 +14,10 @@ import (
 // pkg/controller/tainteviction).
 const byTaint = "DeletionByTaintManager"
 
+// byAPI is the reason that the Eviction API sets, for example when kubectl or an autoscaler drains a node (see
+// pkg/registry/core/pod/storage, EvictionREST).
+const byAPI = "EvictionByEvictionAPI"
+
 // noteRemovalCause stores why a pod's addresses are removed permanently. It keeps the first cause, because a completed
 // pod, for example, is usually deleted later. noteRemovalCause also reports a taint eviction from a node that is not
 // Ready.
@@ -21,7 +25,11 @@ func (x *Pods) noteRemovalCause(p *Pod, o *event.Pod, t time.Time) {
 	if p.RemovalCause != cause.Unknown {
 		return
 	}
-	if p.RemovalCause = removalCauseOf(o); p.RemovalCause != cause.PodEvicted || o.Disruption != byTaint {
+	p.RemovalCause = removalCauseOf(o)
+	if p.RemovalCause == cause.PodEvicted && o.Disruption == byAPI {
+		x.nodes.PodEvicted(o.Node, t)
+	}
+	if p.RemovalCause != cause.PodEvicted || o.Disruption != byTaint {
 		return
 	}
 	since, status, ok := x.nodes.UnreadySince(o.Node)

@@ -38,8 +38,9 @@ type Pod struct {
 	// Ready is still starting.
 	everReady bool
 	// replaced is set if a container was replaced after the last in-place update. updateDone is set if the pod has been
-	// Ready with the new container.
-	replaced, updateDone bool
+	// Ready with the new container. readyAgain is set if Ready turned True with the new container. inRotation is set if
+	// the pod was Ready when the image changed.
+	replaced, updateDone, readyAgain, inRotation bool
 	// `short` is the pod's short toleration in seconds, plus one. It is 0 if the pod has no short toleration.
 	short uint8
 	// RemovalCause is the reason why the pod's addresses are removed permanently, or Unknown if they stay.
@@ -184,12 +185,12 @@ func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedRead
 		}
 	}
 	if updated {
-		p.updatedAt, p.replaced, p.updateDone = x.watches.Moment(e.Seen), false, false
+		p.updatedAt, p.replaced, p.updateDone, p.readyAgain, p.inRotation = x.watches.Moment(e.Seen), false, false, false, p.IsReady()
 		p.namespace.Counts.InPlaceUpdates++
 		if !p.gated {
 			p.namespace.Counts.UngatedUpdates++
 		}
-		x.found.Add(transition.PodUpdatedInPlace{At: transition.At{Time: e.Seen}, Pod: p.named()})
+		x.found.Add(transition.PodUpdatedInPlace{At: transition.At{Time: e.Seen}, Pod: p.named(), Ready: p.inRotation})
 	}
 	return updated
 }

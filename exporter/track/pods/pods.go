@@ -22,6 +22,7 @@ type nodeFacts interface {
 	UnreadySince(node string) (since time.Time, status event.Status, ok bool)
 	Lost(t time.Time) map[string]bool
 	CountPods(node string, by int)
+	PodEvicted(node string, t time.Time)
 }
 
 // Pods holds a cluster's pods.

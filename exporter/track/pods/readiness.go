@@ -74,7 +74,7 @@ func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 		x.report(p, transition.PodReadyChanged{At: transition.At{Time: e.Seen}, Pod: p.named(), From: from, To: to, Cause: p.lossCause()})
 	}
 	if to == event.StatusTrue {
-		p.everReady, p.updateDone = true, p.replaced
+		p.everReady, p.updateDone, p.readyAgain = true, p.replaced, p.replaced
 		if p.loss != nil {
 			p.loss.Recovered = e.Seen
 		}

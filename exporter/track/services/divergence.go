@@ -69,7 +69,7 @@ func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind
 	for i := range s.addresses.list {
 		a := &s.addresses.list[i]
 		isReady := a.state() == ready
-		if !x.podAgrees(s, a.uid, isReady) || endpoints != nil && endpoints.isReady(a.uid) != isReady {
+		if !x.podAgrees(s, a.uid, isReady) || endpoints != nil && endpoints.contradicts(a.uid, isReady) {
 			note(a.uid)
 		}
 	}
@@ -90,16 +90,21 @@ func (x *divergence) endpointsOf(s *service, readFrom event.Kind) *source {
 		return nil
 	}
 	for _, of := range s.Sources {
-		if h := x.sources[of.SourceID]; h.Kind == event.KindEndpoints && !h.truncated {
+		if h := x.sources[of.SourceID]; h.Kind == event.KindEndpoints {
 			return h
 		}
 	}
 	return nil
 }
 
-func (h *source) isReady(id event.UID) bool {
+// contradicts reports whether an address has another readiness in the object than in the slices. Truncated Endpoints
+// omit addresses, so a missing address contradicts nothing there.
+func (h *source) contradicts(id event.UID, isReady bool) bool {
 	i, found := slices.BinarySearchFunc(h.entries, id, func(a entry, id event.UID) int { return order(a.uid, id) })
-	return found && h.entries[i].state == ready
+	if !found {
+		return isReady && !h.truncated
+	}
+	return (h.entries[i].state == ready) != isReady
 }
 
 // podAgrees reports whether the readiness of an address matches its pod. It also registers the Service with the pod, so

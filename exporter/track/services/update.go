@@ -107,7 +107,7 @@ func (x *Services) noteLoss(u *update, a *address, named transition.Address, to 
 	r.left = x.watches.NotBefore(x.readFrom, u.At)
 	r.seen = r.left.Equal(u.At)
 	l := &losses.Loss{
-		Service: &u.Service, Manual: a.manual, Terminating: to == terminating, Vanished: u.Vanished,
+		Service: &u.Service, Of: u.readyBefore, Manual: a.manual, Terminating: to == terminating, Vanished: u.Vanished,
 		InEndpoints: x.readFrom == event.KindEndpoints || u.source != nil && u.source.Mirrored,
 		Change: transition.AddressLost{
 			At: at(u.At), Address: named, Removed: !to.stays(), Trigger: transition.Trigger(u.UID, u.Version),

@@ -162,6 +162,8 @@ func (w *weighing) announcement() fact {
 	switch doubt := w.announcementDoubt(); {
 	case doubt != "":
 		return known(unknown, doubt)
+	case n == 0 && all > 0 && w.own[0].Lapsed != "":
+		return known(no, fmt.Sprintf("%s of %s was %s old, and nothing had followed it", w.own[0].Lapsed, w.own[0].Node, phrase.Duration(w.own[0].LapsedAge)))
 	case n == 0:
 		return known(no, "no taint, deletion, condition or cordon announced the departure of "+w.own.Nodes())
 	case n < all:
@@ -242,6 +244,12 @@ func (w *weighing) marks() (inTime, late fact) {
 	case early > 0:
 		inTime = known(yes, "the node controller set "+phrase.Count(early, "node", "nodes")+" to Unknown although the newest heartbeat was younger than the grace period"+w.leaderText())
 	}
+	if i := slices.IndexFunc(w.own, func(s *silence.Silence) bool {
+		return s.Marked && s.Guessed && s.MarkedAge > 0 && s.MarkedAge < w.GracePeriod
+	}); i >= 0 {
+		return inTime, known(unknown, fmt.Sprintf("%s turned Unknown %s after its newest heartbeat, so the grace period may be shorter than %s, which is only assumed",
+			w.own[i].Node, phrase.Duration(w.own[i].MarkedAge), phrase.Duration(w.GracePeriod)))
+	}
 	if w.own.Any(func(s *silence.Silence) bool { return s.Marked && s.MarkedAge == 0 && s.ClockBack == 0 }) {
 		return inTime, known(unknown, "it is unknown how old the newest heartbeat was when the node turned Unknown"+w.leaderText())
 	}
@@ -261,6 +269,8 @@ func (w *weighing) leftReady() fact {
 	switch {
 	case certain > 0:
 		return known(yes, phrase.Count(certain, "node was", "nodes were")+" silent for 15s longer than the grace period"+grace+", and still Ready, while the API server answered: the node controller has not reacted"+w.leaderText())
+	case perhaps > 0 && w.own.All(func(s *silence.Silence) bool { return s.Guessed }):
+		return known(unknown, phrase.Count(perhaps, "silent node is", "silent nodes are")+" still Ready, but the grace period"+grace+" is only assumed. It may be longer")
 	case perhaps > 0:
 		return known(unknown, phrase.Count(perhaps, "silent node is", "silent nodes are")+" still Ready after the grace period"+grace+": the node controller has not reacted, or a new leader gives each node a fresh grace period, or the cluster has a longer grace period")
 	}

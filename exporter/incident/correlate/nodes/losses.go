@@ -69,6 +69,8 @@ func (l *Nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 	if r.Kind == incident.KindNode {
 		l.mergeIfShared(t, near)
 		l.mergeClocks(t)
+		early := l.Silences.After(t.Add(-time.Hour)).MarkedTooEarly(l.Silences.Settings.Period, l.Silences.Settings.Undisturbed(), t)
+		l.merge(early, incident.Subject{Kind: incident.KindControllerManager, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost}, t)
 		r = r.Root()
 	}
 	return r
@@ -211,7 +213,7 @@ func (l *Nodes) nodeNotMarked(x transition.NodeNotMarked) {
 		// The node fell silent before kubeflap started.
 		s = n.beginSilence(l.Ledger, x.Time.Add(-x.Silence), x.Loss)
 	}
-	s.NotMarked, s.NotMarkedCertain = true, x.Certain
+	s.NotMarked, s.NotMarkedCertain, s.Guessed = true, x.Certain, x.Loss.Guessed
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	if !n.isSilent {
 		n.isSilent, n.lastHeartbeat, n.trigger = true, s.Began, x.Loss.Trigger

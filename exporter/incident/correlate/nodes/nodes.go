@@ -143,7 +143,7 @@ func (l *Nodes) nodeTurnedUnknown(n *node, x *transition.NodeReadyChanged) *ledg
 		s = n.beginSilence(l.Ledger, x.Time.Add(-x.Silence), x.Loss)
 		s.Blind = x.Loss.Blind
 	}
-	s.Marked, s.MarkedAge, s.MarkedInTime = true, x.Loss.MarkedAge, x.Loss.InTime()
+	s.Marked, s.MarkedAt, s.MarkedAge, s.MarkedInTime, s.Guessed = true, x.Time, x.Loss.MarkedAge, x.Loss.InTime(), x.Loss.Guessed
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	r.HeartbeatLost = true
 	if x.Loss.Blind {
@@ -195,7 +195,7 @@ func (l *Nodes) nodeReadyMissed(x transition.NodeReadyMissed) {
 func (n *node) beginSilence(l *ledger.Ledger, heartbeat time.Time, x transition.NodeLoss) *silence.Silence {
 	n.endSilence(heartbeat)
 	if n.silence == nil || !n.silence.Ended.IsZero() {
-		n.silence = &silence.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, AnnouncedAfter: x.AnnouncedAfter, Labels: x.Labels, Unseen: x.Unseen, BeganBlind: x.Blind && x.Last.IsZero(), Relisted: !x.Last.IsZero()}
+		n.silence = &silence.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, AnnouncedAfter: x.AnnouncedAfter, Labels: x.Labels, Unseen: x.Unseen, Guessed: x.Guessed, Lapsed: x.Lapsed, LapsedAge: x.LapsedAge, BeganBlind: x.Blind && x.Last.IsZero(), Relisted: !x.Last.IsZero()}
 		l.Silences.Add(n.silence)
 		if n.setBack.After(heartbeat) {
 			n.silence.ClockBack = n.setBackBy

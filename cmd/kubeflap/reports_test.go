@@ -1,0 +1,121 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/web"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
+)
+
+// publicReport is a recording of a cluster that was built from a public bug report. Seconds count from its beginning.
+type publicReport struct {
+	file string
+	// from maps a second to the incidents that the API must show from then on until the next such second, in the form of
+	// pageIncident.String. It is a regular expression.
+	from map[int]string
+	// never matches what no incident may say at any time. says matches what an incident must say at the end.
+	never, says string
+}
+
+// TestReports replays recordings of public bug reports.
+func TestReports(t *testing.T) {
+	for _, x := range []publicReport{
+		{
+			// The grace period of 16 s is hidden, and kubeflap assumes 40 s. Two nodes die, one after the other.
+			file:  "unknown-short-grace-period-two-nodes-die",
+			from:  map[int]string{0: `^$`, 360: `^(node|undecided) 3$`, 960: `^(node|undecided) 2; (node|undecided) 3$`},
+			never: `the heartbeats were on time|neither the nodes nor etcd|controller manager is slow`,
+			says:  `grace period 1[67]s`,
+		},
+		{
+			// The grace period of 600 s is hidden, and kubeflap assumes 40 s.
+			file:  "unknown-long-grace-period-node-silent",
+			from:  map[int]string{1100: `^endpoints_controller \S+; endpoints_controller \S+; (node|undecided) 3$`},
+			never: `stuck|did not notice|has not reacted|the heartbeats of node-3 were on time|grant kubeflap`,
+			says:  `It may be longer`,
+		},
+		{
+			// A taint of the Cluster Autoscaler is 70 min old when the machine dies.
+			file:  "old-removal-taint-then-machine-dies",
+			from:  map[int]string{0: `^$`, 4560: `^node 3$`},
+			never: `Nothing is at fault`,
+			says:  `the taint ToBeDeletedByClusterAutoscaler of node-3 was 1h10m old, and nothing had followed it`,
+		},
+		{
+			// Images change after the pods have left the rotation. Later, an outdated write makes the pods unready.
+			file:  "gated-image-update-then-stale-ready-write",
+			from:  map[int]string{0: `^$`, 360: `^(update_in_place|workload) shop/CloneSet/game`},
+			never: `while Ready was still True|while the address was in rotation|Set a readiness gate to False`,
+			says:  `"addresses_lost":4`,
+		},
+		{
+			// The mirror pod of a static pod is recreated every 11 s.
+			file: "static-pod-mirror-recreated-every-11s",
+			from: map[int]string{0: `^$`, 360: `^workload kube-system/`},
+			says: `the pods were replaced again and again`,
+		},
+	} {
+		t.Run(x.file, func(t *testing.T) {
+			t.Parallel()
+			x.check(t)
+		})
+	}
+}
+
+func (x *publicReport) check(t *testing.T) {
+	recorded, err := recording.Open("testdata/reports/" + x.file + recordingSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer recorded.Close()
+	clock := recording.NewClock(0)
+	p := newPipeline(trackerSettings(), clock.Now, newSilentReporter(""))
+	var begin time.Time
+	want, last := "", ""
+	looked := 0
+	look := func(second int) {
+		for ; looked <= second; looked++ {
+			if next, ok := x.from[looked]; ok {
+				want = next
+			}
+		}
+		var all []pageIncident
+		for _, i := range web.Answer([]web.Cluster{p.cluster("")}, &api.Query{}).Incidents {
+			all = append(all, pageIncident{i})
+		}
+		text, err := json.Marshal(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = string(text)
+		if got := textOf(all); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("at %d: %q, want %s", second, got, want)
+		}
+		if found := regexp.MustCompile(x.never).FindString(last); x.never != "" && found != "" {
+			t.Errorf("at %d: an incident says %q", second, found)
+		}
+	}
+	minutes := 0
+	play := func(e event.Event) {
+		if begin.IsZero() {
+			begin = e.Seen
+		}
+		p.apply(e)
+		if since := e.Seen.Sub(begin); int(since/time.Minute) > minutes {
+			minutes = int(since / time.Minute)
+			look(int(since / time.Second))
+		}
+	}
+	if err := recording.Play(t.Context(), recorded.Events(), clock, play); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(x.says).MatchString(last) {
+		t.Errorf("no incident says %s:\n%s", x.says, strings.ReplaceAll(last, `},{`, "},\n{"))
+	}
+}
