@@ -1,21 +1,17 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
+	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 const (
 	// away is how long the API server is down. It is longer than the grace period, so an observer that does not know
 	// that its watches are broken would report all heartbeats as late.
-	away      = 28 * time.Second
-	awayGrace = 24 * time.Second
+	away = grace + 4*time.Second
 	// frozen is how long the API server is paused while all watches are open. It is longer than the interval between
 	// two renewals of a Lease. It is shorter than 45 s, after which a client closes a silent connection.
 	frozen = 20 * time.Second
@@ -23,16 +19,13 @@ const (
 
 func apiServerRestart() Scenario {
 	return Scenario{
-		Name:    "apiserver-restart",
-		Summary: "the API server dies and returns after half a minute: kubeflap must report that it is blind, and no false transitions",
-		Options: cluster.Options{
-			Nodes: 2, ControllerManagerPod: true,
-			ControllerManagerFlags: []string{"--node-monitor-grace-period=" + awayGrace.String()},
-		},
-		Prepare:  func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
-		Run:      func(ctx context.Context, l *Lab) error { return l.flapEverything(ctx) },
+		Name:     "apiserver-restart",
+		Summary:  "the API server dies and returns after half a minute: kubeflap must report that it is blind, and no false transitions",
+		Options:  cluster.Options{Nodes: 2, ControllerManagerPod: true, ControllerManagerFlags: []string{graceFlag}},
+		Prepare:  (*Lab).spreadGated,
+		Run:      flapEverything,
 		LossesBy: "readiness_gate",
-		Blind:    func(ctx context.Context, l *Lab) error { return l.restartAPIServer(ctx) },
+		Blind:    restartAPIServer,
 	}
 }
 
@@ -42,109 +35,114 @@ func apiServerStall() Scenario {
 		Summary:  "the API server is paused with all watches open, for less than the grace period",
 		Options:  cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		LossesBy: "readiness_gate",
-		Prepare:  func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
-		Run: func(ctx context.Context, l *Lab) error {
-			return allOf(
-				func() error { return l.flapEverything(ctx) },
-				func() error { return l.catchesUp(ctx, "kubeflap_node_ready_transitions_total") },
-				l.Cluster.APIServer.Pause,
-				func() error { return poll.Sleep(ctx, frozen) },
-				l.Cluster.APIServer.Resume,
-				// Wait until the recorder has also counted the long intervals that the pause causes.
-				func() error { return l.waitForCountAtLeast(ctx, 2, "kubeflap_node_heartbeat_interval_seconds_count") },
-				// A heartbeat from before the pause can arrive shortly after the pause has begun.
-				func() error { return l.checkAllLate(frozen - time.Second) },
-				func() error { return l.flapEverything(ctx) },
-				func() error { return l.keptItsWatches(ctx) },
-			)
+		Prepare:  (*Lab).spreadGated,
+		Run: func(l *Lab) {
+			flapEverything(l)
+			catchUpWithRecorder(l, transitions)
+			l.must(l.Cluster.APIServer.Pause())
+			l.sleep(frozen)
+			l.must(l.Cluster.APIServer.Resume())
+			// Wait until the recorder has also counted the long intervals that the pause causes.
+			l.waitForCountAtLeast(2, "kubeflap_node_heartbeat_interval_seconds_count")
+			// A heartbeat from before the pause can arrive shortly after the pause has begun.
+			l.checkLate(frozen-time.Second, l.nodes()...)
+			flapEverything(l)
+			checkKeptWatches(l)
 		},
 	}
 }
 
 // flapEverything waits for a heartbeat from every node. Then it makes all addresses of the Service not ready for a
 // moment. Finally, it does the same with one node.
-func (l *Lab) flapEverything(ctx context.Context) error {
-	const node, flips, turns = "node-1", "kubeflap_service_address_flips_total", "kubeflap_node_ready_transitions_total"
-	before, err := l.Truth.Counts()
-	if err != nil {
-		return err
+func flapEverything(l *Lab) {
+	const node = "node-1"
+	before := l.counts()
+	l.WaitForHeartbeats()
+	for _, up := range []bool{false, true} {
+		l.turnGates(up, 0)
+		l.waitForCountAtLeast(before.Sum(flips, "to", readyOr(up))+batchSize, flips, "to", readyOr(up))
 	}
-	flipped := func(to string) error {
-		return l.waitForCountAtLeast(ctx, before.Sum(flips, "to", to)+batchSize, flips, "to", to)
-	}
-	return allOf(
-		func() error { return l.WaitForHeartbeats(ctx) },
-		func() error { return l.eachPod(ctx, 0, func(pod string) error { return l.turnGate(ctx, pod, false) }) },
-		func() error { return flipped("not_ready") },
-		func() error { return l.eachPod(ctx, 0, func(pod string) error { return l.turnGate(ctx, pod, true) }) },
-		func() error { return flipped("ready") },
-		func() error { return l.setNodeReady(ctx, node, corev1.ConditionFalse) },
-		func() error { return poll.Sleep(ctx, 200*time.Millisecond) },
-		func() error { return l.setNodeReady(ctx, node, corev1.ConditionTrue) },
-		func() error {
-			return l.waitForCountAtLeast(ctx, before.Sum(turns, "node", node, "status", "true")+1, turns, "node", node, "status", "true")
-		},
-	)
+	flapNode(l, node)
+	l.waitForCountAtLeast(before.Sum(transitions, "node", node, "status", "true")+1, transitions, "node", node, "status", "true")
 }
 
 // restartAPIServer kills the API server and restarts it after the grace period. The controller manager is down for
 // longer than the API server, as if both ran on one machine. While kubeflap reconnects, the kubelets are therefore the
 // only writers, and they write only heartbeats.
-func (l *Lab) restartAPIServer(ctx context.Context) error {
-	c := l.Cluster
-	b, err := l.beforeBlindness(ctx)
-	if err != nil {
-		return err
-	}
+func restartAPIServer(l *Lab) {
+	c, b := l.Cluster, beforeBlindness(l)
 	c.ControllerManager.Stop()
 	c.APIServer.Stop()
 	died := time.Now()
-	return allOf(
-		func() error { return poll.Sleep(ctx, away) },
-		func() error { return b.during(ctx) },
-		c.APIServer.Restart,
-		func() error { return poll.Until(ctx, patience, "the API server", c.ReadyAPIServer) },
-		func() error { return b.after(ctx, time.Since(died)) },
-		c.ControllerManager.Restart,
-		func() error { return poll.Until(ctx, patience, "the controller manager", c.HealthyControllerManager) },
-	)
+	l.sleep(away)
+	b.during()
+	l.must(c.APIServer.Restart())
+	l.until("the API server", func(l *Lab) { l.must(c.ReadyAPIServer(l.ctx)) })
+	b.after(time.Since(died))
+	l.must(c.ControllerManager.Restart())
+	waitForControllerManager(l)
 }
 
-// catchesUp waits until kubeflap's count of a metric has reached the recorder's count. Without this wait, the API
-// server could be paused when the recorder has received an event that kubeflap has not.
-func (c *Checks) catchesUp(ctx context.Context, metric string) error {
-	if c.URL == "" {
-		return nil
+func waitForControllerManager(l *Lab) {
+	l.until("the controller manager", func(l *Lab) { l.must(l.Cluster.HealthyControllerManager(l.ctx)) })
+}
+
+// catchUpWithRecorder waits until kubeflap's count of a metric has reached the recorder's count. Without this wait, the
+// API server could be paused when the recorder has received an event that kubeflap has not.
+func catchUpWithRecorder(l *Lab, metric string) {
+	if l.URL == "" {
+		return
 	}
-	seen, err := c.Truth.Counts()
-	if err != nil {
-		return err
-	}
-	return poll.Until(ctx, patience, "kubeflap to reach the recorder's count of "+metric, func(ctx context.Context) error {
-		reported, err := c.scrape(ctx)
-		if err != nil {
-			return err
-		}
-		if got, want := reported.Sum(metric), seen.Sum(metric); got < want {
-			return fmt.Errorf("got %v, want at least %v", got, want)
-		}
-		return nil
+	want := l.counts().Sum(metric)
+	l.until("kubeflap to reach the recorder's count of "+metric, func(l *Lab) {
+		got := l.scrape().Sum(metric)
+		l.expect(got >= want, "got %v, want at least %v", got, want)
 	})
 }
 
-// keptItsWatches checks that kubeflap did not treat a silent watch as broken.
-func (c *Checks) keptItsWatches(ctx context.Context) error {
-	if c.URL == "" {
-		return nil
-	}
-	reported, err := c.scrape(ctx)
-	if err != nil {
-		return err
+// checkKeptWatches checks that kubeflap did not treat a silent watch as broken.
+func checkKeptWatches(l *Lab) {
+	if l.URL == "" {
+		return
 	}
 	for _, metric := range []string{watchRelists, watchErrors} {
-		if n := reported.Sum(metric); n > 0 {
-			return fmt.Errorf("unexpected value %v of %s", n, metric)
-		}
+		n := l.scrape().Sum(metric)
+		l.expect(n == 0, "unexpected value %v of %s", n, metric)
 	}
-	return nil
+}
+
+// apiServerUnreachable pauses one of three API servers. A third of the kubelets are the only clients of this server.
+func apiServerUnreachable() Scenario {
+	const nodes, servers = 9, 3
+	lost := []string{"node-2", "node-5", "node-8"}
+	advised, others := onlyAdvised("control plane late")
+	options := graced(nodes)
+	options.APIServers, options.KubeletServers = servers, servers
+	return Scenario{
+		Name:    "apiserver-unreachable",
+		Extra:   true,
+		Summary: "one of three API servers is paused: a third of the kubelets use it, and cannot renew their Leases",
+		Reports: []Report{{"shared_path", "control_plane", "node_heartbeat_lost", "control plane", fmt.Sprintf("%d of %d nodes fell silent within", len(lost), nodes), ""}},
+		Repeats: true,
+		Advised: advised, NotAdvised: others,
+		LossesBy: "node_heartbeat_lost",
+		Pages:    []Page{{Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{fmt.Sprintf("%d of %d nodes", len(lost), nodes)}}},
+		Quiet:    []string{"KubeflapNodeHeartbeatLost"},
+		Options:  options,
+		Prepare:  func(l *Lab) { l.spreadReady(nodes) },
+		Run: func(l *Lab) {
+			server := l.Cluster.APIServers[1]
+			l.WaitForHeartbeats()
+			l.must(server.Pause())
+			l.webHas(len(lost), "not_ready")
+			// Wait until the API server has missed two renewals of its Lease. After that, kubeflap can name this server.
+			l.sleep(20 * time.Second)
+			l.must(server.Resume())
+			l.webHas(nodes, "ready")
+			l.checkLate(grace-time.Second, lost...)
+			for _, node := range l.nodes() {
+				l.expect(slices.Contains(lost, node) || !l.late(node, grace/2), "%s was also late", node)
+			}
+		},
+	}
 }

@@ -1,14 +1,12 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 // takenOutFor is how long the pods of the batch are out of the load balancers before their images change.
@@ -51,68 +49,52 @@ func batchUpgrade() Scenario {
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare:   prepareBatchUpgrade,
-		Run:       runBatchUpgrade,
+		Run: func(l *Lab) {
+			clients := takeOutBatch(l)
+			l.sleep(takenOutFor)
+			l.upgrade("example.com/app:2")
+			l.waitForCountAtLeast(batchSize, flips, "service", "web", "to", "not_ready")
+			l.waitForCountAtLeast(batchSize, flips, "service", "web", "to", "ready")
+			clients.settled(l, replicas)
+			// Each address of the batch became not ready exactly once.
+			l.waitForCount(batchSize, flips, "service", "web", "to", "not_ready")
+			for _, x := range clients.readds() {
+				window := fmt.Sprintf("%.0fs", x.window.Seconds())
+				l.waitForReportedValue(float64(x.stale), "kubeflap_service_stale_readds_total", "service", "web", "window", window)
+			}
+			x := clients.readds()[1]
+			l.expect(x.stale > 0, "the client with the window %s put no address back, so there was nothing to count", x.window)
+		},
 	}
 }
 
 // prepareBatchUpgrade creates pods whose readiness probes start late. A new container is therefore not ready
 // immediately.
-func prepareBatchUpgrade(ctx context.Context, l *Lab) error {
+func prepareBatchUpgrade(l *Lab) {
 	probes := newProbes()
-	return allOf(
-		func() error { return probes.serve(ctx) },
-		func() error {
-			return l.spread(ctx, replicas, func(pod *corev1.Pod) {
-				probes.ready(pod)
-				pod.Spec.Containers[0].ReadinessProbe.InitialDelaySeconds = 5
-			})
-		},
-		func() error { return l.waitForReadyAddresses(ctx, "shop", "web", replicas) },
-	)
+	probes.serve(l)
+	l.spread(replicas, func(pod *corev1.Pod) {
+		probes.ready(pod)
+		pod.Spec.Containers[0].ReadinessProbe.InitialDelaySeconds = 5
+	})
+	l.waitForReadyAddresses("shop", "web", replicas)
 }
 
-func runBatchUpgrade(ctx context.Context, l *Lab) error {
-	stopSlowly(l.Steps)
-	clients := newBatchingClients()
-	if err := clients.follow(ctx, l.Client, "shop", "web"); err != nil {
-		return err
-	}
-	return allOf(
-		clients.takeOut,
-		func() error { return poll.Sleep(ctx, takenOutFor) },
-		func() error { return l.upgrade(ctx, "example.com/app:2") },
-		func() error {
-			return l.waitForCountAtLeast(ctx, batchSize, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
-		},
-		func() error {
-			return l.waitForCountAtLeast(ctx, batchSize, "kubeflap_service_address_flips_total", "service", "web", "to", "ready")
-		},
-		func() error { return clients.settled(ctx, replicas) },
-		// Each address of the batch became not ready exactly once.
-		func() error {
-			return l.waitForCount(ctx, batchSize, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
-		},
-		func() error { return l.reportsReadds(ctx, clients) },
-	)
-}
-
-// stopSlowly delays the stop of each container in the batch.
-func stopSlowly(s *Steps) {
-	for _, runtime := range s.Cluster.Runtimes {
+// takeOutBatch delays the stop of each container in the batch. It starts the clients, and removes the batch of pods from
+// their load balancers, as an upgrade tool does before it changes the images.
+func takeOutBatch(l *Lab) *batchingClients {
+	for _, runtime := range l.Cluster.Runtimes {
 		runtime.StopSlowly(func(pod string) time.Duration { return stopDelays()[pod] })
 	}
-}
-
-// reportsReadds compares kubeflap_service_stale_readds_total with the number of addresses that the clients put back.
-func (c *Checks) reportsReadds(ctx context.Context, clients *batchingClients) error {
-	for _, made := range clients.readds() {
-		window := fmt.Sprintf("%.0fs", made.window.Seconds())
-		if err := c.waitForReportedValue(ctx, float64(made.stale), "kubeflap_service_stale_readds_total", "service", "web", "window", window); err != nil {
-			return err
+	clients := newBatchingClients()
+	clients.follow(l, "shop", "web")
+	clients.mu.Lock()
+	defer clients.mu.Unlock()
+	for _, x := range clients.all {
+		l.expect(!x.open, "the client with the window %s is already batching", x.window)
+		for i := range batchSize {
+			delete(x.in, podName(i))
 		}
 	}
-	if made := clients.readds()[1]; made.stale == 0 {
-		return fmt.Errorf("the client with the window %s put no address back, so there was nothing to count", made.window)
-	}
-	return nil
+	return clients
 }

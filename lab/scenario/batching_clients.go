@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"sync"
 	"time"
@@ -10,9 +9,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
-
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 // batchingClients are clients that batch the changes of a Service's addresses. Each client has a load balancer. After
@@ -45,25 +41,20 @@ func newBatchingClients() *batchingClients {
 	return c
 }
 
-// follow lists and watches the slices of a Service until the context ends.
-func (c *batchingClients) follow(ctx context.Context, client kubernetes.Interface, namespace, service string) error {
+// follow lists and watches the slices of a Service until the steps' context ends.
+func (c *batchingClients) follow(l *Lab, namespace, service string) {
 	options := metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service}
-	api := client.DiscoveryV1().EndpointSlices(namespace)
-	list, err := api.List(ctx, options)
-	if err != nil {
-		return err
-	}
-	for i := range list.Items {
-		c.listed[list.Items[i].Name] = readinessOf(&list.Items[i])
+	api := l.Client.DiscoveryV1().EndpointSlices(namespace)
+	all := list(l, api, options)
+	for i := range all.Items {
+		c.listed[all.Items[i].Name] = readinessOf(&all.Items[i])
 	}
 	for _, x := range c.all {
 		x.in = c.ready()
 	}
-	options.ResourceVersion = list.ResourceVersion
-	watching, err := api.Watch(ctx, options)
-	if err != nil {
-		return err
-	}
+	options.ResourceVersion = all.ResourceVersion
+	watching, err := api.Watch(l.ctx, options)
+	l.must(err)
 	go func() {
 		for event := range watching.ResultChan() {
 			if slice, ok := event.Object.(*discoveryv1.EndpointSlice); ok {
@@ -71,8 +62,7 @@ func (c *batchingClients) follow(ctx context.Context, client kubernetes.Interfac
 			}
 		}
 	}()
-	context.AfterFunc(ctx, watching.Stop)
-	return nil
+	context.AfterFunc(l.ctx, watching.Stop)
 }
 
 // readinessOf returns, by pod name, whether the pod's address in a slice is ready.
@@ -140,47 +130,23 @@ func (c *batchingClients) apply(x *batchingClient) {
 	x.in = ready
 }
 
-// takeOut removes the batch of pods from the load balancers, as an upgrade tool does before it changes the images.
-func (c *batchingClients) takeOut() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, x := range c.all {
-		if x.open {
-			return fmt.Errorf("the client with the window %s is already batching", x.window)
-		}
-		for i := range batchSize {
-			delete(x.in, podName(i))
-		}
-	}
-	return nil
-}
-
 // settled waits until each load balancer has n addresses and no client is batching changes.
-func (c *batchingClients) settled(ctx context.Context, n int) error {
-	return poll.Until(ctx, patience, "the expected addresses in all load balancers", func(context.Context) error {
+func (c *batchingClients) settled(l *Lab, n int) {
+	l.until("the expected addresses in all load balancers", func(l *Lab) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, x := range c.all {
-			if x.open || len(x.in) != n {
-				return fmt.Errorf("the load balancer of the client with the window %s has %d addresses; window open: %v", x.window, len(x.in), x.open)
-			}
+			l.expect(!x.open && len(x.in) == n, "the load balancer of the client with the window %s has %d addresses; window open: %v", x.window, len(x.in), x.open)
 		}
-		return nil
 	})
 }
 
-// readdsBy is a client's batching window, and how often that client put an address back too early.
-type readdsBy struct {
-	window time.Duration
-	stale  int
-}
-
-// readds returns, for each client, how often it put an address back too early.
-func (c *batchingClients) readds() (all []readdsBy) {
+// readds returns the clients, each with the number of addresses that it put back too early.
+func (c *batchingClients) readds() (all []batchingClient) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, x := range c.all {
-		all = append(all, readdsBy{x.window, x.stale})
+		all = append(all, *x)
 	}
 	return all
 }

@@ -2,14 +2,12 @@ package scenario
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/compare"
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 const (
@@ -27,99 +25,82 @@ type watchFaultCheck struct {
 	// from is the time at which the fault began. incidents holds the IDs of the incidents before the fault.
 	from      time.Time
 	incidents map[string]bool
-	// coverage is the last value of coverage.not_watched in the API.
-	coverage []byte
 }
 
 // runWatchFault runs a fault for the given duration, and returns when kubeflap's reports are correct again.
-func (l *Lab) runWatchFault(ctx context.Context, f watchFault) error {
+func runWatchFault(l *Lab, f watchFault) {
 	if l.URL == "" {
-		return nil // without kubeflap there is nothing to check
+		return // without kubeflap there is nothing to check
 	}
-	b, err := l.beforeFault(ctx, f)
-	if err != nil {
-		return err
+	b := &watchFaultCheck{blindness: beforeBlindness(l), fault: f, incidents: map[string]bool{}}
+	for _, x := range l.reported().Incidents {
+		b.incidents[x.ID] = true
 	}
 	f.begin(l)
 	b.from = time.Now()
 	// If a check fails during the fault, still check how kubeflap recovers.
-	during := b.checkDuringFault(ctx)
+	during := l.Play(l.ctx, b.checkDuringFault)
 	f.end(l)
 	ended := time.Now()
-	back := b.reportsTruthAgain(ctx)
+	back := l.Play(l.ctx, b.waitForTruth)
 	l.Log.Info("the fault has ended", "fault", f.name, "lasted", ended.Sub(b.from).Round(time.Millisecond),
 		"truth after", time.Since(ended).Round(time.Millisecond), "failed", back != nil)
-	if err := poll.Sleep(ctx, catchUp); err != nil {
-		return err
-	}
-	if b.reported, err = l.scrape(ctx); err != nil {
-		return err
-	}
+	l.sleep(catchUp)
+	b.reported = l.scrape()
 	for _, resource := range f.blind {
-		l.Log.Info("blind", "resource", resource, "seconds", b.reported.Sum(watchBlind, "resource", resource)-b.before.Sum(watchBlind, "resource", resource))
+		l.Log.Info("blind", "resource", resource, "seconds", b.grown(watchBlind, "resource", resource))
 	}
-	return errors.Join(during, back, b.checkNoFalseReports(ctx))
+	l.must(errors.Join(during, back, b.checkNoFalseReports()))
 }
 
-func (l *Lab) beforeFault(ctx context.Context, f watchFault) (*watchFaultCheck, error) {
-	before, err := l.beforeBlindness(ctx)
-	if err != nil {
-		return nil, err
-	}
-	b := &watchFaultCheck{blindness: before, fault: f, incidents: map[string]bool{}}
-	reported, err := compare.Incidents(ctx, l.URL)
-	if err != nil {
-		return nil, err
-	}
-	for _, x := range reported.Incidents {
-		b.incidents[x.ID] = true
-	}
-	return b, nil
+// reported returns the incidents in kubeflap's API.
+func (l *Lab) reported() compare.Answer {
+	reported, err := compare.Incidents(l.ctx, l.URL)
+	l.must(err)
+	return reported
+}
+
+// notWatches reports whether kubeflap's API says that kubeflap does not watch a resource.
+func notWatches(reported compare.Answer, resource string) bool {
+	return bytes.Contains(reported.Coverage.NotWatched, fmt.Appendf(nil, "%q", resource))
 }
 
 // checkDuringFault checks kubeflap during the fault. It prolongs the fault, by at most the constant `slack`, if
 // kubeflap has not yet reported that it is blind.
-func (b *watchFaultCheck) checkDuringFault(ctx context.Context) error {
+func (b *watchFaultCheck) checkDuringFault(l *Lab) {
 	var said bool
 	var unsaid, invented error
 	for lasted := time.Duration(0); lasted < b.fault.lasts || unsaid != nil && lasted < b.fault.lasts+slack; lasted = time.Since(b.from) {
-		var err error
-		if b.reported, err = b.lab.scrape(ctx); err != nil {
-			return err
-		}
-		if err := b.checkNoFalseReports(ctx); err != nil && invented == nil {
+		b.reported = l.scrape()
+		if err := b.checkNoFalseReports(); err != nil && invented == nil {
 			invented = fmt.Errorf("%s after the fault began: %w", lasted.Round(time.Second), err)
 		}
-		if unsaid = b.checkReportsBlind(ctx); unsaid == nil && !said {
+		if unsaid = b.checkReportsBlind(); unsaid == nil && !said {
 			said = true
-			b.lab.Log.Info("kubeflap reports that it is blind", "fault", b.fault.name, "after", lasted.Round(time.Millisecond))
+			l.Log.Info("kubeflap reports that it is blind", "fault", b.fault.name, "after", lasted.Round(time.Millisecond))
 		}
-		if err := poll.Sleep(ctx, checkPeriod); err != nil {
-			return err
-		}
+		l.sleep(checkPeriod)
 	}
 	if unsaid != nil {
 		unsaid = fmt.Errorf("%s after the fault began: %w", time.Since(b.from).Round(time.Second), unsaid)
 	}
-	return errors.Join(unsaid, invented)
+	l.must(errors.Join(unsaid, invented))
 }
 
 // checkReportsBlind returns an error unless kubeflap reports that it is not ready and that it is blind to each expected
 // resource.
-func (b *watchFaultCheck) checkReportsBlind(ctx context.Context) error {
-	if b.fault.blind == nil {
-		return nil
-	}
+func (b *watchFaultCheck) checkReportsBlind() error {
 	var errs []error
+	reported := b.Lab.reported()
 	for _, resource := range b.fault.blind {
-		if grown := b.reported.Sum(watchBlind, "resource", resource) - b.before.Sum(watchBlind, "resource", resource); !(grown > 0) {
+		if !(b.grown(watchBlind, "resource", resource) > 0) {
 			errs = append(errs, fmt.Errorf("%s of %s has not increased", watchBlind, resource))
 		}
-		if !bytes.Contains(b.coverage, fmt.Appendf(nil, "%q", resource)) {
-			errs = append(errs, fmt.Errorf("coverage.not_watched does not name %s: %s", resource, b.coverage))
+		if !notWatches(reported, resource) {
+			errs = append(errs, fmt.Errorf("coverage.not_watched does not name %s: %s", resource, reported.Coverage.NotWatched))
 		}
 	}
-	switch err := compare.Ready(ctx, b.lab.URL); {
+	switch err := b.ready(); {
 	case err == nil:
 		errs = append(errs, errors.New("kubeflap reports that it is ready"))
 	case !strings.Contains(err.Error(), "503"):
@@ -129,24 +110,13 @@ func (b *watchFaultCheck) checkReportsBlind(ctx context.Context) error {
 }
 
 // checkNoFalseReports returns an error if kubeflap has reported an incident or a transition since the fault began.
-func (b *watchFaultCheck) checkNoFalseReports(ctx context.Context) error {
-	reported, err := compare.Incidents(ctx, b.lab.URL)
-	if err != nil {
-		return err
-	}
-	b.coverage = reported.Coverage.NotWatched
-	now, err := b.lab.Truth.Counts()
-	if err != nil {
-		return err
-	}
-	grace, _ := b.lab.Cluster.GracePeriod()
-	for node := range b.lab.Cluster.Kubelets {
-		if now.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node) >= grace.Seconds()/2 {
-			b.excused = true
-		}
+func (b *watchFaultCheck) checkNoFalseReports() error {
+	grace, _ := b.Cluster.GracePeriod()
+	for _, node := range b.nodes() {
+		b.excused = b.excused || b.late(node, grace/2)
 	}
 	errs := []error{b.checkUnchanged()}
-	for _, x := range reported.Incidents {
+	for _, x := range b.Lab.reported().Incidents {
 		if !b.incidents[x.ID] {
 			errs = append(errs, fmt.Errorf("false incident: %+v", x))
 		}
@@ -154,44 +124,20 @@ func (b *watchFaultCheck) checkNoFalseReports(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// reportsTruthAgain waits until kubeflap is ready and reports all resources as watched. kubeflap must also have seen
-// the newest heartbeats.
-func (b *watchFaultCheck) reportsTruthAgain(ctx context.Context) error {
-	if err := b.lab.waitForRecoveredWatches(ctx); err != nil {
-		return err
-	}
-	return poll.Until(ctx, patience, "kubeflap to report the truth again", func(ctx context.Context) error {
-		if err := compare.Ready(ctx, b.lab.URL); err != nil {
-			return err
-		}
-		reported, err := compare.Incidents(ctx, b.lab.URL)
-		if err != nil {
-			return err
-		}
-		for _, resource := range b.fault.blind {
-			if bytes.Contains(reported.Coverage.NotWatched, fmt.Appendf(nil, "%q", resource)) {
-				return fmt.Errorf("coverage.not_watched still names %s", resource)
-			}
-		}
-		return b.agesInTruth(ctx)
-	})
-}
-
-// agesInTruth checks that kubeflap has seen the newest heartbeats.
-func (b *watchFaultCheck) agesInTruth(ctx context.Context) error {
+// waitForTruth waits until kubeflap is ready and reports all resources as watched. kubeflap must also have seen the
+// newest heartbeats.
+func (b *watchFaultCheck) waitForTruth(l *Lab) {
 	const age = "kubeflap_node_heartbeat_age_seconds"
-	now, err := b.lab.Truth.Counts()
-	if err != nil {
-		return err
-	}
-	reported, err := b.lab.scrape(ctx)
-	if err != nil {
-		return err
-	}
-	for node := range b.lab.Cluster.Kubelets {
-		if is, want := reported.Sum(age, "node", node), now.Sum(age, "node", node); is-want > compare.Tolerance {
-			return fmt.Errorf("kubeflap reports that the last heartbeat of %s is %.1f s old, want %.1f s", node, is, want)
+	waitForRecoveredWatches(l)
+	l.until("kubeflap to report the truth again", func(l *Lab) {
+		l.must(l.ready())
+		for _, resource := range b.fault.blind {
+			l.expect(!notWatches(l.reported(), resource), "coverage.not_watched still names %s", resource)
 		}
-	}
-	return nil
+		now, reported := l.counts(), l.scrape()
+		for _, node := range l.nodes() {
+			is, want := reported.Sum(age, "node", node), now.Sum(age, "node", node)
+			l.expect(is-want <= compare.Tolerance, "kubeflap reports that the last heartbeat of %s is %.1f s old, want %.1f s", node, is, want)
+		}
+	})
 }

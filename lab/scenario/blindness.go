@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/compare"
-	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -36,7 +34,7 @@ const (
 
 // blindness holds kubeflap's metrics before and after an outage of the API server.
 type blindness struct {
-	lab *Lab
+	*Lab
 	// began is the time at which beforeBlindness was called, before it waited and scraped.
 	began            time.Time
 	before, reported truth.Counts
@@ -44,70 +42,51 @@ type blindness struct {
 	excused bool
 }
 
-// scrape reads kubeflap's metrics.
-func (c *Checks) scrape(ctx context.Context) (truth.Counts, error) {
-	return compare.Scrape(ctx, c.URL+"/metrics")
+// beforeBlindness reads kubeflap's metrics while all of its watches work. If no kubeflap is running, it reads nothing.
+func beforeBlindness(l *Lab) *blindness {
+	b := &blindness{Lab: l, began: time.Now()}
+	if l.URL != "" {
+		l.sleep(afterglow)
+		b.before = l.scrape()
+	}
+	return b
 }
 
-// beforeBlindness reads kubeflap's metrics while all of its watches work. If no kubeflap is running, it reads nothing.
-func (l *Lab) beforeBlindness(ctx context.Context) (*blindness, error) {
-	b := &blindness{lab: l, began: time.Now()}
-	if l.URL == "" {
-		return b, nil
-	}
-	if err := poll.Sleep(ctx, afterglow); err != nil {
-		return nil, err
-	}
-	var err error
-	b.before, err = l.scrape(ctx)
-	return b, err
+// ready returns an error unless kubeflap is ready.
+func (l *Lab) ready() error { return compare.Ready(l.ctx, l.URL) }
+
+// grown returns the increase of a metric since beforeBlindness was called.
+func (b *blindness) grown(metric string, labels ...string) float64 {
+	return b.reported.Sum(metric, labels...) - b.before.Sum(metric, labels...)
 }
 
 // during checks kubeflap while the API server is down. kubeflap must keep its last state and report nothing new.
-func (b *blindness) during(ctx context.Context) (err error) {
-	if b.before == nil {
-		return nil
+func (b *blindness) during() {
+	if b.before != nil {
+		b.reported = b.scrape()
+		b.must(errors.Join(b.ready(), b.checkUnchanged()))
 	}
-	if b.reported, err = b.lab.scrape(ctx); err != nil {
-		return err
-	}
-	return errors.Join(compare.Ready(ctx, b.lab.URL), b.checkUnchanged())
 }
 
 // after waits until kubeflap's watches work again, and then checks its metrics. The API server was down for the
 // duration gone.
-func (b *blindness) after(ctx context.Context, gone time.Duration) (err error) {
+func (b *blindness) after(gone time.Duration) {
 	if b.before == nil {
-		return nil
+		return
 	}
-	if err := b.lab.waitForRecoveredWatches(ctx); err != nil {
-		return err
-	}
-	if b.reported, err = b.lab.scrape(ctx); err != nil {
-		return err
-	}
-	err = errors.Join(compare.Ready(ctx, b.lab.URL), b.checkUnchanged(), b.checkBlindTime(gone), b.beats(gone))
-	return errors.Join(err, poll.Sleep(ctx, catchUp))
+	waitForRecoveredWatches(b.Lab)
+	b.reported = b.scrape()
+	b.must(errors.Join(b.ready(), b.checkUnchanged(), b.checkBlindTime(gone), b.checkHeartbeats(gone)))
+	b.sleep(catchUp)
 }
 
 // waitForRecoveredWatches waits until kubeflap_watch_blind_seconds_total stops increasing, because all watches work.
-func (c *Checks) waitForRecoveredWatches(ctx context.Context) error {
-	return poll.Until(ctx, patience, "kubeflap to see again", func(ctx context.Context) error {
-		first, err := c.scrape(ctx)
-		if err != nil {
-			return err
-		}
-		if err := poll.Sleep(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
-		second, err := c.scrape(ctx)
-		if err != nil {
-			return err
-		}
-		if grown := second.Sum(watchBlind) - first.Sum(watchBlind); grown > 0 {
-			return fmt.Errorf("the blind time has increased by %.3f s", grown)
-		}
-		return nil
+func waitForRecoveredWatches(l *Lab) {
+	l.until("kubeflap to see again", func(l *Lab) {
+		first := l.scrape().Sum(watchBlind)
+		l.sleep(100 * time.Millisecond)
+		grown := l.scrape().Sum(watchBlind) - first
+		l.expect(grown == 0, "the blind time has increased by %.3f s", grown)
 	})
 }
 
@@ -141,18 +120,14 @@ func (b *blindness) checkUnchanged() error {
 
 // checkBlindTime checks for each watch that kubeflap's blind time is about as long as the outage of the API server.
 func (b *blindness) checkBlindTime(gone time.Duration) error {
-	grown := truth.Counts{}
-	for series, is := range b.reported {
-		grown[series] = is - b.before[series]
-	}
 	var errs []error
-	if grown.Sum(watchRelists) == 0 {
-		errs = append(errs, fmt.Errorf("kubeflap has relisted no resource"))
+	if b.grown(watchRelists) == 0 {
+		errs = append(errs, errors.New("kubeflap has relisted no resource"))
 	}
 	for _, resource := range watched() {
-		blind := time.Duration(grown.Sum(watchBlind, "resource", resource) * float64(time.Second))
-		b.lab.Log.Info("blind", "resource", resource, "server away", gone.Round(time.Millisecond), "blind", blind.Round(time.Millisecond),
-			"relists", grown.Sum(watchRelists, "resource", resource), "errors", grown.Sum(watchErrors, "resource", resource))
+		blind := time.Duration(b.grown(watchBlind, "resource", resource) * float64(time.Second))
+		b.Log.Info("blind", "resource", resource, "server away", gone.Round(time.Millisecond), "blind", blind.Round(time.Millisecond),
+			"relists", b.grown(watchRelists, "resource", resource), "errors", b.grown(watchErrors, "resource", resource))
 		if blind < gone-noticed || blind > gone+comeBack {
 			errs = append(errs, fmt.Errorf("kubeflap reports that it was blind to %s for %s, but the server was down for %s", resource, blind, gone))
 		}
@@ -160,21 +135,19 @@ func (b *blindness) checkBlindTime(gone time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// beats checks that kubeflap has lost no heartbeat and counted none twice, as far as the counts can show this. While
-// the API server is up, a node renews its Lease every 10 s. When the server is back, the node renews its Lease once
-// more, and sometimes posts its status. The longest possible interval is the sum of the outage and the renewal interval
-// before it.
-func (b *blindness) beats(gone time.Duration) error {
+// checkHeartbeats checks that kubeflap has lost no heartbeat and counted none twice, as far as the counts can show this.
+// While the API server is up, a node renews its Lease every 10 s. When the server is back, the node renews its Lease
+// once more, and sometimes posts its status. The longest possible interval is the sum of the outage and the renewal
+// interval before it.
+func (b *blindness) checkHeartbeats(gone time.Duration) error {
 	most := 3 + math.Floor((time.Since(b.began)-afterglow-gone).Seconds()/renewal.Seconds())
 	var errs []error
-	for node := range b.lab.Cluster.Kubelets {
-		grown := b.reported.Sum("kubeflap_node_heartbeats_total", "node", node) - b.before.Sum("kubeflap_node_heartbeats_total", "node", node)
-		longest := b.reported.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node)
-		if grown < 0 || grown > most {
+	for _, node := range b.nodes() {
+		if grown := b.grown(heartbeats, "node", node); grown < 0 || grown > most {
 			errs = append(errs, fmt.Errorf("%s: unexpected increase of heartbeats: %v", node, grown))
 		}
-		if longest >= (gone + 2*renewal).Seconds() {
-			errs = append(errs, fmt.Errorf("%s: kubeflap measured an interval of %.1f s although the server was down for %s", node, longest, gone))
+		if interval := b.reported.Sum(longest, "node", node); interval >= (gone + 2*renewal).Seconds() {
+			errs = append(errs, fmt.Errorf("%s: kubeflap measured an interval of %.1f s although the server was down for %s", node, interval, gone))
 		}
 	}
 	return errors.Join(errs...)

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 // settleKubelet is enough time for a restarted kubelet to probe each pod and to report the results.
@@ -50,24 +48,21 @@ func kubeletCases(p *probes) []causeCase {
 }
 
 // loseByProbe makes a readiness probe fail until the pod's address is not ready.
-func (p *probes) loseByProbe(ctx context.Context, l *Lab, service string) error {
+func (p *probes) loseByProbe(l *Lab, service string) {
 	pod := causePod(service, 0)
-	return allOf(
-		func() error { p.set(readiness, pod, true); return l.waitForRecordedReady(ctx, service, 1) },
-		func() error { p.set(readiness, pod, false); return l.waitForRecordedReady(ctx, service, 2) },
-	)
+	p.set(readiness, pod, true)
+	waitForRecordedReady(l, service, 1)
+	p.set(readiness, pod, false)
+	waitForRecordedReady(l, service, 2)
 }
 
 // loseByLiveness makes a liveness probe fail until the kubelet has killed the container.
-func (p *probes) loseByLiveness(ctx context.Context, l *Lab, service string) error {
+func (p *probes) loseByLiveness(l *Lab, service string) {
 	pod := causePod(service, 0)
 	p.set(liveness, pod, true)
-	err := l.waitForNotReadyFlip(ctx, service) // the address becomes ready again within milliseconds
+	waitForNotReadyFlip(l, service) // the address becomes ready again within milliseconds
 	p.set(liveness, pod, false)
-	if err != nil {
-		return err
-	}
-	return l.waitForRecordedReady(ctx, service, 2)
+	waitForRecordedReady(l, service, 2)
 }
 
 // exitShows is how long to wait for a kubelet to report that a container exited. Sometimes the kubelet never reports
@@ -76,36 +71,31 @@ const exitShows = 30 * time.Second
 
 // exiting returns a function that makes a container exit. The kubelet restarts the container. If the kubelet does so
 // before it has reported the exit, no address becomes not ready. The function then tries again.
-func exiting(code int32, reason string) func(context.Context, *Lab, string) error {
-	return func(ctx context.Context, l *Lab, service string) error {
+func exiting(code int32, reason string) func(*Lab, string) {
+	return func(l *Lab, service string) {
 		for {
-			if err := l.exit(causePod(service, 0), 0, code, reason); err != nil {
-				return err
-			}
-			patient, stop := context.WithTimeout(ctx, exitShows)
-			err := l.waitForNotReadyFlip(patient, service)
+			exit(l, service, code, reason)
+			patient, stop := context.WithTimeout(l.ctx, exitShows)
+			err := l.Play(patient, func(l *Lab) { waitForNotReadyFlip(l, service) })
 			stop()
-			switch {
-			case err == nil:
-				return l.waitForRecordedReady(ctx, service, 2)
-			case ctx.Err() != nil:
-				return err
+			if err == nil {
+				break
 			}
+			l.must(l.ctx.Err())
 			l.Log.Info("the kubelet restarted a container before it reported the exit; trying again", "service", service)
 		}
+		waitForRecordedReady(l, service, 2)
 	}
 }
 
-// exit ends a pod's container. The parameter node is the index of the pod's node.
-func (s *Steps) exit(pod string, node int, code int32, reason string) error {
-	return s.Cluster.Runtimes[cluster.NodeName(node)].Exit(causesNamespace, pod, code, reason)
+// exit ends the container of a Service's first pod.
+func exit(l *Lab, service string, code int32, reason string) {
+	l.must(l.Cluster.Runtimes[cluster.NodeName(0)].Exit(causesNamespace, causePod(service, 0), code, reason))
 }
 
-func loseByCompletion(ctx context.Context, l *Lab, service string) error {
-	if err := l.exit(causePod(service, 0), 0, 0, "Completed"); err != nil {
-		return err
-	}
-	return l.waitForRecordedReady(ctx, service, 1)
+func loseByCompletion(l *Lab, service string) {
+	exit(l, service, 0, "Completed")
+	waitForRecordedReady(l, service, 1)
 }
 
 // greedy makes a pod request more than half of the only CPU of a hollow node.
@@ -114,55 +104,36 @@ func greedy(pod *corev1.Pod) {
 }
 
 // loseByPreemption creates a critical pod on a node without enough CPU for it.
-func loseByPreemption(ctx context.Context, l *Lab, service string) error {
+func loseByPreemption(l *Lab, service string) {
 	critical := newPod(metav1.NamespaceSystem, "critical", cluster.NodeName(0), "critical")
 	critical.Spec.PriorityClassName = "system-node-critical"
 	greedy(critical)
-	return allOf(
-		func() error { return l.create(ctx, critical) },
-		func() error { return l.waitForRecordedReady(ctx, service, 1) },
-	)
+	l.create(critical)
+	waitForRecordedReady(l, service, 1)
 }
 
 // restartKubelet restarts the first node's kubelet. The containers continue to run.
-func restartKubelet(ctx context.Context, l *Lab, service string) error {
+func restartKubelet(l *Lab, service string) {
 	node := cluster.NodeName(0)
-	counts, err := l.Truth.Counts()
-	if err != nil {
-		return err
-	}
-	const heartbeats = "kubeflap_node_heartbeats_total"
-	before := counts.Sum(heartbeats, "node", node)
-	return allOf(
-		l.Cluster.Kubelets[node].Restart,
-		func() error { return l.waitForCountAtLeast(ctx, before+1, heartbeats, "node", node) },
-		// Wait until the kubelet has synced the pods' statuses.
-		func() error { return poll.Sleep(ctx, settleKubelet) },
-		func() error { return l.waitForRecordedReady(ctx, service, 2) },
-	)
+	before := l.counts().Sum(heartbeats, "node", node)
+	l.must(l.Cluster.Kubelets[node].Restart())
+	l.waitForCountAtLeast(before+1, heartbeats, "node", node)
+	l.sleep(settleKubelet) // until the kubelet has synced the pods' statuses
+	waitForRecordedReady(l, service, 2)
 }
 
 // loseByNetwork makes the network of the second node fail. The kubelet reports that the node is not ready, and the
 // pod's probe fails.
-func (p *probes) loseByNetwork(ctx context.Context, l *Lab, service string) error {
+func (p *probes) loseByNetwork(l *Lab, service string) {
 	node, pod := cluster.NodeName(1), causePod(service, 1)
 	network := l.Cluster.Runtimes[node].Network
-	turned := func(status string) error {
-		return l.waitForNodeStatus(ctx, status, node)
-	}
 	network(false)
 	defer network(true)
-	return allOf(
-		func() error { return turned("false") },
-		func() error { p.set(readiness, pod, true); return l.waitForRecordedReady(ctx, service, 1) },
-		func() error { p.set(readiness, pod, false); return l.waitForRecordedReady(ctx, service, 2) },
-		func() error { network(true); return turned("true") },
-	)
-}
-
-// podReady waits until the Ready condition of a pod has the given status.
-func (c *Checks) podReady(ctx context.Context, namespace, name string, status corev1.ConditionStatus) error {
-	return poll.Until(ctx, patience, fmt.Sprintf("Ready %s of pod %s", status, name), func(ctx context.Context) error {
-		return cluster.PodReady(ctx, c.cluster.Client, namespace, name, status)
-	})
+	l.waitForNodeStatus("false", node)
+	p.set(readiness, pod, true)
+	waitForRecordedReady(l, service, 1)
+	p.set(readiness, pod, false)
+	waitForRecordedReady(l, service, 2)
+	network(true)
+	l.waitForNodeStatus("true", node)
 }

@@ -1,7 +1,7 @@
 package scenario
 
 import (
-	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -42,31 +42,24 @@ func onHostNetwork(pod *corev1.Pod) {
 
 // failPublished makes a readiness probe fail. The Service publishes not-ready addresses, so it is expected to lose
 // none.
-func (p *probes) failPublished(ctx context.Context, l *Lab, service string) error {
+func (p *probes) failPublished(l *Lab, service string) {
 	pod := causePod(service, 0)
-	return allOf(
-		func() error {
-			p.set(readiness, pod, true)
-			return l.podReady(ctx, causesNamespace, pod, corev1.ConditionFalse)
-		},
-		func() error {
-			p.set(readiness, pod, false)
-			return l.podReady(ctx, causesNamespace, pod, corev1.ConditionTrue)
-		},
-	)
+	for _, failing := range []bool{true, false} {
+		p.set(readiness, pod, failing)
+		status := statusOf(!failing)
+		l.until(fmt.Sprintf("Ready %s of pod %s", status, pod), func(l *Lab) {
+			l.must(cluster.PodReady(l.ctx, l.Client, causesNamespace, pod, status))
+		})
+	}
 }
 
 // writeCase creates a Service without a selector, and manually managed Endpoints.
-func writeCase(ctx context.Context, l *Lab, service string) error {
-	if _, err := l.service(ctx, causesNamespace, service, nil); err != nil {
-		return err
-	}
-	return l.writeEndpoints(ctx, causesNamespace, service, "192.0.2.21", "192.0.2.22")
+func writeCase(l *Lab, service string) {
+	l.service(causesNamespace, service, nil)
+	l.writeEndpoints(causesNamespace, service, "192.0.2.21", "192.0.2.22")
 }
 
-func loseByEndpoints(ctx context.Context, l *Lab, service string) error {
-	return allOf(
-		func() error { return l.writeEndpoints(ctx, causesNamespace, service, "192.0.2.21") },
-		func() error { return l.waitForRecordedReady(ctx, service, 1) },
-	)
+func loseByEndpoints(l *Lab, service string) {
+	l.writeEndpoints(causesNamespace, service, "192.0.2.21")
+	waitForRecordedReady(l, service, 1)
 }

@@ -1,14 +1,12 @@
 package scenario
 
 import (
-	"context"
 	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 // These scenarios test the circuit breaker of the node controller (NodeControllerLeaseCircuitBreaker, v1.37). Before
@@ -29,7 +27,7 @@ const (
 // openBreakerScenario completes a scenario in which a node stops while the breaker is open. The node stays Ready, and
 // its pods stay in Services. Leader election is on, so kubeflap can rule out a change of the leader as the reason. The
 // parameters open and shut are functions that open and close the breaker.
-func openBreakerScenario(s Scenario, open, shut func(context.Context, *Lab) error) Scenario {
+func openBreakerScenario(s Scenario, open, shut func(*Lab)) Scenario {
 	s.Reports = []Report{{
 		"controller_manager", "control_plane", "node_heartbeat_lost", "kube-controller-manager",
 		"and still Ready, while the API server answered", "errors of its watch of Leases",
@@ -46,9 +44,9 @@ func openBreakerScenario(s Scenario, open, shut func(context.Context, *Lab) erro
 		Alert: "KubeflapNodeHeartbeatLost", Object: "Node " + breakerVictim,
 	}}
 	s.Options.Release, s.Options.Nodes, s.Options.ControllerManagerPod = cluster.Newest, breakerNodes, true
-	s.Options.ControllerManagerFlags = append([]string{graceFlag(), "--node-monitor-period=1s", "--leader-elect"}, s.Options.ControllerManagerFlags...)
-	s.Prepare = func(ctx context.Context, l *Lab) error { return l.spreadReady(ctx, breakerNodes) }
-	s.Run = func(ctx context.Context, l *Lab) error { return dieUnseen(ctx, l, open, shut) }
+	s.Options.ControllerManagerFlags = append([]string{graceFlag, everySecond, "--leader-elect"}, s.Options.ControllerManagerFlags...)
+	s.Prepare = func(l *Lab) { l.spreadReady(breakerNodes) }
+	s.Run = func(l *Lab) { dieUnseen(l, open, shut) }
 	return s
 }
 
@@ -60,14 +58,8 @@ func circuitBreakerOpen() Scenario {
 			Summary: "the controller manager's watch of Leases delivers nothing: a failed node stays Ready, and its pods leave their Service only when the watch works again",
 			Options: cluster.Options{ControllerManagerProxied: true},
 		},
-		func(_ context.Context, l *Lab) error {
-			l.Cluster.ControllerManagerProxy.Freeze("leases")
-			return nil
-		},
-		func(_ context.Context, l *Lab) error {
-			l.Cluster.ControllerManagerProxy.Thaw()
-			return nil
-		},
+		func(l *Lab) { l.Cluster.ControllerManagerProxy.Freeze("leases") },
+		func(l *Lab) { l.Cluster.ControllerManagerProxy.Thaw() },
 	)
 }
 
@@ -81,73 +73,57 @@ func circuitBreakerForbidden() Scenario {
 			Summary: "the node controller has no permission to get Leases: a failed node stays Ready, and its pods stay in their Service",
 			Options: cluster.Options{ControllerManagerFlags: []string{"--use-service-account-credentials"}},
 		},
-		func(ctx context.Context, l *Lab) error { return allowLeases(ctx, l.Steps, "list", "watch") },
-		func(ctx context.Context, l *Lab) error { return allowLeases(ctx, l.Steps, "get", "list", "watch") },
+		func(l *Lab) { allowLeases(l, "list", "watch") },
+		func(l *Lab) { allowLeases(l, "get", "list", "watch") },
 	)
 }
 
 // allowLeases sets the verbs that the node controller may use on Leases.
-func allowLeases(ctx context.Context, s *Steps, verbs ...string) error {
-	const name = "system:controller:node-controller"
-	roles := s.Client.RbacV1().ClusterRoles()
-	role, err := roles.Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
+func allowLeases(l *Lab, verbs ...string) {
+	roles := l.Client.RbacV1().ClusterRoles()
+	role := get(l, roles, "system:controller:node-controller")
 	for i := range role.Rules {
 		if slices.Contains(role.Rules[i].Resources, "leases") {
 			role.Rules[i].Verbs = verbs
 		}
 	}
-	_, err = roles.Update(ctx, role, metav1.UpdateOptions{})
-	return err
+	_, err := roles.Update(l.ctx, role, metav1.UpdateOptions{})
+	l.must(err)
 }
 
 // dieUnseen pauses a node's kubelet while the breaker is open. The node is expected to become Unknown only after the
 // breaker is closed.
-func dieUnseen(ctx context.Context, l *Lab, open, shut func(context.Context, *Lab) error) error {
+func dieUnseen(l *Lab, open, shut func(*Lab)) {
 	kubelet := l.Cluster.Kubelets[breakerVictim]
-	unknown := func(n float64) error {
-		return l.waitForCount(ctx, n, "kubeflap_node_ready_transitions_total", "status", "unknown")
+	l.WaitForHeartbeats()
+	open(l)
+	// If the watch is silent, the cached Lease of the node is out of date after this renewal. It therefore always differs
+	// from the Lease in the API server.
+	l.waitForLeaseRenewal(breakerVictim)
+	l.must(kubelet.Pause())
+	l.sleep(grace + breakerHolds)
+	if l.Paged != nil {
+		l.must(l.Paged(l.ctx, breakerAlert))
 	}
-	ready := func() error { return l.webHas(ctx, breakerNodes, "ready") }
-	return allOf(
-		func() error { return l.WaitForHeartbeats(ctx) },
-		func() error { return open(ctx, l) },
-		// If the watch is silent, the cached Lease of the node is out of date after this renewal. It therefore always
-		// differs from the Lease in the API server.
-		func() error { return l.waitForLeaseRenewal(ctx, breakerVictim) },
-		kubelet.Pause,
-		func() error { return poll.Sleep(ctx, grace+breakerHolds) },
-		func() error {
-			if l.Paged == nil {
-				return nil
-			}
-			return l.Paged(ctx, breakerAlert)
-		},
-		func() error { return unknown(0) },
-		ready,
-		func() error { return shut(ctx, l) },
-		func() error { return unknown(1) },
-		kubelet.Resume,
-		func() error { return l.waitForNodeStatus(ctx, "true", breakerVictim) },
-		ready,
-	)
+	l.waitForCount(0, transitions, "status", "unknown")
+	l.webHas(breakerNodes, "ready")
+	shut(l)
+	l.waitForCount(1, transitions, "status", "unknown")
+	l.must(kubelet.Resume())
+	l.waitForNodeStatus("true", breakerVictim)
+	l.webHas(breakerNodes, "ready")
 }
 
 // circuitBreakerOff disables the breaker. The node controller then sets nodes to Unknown although their Leases were
 // renewed on time, as before v1.37.
 func circuitBreakerOff() Scenario {
-	return staleLeaseScenario(false, Scenario{
+	return staleLeaseScenario(false, staleLeases, Scenario{
 		Name:    "circuit-breaker-off",
 		Extra:   true,
 		Summary: "the circuit breaker is off, and the controller manager's watch of Leases is silent: nodes turn Unknown although all Leases are renewed on time",
 		Options: cluster.Options{
 			Release: cluster.Newest, ControllerManagerProxied: true,
 			ControllerManagerFlags: []string{breakerOff},
-		},
-		Run: func(ctx context.Context, l *Lab) error {
-			return runControllerManagerFault(ctx, l, false, staleLeases(ctx, l))
 		},
 	})
 }

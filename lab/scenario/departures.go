@@ -1,15 +1,10 @@
 package scenario
 
 import (
-	"context"
 	"slices"
 	"time"
 
-	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 // removalTaint is the taint with which the Cluster Autoscaler announces that it will delete a node.
@@ -48,47 +43,42 @@ func departures() Scenario {
 			lostPage(rebooted, "Find out why the machine of "+rebooted+" restarted"),
 			lostPage(reclaimed, "To find out: "),
 		},
-		Options: cluster.Options{
-			Nodes: nodes, ControllerManagerPod: true,
-			ControllerManagerFlags: []string{unhurried, "--node-monitor-period=1s"},
-		},
-		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadReady(ctx, nodes) },
-		Run: func(ctx context.Context, l *Lab) error {
-			return allOf(
-				func() error { return l.WaitForHeartbeats(ctx) },
-				func() error { return l.cordon(ctx, cordoned) },
-				func() error { return l.taintAll(ctx, scaled, removalTaint) },
-				func() error { return departBeside(ctx, l, append(scaled, cordoned), rebooted) },
-				func() error { return l.leaveUnannounced(ctx, reclaimed) },
-				// The garbage collector deletes the pod of the reclaimed node. No controller creates a new one.
-				func() error { return l.webHas(ctx, nodes-1, "ready") },
-			)
+		Options: cluster.Options{Nodes: nodes, ControllerManagerPod: true, ControllerManagerFlags: []string{unhurried, everySecond}},
+		Prepare: func(l *Lab) { l.spreadReady(nodes) },
+		Run: func(l *Lab) {
+			l.WaitForHeartbeats()
+			l.cordon(cordoned)
+			for _, node := range scaled {
+				setTaints(l, node, removalTaint)
+			}
+			departBeside(l, append(scaled, cordoned), rebooted)
+			leaveUnannounced(l, reclaimed)
+			// The garbage collector deletes the pod of the reclaimed node. No controller creates a new one.
+			l.webHas(nodes-1, "ready")
 		},
 	}
 }
 
 // departBeside drains and removes the announced nodes. While these nodes are silent, another node reboots without an
 // announcement.
-func departBeside(ctx context.Context, l *Lab, leaving []string, rebooted string) error {
-	return allOf(
-		func() error { return l.drainAll(ctx, leaving) },
-		func() error { l.shutDown(leaving...); return nil },
-		func() error { l.Cluster.Kubelets[rebooted].Stop(); return nil },
-		func() error { return l.waitForNodeStatus(ctx, "unknown", append(leaving, rebooted)...) },
-		func() error { return l.deleteNodes(ctx, leaving...) },
-		func() error { return l.Cluster.Boot(rebooted) },
-		func() error { return l.waitForNodeStatus(ctx, "true", rebooted) },
-	)
+func departBeside(l *Lab, leaving []string, rebooted string) {
+	drainAll(l, leaving)
+	for _, node := range leaving {
+		l.Cluster.Remove(node)
+	}
+	l.Cluster.Kubelets[rebooted].Stop()
+	l.waitForNodeStatus("unknown", append(leaving, rebooted)...)
+	l.deleteNodes(leaving...)
+	l.must(l.Cluster.Boot(rebooted))
+	l.waitForNodeStatus("true", rebooted)
 }
 
 // leaveUnannounced removes a machine, like a cloud that reclaims it without notice.
-func (l *Lab) leaveUnannounced(ctx context.Context, node string) error {
-	return allOf(
-		func() error { l.shutDown(node); return nil },
-		func() error { return l.waitForNodeStatus(ctx, "unknown", node) },
-		func() error { return poll.Sleep(ctx, alertSent) }, // the time that a cloud takes to notice
-		func() error { return l.deleteNodes(ctx, node) },
-	)
+func leaveUnannounced(l *Lab, node string) {
+	l.Cluster.Remove(node)
+	l.waitForNodeStatus("unknown", node)
+	l.sleep(alertSent) // the time that a cloud takes to notice
+	l.deleteNodes(node)
 }
 
 // lostPage returns the expected page for a node whose heartbeats stop without an announcement.
@@ -98,54 +88,19 @@ func lostPage(node, remedy string) Page {
 
 // drainAll replaces the pods of the given nodes with pods on the first node. For example, it replaces pod web-3 of
 // node-3 with pod web-3-new.
-func (l *Lab) drainAll(ctx context.Context, nodes []string) error {
-	pods := len(l.Cluster.Kubelets)
-	for i := range pods {
-		if node := cluster.NodeName(i); slices.Contains(nodes, node) {
-			if err := l.create(ctx, newPod("shop", podName(i)+"-new", cluster.NodeName(0), "web")); err != nil {
-				return err
-			}
+func drainAll(l *Lab, nodes []string) {
+	all := l.nodes()
+	for i, node := range all {
+		if slices.Contains(nodes, node) {
+			l.create(newPod("shop", podName(i)+"-new", cluster.NodeName(0), "web"))
 		}
 	}
-	if err := l.waitForReadyAddresses(ctx, "shop", "web", pods+len(nodes)); err != nil {
-		return err
-	}
-	for i := range pods {
-		if !slices.Contains(nodes, cluster.NodeName(i)) {
-			continue
-		}
-		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: podName(i)}}
-		if err := l.Client.PolicyV1().Evictions("shop").Evict(ctx, eviction); err != nil {
-			return err
-		}
-		if err := l.waitForPodGone(ctx, "shop", podName(i)); err != nil {
-			return err
+	l.waitForReadyAddresses("shop", "web", len(all)+len(nodes))
+	for i, node := range all {
+		if slices.Contains(nodes, node) {
+			l.evict("shop", podName(i))
+			l.waitForPodGone("shop", podName(i))
 		}
 	}
-	return l.waitForReadyAddresses(ctx, "shop", "web", pods)
-}
-
-// shutDown removes the machines of nodes. Their Node objects stay.
-func (s *Steps) shutDown(nodes ...string) {
-	for _, node := range nodes {
-		s.Cluster.Remove(node)
-	}
-}
-
-func (s *Steps) taintAll(ctx context.Context, nodes []string, taints string) error {
-	for _, node := range nodes {
-		if err := s.setTaints(ctx, node, taints); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Steps) deleteNodes(ctx context.Context, nodes ...string) error {
-	for _, node := range nodes {
-		if err := s.Client.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{}); err != nil {
-			return err
-		}
-	}
-	return nil
+	l.waitForReadyAddresses("shop", "web", len(all))
 }

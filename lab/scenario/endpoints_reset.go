@@ -1,17 +1,12 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 // controlPlaneServices returns two Services whose components run outside pods. The Services have a selector
@@ -35,11 +30,9 @@ func endpointsReset() Scenario {
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 1, ControllerManagerPod: true},
 		Prepare:   prepareEndpointsReset,
-		Run: func(ctx context.Context, l *Lab) error {
-			if err := l.overwriteBySelector(ctx); err != nil {
-				return err
-			}
-			return l.overwriteManually(ctx)
+		Run: func(l *Lab) {
+			overwriteBySelector(l)
+			overwriteManually(l)
 		},
 	}
 }
@@ -65,123 +58,68 @@ func endpointsResetPages() []Page {
 	return pages
 }
 
-func prepareEndpointsReset(ctx context.Context, l *Lab) error {
+func prepareEndpointsReset(l *Lab) {
 	for _, name := range controlPlaneServices() {
-		selector := map[string]string{"k8s-app": name} // in the original incident, no pod had this label
-		if _, err := l.service(ctx, metav1.NamespaceSystem, name, selector); err != nil {
-			return err
-		}
+		l.service(metav1.NamespaceSystem, name, map[string]string{"k8s-app": name}) // in the original incident, no pod had this label
 		// Wait until the controller has created empty Endpoints for the new Service. The controller would overwrite
 		// addresses that were written before that.
-		err := poll.Until(ctx, patience, "Endpoints of "+name, func(ctx context.Context) error {
-			_, err := l.Client.CoreV1().Endpoints(metav1.NamespaceSystem).Get(ctx, name, metav1.GetOptions{})
-			return err
-		})
-		if err != nil {
-			return err
-		}
+		waitForEndpoints(l, metav1.NamespaceSystem, name)
 	}
-	return allOf(
-		func() error { return l.namespace(ctx, "shop") },
-		func() error { _, err := l.service(ctx, "shop", "database", nil); return err },
-		func() error { return l.writeEndpoints(ctx, "shop", "database", "192.0.2.1", "192.0.2.2") },
-		func() error { return l.waitForReadyAddresses(ctx, "shop", "database", 2) },
-	)
+	l.namespace("shop")
+	makeManual(l, "database", "192.0.2.1", "192.0.2.2")
 }
+
+// makeManual creates a Service without a selector, with manually managed Endpoints.
+func makeManual(l *Lab, name string, ips ...string) {
+	l.service("shop", name, nil)
+	l.writeEndpoints("shop", name, ips...)
+	l.waitForReadyAddresses("shop", name, len(ips))
+}
+
+const resets, outages = "kubeflap_service_endpoints_resets_total", "kubeflap_service_outages_total"
 
 // overwriteBySelector makes the endpoints controller overwrite manually managed addresses twice. To do so, it restarts
 // the controller manager, and later changes the Services.
-func (l *Lab) overwriteBySelector(ctx context.Context) error {
-	const resets = "kubeflap_service_endpoints_resets_total"
-	return allOf(
-		func() error { return l.applyByHand(ctx) },
-		func() error { return l.scraped(ctx) },
-		l.Cluster.ControllerManager.Restart,
-		func() error { return l.waitForCountAtLeast(ctx, 2, resets, "selector", "true") },
-		func() error { return l.applyByHand(ctx) },
-		func() error {
-			for _, name := range controlPlaneServices() {
-				touch := fmt.Sprintf(`{"metadata":{"annotations":{"touched":%q}}}`, time.Now())
-				if err := l.patchService(ctx, metav1.NamespaceSystem, name, touch); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		func() error { return l.waitForCountAtLeast(ctx, 4, resets, "selector", "true") },
-	)
+func overwriteBySelector(l *Lab) {
+	applyByHand(l)
+	if l.Scraped != nil {
+		for _, name := range controlPlaneServices() {
+			l.must(l.Scraped(l.ctx, metav1.NamespaceSystem, name))
+		}
+	}
+	l.must(l.Cluster.ControllerManager.Restart())
+	l.waitForCountAtLeast(2, resets, "selector", "true")
+	applyByHand(l)
+	for _, name := range controlPlaneServices() {
+		touchService(l, metav1.NamespaceSystem, name)
+	}
+	l.waitForCountAtLeast(4, resets, "selector", "true")
 }
 
 // applyByHand writes the addresses of both Services, as an administrator does with kubectl apply.
-func (l *Lab) applyByHand(ctx context.Context) error {
+func applyByHand(l *Lab) {
 	for _, name := range controlPlaneServices() {
-		if err := l.writeEndpoints(ctx, metav1.NamespaceSystem, name, "192.0.2.11", "192.0.2.12", "192.0.2.13"); err != nil {
-			return err
-		}
+		l.writeEndpoints(metav1.NamespaceSystem, name, "192.0.2.11", "192.0.2.12", "192.0.2.13")
 	}
-	return nil
-}
-
-// scraped waits until Prometheus has scraped the manually managed addresses.
-func (l *Lab) scraped(ctx context.Context) error {
-	if l.Scraped == nil {
-		return nil
-	}
-	for _, name := range controlPlaneServices() {
-		if err := l.Scraped(ctx, metav1.NamespaceSystem, name); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // overwriteManually empties, rewrites, deletes and recreates the Endpoints of a Service without a selector. The
 // Service's slices are mirrored from these Endpoints.
-func (l *Lab) overwriteManually(ctx context.Context) error {
+func overwriteManually(l *Lab) {
 	const namespace, name = "shop", "database"
-	const resets, outages = "kubeflap_service_endpoints_resets_total", "kubeflap_service_outages_total"
-	write := func() error { return l.writeEndpoints(ctx, namespace, name, "192.0.2.1", "192.0.2.2") }
-	back := func() error {
-		return l.waitForCount(ctx, 2, "kubeflap_service_addresses", "service", name, "state", "ready")
+	for i, empty := range []func(){
+		func() { l.writeEndpoints(namespace, name) },
+		func() { remove(l, l.Client.CoreV1().Endpoints(namespace), name) },
+	} {
+		empty()
+		l.waitForCountAtLeast(float64(i+1), resets, "service", name, "selector", "false")
+		l.waitForCountAtLeast(float64(i+1), outages, "service", name)
+		l.writeEndpoints(namespace, name, "192.0.2.1", "192.0.2.2")
+		l.waitForCount(2, addresses, "service", name, "state", "ready")
 	}
-	return allOf(
-		func() error { return l.writeEndpoints(ctx, namespace, name) },
-		func() error { return l.waitForCountAtLeast(ctx, 1, resets, "service", name, "selector", "false") },
-		func() error { return l.waitForCountAtLeast(ctx, 1, outages, "service", name) },
-		write, back,
-		func() error {
-			return l.Client.CoreV1().Endpoints(namespace).Delete(ctx, name, metav1.DeleteOptions{})
-		},
-		func() error { return l.waitForCountAtLeast(ctx, 2, resets, "service", name, "selector", "false") },
-		func() error { return l.waitForCountAtLeast(ctx, 2, outages, "service", name) },
-		write, back,
-	)
 }
 
-// writeEndpoints replaces the addresses of an Endpoints object, or creates the object.
-func (s *Steps) writeEndpoints(ctx context.Context, namespace, name string, ips ...string) error {
-	var subsets []corev1.EndpointSubset
-	if len(ips) > 0 {
-		subset := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Name: "http", Port: 80}}}
-		for _, ip := range ips {
-			subset.Addresses = append(subset.Addresses, corev1.EndpointAddress{IP: ip})
-		}
-		subsets = append(subsets, subset)
-	}
-	client := s.Client.CoreV1().Endpoints(namespace)
-	object, err := client.Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		object = &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: name}, Subsets: subsets}
-		_, err = client.Create(ctx, object, metav1.CreateOptions{})
-	} else if err == nil {
-		object.Subsets, object.ResourceVersion = subsets, ""
-		_, err = client.Update(ctx, object, metav1.UpdateOptions{})
-	}
-	return err
-}
-
-// annotateEndpoints patches the metadata of an Endpoints object.
-func (s *Steps) annotateEndpoints(ctx context.Context, namespace, name, patch string) error {
-	_, err := s.Client.CoreV1().Endpoints(namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	return err
+// touchService changes an annotation of a Service, so that the controllers write its slices and Endpoints again.
+func touchService(l *Lab, namespace, name string) {
+	l.patchService(namespace, name, fmt.Sprintf(`{"metadata":{"annotations":{"touched":%q}}}`, time.Now()))
 }

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -25,35 +24,30 @@ func foreignSlice() Scenario {
 			Alert: "KubeflapForeignAddresses", Object: "Service shop/web", Says: []string{"a manager that kubeflap accepts wrote these addresses"}, Remedy: "--endpoints.known-manager",
 		}},
 		Options: cluster.Options{Nodes: 1, ControllerManagerPod: true},
-		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadReady(ctx, 2) },
-		Run: func(ctx context.Context, l *Lab) error {
-			return allOf(
-				func() error { return l.writeSlice(ctx, "shop", "web", manager, foreign) },
-				func() error { return l.webHas(ctx, 2+foreign, "ready") },
-				func() error {
-					return l.waitForReportedValue(ctx, foreign, "kubeflap_service_foreign_addresses", "namespace", "shop", "service", "web")
-				},
-			)
+		Prepare: func(l *Lab) { l.spreadReady(2) },
+		Run: func(l *Lab) {
+			addSlice(l, manager, foreign)
+			l.webHas(2+foreign, "ready")
+			l.waitForReportedValue(foreign, "kubeflap_service_foreign_addresses", "namespace", "shop", "service", "web")
 		},
 	}
 }
 
-// writeSlice creates an EndpointSlice of a Service with the given manager. Nothing listens on its addresses.
-func (s *Steps) writeSlice(ctx context.Context, namespace, service, manager string, addresses int) error {
-	ready, port := true, int32(80)
+// addSlice creates an EndpointSlice of the Service "web" with the given manager. Nothing listens on its addresses.
+func addSlice(l *Lab, manager string, addresses int) {
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: service + "-mesh",
-			Labels: map[string]string{discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: manager},
+			Namespace: "shop", Name: "web-mesh",
+			Labels: map[string]string{discoveryv1.LabelServiceName: "web", discoveryv1.LabelManagedBy: manager},
 		},
 		AddressType: discoveryv1.AddressTypeIPv4,
-		Ports:       []discoveryv1.EndpointPort{{Port: &port}},
+		Ports:       []discoveryv1.EndpointPort{{Port: new(int32(80))}},
 	}
 	for i := range addresses {
 		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
-			Addresses: []string{fmt.Sprintf("192.0.2.%d", 1+i)}, Conditions: discoveryv1.EndpointConditions{Ready: &ready},
+			Addresses: []string{fmt.Sprintf("192.0.2.%d", 1+i)}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)},
 		})
 	}
-	_, err := s.Client.DiscoveryV1().EndpointSlices(namespace).Create(ctx, slice, metav1.CreateOptions{FieldManager: "mesh"})
-	return err
+	_, err := l.Client.DiscoveryV1().EndpointSlices("shop").Create(l.ctx, slice, metav1.CreateOptions{FieldManager: "mesh"})
+	l.must(err)
 }

@@ -1,14 +1,11 @@
 package scenario
 
 import (
-	"context"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 // gate is a readiness gate that the lab uses to change the readiness of pods at exact times. When the gate's condition
@@ -43,94 +40,68 @@ func inPlaceUpgrade() Scenario {
 		Quiet:     []string{"KubeflapServiceFlapping"},
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},
-		Prepare:   func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
-		Run: func(ctx context.Context, l *Lab) error {
-			if err := l.restartSilently(ctx); err != nil {
-				return err
-			}
-			return l.upgradeSlowly(ctx)
+		Prepare:   (*Lab).spreadGated,
+		Run: func(l *Lab) {
+			restartSilently(l)
+			upgradeSlowly(l)
 		},
 	}
 }
 
 // spreadGated creates the Service "web" with a batch of pods that have a readiness gate.
-func (l *Lab) spreadGated(ctx context.Context) error {
-	return allOf(
-		func() error {
-			return l.spread(ctx, batchSize, func(pod *corev1.Pod) {
-				pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gate}}
-			})
-		},
-		func() error { return l.eachPod(ctx, 0, func(pod string) error { return l.turnGate(ctx, pod, true) }) },
-		func() error { return l.waitForReadyAddresses(ctx, "shop", "web", batchSize) },
-	)
+func (l *Lab) spreadGated() {
+	l.spread(batchSize, gated)
+	l.turnGates(true, 0)
+	l.waitForReadyAddresses("shop", "web", batchSize)
 }
 
 // restartSilently changes images. The containers restart, and Ready stays True.
-func (l *Lab) restartSilently(ctx context.Context) error {
-	return allOf(
-		func() error { return l.upgrade(ctx, "example.com/app:2") },
-		func() error {
-			return l.waitForCountAtLeast(ctx, batchSize, "kubeflap_pod_inplace_updates_total", "namespace", "shop")
-		},
-		func() error {
-			return l.waitForCountAtLeast(ctx, batchSize, "kubeflap_pod_silent_restarts_total", "namespace", "shop")
-		},
-	)
+func restartSilently(l *Lab) {
+	l.upgrade("example.com/app:2")
+	l.waitForCountAtLeast(batchSize, "kubeflap_pod_inplace_updates_total", "namespace", "shop")
+	l.waitForCountAtLeast(batchSize, "kubeflap_pod_silent_restarts_total", "namespace", "shop")
 }
 
 // upgradeSlowly reproduces the original incident. The images change while the addresses are ready. After that, the
 // addresses become not ready and ready again, twice.
-func (l *Lab) upgradeSlowly(ctx context.Context) error {
-	if err := l.upgrade(ctx, "example.com/app:3"); err != nil {
-		return err
-	}
+func upgradeSlowly(l *Lab) {
+	l.upgrade("example.com/app:3")
 	for round := range 2 {
 		for _, up := range []bool{false, true} {
-			turn := func(pod string) error { return l.turnGate(ctx, pod, up) }
-			if err := l.eachPod(ctx, stagger, turn); err != nil {
-				return err
-			}
-			to, flips := "not_ready", float64(batchSize*(round+1))
-			if up {
-				to = "ready"
-			}
-			if err := l.waitForCountAtLeast(ctx, flips, "kubeflap_service_address_flips_total", "service", "web", "to", to); err != nil {
-				return err
-			}
+			l.turnGates(up, stagger)
+			l.waitForCountAtLeast(float64(batchSize*(round+1)), flips, "service", "web", "to", readyOr(up))
 		}
 	}
-	return allOf(
-		func() error {
-			return l.waitForCountAtLeast(ctx, 2*batchSize, "kubeflap_pod_inplace_updates_total", "namespace", "shop")
-		},
-		func() error {
-			return l.waitForCountAtLeast(ctx, 2*batchSize, "kubeflap_service_address_bounces_total", "service", "web")
-		},
-	)
+	l.waitForCountAtLeast(2*batchSize, "kubeflap_pod_inplace_updates_total", "namespace", "shop")
+	l.waitForCountAtLeast(2*batchSize, "kubeflap_service_address_bounces_total", "service", "web")
 }
 
-func (s *Steps) upgrade(ctx context.Context, image string) error {
-	return s.eachPod(ctx, 0, func(pod string) error { return s.setImage(ctx, "shop", pod, image) })
-}
-
-func (s *Steps) turnGate(ctx context.Context, pod string, up bool) error {
-	status := corev1.ConditionFalse
-	if up {
-		status = corev1.ConditionTrue
-	}
-	return s.setCondition(ctx, "shop", pod, string(gate), status)
-}
-
-// eachPod calls the function do for each pod of the batch, and pauses after each call.
-func (s *Steps) eachPod(ctx context.Context, pause time.Duration, do func(pod string) error) error {
+// upgrade changes the image of each pod of the batch in place.
+func (l *Lab) upgrade(image string) {
 	for i := range batchSize {
-		if err := do(podName(i)); err != nil {
-			return fmt.Errorf("pod %d of the batch: %w", i+1, err)
-		}
-		if err := poll.Sleep(ctx, pause); err != nil {
-			return err
-		}
+		l.setImage("shop", podName(i), image)
 	}
-	return nil
+}
+
+// turnGates sets the readiness gate of each pod of the batch, and pauses after each of them.
+func (l *Lab) turnGates(up bool, pause time.Duration) {
+	for i := range batchSize {
+		l.setCondition("shop", podName(i), string(gate), statusOf(up))
+		l.sleep(pause)
+	}
+}
+
+func statusOf(up bool) corev1.ConditionStatus {
+	if up {
+		return corev1.ConditionTrue
+	}
+	return corev1.ConditionFalse
+}
+
+// readyOr returns the state of an address in metrics.
+func readyOr(up bool) string {
+	if up {
+		return "ready"
+	}
+	return "not_ready"
 }

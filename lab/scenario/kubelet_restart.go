@@ -1,13 +1,11 @@
 package scenario
 
 import (
-	"context"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 const (
@@ -31,44 +29,27 @@ func kubeletRestart() Scenario {
 		Reports: []Report{{"node", "node", "kubelet_restart", node, "", "v1.35"}},
 		Causes:  []Loss{{"web", "kubelet_restart", 1, "a kubelet restarts (before v1.35)"}},
 		Options: cluster.Options{Release: cluster.Oldest, Nodes: 2, ControllerManagerPod: true},
-		Prepare: func(ctx context.Context, l *Lab) error {
-			return allOf(
-				func() error { return p.serve(ctx) },
-				func() error {
-					return l.spread(ctx, probedPods, func(pod *corev1.Pod) {
-						p.ready(pod)
-						// A new kubelet starts each probe after a random part of the period (prober, worker.run).
-						pod.Spec.Containers[0].ReadinessProbe.PeriodSeconds = 10
-					})
-				},
-				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", probedPods) },
-			)
+		Prepare: func(l *Lab) {
+			p.serve(l)
+			l.spread(probedPods, func(pod *corev1.Pod) {
+				p.ready(pod)
+				// A new kubelet starts each probe after a random part of the period (prober, worker.run).
+				pod.Spec.Containers[0].ReadinessProbe.PeriodSeconds = 10
+			})
+			l.waitForReadyAddresses("shop", "web", probedPods)
 		},
-		Run: func(ctx context.Context, l *Lab) error {
-			return allOf(
-				// Restart right after a renewal, so that the next renewal comes earlier than a regular one.
-				func() error { return l.WaitForHeartbeats(ctx) },
-				func() error { return l.waitForLeaseRenewal(ctx, node) },
-				func() error { return poll.Sleep(ctx, offBeat) },
-				l.Cluster.Kubelets[node].Restart,
-				func() error {
-					return l.waitForCountAtLeast(ctx, 1, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
-				},
-				// More pods become not ready, one by one. This phase ends when the kubelet has probed all pods again
-				// and has reported the results.
-				func() error { return p.askedAgain(ctx, readiness, podsOnFirst()...) },
-				func() error { return poll.Sleep(ctx, settleKubelet) },
-				func() error { return l.webHas(ctx, probedPods, "ready") },
-			)
+		Run: func(l *Lab) {
+			// Restart right after a renewal, so that the next renewal comes earlier than a regular one.
+			l.WaitForHeartbeats()
+			l.waitForLeaseRenewal(node)
+			l.sleep(offBeat)
+			l.must(l.Cluster.Kubelets[node].Restart())
+			l.waitForCountAtLeast(1, flips, "service", "web", "to", "not_ready")
+			// More pods become not ready, one by one. This phase ends when the kubelet has probed all pods again and has
+			// reported the results.
+			p.waitForProbes(l)
+			l.sleep(settleKubelet)
+			l.webHas(probedPods, "ready")
 		},
 	}
-}
-
-// podsOnFirst returns the names of the pods on the first node.
-func podsOnFirst() []string {
-	var names []string
-	for i := 0; i < probedPods; i += 2 {
-		names = append(names, podName(i))
-	}
-	return names
 }

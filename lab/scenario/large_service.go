@@ -1,12 +1,9 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
@@ -30,46 +27,34 @@ func largeService() Scenario {
 		ByRelease: true,
 		// The node without a kubelet must stay Ready although it sends no heartbeats.
 		Options: cluster.Options{Nodes: 1, ControllerManagerFlags: []string{"--node-monitor-grace-period=10m"}},
-		Prepare: func(ctx context.Context, l *Lab) error {
-			return allOf(
-				func() error { return l.createNode(ctx, crowd) },
-				func() error { return l.namespace(ctx, "shop") },
-				func() error { return l.gather(ctx, large) },
-				// Create the Service last, so that the controllers write all addresses at once.
-				func() error { _, err := l.serviceWith(ctx, "shop", "web", nil); return err },
-				func() error { return l.waitForReadyAddresses(ctx, "shop", "web", large) },
-				// Renew the Lease before the recording begins. Otherwise, the node would already be silent at that
-				// time. The recorder would count that silence immediately, but the replay would not.
-				func() error { return l.renewLease(ctx, crowd, time.Now()) },
-			)
+		Prepare: func(l *Lab) {
+			l.createNode(crowd)
+			l.namespace("shop")
+			l.together(large, 8, gather)
+			// Create the Service last, so that the controllers write all addresses at once.
+			l.serviceWith("shop", "web", nil)
+			l.waitForReadyAddresses("shop", "web", large)
+			// Renew the Lease before the recording begins. Otherwise, the node would already be silent at that time. The
+			// recorder would count that silence immediately, but the replay would not.
+			renewLease(l, crowd, time.Now())
 		},
-		Run: func(ctx context.Context, l *Lab) error {
+		Run: func(l *Lab) {
 			for _, i := range []int{0, large / 2, large - 1} {
-				now := int64(0) // the node has no kubelet that could complete a graceful deletion
-				err := l.Client.CoreV1().Pods("shop").Delete(ctx, podName(i), metav1.DeleteOptions{GracePeriodSeconds: &now})
-				if err != nil {
-					return err
-				}
+				deletePod(l, "shop", podName(i), 0) // the node has no kubelet that could complete a graceful deletion
 			}
-			return l.webHas(ctx, large-3, "ready")
+			l.webHas(large-3, "ready")
 		},
 	}
 }
 
-// gather creates n pods of the Service "web" and sets them Ready.
-func (l *Lab) gather(ctx context.Context, n int) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(8)
-	for i := range n {
-		group.Go(func() error {
-			pod := newPod("shop", podName(i), crowd, "web")
-			if err := l.create(ctx, pod); err != nil {
-				return err
-			}
-			status := fmt.Sprintf(`{"status":{"phase":"Running","podIP":%[1]q,"podIPs":[{"ip":%[1]q}],"conditions":[{"type":"Ready","status":%[2]q}]}}`,
-				fmt.Sprintf("10.200.%d.%d", i/250, 1+i%250), corev1.ConditionTrue)
-			return l.patchPod(ctx, "shop", pod.Name, status, "status")
-		})
-	}
-	return group.Wait()
+// gather creates a pod of the Service "web" and sets it Ready.
+func gather(l *Lab, i int) {
+	pod := newPod("shop", podName(i), crowd, "web")
+	l.create(pod)
+	l.patchPod("shop", pod.Name, fmt.Sprintf(`{"status":{"phase":"Running","podIP":%[1]q,"podIPs":[{"ip":%[1]q}],"conditions":[{"type":"Ready","status":"True"}]}}`,
+		fmt.Sprintf("10.200.%d.%d", i/250, 1+i%250)), "status")
+}
+
+func deletePod(l *Lab, namespace, name string, grace int64) {
+	l.must(l.Client.CoreV1().Pods(namespace).Delete(l.ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &grace}))
 }

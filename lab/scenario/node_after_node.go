@@ -1,14 +1,10 @@
 package scenario
 
 import (
-	"context"
-	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 // inTurnApart is the minimum time between the last heartbeats of two nodes. If it were 11.5 s or less, kubeflap would
@@ -32,70 +28,48 @@ func nodeAfterNode() Scenario {
 			{Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"one after another", "not the kubelets"}, Remedy: "etcd"},
 		},
 		Advised: []string{"control plane late"}, NotAdvised: []string{"nodes slow"},
-		Options: cluster.Options{
-			Nodes: nodes, ControllerManagerPod: true,
-			ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=1s"},
-		},
-		Run: func(ctx context.Context, l *Lab) error {
-			if err := l.WaitForHeartbeats(ctx); err != nil {
-				return err
-			}
-			return silenceInTurn(ctx, l, victims)
+		Options: graced(nodes),
+		Run: func(l *Lab) {
+			l.WaitForHeartbeats()
+			silenceInTurn(l, victims)
 		},
 	}
 }
 
 // silenceInTurn pauses the given number of kubelets one after another. It pauses a kubelet right after a heartbeat, and
 // resumes it when its node is Unknown.
-func silenceInTurn(ctx context.Context, l *Lab, victims int) error {
-	left := map[string]bool{}
-	for node := range l.Cluster.Kubelets {
-		left[node] = true
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	for range victims {
-		node, err := l.beatsFirst(ctx, left)
-		if err != nil {
-			return err
+func silenceInTurn(l *Lab, victims int) {
+	group, ctx := errgroup.WithContext(l.ctx)
+	l.must(l.Play(ctx, func(l *Lab) {
+		left := l.nodes()
+		for range victims {
+			node := waitForFirstHeartbeat(l, left)
+			left = slices.DeleteFunc(left, func(x string) bool { return x == node })
+			kubelet := l.Cluster.Kubelets[node]
+			l.must(kubelet.Pause())
+			group.Go(func() error {
+				return l.Play(ctx, func(l *Lab) {
+					l.waitForNodeStatus("unknown", node)
+					l.must(kubelet.Resume())
+					l.waitForNodeStatus("true", node)
+				})
+			})
+			l.sleep(inTurnApart)
 		}
-		delete(left, node)
-		kubelet := l.Cluster.Kubelets[node]
-		if err := kubelet.Pause(); err != nil {
-			return err
-		}
-		group.Go(func() error {
-			return allOf(
-				func() error { return l.waitForNodeStatus(ctx, "unknown", node) },
-				kubelet.Resume,
-				func() error { return l.waitForNodeStatus(ctx, "true", node) },
-			)
-		})
-		if err := poll.Sleep(ctx, inTurnApart); err != nil {
-			return err
-		}
-	}
-	return group.Wait()
+	}))
+	l.must(group.Wait())
 }
 
-// beatsFirst waits until one of the nodes sends a heartbeat, and returns that node.
-func (c *Checks) beatsFirst(ctx context.Context, nodes map[string]bool) (first string, err error) {
-	const heartbeats = "kubeflap_node_heartbeats_total"
-	before, err := c.Truth.Counts()
-	if err != nil {
-		return "", err
-	}
-	err = poll.Until(ctx, patience, "the next heartbeat", func(context.Context) error {
-		now, err := c.Truth.Counts()
-		if err != nil {
-			return err
-		}
-		for node := range nodes {
-			if now.Sum(heartbeats, "node", node) > before.Sum(heartbeats, "node", node) {
-				first = node
-				return nil
-			}
-		}
-		return fmt.Errorf("no heartbeat from any of %d nodes", len(nodes))
+// waitForFirstHeartbeat waits until one of the nodes sends a heartbeat, and returns that node.
+func waitForFirstHeartbeat(l *Lab, nodes []string) (first string) {
+	before := l.counts()
+	l.until("the next heartbeat", func(l *Lab) {
+		now := l.counts()
+		i := slices.IndexFunc(nodes, func(node string) bool {
+			return now.Sum(heartbeats, "node", node) > before.Sum(heartbeats, "node", node)
+		})
+		l.expect(i >= 0, "no heartbeat from any of %d nodes", len(nodes))
+		first = nodes[i]
 	})
-	return first, err
+	return first
 }

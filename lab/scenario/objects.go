@@ -1,53 +1,47 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
+	"slices"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 // container is the name of each pod's only container.
 const container = "app"
 
-func (s *Steps) namespace(ctx context.Context, name string) error {
-	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	_, err := s.Client.CoreV1().Namespaces().Create(ctx, object, metav1.CreateOptions{})
-	return err
+func (l *Lab) namespace(name string) {
+	create(l, l.Client.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
 // newPod returns a pod that is already bound to a node. The lab has no scheduler.
 func newPod(namespace, name, node, app string) *corev1.Pod {
-	no, grace := false, int64(1)
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": app}},
 		Spec: corev1.PodSpec{
 			NodeName:                      node,
-			AutomountServiceAccountToken:  &no,
-			TerminationGracePeriodSeconds: &grace,
+			AutomountServiceAccountToken:  new(false),
+			TerminationGracePeriodSeconds: new(int64(1)),
 			Containers:                    []corev1.Container{{Name: container, Image: "example.com/app:1"}},
 		},
 	}
 }
 
-func (s *Steps) create(ctx context.Context, pod *corev1.Pod) error {
-	_, err := s.Client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
-	return err
-}
+func (l *Lab) create(pod *corev1.Pod) { create(l, l.Client.CoreV1().Pods(pod.Namespace), pod) }
 
 // service creates a Service. If selector is nil, the Service has no selector.
-func (s *Steps) service(ctx context.Context, namespace, name string, selector map[string]string) (*corev1.Service, error) {
-	return s.serviceWith(ctx, namespace, name, func(spec *corev1.ServiceSpec) { spec.Selector = selector })
+func (l *Lab) service(namespace, name string, selector map[string]string) *corev1.Service {
+	return l.serviceWith(namespace, name, func(spec *corev1.ServiceSpec) { spec.Selector = selector })
 }
 
 // serviceWith creates a Service whose selector is the label app with the Service's name. If change is not nil, it
 // changes the spec first.
-func (s *Steps) serviceWith(ctx context.Context, namespace, name string, change func(*corev1.ServiceSpec)) (*corev1.Service, error) {
+func (l *Lab) serviceWith(namespace, name string, change func(*corev1.ServiceSpec)) *corev1.Service {
 	object := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: corev1.ServiceSpec{
@@ -58,83 +52,121 @@ func (s *Steps) serviceWith(ctx context.Context, namespace, name string, change 
 	if change != nil {
 		change(&object.Spec)
 	}
-	created, err := s.Client.CoreV1().Services(namespace).Create(ctx, object, metav1.CreateOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("create service: %w", err)
-	}
-	return created, nil
+	return create(l, l.Client.CoreV1().Services(namespace), object)
 }
 
-// spread creates the namespace "shop", the Service "web", and its pods web-1, web-2 and so on. It distributes the pods
-// over the hollow nodes. If change is not nil, it changes each pod before the pod is created.
-func (s *Steps) spread(ctx context.Context, pods int, change func(*corev1.Pod)) error {
-	if err := s.namespace(ctx, "shop"); err != nil {
-		return err
-	}
-	if _, err := s.service(ctx, "shop", "web", map[string]string{"app": "web"}); err != nil {
-		return err
-	}
-	for i := range pods {
-		pod := newPod("shop", podName(i), cluster.NodeName(i%len(s.Cluster.Kubelets)), "web")
+// makeWeb creates the namespace "shop" with the Service "web" and its pods web-1, web-2 and so on, one on each of the
+// given nodes. If change is not nil, it changes each pod before the pod is created.
+func (l *Lab) makeWeb(change func(*corev1.Pod), nodes ...string) {
+	l.namespace("shop")
+	l.serviceWith("shop", "web", nil)
+	for i, node := range nodes {
+		pod := newPod("shop", podName(i), node, "web")
 		if change != nil {
 			change(pod)
 		}
-		if err := s.create(ctx, pod); err != nil {
-			return err
-		}
+		l.create(pod)
 	}
-	return nil
+}
+
+// spread creates the Service "web" with pods that are distributed over the hollow nodes.
+func (l *Lab) spread(pods int, change func(*corev1.Pod)) {
+	nodes := l.nodes()
+	l.makeWeb(change, slices.Repeat(nodes, pods/len(nodes)+1)[:pods]...)
+}
+
+// spreadReady creates the Service "web" like spread. It waits until all of its addresses are ready, and no node has a
+// taint.
+func (l *Lab) spreadReady(pods int) {
+	l.spread(pods, nil)
+	l.waitForReadyAddresses("shop", "web", pods)
+	l.waitForNoTaints()
 }
 
 func podName(i int) string { return fmt.Sprintf("web-%d", i+1) }
 
-// waitForReadyAddresses waits until a Service has exactly n ready addresses.
-func (c *Checks) waitForReadyAddresses(ctx context.Context, namespace, service string, n int) error {
-	what := fmt.Sprintf("%d ready addresses of %s/%s", n, namespace, service)
-	return poll.Until(ctx, patience, what, func(ctx context.Context) error {
-		ready, err := cluster.ReadyAddresses(ctx, c.cluster.Client, namespace, service)
-		if err != nil {
-			return err
-		}
-		if ready != n {
-			return fmt.Errorf("got %d", ready)
-		}
-		return nil
-	})
-}
-
-// spreadReady creates the Service "web" like spread, and waits until all of its addresses are ready.
-func (l *Lab) spreadReady(ctx context.Context, pods int) error {
-	if err := l.spread(ctx, pods, nil); err != nil {
-		return err
-	}
-	return l.waitForReadyAddresses(ctx, "shop", "web", pods)
-}
-
 // setImage changes the image of a pod in place.
-func (s *Steps) setImage(ctx context.Context, namespace, name, image string) error {
-	patch := fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"image":%q}]}}`, container, image)
-	return s.patchPod(ctx, namespace, name, patch)
+func (l *Lab) setImage(namespace, name, image string) {
+	l.patchPod(namespace, name, fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"image":%q}]}}`, container, image))
 }
 
 // setCondition sets one condition in a pod's status.
-func (s *Steps) setCondition(ctx context.Context, namespace, name, kind string, status corev1.ConditionStatus) error {
-	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":%q,"lastTransitionTime":%s}]}}`, kind, status, now())
-	return s.patchPod(ctx, namespace, name, patch, "status")
+func (l *Lab) setCondition(namespace, name, kind string, status corev1.ConditionStatus) {
+	l.patchPod(namespace, name, fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":%q,"lastTransitionTime":%s}]}}`, kind, status, now()), "status")
 }
 
-func (s *Steps) patchPod(ctx context.Context, namespace, name, patch string, subresources ...string) error {
-	_, err := s.Client.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
-	return err
+func (l *Lab) patchPod(namespace, name, change string, subresources ...string) {
+	patch(l, l.Client.CoreV1().Pods(namespace), name, change, subresources...)
 }
 
-func (s *Steps) patchService(ctx context.Context, namespace, name, patch string) error {
-	_, err := s.Client.CoreV1().Services(namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	return err
+func (l *Lab) patchService(namespace, name, change string) {
+	patch(l, l.Client.CoreV1().Services(namespace), name, change)
 }
 
 // now returns the current time in the API's format, quoted.
 func now() string {
 	text, _ := metav1.Now().MarshalJSON() // an error is impossible for the current time
 	return string(text)
+}
+
+// slicesOf returns the EndpointSlices of a Service.
+func slicesOf(l *Lab, namespace, service string) []discoveryv1.EndpointSlice {
+	return list(l, l.Client.DiscoveryV1().EndpointSlices(namespace), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service}).Items
+}
+
+// writeEndpoints replaces the addresses of an Endpoints object, or creates the object.
+func (l *Lab) writeEndpoints(namespace, name string, ips ...string) {
+	var subsets []corev1.EndpointSubset
+	if len(ips) > 0 {
+		subset := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Name: "http", Port: 80}}}
+		for _, ip := range ips {
+			subset.Addresses = append(subset.Addresses, corev1.EndpointAddress{IP: ip})
+		}
+		subsets = append(subsets, subset)
+	}
+	client := l.Client.CoreV1().Endpoints(namespace)
+	object, err := client.Get(l.ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		create(l, client, &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: name}, Subsets: subsets})
+		return
+	}
+	l.must(err)
+	object.Subsets, object.ResourceVersion = subsets, ""
+	_, err = client.Update(l.ctx, object, metav1.UpdateOptions{})
+	l.must(err)
+}
+
+// waitForEndpoints waits until an Endpoints object exists.
+func waitForEndpoints(l *Lab, namespace, name string) {
+	l.until("Endpoints of "+name, func(l *Lab) { get(l, l.Client.CoreV1().Endpoints(namespace), name) })
+}
+
+// removeService deletes a Service, and waits until its Endpoints and the slices that mirror them are gone.
+func removeService(l *Lab, namespace, name string) {
+	remove(l, l.Client.CoreV1().Services(namespace), name)
+	l.until("the Endpoints of "+name+" to be deleted", func(l *Lab) {
+		left := len(list(l, l.Client.CoreV1().Endpoints(namespace), metav1.ListOptions{FieldSelector: "metadata.name=" + name}).Items)
+		for _, slice := range slicesOf(l, namespace, name) {
+			if slice.Labels[discoveryv1.LabelManagedBy] == "endpointslicemirroring-controller.k8s.io" {
+				left++
+			}
+		}
+		l.expect(left == 0, "%d objects still exist", left)
+	})
+}
+
+// evict evicts a pod through the Eviction API, like kubectl drain.
+func (l *Lab) evict(namespace, pod string) {
+	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pod}}
+	l.must(l.Client.PolicyV1().Evictions(namespace).Evict(l.ctx, eviction))
+}
+
+// together runs steps for each number below n, at most limit at the same time.
+func (l *Lab) together(n, limit int, steps func(l *Lab, i int)) {
+	group, ctx := errgroup.WithContext(l.ctx)
+	group.SetLimit(limit)
+	for i := range n {
+		group.Go(func() error { return l.Play(ctx, func(l *Lab) { steps(l, i) }) })
+	}
+	l.must(group.Wait())
 }

@@ -2,15 +2,13 @@ package scenario
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 // probes is an HTTP server that answers the kubelets' probes of all pods, because the lab's containers run no process.
@@ -26,16 +24,13 @@ type probes struct {
 
 func newProbes() *probes { return &probes{failing: map[string]bool{}, asked: map[string]int{}} }
 
-// serve answers probes until the context is done.
-func (p *probes) serve(ctx context.Context) error {
+// serve answers probes until the steps' context ends.
+func (p *probes) serve(l *Lab) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("listen for probes: %w", err)
-	}
+	l.must(err)
 	p.port = listener.Addr().(*net.TCPAddr).Port
 	go func() { _ = http.Serve(listener, p) }() // returns when the listener is closed
-	context.AfterFunc(ctx, func() { _ = listener.Close() })
-	return nil
+	context.AfterFunc(l.ctx, func() { _ = listener.Close() })
 }
 
 func (p *probes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -54,27 +49,21 @@ func (p *probes) set(kind, pod string, failing bool) {
 	p.failing[probePath(kind, pod)] = failing
 }
 
-// askedAgain waits until the kubelets have sent another probe to each pod.
-func (p *probes) askedAgain(ctx context.Context, kind string, pods ...string) error {
-	before := p.counts(kind, pods)
-	return poll.Until(ctx, patience, "probes of "+kind, func(context.Context) error {
-		for i, now := range p.counts(kind, pods) {
-			if now == before[i] {
-				return fmt.Errorf("%s was not probed", pods[i])
-			}
+// waitForProbes waits until the kubelets have sent another readiness probe to each pod that they have probed so far.
+func (p *probes) waitForProbes(l *Lab) {
+	before := p.counts()
+	l.until("probes", func(l *Lab) {
+		now := p.counts()
+		for path, n := range before {
+			l.expect(now[path] > n, "%s was not probed", path)
 		}
-		return nil
 	})
 }
 
-func (p *probes) counts(kind string, pods []string) []int {
+func (p *probes) counts() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var all []int
-	for _, pod := range pods {
-		all = append(all, p.asked[probePath(kind, pod)])
-	}
-	return all
+	return maps.Clone(p.asked)
 }
 
 func probePath(kind, pod string) string { return "/" + kind + "/" + pod }

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -31,25 +30,20 @@ func random() Scenario {
 			"--concurrent-endpoint-syncs=10", "--concurrent-service-endpoint-syncs=10",
 			"--mirroring-concurrent-service-endpoint-syncs=10",
 		}},
-		Prepare: func(ctx context.Context, l *Lab) error {
-			return l.namespace(ctx, chaosNamespace)
-		},
-		Run: func(ctx context.Context, l *Lab) error {
-			c := newChaos(l)
-			if err := c.populate(ctx); err != nil {
-				return err
-			}
+		Prepare: func(l *Lab) { l.namespace(chaosNamespace) },
+		Run: func(l *Lab) {
+			l.Log.Info("random changes", "seed", l.Seed, "steps", steps)
+			c := &chaos{Lab: l, random: rand.New(rand.NewPCG(l.Seed, 0))}
+			c.populate()
 			for i := range steps {
-				if err := c.step(ctx); err != nil {
-					return fmt.Errorf("step %d: %w", i, err)
-				}
-				if i%between == between-1 {
-					if err := l.waitForAgreement(ctx); err != nil {
-						return fmt.Errorf("after step %d: %w", i, err)
+				l.part(fmt.Sprintf("step %d", i), func(l *Lab) {
+					c.step()
+					if i%between == between-1 && l.URL != "" {
+						l.must(l.comparison().Agree(l.ctx, patience))
 					}
-				}
+				})
 			}
-			return l.enoughHappened()
+			checkEnoughHappened(l)
 		},
 	}
 }
@@ -68,41 +62,29 @@ type chaos struct {
 	serial int
 }
 
-func newChaos(l *Lab) *chaos {
-	l.Log.Info("random changes", "seed", l.Seed, "steps", steps)
-	return &chaos{Lab: l, random: rand.New(rand.NewPCG(l.Seed, 0))}
-}
-
 // populate creates the first objects.
-func (c *chaos) populate(ctx context.Context) error {
+func (c *chaos) populate() {
 	const nodes, pods, services = 8, 40, 10
 	for i := range nodes {
 		node := &chaosNode{name: fmt.Sprintf("edge-%d", i+1)}
 		c.nodes = append(c.nodes, node)
-		if err := c.makeNode(ctx, node); err != nil {
-			return err
-		}
+		c.makeNode(node)
 	}
 	for range pods {
-		if err := c.addPod(ctx); err != nil {
-			return err
-		}
+		c.addPod()
 	}
 	for i := range services {
 		service := &chaosService{name: fmt.Sprintf("service-%d", i+1)}
 		c.services = append(c.services, service)
-		if err := c.makeService(ctx, service); err != nil {
-			return err
-		}
+		c.makeService(service)
 	}
-	return nil
 }
 
 // step makes one random change. Changes of readiness are frequent, and new Services are rare.
-func (c *chaos) step(ctx context.Context) error {
+func (c *chaos) step() {
 	actions := []struct {
 		weight int
-		do     func(context.Context) error
+		do     func()
 	}{
 		{30, c.flipPod},
 		{8, c.flipNode},
@@ -127,13 +109,12 @@ func (c *chaos) step(ctx context.Context) error {
 		if pick -= a.weight; pick >= 0 {
 			continue
 		}
-		err := a.do(ctx)
-		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-			return nil // a controller changed the object before this update
+		err := c.Play(c.ctx, func(*Lab) { a.do() })
+		if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+			c.must(err) // otherwise, a controller changed the object before this update
 		}
-		return err
+		return
 	}
-	return nil
 }
 
 // chance returns true with a probability of 1/n.
@@ -150,26 +131,14 @@ func (c *chaos) address() string {
 	return fmt.Sprintf("10.%d.%d.%d", 100+n/65536, n/256%256, n%256)
 }
 
-// enoughHappened returns an error if the scenario has caused too few transitions for a meaningful test.
-func (c *Checks) enoughHappened() error {
-	counts, err := c.Truth.Counts()
-	if err != nil {
-		return err
-	}
-	for _, metric := range []string{
-		"kubeflap_node_ready_transitions_total", "kubeflap_service_address_flips_total",
-		"kubeflap_service_address_churn_total", "kubeflap_pod_inplace_updates_total",
-		"kubeflap_pod_silent_restarts_total",
-	} {
-		if counts.Sum(metric) == 0 {
-			return fmt.Errorf("no counts in %s", metric)
-		}
+// checkEnoughHappened fails if the scenario has caused too few transitions for a meaningful test.
+func checkEnoughHappened(l *Lab) {
+	for _, metric := range []string{transitions, flips, churn, "kubeflap_pod_inplace_updates_total", "kubeflap_pod_silent_restarts_total"} {
+		l.expect(l.counts().Sum(metric) > 0, "no counts in %s", metric)
 	}
 	// This number includes transitions of objects that have been deleted, unlike the counters.
-	if n := c.Truth.Transitions(); n < enough {
-		return fmt.Errorf("got %d transitions, want at least %d", n, enough)
-	}
-	return nil
+	n := l.Truth.Transitions()
+	l.expect(n >= enough, "got %d transitions, want at least %d", n, enough)
 }
 
 // pick returns a random element.

@@ -1,12 +1,6 @@
 package scenario
 
-import (
-	"context"
-	"fmt"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+import "fmt"
 
 type chaosPod struct {
 	name     string
@@ -21,24 +15,18 @@ type chaosPod struct {
 func apps() []string { return []string{"red", "green", "blue", "white"} }
 
 // addPod creates a pod, and sets its status to running, as its kubelet would.
-func (c *chaos) addPod(ctx context.Context) error {
+func (c *chaos) addPod() {
 	pod := &chaosPod{name: fmt.Sprintf("pod-%d", c.next()), ready: !c.chance(4)}
-	if err := c.create(ctx, newPod(chaosNamespace, pod.name, pick(c, c.nodes).name, pick(c, apps()))); err != nil {
-		return err
-	}
+	c.create(newPod(chaosNamespace, pod.name, pick(c, c.nodes).name, pick(c, apps())))
 	c.pods = append(c.pods, pod)
 	ip := c.address()
 	status := fmt.Sprintf(`{"status":{"phase":"Running","podIP":%[1]q,"podIPs":[{"ip":%[1]q}],"conditions":[%[2]s],"containerStatuses":[%[3]s]}}`,
 		ip, pod.condition(), pod.container())
-	return c.patchPod(ctx, chaosNamespace, pod.name, status, "status")
+	c.patchPod(chaosNamespace, pod.name, status, "status")
 }
 
 func (p *chaosPod) condition() string {
-	status := corev1.ConditionFalse
-	if p.ready {
-		status = corev1.ConditionTrue
-	}
-	return fmt.Sprintf(`{"type":"Ready","status":%q,"lastTransitionTime":%s}`, status, now())
+	return fmt.Sprintf(`{"type":"Ready","status":%q,"lastTransitionTime":%s}`, statusOf(p.ready), now())
 }
 
 func (p *chaosPod) container() string {
@@ -47,53 +35,49 @@ func (p *chaosPod) container() string {
 }
 
 // flipPod changes the readiness of a pod.
-func (c *chaos) flipPod(ctx context.Context) error {
+func (c *chaos) flipPod() {
 	pod := pick(c, c.pods)
 	pod.ready = !pod.ready
-	return c.patchPod(ctx, chaosNamespace, pod.name, fmt.Sprintf(`{"status":{"conditions":[%s]}}`, pod.condition()), "status")
+	c.patchPod(chaosNamespace, pod.name, fmt.Sprintf(`{"status":{"conditions":[%s]}}`, pod.condition()), "status")
 }
 
 // restartContainer restarts the container of a pod. Sometimes it also changes the readiness. A restart counts as silent
 // only if the pod stays Ready.
-func (c *chaos) restartContainer(ctx context.Context) error {
+func (c *chaos) restartContainer() {
 	pod := pick(c, c.pods)
 	pod.restarts++
 	if c.chance(3) {
 		pod.ready = !pod.ready
 	}
 	status := fmt.Sprintf(`{"status":{"conditions":[%s],"containerStatuses":[%s]}}`, pod.condition(), pod.container())
-	return c.patchPod(ctx, chaosNamespace, pod.name, status, "status")
+	c.patchPod(chaosNamespace, pod.name, status, "status")
 }
 
-func (c *chaos) changeImage(ctx context.Context) error {
+func (c *chaos) changeImage() {
 	pod := pick(c, c.pods)
 	pod.images++
-	return c.setImage(ctx, chaosNamespace, pod.name, fmt.Sprintf("example.com/app:%d", pod.images+1))
+	c.setImage(chaosNamespace, pod.name, fmt.Sprintf("example.com/app:%d", pod.images+1))
 }
 
 // relabelPod changes the label by which Services select a pod.
-func (c *chaos) relabelPod(ctx context.Context) error {
+func (c *chaos) relabelPod() {
 	patch := fmt.Sprintf(`{"metadata":{"labels":{"app":%q}}}`, pick(c, apps()))
-	return c.patchPod(ctx, chaosNamespace, pick(c, c.pods).name, patch)
+	c.patchPod(chaosNamespace, pick(c, c.pods).name, patch)
 }
 
 // removePod deletes a pod. In half of the cases, the pod first terminates, and a later step deletes it completely.
-func (c *chaos) removePod(ctx context.Context) error {
+func (c *chaos) removePod() {
 	const least = 20
 	if len(c.pods) < least {
-		return nil
+		return
 	}
 	i := c.random.IntN(len(c.pods))
 	pod := c.pods[i]
 	if !pod.dying && c.chance(2) {
 		pod.dying = true
-		return c.deletePod(ctx, pod.name, 30)
+		deletePod(c.Lab, chaosNamespace, pod.name, 30)
+		return
 	}
 	c.pods = append(c.pods[:i], c.pods[i+1:]...)
-	return c.deletePod(ctx, pod.name, 0)
-}
-
-func (c *chaos) deletePod(ctx context.Context, name string, grace int64) error {
-	err := c.Client.CoreV1().Pods(chaosNamespace).Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &grace})
-	return err
+	deletePod(c.Lab, chaosNamespace, pod.name, 0)
 }

@@ -1,17 +1,14 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 const (
@@ -27,39 +24,26 @@ func healthyRollout() Scenario {
 		Causes:    []Loss{{"web", "pod_deleted", rolloutReplicas + 3, "a Deployment rolls out a new image, scales up and scales down"}},
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},
-		Prepare: func(ctx context.Context, l *Lab) error {
-			return allOf(
-				func() error { return l.namespace(ctx, rolloutNamespace) },
-				func() error {
-					_, err := l.service(ctx, rolloutNamespace, "web", map[string]string{"app": "web"})
-					return err
-				},
-				func() error {
-					return l.deploy(ctx, "web", rolloutReplicas, newPod(rolloutNamespace, "", cluster.NodeName(1), "web"))
-				},
-				func() error { return l.rolledOut(ctx, rolloutReplicas) },
-				func() error { return l.waitForReadyAddresses(ctx, rolloutNamespace, "web", rolloutReplicas) },
-			)
+		Prepare: func(l *Lab) {
+			l.namespace(rolloutNamespace)
+			l.serviceWith(rolloutNamespace, "web", nil)
+			deploy(l, "web", rolloutReplicas, newPod(rolloutNamespace, "", cluster.NodeName(1), "web"))
+			waitForRollout(l, rolloutReplicas)
+			l.waitForReadyAddresses(rolloutNamespace, "web", rolloutReplicas)
 		},
-		Run: func(ctx context.Context, l *Lab) error {
-			image := fmt.Sprintf(`{"template":{"spec":{"containers":[{"name":%q,"image":"example.com/app:2"}]}}}`, container)
-			return allOf(
-				func() error { return l.changeDeployment(ctx, image, rolloutReplicas) },
-				func() error { return l.changeDeployment(ctx, `{"replicas":6}`, 6) },
-				func() error { return l.changeDeployment(ctx, `{"replicas":3}`, 3) },
-				// The rollout has removed all original pods, and scaling down has removed three of the six pods.
-				func() error {
-					return l.waitForCountAtLeast(ctx, rolloutReplicas+3, "kubeflap_service_address_churn_total", "service", "web", "change", "removed")
-				},
-			)
+		Run: func(l *Lab) {
+			changeDeployment(l, fmt.Sprintf(`{"template":{"spec":{"containers":[{"name":%q,"image":"example.com/app:2"}]}}}`, container), rolloutReplicas)
+			changeDeployment(l, `{"replicas":6}`, 6)
+			changeDeployment(l, `{"replicas":3}`, 3)
+			// The rollout has removed all original pods, and scaling down has removed three of the six pods.
+			l.waitForCountAtLeast(rolloutReplicas+3, churn, "service", "web", "change", "removed")
 		},
 	}
 }
 
 // deploy creates a Deployment of the given pod with maxUnavailable 0.
-func (s *Steps) deploy(ctx context.Context, name string, replicas int32, pod *corev1.Pod) error {
-	surge, unavailable := intstr.FromInt32(1), intstr.FromInt32(0)
-	deployment := &appsv1.Deployment{
+func deploy(l *Lab, name string, replicas int32, pod *corev1.Pod) {
+	create(l, l.Client.AppsV1().Deployments(pod.Namespace), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: name},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &replicas,
@@ -67,48 +51,27 @@ func (s *Steps) deploy(ctx context.Context, name string, replicas int32, pod *co
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels}, Spec: pod.Spec},
 			Strategy: appsv1.DeploymentStrategy{
 				Type:          appsv1.RollingUpdateDeploymentStrategyType,
-				RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &surge, MaxUnavailable: &unavailable},
+				RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromInt32(0))},
 			},
 		},
-	}
-	_, err := s.Client.AppsV1().Deployments(pod.Namespace).Create(ctx, deployment, metav1.CreateOptions{})
-	return err
+	})
 }
 
 // changeDeployment changes the spec, and waits for the rollout.
-func (l *Lab) changeDeployment(ctx context.Context, spec string, replicas int) error {
-	patch := []byte(`{"spec":` + spec + `}`)
-	_, err := l.Client.AppsV1().Deployments(rolloutNamespace).Patch(ctx, "web", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
-	if err != nil {
-		return err
-	}
-	return allOf(
-		func() error { return l.rolledOut(ctx, replicas) },
-		func() error {
-			return l.waitForCount(ctx, float64(replicas), "kubeflap_service_addresses", "namespace", rolloutNamespace, "service", "web", "state", "ready")
-		},
-	)
+func changeDeployment(l *Lab, spec string, replicas int) {
+	patch(l, l.Client.AppsV1().Deployments(rolloutNamespace), "web", `{"spec":`+spec+`}`)
+	waitForRollout(l, replicas)
+	l.waitForCount(float64(replicas), addresses, "namespace", rolloutNamespace, "service", "web", "state", "ready")
 }
 
-// rolledOut waits until all pods are updated and available, and the old pods have been removed.
-func (c *Checks) rolledOut(ctx context.Context, replicas int) error {
-	return poll.Until(ctx, patience, "the roll-out", func(ctx context.Context) error {
-		deployment, err := c.cluster.Client.AppsV1().Deployments(rolloutNamespace).Get(ctx, "web", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
+// waitForRollout waits until all pods are updated and available, and the old pods have been removed.
+func waitForRollout(l *Lab, replicas int) {
+	l.until("the roll-out", func(l *Lab) {
+		deployment := get(l, l.Client.AppsV1().Deployments(rolloutNamespace), "web")
 		status, want := deployment.Status, int32(replicas)
-		if status.ObservedGeneration < deployment.Generation || status.Replicas != want ||
-			status.UpdatedReplicas != want || status.AvailableReplicas != want {
-			return fmt.Errorf("deployment status %+v", status)
-		}
-		pods, err := c.cluster.Client.CoreV1().Pods(rolloutNamespace).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
-		if len(pods.Items) != replicas {
-			return fmt.Errorf("got %d pods", len(pods.Items))
-		}
-		return nil
+		l.expect(status.ObservedGeneration >= deployment.Generation && status.Replicas == want &&
+			status.UpdatedReplicas == want && status.AvailableReplicas == want, "deployment status %+v", status)
+		pods := len(list(l, l.Client.CoreV1().Pods(rolloutNamespace), metav1.ListOptions{}).Items)
+		l.expect(pods == replicas, "got %d pods", pods)
 	})
 }

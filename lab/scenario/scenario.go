@@ -2,18 +2,11 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"strings"
-	"time"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/proxy"
 )
-
-// patience is the timeout for an expected state, even on a slow machine.
-const patience = 3 * time.Minute
 
 // Scenario is a fault and its recovery.
 type Scenario struct {
@@ -26,14 +19,14 @@ type Scenario struct {
 	// ByRelease means that the result depends on the release.
 	ByRelease bool
 	// Prepare creates objects before anything is counted.
-	Prepare func(context.Context, *Lab) error
-	// Run causes the fault and the recovery. It returns an error if the cluster did not react as expected, or if there
-	// was nothing to count. It does not check kubeflap's counts.
-	Run func(context.Context, *Lab) error
+	Prepare func(*Lab)
+	// Run causes the fault and the recovery. It fails if the cluster did not react as expected, or if there was nothing
+	// to count. It does not check kubeflap's counts.
+	Run func(*Lab)
 	// Blind breaks the watches of kubeflap, and possibly those of other observers. It returns when kubeflap's watches
 	// work again. In the meantime, observers can miss events. Therefore, the lab calls Run once before and once after
 	// Blind, and compares the counts of kubeflap and the recorder after each call.
-	Blind func(context.Context, *Lab) error
+	Blind func(*Lab)
 	// Proxied connects kubeflap to the API server through Lab.Proxy, for faults that affect only kubeflap.
 	Proxied bool
 	// KubeflapOn is the index of the API server that kubeflap uses. All other clients use index 0.
@@ -117,27 +110,6 @@ type Page struct {
 	Remedy        string
 }
 
-// Lab contains what a scenario needs: steps that change the cluster, and checks of counts and reports.
-type Lab struct {
-	*Steps
-	*Checks
-	// Proxy connects kubeflap to the API server. It is nil unless Scenario.Proxied is set.
-	Proxy *proxy.Proxy
-	Log   *slog.Logger
-	// Scraped waits until Prometheus has scraped the addresses of a Service, and then for another scrape of kubeflap.
-	// After that, PromQL can show increases in the metrics of both. Scraped is nil if Prometheus does not run.
-	Scraped func(ctx context.Context, namespace, service string) error
-	// Paged waits until an alert has arrived at the receiver. Paged is nil if Prometheus does not run.
-	Paged func(ctx context.Context, alert string) error
-	// Seed makes the random scenario repeatable.
-	Seed uint64
-}
-
-// NewLab returns a lab for a running cluster.
-func NewLab(c *cluster.Cluster, log *slog.Logger, seed uint64) *Lab {
-	return &Lab{Steps: &Steps{Cluster: c, Client: c.Client}, Checks: &Checks{cluster: c}, Log: log, Seed: seed}
-}
-
 // All returns the scenarios for a release. Those that reproduce the original incidents come first.
 func All(release cluster.Release) []Scenario {
 	all := []Scenario{
@@ -198,14 +170,4 @@ func Find(name string, release cluster.Release) (Scenario, error) {
 		return s, nil
 	}
 	return Scenario{}, fmt.Errorf("no scenario %q", name)
-}
-
-// allOf runs steps in order, until one fails.
-func allOf(steps ...func() error) error {
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
@@ -26,15 +25,9 @@ func tightGracePeriod(release cluster.Release) Scenario {
 			// that are just older than 10.0 s.
 			ControllerManagerFlags: []string{"--node-monitor-grace-period=10s", "--node-monitor-period=200ms"},
 		},
-		Run: func(ctx context.Context, l *Lab) error {
-			return allOf(
-				func() error {
-					return l.waitForCountAtLeast(ctx, 3, "kubeflap_node_ready_transitions_total", "status", "unknown")
-				},
-				func() error {
-					return l.waitForCountAtLeast(ctx, 3, "kubeflap_node_ready_transitions_total", "status", "true")
-				},
-			)
+		Run: func(l *Lab) {
+			l.waitForCountAtLeast(3, transitions, "status", "unknown")
+			l.waitForCountAtLeast(3, transitions, "status", "true")
 		},
 	}
 }

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -59,7 +58,13 @@ func Faults(release cluster.Release) []Scenario {
 		s.Proxied = true
 		all = append(all, s)
 	}
-	s := ofFault(release, etcdUnreachable())
+	// Two API servers, of which the one that only kubeflap uses is disconnected from etcd. kubeflap cannot see that the
+	// nodes are healthy until its watches work again.
+	s := ofFault(release, watchFault{
+		name: "etcd-unreachable", summary: "the API server that kubeflap uses cannot reach etcd, while all others use another API server",
+		blind: watched(), lasts: 2 * time.Minute,
+		begin: func(l *Lab) { l.Cluster.EtcdLinks[1].Cut() }, end: func(l *Lab) { l.Cluster.EtcdLinks[1].Mend() },
+	})
 	s.Options.APIServers, s.Options.EtcdLinked, s.KubeflapOn, s.Extra = 2, true, 1, true
 	return append(all, relist(release), s)
 }
@@ -71,9 +76,9 @@ func ofFault(release cluster.Release, f watchFault) Scenario {
 		Summary: f.summary + ": kubeflap must report that it is blind, and no false transitions",
 		// The grace period is the default. Each fault lasts longer than the grace period.
 		Options:  cluster.Options{Release: release, Nodes: 2, ControllerManagerPod: true},
-		Prepare:  func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
-		Run:      func(ctx context.Context, l *Lab) error { return l.flapEverything(ctx) },
+		Prepare:  (*Lab).spreadGated,
+		Run:      flapEverything,
 		LossesBy: "readiness_gate",
-		Blind:    func(ctx context.Context, l *Lab) error { return l.runWatchFault(ctx, f) },
+		Blind:    func(l *Lab) { runWatchFault(l, f) },
 	}
 }

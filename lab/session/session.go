@@ -126,9 +126,9 @@ func (s *Session) begin(ctx context.Context) (err error) {
 	if s.Cluster, err = cluster.Start(ctx, clusterOptions); err != nil {
 		return err
 	}
-	s.lab = scenario.NewLab(s.Cluster, s.options.Log, s.options.Seed)
+	s.lab = &scenario.Lab{Cluster: s.Cluster, Client: s.Cluster.Client, Log: s.options.Log, Seed: s.options.Seed}
 	if s.scenario.Prepare != nil {
-		if err := s.scenario.Prepare(ctx, s.lab); err != nil {
+		if err := s.lab.Play(ctx, s.scenario.Prepare); err != nil {
 			return fmt.Errorf("prepare %s: %w", s.scenario.Name, err)
 		}
 	}
@@ -145,7 +145,7 @@ func (s *Session) begin(ctx context.Context) (err error) {
 func (s *Session) play(ctx context.Context) error {
 	s.lab.Truth = s.Truth
 	if s.instances.rest != nil {
-		if err := s.lab.WaitForHeartbeats(ctx); err != nil {
+		if err := s.lab.Play(ctx, (*scenario.Lab).WaitForHeartbeats); err != nil {
 			return err
 		}
 		if err := s.instances.readLate(ctx); err != nil {
@@ -154,7 +154,7 @@ func (s *Session) play(ctx context.Context) error {
 	}
 	s.options.Log.Info("scenario starts", "scenario", s.scenario.Name)
 	seen := s.pager.watchForIncident(ctx)
-	err := s.scenario.Run(ctx, s.lab)
+	err := s.lab.Play(ctx, s.scenario.Run)
 	defer seen()
 	if err != nil {
 		return fmt.Errorf("run scenario %s: %w", s.scenario.Name, err)
@@ -170,7 +170,7 @@ func (s *Session) play(ctx context.Context) error {
 // first recorder may have missed events.
 func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
 	s.raw.breakWatches()
-	if err := s.scenario.Blind(ctx, s.lab); err != nil {
+	if err := s.lab.Play(ctx, s.scenario.Blind); err != nil {
 		return fmt.Errorf("break the watches in scenario %s: %w", s.scenario.Name, err)
 	}
 	if err := s.raw.begin(ctx); err != nil {
@@ -181,7 +181,7 @@ func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
 	}
 	s.lab.Truth = s.Truth
 	// The recorder measures an interval only if it has seen the heartbeats at both ends.
-	if err := s.lab.WaitForHeartbeats(ctx); err != nil {
+	if err := s.lab.Play(ctx, (*scenario.Lab).WaitForHeartbeats); err != nil {
 		return err
 	}
 	err = s.withWritersPaused(ctx, func() (err error) {

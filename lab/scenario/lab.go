@@ -1,0 +1,149 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/proxy"
+	"github.com/kubeflap/kubeflap/lab/truth"
+)
+
+// patience is the timeout for an expected state, even on a slow machine.
+const patience = 3 * time.Minute
+
+// Lab contains what a scenario needs. A step that fails ends the steps of Play, as with testing.T.
+type Lab struct {
+	Cluster *cluster.Cluster
+	Client  kubernetes.Interface
+	// Truth is nil during Prepare.
+	Truth *truth.Recorder
+	// URL is kubeflap's URL. It is empty if no kubeflap is running.
+	URL string
+	// Proxy connects kubeflap to the API server. It is nil unless Scenario.Proxied is set.
+	Proxy *proxy.Proxy
+	Log   *slog.Logger
+	// Scraped waits until Prometheus has scraped the addresses of a Service, and then for another scrape of kubeflap.
+	// After that, PromQL can show increases in the metrics of both. Scraped is nil if Prometheus does not run.
+	Scraped func(ctx context.Context, namespace, service string) error
+	// Paged waits until an alert has arrived at the receiver. Paged is nil if Prometheus does not run.
+	Paged func(ctx context.Context, alert string) error
+	// Seed makes the random scenario repeatable.
+	Seed uint64
+
+	ctx context.Context // of the steps that are being played
+}
+
+// failure is the panic with which a step ends the steps of Play.
+type failure struct{ error }
+
+// Play runs steps until one fails. It returns the error of that step.
+func (l *Lab) Play(ctx context.Context, steps func(*Lab)) (err error) {
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case failure:
+			err = x.error
+		default:
+			panic(x)
+		}
+	}()
+	playing := *l
+	playing.ctx = ctx
+	steps(&playing)
+	return nil
+}
+
+// must fails if one of the errors is not nil.
+func (l *Lab) must(errs ...error) {
+	for _, err := range errs {
+		if err != nil {
+			panic(failure{err})
+		}
+	}
+}
+
+// expect fails with the given message unless ok is set.
+func (l *Lab) expect(ok bool, format string, args ...any) {
+	if !ok {
+		l.must(fmt.Errorf(format, args...))
+	}
+}
+
+// part runs steps, and adds a name to the error of a step that fails.
+func (l *Lab) part(name string, steps func(*Lab)) {
+	if err := l.Play(l.ctx, steps); err != nil {
+		l.must(fmt.Errorf("%s: %w", name, err))
+	}
+}
+
+// within repeats steps until none of them fails. It returns an error after the timeout.
+func (l *Lab) within(timeout time.Duration, what string, steps func(*Lab)) error {
+	return poll.Until(l.ctx, timeout, what, func(ctx context.Context) error { return l.Play(ctx, steps) })
+}
+
+// until repeats steps until none of them fails.
+func (l *Lab) until(what string, steps func(*Lab)) { l.must(l.within(patience, what, steps)) }
+
+// retry runs a fault up to three times, until the steps of happened do not fail within a grace period.
+func (l *Lab) retry(fault func(*Lab), what string, happened func(*Lab)) {
+	var err error
+	for range 3 {
+		fault(l)
+		if err = l.within(grace, what, happened); err == nil || l.ctx.Err() != nil {
+			break
+		}
+		l.Log.Info("the fault had no effect; trying again", "err", err)
+	}
+	l.must(err)
+}
+
+func (l *Lab) sleep(d time.Duration) { l.must(poll.Sleep(l.ctx, d)) }
+
+// The following functions call a method of one of client-go's typed clients.
+
+func get[T any](l *Lab, client interface {
+	Get(context.Context, string, metav1.GetOptions) (T, error)
+}, name string) T {
+	object, err := client.Get(l.ctx, name, metav1.GetOptions{})
+	l.must(err)
+	return object
+}
+
+func list[T any](l *Lab, client interface {
+	List(context.Context, metav1.ListOptions) (T, error)
+}, options metav1.ListOptions) T {
+	objects, err := client.List(l.ctx, options)
+	l.must(err)
+	return objects
+}
+
+func create[T any](l *Lab, client interface {
+	Create(context.Context, T, metav1.CreateOptions) (T, error)
+}, object T) T {
+	created, err := client.Create(l.ctx, object, metav1.CreateOptions{})
+	l.must(err)
+	return created
+}
+
+// remove deletes an object, which must exist.
+func remove(l *Lab, client interface {
+	Delete(context.Context, string, metav1.DeleteOptions) error
+}, name string) {
+	l.must(client.Delete(l.ctx, name, metav1.DeleteOptions{}))
+}
+
+// patch changes an object with a strategic merge patch.
+func patch[T any](l *Lab, client interface {
+	Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (T, error)
+}, name, patch string, subresources ...string) {
+	_, err := client.Patch(l.ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+	l.must(err)
+}
