@@ -152,7 +152,7 @@ func (r *results) join(s scenario.Scenario, running *session.Session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.causes[nameOf(s)] = causeRows(s, running)
-	for _, page := range running.Paged() {
+	for _, page := range running.PageDelays {
 		r.paged = append(r.paged, fmt.Sprintf("%-30s %-35s %5.1f s, limit %s", nameOf(s), page.Alert, page.After.Seconds(), page.Within))
 	}
 }

@@ -22,7 +22,7 @@ func apiServerRestart() Scenario {
 		Name:     "apiserver-restart",
 		Summary:  "the API server dies and returns after half a minute: kubeflap must report that it is blind, and no false transitions",
 		Options:  cluster.Options{Nodes: 2, ControllerManagerPod: true, ControllerManagerFlags: []string{graceFlag}},
-		Prepare:  (*Lab).spreadGated,
+		Prepare:  spreadGated,
 		Run:      flapEverything,
 		LossesBy: "readiness_gate",
 		Blind:    restartAPIServer,
@@ -35,13 +35,13 @@ func apiServerStall() Scenario {
 		Summary:  "the API server is paused with all watches open, for less than the grace period",
 		Options:  cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		LossesBy: "readiness_gate",
-		Prepare:  (*Lab).spreadGated,
+		Prepare:  spreadGated,
 		Run: func(l *Lab) {
 			flapEverything(l)
 			catchUpWithRecorder(l, transitions)
-			l.must(l.Cluster.APIServer.Pause())
-			l.sleep(frozen)
-			l.must(l.Cluster.APIServer.Resume())
+			l.Must(l.Cluster.APIServer.Pause())
+			l.Sleep(frozen)
+			l.Must(l.Cluster.APIServer.Resume())
 			// Wait until the recorder has also counted the long intervals that the pause causes.
 			l.waitForCountAtLeast(2, "kubeflap_node_heartbeat_interval_seconds_count")
 			// A heartbeat from before the pause can arrive shortly after the pause has begun.
@@ -59,7 +59,7 @@ func flapEverything(l *Lab) {
 	before := l.counts()
 	l.WaitForHeartbeats()
 	for _, up := range []bool{false, true} {
-		l.turnGates(up, 0)
+		turnGates(l, up, 0)
 		l.waitForCountAtLeast(before.Sum(flips, "to", readyOr(up))+batchSize, flips, "to", readyOr(up))
 	}
 	flapNode(l, node)
@@ -74,17 +74,17 @@ func restartAPIServer(l *Lab) {
 	c.ControllerManager.Stop()
 	c.APIServer.Stop()
 	died := time.Now()
-	l.sleep(away)
+	l.Sleep(away)
 	b.during()
-	l.must(c.APIServer.Restart())
-	l.until("the API server", func(l *Lab) { l.must(c.ReadyAPIServer(l.ctx)) })
+	l.Must(c.APIServer.Restart())
+	l.Until("the API server", func(l *Lab) { l.Must(c.ReadyAPIServer(l.Ctx)) })
 	b.after(time.Since(died))
-	l.must(c.ControllerManager.Restart())
+	l.Must(c.ControllerManager.Restart())
 	waitForControllerManager(l)
 }
 
 func waitForControllerManager(l *Lab) {
-	l.until("the controller manager", func(l *Lab) { l.must(l.Cluster.HealthyControllerManager(l.ctx)) })
+	l.Until("the controller manager", func(l *Lab) { l.Must(l.Cluster.HealthyControllerManager(l.Ctx)) })
 }
 
 // catchUpWithRecorder waits until kubeflap's count of a metric has reached the recorder's count. Without this wait, the
@@ -94,9 +94,9 @@ func catchUpWithRecorder(l *Lab, metric string) {
 		return
 	}
 	want := l.counts().Sum(metric)
-	l.until("kubeflap to reach the recorder's count of "+metric, func(l *Lab) {
-		got := l.scrape().Sum(metric)
-		l.expect(got >= want, "got %v, want at least %v", got, want)
+	l.Until("kubeflap to reach the recorder's count of "+metric, func(l *Lab) {
+		got := l.Scrape().Sum(metric)
+		l.Expect(got >= want, "got %v, want at least %v", got, want)
 	})
 }
 
@@ -106,8 +106,8 @@ func checkKeptWatches(l *Lab) {
 		return
 	}
 	for _, metric := range []string{watchRelists, watchErrors} {
-		n := l.scrape().Sum(metric)
-		l.expect(n == 0, "unexpected value %v of %s", n, metric)
+		n := l.Scrape().Sum(metric)
+		l.Expect(n == 0, "unexpected value %v of %s", n, metric)
 	}
 }
 
@@ -129,19 +129,19 @@ func apiServerUnreachable() Scenario {
 		Pages:    []Page{{Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{fmt.Sprintf("%d of %d nodes", len(lost), nodes)}}},
 		Quiet:    []string{"KubeflapNodeHeartbeatLost"},
 		Options:  options,
-		Prepare:  func(l *Lab) { l.spreadReady(nodes) },
+		Prepare:  func(l *Lab) { spreadReady(l, nodes) },
 		Run: func(l *Lab) {
 			server := l.Cluster.APIServers[1]
 			l.WaitForHeartbeats()
-			l.must(server.Pause())
+			l.Must(server.Pause())
 			l.webHas(len(lost), "not_ready")
 			// Wait until the API server has missed two renewals of its Lease. After that, kubeflap can name this server.
-			l.sleep(20 * time.Second)
-			l.must(server.Resume())
+			l.Sleep(20 * time.Second)
+			l.Must(server.Resume())
 			l.webHas(nodes, "ready")
 			l.checkLate(grace-time.Second, lost...)
 			for _, node := range l.nodes() {
-				l.expect(slices.Contains(lost, node) || !l.late(node, grace/2), "%s was also late", node)
+				l.Expect(slices.Contains(lost, node) || !l.late(node, grace/2), "%s was also late", node)
 			}
 		},
 	}

@@ -51,8 +51,8 @@ func batchUpgrade() Scenario {
 		Prepare:   prepareBatchUpgrade,
 		Run: func(l *Lab) {
 			clients := takeOutBatch(l)
-			l.sleep(takenOutFor)
-			l.upgrade("example.com/app:2")
+			l.Sleep(takenOutFor)
+			upgrade(l, "example.com/app:2")
 			l.waitForCountAtLeast(batchSize, flips, "service", "web", "to", "not_ready")
 			l.waitForCountAtLeast(batchSize, flips, "service", "web", "to", "ready")
 			clients.settled(l, replicas)
@@ -63,7 +63,7 @@ func batchUpgrade() Scenario {
 				l.waitForReportedValue(float64(x.stale), "kubeflap_service_stale_readds_total", "service", "web", "window", window)
 			}
 			x := clients.readds()[1]
-			l.expect(x.stale > 0, "the client with the window %s put no address back, so there was nothing to count", x.window)
+			l.Expect(x.stale > 0, "the client with the window %s put no address back, so there was nothing to count", x.window)
 		},
 	}
 }
@@ -73,7 +73,7 @@ func batchUpgrade() Scenario {
 func prepareBatchUpgrade(l *Lab) {
 	probes := newProbes()
 	probes.serve(l)
-	l.spread(replicas, func(pod *corev1.Pod) {
+	spread(l, replicas, func(pod *corev1.Pod) {
 		probes.ready(pod)
 		pod.Spec.Containers[0].ReadinessProbe.InitialDelaySeconds = 5
 	})
@@ -91,7 +91,7 @@ func takeOutBatch(l *Lab) *batchingClients {
 	clients.mu.Lock()
 	defer clients.mu.Unlock()
 	for _, x := range clients.all {
-		l.expect(!x.open, "the client with the window %s is already batching", x.window)
+		l.Expect(!x.open, "the client with the window %s is already batching", x.window)
 		for i := range batchSize {
 			delete(x.in, podName(i))
 		}

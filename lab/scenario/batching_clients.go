@@ -53,8 +53,8 @@ func (c *batchingClients) follow(l *Lab, namespace, service string) {
 		x.in = c.ready()
 	}
 	options.ResourceVersion = all.ResourceVersion
-	watching, err := api.Watch(l.ctx, options)
-	l.must(err)
+	watching, err := api.Watch(l.Ctx, options)
+	l.Must(err)
 	go func() {
 		for event := range watching.ResultChan() {
 			if slice, ok := event.Object.(*discoveryv1.EndpointSlice); ok {
@@ -62,7 +62,7 @@ func (c *batchingClients) follow(l *Lab, namespace, service string) {
 			}
 		}
 	}()
-	context.AfterFunc(l.ctx, watching.Stop)
+	context.AfterFunc(l.Ctx, watching.Stop)
 }
 
 // readinessOf returns, by pod name, whether the pod's address in a slice is ready.
@@ -132,11 +132,11 @@ func (c *batchingClients) apply(x *batchingClient) {
 
 // settled waits until each load balancer has n addresses and no client is batching changes.
 func (c *batchingClients) settled(l *Lab, n int) {
-	l.until("the expected addresses in all load balancers", func(l *Lab) {
+	l.Until("the expected addresses in all load balancers", func(l *Lab) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, x := range c.all {
-			l.expect(!x.open && len(x.in) == n, "the load balancer of the client with the window %s has %d addresses; window open: %v", x.window, len(x.in), x.open)
+			l.Expect(!x.open && len(x.in) == n, "the load balancer of the client with the window %s has %d addresses; window open: %v", x.window, len(x.in), x.open)
 		}
 	})
 }

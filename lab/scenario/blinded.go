@@ -33,30 +33,30 @@ func runWatchFault(l *Lab, f watchFault) {
 		return // without kubeflap there is nothing to check
 	}
 	b := &watchFaultCheck{blindness: beforeBlindness(l), fault: f, incidents: map[string]bool{}}
-	for _, x := range l.reported().Incidents {
+	for _, x := range l.Incidents().Incidents {
 		b.incidents[x.ID] = true
 	}
 	f.begin(l)
 	b.from = time.Now()
 	// If a check fails during the fault, still check how kubeflap recovers.
-	during := l.Play(l.ctx, b.checkDuringFault)
+	during := l.Play(l.Ctx, b.checkDuringFault)
 	f.end(l)
 	ended := time.Now()
-	back := l.Play(l.ctx, b.waitForTruth)
+	back := l.Play(l.Ctx, b.waitForTruth)
 	l.Log.Info("the fault has ended", "fault", f.name, "lasted", ended.Sub(b.from).Round(time.Millisecond),
 		"truth after", time.Since(ended).Round(time.Millisecond), "failed", back != nil)
-	l.sleep(catchUp)
-	b.reported = l.scrape()
+	l.Sleep(catchUp)
+	b.reported = l.Scrape()
 	for _, resource := range f.blind {
 		l.Log.Info("blind", "resource", resource, "seconds", b.grown(watchBlind, "resource", resource))
 	}
-	l.must(errors.Join(during, back, b.checkNoFalseReports()))
+	l.Must(errors.Join(during, back, b.checkNoFalseReports()))
 }
 
-// reported returns the incidents in kubeflap's API.
-func (l *Lab) reported() compare.Answer {
-	reported, err := compare.Incidents(l.ctx, l.URL)
-	l.must(err)
+// Incidents returns the incidents in kubeflap's API.
+func (l *Lab) Incidents() compare.Answer {
+	reported, err := compare.Incidents(l.Ctx, l.URL)
+	l.Must(err)
 	return reported
 }
 
@@ -71,7 +71,7 @@ func (b *watchFaultCheck) checkDuringFault(l *Lab) {
 	var said bool
 	var unsaid, invented error
 	for lasted := time.Duration(0); lasted < b.fault.lasts || unsaid != nil && lasted < b.fault.lasts+slack; lasted = time.Since(b.from) {
-		b.reported = l.scrape()
+		b.reported = l.Scrape()
 		if err := b.checkNoFalseReports(); err != nil && invented == nil {
 			invented = fmt.Errorf("%s after the fault began: %w", lasted.Round(time.Second), err)
 		}
@@ -79,19 +79,19 @@ func (b *watchFaultCheck) checkDuringFault(l *Lab) {
 			said = true
 			l.Log.Info("kubeflap reports that it is blind", "fault", b.fault.name, "after", lasted.Round(time.Millisecond))
 		}
-		l.sleep(checkPeriod)
+		l.Sleep(checkPeriod)
 	}
 	if unsaid != nil {
 		unsaid = fmt.Errorf("%s after the fault began: %w", time.Since(b.from).Round(time.Second), unsaid)
 	}
-	l.must(errors.Join(unsaid, invented))
+	l.Must(errors.Join(unsaid, invented))
 }
 
 // checkReportsBlind returns an error unless kubeflap reports that it is not ready and that it is blind to each expected
 // resource.
 func (b *watchFaultCheck) checkReportsBlind() error {
 	var errs []error
-	reported := b.Lab.reported()
+	reported := b.Lab.Incidents()
 	for _, resource := range b.fault.blind {
 		if !(b.grown(watchBlind, "resource", resource) > 0) {
 			errs = append(errs, fmt.Errorf("%s of %s has not increased", watchBlind, resource))
@@ -100,7 +100,7 @@ func (b *watchFaultCheck) checkReportsBlind() error {
 			errs = append(errs, fmt.Errorf("coverage.not_watched does not name %s: %s", resource, reported.Coverage.NotWatched))
 		}
 	}
-	switch err := b.ready(); {
+	switch err := b.Ready(); {
 	case err == nil:
 		errs = append(errs, errors.New("kubeflap reports that it is ready"))
 	case !strings.Contains(err.Error(), "503"):
@@ -116,7 +116,7 @@ func (b *watchFaultCheck) checkNoFalseReports() error {
 		b.excused = b.excused || b.late(node, grace/2)
 	}
 	errs := []error{b.checkUnchanged()}
-	for _, x := range b.Lab.reported().Incidents {
+	for _, x := range b.Lab.Incidents().Incidents {
 		if !b.incidents[x.ID] {
 			errs = append(errs, fmt.Errorf("false incident: %+v", x))
 		}
@@ -129,15 +129,15 @@ func (b *watchFaultCheck) checkNoFalseReports() error {
 func (b *watchFaultCheck) waitForTruth(l *Lab) {
 	const age = "kubeflap_node_heartbeat_age_seconds"
 	waitForRecoveredWatches(l)
-	l.until("kubeflap to report the truth again", func(l *Lab) {
-		l.must(l.ready())
+	l.Until("kubeflap to report the truth again", func(l *Lab) {
+		l.Must(l.Ready())
 		for _, resource := range b.fault.blind {
-			l.expect(!notWatches(l.reported(), resource), "coverage.not_watched still names %s", resource)
+			l.Expect(!notWatches(l.Incidents(), resource), "coverage.not_watched still names %s", resource)
 		}
-		now, reported := l.counts(), l.scrape()
+		now, reported := l.counts(), l.Scrape()
 		for _, node := range l.nodes() {
 			is, want := reported.Sum(age, "node", node), now.Sum(age, "node", node)
-			l.expect(is-want <= compare.Tolerance, "kubeflap reports that the last heartbeat of %s is %.1f s old, want %.1f s", node, is, want)
+			l.Expect(is-want <= compare.Tolerance, "kubeflap reports that the last heartbeat of %s is %.1f s old, want %.1f s", node, is, want)
 		}
 	})
 }

@@ -46,14 +46,14 @@ type blindness struct {
 func beforeBlindness(l *Lab) *blindness {
 	b := &blindness{Lab: l, began: time.Now()}
 	if l.URL != "" {
-		l.sleep(afterglow)
-		b.before = l.scrape()
+		l.Sleep(afterglow)
+		b.before = l.Scrape()
 	}
 	return b
 }
 
-// ready returns an error unless kubeflap is ready.
-func (l *Lab) ready() error { return compare.Ready(l.ctx, l.URL) }
+// Ready returns an error unless kubeflap is ready.
+func (l *Lab) Ready() error { return compare.Ready(l.Ctx, l.URL) }
 
 // grown returns the increase of a metric since beforeBlindness was called.
 func (b *blindness) grown(metric string, labels ...string) float64 {
@@ -63,8 +63,8 @@ func (b *blindness) grown(metric string, labels ...string) float64 {
 // during checks kubeflap while the API server is down. kubeflap must keep its last state and report nothing new.
 func (b *blindness) during() {
 	if b.before != nil {
-		b.reported = b.scrape()
-		b.must(errors.Join(b.ready(), b.checkUnchanged()))
+		b.reported = b.Scrape()
+		b.Must(errors.Join(b.Ready(), b.checkUnchanged()))
 	}
 }
 
@@ -75,18 +75,18 @@ func (b *blindness) after(gone time.Duration) {
 		return
 	}
 	waitForRecoveredWatches(b.Lab)
-	b.reported = b.scrape()
-	b.must(errors.Join(b.ready(), b.checkUnchanged(), b.checkBlindTime(gone), b.checkHeartbeats(gone)))
-	b.sleep(catchUp)
+	b.reported = b.Scrape()
+	b.Must(errors.Join(b.Ready(), b.checkUnchanged(), b.checkBlindTime(gone), b.checkHeartbeats(gone)))
+	b.Sleep(catchUp)
 }
 
 // waitForRecoveredWatches waits until kubeflap_watch_blind_seconds_total stops increasing, because all watches work.
 func waitForRecoveredWatches(l *Lab) {
-	l.until("kubeflap to see again", func(l *Lab) {
-		first := l.scrape().Sum(watchBlind)
-		l.sleep(100 * time.Millisecond)
-		grown := l.scrape().Sum(watchBlind) - first
-		l.expect(grown == 0, "the blind time has increased by %.3f s", grown)
+	l.Until("kubeflap to see again", func(l *Lab) {
+		first := l.Scrape().Sum(watchBlind)
+		l.Sleep(100 * time.Millisecond)
+		grown := l.Scrape().Sum(watchBlind) - first
+		l.Expect(grown == 0, "the blind time has increased by %.3f s", grown)
 	})
 }
 

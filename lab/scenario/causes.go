@@ -76,7 +76,7 @@ func causes(release cluster.Release) Scenario {
 		Prepare: func(l *Lab) { prepareCauses(l, p, cases) },
 		Run: func(l *Lab) {
 			for _, c := range cases {
-				l.part(c.Service, func(l *Lab) { c.lose(l, c.Service) })
+				l.Part(c.Service, func(l *Lab) { c.lose(l, c.Service) })
 			}
 		},
 	}
@@ -85,12 +85,12 @@ func causes(release cluster.Release) Scenario {
 // prepareCauses creates, for each case, a Service with two addresses.
 func prepareCauses(l *Lab, p *probes, cases []causeCase) {
 	p.serve(l)
-	l.namespace(causesNamespace)
+	createNamespace(l, causesNamespace)
 	for _, c := range cases {
-		l.part(c.Service, func(l *Lab) { prepareCase(l, c) })
+		l.Part(c.Service, func(l *Lab) { prepareCase(l, c) })
 	}
 	for i := range 2 {
-		l.setCondition(causesNamespace, causePod("gated", i), string(gate), corev1.ConditionTrue)
+		setCondition(l, causesNamespace, causePod("gated", i), string(gate), corev1.ConditionTrue)
 	}
 	for _, c := range cases {
 		l.waitForReadyAddresses(causesNamespace, c.Service, 2)
@@ -103,14 +103,14 @@ func prepareCase(l *Lab, c causeCase) {
 		c.prepare(l, c.Service)
 		return
 	}
-	l.serviceWith(causesNamespace, c.Service, c.spec)
+	createServiceWith(l, causesNamespace, c.Service, c.spec)
 	for i := range 2 {
 		pod := newPod(causesNamespace, causePod(c.Service, i), cluster.NodeName(i), c.Service)
 		pod.Spec.Tolerations = []corev1.Toleration{{Key: taint, Operator: corev1.TolerationOpExists}}
 		if c.pod != nil {
 			c.pod(pod)
 		}
-		l.create(pod)
+		createPod(l, pod)
 	}
 }
 
@@ -141,7 +141,7 @@ func loseByDeletion(l *Lab, service string) {
 
 func loseByEviction(l *Lab, service string) {
 	pod := causePod(service, 0)
-	l.evict(causesNamespace, pod)
+	evict(l, causesNamespace, pod)
 	waitForDeletion(l, service, pod)
 }
 
@@ -154,7 +154,7 @@ func loseByTaint(l *Lab, service string) {
 
 // deployCase creates a Deployment with two pods on the first node.
 func deployCase(l *Lab, service string) {
-	l.serviceWith(causesNamespace, service, nil)
+	createServiceWith(l, causesNamespace, service, nil)
 	deploy(l, service, 2, newPod(causesNamespace, "", cluster.NodeName(0), service))
 }
 
@@ -166,7 +166,7 @@ func loseByScale(l *Lab, service string) {
 // loseByStranger writes a Ready condition with a reason that no component of Kubernetes uses. The kubelet corrects it.
 func loseByStranger(l *Lab, service string) {
 	status := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Suspended","lastTransitionTime":%s}]}}`, now())
-	l.patchPod(causesNamespace, causePod(service, 0), status, "status")
+	patchPod(l, causesNamespace, causePod(service, 0), status, "status")
 	waitForNotReadyFlip(l, service)
 	waitForRecordedReady(l, service, 2)
 }
@@ -179,29 +179,29 @@ func waitForNotReadyFlip(l *Lab, service string) {
 
 func loseByGate(l *Lab, service string) {
 	pod := causePod(service, 0)
-	l.setCondition(causesNamespace, pod, string(gate), corev1.ConditionFalse)
+	setCondition(l, causesNamespace, pod, string(gate), corev1.ConditionFalse)
 	waitForRecordedReady(l, service, 1)
-	l.setCondition(causesNamespace, pod, string(gate), corev1.ConditionTrue)
+	setCondition(l, causesNamespace, pod, string(gate), corev1.ConditionTrue)
 	waitForRecordedReady(l, service, 2)
 }
 
 // loseBySelector changes the Service's selector so that it matches no pod, and then changes it back.
 func loseBySelector(l *Lab, service string) {
 	const selector = `{"spec":{"selector":{"app":%q}}}`
-	l.patchService(causesNamespace, service, fmt.Sprintf(selector, "nobody"))
+	patchService(l, causesNamespace, service, fmt.Sprintf(selector, "nobody"))
 	waitForRecordedReady(l, service, 0)
-	l.patchService(causesNamespace, service, fmt.Sprintf(selector, service))
+	patchService(l, causesNamespace, service, fmt.Sprintf(selector, service))
 	waitForRecordedReady(l, service, 2)
 }
 
 // loseByEdit removes an endpoint from the controller's slice, like kubectl edit. The controller puts it back.
 func loseByEdit(l *Lab, service string) {
 	all := slicesOf(l, causesNamespace, service)
-	l.expect(len(all) == 1 && len(all[0].Endpoints) == 2, "got slices %v, want one slice with two endpoints", all)
+	l.Expect(len(all) == 1 && len(all[0].Endpoints) == 2, "got slices %v, want one slice with two endpoints", all)
 	slice := &all[0]
 	slice.Endpoints = slice.Endpoints[:1]
-	_, err := l.Client.DiscoveryV1().EndpointSlices(causesNamespace).Update(l.ctx, slice, metav1.UpdateOptions{FieldManager: "kubectl-edit"})
-	l.must(err)
+	_, err := l.Client.DiscoveryV1().EndpointSlices(causesNamespace).Update(l.Ctx, slice, metav1.UpdateOptions{FieldManager: "kubectl-edit"})
+	l.Must(err)
 	// The controller may restore the endpoint before a poll can see the change, so wait for the recorder's count.
 	l.waitForCountAtLeast(1, churn, "namespace", causesNamespace, "service", service, "change", "removed")
 	waitForRecordedReady(l, service, 2)

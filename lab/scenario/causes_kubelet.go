@@ -75,13 +75,13 @@ func exiting(code int32, reason string) func(*Lab, string) {
 	return func(l *Lab, service string) {
 		for {
 			exit(l, service, code, reason)
-			patient, stop := context.WithTimeout(l.ctx, exitShows)
+			patient, stop := context.WithTimeout(l.Ctx, exitShows)
 			err := l.Play(patient, func(l *Lab) { waitForNotReadyFlip(l, service) })
 			stop()
 			if err == nil {
 				break
 			}
-			l.must(l.ctx.Err())
+			l.Must(l.Ctx.Err())
 			l.Log.Info("the kubelet restarted a container before it reported the exit; trying again", "service", service)
 		}
 		waitForRecordedReady(l, service, 2)
@@ -90,7 +90,7 @@ func exiting(code int32, reason string) func(*Lab, string) {
 
 // exit ends the container of a Service's first pod.
 func exit(l *Lab, service string, code int32, reason string) {
-	l.must(l.Cluster.Runtimes[cluster.NodeName(0)].Exit(causesNamespace, causePod(service, 0), code, reason))
+	l.Must(l.Cluster.Runtimes[cluster.NodeName(0)].Exit(causesNamespace, causePod(service, 0), code, reason))
 }
 
 func loseByCompletion(l *Lab, service string) {
@@ -108,7 +108,7 @@ func loseByPreemption(l *Lab, service string) {
 	critical := newPod(metav1.NamespaceSystem, "critical", cluster.NodeName(0), "critical")
 	critical.Spec.PriorityClassName = "system-node-critical"
 	greedy(critical)
-	l.create(critical)
+	createPod(l, critical)
 	waitForRecordedReady(l, service, 1)
 }
 
@@ -116,9 +116,9 @@ func loseByPreemption(l *Lab, service string) {
 func restartKubelet(l *Lab, service string) {
 	node := cluster.NodeName(0)
 	before := l.counts().Sum(heartbeats, "node", node)
-	l.must(l.Cluster.Kubelets[node].Restart())
+	l.Must(l.Cluster.Kubelets[node].Restart())
 	l.waitForCountAtLeast(before+1, heartbeats, "node", node)
-	l.sleep(settleKubelet) // until the kubelet has synced the pods' statuses
+	l.Sleep(settleKubelet) // until the kubelet has synced the pods' statuses
 	waitForRecordedReady(l, service, 2)
 }
 

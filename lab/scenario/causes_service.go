@@ -47,19 +47,19 @@ func (p *probes) failPublished(l *Lab, service string) {
 	for _, failing := range []bool{true, false} {
 		p.set(readiness, pod, failing)
 		status := statusOf(!failing)
-		l.until(fmt.Sprintf("Ready %s of pod %s", status, pod), func(l *Lab) {
-			l.must(cluster.PodReady(l.ctx, l.Client, causesNamespace, pod, status))
+		l.Until(fmt.Sprintf("Ready %s of pod %s", status, pod), func(l *Lab) {
+			l.Must(cluster.PodReady(l.Ctx, l.Client, causesNamespace, pod, status))
 		})
 	}
 }
 
 // writeCase creates a Service without a selector, and manually managed Endpoints.
 func writeCase(l *Lab, service string) {
-	l.service(causesNamespace, service, nil)
-	l.writeEndpoints(causesNamespace, service, "192.0.2.21", "192.0.2.22")
+	createService(l, causesNamespace, service, nil)
+	writeEndpoints(l, causesNamespace, service, "192.0.2.21", "192.0.2.22")
 }
 
 func loseByEndpoints(l *Lab, service string) {
-	l.writeEndpoints(causesNamespace, service, "192.0.2.21")
+	writeEndpoints(l, causesNamespace, service, "192.0.2.21")
 	waitForRecordedReady(l, service, 1)
 }

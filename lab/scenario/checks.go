@@ -25,31 +25,31 @@ const (
 // counts returns the recorder's counts.
 func (l *Lab) counts() truth.Counts {
 	counts, err := l.Truth.Counts()
-	l.must(err)
+	l.Must(err)
 	return counts
 }
 
 // waitForCount waits until the recorder's count equals value. It adds up all series of the metric with the given
 // labels.
 func (l *Lab) waitForCount(value float64, metric string, labels ...string) {
-	l.until(fmt.Sprintf("%s%v to be %v", metric, labels, value), func(l *Lab) {
+	l.Until(fmt.Sprintf("%s%v to be %v", metric, labels, value), func(l *Lab) {
 		sum := l.counts().Sum(metric, labels...)
-		l.expect(sum == value, "got %v", sum)
+		l.Expect(sum == value, "got %v", sum)
 	})
 }
 
 // waitForCountAtLeast is like waitForCount, but the count may be higher.
 func (l *Lab) waitForCountAtLeast(value float64, metric string, labels ...string) {
-	l.until(fmt.Sprintf("at least %v of %s%v", value, metric, labels), func(l *Lab) {
+	l.Until(fmt.Sprintf("at least %v of %s%v", value, metric, labels), func(l *Lab) {
 		sum := l.counts().Sum(metric, labels...)
-		l.expect(sum >= value, "got %v", sum)
+		l.Expect(sum >= value, "got %v", sum)
 	})
 }
 
-// scrape reads kubeflap's metrics.
-func (l *Lab) scrape() truth.Counts {
-	reported, err := compare.Scrape(l.ctx, l.URL+"/metrics")
-	l.must(err)
+// Scrape reads kubeflap's metrics.
+func (l *Lab) Scrape() truth.Counts {
+	reported, err := compare.Scrape(l.Ctx, l.URL+"/metrics")
+	l.Must(err)
 	return reported
 }
 
@@ -59,9 +59,9 @@ func (l *Lab) waitForReportedValue(value float64, metric string, labels ...strin
 	if l.URL == "" {
 		return
 	}
-	l.until(fmt.Sprintf("kubeflap to show the value %v of %s%v", value, metric, labels), func(l *Lab) {
-		sum := l.scrape().Sum(metric, labels...)
-		l.expect(sum == value, "got %v", sum)
+	l.Until(fmt.Sprintf("kubeflap to show the value %v of %s%v", value, metric, labels), func(l *Lab) {
+		sum := l.Scrape().Sum(metric, labels...)
+		l.Expect(sum == value, "got %v", sum)
 	})
 }
 
@@ -72,18 +72,18 @@ func (l *Lab) webHas(n int, state string) {
 
 // waitForReadyAddresses waits until a Service has exactly n ready addresses.
 func (l *Lab) waitForReadyAddresses(namespace, service string, n int) {
-	l.until(fmt.Sprintf("%d ready addresses of %s/%s", n, namespace, service), func(l *Lab) {
-		ready, err := cluster.ReadyAddresses(l.ctx, l.Client, namespace, service)
-		l.must(err)
-		l.expect(ready == n, "got %d", ready)
+	l.Until(fmt.Sprintf("%d ready addresses of %s/%s", n, namespace, service), func(l *Lab) {
+		ready, err := cluster.ReadyAddresses(l.Ctx, l.Client, namespace, service)
+		l.Must(err)
+		l.Expect(ready == n, "got %d", ready)
 	})
 }
 
 // waitForPodGone waits until a pod has been deleted completely.
 func (l *Lab) waitForPodGone(namespace, pod string) {
-	l.until("pod "+pod+" to be deleted", func(l *Lab) {
+	l.Until("pod "+pod+" to be deleted", func(l *Lab) {
 		pods := list(l, l.Client.CoreV1().Pods(namespace), metav1.ListOptions{FieldSelector: "metadata.name=" + pod})
-		l.expect(len(pods.Items) == 0, "the pod still exists")
+		l.Expect(len(pods.Items) == 0, "the pod still exists")
 	})
 }
 
@@ -99,9 +99,9 @@ func (l *Lab) WaitForHeartbeats() {
 func (l *Lab) waitForLeaseRenewal(node string) {
 	leases := l.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	before := get(l, leases, node).Spec.RenewTime
-	l.until("a renewal of the Lease of "+node, func(l *Lab) {
+	l.Until("a renewal of the Lease of "+node, func(l *Lab) {
 		now := get(l, leases, node).Spec.RenewTime
-		l.expect(!now.Equal(before), "it was last renewed at %s", now)
+		l.Expect(!now.Equal(before), "it was last renewed at %s", now)
 	})
 }
 
@@ -115,9 +115,9 @@ func (l *Lab) waitForNodeStatus(status string, nodes ...string) {
 // waitForNoTaints waits until the node controller has removed the taints of new nodes. If etcd stalled during the
 // removal, the node controller would wait for it, and would not check the nodes' heartbeats.
 func (l *Lab) waitForNoTaints() {
-	l.until("nodes to have no taints", func(l *Lab) {
+	l.Until("nodes to have no taints", func(l *Lab) {
 		for _, node := range list(l, l.Client.CoreV1().Nodes(), metav1.ListOptions{}).Items {
-			l.expect(len(node.Spec.Taints) == 0, "%s still has %v", node.Name, node.Spec.Taints)
+			l.Expect(len(node.Spec.Taints) == 0, "%s still has %v", node.Name, node.Spec.Taints)
 		}
 	})
 }
@@ -130,14 +130,14 @@ func (l *Lab) late(node string, least time.Duration) bool {
 // checkLate checks that the given nodes were late.
 func (l *Lab) checkLate(least time.Duration, nodes ...string) {
 	for _, node := range nodes {
-		l.expect(l.late(node, least), "%s was never later than %.1f s", node, l.counts().Sum(longest, "node", node))
+		l.Expect(l.late(node, least), "%s was never later than %.1f s", node, l.counts().Sum(longest, "node", node))
 	}
 }
 
 // checkAllInTime checks that each node has renewed its Lease on time.
 func (l *Lab) checkAllInTime() {
 	for node := range l.Cluster.Kubelets {
-		l.expect(!l.late(node, grace), "the heartbeat of %s was really late", node)
+		l.Expect(!l.late(node, grace), "the heartbeat of %s was really late", node)
 	}
 }
 
@@ -152,5 +152,5 @@ func (l *Lab) nodes() (all []string) {
 // checkNodeLost checks that the node controller has set a node to Unknown and its pods to not ready.
 func checkNodeLost(l *Lab) {
 	unknown, lost := l.counts().Sum(transitions, "status", "unknown"), l.counts().Sum(flips, "to", "not_ready")
-	l.expect(unknown >= 1 && lost >= 1, "%v nodes turned Unknown and %v addresses not ready so far", unknown, lost)
+	l.Expect(unknown >= 1 && lost >= 1, "%v nodes turned Unknown and %v addresses not ready so far", unknown, lost)
 }

@@ -45,7 +45,7 @@ func openBreakerScenario(s Scenario, open, shut func(*Lab)) Scenario {
 	}}
 	s.Options.Release, s.Options.Nodes, s.Options.ControllerManagerPod = cluster.Newest, breakerNodes, true
 	s.Options.ControllerManagerFlags = append([]string{graceFlag, everySecond, "--leader-elect"}, s.Options.ControllerManagerFlags...)
-	s.Prepare = func(l *Lab) { l.spreadReady(breakerNodes) }
+	s.Prepare = func(l *Lab) { spreadReady(l, breakerNodes) }
 	s.Run = func(l *Lab) { dieUnseen(l, open, shut) }
 	return s
 }
@@ -87,8 +87,8 @@ func allowLeases(l *Lab, verbs ...string) {
 			role.Rules[i].Verbs = verbs
 		}
 	}
-	_, err := roles.Update(l.ctx, role, metav1.UpdateOptions{})
-	l.must(err)
+	_, err := roles.Update(l.Ctx, role, metav1.UpdateOptions{})
+	l.Must(err)
 }
 
 // dieUnseen pauses a node's kubelet while the breaker is open. The node is expected to become Unknown only after the
@@ -100,16 +100,16 @@ func dieUnseen(l *Lab, open, shut func(*Lab)) {
 	// If the watch is silent, the cached Lease of the node is out of date after this renewal. It therefore always differs
 	// from the Lease in the API server.
 	l.waitForLeaseRenewal(breakerVictim)
-	l.must(kubelet.Pause())
-	l.sleep(grace + breakerHolds)
+	l.Must(kubelet.Pause())
+	l.Sleep(grace + breakerHolds)
 	if l.Paged != nil {
-		l.must(l.Paged(l.ctx, breakerAlert))
+		l.Must(l.Paged(l.Ctx, breakerAlert))
 	}
 	l.waitForCount(0, transitions, "status", "unknown")
 	l.webHas(breakerNodes, "ready")
 	shut(l)
 	l.waitForCount(1, transitions, "status", "unknown")
-	l.must(kubelet.Resume())
+	l.Must(kubelet.Resume())
 	l.waitForNodeStatus("true", breakerVictim)
 	l.webHas(breakerNodes, "ready")
 }

@@ -42,15 +42,15 @@ func controlPlaneStall(release cluster.Release) Scenario {
 		Options: cluster.Options{
 			Nodes: nodes, ControllerManagerPod: true, ControllerManagerFlags: flags,
 		},
-		Prepare: func(l *Lab) { l.spreadReady(nodes) },
+		Prepare: func(l *Lab) { spreadReady(l, nodes) },
 		Run: func(l *Lab) {
 			l.WaitForHeartbeats()
 			// All nodes are late in each pause, but it is random how many of them become Unknown. On a busy machine, there
 			// may be none.
 			l.retry(func(l *Lab) {
-				l.must(l.Cluster.Etcd.Pause())
-				l.sleep(stall)
-				l.must(l.Cluster.Etcd.Resume())
+				l.Must(l.Cluster.Etcd.Pause())
+				l.Sleep(stall)
+				l.Must(l.Cluster.Etcd.Resume())
 			}, "the node controller to mark a node", checkNodeLost)
 			l.checkLate(grace, l.nodes()...)
 			l.webHas(nodes, "ready")

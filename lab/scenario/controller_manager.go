@@ -31,7 +31,7 @@ func staleLeaseScenario(breaker bool, fault func(*Lab), s Scenario) Scenario {
 			Remedy: "Check the kube-controller-manager",
 		}}
 	}
-	s.Prepare = func(l *Lab) { l.spreadReady(nodes) }
+	s.Prepare = func(l *Lab) { spreadReady(l, nodes) }
 	s.Run = func(l *Lab) {
 		l.WaitForHeartbeats()
 		if breaker {
@@ -56,9 +56,9 @@ func patientLeader() []string {
 // the node monitor runs before or after the watch delivers the new Leases.
 func controllerManagerStopped(release cluster.Release) Scenario {
 	stop := func(l *Lab) {
-		l.must(l.Cluster.ControllerManager.Pause())
-		l.sleep(stall)
-		l.must(l.Cluster.ControllerManager.Resume())
+		l.Must(l.Cluster.ControllerManager.Pause())
+		l.Sleep(stall)
+		l.Must(l.Cluster.ControllerManager.Resume())
 	}
 	return staleLeaseScenario(hasCircuitBreaker(release), stop, Scenario{
 		Name:      "controller-manager-stopped",
@@ -73,7 +73,7 @@ func controllerManagerCutOff(release cluster.Release) Scenario {
 	cut := func(l *Lab) {
 		l.Cluster.ControllerManagerLink.Cut()
 		defer l.Cluster.ControllerManagerLink.Mend()
-		l.sleep(stall)
+		l.Sleep(stall)
 	}
 	return staleLeaseScenario(hasCircuitBreaker(release), cut, Scenario{
 		Name:      "controller-manager-cut-off",
@@ -98,7 +98,7 @@ func controllerManagerStale(release cluster.Release) Scenario {
 func staleLeases(l *Lab) {
 	l.Cluster.ControllerManagerProxy.Freeze("leases")
 	defer l.Cluster.ControllerManagerProxy.Thaw()
-	l.sleep(stall)
+	l.Sleep(stall)
 }
 
 // checkNobodyMarked waits until the controller manager is healthy and all Leases have been renewed again. It then checks
@@ -109,5 +109,5 @@ func checkNobodyMarked(l *Lab) {
 		l.waitForLeaseRenewal(node)
 	}
 	unknown := l.counts().Sum(transitions, "status", "unknown")
-	l.expect(unknown == 0, "the node controller marked %v nodes", unknown)
+	l.Expect(unknown == 0, "the node controller marked %v nodes", unknown)
 }

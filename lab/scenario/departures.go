@@ -44,10 +44,10 @@ func departures() Scenario {
 			lostPage(reclaimed, "To find out: "),
 		},
 		Options: cluster.Options{Nodes: nodes, ControllerManagerPod: true, ControllerManagerFlags: []string{unhurried, everySecond}},
-		Prepare: func(l *Lab) { l.spreadReady(nodes) },
+		Prepare: func(l *Lab) { spreadReady(l, nodes) },
 		Run: func(l *Lab) {
 			l.WaitForHeartbeats()
-			l.cordon(cordoned)
+			cordon(l, cordoned)
 			for _, node := range scaled {
 				setTaints(l, node, removalTaint)
 			}
@@ -68,8 +68,8 @@ func departBeside(l *Lab, leaving []string, rebooted string) {
 	}
 	l.Cluster.Kubelets[rebooted].Stop()
 	l.waitForNodeStatus("unknown", append(leaving, rebooted)...)
-	l.deleteNodes(leaving...)
-	l.must(l.Cluster.Boot(rebooted))
+	deleteNodes(l, leaving...)
+	l.Must(l.Cluster.Boot(rebooted))
 	l.waitForNodeStatus("true", rebooted)
 }
 
@@ -77,8 +77,8 @@ func departBeside(l *Lab, leaving []string, rebooted string) {
 func leaveUnannounced(l *Lab, node string) {
 	l.Cluster.Remove(node)
 	l.waitForNodeStatus("unknown", node)
-	l.sleep(alertSent) // the time that a cloud takes to notice
-	l.deleteNodes(node)
+	l.Sleep(alertSent) // the time that a cloud takes to notice
+	deleteNodes(l, node)
 }
 
 // lostPage returns the expected page for a node whose heartbeats stop without an announcement.
@@ -92,13 +92,13 @@ func drainAll(l *Lab, nodes []string) {
 	all := l.nodes()
 	for i, node := range all {
 		if slices.Contains(nodes, node) {
-			l.create(newPod("shop", podName(i)+"-new", cluster.NodeName(0), "web"))
+			createPod(l, newPod("shop", podName(i)+"-new", cluster.NodeName(0), "web"))
 		}
 	}
 	l.waitForReadyAddresses("shop", "web", len(all)+len(nodes))
 	for i, node := range all {
 		if slices.Contains(nodes, node) {
-			l.evict("shop", podName(i))
+			evict(l, "shop", podName(i))
 			l.waitForPodGone("shop", podName(i))
 		}
 	}

@@ -60,19 +60,19 @@ func endpointsResetPages() []Page {
 
 func prepareEndpointsReset(l *Lab) {
 	for _, name := range controlPlaneServices() {
-		l.service(metav1.NamespaceSystem, name, map[string]string{"k8s-app": name}) // in the original incident, no pod had this label
+		createService(l, metav1.NamespaceSystem, name, map[string]string{"k8s-app": name}) // in the original incident, no pod had this label
 		// Wait until the controller has created empty Endpoints for the new Service. The controller would overwrite
 		// addresses that were written before that.
 		waitForEndpoints(l, metav1.NamespaceSystem, name)
 	}
-	l.namespace("shop")
+	createNamespace(l, "shop")
 	makeManual(l, "database", "192.0.2.1", "192.0.2.2")
 }
 
 // makeManual creates a Service without a selector, with manually managed Endpoints.
 func makeManual(l *Lab, name string, ips ...string) {
-	l.service("shop", name, nil)
-	l.writeEndpoints("shop", name, ips...)
+	createService(l, "shop", name, nil)
+	writeEndpoints(l, "shop", name, ips...)
 	l.waitForReadyAddresses("shop", name, len(ips))
 }
 
@@ -84,10 +84,10 @@ func overwriteBySelector(l *Lab) {
 	applyByHand(l)
 	if l.Scraped != nil {
 		for _, name := range controlPlaneServices() {
-			l.must(l.Scraped(l.ctx, metav1.NamespaceSystem, name))
+			l.Must(l.Scraped(l.Ctx, metav1.NamespaceSystem, name))
 		}
 	}
-	l.must(l.Cluster.ControllerManager.Restart())
+	l.Must(l.Cluster.ControllerManager.Restart())
 	l.waitForCountAtLeast(2, resets, "selector", "true")
 	applyByHand(l)
 	for _, name := range controlPlaneServices() {
@@ -99,7 +99,7 @@ func overwriteBySelector(l *Lab) {
 // applyByHand writes the addresses of both Services, as an administrator does with kubectl apply.
 func applyByHand(l *Lab) {
 	for _, name := range controlPlaneServices() {
-		l.writeEndpoints(metav1.NamespaceSystem, name, "192.0.2.11", "192.0.2.12", "192.0.2.13")
+		writeEndpoints(l, metav1.NamespaceSystem, name, "192.0.2.11", "192.0.2.12", "192.0.2.13")
 	}
 }
 
@@ -108,18 +108,18 @@ func applyByHand(l *Lab) {
 func overwriteManually(l *Lab) {
 	const namespace, name = "shop", "database"
 	for i, empty := range []func(){
-		func() { l.writeEndpoints(namespace, name) },
+		func() { writeEndpoints(l, namespace, name) },
 		func() { remove(l, l.Client.CoreV1().Endpoints(namespace), name) },
 	} {
 		empty()
 		l.waitForCountAtLeast(float64(i+1), resets, "service", name, "selector", "false")
 		l.waitForCountAtLeast(float64(i+1), outages, "service", name)
-		l.writeEndpoints(namespace, name, "192.0.2.1", "192.0.2.2")
+		writeEndpoints(l, namespace, name, "192.0.2.1", "192.0.2.2")
 		l.waitForCount(2, addresses, "service", name, "state", "ready")
 	}
 }
 
 // touchService changes an annotation of a Service, so that the controllers write its slices and Endpoints again.
 func touchService(l *Lab, namespace, name string) {
-	l.patchService(namespace, name, fmt.Sprintf(`{"metadata":{"annotations":{"touched":%q}}}`, time.Now()))
+	patchService(l, namespace, name, fmt.Sprintf(`{"metadata":{"annotations":{"touched":%q}}}`, time.Now()))
 }

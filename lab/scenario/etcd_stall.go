@@ -32,7 +32,7 @@ func etcdStall() Scenario {
 			Alert: "KubeflapBlind", Says: []string{"the API server itself is down or cannot reach etcd"},
 		}},
 		Options: options,
-		Prepare: func(l *Lab) { l.spreadReady(breakerNodes) },
+		Prepare: func(l *Lab) { spreadReady(l, breakerNodes) },
 		Run:     (*Lab).WaitForHeartbeats,
 		Blind:   stallEtcd,
 	}
@@ -41,10 +41,10 @@ func etcdStall() Scenario {
 // stallEtcd pauses etcd. It checks kubeflap's reports during the pause, and for some time after it.
 func stallEtcd(l *Lab) {
 	b := beforeBlindness(l)
-	l.must(l.Cluster.Etcd.Pause())
+	l.Must(l.Cluster.Etcd.Pause())
 	b.checkBlamesEtcd(etcdGone)
-	l.must(l.Cluster.Etcd.Resume())
-	l.until("the API server", func(l *Lab) { l.must(l.Cluster.ReadyAPIServer(l.ctx)) })
+	l.Must(l.Cluster.Etcd.Resume())
+	l.Until("the API server", func(l *Lab) { l.Must(l.Cluster.ReadyAPIServer(l.Ctx)) })
 	// In the next two grace periods, a node controller without the circuit breaker would set nodes to Unknown.
 	b.checkBlamesEtcd(2 * grace)
 	b.checkStayedReady()
@@ -54,27 +54,27 @@ func stallEtcd(l *Lab) {
 // have the verdict shared_path, and there must be such an incident before the time is over.
 func (b *blindness) checkBlamesEtcd(lasts time.Duration) {
 	if b.URL == "" {
-		b.sleep(lasts)
+		b.Sleep(lasts)
 		return
 	}
 	blamed := false
-	for begin := time.Now(); time.Since(begin) < lasts; b.sleep(checkPeriod) {
+	for begin := time.Now(); time.Since(begin) < lasts; b.Sleep(checkPeriod) {
 		after := time.Since(begin).Round(time.Second)
-		for _, x := range b.Lab.reported().Incidents {
+		for _, x := range b.Lab.Incidents().Incidents {
 			if x.State == "pending" || x.Verdict == "undecided" {
 				continue
 			}
-			b.expect(x.Verdict == "shared_path" && strings.Contains(x.Because(), "the API server could not read Leases"),
+			b.Expect(x.Verdict == "shared_path" && strings.Contains(x.Because(), "the API server could not read Leases"),
 				"%s after the stall began: got incident %+v, but only etcd is at fault", after, x)
 			if !blamed {
 				blamed = true
 				b.Log.Info("kubeflap reports a fault in what the nodes share", "after", after, "because", x.Because())
 			}
 		}
-		n := b.scrape().Sum("kubeflap_node_silent_ready")
-		b.expect(n == 0, "%s after the stall began: got %v nodes that are silent but Ready, want 0", after, n)
+		n := b.Scrape().Sum("kubeflap_node_silent_ready")
+		b.Expect(n == 0, "%s after the stall began: got %v nodes that are silent but Ready, want 0", after, n)
 	}
-	b.expect(blamed, "kubeflap has not reported that etcd is at fault")
+	b.Expect(blamed, "kubeflap has not reported that etcd is at fault")
 }
 
 // checkStayedReady checks that the Ready condition of every node is unchanged since beforeBlindness was called. kubeflap
@@ -82,18 +82,18 @@ func (b *blindness) checkBlamesEtcd(lasts time.Duration) {
 func (b *blindness) checkStayedReady() {
 	for _, node := range list(b.Lab, b.Client.CoreV1().Nodes(), metav1.ListOptions{}).Items {
 		for _, c := range node.Status.Conditions {
-			b.expect(c.Type != corev1.NodeReady || !c.LastTransitionTime.After(b.began), "the node controller marked %s at %s", node.Name, c.LastTransitionTime)
+			b.Expect(c.Type != corev1.NodeReady || !c.LastTransitionTime.After(b.began), "the node controller marked %s at %s", node.Name, c.LastTransitionTime)
 		}
 	}
 	if b.URL == "" {
 		return
 	}
 	waitForRecoveredWatches(b.Lab)
-	b.reported = b.scrape()
+	b.reported = b.Scrape()
 	for _, metric := range []string{transitions, flips, "kubeflap_service_address_losses_total"} {
 		grown := b.grown(metric)
-		b.expect(grown == 0, "%s has changed by %v", metric, grown)
+		b.Expect(grown == 0, "%s has changed by %v", metric, grown)
 	}
-	b.must(b.ready())
-	b.sleep(catchUp)
+	b.Must(b.Ready())
+	b.Sleep(catchUp)
 }

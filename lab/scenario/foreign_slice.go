@@ -24,7 +24,7 @@ func foreignSlice() Scenario {
 			Alert: "KubeflapForeignAddresses", Object: "Service shop/web", Says: []string{"a manager that kubeflap accepts wrote these addresses"}, Remedy: "--endpoints.known-manager",
 		}},
 		Options: cluster.Options{Nodes: 1, ControllerManagerPod: true},
-		Prepare: func(l *Lab) { l.spreadReady(2) },
+		Prepare: func(l *Lab) { spreadReady(l, 2) },
 		Run: func(l *Lab) {
 			addSlice(l, manager, foreign)
 			l.webHas(2+foreign, "ready")
@@ -48,6 +48,6 @@ func addSlice(l *Lab, manager string, addresses int) {
 			Addresses: []string{fmt.Sprintf("192.0.2.%d", 1+i)}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)},
 		})
 	}
-	_, err := l.Client.DiscoveryV1().EndpointSlices("shop").Create(l.ctx, slice, metav1.CreateOptions{FieldManager: "mesh"})
-	l.must(err)
+	_, err := l.Client.DiscoveryV1().EndpointSlices("shop").Create(l.Ctx, slice, metav1.CreateOptions{FieldManager: "mesh"})
+	l.Must(err)
 }

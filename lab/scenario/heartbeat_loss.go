@@ -42,19 +42,19 @@ func heartbeatLoss(release cluster.Release) Scenario {
 			Remedy: "--node-monitor-grace-period to ",
 		}},
 		Options: cluster.Options{Nodes: 3, ControllerManagerPod: true, ControllerManagerFlags: flags},
-		Prepare: func(l *Lab) { l.spreadReady(6) },
+		Prepare: func(l *Lab) { spreadReady(l, 6) },
 		Run: func(l *Lab) {
 			const victim = "node-2"
 			kubelet := l.Cluster.Kubelets[victim]
 			l.WaitForHeartbeats()
-			l.must(kubelet.Pause())
+			l.Must(kubelet.Pause())
 			l.waitForNodeStatus("unknown", victim)
 			l.webHas(2, "not_ready")
 			l.checkLate(lost-time.Second, victim)
 			// A kubeflap instance whose watch of Nodes is delayed can see the last heartbeat later. The silence must
 			// exceed the grace period for that instance, too.
-			l.sleep(3 * time.Second)
-			l.must(kubelet.Resume())
+			l.Sleep(3 * time.Second)
+			l.Must(kubelet.Resume())
 			l.waitForNodeStatus("true", victim)
 			l.webHas(6, "ready")
 			l.waitForCountAtLeast(2, "kubeflap_service_address_bounces_total", "service", "web")

@@ -40,7 +40,7 @@ func inPlaceUpgrade() Scenario {
 		Quiet:     []string{"KubeflapServiceFlapping"},
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},
-		Prepare:   (*Lab).spreadGated,
+		Prepare:   spreadGated,
 		Run: func(l *Lab) {
 			restartSilently(l)
 			upgradeSlowly(l)
@@ -49,15 +49,15 @@ func inPlaceUpgrade() Scenario {
 }
 
 // spreadGated creates the Service "web" with a batch of pods that have a readiness gate.
-func (l *Lab) spreadGated() {
-	l.spread(batchSize, gated)
-	l.turnGates(true, 0)
+func spreadGated(l *Lab) {
+	spread(l, batchSize, gated)
+	turnGates(l, true, 0)
 	l.waitForReadyAddresses("shop", "web", batchSize)
 }
 
 // restartSilently changes images. The containers restart, and Ready stays True.
 func restartSilently(l *Lab) {
-	l.upgrade("example.com/app:2")
+	upgrade(l, "example.com/app:2")
 	l.waitForCountAtLeast(batchSize, "kubeflap_pod_inplace_updates_total", "namespace", "shop")
 	l.waitForCountAtLeast(batchSize, "kubeflap_pod_silent_restarts_total", "namespace", "shop")
 }
@@ -65,10 +65,10 @@ func restartSilently(l *Lab) {
 // upgradeSlowly reproduces the original incident. The images change while the addresses are ready. After that, the
 // addresses become not ready and ready again, twice.
 func upgradeSlowly(l *Lab) {
-	l.upgrade("example.com/app:3")
+	upgrade(l, "example.com/app:3")
 	for round := range 2 {
 		for _, up := range []bool{false, true} {
-			l.turnGates(up, stagger)
+			turnGates(l, up, stagger)
 			l.waitForCountAtLeast(float64(batchSize*(round+1)), flips, "service", "web", "to", readyOr(up))
 		}
 	}
@@ -77,17 +77,17 @@ func upgradeSlowly(l *Lab) {
 }
 
 // upgrade changes the image of each pod of the batch in place.
-func (l *Lab) upgrade(image string) {
+func upgrade(l *Lab, image string) {
 	for i := range batchSize {
-		l.setImage("shop", podName(i), image)
+		setImage(l, "shop", podName(i), image)
 	}
 }
 
 // turnGates sets the readiness gate of each pod of the batch, and pauses after each of them.
-func (l *Lab) turnGates(up bool, pause time.Duration) {
+func turnGates(l *Lab, up bool, pause time.Duration) {
 	for i := range batchSize {
-		l.setCondition("shop", podName(i), string(gate), statusOf(up))
-		l.sleep(pause)
+		setCondition(l, "shop", podName(i), string(gate), statusOf(up))
+		l.Sleep(pause)
 	}
 }
 

@@ -31,7 +31,7 @@ func kubeletRestart() Scenario {
 		Options: cluster.Options{Release: cluster.Oldest, Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(l *Lab) {
 			p.serve(l)
-			l.spread(probedPods, func(pod *corev1.Pod) {
+			spread(l, probedPods, func(pod *corev1.Pod) {
 				p.ready(pod)
 				// A new kubelet starts each probe after a random part of the period (prober, worker.run).
 				pod.Spec.Containers[0].ReadinessProbe.PeriodSeconds = 10
@@ -42,13 +42,13 @@ func kubeletRestart() Scenario {
 			// Restart right after a renewal, so that the next renewal comes earlier than a regular one.
 			l.WaitForHeartbeats()
 			l.waitForLeaseRenewal(node)
-			l.sleep(offBeat)
-			l.must(l.Cluster.Kubelets[node].Restart())
+			l.Sleep(offBeat)
+			l.Must(l.Cluster.Kubelets[node].Restart())
 			l.waitForCountAtLeast(1, flips, "service", "web", "to", "not_ready")
 			// More pods become not ready, one by one. This phase ends when the kubelet has probed all pods again and has
 			// reported the results.
 			p.waitForProbes(l)
-			l.sleep(settleKubelet)
+			l.Sleep(settleKubelet)
 			l.webHas(probedPods, "ready")
 		},
 	}

@@ -21,6 +21,8 @@ const patience = 3 * time.Minute
 
 // Lab contains what a scenario needs. A step that fails ends the steps of Play, as with testing.T.
 type Lab struct {
+	// Ctx is the context of the steps. Play gives it to them.
+	Ctx     context.Context
 	Cluster *cluster.Cluster
 	Client  kubernetes.Interface
 	// Truth is nil during Prepare.
@@ -37,8 +39,6 @@ type Lab struct {
 	Paged func(ctx context.Context, alert string) error
 	// Seed makes the random scenario repeatable.
 	Seed uint64
-
-	ctx context.Context // of the steps that are being played
 }
 
 // failure is the panic with which a step ends the steps of Play.
@@ -56,13 +56,13 @@ func (l *Lab) Play(ctx context.Context, steps func(*Lab)) (err error) {
 		}
 	}()
 	playing := *l
-	playing.ctx = ctx
+	playing.Ctx = ctx
 	steps(&playing)
 	return nil
 }
 
-// must fails if one of the errors is not nil.
-func (l *Lab) must(errs ...error) {
+// Must fails if one of the errors is not nil.
+func (l *Lab) Must(errs ...error) {
 	for _, err := range errs {
 		if err != nil {
 			panic(failure{err})
@@ -70,80 +70,86 @@ func (l *Lab) must(errs ...error) {
 	}
 }
 
-// expect fails with the given message unless ok is set.
-func (l *Lab) expect(ok bool, format string, args ...any) {
+// Expect fails with the given message unless ok is set.
+func (l *Lab) Expect(ok bool, format string, args ...any) {
 	if !ok {
-		l.must(fmt.Errorf(format, args...))
+		l.Must(fmt.Errorf(format, args...))
 	}
 }
 
-// part runs steps, and adds a name to the error of a step that fails.
-func (l *Lab) part(name string, steps func(*Lab)) {
-	if err := l.Play(l.ctx, steps); err != nil {
-		l.must(fmt.Errorf("%s: %w", name, err))
+// Part runs steps, and adds a name to the error of a step that fails.
+func (l *Lab) Part(name string, steps func(*Lab)) {
+	if err := l.Play(l.Ctx, steps); err != nil {
+		l.Must(fmt.Errorf("%s: %w", name, err))
 	}
 }
 
 // within repeats steps until none of them fails. It returns an error after the timeout.
 func (l *Lab) within(timeout time.Duration, what string, steps func(*Lab)) error {
-	return poll.Until(l.ctx, timeout, what, func(ctx context.Context) error { return l.Play(ctx, steps) })
+	return poll.Until(l.Ctx, timeout, what, func(ctx context.Context) error { return l.Play(ctx, steps) })
 }
 
-// until repeats steps until none of them fails.
-func (l *Lab) until(what string, steps func(*Lab)) { l.must(l.within(patience, what, steps)) }
+// Until repeats steps until none of them fails.
+func (l *Lab) Until(what string, steps func(*Lab)) { l.Must(l.within(patience, what, steps)) }
 
 // retry runs a fault up to three times, until the steps of happened do not fail within a grace period.
 func (l *Lab) retry(fault func(*Lab), what string, happened func(*Lab)) {
 	var err error
 	for range 3 {
 		fault(l)
-		if err = l.within(grace, what, happened); err == nil || l.ctx.Err() != nil {
+		if err = l.within(grace, what, happened); err == nil || l.Ctx.Err() != nil {
 			break
 		}
 		l.Log.Info("the fault had no effect; trying again", "err", err)
 	}
-	l.must(err)
+	l.Must(err)
 }
 
-func (l *Lab) sleep(d time.Duration) { l.must(poll.Sleep(l.ctx, d)) }
+// Sleep waits for the duration of a fault. To wait for a state, use Until.
+func (l *Lab) Sleep(d time.Duration) { l.Must(poll.Sleep(l.Ctx, d)) }
 
 // The following functions call a method of one of client-go's typed clients.
 
 func get[T any](l *Lab, client interface {
 	Get(context.Context, string, metav1.GetOptions) (T, error)
-}, name string) T {
-	object, err := client.Get(l.ctx, name, metav1.GetOptions{})
-	l.must(err)
+}, name string,
+) T {
+	object, err := client.Get(l.Ctx, name, metav1.GetOptions{})
+	l.Must(err)
 	return object
 }
 
 func list[T any](l *Lab, client interface {
 	List(context.Context, metav1.ListOptions) (T, error)
-}, options metav1.ListOptions) T {
-	objects, err := client.List(l.ctx, options)
-	l.must(err)
+}, options metav1.ListOptions,
+) T {
+	objects, err := client.List(l.Ctx, options)
+	l.Must(err)
 	return objects
 }
 
 func create[T any](l *Lab, client interface {
 	Create(context.Context, T, metav1.CreateOptions) (T, error)
-}, object T) T {
-	created, err := client.Create(l.ctx, object, metav1.CreateOptions{})
-	l.must(err)
+}, object T,
+) T {
+	created, err := client.Create(l.Ctx, object, metav1.CreateOptions{})
+	l.Must(err)
 	return created
 }
 
 // remove deletes an object, which must exist.
 func remove(l *Lab, client interface {
 	Delete(context.Context, string, metav1.DeleteOptions) error
-}, name string) {
-	l.must(client.Delete(l.ctx, name, metav1.DeleteOptions{}))
+}, name string,
+) {
+	l.Must(client.Delete(l.Ctx, name, metav1.DeleteOptions{}))
 }
 
 // patch changes an object with a strategic merge patch.
 func patch[T any](l *Lab, client interface {
 	Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (T, error)
-}, name, patch string, subresources ...string) {
-	_, err := client.Patch(l.ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
-	l.must(err)
+}, name, patch string, subresources ...string,
+) {
+	_, err := client.Patch(l.Ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+	l.Must(err)
 }

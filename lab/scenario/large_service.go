@@ -28,11 +28,11 @@ func largeService() Scenario {
 		// The node without a kubelet must stay Ready although it sends no heartbeats.
 		Options: cluster.Options{Nodes: 1, ControllerManagerFlags: []string{"--node-monitor-grace-period=10m"}},
 		Prepare: func(l *Lab) {
-			l.createNode(crowd)
-			l.namespace("shop")
+			createNode(l, crowd)
+			createNamespace(l, "shop")
 			l.together(large, 8, gather)
 			// Create the Service last, so that the controllers write all addresses at once.
-			l.serviceWith("shop", "web", nil)
+			createServiceWith(l, "shop", "web", nil)
 			l.waitForReadyAddresses("shop", "web", large)
 			// Renew the Lease before the recording begins. Otherwise, the node would already be silent at that time. The
 			// recorder would count that silence immediately, but the replay would not.
@@ -50,11 +50,11 @@ func largeService() Scenario {
 // gather creates a pod of the Service "web" and sets it Ready.
 func gather(l *Lab, i int) {
 	pod := newPod("shop", podName(i), crowd, "web")
-	l.create(pod)
-	l.patchPod("shop", pod.Name, fmt.Sprintf(`{"status":{"phase":"Running","podIP":%[1]q,"podIPs":[{"ip":%[1]q}],"conditions":[{"type":"Ready","status":"True"}]}}`,
+	createPod(l, pod)
+	patchPod(l, "shop", pod.Name, fmt.Sprintf(`{"status":{"phase":"Running","podIP":%[1]q,"podIPs":[{"ip":%[1]q}],"conditions":[{"type":"Ready","status":"True"}]}}`,
 		fmt.Sprintf("10.200.%d.%d", i/250, 1+i%250)), "status")
 }
 
 func deletePod(l *Lab, namespace, name string, grace int64) {
-	l.must(l.Client.CoreV1().Pods(namespace).Delete(l.ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &grace}))
+	l.Must(l.Client.CoreV1().Pods(namespace).Delete(l.Ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &grace}))
 }

@@ -24,7 +24,7 @@ func maintenance() Scenario {
 		NotAdvised: []string{"nodes rebooted", "nodes slow", "nodes silent", "control plane late"},
 		Pages:      []Page{},
 		Options:    options,
-		Prepare:    func(l *Lab) { l.spreadReady(nodes) },
+		Prepare:    func(l *Lab) { spreadReady(l, nodes) },
 		Run: func(l *Lab) {
 			l.WaitForHeartbeats()
 			drainForMaintenance(l, kept)
@@ -37,7 +37,7 @@ func maintenance() Scenario {
 // must report the announcement for each of the conditions.
 func drainForMaintenance(l *Lab, node string) {
 	announce(l, node, lifecycle("MaintenancePlanned", "True"))
-	l.cordon(node)
+	cordon(l, node)
 	announce(l, node, lifecycle("DrainInProgress", "True"), lifecycle("MaintenancePlanned", "False"))
 	drainAll(l, []string{node})
 	announce(l, node, lifecycle("Drained", "True"), lifecycle("DrainInProgress", "False"))
@@ -49,7 +49,7 @@ func maintain(l *Lab, node string) {
 	l.Cluster.Kubelets[node].Stop()
 	l.waitForNodeStatus("unknown", node)
 	waitForDeparture(l, node, 1)
-	l.must(l.Cluster.Boot(node))
+	l.Must(l.Cluster.Boot(node))
 	l.waitForNodeStatus("true", node)
 	waitForDeparture(l, node, 1)
 	patchNode(l, node, lifecycle("MaintenanceInProgress", "False"))

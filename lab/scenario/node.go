@@ -10,7 +10,7 @@ import (
 )
 
 // createNode creates a Ready node without a kubelet, and its Lease.
-func (l *Lab) createNode(name string) {
+func createNode(l *Lab, name string) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	node.Status.Conditions = []corev1.NodeCondition{{
 		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady",
@@ -36,7 +36,7 @@ func renewLease(l *Lab, name string, clock time.Time) {
 // flapNode makes a node not ready for 200 ms.
 func flapNode(l *Lab, name string) {
 	patchNode(l, name, readyAs(corev1.ConditionFalse))
-	l.sleep(200 * time.Millisecond)
+	l.Sleep(200 * time.Millisecond)
 	patchNode(l, name, readyAs(corev1.ConditionTrue))
 }
 
@@ -54,7 +54,7 @@ func patchNode(l *Lab, name, conditions string) {
 	patch(l, l.Client.CoreV1().Nodes(), name, `{"status":{"conditions":[`+conditions+`]}}`, "status")
 }
 
-func (l *Lab) cordon(node string) {
+func cordon(l *Lab, node string) {
 	patch(l, l.Client.CoreV1().Nodes(), node, `{"spec":{"unschedulable":true}}`)
 }
 
@@ -62,7 +62,7 @@ func setTaints(l *Lab, node, taints string) {
 	patch(l, l.Client.CoreV1().Nodes(), node, `{"spec":{"taints":`+taints+`}}`)
 }
 
-func (l *Lab) deleteNodes(nodes ...string) {
+func deleteNodes(l *Lab, nodes ...string) {
 	for _, node := range nodes {
 		remove(l, l.Client.CoreV1().Nodes(), node)
 	}

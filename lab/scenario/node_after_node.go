@@ -39,36 +39,36 @@ func nodeAfterNode() Scenario {
 // silenceInTurn pauses the given number of kubelets one after another. It pauses a kubelet right after a heartbeat, and
 // resumes it when its node is Unknown.
 func silenceInTurn(l *Lab, victims int) {
-	group, ctx := errgroup.WithContext(l.ctx)
-	l.must(l.Play(ctx, func(l *Lab) {
+	group, ctx := errgroup.WithContext(l.Ctx)
+	l.Must(l.Play(ctx, func(l *Lab) {
 		left := l.nodes()
 		for range victims {
 			node := waitForFirstHeartbeat(l, left)
 			left = slices.DeleteFunc(left, func(x string) bool { return x == node })
 			kubelet := l.Cluster.Kubelets[node]
-			l.must(kubelet.Pause())
+			l.Must(kubelet.Pause())
 			group.Go(func() error {
 				return l.Play(ctx, func(l *Lab) {
 					l.waitForNodeStatus("unknown", node)
-					l.must(kubelet.Resume())
+					l.Must(kubelet.Resume())
 					l.waitForNodeStatus("true", node)
 				})
 			})
-			l.sleep(inTurnApart)
+			l.Sleep(inTurnApart)
 		}
 	}))
-	l.must(group.Wait())
+	l.Must(group.Wait())
 }
 
 // waitForFirstHeartbeat waits until one of the nodes sends a heartbeat, and returns that node.
 func waitForFirstHeartbeat(l *Lab, nodes []string) (first string) {
 	before := l.counts()
-	l.until("the next heartbeat", func(l *Lab) {
+	l.Until("the next heartbeat", func(l *Lab) {
 		now := l.counts()
 		i := slices.IndexFunc(nodes, func(node string) bool {
 			return now.Sum(heartbeats, "node", node) > before.Sum(heartbeats, "node", node)
 		})
-		l.expect(i >= 0, "no heartbeat from any of %d nodes", len(nodes))
+		l.Expect(i >= 0, "no heartbeat from any of %d nodes", len(nodes))
 		first = nodes[i]
 	})
 	return first

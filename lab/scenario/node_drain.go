@@ -18,7 +18,7 @@ func nodeDrain() Scenario {
 		Causes:  []Loss{{"web", "pod_evicted", drainedPods, "a node is drained, with a new pod ready before each eviction"}},
 		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(l *Lab) {
-			l.makeWeb(nil, slices.Repeat([]string{cluster.NodeName(1)}, drainedPods)...)
+			makeWeb(l, nil, slices.Repeat([]string{cluster.NodeName(1)}, drainedPods)...)
 			l.waitForReadyAddresses("shop", "web", drainedPods)
 		},
 		Run: func(l *Lab) { replaceNode(l, cluster.NodeName(1)) },
@@ -26,20 +26,20 @@ func nodeDrain() Scenario {
 }
 
 func replaceNode(l *Lab, node string) {
-	l.cordon(node)
+	cordon(l, node)
 	for i := range drainedPods {
 		moveAway(l, podName(i), podName(drainedPods+i))
 	}
 	l.Cluster.Remove(node) // a running kubelet would register its node again
-	l.deleteNodes(node)
+	deleteNodes(l, node)
 	l.waitForCountAtLeast(drainedPods, churn, "service", "web", "change", "removed")
 }
 
 // moveAway starts a pod on the first node. When this pod is ready, it evicts the old pod.
 func moveAway(l *Lab, from, to string) {
-	l.create(newPod("shop", to, cluster.NodeName(0), "web"))
+	createPod(l, newPod("shop", to, cluster.NodeName(0), "web"))
 	l.waitForReadyAddresses("shop", "web", drainedPods+1)
-	l.evict("shop", from)
+	evict(l, "shop", from)
 	l.waitForReadyAddresses("shop", "web", drainedPods)
 	l.waitForPodGone("shop", from)
 }
@@ -59,7 +59,7 @@ func singleReplicaDrain() Scenario {
 		Pages:   []Page{},
 		Options: cluster.Options{Nodes: 3, ControllerManagerPod: true, ControllerManagerFlags: []string{unhurried}},
 		Prepare: func(l *Lab) {
-			l.makeWeb(nil, drained[0])
+			makeWeb(l, nil, drained[0])
 			l.waitForReadyAddresses("shop", "web", 1)
 		},
 		Run: func(l *Lab) {
@@ -72,11 +72,11 @@ func singleReplicaDrain() Scenario {
 
 // drainOnly evicts the only pod of the Service. After the duration of an image pull, it starts a pod on another node.
 func drainOnly(l *Lab, node, from, to, elsewhere string) {
-	l.cordon(node)
-	l.evict("shop", from)
+	cordon(l, node)
+	evict(l, "shop", from)
 	l.waitForReadyAddresses("shop", "web", 0)
-	l.sleep(imagePull)
-	l.create(newPod("shop", to, elsewhere, "web"))
+	l.Sleep(imagePull)
+	createPod(l, newPod("shop", to, elsewhere, "web"))
 	l.waitForReadyAddresses("shop", "web", 1)
 }
 

@@ -15,7 +15,7 @@ import (
 // container is the name of each pod's only container.
 const container = "app"
 
-func (l *Lab) namespace(name string) {
+func createNamespace(l *Lab, name string) {
 	create(l, l.Client.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
@@ -32,16 +32,16 @@ func newPod(namespace, name, node, app string) *corev1.Pod {
 	}
 }
 
-func (l *Lab) create(pod *corev1.Pod) { create(l, l.Client.CoreV1().Pods(pod.Namespace), pod) }
+func createPod(l *Lab, pod *corev1.Pod) { create(l, l.Client.CoreV1().Pods(pod.Namespace), pod) }
 
-// service creates a Service. If selector is nil, the Service has no selector.
-func (l *Lab) service(namespace, name string, selector map[string]string) *corev1.Service {
-	return l.serviceWith(namespace, name, func(spec *corev1.ServiceSpec) { spec.Selector = selector })
+// createService creates a Service. If selector is nil, the Service has no selector.
+func createService(l *Lab, namespace, name string, selector map[string]string) *corev1.Service {
+	return createServiceWith(l, namespace, name, func(spec *corev1.ServiceSpec) { spec.Selector = selector })
 }
 
-// serviceWith creates a Service whose selector is the label app with the Service's name. If change is not nil, it
+// createServiceWith creates a Service whose selector is the label app with the Service's name. If change is not nil, it
 // changes the spec first.
-func (l *Lab) serviceWith(namespace, name string, change func(*corev1.ServiceSpec)) *corev1.Service {
+func createServiceWith(l *Lab, namespace, name string, change func(*corev1.ServiceSpec)) *corev1.Service {
 	object := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: corev1.ServiceSpec{
@@ -57,28 +57,28 @@ func (l *Lab) serviceWith(namespace, name string, change func(*corev1.ServiceSpe
 
 // makeWeb creates the namespace "shop" with the Service "web" and its pods web-1, web-2 and so on, one on each of the
 // given nodes. If change is not nil, it changes each pod before the pod is created.
-func (l *Lab) makeWeb(change func(*corev1.Pod), nodes ...string) {
-	l.namespace("shop")
-	l.serviceWith("shop", "web", nil)
+func makeWeb(l *Lab, change func(*corev1.Pod), nodes ...string) {
+	createNamespace(l, "shop")
+	createServiceWith(l, "shop", "web", nil)
 	for i, node := range nodes {
 		pod := newPod("shop", podName(i), node, "web")
 		if change != nil {
 			change(pod)
 		}
-		l.create(pod)
+		createPod(l, pod)
 	}
 }
 
 // spread creates the Service "web" with pods that are distributed over the hollow nodes.
-func (l *Lab) spread(pods int, change func(*corev1.Pod)) {
+func spread(l *Lab, pods int, change func(*corev1.Pod)) {
 	nodes := l.nodes()
-	l.makeWeb(change, slices.Repeat(nodes, pods/len(nodes)+1)[:pods]...)
+	makeWeb(l, change, slices.Repeat(nodes, pods/len(nodes)+1)[:pods]...)
 }
 
 // spreadReady creates the Service "web" like spread. It waits until all of its addresses are ready, and no node has a
 // taint.
-func (l *Lab) spreadReady(pods int) {
-	l.spread(pods, nil)
+func spreadReady(l *Lab, pods int) {
+	spread(l, pods, nil)
 	l.waitForReadyAddresses("shop", "web", pods)
 	l.waitForNoTaints()
 }
@@ -86,20 +86,20 @@ func (l *Lab) spreadReady(pods int) {
 func podName(i int) string { return fmt.Sprintf("web-%d", i+1) }
 
 // setImage changes the image of a pod in place.
-func (l *Lab) setImage(namespace, name, image string) {
-	l.patchPod(namespace, name, fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"image":%q}]}}`, container, image))
+func setImage(l *Lab, namespace, name, image string) {
+	patchPod(l, namespace, name, fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"image":%q}]}}`, container, image))
 }
 
 // setCondition sets one condition in a pod's status.
-func (l *Lab) setCondition(namespace, name, kind string, status corev1.ConditionStatus) {
-	l.patchPod(namespace, name, fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":%q,"lastTransitionTime":%s}]}}`, kind, status, now()), "status")
+func setCondition(l *Lab, namespace, name, kind string, status corev1.ConditionStatus) {
+	patchPod(l, namespace, name, fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":%q,"lastTransitionTime":%s}]}}`, kind, status, now()), "status")
 }
 
-func (l *Lab) patchPod(namespace, name, change string, subresources ...string) {
+func patchPod(l *Lab, namespace, name, change string, subresources ...string) {
 	patch(l, l.Client.CoreV1().Pods(namespace), name, change, subresources...)
 }
 
-func (l *Lab) patchService(namespace, name, change string) {
+func patchService(l *Lab, namespace, name, change string) {
 	patch(l, l.Client.CoreV1().Services(namespace), name, change)
 }
 
@@ -115,7 +115,7 @@ func slicesOf(l *Lab, namespace, service string) []discoveryv1.EndpointSlice {
 }
 
 // writeEndpoints replaces the addresses of an Endpoints object, or creates the object.
-func (l *Lab) writeEndpoints(namespace, name string, ips ...string) {
+func writeEndpoints(l *Lab, namespace, name string, ips ...string) {
 	var subsets []corev1.EndpointSubset
 	if len(ips) > 0 {
 		subset := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Name: "http", Port: 80}}}
@@ -125,48 +125,48 @@ func (l *Lab) writeEndpoints(namespace, name string, ips ...string) {
 		subsets = append(subsets, subset)
 	}
 	client := l.Client.CoreV1().Endpoints(namespace)
-	object, err := client.Get(l.ctx, name, metav1.GetOptions{})
+	object, err := client.Get(l.Ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		create(l, client, &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: name}, Subsets: subsets})
 		return
 	}
-	l.must(err)
+	l.Must(err)
 	object.Subsets, object.ResourceVersion = subsets, ""
-	_, err = client.Update(l.ctx, object, metav1.UpdateOptions{})
-	l.must(err)
+	_, err = client.Update(l.Ctx, object, metav1.UpdateOptions{})
+	l.Must(err)
 }
 
 // waitForEndpoints waits until an Endpoints object exists.
 func waitForEndpoints(l *Lab, namespace, name string) {
-	l.until("Endpoints of "+name, func(l *Lab) { get(l, l.Client.CoreV1().Endpoints(namespace), name) })
+	l.Until("Endpoints of "+name, func(l *Lab) { get(l, l.Client.CoreV1().Endpoints(namespace), name) })
 }
 
 // removeService deletes a Service, and waits until its Endpoints and the slices that mirror them are gone.
 func removeService(l *Lab, namespace, name string) {
 	remove(l, l.Client.CoreV1().Services(namespace), name)
-	l.until("the Endpoints of "+name+" to be deleted", func(l *Lab) {
+	l.Until("the Endpoints of "+name+" to be deleted", func(l *Lab) {
 		left := len(list(l, l.Client.CoreV1().Endpoints(namespace), metav1.ListOptions{FieldSelector: "metadata.name=" + name}).Items)
 		for _, slice := range slicesOf(l, namespace, name) {
 			if slice.Labels[discoveryv1.LabelManagedBy] == "endpointslicemirroring-controller.k8s.io" {
 				left++
 			}
 		}
-		l.expect(left == 0, "%d objects still exist", left)
+		l.Expect(left == 0, "%d objects still exist", left)
 	})
 }
 
 // evict evicts a pod through the Eviction API, like kubectl drain.
-func (l *Lab) evict(namespace, pod string) {
+func evict(l *Lab, namespace, pod string) {
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pod}}
-	l.must(l.Client.PolicyV1().Evictions(namespace).Evict(l.ctx, eviction))
+	l.Must(l.Client.PolicyV1().Evictions(namespace).Evict(l.Ctx, eviction))
 }
 
 // together runs steps for each number below n, at most limit at the same time.
 func (l *Lab) together(n, limit int, steps func(l *Lab, i int)) {
-	group, ctx := errgroup.WithContext(l.ctx)
+	group, ctx := errgroup.WithContext(l.Ctx)
 	group.SetLimit(limit)
 	for i := range n {
 		group.Go(func() error { return l.Play(ctx, func(l *Lab) { steps(l, i) }) })
 	}
-	l.must(group.Wait())
+	l.Must(group.Wait())
 }

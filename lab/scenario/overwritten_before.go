@@ -35,13 +35,13 @@ func prepareOverwrittenBefore(l *Lab) {
 	const applied = `{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":` +
 		`"{\"apiVersion\":\"v1\",\"kind\":\"Endpoints\",\"subsets\":[{\"addresses\":[{\"ip\":\"192.0.2.11\"}]}]}"}}}`
 	client := l.Client.CoreV1().Endpoints(namespace)
-	l.service(namespace, name, map[string]string{"k8s-app": name})
+	createService(l, namespace, name, map[string]string{"k8s-app": name})
 	waitForEndpoints(l, namespace, name)
-	l.writeEndpoints(namespace, name, "192.0.2.11")
+	writeEndpoints(l, namespace, name, "192.0.2.11")
 	patch(l, client, name, applied)
-	l.must(l.Cluster.ControllerManager.Restart())
-	l.until("empty Endpoints of "+name, func(l *Lab) {
+	l.Must(l.Cluster.ControllerManager.Restart())
+	l.Until("empty Endpoints of "+name, func(l *Lab) {
 		subsets := get(l, client, name).Subsets
-		l.expect(len(subsets) == 0, "got %v", subsets)
+		l.Expect(len(subsets) == 0, "got %v", subsets)
 	})
 }

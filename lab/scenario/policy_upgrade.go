@@ -31,10 +31,10 @@ func policyUpgrade() Scenario {
 		Run: func(l *Lab) {
 			clients := takeOutBatch(l)
 			drainPods(l)
-			l.sleep(takenOutFor)
-			l.upgrade("example.com/app:2")
+			l.Sleep(takenOutFor)
+			upgrade(l, "example.com/app:2")
 			l.waitForCount(batchSize, flips, "service", "web", "to", "not_ready")
-			l.until("Endpoints without the batch", func(l *Lab) {
+			l.Until("Endpoints without the batch", func(l *Lab) {
 				checkBatchIsOut(l, get(l, l.Client.CoreV1().Endpoints("shop"), "web"))
 			})
 			waitForNewContainers(l)
@@ -42,7 +42,7 @@ func policyUpgrade() Scenario {
 			l.waitForCount(batchSize, flips, "service", "web", "to", "ready")
 			clients.settled(l, replicas)
 			for _, x := range clients.readds() {
-				l.expect(x.stale == 0, "the client with the window %s put %d addresses back", x.window, x.stale)
+				l.Expect(x.stale == 0, "the client with the window %s put %d addresses back", x.window, x.stale)
 			}
 			l.waitForReportedValue(0, "kubeflap_service_stale_readds_total", "service", "web")
 		},
@@ -53,9 +53,9 @@ func policyUpgrade() Scenario {
 func applyRecipes(l *Lab, files ...string) {
 	for _, file := range files {
 		text, err := os.ReadFile(filepath.Join(recipes, file))
-		l.must(err)
+		l.Must(err)
 		manifests, err := cluster.Manifests(text)
-		l.must(err, l.Cluster.Apply(l.ctx, "", manifests))
+		l.Must(err, l.Cluster.Apply(l.Ctx, "", manifests))
 	}
 }
 
@@ -68,14 +68,14 @@ func drainPods(l *Lab) {
 	create(l, l.Client.CoreV1().ConfigMaps("shop"), drained)
 	options := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
 	touch := []byte(`{"metadata":{"annotations":{"touched":"x"}}}`)
-	l.until("the policies to take effect", func(l *Lab) {
+	l.Until("the policies to take effect", func(l *Lab) {
 		for _, slice := range slicesOf(l, "shop", "web") {
-			would, err := l.Client.DiscoveryV1().EndpointSlices("shop").Patch(l.ctx, slice.Name, types.MergePatchType, touch, options)
-			l.must(err)
+			would, err := l.Client.DiscoveryV1().EndpointSlices("shop").Patch(l.Ctx, slice.Name, types.MergePatchType, touch, options)
+			l.Must(err)
 			checkReady(l, would, replicas-batchSize)
 		}
-		would, err := l.Client.CoreV1().Endpoints("shop").Patch(l.ctx, "web", types.MergePatchType, touch, options)
-		l.must(err)
+		would, err := l.Client.CoreV1().Endpoints("shop").Patch(l.Ctx, "web", types.MergePatchType, touch, options)
+		l.Must(err)
 		checkBatchIsOut(l, would)
 	})
 }
@@ -85,7 +85,7 @@ func checkBatchIsOut(l *Lab, o *corev1.Endpoints) {
 	for _, subset := range o.Subsets {
 		ready, notReady = ready+len(subset.Addresses), notReady+len(subset.NotReadyAddresses)
 	}
-	l.expect(ready == replicas-batchSize && notReady == batchSize, "got %d ready addresses and %d others in Endpoints", ready, notReady)
+	l.Expect(ready == replicas-batchSize && notReady == batchSize, "got %d ready addresses and %d others in Endpoints", ready, notReady)
 }
 
 func checkReady(l *Lab, slice *discoveryv1.EndpointSlice, want int) {
@@ -95,16 +95,16 @@ func checkReady(l *Lab, slice *discoveryv1.EndpointSlice, want int) {
 			n++
 		}
 	}
-	l.expect(n == want, "slice %s has %d ready addresses", slice.Name, n)
+	l.Expect(n == want, "slice %s has %d ready addresses", slice.Name, n)
 }
 
 // waitForNewContainers waits until each pod of the batch is Ready with a new container.
 func waitForNewContainers(l *Lab) {
-	l.until("new containers", func(l *Lab) {
+	l.Until("new containers", func(l *Lab) {
 		for i := range batchSize {
 			pod := get(l, l.Client.CoreV1().Pods("shop"), podName(i))
 			statuses := pod.Status.ContainerStatuses
-			l.expect(len(statuses) == 1 && statuses[0].Ready && statuses[0].RestartCount > 0, "%s still has its old container, or is not ready", pod.Name)
+			l.Expect(len(statuses) == 1 && statuses[0].Ready && statuses[0].RestartCount > 0, "%s still has its old container, or is not ready", pod.Name)
 		}
 	})
 }
@@ -113,7 +113,7 @@ func waitForNewContainers(l *Lab) {
 // therefore also changes the Service.
 func undrainPods(l *Lab) {
 	remove(l, l.Client.CoreV1().ConfigMaps("shop"), "drained")
-	l.until("the addresses to be back", func(l *Lab) {
+	l.Until("the addresses to be back", func(l *Lab) {
 		touchService(l, "shop", "web")
 		for _, slice := range slicesOf(l, "shop", "web") {
 			checkReady(l, &slice, replicas)

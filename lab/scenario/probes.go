@@ -27,10 +27,10 @@ func newProbes() *probes { return &probes{failing: map[string]bool{}, asked: map
 // serve answers probes until the steps' context ends.
 func (p *probes) serve(l *Lab) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	l.must(err)
+	l.Must(err)
 	p.port = listener.Addr().(*net.TCPAddr).Port
 	go func() { _ = http.Serve(listener, p) }() // returns when the listener is closed
-	context.AfterFunc(l.ctx, func() { _ = listener.Close() })
+	context.AfterFunc(l.Ctx, func() { _ = listener.Close() })
 }
 
 func (p *probes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -52,10 +52,10 @@ func (p *probes) set(kind, pod string, failing bool) {
 // waitForProbes waits until the kubelets have sent another readiness probe to each pod that they have probed so far.
 func (p *probes) waitForProbes(l *Lab) {
 	before := p.counts()
-	l.until("probes", func(l *Lab) {
+	l.Until("probes", func(l *Lab) {
 		now := p.counts()
 		for path, n := range before {
-			l.expect(now[path] > n, "%s was not probed", path)
+			l.Expect(now[path] > n, "%s was not probed", path)
 		}
 	})
 }

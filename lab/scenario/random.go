@@ -30,16 +30,16 @@ func random() Scenario {
 			"--concurrent-endpoint-syncs=10", "--concurrent-service-endpoint-syncs=10",
 			"--mirroring-concurrent-service-endpoint-syncs=10",
 		}},
-		Prepare: func(l *Lab) { l.namespace(chaosNamespace) },
+		Prepare: func(l *Lab) { createNamespace(l, chaosNamespace) },
 		Run: func(l *Lab) {
 			l.Log.Info("random changes", "seed", l.Seed, "steps", steps)
 			c := &chaos{Lab: l, random: rand.New(rand.NewPCG(l.Seed, 0))}
 			c.populate()
 			for i := range steps {
-				l.part(fmt.Sprintf("step %d", i), func(l *Lab) {
+				l.Part(fmt.Sprintf("step %d", i), func(l *Lab) {
 					c.step()
 					if i%between == between-1 && l.URL != "" {
-						l.must(l.comparison().Agree(l.ctx, patience))
+						l.Must(l.comparison().Agree(l.Ctx, patience))
 					}
 				})
 			}
@@ -109,9 +109,9 @@ func (c *chaos) step() {
 		if pick -= a.weight; pick >= 0 {
 			continue
 		}
-		err := c.Play(c.ctx, func(*Lab) { a.do() })
+		err := c.Play(c.Ctx, func(*Lab) { a.do() })
 		if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
-			c.must(err) // otherwise, a controller changed the object before this update
+			c.Must(err) // otherwise, a controller changed the object before this update
 		}
 		return
 	}
@@ -134,11 +134,11 @@ func (c *chaos) address() string {
 // checkEnoughHappened fails if the scenario has caused too few transitions for a meaningful test.
 func checkEnoughHappened(l *Lab) {
 	for _, metric := range []string{transitions, flips, churn, "kubeflap_pod_inplace_updates_total", "kubeflap_pod_silent_restarts_total"} {
-		l.expect(l.counts().Sum(metric) > 0, "no counts in %s", metric)
+		l.Expect(l.counts().Sum(metric) > 0, "no counts in %s", metric)
 	}
 	// This number includes transitions of objects that have been deleted, unlike the counters.
 	n := l.Truth.Transitions()
-	l.expect(n >= enough, "got %d transitions, want at least %d", n, enough)
+	l.Expect(n >= enough, "got %d transitions, want at least %d", n, enough)
 }
 
 // pick returns a random element.

@@ -20,7 +20,7 @@ type chaosNode struct {
 
 func (c *chaos) makeNode(node *chaosNode) {
 	node.ready = corev1.ConditionTrue
-	c.createNode(node.name)
+	createNode(c.Lab, node.name)
 	node.posted, node.renewed = time.Now(), time.Now()
 }
 
@@ -69,11 +69,11 @@ func (c *chaos) heartbeat() {
 func (c *chaos) recreateNode() {
 	node := pick(c, c.nodes)
 	c.waitUntilSeen(node.renewed)
-	c.deleteNodes(node.name)
+	deleteNodes(c.Lab, node.name)
 	// The garbage collector may have deleted the Lease already.
-	err := c.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Delete(c.ctx, node.name, metav1.DeleteOptions{})
+	err := c.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Delete(c.Ctx, node.name, metav1.DeleteOptions{})
 	if !apierrors.IsNotFound(err) {
-		c.must(err)
+		c.Must(err)
 	}
 	c.waitUntilSeen(time.Now())
 	node.behind = 0

@@ -17,12 +17,12 @@ func apps() []string { return []string{"red", "green", "blue", "white"} }
 // addPod creates a pod, and sets its status to running, as its kubelet would.
 func (c *chaos) addPod() {
 	pod := &chaosPod{name: fmt.Sprintf("pod-%d", c.next()), ready: !c.chance(4)}
-	c.create(newPod(chaosNamespace, pod.name, pick(c, c.nodes).name, pick(c, apps())))
+	createPod(c.Lab, newPod(chaosNamespace, pod.name, pick(c, c.nodes).name, pick(c, apps())))
 	c.pods = append(c.pods, pod)
 	ip := c.address()
 	status := fmt.Sprintf(`{"status":{"phase":"Running","podIP":%[1]q,"podIPs":[{"ip":%[1]q}],"conditions":[%[2]s],"containerStatuses":[%[3]s]}}`,
 		ip, pod.condition(), pod.container())
-	c.patchPod(chaosNamespace, pod.name, status, "status")
+	patchPod(c.Lab, chaosNamespace, pod.name, status, "status")
 }
 
 func (p *chaosPod) condition() string {
@@ -38,7 +38,7 @@ func (p *chaosPod) container() string {
 func (c *chaos) flipPod() {
 	pod := pick(c, c.pods)
 	pod.ready = !pod.ready
-	c.patchPod(chaosNamespace, pod.name, fmt.Sprintf(`{"status":{"conditions":[%s]}}`, pod.condition()), "status")
+	patchPod(c.Lab, chaosNamespace, pod.name, fmt.Sprintf(`{"status":{"conditions":[%s]}}`, pod.condition()), "status")
 }
 
 // restartContainer restarts the container of a pod. Sometimes it also changes the readiness. A restart counts as silent
@@ -50,19 +50,19 @@ func (c *chaos) restartContainer() {
 		pod.ready = !pod.ready
 	}
 	status := fmt.Sprintf(`{"status":{"conditions":[%s],"containerStatuses":[%s]}}`, pod.condition(), pod.container())
-	c.patchPod(chaosNamespace, pod.name, status, "status")
+	patchPod(c.Lab, chaosNamespace, pod.name, status, "status")
 }
 
 func (c *chaos) changeImage() {
 	pod := pick(c, c.pods)
 	pod.images++
-	c.setImage(chaosNamespace, pod.name, fmt.Sprintf("example.com/app:%d", pod.images+1))
+	setImage(c.Lab, chaosNamespace, pod.name, fmt.Sprintf("example.com/app:%d", pod.images+1))
 }
 
 // relabelPod changes the label by which Services select a pod.
 func (c *chaos) relabelPod() {
 	patch := fmt.Sprintf(`{"metadata":{"labels":{"app":%q}}}`, pick(c, apps()))
-	c.patchPod(chaosNamespace, pick(c, c.pods).name, patch)
+	patchPod(c.Lab, chaosNamespace, pick(c, c.pods).name, patch)
 }
 
 // removePod deletes a pod. In half of the cases, the pod first terminates, and a later step deletes it completely.

@@ -26,9 +26,9 @@ func (l *Lab) waitUntilSeen(written time.Time) {
 	if time.Since(written) > longAgo {
 		return
 	}
-	l.sleep(time.Until(written.Add(settle)))
+	l.Sleep(time.Until(written.Add(settle)))
 	if l.Truth != nil && l.URL != "" {
-		l.must(l.comparison().Seen(l.ctx, patience))
+		l.Must(l.comparison().Seen(l.Ctx, patience))
 	}
 }
 
@@ -53,7 +53,7 @@ func (c *chaos) makeService(service *chaosService) {
 	if service.selector {
 		selector = map[string]string{"app": pick(c, apps())}
 	}
-	service.uid = c.service(chaosNamespace, service.name, selector).UID
+	service.uid = createService(c.Lab, chaosNamespace, service.name, selector).UID
 	c.waitUntilSeen(time.Now())
 }
 
@@ -72,7 +72,7 @@ func (c *chaos) changeService() {
 	default:
 		c.takeSelector(service)
 	}
-	c.patchService(chaosNamespace, service.name, patch)
+	patchService(c.Lab, chaosNamespace, service.name, patch)
 	c.waitUntilSeen(time.Now())
 }
 
@@ -82,7 +82,7 @@ func (c *chaos) changeService() {
 func (c *chaos) takeSelector(service *chaosService) {
 	if !service.selector {
 		service.selector = true
-		c.writeEndpoints(chaosNamespace, service.name)
+		writeEndpoints(c.Lab, chaosNamespace, service.name)
 		c.waitUntilSeen(time.Now())
 	}
 }
@@ -111,7 +111,7 @@ func (c *chaos) writeByHand() {
 		// Choose from only a few addresses, so that removed addresses often come back.
 		ips = append(ips, fmt.Sprintf("192.0.2.%d", 10*len(ips)+1+c.random.IntN(3)))
 	}
-	c.writeEndpoints(chaosNamespace, service.name, ips...)
+	writeEndpoints(c.Lab, chaosNamespace, service.name, ips...)
 }
 
 // writeSlice creates, rewrites or deletes a slice that no controller manages.
@@ -132,8 +132,8 @@ func (c *chaos) writeSlice() {
 		return
 	}
 	slice.Name = pick(c, service.slices)
-	_, err := client.Update(c.ctx, slice, metav1.UpdateOptions{})
-	c.must(err)
+	_, err := client.Update(c.Ctx, slice, metav1.UpdateOptions{})
+	c.Must(err)
 }
 
 // newSlice returns a slice that is owned by its Service. The garbage collector deletes it with the Service.

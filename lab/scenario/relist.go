@@ -28,8 +28,8 @@ func relist(release cluster.Release) Scenario {
 		LossesBy: "readiness_gate",
 		Proxied:  true,
 		Prepare: func(l *Lab) {
-			l.spreadGated()
-			l.createNode(edgeNode)
+			spreadGated(l)
+			createNode(l, edgeNode)
 			makeManual(l, vanishing, "192.0.2.1", "192.0.2.2")
 			makeManual(l, recreated, "192.0.2.3", "192.0.2.4")
 		},
@@ -40,16 +40,16 @@ func relist(release cluster.Release) Scenario {
 
 // changeUnseen expires kubeflap's watches, and lets it list again when the objects have changed.
 func changeUnseen(l *Lab) {
-	l.expect(l.Proxy != nil, "the scenario needs a kubeflap behind a proxy")
-	l.sleep(afterglow)
+	l.Expect(l.Proxy != nil, "the scenario needs a kubeflap behind a proxy")
+	l.Sleep(afterglow)
 	l.Proxy.Answer(http.StatusGone)
 	removeService(l, "shop", vanishing)
 	removeService(l, "shop", recreated)
 	makeManual(l, recreated, "192.0.2.4", "192.0.2.5", "192.0.2.6")
-	l.deleteNodes(edgeNode)
-	l.sleep(5 * time.Second)
+	deleteNodes(l, edgeNode)
+	l.Sleep(5 * time.Second)
 	l.Proxy.Answer(0)
 	waitForRecoveredWatches(l)
-	l.until("kubeflap to be ready", func(l *Lab) { l.must(l.ready()) })
-	l.sleep(catchUp)
+	l.Until("kubeflap to be ready", func(l *Lab) { l.Must(l.Ready()) })
+	l.Sleep(catchUp)
 }

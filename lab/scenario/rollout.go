@@ -25,8 +25,8 @@ func healthyRollout() Scenario {
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(l *Lab) {
-			l.namespace(rolloutNamespace)
-			l.serviceWith(rolloutNamespace, "web", nil)
+			createNamespace(l, rolloutNamespace)
+			createServiceWith(l, rolloutNamespace, "web", nil)
 			deploy(l, "web", rolloutReplicas, newPod(rolloutNamespace, "", cluster.NodeName(1), "web"))
 			waitForRollout(l, rolloutReplicas)
 			l.waitForReadyAddresses(rolloutNamespace, "web", rolloutReplicas)
@@ -66,12 +66,12 @@ func changeDeployment(l *Lab, spec string, replicas int) {
 
 // waitForRollout waits until all pods are updated and available, and the old pods have been removed.
 func waitForRollout(l *Lab, replicas int) {
-	l.until("the roll-out", func(l *Lab) {
+	l.Until("the roll-out", func(l *Lab) {
 		deployment := get(l, l.Client.AppsV1().Deployments(rolloutNamespace), "web")
 		status, want := deployment.Status, int32(replicas)
-		l.expect(status.ObservedGeneration >= deployment.Generation && status.Replicas == want &&
+		l.Expect(status.ObservedGeneration >= deployment.Generation && status.Replicas == want &&
 			status.UpdatedReplicas == want && status.AvailableReplicas == want, "deployment status %+v", status)
 		pods := len(list(l, l.Client.CoreV1().Pods(rolloutNamespace), metav1.ListOptions{}).Items)
-		l.expect(pods == replicas, "got %d pods", pods)
+		l.Expect(pods == replicas, "got %d pods", pods)
 	})
 }

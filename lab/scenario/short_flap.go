@@ -8,7 +8,7 @@ func shortFlap() Scenario {
 		NextScrape: true,
 		// The node has no kubelet, so only the scenario writes the node's status. The node controller's grace period is
 		// longer than the scenario.
-		Prepare: func(l *Lab) { l.createNode(node) },
+		Prepare: func(l *Lab) { createNode(l, node) },
 		Run: func(l *Lab) {
 			flapNode(l, node)
 			l.waitForNodeStatus("false", node)

@@ -76,7 +76,7 @@ func ofFault(release cluster.Release, f watchFault) Scenario {
 		Summary: f.summary + ": kubeflap must report that it is blind, and no false transitions",
 		// The grace period is the default. Each fault lasts longer than the grace period.
 		Options:  cluster.Options{Release: release, Nodes: 2, ControllerManagerPod: true},
-		Prepare:  (*Lab).spreadGated,
+		Prepare:  spreadGated,
 		Run:      flapEverything,
 		LossesBy: "readiness_gate",
 		Blind:    func(l *Lab) { runWatchFault(l, f) },

@@ -37,7 +37,7 @@ func zoneCut() Scenario {
 			for i, node := range l.nodes() {
 				patch(l, l.Client.CoreV1().Nodes(), node, fmt.Sprintf(`{"metadata":{"labels":{%q:"zone-%d"}}}`, zoneLabel, 1+i%zones))
 			}
-			l.spreadReady(nodes)
+			spreadReady(l, nodes)
 		},
 		Run: func(l *Lab) { slowThenCut(l, slow, cut) },
 	}
@@ -48,13 +48,13 @@ func slowThenCut(l *Lab, slow, cut []string) {
 	l.WaitForHeartbeats()
 	for _, node := range slow {
 		kubelet := l.Cluster.Kubelets[node]
-		l.must(kubelet.Pause())
+		l.Must(kubelet.Pause())
 		l.waitForNodeStatus("unknown", node)
-		l.must(kubelet.Resume())
+		l.Must(kubelet.Resume())
 		waitForRecovery(l, node)
 	}
 	// Wait until the alerts for the two slow nodes have been sent. Later, the alert for the zone would inhibit them.
-	l.sleep(alertSent)
+	l.Sleep(alertSent)
 	for _, node := range cut {
 		l.Cluster.KubeletLinks[node].Cut()
 	}

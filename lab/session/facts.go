@@ -2,16 +2,10 @@ package session
 
 import (
 	"compress/gzip"
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"os"
 	"time"
 
-	"github.com/kubeflap/kubeflap/lab/compare"
-	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -41,76 +35,41 @@ type ExpectedIncident struct {
 	Subject string `json:"subject,omitempty"`
 }
 
-// facts holds the recorder's facts for the file at path. If path is empty, it holds none.
+// facts holds the recorder's facts of all segments so far.
 type facts struct {
-	path     string
-	scenario *scenario.Scenario
 	all      []truth.Fact
 	segments []Segment
 }
 
 // endSegment keeps the facts up to a quiet point.
-func (f *facts) endSegment(recorder *truth.Recorder, until time.Time) error {
-	found, err := recorder.Facts(until)
-	if err != nil {
-		return err
-	}
+func (s *Session) endSegment(until time.Time) {
+	found, err := s.Truth.Facts(until)
+	s.Must(err)
 	for i := range found {
 		if x := &found[i]; x.Kind == truth.FactAddress && x.From == "ready" {
-			x.Cause, _ = f.scenario.CauseOfLoss(x.Object)
+			x.Cause, _ = s.scenario.CauseOfLoss(x.Object)
 		}
 	}
-	f.all = append(f.all, found...)
-	f.segments = append(f.segments, Segment{recorder.Began(), until})
-	return nil
+	s.facts.all = append(s.facts.all, found...)
+	s.facts.segments = append(s.facts.segments, Segment{s.Truth.Began(), until})
 }
 
-// endFirstSegment waits until nothing changes, and keeps the facts up to this time.
-func (f *facts) endFirstSegment(ctx context.Context, c compare.Comparison) error {
-	if f.path == "" {
-		return nil
-	}
-	until, err := c.WaitUntilQuiet(ctx)
-	if err != nil {
-		return err
-	}
-	return f.endSegment(c.Truth, until)
-}
-
-// write ends the last segment, and writes the facts of all segments to the file.
-func (f *facts) write(recorder *truth.Recorder, until time.Time) (err error) {
-	if f.path == "" {
-		return nil
-	}
-	if err := f.endSegment(recorder, until); err != nil {
-		return err
-	}
-	file, err := os.Create(f.path)
-	if err != nil {
-		return fmt.Errorf("write the facts: %w", err)
-	}
+// writeFacts writes the facts of all segments to the file.
+func (s *Session) writeFacts() {
+	file, err := os.Create(s.options.Facts)
+	s.Must(err)
 	zip := gzip.NewWriter(file)
-	return errors.Join(f.encode(zip), zip.Close(), file.Close())
-}
-
-func (f *facts) encode(to io.Writer) error {
-	lines := json.NewEncoder(to)
-	header := FactsHeader{Scenario: f.scenario.Name, Release: string(f.scenario.Options.Release), Segments: f.segments}
-	header.Incidents, header.Only = expectedIncidents(f.scenario)
-	if err := lines.Encode(header); err != nil {
-		return fmt.Errorf("write the facts: %w", err)
+	lines := json.NewEncoder(zip)
+	header := FactsHeader{
+		Scenario: s.scenario.Name, Release: string(s.scenario.Options.Release), Segments: s.facts.segments,
+		Only: s.scenario.Reports != nil && !s.scenario.Repeats,
 	}
-	for i := range f.all {
-		if err := lines.Encode(&f.all[i]); err != nil {
-			return fmt.Errorf("write the facts: %w", err)
-		}
+	for _, x := range s.scenario.Reports {
+		header.Incidents = append(header.Incidents, ExpectedIncident{Scope: x.Scope, Verdict: x.Verdict, Cause: x.Cause, Subject: x.Subject})
 	}
-	return nil
-}
-
-func expectedIncidents(s *scenario.Scenario) (all []ExpectedIncident, only bool) {
-	for _, x := range s.Reports {
-		all = append(all, ExpectedIncident{Scope: x.Scope, Verdict: x.Verdict, Cause: x.Cause, Subject: x.Subject})
+	s.Must(lines.Encode(header))
+	for i := range s.facts.all {
+		s.Must(lines.Encode(&s.facts.all[i]))
 	}
-	return all, s.Reports != nil && !s.Repeats
+	s.Must(zip.Close(), file.Close())
 }

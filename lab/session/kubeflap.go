@@ -2,49 +2,137 @@ package session
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"os"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
+	"github.com/kubeflap/kubeflap/lab/scenario"
 )
 
 // startKubeflap starts the kubeflap under test and, if requested, additional instances and a recording. It waits until
 // all of them have seen all objects.
-func (s *Session) startKubeflap(ctx context.Context) (err error) {
+func (s *Session) startKubeflap() {
 	through := s.account
 	if s.scenario.Proxied {
-		if s.lab.Proxy, through, err = s.startProxy("kubeflap"); err != nil {
-			return err
-		}
+		s.Proxy, through = s.startProxy("kubeflap")
 	}
-	if s.URL, err = s.startOne(ctx, "kubeflap", through); err != nil {
-		return err
+	s.URL = s.startOne("kubeflap", through)
+	s.startSeconds()
+	if s.options.Save != "" {
+		s.startRecording(through)
 	}
-	s.lab.URL = s.URL
-	if err := s.startSeconds(ctx); err != nil || s.options.Save == "" {
-		return err
-	}
-	return s.startRecording(ctx, through)
 }
 
 // startOne starts a kubeflap process and waits until it is ready.
-func (s *Session) startOne(ctx context.Context, name, kubeconfig string) (url string, err error) {
+func (s *Session) startOne(name, kubeconfig string) (url string) {
 	address, err := cluster.FreePort()
-	if err != nil {
-		return "", err
-	}
-	run, err := s.start(name, "run", "--kubeconfig="+kubeconfig, "--web.listen-address="+address)
-	if err != nil {
-		return "", err
-	}
+	s.Must(err)
+	run := s.start(name, "run", "--kubeconfig="+kubeconfig, "--web.listen-address="+address)
 	url = "http://" + address
-	return url, run.Until(ctx, patience, name+" to be ready", func(ctx context.Context) error { return compare.Ready(ctx, url) })
+	s.Must(run.Until(s.Ctx, patience, name+" to be ready", func(ctx context.Context) error { return compare.Ready(ctx, url) }))
+	return url
 }
 
-func (s *Session) start(name string, args ...string) (*cluster.Process, error) {
+func (s *Session) start(name string, args ...string) *cluster.Process {
 	p, err := cluster.StartProcess(name, s.Cluster.LogPath(name), cluster.Command{Path: s.options.Kubeflap, Args: args})
-	if err != nil {
-		return nil, err
-	}
+	s.Must(err)
 	s.kubeflap = append(s.kubeflap, p)
-	return p, nil
+	return p
+}
+
+// grantRights creates kubeflap's account with exactly the permissions in the manifest. The lab thereby also tests that
+// these permissions suffice. It waits until the account has them, because the API server's authorizer reads permissions
+// from a cache.
+func (s *Session) grantRights() {
+	if s.options.Kubeflap == "" {
+		return
+	}
+	text, err := os.ReadFile(s.options.Manifest)
+	s.Must(err)
+	manifests, err := cluster.Manifests(text)
+	s.Must(err)
+	var account *cluster.Manifest
+	var rights []cluster.Manifest
+	for _, m := range manifests {
+		switch m.GetKind() {
+		case "ServiceAccount":
+			account = &m
+			fallthrough
+		case "Namespace", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding":
+			rights = append(rights, m)
+		}
+	}
+	s.Expect(account != nil, "%s has no ServiceAccount", s.options.Manifest)
+	s.Must(s.Cluster.Apply(s.Ctx, account.GetNamespace(), rights))
+	s.account, err = s.Cluster.AccountKubeconfig(s.Ctx, account.GetNamespace(), account.GetName())
+	s.Must(err)
+	if s.scenario.KubeflapOn > 0 {
+		s.account, err = s.Cluster.KubeconfigAt(s.scenario.KubeflapOn, s.account)
+		s.Must(err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", s.account)
+	s.Must(err)
+	client, err := kubernetes.NewForConfig(config)
+	s.Must(err)
+	s.Until("kubeflap's rights", func(l *scenario.Lab) {
+		_, err1 := client.CoreV1().Nodes().List(l.Ctx, metav1.ListOptions{Limit: 1})
+		_, err2 := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).List(l.Ctx, metav1.ListOptions{Limit: 1})
+		l.Must(errors.Join(err1, err2))
+	})
+}
+
+// stillFor is the required time without writes. If a component sent a request just before it was paused, the request
+// arrives within this time.
+const stillFor = 500 * time.Millisecond
+
+// withWritersPaused pauses the kubelets and the controller manager while the function do runs, and waits until no object
+// has changed for the duration stillFor. If only the kubelets were paused, the controller manager would set the nodes to
+// Unknown.
+func (s *Session) withWritersPaused(do func()) {
+	writers := []*cluster.Process{s.Cluster.ControllerManager}
+	for _, kubelet := range s.Cluster.Kubelets {
+		writers = append(writers, kubelet)
+	}
+	for _, writer := range writers {
+		s.Must(writer.Pause())
+		defer func() { s.Must(writer.Resume()) }()
+	}
+	client, err := metadata.NewForConfig(s.Cluster.Config)
+	s.Must(err)
+	s.Until("all writes to the cluster to end", func(l *scenario.Lab) {
+		before := versions(l, client)
+		l.Sleep(stillFor)
+		l.Expect(maps.Equal(before, versions(l, client)), "an object was written")
+	})
+	do()
+}
+
+// versions returns the resource versions of all objects that kubeflap watches, by the object's UID.
+func versions(l *scenario.Lab, client metadata.Interface) map[string]string {
+	all := map[string]string{}
+	for resource, namespace := range map[schema.GroupVersionResource]string{
+		{Version: "v1", Resource: "nodes"}:                                     "",
+		{Version: "v1", Resource: "pods"}:                                      "",
+		{Version: "v1", Resource: "services"}:                                  "",
+		{Version: "v1", Resource: "endpoints"}:                                 "",
+		{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}: "",
+		{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}:      corev1.NamespaceNodeLease,
+	} {
+		list, err := client.Resource(resource).Namespace(namespace).List(l.Ctx, metav1.ListOptions{})
+		l.Must(err)
+		for _, object := range list.Items {
+			all[string(object.UID)] = object.ResourceVersion
+		}
+	}
+	return all
 }

@@ -4,7 +4,6 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/kubeflap/kubeflap/lab/rawwatch"
@@ -18,20 +17,17 @@ type rawRecording struct {
 }
 
 // startRaw starts to record the bytes of the watches, if the option Raw is set.
-func (s *Session) startRaw(ctx context.Context) error {
+func (s *Session) startRaw() {
 	if s.options.Raw == "" {
-		return nil
+		return
 	}
 	file, err := os.Create(s.options.Raw)
-	if err != nil {
-		return fmt.Errorf("record the watches: %w", err)
-	}
-	raw := &rawRecording{file: file, zip: gzip.NewWriter(file)}
-	if raw.Recorder, err = rawwatch.New(s.Cluster.Config, raw.zip); err != nil {
-		return err
-	}
-	s.raw = raw
-	return raw.begin(ctx)
+	s.Must(err)
+	zip := gzip.NewWriter(file)
+	recorder, err := rawwatch.New(s.Cluster.Config, zip)
+	s.Must(err)
+	s.raw = &rawRecording{recorder, file, zip}
+	s.Must(s.raw.begin(s.Ctx))
 }
 
 func (r *rawRecording) begin(ctx context.Context) error {

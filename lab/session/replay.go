@@ -11,28 +11,22 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
-	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
 // resources is the number of resources that a recording lists at its beginning.
 const resources = 6
 
 // startRecording starts a recording with the given kubeconfig, and waits until it contains all lists.
-func (s *Session) startRecording(ctx context.Context, kubeconfig string) (err error) {
-	s.record, err = s.start("kubeflap-record", "record", s.options.Save,
-		"--title="+s.scenario.Summary, "--kubeconfig="+kubeconfig)
-	if err != nil {
-		return err
-	}
-	return s.record.Until(ctx, patience, "the recording to begin", func(context.Context) error {
+func (s *Session) startRecording(kubeconfig string) {
+	s.record = s.start("kubeflap-record", "record", s.options.Save, "--title="+s.scenario.Summary, "--kubeconfig="+kubeconfig)
+	s.Must(s.record.Until(s.Ctx, patience, "the recording to begin", func(context.Context) error {
 		text, err := readRecording(s.options.Save)
 		if n := bytes.Count(text, []byte(`"type":"synced"`)); err == nil && n < resources {
 			return fmt.Errorf("the recording contains %d of %d lists", n, resources)
 		}
 		return err
-	})
+	}))
 }
 
 // readRecording reads a recording, even if it is still being written.
@@ -52,43 +46,30 @@ func readRecording(path string) ([]byte, error) {
 	return text, err
 }
 
-// replay ends the recording and replays it. At the end of the replay, the metrics must agree with the recorder.
-func (s *Session) replay(ctx context.Context) error {
+// replay ends the recording and replays it. At the end of the replay, the metrics must agree with the recorder. It sets
+// no flag for the grace period, because the recording must contain the grace period.
+func (s *Session) replay() {
 	if s.record == nil {
-		return nil
+		return
 	}
-	span, err := s.comparison().Around(ctx, func() error { return finish(ctx, s.record) })
-	if err != nil {
-		return err
+	span, err := s.comparison().Around(s.Ctx, func() error {
+		ctx, cancel := context.WithTimeout(s.Ctx, patience)
+		defer cancel()
+		if err := s.record.Alive(); err != nil {
+			return err
+		}
+		return s.record.Terminate(ctx) // gracefully, so that kubeflap writes all of the recording
+	})
+	s.Must(err, s.raw.end())
+	if s.options.Facts != "" {
+		s.endSegment(span.Began())
+		s.writeFacts()
 	}
-	if err := errors.Join(s.raw.end(), s.facts.write(s.Truth, span.Began())); err != nil {
-		return err
-	}
-	reported, err := replayOnce(ctx, s.options)
-	if err != nil {
-		return err
-	}
-	return span.Replayed(reported)
-}
-
-// replayOnce returns the metrics at the end of the replay. It sets no flag for the grace period, because the recording
-// must contain the grace period.
-func replayOnce(ctx context.Context, o Options) (truth.Counts, error) {
 	var out, errOut bytes.Buffer
-	cmd := exec.CommandContext(ctx, o.Kubeflap, "replay", o.Save, "--once")
+	cmd := exec.CommandContext(s.Ctx, s.options.Kubeflap, "replay", s.options.Save, "--once")
 	cmd.Stdout, cmd.Stderr = &out, &errOut
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("replay the recording: %w\n%s", err, errOut.String())
-	}
-	return compare.Text(&out)
-}
-
-// finish ends the recording gracefully, so that kubeflap writes all of it.
-func finish(ctx context.Context, record *cluster.Process) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	if err := record.Alive(); err != nil {
-		return err
-	}
-	return record.Terminate(ctx)
+	err = cmd.Run()
+	s.Expect(err == nil, "replay the recording: %v\n%s", err, &errOut)
+	reported, err := compare.Text(&out)
+	s.Must(err, span.Replayed(reported))
 }

@@ -1,10 +1,7 @@
 package session
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -12,8 +9,8 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
-	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/proxy"
+	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -53,146 +50,84 @@ type second struct {
 	url    string
 }
 
-// instances are the kubeflap under test, with the URL first, and additional instances whose watches are delayed.
-type instances struct {
-	first string
-	rest  []second
-	// late maps the URL of each instance to its metrics before the scenario. The kubelets are paused until all
-	// instances have started, so an instance that starts early can already have counted late heartbeats.
-	late map[string]truth.Counts
-	log  *slog.Logger
+// readLate reads the metrics of all instances before the scenario. The kubelets are paused until all instances have
+// started, so an instance that starts early can already have counted late heartbeats. scrapeAt subtracts these.
+func (s *Session) readLate() {
+	s.Sleep(liveAfter)
+	s.late = map[string]truth.Counts{}
+	for _, x := range append([]second{{url: s.URL}}, s.seconds...) {
+		s.late[x.url] = s.scrapeAt(&s.Lab, x.url)
+	}
 }
 
-// readLate reads the metrics before the scenario. The method scrape subtracts these counts of late heartbeats.
-func (x *instances) readLate(ctx context.Context) error {
-	if err := poll.Sleep(ctx, liveAfter); err != nil {
-		return err
-	}
-	x.late = map[string]truth.Counts{}
-	for _, other := range append([]second{{url: x.first}}, x.rest...) {
-		reported, err := compare.Scrape(ctx, other.url+"/metrics")
-		if err != nil {
-			return err
-		}
-		x.late[other.url] = reported
-	}
-	return nil
-}
-
-// scrape reads the metrics of an instance. It subtracts heartbeats that were late before the scenario.
-func (x *instances) scrape(ctx context.Context, url string) (truth.Counts, error) {
-	reported, err := compare.Scrape(ctx, url+"/metrics")
+// scrapeAt reads the metrics of an instance. It subtracts heartbeats that were late before the scenario.
+func (s *Session) scrapeAt(l *scenario.Lab, url string) truth.Counts {
+	reported, err := compare.Scrape(l.Ctx, url+"/metrics")
+	l.Must(err)
 	for series := range reported {
 		switch truth.Name(series) {
 		case "kubeflap_node_heartbeats_late_total", "kubeflap_node_heartbeats_missed_total":
-			reported[series] -= x.late[url][series]
+			reported[series] -= s.late[url][series]
 		}
 	}
-	return reported, err
+	return reported
 }
 
 // startProxy starts a proxy for a kubeflap instance, and writes a kubeconfig that uses this proxy with kubeflap's
 // permissions.
-func (s *Session) startProxy(name string) (p *proxy.Proxy, kubeconfig string, err error) {
+func (s *Session) startProxy(name string) (p *proxy.Proxy, kubeconfig string) {
 	address, err := cluster.FreePort()
-	if err != nil {
-		return nil, "", err
-	}
-	if p, err = proxy.Start(s.Cluster.Config, address); err != nil {
-		return nil, "", err
-	}
+	s.Must(err)
+	p, err = proxy.Start(s.Cluster.Config, address)
+	s.Must(err)
 	s.proxies = append(s.proxies, p)
 	kubeconfig = s.account + "." + name
-	return p, kubeconfig, p.Kubeconfig(s.account, kubeconfig)
+	s.Must(p.Kubeconfig(s.account, kubeconfig))
+	return p, kubeconfig
 }
 
 // startSeconds starts the additional instances, one for each entry of Options.Seconds. The caller has paused the
 // kubelets, so all instances start with the same state.
-func (s *Session) startSeconds(ctx context.Context) error {
+func (s *Session) startSeconds() {
 	for i, delays := range s.options.Seconds {
 		name := fmt.Sprintf("kubeflap-%d", i+2)
-		p, kubeconfig, err := s.startProxy(name)
-		if err != nil {
-			return err
-		}
+		p, kubeconfig := s.startProxy(name)
 		for resource, by := range delays {
 			p.Delay(by, resource)
 		}
-		url, err := s.startOne(ctx, name, kubeconfig)
-		if err != nil {
-			return err
-		}
-		s.instances.rest = append(s.instances.rest, second{delays, url})
+		s.seconds = append(s.seconds, second{delays, s.startOne(name, kubeconfig)})
 	}
-	s.instances.first, s.instances.log = s.URL, s.options.Log
-	if s.instances.rest == nil {
-		return nil
+	if s.seconds != nil {
+		s.Sleep(liveAfter)
 	}
-	return poll.Sleep(ctx, liveAfter)
 }
 
 // waitForSameReports waits until each additional instance reports the same as the first instance.
-func (x *instances) waitForSameReports(ctx context.Context) error {
-	if x.rest == nil {
-		return nil
-	}
+func (s *Session) waitForSameReports() {
 	begin := time.Now()
-	agreed := map[string]bool{}
-	return poll.Until(ctx, patience, "all kubeflap instances to report the same", func(ctx context.Context) error {
-		var errs []error
-		for _, other := range x.rest {
-			late := other.delays.String()
-			if err := x.checkSameReports(ctx, other.url); err != nil {
-				errs = append(errs, fmt.Errorf("with %s late: %w", late, err))
-			} else if !agreed[late] {
-				agreed[late] = true
-				x.log.Info("both instances report the same", "late", late, "after", time.Since(begin).Round(time.Millisecond))
-			}
-		}
-		return errors.Join(errs...)
-	})
-}
-
-func (x *instances) checkSameReports(ctx context.Context, url string) error {
-	first, err := x.scrape(ctx, x.first)
-	if err != nil {
-		return err
+	for _, x := range s.seconds {
+		s.Until(fmt.Sprintf("the kubeflap with %s late to report the same", x.delays), func(l *scenario.Lab) {
+			unlike := compare.Unlike(s.scrapeAt(l, s.URL), s.scrapeAt(l, x.url))
+			l.Expect(len(unlike) == 0, "%d series differ:\n%s", len(unlike), compare.TableOf("first", "late", unlike))
+			late, err := compare.Incidents(l.Ctx, x.url)
+			l.Must(err)
+			checkSameIncidents(l, l.Incidents().Incidents, late.Incidents)
+		})
+		s.Log.Info("both instances report the same", "late", x.delays, "after", time.Since(begin).Round(time.Millisecond))
 	}
-	late, err := x.scrape(ctx, url)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	if unlike := compare.Unlike(first, late); len(unlike) > 0 {
-		errs = append(errs, fmt.Errorf("%d series differ:\n%s", len(unlike), compare.TableOf("first", "late", unlike)))
-	}
-	return errors.Join(append(errs, checkSameIncidents(ctx, x.first, url))...)
 }
 
 // checkSameIncidents compares which incidents two instances report. It ignores start times and details, because the
 // instances received the events at different times. If an instance first saw another member of an incident, it shows the
 // incident by another ID, but must answer to the ID of the other instance.
-func checkSameIncidents(ctx context.Context, url, lateURL string) error {
-	first, err := compare.Incidents(ctx, url)
-	if err != nil {
-		return err
+func checkSameIncidents(l *scenario.Lab, first, late []compare.Incident) {
+	rest := slices.Clone(late)
+	for _, x := range first {
+		i := slices.IndexFunc(rest, func(y compare.Incident) bool { return isSame(x, y) })
+		l.Expect(i >= 0, "the incidents differ; first instance:\n%s\ndelayed instance:\n%s", identities(first), identities(late))
+		rest = slices.Delete(rest, i, i+1)
 	}
-	late, err := compare.Incidents(ctx, lateURL)
-	if err != nil {
-		return err
-	}
-	rest := slices.Clone(late.Incidents)
-	for _, x := range first.Incidents {
-		if i := slices.IndexFunc(rest, func(y compare.Incident) bool { return isSame(x, y) }); i >= 0 {
-			rest = slices.Delete(rest, i, i+1)
-			continue
-		}
-		return fmt.Errorf("the incidents differ; first instance:\n%s\ndelayed instance:\n%s", identities(first.Incidents), identities(late.Incidents))
-	}
-	if len(rest) > 0 {
-		return fmt.Errorf("only the delayed instance reports:\n%s", identities(rest))
-	}
-	return nil
+	l.Expect(len(rest) == 0, "only the delayed instance reports:\n%s", identities(rest))
 }
 
 func isSame(x, y compare.Incident) bool {

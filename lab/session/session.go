@@ -4,7 +4,7 @@ package session
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -50,29 +50,29 @@ type Options struct {
 	Log   *slog.Logger
 }
 
-// Session is a running scenario.
+// Session is a running scenario. The fields of its Lab are set as soon as they exist.
 type Session struct {
-	Cluster *cluster.Cluster
-	// Truth is the recorder. The session starts it together with kubeflap.
-	Truth *truth.Recorder
-	// URL is kubeflap's URL. It is empty if kubeflap is not running.
-	URL string
+	scenario.Lab
 	// Paging runs Prometheus and Alertmanager. It is nil without alert rules.
-	Paging *paging.Paging
+	Paging     *paging.Paging
+	PageDelays []PageDelay
 
 	// ReportedIncident is the cause of the reported incident. ReportedCauses holds, by Service, the causes of lost
 	// addresses.
 	ReportedIncident string
 	ReportedCauses   map[string]string
 
-	options   Options
-	scenario  scenario.Scenario
-	lab       *scenario.Lab
-	base      compare.Base
-	kubeflap  []*cluster.Process
-	proxies   []*proxy.Proxy
-	instances instances
-	pager     *pager
+	options  Options
+	scenario scenario.Scenario
+	base     compare.Base
+	kubeflap []*cluster.Process
+	proxies  []*proxy.Proxy
+	seconds  []second
+	// late maps the URL of each kubeflap to its metrics before the scenario.
+	late map[string]truth.Counts
+	// visible is the time at which kubeflap first reported the scenario's incident. over is the time at which the
+	// scenario ended.
+	visible, over time.Time
 	// account is the path of a kubeconfig with kubeflap's permissions.
 	account string
 	// record is the kubeflap process that writes the recording.
@@ -84,156 +84,110 @@ type Session struct {
 
 // Run starts everything, runs the scenario and compares the counts. The session keeps running after Run, even after an
 // error, so that it can be inspected. The caller must call Stop.
-func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, error) {
+func Run(ctx context.Context, sc scenario.Scenario, options Options) (*Session, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	session := &Session{options: options, scenario: s, cancel: cancel}
-	session.facts = facts{path: options.Facts, scenario: &session.scenario}
-	if err := session.begin(ctx); err != nil {
-		return session, err
-	}
-	if err := session.play(ctx); err != nil {
-		return session, err
-	}
-	if s.Blind != nil {
-		if err := session.facts.endFirstSegment(ctx, session.comparison()); err != nil {
-			return session, err
+	s := &Session{Lab: scenario.Lab{Ctx: ctx, Log: options.Log, Seed: options.Seed}, options: options, scenario: sc, cancel: cancel}
+	return s, s.Play(ctx, func(*scenario.Lab) {
+		s.begin()
+		s.play()
+		if sc.Blind != nil {
+			if options.Facts != "" {
+				until, err := s.comparison().WaitUntilQuiet(ctx)
+				s.Must(err)
+				s.endSegment(until)
+			}
+			s.playAfterBlindness()
 		}
-		if err := session.playAfterBlindness(ctx); err != nil {
-			return session, err
-		}
-	}
-	if err := session.replay(ctx); err != nil {
-		return session, err
-	}
-	if err := session.pager.check(ctx); err != nil {
-		return session, err
-	}
-	return session, session.instances.waitForSameReports(ctx)
+		s.replay()
+		s.checkPages()
+		s.waitForSameReports()
+	})
 }
 
 // begin waits until Options.Turns allows a start, and then starts everything.
-func (s *Session) begin(ctx context.Context) (err error) {
+func (s *Session) begin() {
 	if s.options.Turns != nil {
 		select {
 		case s.options.Turns <- struct{}{}:
 			defer func() { <-s.options.Turns }()
-		case <-ctx.Done():
-			return ctx.Err()
+		case <-s.Ctx.Done():
+			s.Must(s.Ctx.Err())
 		}
 	}
 	clusterOptions := s.scenario.Options
-	clusterOptions.Log = s.options.Log
-	if s.Cluster, err = cluster.Start(ctx, clusterOptions); err != nil {
-		return err
-	}
-	s.lab = &scenario.Lab{Cluster: s.Cluster, Client: s.Cluster.Client, Log: s.options.Log, Seed: s.options.Seed}
+	clusterOptions.Log = s.Log
+	var err error
+	s.Cluster, err = cluster.Start(s.Ctx, clusterOptions)
+	s.Must(err)
+	s.Client = s.Cluster.Client
 	if s.scenario.Prepare != nil {
-		if err := s.lab.Play(ctx, s.scenario.Prepare); err != nil {
-			return fmt.Errorf("prepare %s: %w", s.scenario.Name, err)
+		s.Part("prepare "+s.scenario.Name, s.scenario.Prepare)
+	}
+	s.grantRights()
+	// The recorder and kubeflap start while nothing writes to the API server. They start with the same state, so their
+	// counts can be exactly equal.
+	s.withWritersPaused(func() {
+		s.startRaw()
+		s.startRecorder()
+		if s.options.Kubeflap != "" {
+			s.startKubeflap()
 		}
+	})
+	if s.options.Rules != "" {
+		s.startPaging()
 	}
-	if err := s.grantRights(ctx); err != nil {
-		return err
-	}
-	if err := s.startWatchers(ctx); err != nil {
-		return err
-	}
-	return s.startPaging(ctx)
+}
+
+func (s *Session) startRecorder() {
+	recorder, err := truth.Start(s.Ctx, s.Client)
+	s.Must(err)
+	s.Truth = recorder
 }
 
 // play runs the scenario once, and compares the counts.
-func (s *Session) play(ctx context.Context) error {
-	s.lab.Truth = s.Truth
-	if s.instances.rest != nil {
-		if err := s.lab.Play(ctx, (*scenario.Lab).WaitForHeartbeats); err != nil {
-			return err
-		}
-		if err := s.instances.readLate(ctx); err != nil {
-			return fmt.Errorf("read the metrics before %s: %w", s.scenario.Name, err)
-		}
+func (s *Session) play() {
+	if s.seconds != nil {
+		s.WaitForHeartbeats()
+		s.readLate()
 	}
-	s.options.Log.Info("scenario starts", "scenario", s.scenario.Name)
-	seen := s.pager.watchForIncident(ctx)
-	err := s.lab.Play(ctx, s.scenario.Run)
-	defer seen()
-	if err != nil {
-		return fmt.Errorf("run scenario %s: %w", s.scenario.Name, err)
+	s.Log.Info("scenario starts", "scenario", s.scenario.Name)
+	defer s.watchForIncident()()
+	s.Part("run scenario "+s.scenario.Name, s.scenario.Run)
+	s.over = time.Now()
+	s.Log.Info("scenario has ended", "scenario", s.scenario.Name)
+	s.compare()
+	s.checkGracePeriod()
+	if s.URL != "" {
+		s.checkReports()
 	}
-	if s.pager != nil {
-		s.pager.over = time.Now()
-	}
-	s.options.Log.Info("scenario has ended", "scenario", s.scenario.Name)
-	return s.judge(ctx)
 }
 
 // playAfterBlindness breaks kubeflap's watches and then runs the scenario again. It uses a new recorder, because the
 // first recorder may have missed events.
-func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
+func (s *Session) playAfterBlindness() {
 	s.raw.breakWatches()
-	if err := s.lab.Play(ctx, s.scenario.Blind); err != nil {
-		return fmt.Errorf("break the watches in scenario %s: %w", s.scenario.Name, err)
-	}
-	if err := s.raw.begin(ctx); err != nil {
-		return err
-	}
-	if s.Truth, err = truth.Start(ctx, s.Cluster.Client); err != nil {
-		return fmt.Errorf("start a new recorder: %w", err)
-	}
-	s.lab.Truth = s.Truth
+	s.Part("break the watches in scenario "+s.scenario.Name, s.scenario.Blind)
+	s.Must(s.raw.begin(s.Ctx))
+	s.startRecorder()
 	// The recorder measures an interval only if it has seen the heartbeats at both ends.
-	if err := s.lab.Play(ctx, (*scenario.Lab).WaitForHeartbeats); err != nil {
-		return err
-	}
-	err = s.withWritersPaused(ctx, func() (err error) {
+	s.WaitForHeartbeats()
+	s.withWritersPaused(func() {
 		if s.URL != "" {
-			s.base, err = s.comparison().Take(ctx)
+			base, err := s.comparison().Take(s.Ctx)
+			s.Must(err)
+			s.base = base
 		}
-		return err
 	})
-	if err != nil {
-		return err
-	}
-	return s.play(ctx)
+	s.play()
 }
-
-// startWatchers starts the recorder and kubeflap while nothing writes to the API server. They start with the same
-// state, so their counts can be exactly equal.
-func (s *Session) startWatchers(ctx context.Context) error {
-	return s.withWritersPaused(ctx, func() (err error) {
-		if err := s.startRaw(ctx); err != nil {
-			return err
-		}
-		s.Truth, err = truth.Start(ctx, s.Cluster.Client)
-		if err != nil {
-			return fmt.Errorf("start the recorder: %w", err)
-		}
-		if s.options.Kubeflap == "" {
-			return nil
-		}
-		return s.startKubeflap(ctx)
-	})
-}
-
-// Paged returns the delays of pages.
-func (s *Session) Paged() []Paged {
-	if s.pager == nil {
-		return nil
-	}
-	return s.pager.paged
-}
-
-// MetricsURL returns the URL of kubeflap's metrics.
-func (s *Session) MetricsURL() string { return s.URL + "/metrics" }
 
 // Stop first stops kubeflap gracefully, so that a recording is complete. Then it stops everything else.
 func (s *Session) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	var failed error
+	var errs []error
 	for _, p := range s.kubeflap {
-		if err := p.Terminate(ctx); err != nil && failed == nil {
-			failed = err
-		}
+		errs = append(errs, p.Terminate(ctx))
 		p.Stop()
 	}
 	for _, p := range s.proxies {
@@ -246,5 +200,5 @@ func (s *Session) Stop() error {
 	if s.Cluster != nil {
 		s.Cluster.Stop()
 	}
-	return failed
+	return errors.Join(errs...)
 }

@@ -1,0 +1,181 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/lab/compare"
+	"github.com/kubeflap/kubeflap/lab/scenario"
+	"github.com/kubeflap/kubeflap/lab/truth"
+)
+
+const (
+	// evidenceWithin is how long to wait for kubeflap to determine the cause of a lost address. It can be too short if
+	// a watch lags.
+	evidenceWithin = 1500 * time.Millisecond
+
+	lossesMetric   = "kubeflap_service_address_losses_total"
+	lastLossMetric = "kubeflap_service_last_loss_timestamp_seconds"
+
+	// calmFor is how long a test waits for an unexpected incident. It exceeds the time for which kubeflap waits for
+	// replacements of lost addresses before it opens an incident.
+	calmFor = 12 * time.Second
+)
+
+// compare compares kubeflap's metrics with the recorder.
+func (s *Session) compare() {
+	switch {
+	case s.URL == "":
+		_, err := s.Truth.Counts()
+		s.Must(err)
+	case s.scenario.NextScrape:
+		s.Sleep(nextScrape)
+		s.Must(s.comparison().Once(s.Ctx))
+	default:
+		s.Must(s.comparison().Agree(s.Ctx, patience))
+	}
+}
+
+func (s *Session) comparison() compare.Comparison {
+	return compare.Comparison{Truth: s.Truth, URL: s.URL + "/metrics", Base: s.base}
+}
+
+// checkGracePeriod checks that kubeflap reports the grace period of the node controller.
+func (s *Session) checkGracePeriod() {
+	is, shown := s.Cluster.GracePeriod()
+	if s.URL == "" || !shown {
+		return
+	}
+	known := s.Scrape().Sum("kubeflap_node_monitor_grace_period_seconds")
+	s.Expect(known == is.Seconds(), "kubeflap's grace period: got %v s, want %s", known, is)
+}
+
+// checkReports checks kubeflap's causes, advice and incidents.
+func (s *Session) checkReports() {
+	if s.scenario.Causes != nil {
+		s.checkCauses()
+	}
+	if s.scenario.Advised != nil || s.scenario.NotAdvised != nil {
+		s.Until("the expected advice", func(l *scenario.Lab) { checkAdvice(l, s.options.Kubeflap, &s.scenario) })
+	}
+	switch {
+	case s.scenario.Reports == nil:
+	case s.scenario.Healthy():
+		s.Must(s.incidents(&s.Lab))
+		s.Sleep(calmFor)
+		s.Must(s.incidents(&s.Lab))
+	default:
+		s.ReportedIncident = s.scenario.Reports[0].Cause
+		s.Until("the expected incidents", func(l *scenario.Lab) {
+			l.Must(lossesHaveCauses(l.Scrape(), &s.scenario), s.incidents(l))
+		})
+	}
+}
+
+// checkAdvice checks the output of `kubeflap advise` for a running kubeflap.
+func checkAdvice(l *scenario.Lab, kubeflap string, s *scenario.Scenario) {
+	const given = 3 // exit status of advise if it has findings
+	output, err := exec.CommandContext(l.Ctx, kubeflap, "advise", "--url="+l.URL).Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		l.Expect(exit.ExitCode() == given, "run kubeflap advise: %v\n%s", err, exit.Stderr)
+	} else {
+		l.Must(err)
+	}
+	text := string(output)
+	for _, part := range s.Advised {
+		l.Expect(strings.Contains(text, part), "the advice does not contain %q:\n%s", part, text)
+	}
+	for _, part := range s.NotAdvised {
+		l.Expect(!strings.Contains(text, part), "the advice contains %q:\n%s", part, text)
+	}
+}
+
+// checkCauses waits until each Service has lost enough addresses with the expected cause, and no Service has lost an
+// address with another cause.
+func (s *Session) checkCauses() {
+	// Wait until kubeflap has determined the cause of each lost address. Otherwise, the check could miss a wrong cause.
+	s.Sleep(evidenceWithin)
+	s.Until("the expected causes", func(l *scenario.Lab) {
+		counts := l.Scrape()
+		s.ReportedCauses = map[string]string{}
+		for _, want := range s.scenario.Causes {
+			s.ReportedCauses[want.Service] = causesIn(counts, lossesMetric, want.Service)
+			n := counts.Sum(lossesMetric, "service", want.Service, "cause", want.Cause)
+			l.Expect(n >= want.Addresses, "%s: %v losses by %q, want at least %v: %v", want.Service, n, want.Cause, want.Addresses, s.ReportedCauses)
+		}
+		l.Must(lossesHaveCauses(counts, &s.scenario))
+	})
+}
+
+// lossesHaveCauses checks that each lost address, and the last one of each Service, has the cause that the scenario
+// defines. If the scenario defines none, the cause must not be "unknown".
+func lossesHaveCauses(counts truth.Counts, s *scenario.Scenario) error {
+	var errs []error
+	for series, n := range counts {
+		if name := truth.Name(series); n == 0 || name != lossesMetric && name != lastLossMetric {
+			continue
+		}
+		want, defined := s.CauseOfLoss(labelOf(series, "namespace") + "/" + labelOf(series, "service"))
+		if is := labelOf(series, "cause"); defined && is != want || !defined && is == "unknown" {
+			errs = append(errs, fmt.Errorf("%s is %v, want the cause %q", series, n, want))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// labelOf returns the value of a label of a series.
+func labelOf(series, label string) string {
+	_, value, _ := strings.Cut(series, label+`="`)
+	value, _, _ = strings.Cut(value, `"`)
+	return value
+}
+
+// causesIn returns the causes in a Service's series of the given metric, separated by commas.
+func causesIn(counts truth.Counts, metric, service string) string {
+	causes := map[string]bool{}
+	for series, n := range counts {
+		if n > 0 && truth.Name(series) == metric && labelOf(series, "service") == service {
+			causes[labelOf(series, "cause")] = true
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(causes)), ", ")
+}
+
+// incidents returns an error unless kubeflap reports exactly the incidents that the scenario expects.
+func (s *Session) incidents(l *scenario.Lab) error {
+	return sameAs(l.Incidents().Incidents, s.scenario.Reports, s.scenario.Repeats)
+}
+
+// sameAs checks that each reported incident is expected, and that each expected incident is reported. Unless repeats is
+// set, an incident must be reported only once.
+func sameAs(reported []compare.Incident, want []scenario.Report, repeats bool) error {
+	found := make([]bool, len(want))
+	var errs []error
+	for _, x := range reported {
+		i := 0
+		for i < len(want) && (found[i] && !repeats || !isReported(x, want[i])) {
+			i++
+		}
+		if i == len(want) {
+			errs = append(errs, fmt.Errorf("unexpected incident: %+v", x))
+			continue
+		}
+		found[i] = true
+	}
+	for i, w := range want {
+		if !found[i] {
+			errs = append(errs, fmt.Errorf("missing: %+v", w))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func isReported(x compare.Incident, want scenario.Report) bool {
+	return x.State != "pending" && x.Verdict == want.Verdict && x.Scope == want.Scope && x.Cause == want.Cause &&
+		(want.Subject == "" || x.Subject == want.Subject) && strings.Contains(x.Because(), want.Because) && strings.Contains(x.Remedy, want.Remedy)
+}
