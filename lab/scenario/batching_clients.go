@@ -9,6 +9,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // batchingClients are clients that batch the changes of a Service's addresses. Each client has a load balancer. After
@@ -53,8 +55,7 @@ func (c *batchingClients) follow(l *Lab, namespace, service string) {
 		x.in = c.ready()
 	}
 	options.ResourceVersion = all.ResourceVersion
-	watching, err := api.Watch(l.Ctx, options)
-	l.Must(err)
+	watching := steps.Value(api.Watch(l.Ctx, options))
 	go func() {
 		for event := range watching.ResultChan() {
 			if slice, ok := event.Object.(*discoveryv1.EndpointSlice); ok {

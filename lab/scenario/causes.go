@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 const causesNamespace = "causes"
@@ -200,8 +201,7 @@ func loseByEdit(l *Lab, service string) {
 	l.Expect(len(all) == 1 && len(all[0].Endpoints) == 2, "got slices %v, want one slice with two endpoints", all)
 	slice := &all[0]
 	slice.Endpoints = slice.Endpoints[:1]
-	_, err := l.Client.DiscoveryV1().EndpointSlices(causesNamespace).Update(l.Ctx, slice, metav1.UpdateOptions{FieldManager: "kubectl-edit"})
-	l.Must(err)
+	steps.Value(l.Client.DiscoveryV1().EndpointSlices(causesNamespace).Update(l.Ctx, slice, metav1.UpdateOptions{FieldManager: "kubectl-edit"}))
 	// The controller may restore the endpoint before a poll can see the change, so wait for the recorder's count.
 	l.waitForCountAtLeast(1, churn, "namespace", causesNamespace, "service", service, "change", "removed")
 	waitForRecordedReady(l, service, 2)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
+	"github.com/kubeflap/kubeflap/lab/steps"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -23,11 +24,7 @@ const (
 )
 
 // counts returns the recorder's counts.
-func (l *Lab) counts() truth.Counts {
-	counts, err := l.Truth.Counts()
-	l.Must(err)
-	return counts
-}
+func (l *Lab) counts() truth.Counts { return steps.Value(l.Truth.Counts()) }
 
 // waitForCount waits until the recorder's count equals value. It adds up all series of the metric with the given
 // labels.
@@ -47,11 +44,7 @@ func (l *Lab) waitForCountAtLeast(value float64, metric string, labels ...string
 }
 
 // Scrape reads kubeflap's metrics.
-func (l *Lab) Scrape() truth.Counts {
-	reported, err := compare.Scrape(l.Ctx, l.URL+"/metrics")
-	l.Must(err)
-	return reported
-}
+func (l *Lab) Scrape() truth.Counts { return steps.Value(compare.Scrape(l.Ctx, l.URL+"/metrics")) }
 
 // waitForReportedValue waits until kubeflap's metric is exactly value. If no kubeflap is running, it returns
 // immediately.
@@ -73,8 +66,7 @@ func (l *Lab) webHas(n int, state string) {
 // waitForReadyAddresses waits until a Service has exactly n ready addresses.
 func (l *Lab) waitForReadyAddresses(namespace, service string, n int) {
 	l.Until(fmt.Sprintf("%d ready addresses of %s/%s", n, namespace, service), func(l *Lab) {
-		ready, err := cluster.ReadyAddresses(l.Ctx, l.Client, namespace, service)
-		l.Must(err)
+		ready := steps.Value(cluster.ReadyAddresses(l.Ctx, l.Client, namespace, service))
 		l.Expect(ready == n, "got %d", ready)
 	})
 }

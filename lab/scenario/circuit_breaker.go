@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // These scenarios test the circuit breaker of the node controller (NodeControllerLeaseCircuitBreaker, v1.37). Before
@@ -87,8 +88,7 @@ func allowLeases(l *Lab, verbs ...string) {
 			role.Rules[i].Verbs = verbs
 		}
 	}
-	_, err := roles.Update(l.Ctx, role, metav1.UpdateOptions{})
-	l.Must(err)
+	steps.Value(roles.Update(l.Ctx, role, metav1.UpdateOptions{}))
 }
 
 // dieUnseen pauses a node's kubelet while the breaker is open. The node is expected to become Unknown only after the

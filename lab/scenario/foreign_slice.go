@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // foreignSlice simulates a tool that writes its own slice for a Service with a selector. The tool does not remove
@@ -48,6 +49,5 @@ func addSlice(l *Lab, manager string, addresses int) {
 			Addresses: []string{fmt.Sprintf("192.0.2.%d", 1+i)}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)},
 		})
 	}
-	_, err := l.Client.DiscoveryV1().EndpointSlices("shop").Create(l.Ctx, slice, metav1.CreateOptions{FieldManager: "mesh"})
-	l.Must(err)
+	steps.Value(l.Client.DiscoveryV1().EndpointSlices("shop").Create(l.Ctx, slice, metav1.CreateOptions{FieldManager: "mesh"}))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/proxy"
+	"github.com/kubeflap/kubeflap/lab/steps"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -41,34 +42,15 @@ type Lab struct {
 	Seed uint64
 }
 
-// failure is the panic with which a step ends the steps of Play.
-type failure struct{ error }
-
 // Play runs steps until one fails. It returns the error of that step.
-func (l *Lab) Play(ctx context.Context, steps func(*Lab)) (err error) {
-	defer func() {
-		switch x := recover().(type) {
-		case nil:
-		case failure:
-			err = x.error
-		default:
-			panic(x)
-		}
-	}()
+func (l *Lab) Play(ctx context.Context, play func(*Lab)) error {
 	playing := *l
 	playing.Ctx = ctx
-	steps(&playing)
-	return nil
+	return steps.Run(func() { play(&playing) })
 }
 
 // Must fails if one of the errors is not nil.
-func (l *Lab) Must(errs ...error) {
-	for _, err := range errs {
-		if err != nil {
-			panic(failure{err})
-		}
-	}
-}
+func (l *Lab) Must(errs ...error) { steps.Must(errs...) }
 
 // Expect fails with the given message unless ok is set.
 func (l *Lab) Expect(ok bool, format string, args ...any) {
@@ -114,27 +96,21 @@ func get[T any](l *Lab, client interface {
 	Get(context.Context, string, metav1.GetOptions) (T, error)
 }, name string,
 ) T {
-	object, err := client.Get(l.Ctx, name, metav1.GetOptions{})
-	l.Must(err)
-	return object
+	return steps.Value(client.Get(l.Ctx, name, metav1.GetOptions{}))
 }
 
 func list[T any](l *Lab, client interface {
 	List(context.Context, metav1.ListOptions) (T, error)
 }, options metav1.ListOptions,
 ) T {
-	objects, err := client.List(l.Ctx, options)
-	l.Must(err)
-	return objects
+	return steps.Value(client.List(l.Ctx, options))
 }
 
 func create[T any](l *Lab, client interface {
 	Create(context.Context, T, metav1.CreateOptions) (T, error)
 }, object T,
 ) T {
-	created, err := client.Create(l.Ctx, object, metav1.CreateOptions{})
-	l.Must(err)
-	return created
+	return steps.Value(client.Create(l.Ctx, object, metav1.CreateOptions{}))
 }
 
 // remove deletes an object, which must exist.
@@ -150,6 +126,5 @@ func patch[T any](l *Lab, client interface {
 	Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (T, error)
 }, name, patch string, subresources ...string,
 ) {
-	_, err := client.Patch(l.Ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
-	l.Must(err)
+	steps.Value(client.Patch(l.Ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...))
 }

@@ -1,12 +1,14 @@
 package scenario
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 const (
@@ -30,7 +32,7 @@ func largeService() Scenario {
 		Prepare: func(l *Lab) {
 			createNode(l, crowd)
 			createNamespace(l, "shop")
-			l.together(large, 8, gather)
+			steps.Each(l.Ctx, large, 8, func(ctx context.Context, i int) { l.Must(l.Play(ctx, func(l *Lab) { gather(l, i) })) })
 			// Create the Service last, so that the controllers write all addresses at once.
 			createServiceWith(l, "shop", "web", nil)
 			l.waitForReadyAddresses("shop", "web", large)

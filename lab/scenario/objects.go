@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // container is the name of each pod's only container.
@@ -132,8 +133,7 @@ func writeEndpoints(l *Lab, namespace, name string, ips ...string) {
 	}
 	l.Must(err)
 	object.Subsets, object.ResourceVersion = subsets, ""
-	_, err = client.Update(l.Ctx, object, metav1.UpdateOptions{})
-	l.Must(err)
+	steps.Value(client.Update(l.Ctx, object, metav1.UpdateOptions{}))
 }
 
 // waitForEndpoints waits until an Endpoints object exists.
@@ -159,14 +159,4 @@ func removeService(l *Lab, namespace, name string) {
 func evict(l *Lab, namespace, pod string) {
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pod}}
 	l.Must(l.Client.PolicyV1().Evictions(namespace).Evict(l.Ctx, eviction))
-}
-
-// together runs steps for each number below n, at most limit at the same time.
-func (l *Lab) together(n, limit int, steps func(l *Lab, i int)) {
-	group, ctx := errgroup.WithContext(l.Ctx)
-	group.SetLimit(limit)
-	for i := range n {
-		group.Go(func() error { return l.Play(ctx, func(l *Lab) { steps(l, i) }) })
-	}
-	l.Must(group.Wait())
 }

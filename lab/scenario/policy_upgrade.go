@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // recipes is the directory of the recipes, relative to the lab's directory.
@@ -52,8 +53,7 @@ func policyUpgrade() Scenario {
 // applyRecipes applies files of docs/recipes without changes.
 func applyRecipes(l *Lab, files ...string) {
 	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join(recipes, file))
-		l.Must(err)
+		text := steps.Value(os.ReadFile(filepath.Join(recipes, file)))
 		manifests, err := cluster.Manifests(text)
 		l.Must(err, l.Cluster.Apply(l.Ctx, "", manifests))
 	}
@@ -70,12 +70,10 @@ func drainPods(l *Lab) {
 	touch := []byte(`{"metadata":{"annotations":{"touched":"x"}}}`)
 	l.Until("the policies to take effect", func(l *Lab) {
 		for _, slice := range slicesOf(l, "shop", "web") {
-			would, err := l.Client.DiscoveryV1().EndpointSlices("shop").Patch(l.Ctx, slice.Name, types.MergePatchType, touch, options)
-			l.Must(err)
+			would := steps.Value(l.Client.DiscoveryV1().EndpointSlices("shop").Patch(l.Ctx, slice.Name, types.MergePatchType, touch, options))
 			checkReady(l, would, replicas-batchSize)
 		}
-		would, err := l.Client.CoreV1().Endpoints("shop").Patch(l.Ctx, "web", types.MergePatchType, touch, options)
-		l.Must(err)
+		would := steps.Value(l.Client.CoreV1().Endpoints("shop").Patch(l.Ctx, "web", types.MergePatchType, touch, options))
 		checkBatchIsOut(l, would)
 	})
 }

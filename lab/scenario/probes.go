@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // probes is an HTTP server that answers the kubelets' probes of all pods, because the lab's containers run no process.
@@ -26,8 +28,7 @@ func newProbes() *probes { return &probes{failing: map[string]bool{}, asked: map
 
 // serve answers probes until the steps' context ends.
 func (p *probes) serve(l *Lab) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	l.Must(err)
+	listener := steps.Value(net.Listen("tcp", "127.0.0.1:0"))
 	p.port = listener.Addr().(*net.TCPAddr).Port
 	go func() { _ = http.Serve(listener, p) }() // returns when the listener is closed
 	context.AfterFunc(l.Ctx, func() { _ = listener.Close() })

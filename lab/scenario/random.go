@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// steps is the number of random changes.
-	steps = 2000
+	// changes is the number of random changes.
+	changes = 2000
 	// between is the number of steps between two comparisons of all counts.
 	between = 250
 	// enough is the minimum number of transitions for a meaningful test.
@@ -32,10 +32,10 @@ func random() Scenario {
 		}},
 		Prepare: func(l *Lab) { createNamespace(l, chaosNamespace) },
 		Run: func(l *Lab) {
-			l.Log.Info("random changes", "seed", l.Seed, "steps", steps)
+			l.Log.Info("random changes", "seed", l.Seed, "changes", changes)
 			c := &chaos{Lab: l, random: rand.New(rand.NewPCG(l.Seed, 0))}
 			c.populate()
-			for i := range steps {
+			for i := range changes {
 				l.Part(fmt.Sprintf("step %d", i), func(l *Lab) {
 					c.step()
 					if i%between == between-1 && l.URL != "" {

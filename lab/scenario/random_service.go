@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeflap/kubeflap/lab/compare"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // settle is the pause between two changes whose order matters. Without this pause, a watcher could receive them in the
@@ -132,8 +133,7 @@ func (c *chaos) writeSlice() {
 		return
 	}
 	slice.Name = pick(c, service.slices)
-	_, err := client.Update(c.Ctx, slice, metav1.UpdateOptions{})
-	c.Must(err)
+	steps.Value(client.Update(c.Ctx, slice, metav1.UpdateOptions{}))
 }
 
 // newSlice returns a slice that is owned by its Service. The garbage collector deletes it with the Service.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/kubeflap/kubeflap/lab/steps"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -43,8 +44,7 @@ type facts struct {
 
 // endSegment keeps the facts up to a quiet point.
 func (s *Session) endSegment(until time.Time) {
-	found, err := s.Truth.Facts(until)
-	s.Must(err)
+	found := steps.Value(s.Truth.Facts(until))
 	for i := range found {
 		if x := &found[i]; x.Kind == truth.FactAddress && x.From == "ready" {
 			x.Cause, _ = s.scenario.CauseOfLoss(x.Object)
@@ -56,8 +56,7 @@ func (s *Session) endSegment(until time.Time) {
 
 // writeFacts writes the facts of all segments to the file.
 func (s *Session) writeFacts() {
-	file, err := os.Create(s.options.Facts)
-	s.Must(err)
+	file := steps.Value(os.Create(s.options.Facts))
 	zip := gzip.NewWriter(file)
 	lines := json.NewEncoder(zip)
 	header := FactsHeader{

@@ -17,6 +17,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/scenario"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // startKubeflap starts the kubeflap under test and, if requested, additional instances and a recording. It waits until
@@ -35,8 +36,7 @@ func (s *Session) startKubeflap() {
 
 // startOne starts a kubeflap process and waits until it is ready.
 func (s *Session) startOne(name, kubeconfig string) (url string) {
-	address, err := cluster.FreePort()
-	s.Must(err)
+	address := steps.Value(cluster.FreePort())
 	run := s.start(name, "run", "--kubeconfig="+kubeconfig, "--web.listen-address="+address)
 	url = "http://" + address
 	s.Must(run.Until(s.Ctx, patience, name+" to be ready", func(ctx context.Context) error { return compare.Ready(ctx, url) }))
@@ -44,8 +44,7 @@ func (s *Session) startOne(name, kubeconfig string) (url string) {
 }
 
 func (s *Session) start(name string, args ...string) *cluster.Process {
-	p, err := cluster.StartProcess(name, s.Cluster.LogPath(name), cluster.Command{Path: s.options.Kubeflap, Args: args})
-	s.Must(err)
+	p := steps.Value(cluster.StartProcess(name, s.Cluster.LogPath(name), cluster.Command{Path: s.options.Kubeflap, Args: args}))
 	s.kubeflap = append(s.kubeflap, p)
 	return p
 }
@@ -57,10 +56,7 @@ func (s *Session) grantRights() {
 	if s.options.Kubeflap == "" {
 		return
 	}
-	text, err := os.ReadFile(s.options.Manifest)
-	s.Must(err)
-	manifests, err := cluster.Manifests(text)
-	s.Must(err)
+	manifests := steps.Value(cluster.Manifests(steps.Value(os.ReadFile(s.options.Manifest))))
 	var account *cluster.Manifest
 	var rights []cluster.Manifest
 	for _, m := range manifests {
@@ -74,16 +70,11 @@ func (s *Session) grantRights() {
 	}
 	s.Expect(account != nil, "%s has no ServiceAccount", s.options.Manifest)
 	s.Must(s.Cluster.Apply(s.Ctx, account.GetNamespace(), rights))
-	s.account, err = s.Cluster.AccountKubeconfig(s.Ctx, account.GetNamespace(), account.GetName())
-	s.Must(err)
+	s.account = steps.Value(s.Cluster.AccountKubeconfig(s.Ctx, account.GetNamespace(), account.GetName()))
 	if s.scenario.KubeflapOn > 0 {
-		s.account, err = s.Cluster.KubeconfigAt(s.scenario.KubeflapOn, s.account)
-		s.Must(err)
+		s.account = steps.Value(s.Cluster.KubeconfigAt(s.scenario.KubeflapOn, s.account))
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", s.account)
-	s.Must(err)
-	client, err := kubernetes.NewForConfig(config)
-	s.Must(err)
+	client := steps.Value(kubernetes.NewForConfig(steps.Value(clientcmd.BuildConfigFromFlags("", s.account))))
 	s.Until("kubeflap's rights", func(l *scenario.Lab) {
 		_, err1 := client.CoreV1().Nodes().List(l.Ctx, metav1.ListOptions{Limit: 1})
 		_, err2 := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).List(l.Ctx, metav1.ListOptions{Limit: 1})
@@ -107,8 +98,7 @@ func (s *Session) withWritersPaused(do func()) {
 		s.Must(writer.Pause())
 		defer func() { s.Must(writer.Resume()) }()
 	}
-	client, err := metadata.NewForConfig(s.Cluster.Config)
-	s.Must(err)
+	client := steps.Value(metadata.NewForConfig(s.Cluster.Config))
 	s.Until("all writes to the cluster to end", func(l *scenario.Lab) {
 		before := versions(l, client)
 		l.Sleep(stillFor)
@@ -128,8 +118,7 @@ func versions(l *scenario.Lab, client metadata.Interface) map[string]string {
 		{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}: "",
 		{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}:      corev1.NamespaceNodeLease,
 	} {
-		list, err := client.Resource(resource).Namespace(namespace).List(l.Ctx, metav1.ListOptions{})
-		l.Must(err)
+		list := steps.Value(client.Resource(resource).Namespace(namespace).List(l.Ctx, metav1.ListOptions{}))
 		for _, object := range list.Items {
 			all[string(object.UID)] = object.ResourceVersion
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/paging"
 	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/scenario"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // PageDelay holds the delay of a page, and the maximum delay. The delay is measured from the time at which kubeflap first
@@ -25,12 +26,10 @@ type PageDelay struct {
 // startPaging starts Prometheus and Alertmanager. kubeflap must already be running.
 func (s *Session) startPaging() {
 	s.Expect(s.URL != "", "rules need a kubeflap to scrape")
-	var err error
-	s.Paging, err = paging.Start(s.Ctx, paging.Options{
+	s.Paging = steps.Value(paging.Start(s.Ctx, paging.Options{
 		Rules: s.options.Rules, Kubeflap: strings.TrimPrefix(s.URL, "http://"),
 		Kubeconfig: s.Cluster.Kubeconfig, Log: s.Log,
-	})
-	s.Must(err)
+	}))
 	s.Scraped = s.Paging.Scraped
 	s.Paged = func(ctx context.Context, alert string) error {
 		return s.Play(ctx, func(l *scenario.Lab) { s.waitForPage(l, scenario.Page{Alert: alert}) })
@@ -104,8 +103,7 @@ func (s *Session) pages(l *scenario.Lab) {
 		l.Expect(wanted, "unexpected page %+v", page)
 	}
 	if s.scenario.Healthy() {
-		alerts, err := s.Paging.Query(l.Ctx, "ALERTS")
-		l.Must(err)
+		alerts := steps.Value(s.Paging.Query(l.Ctx, "ALERTS"))
 		l.Expect(len(alerts) == 0, "unexpected pending or firing alerts: %v", alerts)
 	}
 }
@@ -134,8 +132,7 @@ func (s *Session) checkPage(l *scenario.Lab, want scenario.Page) {
 	delay := PageDelay{want.Alert, got.Arrived.Sub(visible), s.pageWithin()}
 	s.PageDelays = append(s.PageDelays, delay)
 	l.Log.Info("paged", "alert", want.Alert, "after", delay.After.Round(10*time.Millisecond), "within", delay.Within, "text", got.Text)
-	text, err := fetch.Body(l.Ctx, got.Link)
-	l.Must(err)
+	text := steps.Value(fetch.Body(l.Ctx, got.Link))
 	l.Expect(strings.Contains(html.UnescapeString(string(text)), want.Remedy), "the alert's page %s does not contain %q", got.Link, want.Remedy)
 }
 

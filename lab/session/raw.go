@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/kubeflap/kubeflap/lab/rawwatch"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // rawRecording records the bytes of the watches. A nil rawRecording records nothing.
@@ -21,11 +22,9 @@ func (s *Session) startRaw() {
 	if s.options.Raw == "" {
 		return
 	}
-	file, err := os.Create(s.options.Raw)
-	s.Must(err)
+	file := steps.Value(os.Create(s.options.Raw))
 	zip := gzip.NewWriter(file)
-	recorder, err := rawwatch.New(s.Cluster.Config, zip)
-	s.Must(err)
+	recorder := steps.Value(rawwatch.New(s.Cluster.Config, zip))
 	s.raw = &rawRecording{recorder, file, zip}
 	s.Must(s.raw.begin(s.Ctx))
 }

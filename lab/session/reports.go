@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/scenario"
+	"github.com/kubeflap/kubeflap/lab/steps"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -31,8 +32,7 @@ const (
 func (s *Session) compare() {
 	switch {
 	case s.URL == "":
-		_, err := s.Truth.Counts()
-		s.Must(err)
+		steps.Value(s.Truth.Counts())
 	case s.scenario.NextScrape:
 		s.Sleep(nextScrape)
 		s.Must(s.comparison().Once(s.Ctx))

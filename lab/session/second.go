@@ -11,6 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/proxy"
 	"github.com/kubeflap/kubeflap/lab/scenario"
+	"github.com/kubeflap/kubeflap/lab/steps"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -62,8 +63,7 @@ func (s *Session) readLate() {
 
 // scrapeAt reads the metrics of an instance. It subtracts heartbeats that were late before the scenario.
 func (s *Session) scrapeAt(l *scenario.Lab, url string) truth.Counts {
-	reported, err := compare.Scrape(l.Ctx, url+"/metrics")
-	l.Must(err)
+	reported := steps.Value(compare.Scrape(l.Ctx, url+"/metrics"))
 	for series := range reported {
 		switch truth.Name(series) {
 		case "kubeflap_node_heartbeats_late_total", "kubeflap_node_heartbeats_missed_total":
@@ -76,10 +76,7 @@ func (s *Session) scrapeAt(l *scenario.Lab, url string) truth.Counts {
 // startProxy starts a proxy for a kubeflap instance, and writes a kubeconfig that uses this proxy with kubeflap's
 // permissions.
 func (s *Session) startProxy(name string) (p *proxy.Proxy, kubeconfig string) {
-	address, err := cluster.FreePort()
-	s.Must(err)
-	p, err = proxy.Start(s.Cluster.Config, address)
-	s.Must(err)
+	p = steps.Value(proxy.Start(s.Cluster.Config, steps.Value(cluster.FreePort())))
 	s.proxies = append(s.proxies, p)
 	kubeconfig = s.account + "." + name
 	s.Must(p.Kubeconfig(s.account, kubeconfig))
@@ -109,9 +106,7 @@ func (s *Session) waitForSameReports() {
 		s.Until(fmt.Sprintf("the kubeflap with %s late to report the same", x.delays), func(l *scenario.Lab) {
 			unlike := compare.Unlike(s.scrapeAt(l, s.URL), s.scrapeAt(l, x.url))
 			l.Expect(len(unlike) == 0, "%d series differ:\n%s", len(unlike), compare.TableOf("first", "late", unlike))
-			late, err := compare.Incidents(l.Ctx, x.url)
-			l.Must(err)
-			checkSameIncidents(l, l.Incidents().Incidents, late.Incidents)
+			checkSameIncidents(l, l.Incidents().Incidents, steps.Value(compare.Incidents(l.Ctx, x.url)).Incidents)
 		})
 		s.Log.Info("both instances report the same", "late", x.delays, "after", time.Since(begin).Round(time.Millisecond))
 	}

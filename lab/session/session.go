@@ -13,6 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/paging"
 	"github.com/kubeflap/kubeflap/lab/proxy"
 	"github.com/kubeflap/kubeflap/lab/scenario"
+	"github.com/kubeflap/kubeflap/lab/steps"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -92,9 +93,7 @@ func Run(ctx context.Context, sc scenario.Scenario, options Options) (*Session, 
 		s.play()
 		if sc.Blind != nil {
 			if options.Facts != "" {
-				until, err := s.comparison().WaitUntilQuiet(ctx)
-				s.Must(err)
-				s.endSegment(until)
+				s.endSegment(steps.Value(s.comparison().WaitUntilQuiet(ctx)))
 			}
 			s.playAfterBlindness()
 		}
@@ -116,9 +115,7 @@ func (s *Session) begin() {
 	}
 	clusterOptions := s.scenario.Options
 	clusterOptions.Log = s.Log
-	var err error
-	s.Cluster, err = cluster.Start(s.Ctx, clusterOptions)
-	s.Must(err)
+	s.Cluster = steps.Value(cluster.Start(s.Ctx, clusterOptions))
 	s.Client = s.Cluster.Client
 	if s.scenario.Prepare != nil {
 		s.Part("prepare "+s.scenario.Name, s.scenario.Prepare)
@@ -139,9 +136,7 @@ func (s *Session) begin() {
 }
 
 func (s *Session) startRecorder() {
-	recorder, err := truth.Start(s.Ctx, s.Client)
-	s.Must(err)
-	s.Truth = recorder
+	s.Truth = steps.Value(truth.Start(s.Ctx, s.Client))
 }
 
 // play runs the scenario once, and compares the counts.
@@ -173,9 +168,7 @@ func (s *Session) playAfterBlindness() {
 	s.WaitForHeartbeats()
 	s.withWritersPaused(func() {
 		if s.URL != "" {
-			base, err := s.comparison().Take(s.Ctx)
-			s.Must(err)
-			s.base = base
+			s.base = steps.Value(s.comparison().Take(s.Ctx))
 		}
 	})
 	s.play()
