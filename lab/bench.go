@@ -45,8 +45,7 @@ func addBenchFlags(cmd *kingpin.CmdClause) *benchFlags {
 	cmd.Flag("events", "Number of events per second under load.").Default("500").Float64Var(&o.Pace.Events)
 	cmd.Flag("page", "Document with the tables to update.").Default("../docs/performance.md").ExistingFileVar(&o.Page)
 	cmd.Flag("recorder", "Duration of the comparison of kubeflap with and without --data.dir, in a cluster of the medium size.").DurationVar(&o.Recorder)
-	cmd.Flag("profile", "Directory for CPU and heap profiles of kubeflap at each size, until it is synced, under load and during continuous scrapes. If set, sizes are profiled instead of measured. The profiled binary is built from --source. Open the profiles with go tool pprof.").ExistingDirVar(&o.Profiles)
-	cmd.Flag("source", "Directory with kubeflap's source.").Default("..").ExistingDirVar(&o.Source)
+	cmd.Flag("profile", "Directory for CPU and heap profiles of kubeflap at each size, until it is synced, under load and during continuous scrapes. If set, sizes are profiled instead of measured. Open the profiles with go tool pprof.").ExistingDirVar(&o.Profiles)
 	cmd.Validate(func(*kingpin.CmdClause) error { return f.validate() })
 	return f
 }

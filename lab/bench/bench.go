@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // Options configures a benchmark.
@@ -35,11 +36,12 @@ type Options struct {
 	// Page is the path of the document with the result tables.
 	Page string
 	// Profiles is a directory for profiles of kubeflap. If it is set, the benchmark profiles kubeflap at each of the
-	// Sizes, instead of comparing the programs. Source is the directory of the source code for the profiled binary.
-	Profiles, Source string
-	Log              *slog.Logger
+	// Sizes, instead of comparing the programs.
+	Profiles string
+	Log      *slog.Logger
 
-	// scraper is set by Run.
+	// dir is a temporary directory. It and the scraper are set by Run.
+	dir     string
 	scraper *scraper
 }
 
@@ -61,24 +63,26 @@ type Measured struct {
 // part is a measurement. Its name is the part of the page with its results, or empty.
 type part struct {
 	name    string
-	measure func(context.Context) error
+	measure func()
 }
 
 // parts returns all requested measurements.
-func (o Options) parts(m *Measured) (all []part) {
+func (o *Options) parts(ctx context.Context, m *Measured) (all []part) {
 	for _, size := range o.Sizes {
 		if o.Profiles != "" {
-			all = append(all, part{"", func(ctx context.Context) error { return o.profile(ctx, size) }})
+			all = append(all, part{"", func() { o.profile(ctx, size) }})
 			continue
 		}
-		all = append(all, part{size.Name, func(ctx context.Context) error { return o.measureSize(ctx, size, m) }})
+		all = append(all, part{size.Name, func() {
+			result := o.compare(ctx, size)
+			m.Results = append(m.Results, result)
+			result.write(o)
+		}})
 	}
 	if o.Recorder > 0 {
-		all = append(all, part{partRecorder, func(ctx context.Context) (err error) {
-			if m.Recorded, err = o.record(ctx, o.RecorderSize, o.Recorder); err != nil {
-				return err
-			}
-			return m.Recorded.write(o.Page)
+		all = append(all, part{partRecorder, func() {
+			m.Recorded = o.record(ctx, o.RecorderSize, o.Recorder)
+			m.Recorded.write(o.Page)
 		}})
 	}
 	return all
@@ -87,125 +91,65 @@ func (o Options) parts(m *Measured) (all []part) {
 // Run runs all requested measurements. It writes the results of each measurement to the page immediately. It first
 // checks the page, because a missing marker would otherwise fail the benchmark only after an hour.
 func Run(ctx context.Context, o Options) (m Measured, err error) {
-	for _, part := range o.parts(&m) {
-		if part.name == "" {
-			continue
+	err = steps.Run(func() {
+		parts := o.parts(ctx, &m)
+		for _, part := range parts {
+			if part.name != "" {
+				around(o.Page, part.name)
+			}
 		}
-		if _, _, err := around(o.Page, part.name); err != nil {
-			return m, err
+		o.dir = steps.Value(os.MkdirTemp("", "kubeflap-bench-"))
+		defer os.RemoveAll(o.dir)
+		o.scraper = startScraper(ctx, o.dir)
+		defer o.scraper.stop()
+		var failures []error
+		for _, part := range parts {
+			if ctx.Err() != nil {
+				break
+			}
+			if err := steps.Run(part.measure); err != nil {
+				failures = append(failures, fmt.Errorf("measure %s: %w", cmp.Or(part.name, "with a profile"), err))
+			}
 		}
-	}
-	dir, err := os.MkdirTemp("", "kubeflap-bench-")
-	if err != nil {
-		return m, fmt.Errorf("create a directory: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	scraper, err := startScraper(ctx, dir)
-	if err != nil {
-		return m, err
-	}
-	defer scraper.stop()
-	o.scraper = scraper
-	var failures []error
-	for _, part := range o.parts(&m) {
-		if ctx.Err() != nil {
-			break
-		}
-		if err := part.measure(ctx); err != nil {
-			failures = append(failures, fmt.Errorf("measure %s: %w", cmp.Or(part.name, "with a profile"), err))
-		}
-	}
-	return m, errors.Join(failures...)
-}
-
-// measureSize measures all programs at one size.
-func (o Options) measureSize(ctx context.Context, size Size, m *Measured) error {
-	result, err := o.compare(ctx, size)
-	if err != nil {
-		return err
-	}
-	m.Results = append(m.Results, result)
-	return result.write(o)
+		steps.Must(errors.Join(failures...))
+	})
+	return m, err
 }
 
 // compare measures all programs at one size. It measures one program after another, with the same API server. Each run
 // begins with a different program.
-func (o Options) compare(ctx context.Context, size Size) (Result, error) {
+func (o *Options) compare(ctx context.Context, size Size) Result {
 	result := Result{Size: size, Runs: map[string][]Figures{}}
-	dir, err := os.MkdirTemp("", "kubeflap-bench-")
-	if err != nil {
-		return result, fmt.Errorf("create a directory: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	built, err := o.build(ctx, dir)
-	if err != nil {
-		return result, err
-	}
-	data, err := o.populated(ctx, size)
-	if err != nil {
-		return result, err
-	}
-	err = withLoad(ctx, o.Log, size, data, func(ctx context.Context, c *cluster.Cluster, l *load) error {
-		result.PodBytes, result.NodeBytes = l.probe.pods[0].Size(), l.nodes[0].Size()
-		return o.measureAll(ctx, c, l, built, &result)
-	})
-	return result, err
-}
-
-func (o Options) measureAll(ctx context.Context, c *cluster.Cluster, l *load, built binaries, result *Result) error {
-	for run := range o.Runs {
-		for i := range o.Programs {
-			name := o.Programs[(i+run)%len(o.Programs)]
-			begin := time.Now()
-			figures, err := o.measure(ctx, c, l, newProgram(name, built))
-			if err != nil {
-				return fmt.Errorf("measure %s: %w", name, err)
-			}
-			result.Runs[name] = append(result.Runs[name], figures)
-			o.Log.Info("measured", "size", result.Size.Name, "run", run+1, "program", name, "took", time.Since(begin).Round(time.Second), "figures", figures)
-		}
-	}
-	return nil
-}
-
-func (o Options) build(ctx context.Context, dir string) (b binaries, err error) {
-	b.kubeflap = o.Kubeflap
+	built := binaries{kubeflap: o.Kubeflap, floor: buildTool(ctx, o.dir, "floor")}
 	if slices.Contains(o.Programs, Peer) {
-		if b.peer, err = buildPeer(ctx, o.Log); err != nil {
-			return b, err
-		}
+		built.peer = buildPeer(ctx, o.Log)
 	}
-	b.floor, err = buildTool(ctx, dir, "floor")
-	return b, err
+	o.withLoad(ctx, size, func(ctx context.Context, c *cluster.Cluster, l *load) {
+		result.PodBytes, result.NodeBytes = l.probe.pods[0].Size(), l.nodes[0].Size()
+		for run := range o.Runs {
+			for i := range o.Programs {
+				name := o.Programs[(i+run)%len(o.Programs)]
+				begin := time.Now()
+				figures := o.measure(ctx, c, l, newProgram(name, built))
+				result.Runs[name] = append(result.Runs[name], figures)
+				o.Log.Info("measured", "size", size.Name, "run", run+1, "program", name, "took", time.Since(begin).Round(time.Second), "figures", figures)
+			}
+		}
+	})
+	return result
 }
 
-// withLoad starts a cluster, and renews the Leases of its nodes while the function do runs.
-func withLoad(ctx context.Context, log *slog.Logger, size Size, data string, do func(context.Context, *cluster.Cluster, *load) error) error {
-	c, err := cluster.Start(ctx, clusterOptions(log, data))
-	if err != nil {
-		return err
-	}
+// withLoad starts a cluster of the given size, and renews the Leases of its nodes while the function do runs.
+func (o *Options) withLoad(ctx context.Context, size Size, do func(context.Context, *cluster.Cluster, *load)) {
+	c := steps.Value(cluster.Start(ctx, clusterOptions(o.Log, o.populated(ctx, size))))
 	defer c.Stop()
-	client, err := protobufClient(c.Config)
-	if err != nil {
-		return err
-	}
-	l, err := newLoad(ctx, size, client)
-	if err != nil {
-		return err
-	}
-	if err := l.readApps(ctx); err != nil {
-		return err
-	}
-	if err := l.renewAll(ctx); err != nil {
-		return err
-	}
+	l := newLoad(ctx, size, protobufClient(c.Config))
 	group, ctx := errgroup.WithContext(ctx)
 	beating, silence := context.WithCancel(ctx)
 	group.Go(func() error { return l.beat(beating) })
 	group.Go(func() error {
 		defer silence()
-		return do(ctx, c, l)
+		return steps.Run(func() { do(ctx, c, l) })
 	})
-	return group.Wait()
+	steps.Must(group.Wait())
 }

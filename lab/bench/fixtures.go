@@ -3,9 +3,6 @@ package bench
 import (
 	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
-	"iter"
 	"path"
 	"path/filepath"
 	"strings"
@@ -22,13 +19,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
-// fixtures creates objects as the API server would store them in etcd. To create all objects of a large cluster through
-// the API server would take most of an hour and need 15 GiB of memory.
+// fixtures creates the objects of a cluster. It creates only one Service, its pods, and the nodes of these pods through
+// the API server. It writes all others to etcd's database file, as the API server would store them. To create all
+// objects of a large cluster through the API server would take most of an hour and need 15 GiB of memory.
 type fixtures struct {
-	size Size
+	size   Size
+	client kubernetes.Interface
+	uids   []types.UID // of the pods
 	// The following objects, one of each kind, were created through the API server. They show which fields the API
 	// server sets.
 	node      *corev1.Node
@@ -38,70 +41,77 @@ type fixtures struct {
 	ip        *networkingv1.IPAddress
 	endpoints *corev1.Endpoints
 	slice     *discoveryv1.EndpointSlice
-	// uids holds the UIDs of the pods.
-	uids []types.UID
 }
 
-// first is the number of objects that are created through the API server: one Service, its pods, and the nodes of these
-// pods.
+// first is the number of objects that are created through the API server.
 func (s Size) first() Size {
 	return Size{Nodes: min(s.perService(), s.Nodes), Pods: s.perService(), Services: 1}
 }
 
-// newFixtures reads one object of each kind from the API server.
-func newFixtures(ctx context.Context, f *filling) (*fixtures, error) {
-	size, client := f.size, f.client
-	t, errs := &fixtures{size: size, uids: f.uids}, make([]error, 7)
-	namespace, options := size.namespace(0), metav1.GetOptions{}
-	t.node, errs[0] = client.CoreV1().Nodes().Get(ctx, size.node(0), options)
-	t.lease, errs[1] = client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, size.node(0), options)
-	t.pod, errs[2] = client.CoreV1().Pods(namespace).Get(ctx, size.pod(0), options)
-	t.service, errs[3] = client.CoreV1().Services(namespace).Get(ctx, size.service(0), options)
-	t.ip, errs[4] = client.NetworkingV1().IPAddresses().Get(ctx, clusterIP(0), options)
-	t.endpoints, errs[5] = client.CoreV1().Endpoints(namespace).Get(ctx, size.service(0), options)
-	t.slice, errs[6] = client.DiscoveryV1().EndpointSlices(namespace).Get(ctx, sliceName(size.service(0)), options)
-	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("read the first objects: %w", err)
+// createFirst creates the first objects, as the kubelets and the controllers do.
+func (t *fixtures) createFirst(ctx context.Context) {
+	core, first := t.client.CoreV1(), t.size.first()
+	asKubelet, asManager := metav1.CreateOptions{FieldManager: byKubelet}, metav1.CreateOptions{FieldManager: byControllerManager}
+	status := metav1.UpdateOptions{FieldManager: byKubelet}
+	for i := first.Nodes - 1; i >= 0; i-- {
+		object := t.size.nodeObject(i)
+		node := steps.Value(core.Nodes().Create(ctx, object, asKubelet))
+		node.Status = object.Status
+		t.node = steps.Value(core.Nodes().UpdateStatus(ctx, node, status))
+		t.lease = steps.Value(t.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Create(ctx, leaseObject(node), asKubelet))
 	}
-	return t, nil
+	namespace := t.size.namespace(0)
+	for i := first.Pods - 1; i >= 0; i-- {
+		object := t.size.podObject(i)
+		pod := steps.Value(core.Pods(namespace).Create(ctx, object, asManager))
+		t.uids[i], pod.Status = pod.UID, object.Status
+		t.pod = steps.Value(core.Pods(namespace).UpdateStatus(ctx, pod, status))
+	}
+	members := t.size.members(0, t.uids)
+	t.service = steps.Value(core.Services(namespace).Create(ctx, t.size.serviceObject(0), metav1.CreateOptions{FieldManager: byHelm}))
+	t.endpoints = steps.Value(core.Endpoints(namespace).Create(ctx, endpointsObject(t.service, members), asManager))
+	t.slice = steps.Value(t.client.DiscoveryV1().EndpointSlices(namespace).Create(ctx, sliceObject(t.service, members), asManager))
+	t.ip = steps.Value(t.client.NetworkingV1().IPAddresses().Get(ctx, clusterIP(0), metav1.GetOptions{}))
 }
 
-type stored interface {
-	runtime.Object
-	metav1.Object
-}
-
-// all is an iterator over the objects that are not created through the API server, with their keys in etcd.
-func (t *fixtures) all() iter.Seq2[string, runtime.Object] {
-	return func(yield func(string, runtime.Object) bool) {
-		first, going := t.size.first(), true
-		put := func(directory string, object stored) {
-			going = going && yield(path.Join("/registry", directory, object.GetNamespace(), object.GetName()), object)
-		}
-		for i := first.Nodes; i < t.size.Nodes && going; i++ {
-			node := t.nodeFixture(i)
-			put("minions", node)
-			put("leases", t.leaseFixture(node))
-		}
-		for i := first.Pods; i < t.size.Pods && going; i++ {
-			pod := t.podFixture(i)
-			t.uids[i] = pod.UID
-			put("pods", pod)
-		}
-		for i := first.Services; i < t.size.Services && going; i++ {
-			service, members := t.serviceFixture(i), t.size.members(i, t.uids)
-			put("services/specs", service)
-			put("ipaddresses", t.ipFixture(service))
-			put("services/endpoints", t.endpointsFixture(service, members))
-			put("endpointslices", t.sliceFixture(service, members))
-		}
+// writeRest writes all other objects to the database file of a stopped etcd. A running etcd would also write the objects
+// to its log, which etcd reads at each start and keeps in memory.
+func (t *fixtures) writeRest(data string) {
+	db := steps.Value(bbolt.Open(filepath.Join(data, "member", "snap", "db"), 0o600, &bbolt.Options{NoSync: true, FreelistType: bbolt.FreelistMapType}))
+	w, first := &etcdWriter{db: db}, t.size.first()
+	w.begin()
+	for i := first.Nodes; i < t.size.Nodes; i++ {
+		node := system(t.size.nodeObject(i), t.node, t.node.Spec.PodCIDR, t.size.nodeObject(i).Spec.PodCIDR)
+		w.put("minions", node)
+		w.put("leases", system(leaseObject(node), t.lease, string(t.node.UID), string(node.UID)))
 	}
+	for i := first.Pods; i < t.size.Pods; i++ {
+		pod := t.size.podObject(i)
+		system(pod, t.pod, string(t.pod.OwnerReferences[0].UID), string(pod.OwnerReferences[0].UID),
+			tokenVolume(t.pod.Spec.ServiceAccountName), tokenVolume(pod.Spec.ServiceAccountName), t.pod.Status.PodIP, pod.Status.PodIP)
+		// The API server copies these labels from the node to the pod.
+		pod.Labels[corev1.LabelTopologyZone], pod.Labels[corev1.LabelTopologyRegion] = zone(t.size.nodeOf(i)), region
+		t.uids[i] = pod.UID
+		w.put("pods", pod)
+	}
+	for i := first.Services; i < t.size.Services; i++ {
+		service, members := system(t.size.serviceObject(i), t.service), t.size.members(i, t.uids)
+		w.put("services/specs", service)
+		// The API server creates this object for the Service's cluster IP.
+		ip := t.ip.DeepCopy()
+		ip.Name, ip.ResourceVersion = service.Spec.ClusterIP, ""
+		ip.Spec.ParentRef.Namespace, ip.Spec.ParentRef.Name = service.Namespace, service.Name
+		w.put("ipaddresses", system(ip, t.ip))
+		w.put("services/endpoints", system(endpointsObject(service, members), t.endpoints))
+		w.put("endpointslices", system(sliceObject(service, members), t.slice, string(t.service.UID), string(service.UID)))
+	}
+	steps.Must(w.tx.Commit(), db.Sync(), db.Close())
 }
 
 // system sets the metadata that the API server would set. The parameter first is an object of the same kind that was
 // created through the API server. system copies its managed fields, and replaces strings in them: thereHere contains
 // pairs of an old string and its replacement.
-func system(object, first metav1.Object, thereHere ...string) {
+func system[T metav1.Object](object, first T, thereHere ...string) T {
 	object.SetUID(uuid.NewUUID())
 	object.SetCreationTimestamp(first.GetCreationTimestamp())
 	object.SetGeneration(first.GetGeneration())
@@ -112,107 +122,46 @@ func system(object, first metav1.Object, thereHere ...string) {
 		managed = append(managed, entry)
 	}
 	object.SetManagedFields(managed)
-}
-
-func (t *fixtures) nodeFixture(i int) *corev1.Node {
-	node := t.size.nodeObject(i)
-	system(node, t.node, t.node.Spec.PodCIDR, node.Spec.PodCIDR)
-	return node
-}
-
-func (t *fixtures) leaseFixture(node *corev1.Node) *coordinationv1.Lease {
-	lease := leaseObject(node)
-	system(lease, t.lease, string(t.node.UID), string(node.UID))
-	return lease
-}
-
-func (t *fixtures) podFixture(i int) *corev1.Pod {
-	pod := t.size.podObject(i)
-	system(pod, t.pod, string(t.pod.OwnerReferences[0].UID), string(pod.OwnerReferences[0].UID),
-		tokenVolume(t.pod.Spec.ServiceAccountName), tokenVolume(pod.Spec.ServiceAccountName), t.pod.Status.PodIP, pod.Status.PodIP)
-	// The API server copies these labels from the node to the pod.
-	pod.Labels[corev1.LabelTopologyZone], pod.Labels[corev1.LabelTopologyRegion] = zone(t.size.nodeOf(i)), region
-	return pod
-}
-
-func (t *fixtures) serviceFixture(i int) *corev1.Service {
-	service := t.size.serviceObject(i)
-	system(service, t.service)
-	return service
-}
-
-// ipFixture returns the IPAddress object that the API server creates for the Service's cluster IP.
-func (t *fixtures) ipFixture(service *corev1.Service) *networkingv1.IPAddress {
-	ip := t.ip.DeepCopy()
-	ip.Name, ip.ResourceVersion = service.Spec.ClusterIP, ""
-	ip.Spec.ParentRef.Namespace, ip.Spec.ParentRef.Name = service.Namespace, service.Name
-	system(ip, t.ip)
-	return ip
-}
-
-func (t *fixtures) endpointsFixture(service *corev1.Service, members []member) *corev1.Endpoints {
-	endpoints := endpointsObject(service, members)
-	system(endpoints, t.endpoints)
-	return endpoints
-}
-
-func (t *fixtures) sliceFixture(service *corev1.Service, members []member) *discoveryv1.EndpointSlice {
-	slice := sliceObject(service, members)
-	system(slice, t.slice, string(t.service.UID), string(service.UID))
-	return slice
+	return object
 }
 
 // batch is the number of objects that are written in one transaction.
 const batch = 1_000
 
-// write adds all objects to the database file of a stopped etcd. A running etcd would also write the objects to its
-// log, which etcd reads at each start and keeps in memory.
-func (t *fixtures) write(data string) error {
-	db, err := bbolt.Open(filepath.Join(data, "member", "snap", "db"), 0o600, &bbolt.Options{NoSync: true, FreelistType: bbolt.FreelistMapType})
-	if err != nil {
-		return fmt.Errorf("open etcd's file: %w", err)
-	}
-	next, stop := iter.Pull2(t.all())
-	defer stop()
-	for more := true; more && err == nil; {
-		err = db.Update(func(tx *bbolt.Tx) (err error) {
-			more, err = writeBatch(tx.Bucket([]byte("key")), next)
-			return err
-		})
-	}
-	if err := errors.Join(err, db.Sync(), db.Close()); err != nil {
-		return fmt.Errorf("write etcd's file: %w", err)
-	}
-	return nil
+// etcdWriter adds objects to etcd's database. Each object gets the next revision.
+type etcdWriter struct {
+	db       *bbolt.DB
+	tx       *bbolt.Tx
+	bucket   *bbolt.Bucket
+	revision uint64
 }
 
-// writeBatch adds objects to the database. Each object gets the next revision.
-func writeBatch(bucket *bbolt.Bucket, next func() (string, runtime.Object, bool)) (more bool, err error) {
+func (w *etcdWriter) begin() {
+	w.tx = steps.Value(w.db.Begin(true))
+	w.bucket = w.tx.Bucket([]byte("key"))
+	w.bucket.FillPercent = 1
+	last, _ := w.bucket.Cursor().Last()
+	w.revision = binary.BigEndian.Uint64(last)
+}
+
+type stored interface {
+	runtime.Object
+	metav1.Object
+}
+
+func (w *etcdWriter) put(directory string, object stored) {
 	serializer := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 	codec := scheme.Codecs.EncoderForVersion(serializer, schema.GroupVersions(scheme.Scheme.PrioritizedVersionsAllGroups()))
-	bucket.FillPercent = 1
-	last, _ := bucket.Cursor().Last()
-	revision := binary.BigEndian.Uint64(last)
-	for range batch {
-		key, object, more := next()
-		if !more {
-			return false, nil
-		}
-		value, err := runtime.Encode(codec, object)
-		if err != nil {
-			return false, fmt.Errorf("encode %s: %w", key, err)
-		}
-		revision++
-		stored := mvccpb.KeyValue{Key: []byte(key), Value: value, CreateRevision: int64(revision), ModRevision: int64(revision), Version: 1}
-		text, err := stored.Marshal()
-		if err != nil {
-			return false, fmt.Errorf("encode %s: %w", key, err)
-		}
-		// A key in etcd's database consists of the main revision, a '_', and the sub-revision.
-		at := append(binary.BigEndian.AppendUint64(nil, revision), "_\x00\x00\x00\x00\x00\x00\x00\x00"...)
-		if err := bucket.Put(at, text); err != nil {
-			return false, err
-		}
+	w.revision++
+	entry := mvccpb.KeyValue{
+		Key: []byte(path.Join("/registry", directory, object.GetNamespace(), object.GetName())), Value: steps.Value(runtime.Encode(codec, object)),
+		CreateRevision: int64(w.revision), ModRevision: int64(w.revision), Version: 1,
 	}
-	return true, nil
+	// A key in etcd's database consists of the main revision, a '_', and the sub-revision.
+	key := append(binary.BigEndian.AppendUint64(nil, w.revision), "_\x00\x00\x00\x00\x00\x00\x00\x00"...)
+	steps.Must(w.bucket.Put(key, steps.Value(entry.Marshal())))
+	if w.revision%batch == 0 {
+		steps.Must(w.tx.Commit())
+		w.begin()
+	}
 }

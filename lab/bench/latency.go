@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // offsets returns the delays between an update and the first scrape after it.
@@ -19,35 +20,26 @@ func offsets() []time.Duration {
 
 // measureLatency measures how soon /metrics shows an event under load. It changes the readiness of an address, waits
 // for one of the offsets, and scrapes. It does not scrape continuously, because each scrape costs CPU time.
-func (m *measurement) measureLatency(ctx context.Context) error {
+func (m *measurement) measureLatency(ctx context.Context) {
 	var shares []float64
 	var answered []time.Duration
-	rate, err := m.underLoad(ctx, func(ctx context.Context) error {
+	m.figures[ShownRate] = m.underLoad(ctx, func(ctx context.Context) {
 		for _, offset := range offsets() {
 			shown := 0
 			for range m.pace.Probes {
-				p, err := m.probe(ctx, offset)
-				if err != nil {
-					return err
-				}
-				if p.shown {
+				first, took := m.probe(ctx, offset)
+				if first {
 					shown++
 				}
 				if offset == 0 {
-					answered = append(answered, p.answered)
+					answered = append(answered, took)
 				}
 			}
 			shares = append(shares, float64(shown)/float64(m.pace.Probes))
 		}
-		return nil
 	})
-	if err != nil {
-		return err
-	}
-	m.figures[ShownRate] = rate
 	m.figures[Shown] = earliest(shares)
 	m.figures[Answered] = quantile(0.99, inSeconds(answered))
-	return nil
 }
 
 // earliest returns, in seconds, the smallest offset that is late enough. At this offset and all larger ones, at least
@@ -60,58 +52,41 @@ func earliest(shares []float64) float64 {
 	return result
 }
 
-// probed is the result of one update and the scrapes after it.
-type probed struct {
-	// shown is true if the first scrape showed the update. answered is the time from the update to the end of the first
-	// scrape that showed it.
-	shown    bool
-	answered time.Duration
-}
-
-func (m *measurement) probe(ctx context.Context, offset time.Duration) (probed, error) {
-	before, err := m.probeFlips(ctx)
-	if err != nil {
-		return probed{}, err
-	}
+// probe changes the readiness of an address, and scrapes after the offset. It reports whether the first scrape showed the
+// change, and returns the time from the change to the end of the first scrape that showed it.
+func (m *measurement) probe(ctx context.Context, offset time.Duration) (first bool, answered time.Duration) {
+	before := m.probeFlips(ctx)
 	a := m.load.probe
 	ready := a.turn%2 == 1
 	a.turn++
-	if err := a.writeSlice(ctx, 0, ready); err != nil {
-		return probed{}, err
-	}
+	a.writeSlice(ctx, 0, ready)
 	written := time.Now()
-	if err := poll.Sleep(ctx, offset); err != nil {
-		return probed{}, err
-	}
+	steps.Must(poll.Sleep(ctx, offset))
 	for first := true; time.Since(written) < 10*time.Second; first = false {
-		flips, err := m.probeFlips(ctx)
-		if err != nil {
-			return probed{}, err
-		}
-		if flips > before {
-			return probed{shown: first, answered: time.Since(written)}, nil
+		if m.probeFlips(ctx) > before {
+			return first, time.Since(written)
 		}
 	}
-	return probed{}, fmt.Errorf("an update of EndpointSlice %s/%s was not on /metrics after 10 s", a.slice.Namespace, a.slice.Name)
+	steps.Must(fmt.Errorf("an update of EndpointSlice %s/%s was not on /metrics after 10 s", a.slice.Namespace, a.slice.Name))
+	return false, 0
 }
 
 // probeFlips reads from /metrics how many address flips kubeflap has counted for the probed Service.
-func (m *measurement) probeFlips(ctx context.Context) (flips float64, err error) {
+func (m *measurement) probeFlips(ctx context.Context) (flips float64) {
 	a := m.load.probe
 	service := fmt.Appendf(nil, "namespace=%q,service=%q", a.endpoints.Namespace, a.endpoints.Name)
 	lines := 0
-	err = m.running.eachLine(ctx, m.running.url+"/metrics", func(line []byte) {
+	steps.Must(m.running.eachLine(ctx, m.running.url+"/metrics", func(line []byte) {
 		if !bytes.HasPrefix(line, []byte("kubeflap_service_address_flips_total{")) || !bytes.Contains(line, service) {
 			return
 		}
-		value, parseErr := strconv.ParseFloat(string(line[bytes.LastIndexByte(line, ' ')+1:]), 64)
-		if parseErr == nil {
-			lines++
-			flips += value
-		}
-	})
-	if err == nil && lines == 0 {
-		err = fmt.Errorf("no address flips of Service %s/%s in the metrics", a.endpoints.Namespace, a.endpoints.Name)
+		value, err := strconv.ParseFloat(string(line[bytes.LastIndexByte(line, ' ')+1:]), 64)
+		steps.Must(err)
+		lines++
+		flips += value
+	}))
+	if lines == 0 {
+		steps.Must(fmt.Errorf("no address flips of Service %s/%s in the metrics", a.endpoints.Namespace, a.endpoints.Name))
 	}
-	return flips, err
+	return flips
 }

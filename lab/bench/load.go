@@ -2,7 +2,7 @@ package bench
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +14,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 const (
@@ -22,6 +24,8 @@ const (
 	statusPeriod = 5 * time.Minute
 	// loaders is the maximum number of concurrent requests of one kind, such as Lease renewals.
 	loaders = 8
+	// readers is the maximum number of concurrent requests before the load begins.
+	readers = 32
 	// flappers is the maximum number of Services that flap. The bench keeps these Services in memory.
 	flappers = 300
 	// eventsPerFlap is 3, because a flap changes a pod, its Endpoints and its EndpointSlice.
@@ -43,141 +47,88 @@ type load struct {
 	renewed, flapped atomic.Int64
 }
 
-// newLoad reads the cluster's nodes and Leases.
-func newLoad(ctx context.Context, size Size, client kubernetes.Interface) (*load, error) {
-	l := &load{size: size, client: client}
-	leases, err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("list leases: %w", err)
-	}
+// newLoad reads the cluster's nodes and Leases, and the pods, Endpoints and EndpointSlices that the benchmark changes. It
+// renews every Lease once, because a cluster that starts from saved data has only expired ones.
+func newLoad(ctx context.Context, size Size, client kubernetes.Interface) *load {
+	l := &load{size: size, client: client, apps: make([]*app, min(flappers, size.Services-1))}
+	leases := steps.Value(client.CoordinationV1().Leases(corev1.NamespaceNodeLease).List(ctx, metav1.ListOptions{}))
 	for i := range leases.Items {
 		l.leases = append(l.leases, &leases.Items[i])
 	}
-	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("list nodes: %w", err)
-	}
+	nodes := steps.Value(client.CoreV1().Nodes().List(ctx, metav1.ListOptions{}))
 	for i := range nodes.Items {
 		l.nodes = append(l.nodes, &nodes.Items[i])
 	}
 	l.leaseLocks, l.nodeLocks = make([]sync.Mutex, len(l.leases)), make([]sync.Mutex, len(l.nodes))
-	return l, nil
+	steps.Each(ctx, len(l.apps), readers, func(ctx context.Context, i int) { l.apps[i] = l.readApp(ctx, i) })
+	l.probe = l.readApp(ctx, size.Services-1)
+	steps.Each(ctx, len(l.leases), readers, l.renew)
+	return l
 }
 
-// readApps reads the pods, Endpoints and EndpointSlices that the benchmark changes.
-func (l *load) readApps(ctx context.Context) error {
-	l.apps = make([]*app, min(flappers, l.size.Services-1))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(writers)
-	for i := range l.apps {
-		group.Go(func() (err error) {
-			l.apps[i], err = l.readApp(ctx, i)
-			return err
-		})
-	}
-	group.Go(func() (err error) {
-		l.probe, err = l.readApp(ctx, l.size.Services-1)
-		return err
-	})
-	return group.Wait()
-}
-
-func (l *load) readApp(ctx context.Context, service int) (*app, error) {
+func (l *load) readApp(ctx context.Context, service int) *app {
 	namespace, name := l.size.namespace(service), l.size.service(service)
 	a := &app{client: l.client}
-	var err error
-	if a.endpoints, err = l.client.CoreV1().Endpoints(namespace).Get(ctx, name, metav1.GetOptions{}); err != nil {
-		return nil, fmt.Errorf("read Endpoints %s/%s: %w", namespace, name, err)
-	}
-	slice := sliceName(name)
-	if a.slice, err = l.client.DiscoveryV1().EndpointSlices(namespace).Get(ctx, slice, metav1.GetOptions{}); err != nil {
-		return nil, fmt.Errorf("read EndpointSlice %s/%s: %w", namespace, slice, err)
-	}
+	a.endpoints = steps.Value(l.client.CoreV1().Endpoints(namespace).Get(ctx, name, metav1.GetOptions{}))
+	a.slice = steps.Value(l.client.DiscoveryV1().EndpointSlices(namespace).Get(ctx, sliceName(name), metav1.GetOptions{}))
 	for _, endpoint := range a.slice.Endpoints {
-		pod, err := l.client.CoreV1().Pods(namespace).Get(ctx, endpoint.TargetRef.Name, metav1.GetOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("read pod %s/%s: %w", namespace, endpoint.TargetRef.Name, err)
-		}
-		a.pods = append(a.pods, pod)
+		a.pods = append(a.pods, steps.Value(l.client.CoreV1().Pods(namespace).Get(ctx, endpoint.TargetRef.Name, metav1.GetOptions{})))
 	}
-	return a, nil
+	return a
 }
 
 // written returns the number of events so far. It ignores node status updates, because they are rare.
 func (l *load) written() int64 { return l.renewed.Load() + l.flapped.Load() }
 
-// renewAll renews every Lease once. If the cluster starts from saved data, all its Leases have expired.
-func (l *load) renewAll(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(writers)
-	for i := range l.leases {
-		group.Go(func() error { return l.renew(ctx, i) })
-	}
-	return group.Wait()
-}
-
 // beat renews Leases and updates node statuses until the context ends.
 func (l *load) beat(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return paced(ctx, float64(len(l.leases))/leasePeriod.Seconds(), func(ctx context.Context, i int) error { return l.renew(ctx, i%len(l.leases)) })
+		return paced(ctx, float64(len(l.leases))/leasePeriod.Seconds(), func(ctx context.Context, i int) { l.renew(ctx, i%len(l.leases)) })
 	})
 	group.Go(func() error {
-		return paced(ctx, float64(len(l.nodes))/statusPeriod.Seconds(), func(ctx context.Context, i int) error { return l.report(ctx, i%len(l.nodes)) })
+		return paced(ctx, float64(len(l.nodes))/statusPeriod.Seconds(), func(ctx context.Context, i int) { l.report(ctx, i%len(l.nodes)) })
 	})
 	return group.Wait()
 }
 
 // renew renews a Lease. It does nothing if the previous renewal is still running. A kubelet does not overlap renewals
 // either.
-func (l *load) renew(ctx context.Context, i int) error {
+func (l *load) renew(ctx context.Context, i int) {
 	if !l.leaseLocks[i].TryLock() {
-		return nil
+		return
 	}
 	defer l.leaseLocks[i].Unlock()
 	lease := l.leases[i]
 	lease.Spec.RenewTime = new(metav1.NowMicro())
-	updated, err := l.client.CoordinationV1().Leases(lease.Namespace).Update(ctx, lease, metav1.UpdateOptions{FieldManager: byKubelet})
-	if err != nil {
-		return fmt.Errorf("renew lease %s: %w", lease.Name, err)
-	}
-	l.leases[i] = updated
+	l.leases[i] = steps.Value(l.client.CoordinationV1().Leases(lease.Namespace).Update(ctx, lease, metav1.UpdateOptions{FieldManager: byKubelet}))
 	l.renewed.Add(1)
-	return nil
 }
 
 // report updates the status of the i-th node, unless the previous update is still running.
-func (l *load) report(ctx context.Context, i int) error {
+func (l *load) report(ctx context.Context, i int) {
 	if !l.nodeLocks[i].TryLock() {
-		return nil
+		return
 	}
 	defer l.nodeLocks[i].Unlock()
 	node := l.nodes[i]
 	for c := range node.Status.Conditions {
 		node.Status.Conditions[c].LastHeartbeatTime = metav1.Now()
 	}
-	updated, err := l.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{FieldManager: byKubelet})
-	if err != nil {
-		return fmt.Errorf("report node %s: %w", node.Name, err)
-	}
-	l.nodes[i] = updated
-	return nil
+	l.nodes[i] = steps.Value(l.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{FieldManager: byKubelet}))
 }
 
 // flap makes pods not ready and ready again until the context ends. This causes eventsPerSecond events per second.
 func (l *load) flap(ctx context.Context, eventsPerSecond float64) error {
-	return paced(ctx, eventsPerSecond/eventsPerFlap, func(ctx context.Context, i int) error {
-		if err := l.apps[i%len(l.apps)].flap(ctx); err != nil {
-			return err
-		}
+	return paced(ctx, eventsPerSecond/eventsPerFlap, func(ctx context.Context, i int) {
+		l.apps[i%len(l.apps)].flap(ctx)
 		l.flapped.Add(eventsPerFlap)
-		return nil
 	})
 }
 
-// paced calls the function do repeatedly, until the context ends or a call returns an error. The rate is perSecond
+// paced calls the function do repeatedly, until the context ends or a call fails. The rate is perSecond
 // calls per second, or lower if the calls take too long.
-func paced(ctx context.Context, perSecond float64, do func(ctx context.Context, i int) error) error {
+func paced(ctx context.Context, perSecond float64, do func(ctx context.Context, i int)) error {
 	if perSecond <= 0 {
 		return nil
 	}
@@ -188,7 +139,7 @@ func paced(ctx context.Context, perSecond float64, do func(ctx context.Context, 
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(loaders)
 	for i := 0; limiter.Wait(ctx) == nil; i++ {
-		group.Go(func() error { return do(writing, i) })
+		group.Go(func() error { return steps.Run(func() { do(writing, i) }) })
 	}
 	return group.Wait()
 }
@@ -204,21 +155,17 @@ type app struct {
 }
 
 // flap makes a pod and its address not ready. The next call makes both ready again.
-func (a *app) flap(ctx context.Context) error {
+func (a *app) flap(ctx context.Context) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	i, ready := a.turn/2%len(a.pods), a.turn%2 == 1
 	a.turn++
-	if err := a.writePod(ctx, i, ready); err != nil {
-		return err
-	}
-	if err := a.writeEndpoints(ctx, a.pods[i].Status.PodIP, ready); err != nil {
-		return err
-	}
-	return a.writeSlice(ctx, i, ready)
+	a.writePod(ctx, i, ready)
+	a.writeEndpoints(ctx, a.pods[i].Status.PodIP, ready)
+	a.writeSlice(ctx, i, ready)
 }
 
-func (a *app) writePod(ctx context.Context, i int, ready bool) error {
+func (a *app) writePod(ctx context.Context, i int, ready bool) {
 	pod := a.pods[i]
 	status, reason, message := corev1.ConditionTrue, "", ""
 	if !ready {
@@ -231,44 +178,25 @@ func (a *app) writePod(ctx context.Context, i int, ready bool) error {
 		}
 	}
 	pod.Status.ContainerStatuses[0].Ready = ready
-	updated, err := a.client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{FieldManager: byKubelet})
-	if err != nil {
-		return fmt.Errorf("write the status of pod %s/%s: %w", pod.Namespace, pod.Name, err)
-	}
-	a.pods[i] = updated
-	return nil
+	a.pods[i] = steps.Value(a.client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{FieldManager: byKubelet}))
 }
 
-func (a *app) writeEndpoints(ctx context.Context, ip string, ready bool) error {
+func (a *app) writeEndpoints(ctx context.Context, ip string, ready bool) {
 	subset := &a.endpoints.Subsets[0]
 	from, to := &subset.Addresses, &subset.NotReadyAddresses
 	if ready {
 		from, to = to, from
 	}
-	for i, address := range *from {
-		if address.IP == ip {
-			*from = append((*from)[:i:i], (*from)[i+1:]...)
-			*to = append(*to, address)
-			break
-		}
-	}
+	i := slices.IndexFunc(*from, func(address corev1.EndpointAddress) bool { return address.IP == ip })
+	*to = append(*to, (*from)[i])
+	*from = slices.Delete(slices.Clone(*from), i, i+1)
 	a.endpoints.Annotations[corev1.EndpointsLastChangeTriggerTime] = time.Now().UTC().Format(time.RFC3339)
-	updated, err := a.client.CoreV1().Endpoints(a.endpoints.Namespace).Update(ctx, a.endpoints, metav1.UpdateOptions{FieldManager: byControllerManager})
-	if err != nil {
-		return fmt.Errorf("write Endpoints %s/%s: %w", a.endpoints.Namespace, a.endpoints.Name, err)
-	}
-	a.endpoints = updated
-	return nil
+	a.endpoints = steps.Value(a.client.CoreV1().Endpoints(a.endpoints.Namespace).Update(ctx, a.endpoints, metav1.UpdateOptions{FieldManager: byControllerManager}))
 }
 
-func (a *app) writeSlice(ctx context.Context, i int, ready bool) error {
+func (a *app) writeSlice(ctx context.Context, i int, ready bool) {
 	conditions := &a.slice.Endpoints[i].Conditions
 	conditions.Ready, conditions.Serving = &ready, &ready
 	a.slice.Annotations[corev1.EndpointsLastChangeTriggerTime] = time.Now().UTC().Format(time.RFC3339)
-	updated, err := a.client.DiscoveryV1().EndpointSlices(a.slice.Namespace).Update(ctx, a.slice, metav1.UpdateOptions{FieldManager: byControllerManager})
-	if err != nil {
-		return fmt.Errorf("write EndpointSlice %s/%s: %w", a.slice.Namespace, a.slice.Name, err)
-	}
-	a.slice = updated
-	return nil
+	a.slice = steps.Value(a.client.DiscoveryV1().EndpointSlices(a.slice.Namespace).Update(ctx, a.slice, metav1.UpdateOptions{FieldManager: byControllerManager}))
 }

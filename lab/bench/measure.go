@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // Pace sets the durations and rates of a measurement.
@@ -43,7 +43,6 @@ const (
 // measurement measures one program on a cluster whose Leases are being renewed.
 type measurement struct {
 	pace    Pace
-	cluster *cluster.Cluster
 	load    *load
 	running *running
 	scraper *scraper
@@ -55,61 +54,52 @@ type measurement struct {
 }
 
 // measure starts a program, runs all measurements and stops the program.
-func (o Options) measure(ctx context.Context, c *cluster.Cluster, l *load, p program) (Figures, error) {
-	r, err := p.start(c)
-	if err != nil {
-		return nil, err
-	}
+func (o *Options) measure(ctx context.Context, c *cluster.Cluster, l *load, p program) Figures {
+	r := p.start(c)
 	defer r.process.Stop()
-	m := &measurement{pace: o.Pace, cluster: c, load: l, running: r, scraper: o.scraper, figures: Figures{}}
-	steps := []func(context.Context) error{m.measureSync, m.measureRest, m.measureEvents}
-	if p.metrics {
-		steps = append(steps, m.measureBusyScrapes)
-	}
-	if p.name == Kubeflap {
-		steps = append(steps, m.measureLatency)
-	}
-	if p.metrics {
-		// Measure scrapes at the end, because the program takes some minutes to release the memory that its startup
-		// needed.
-		steps = append(steps, m.measureScrapes)
-	}
-	steps = append(steps, m.measurePeak)
-	for _, step := range steps {
-		if err := step(ctx); err != nil {
-			return nil, fmt.Errorf("measure %s: %w", p.name, err)
+	m := &measurement{pace: o.Pace, load: l, running: r, scraper: o.scraper, figures: Figures{}}
+	err := steps.Run(func() {
+		m.measureSync(ctx)
+		m.measureRest(ctx)
+		m.measureEvents(ctx)
+		if p.metrics {
+			m.measureBusyScrapes(ctx)
 		}
+		if p.name == Kubeflap {
+			m.measureLatency(ctx)
+		}
+		if p.metrics {
+			// Measure scrapes at the end, because the program takes some minutes to release the memory that its startup
+			// needed.
+			m.measureScrapes(ctx)
+		}
+		m.figures[PeakMemory] = r.usage().peak
+		if !p.metrics {
+			r.sawEvents(ctx, l.written()-m.before)
+		}
+	})
+	if err != nil {
+		steps.Must(fmt.Errorf("measure %s: %w", p.name, err))
 	}
-	if !p.metrics {
-		return m.figures, r.sawEvents(ctx, l.written()-m.before)
-	}
-	return m.figures, nil
+	return m.figures
 }
 
-func (m *measurement) measureSync(ctx context.Context) error {
-	used, err := m.running.untilSynced(ctx, m.load.size)
-	if err != nil {
-		return err
-	}
+func (m *measurement) measureSync(ctx context.Context) {
+	used := m.running.untilSynced(ctx, m.load.size)
 	m.before = m.load.written()
 	m.figures[SyncedWall] = used.at.Sub(m.running.began).Seconds()
 	m.figures[SyncedCPU], m.figures[SyncedPeak] = used.cpu, used.peak
-	return nil
 }
 
-func (m *measurement) measureRest(ctx context.Context) error {
-	if err := poll.Sleep(ctx, m.pace.Settle); err != nil {
-		return err
-	}
-	seen, err := m.observe(ctx, m.pace.Rest)
-	if err != nil {
-		return err
-	}
+func (m *measurement) settle(ctx context.Context) { steps.Must(poll.Sleep(ctx, m.pace.Settle)) }
+
+func (m *measurement) measureRest(ctx context.Context) {
+	m.settle(ctx)
+	seen := m.observe(ctx, m.pace.Rest)
 	m.figures[RestCPU], m.figures[RestMemory], m.figures[RestRate] = seen.cpu/seen.took*60, seen.memory, seen.renewed/seen.took
 	if seen.renewed > 0 {
 		m.leaseCPU = seen.cpu / seen.renewed
 	}
-	return nil
 }
 
 // observed holds a program's resource usage during some seconds.
@@ -120,63 +110,42 @@ type observed struct {
 	renewed, flapped float64
 }
 
-func (m *measurement) observe(ctx context.Context, d time.Duration) (observed, error) {
+func (m *measurement) observe(ctx context.Context, d time.Duration) observed {
 	renewed, flapped := m.load.renewed.Load(), m.load.flapped.Load()
-	begin, err := m.running.usage()
-	if err != nil {
-		return observed{}, err
-	}
+	begin := m.running.usage()
 	var rss []float64
 	for {
-		if err := poll.Sleep(ctx, samplePeriod); err != nil {
-			return observed{}, err
-		}
-		now, err := m.running.usage()
-		if err != nil {
-			return observed{}, err
-		}
+		steps.Must(poll.Sleep(ctx, samplePeriod))
+		now := m.running.usage()
 		rss = append(rss, now.rss)
 		if took := now.at.Sub(begin.at); took >= d {
 			return observed{
 				took: took.Seconds(), cpu: now.cpu - begin.cpu, memory: median(rss),
 				renewed: float64(m.load.renewed.Load() - renewed), flapped: float64(m.load.flapped.Load() - flapped),
-			}, nil
-		}
-	}
-}
-
-// observeFlaps observes the program under load. If no pod flapped during an observation, it observes again, because a
-// slow disk can stop etcd for an entire observation. It returns an error after flapTimeout.
-func (m *measurement) observeFlaps(ctx context.Context) (observed, error) {
-	for begin := time.Now(); ; {
-		seen, err := m.observe(ctx, m.pace.Load)
-		if err != nil || seen.flapped > 0 {
-			return seen, err
-		}
-		if waited := time.Since(begin); waited > flapTimeout {
-			return seen, fmt.Errorf("no pod has flapped in %s", waited.Round(time.Second))
+			}
 		}
 	}
 }
 
 // measureEvents measures the CPU time per flap event. It subtracts the CPU time for Lease renewals during the
-// measurement.
-func (m *measurement) measureEvents(ctx context.Context) error {
+// measurement. If no pod flapped, it measures again, because a slow disk can stop etcd for an entire measurement.
+func (m *measurement) measureEvents(ctx context.Context) {
 	var seen observed
-	_, err := m.underLoad(ctx, func(ctx context.Context) (err error) {
-		seen, err = m.observeFlaps(ctx)
-		return err
+	m.underLoad(ctx, func(ctx context.Context) {
+		for begin := time.Now(); seen.flapped == 0; {
+			if waited := time.Since(begin); waited > flapTimeout {
+				steps.Must(fmt.Errorf("no pod has flapped in %s", waited.Round(time.Second)))
+			}
+			seen = m.observe(ctx, m.pace.Load)
+		}
 	})
-	if err != nil {
-		return err
-	}
 	m.figures[EventRate] = seen.flapped / seen.took
 	m.figures[EventCPU] = (seen.cpu - m.leaseCPU*seen.renewed) / seen.flapped * 1000
-	return poll.Sleep(ctx, m.pace.Settle)
+	m.settle(ctx)
 }
 
 // underLoad makes pods flap while the function do runs. It returns the number of events per second.
-func (m *measurement) underLoad(ctx context.Context, do func(context.Context) error) (eventRate float64, err error) {
+func (m *measurement) underLoad(ctx context.Context, do func(context.Context)) (eventRate float64) {
 	loading, stop := context.WithCancel(ctx)
 	defer stop()
 	group, groupCtx := errgroup.WithContext(loading)
@@ -184,20 +153,14 @@ func (m *measurement) underLoad(ctx context.Context, do func(context.Context) er
 	group.Go(func() error { return m.load.flap(loading, m.pace.Events) })
 	group.Go(func() error {
 		defer stop()
-		return do(groupCtx)
+		return steps.Run(func() { do(groupCtx) })
 	})
-	if err := group.Wait(); err != nil {
-		return 0, err
-	}
-	return float64(m.load.flapped.Load()-before) / time.Since(begin).Seconds(), nil
+	steps.Must(group.Wait())
+	return float64(m.load.flapped.Load()-before) / time.Since(begin).Seconds()
 }
 
-func (m *measurement) measureScrapes(ctx context.Context) error {
-	series, err := m.running.series(ctx)
-	if err != nil {
-		return err
-	}
-	m.figures[Series] = float64(series)
+func (m *measurement) measureScrapes(ctx context.Context) {
+	m.figures[Series] = m.running.series(ctx)
 	var rss []float64
 	for _, kind := range []struct {
 		encoding         string
@@ -205,12 +168,10 @@ func (m *measurement) measureScrapes(ctx context.Context) error {
 	}{{"", Scraped, ScrapedCPU, ScrapedBytes}, {"gzip", Gzipped, GzippedCPU, GzippedBytes}} {
 		var took, cpu, bytes []float64
 		for range m.pace.Scrapes {
-			before, err1 := m.running.usage()
-			duration, size, err2 := m.scraper.scrape(m.running, kind.encoding)
-			after, err3 := m.running.usage()
-			if err := errors.Join(err1, err2, err3, poll.Sleep(ctx, m.pace.Settle)); err != nil {
-				return err
-			}
+			before := m.running.usage()
+			duration, size := m.scraper.scrape(m.running, kind.encoding)
+			after := m.running.usage()
+			m.settle(ctx)
 			took, cpu, bytes = append(took, duration.Seconds()), append(cpu, after.cpu-before.cpu), append(bytes, float64(size))
 			rss = append(rss, after.rss)
 		}
@@ -218,48 +179,30 @@ func (m *measurement) measureScrapes(ctx context.Context) error {
 		m.figures[kind.took], m.figures[kind.cpu], m.figures[kind.bytes] = median(took), mean(cpu), median(bytes)
 	}
 	m.figures[SteadyMemory] = median(rss)
-	return nil
 }
 
-func (m *measurement) measureBusyScrapes(ctx context.Context) error {
+func (m *measurement) measureBusyScrapes(ctx context.Context) {
 	var took []time.Duration
-	rate, err := m.underLoad(ctx, func(ctx context.Context) error {
-		for begin := time.Now(); time.Since(begin) < m.pace.Load; {
-			duration, _, err := m.scraper.scrape(m.running, "")
-			if err != nil {
-				return err
-			}
+	m.figures[BusyRate] = m.underLoad(ctx, func(ctx context.Context) {
+		for begin := time.Now(); time.Since(begin) < m.pace.Load; steps.Must(poll.Sleep(ctx, busyPause)) {
+			duration, _ := m.scraper.scrape(m.running, "")
 			took = append(took, duration)
-			if err := poll.Sleep(ctx, busyPause); err != nil {
-				return err
-			}
 		}
-		return nil
 	})
-	if err != nil {
-		return err
-	}
-	m.figures[BusyRate] = rate
 	m.figures[BusyMedian], m.figures[BusyP99] = median(inSeconds(took)), quantile(0.99, inSeconds(took))
-	return poll.Sleep(ctx, m.pace.Settle)
-}
-
-func (m *measurement) measurePeak(context.Context) error {
-	used, err := m.running.usage()
-	m.figures[PeakMemory] = used.peak
-	return err
+	m.settle(ctx)
 }
 
 // sawEvents waits until the minimal API client has received at least 99 % of the written events. If it does not receive
 // them, its figures are meaningless.
-func (r *running) sawEvents(ctx context.Context, written int64) error {
-	return poll.Until(ctx, eventsTimeout, "the events", func(context.Context) error {
+func (r *running) sawEvents(ctx context.Context, written int64) {
+	steps.Must(poll.Until(ctx, eventsTimeout, "the events", func(context.Context) error {
 		if err := r.process.Signal(syscall.SIGUSR1); err != nil {
 			return err
 		}
 		output, err := os.ReadFile(r.process.LogPath)
 		if err != nil {
-			return fmt.Errorf("read the floor's output: %w", err)
+			return err
 		}
 		lines := strings.Fields(string(output))
 		events, err := strconv.ParseInt(lines[len(lines)-1], 10, 64)
@@ -271,5 +214,5 @@ func (r *running) sawEvents(ctx context.Context, written int64) error {
 			return fmt.Errorf("%s saw only %d of %d events", r.name, events, written)
 		}
 		return nil
-	})
+	}))
 }

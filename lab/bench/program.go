@@ -15,6 +15,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // These are the names of the programs to compare.
@@ -45,8 +46,8 @@ type program struct {
 	// when it is idle and the function `confirmed` returns nil.
 	rests     bool
 	confirmed func(ctx context.Context, r *running, size Size) error
-	// metrics is set if the program serves metrics. profiled is set if the binary contains the profiler.
-	metrics, profiled bool
+	// metrics is set if the program serves metrics.
+	metrics bool
 }
 
 type binaries struct{ kubeflap, peer, floor string }
@@ -54,24 +55,25 @@ type binaries struct{ kubeflap, peer, floor string }
 func newProgram(name string, b binaries) program {
 	switch name {
 	case Kubeflap:
-		return program{name: name, path: b.kubeflap, metrics: true, args: kubeflapArgs, synced: kubeflapSynced}
+		return kubeflapProgram(b.kubeflap)
 	case Peer:
 		return program{name: name, path: b.peer, metrics: true, args: peerArgs, synced: peerListed, rests: true, confirmed: peerShows}
 	default:
-		return program{
-			name: name, path: b.floor, synced: floorSynced,
-			args: func(kubeconfig, _, _ string) []string {
-				return []string{"--kubeconfig=" + kubeconfig}
-			},
-		}
+		args := func(kubeconfig, _, _ string) []string { return []string{"--kubeconfig=" + kubeconfig} }
+		return program{name: name, path: b.floor, synced: floorSynced, args: args}
 	}
 }
 
-func kubeflapArgs(kubeconfig, address, _ string) []string {
-	return []string{"run", "--kubeconfig=" + kubeconfig, "--web.listen-address=" + address}
+// kubeflapProgram returns kubeflap with additional flags.
+func kubeflapProgram(path string, flags ...string) program {
+	return program{
+		name: Kubeflap, path: path, metrics: true,
+		args: func(kubeconfig, address, _ string) []string {
+			return append([]string{"run", "--kubeconfig=" + kubeconfig, "--web.listen-address=" + address}, flags...)
+		},
+		synced: func(ctx context.Context, r *running) error { return compare.Ready(ctx, r.url) },
+	}
 }
-
-func kubeflapSynced(ctx context.Context, r *running) error { return compare.Ready(ctx, r.url) }
 
 func peerArgs(kubeconfig, address, telemetry string) []string {
 	host, port, _ := net.SplitHostPort(address)
@@ -139,31 +141,18 @@ type running struct {
 }
 
 // start starts a program that watches a cluster. The caller must stop its process.
-func (p program) start(c *cluster.Cluster) (*running, error) {
-	address, err := cluster.FreePort()
-	if err != nil {
-		return nil, err
-	}
-	telemetry, err := cluster.FreePort()
-	if err != nil {
-		return nil, err
-	}
+func (p program) start(c *cluster.Cluster) *running {
+	address, telemetry := steps.Value(cluster.FreePort()), steps.Value(cluster.FreePort())
 	r := &running{program: p, url: "http://" + address, telemetry: "http://" + telemetry, began: time.Now()}
 	log := c.LogPath(strings.NewReplacer(" ", "-", ",", "").Replace(p.name) + "-" + r.began.Format("150405.000"))
-	command := cluster.Command{Path: p.path, Args: p.args(c.Kubeconfig, address, telemetry)}
-	if p.profiled {
-		command.Env = []string{"KUBEFLAP_PROFILER=" + telemetry}
-		command.Args = append(command.Args, "--web.enable-pprof") // otherwise the runtime does not sample the heap
-	}
-	r.process, err = cluster.StartProcess(p.name, log, command)
+	r.process = steps.Value(cluster.StartProcess(p.name, log, cluster.Command{Path: p.path, Args: p.args(c.Kubeconfig, address, telemetry)}))
+	proc, err := procfs.NewProc(r.process.PID())
 	if err != nil {
-		return nil, err
-	}
-	if r.proc, err = procfs.NewProc(r.process.PID()); err != nil {
 		r.process.Stop()
-		return nil, fmt.Errorf("find %s among the processes: %w", p.name, err)
+		steps.Must(err)
 	}
-	return r, nil
+	r.proc = proc
+	return r
 }
 
 // usage holds the resources that a process has used so far.
@@ -173,19 +162,10 @@ type usage struct {
 	cpu, rss, peak float64
 }
 
-func (r *running) usage() (usage, error) {
-	if err := r.process.Alive(); err != nil {
-		return usage{}, err
-	}
-	stat, err := r.proc.Stat()
-	if err != nil {
-		return usage{}, fmt.Errorf("read the resource usage of %s: %w", r.name, err)
-	}
-	status, err := r.proc.NewStatus()
-	if err != nil {
-		return usage{}, fmt.Errorf("read the resource usage of %s: %w", r.name, err)
-	}
-	return usage{at: time.Now(), cpu: stat.CPUTime(), rss: float64(status.VmRSS), peak: float64(status.VmHWM)}, nil
+func (r *running) usage() usage {
+	steps.Must(r.process.Alive())
+	stat, status := steps.Value(r.proc.Stat()), steps.Value(r.proc.NewStatus())
+	return usage{at: time.Now(), cpu: stat.CPUTime(), rss: float64(status.VmRSS), peak: float64(status.VmHWM)}
 }
 
 const (
@@ -199,41 +179,34 @@ const (
 )
 
 // untilSynced waits until the program has seen all objects. It returns the program's resource usage until then.
-func (r *running) untilSynced(ctx context.Context, size Size) (usage, error) {
+func (r *running) untilSynced(ctx context.Context, size Size) usage {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
 	for {
 		said := r.synced(ctx, r)
-		used, err := r.usage()
-		if err != nil {
-			return usage{}, err
-		}
+		used := r.usage()
 		if said == nil && r.rests {
-			used, said = r.rested(ctx, used, size)
+			used = r.rested(ctx, used)
+			said = r.confirmed(ctx, r, size)
 		}
 		if said == nil {
-			return used, nil
+			return used
 		}
 		if poll.Sleep(ctx, syncPoll) != nil {
-			return usage{}, fmt.Errorf("%s was not synced after %s: %w", r.name, time.Since(r.began).Round(time.Second), said)
+			steps.Must(fmt.Errorf("%s was not synced after %s: %w", r.name, time.Since(r.began).Round(time.Second), said))
 		}
 	}
 }
 
 // rested waits until the program is idle. It returns the program's resource usage at the start of the idle time. Only
 // the peak memory is read later, at the end of the idle time.
-func (r *running) rested(ctx context.Context, begin usage, size Size) (usage, error) {
+func (r *running) rested(ctx context.Context, begin usage) usage {
 	for {
-		if err := poll.Sleep(ctx, restWindow); err != nil {
-			return usage{}, err
-		}
-		end, err := r.usage()
-		if err != nil {
-			return usage{}, err
-		}
+		steps.Must(poll.Sleep(ctx, restWindow))
+		end := r.usage()
 		if end.cpu-begin.cpu < restShare*end.at.Sub(begin.at).Seconds() {
 			begin.peak = end.peak
-			return begin, r.confirmed(ctx, r, size)
+			return begin
 		}
 		begin = end
 	}

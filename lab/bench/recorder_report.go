@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-func (r Recorded) write(page string) error {
+func (r Recorded) write(page string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. Two kubeflap instances watched the same cluster for %s, one of them with `--data.dir`. Recording the initial lists takes up %s.\n\n",
 		r.Size, model.Duration(r.Duration), bytesize(r.List))
@@ -30,7 +30,7 @@ func (r Recorded) write(page string) error {
 	}
 	without, with := median(r.Without), median(r.With)
 	writeRow(&b, []string{"start with " + bytesize(r.Full) + " of recordings", "Time until synced, median", seconds(without), seconds(with), seconds(with - without)})
-	return writePart(page, partRecorder, b.String())
+	writePart(page, partRecorder, b.String())
 }
 
 // perNodeAndDay returns how many bytes kubeflap would record per node and day under this load, including the lists.

@@ -11,17 +11,14 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/steps"
 )
 
 // write adds the figures of one size to the page. It also says which targets were reached.
-func (r Result) write(o Options) error {
-	machine, err := machine()
-	if err != nil {
-		return err
-	}
+func (r Result) write(o *Options) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. Encoded as protobuf, a pod takes %s and a node %s. %s on %s. Measured for %s at rest and %s under load.\n\n",
-		r.Size, bytesize(float64(r.PodBytes)), bytesize(float64(r.NodeBytes)), runs(o.Runs), machine, model.Duration(o.Pace.Rest), model.Duration(o.Pace.Load))
+		r.Size, bytesize(float64(r.PodBytes)), bytesize(float64(r.NodeBytes)), runs(o.Runs), machine(), model.Duration(o.Pace.Rest), model.Duration(o.Pace.Load))
 	all := map[string]Figures{}
 	for name, runs := range r.Runs {
 		all[name] = medians(runs)
@@ -49,7 +46,7 @@ func (r Result) write(o Options) error {
 	for _, bound := range bounds() {
 		bound.write(&b, r)
 	}
-	return writePart(o.Page, r.Size.Name, b.String())
+	writePart(o.Page, r.Size.Name, b.String())
 }
 
 func cell(figures Figures, row row) string {
@@ -159,15 +156,8 @@ func (b bound) write(text *strings.Builder, r Result) {
 }
 
 // machine returns a description of this computer and of the program versions.
-func machine() (string, error) {
-	fs, err := procfs.NewDefaultFS()
-	if err != nil {
-		return "", fmt.Errorf("read the machine's description: %w", err)
-	}
-	memory, err := fs.Meminfo()
-	if err != nil {
-		return "", fmt.Errorf("read the machine's description: %w", err)
-	}
+func machine() string {
+	memory := steps.Value(steps.Value(procfs.NewDefaultFS()).Meminfo())
 	return fmt.Sprintf("%d cores with %.0f GiB (%s/%s), %s, kube-apiserver %s, kube-state-metrics %s", runtime.NumCPU(),
-		math.Round(float64(*memory.MemTotalBytes)/(1<<30)), runtime.GOOS, runtime.GOARCH, runtime.Version(), cluster.Newest, PeerVersion), nil
+		math.Round(float64(*memory.MemTotalBytes)/(1<<30)), runtime.GOOS, runtime.GOARCH, runtime.Version(), cluster.Newest, PeerVersion)
 }
