@@ -1,7 +1,10 @@
 package recording
 
 import (
+	"encoding/binary"
+	"fmt"
 	"maps"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,15 +18,15 @@ import (
 // pseudonym in the whole recording, so a replay of the anonymised recording gives the same results as the original.
 // Pseudonyms are numbered in order of first appearance, as in node-1. Only one goroutine may use an Anonymiser.
 type Anonymiser struct {
-	names map[realName]string
+	known map[realName]string
 	count map[string]uint32
-	uids  map[event.UID]event.UID
 }
 
+// realName is a name to replace. Equal names in different namespaces get different pseudonyms.
+type realName struct{ noun, namespace, text string }
+
 // NewAnonymiser returns an Anonymiser for one recording.
-func NewAnonymiser() *Anonymiser {
-	return &Anonymiser{names: map[realName]string{}, count: map[string]uint32{}, uids: map[event.UID]event.UID{}}
-}
+func NewAnonymiser() *Anonymiser { return &Anonymiser{map[realName]string{}, map[string]uint32{}} }
 
 // Header returns the anonymised recording's header. It drops the title, which is free text.
 func (a *Anonymiser) Header(header Header) Header {
@@ -46,7 +49,7 @@ func (a *Anonymiser) Event(ev event.Event) event.Event {
 	}
 	object, meta := reflect.ValueOf(replaced).Elem(), *original.Metadata()
 	object.Set(reflect.ValueOf(original).Elem())
-	*replaced.Metadata() = event.Meta{UID: a.uid(meta.UID), Namespace: a.namespaceName(meta.Namespace), Name: a.objectName(original.Kind(), meta)}
+	*replaced.Metadata() = event.Meta{UID: a.uid(meta.UID), Namespace: namespaces(a, "", meta.Namespace), Name: a.objectName(original.Kind(), meta)}
 	a.walk(object, meta.Namespace, nil)
 	ev.Object = replaced
 	return ev
@@ -110,7 +113,7 @@ func (a *Anonymiser) address(address event.Address) event.Address {
 	} else {
 		address.UID = a.uid(address.UID)
 	}
-	address.IP, address.Node = ip, a.nodeName("", address.Node)
+	address.IP, address.Node = ip, nodes(a, "", address.Node)
 	return address
 }
 
@@ -127,9 +130,83 @@ func (a *Anonymiser) labels(original map[string]string) map[string]string {
 		if at := slices.IndexFunc(known, func(l event.NodeLabel) bool { return l.Key == key }); at >= 0 {
 			noun = strings.ReplaceAll(known[at].Trait.String(), " ", "-")
 		} else if !podLabels.contain(key) {
-			newKey = a.pseudonym(realName{"key", "", key})
+			newKey = a.pseudonym("key", "", key)
 		}
-		replaced[newKey] = a.pseudonym(realName{noun, "", original[key]})
+		replaced[newKey] = a.pseudonym(noun, "", original[key])
 	}
 	return replaced
+}
+
+// objectName replaces the name of an object. A Lease has the name of its node, and Endpoints have the name of their
+// Service. The Lease names that all clusters use stay.
+func (a *Anonymiser) objectName(kind event.Kind, m event.Meta) string {
+	switch kind {
+	case event.KindNode, event.KindLease:
+		return nodes(a, "", m.Name)
+	case event.KindService, event.KindEndpoints:
+		return serviceName(a, m.Namespace, m.Name)
+	case event.KindPod:
+		return a.pseudonym("pod", m.Namespace, m.Name)
+	case event.KindEndpointSlice:
+		return a.pseudonym("slice", m.Namespace, m.Name)
+	case event.KindControlPlaneLease:
+		switch {
+		case m.Name == event.LeaseControllerManager, m.Name == event.LeaseScheduler:
+			return m.Name
+		case strings.HasPrefix(m.Name, event.LeaseAPIServerPrefix):
+			return a.pseudonym(strings.TrimSuffix(event.LeaseAPIServerPrefix, "-"), "", m.Name)
+		}
+		return a.pseudonym("lease", "", m.Name)
+	}
+	return a.pseudonym("cluster", "", m.Name)
+}
+
+// pseudonym returns a noun and a number, as in "node-7" for the seventh node name. It returns "" for an empty name.
+func (a *Anonymiser) pseudonym(noun, namespace, text string) string {
+	if text == "" {
+		return ""
+	}
+	return a.replace(noun, namespace, text, func(n uint32) string { return fmt.Sprintf("%s-%d", noun, n) })
+}
+
+// replace returns the replacement of a text. If the text is new, it calls a function with the number of texts with this
+// noun so far.
+func (a *Anonymiser) replace(noun, namespace, text string, with func(number uint32) string) string {
+	name := realName{noun, namespace, text}
+	known, ok := a.known[name]
+	if !ok {
+		a.count[noun]++
+		known = with(a.count[noun])
+		a.known[name] = known
+	}
+	return known
+}
+
+// ip replaces an IPv4 address with one from 10.0.0.0/8, and an IPv6 address with one from fd00::/8. The new address ends
+// with a counter. ip treats any other string as a host name.
+func (a *Anonymiser) ip(original string) string {
+	switch ip, err := netip.ParseAddr(original); {
+	case err != nil:
+		return a.pseudonym("host", "", original)
+	case ip.Is4():
+		return a.replace("ipv4", "", original, func(n uint32) string {
+			return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
+		})
+	}
+	return a.replace("ipv6", "", original, func(n uint32) string {
+		b := [16]byte{0: 0xfd}
+		binary.BigEndian.PutUint32(b[12:], n)
+		return netip.AddrFrom16(b).String()
+	})
+}
+
+func (a *Anonymiser) uid(original event.UID) event.UID {
+	if original.IsZero() {
+		return original
+	}
+	return event.UID([]byte(a.replace("uid", "", string(original[:]), func(n uint32) string {
+		made := event.UID{6: 0x40, 8: 0x80} // the version and variant of a random UUID
+		binary.BigEndian.PutUint32(made[12:], n)
+		return string(made[:])
+	})))
 }

@@ -13,39 +13,52 @@ type rule = func(a *Anonymiser, namespace, text string) string
 var rules = map[string]rule{
 	"Node.KubeletVersion":       version,
 	"Node.BootID":               noun("boot"),
-	"Node.ProviderID":           (*Anonymiser).providerID,
-	"Taint.Key":                 (*Anonymiser).taintKey,
+	"Node.ProviderID":           providerID,
+	"Taint.Key":                 nounUnless("taint", func(key string) bool { return taintKeys.contain(key) || event.IsRemovalTaint(key) }),
 	"Taint.Value":               noun("value"),
 	"Taint.Effect":              taintEffects.orOther,
 	"LifecycleCondition.Type":   lifecycle,
 	"LifecycleCondition.Reason": kubernetesReasons.orOther,
 	"Condition.Reason":          kubernetesReasons.orOther,
-	"Condition.Message":         (*Anonymiser).message,
+	"Condition.Message":         message,
 	"ControlPlaneLease.Holder":  noun("holder"),
-	"ControlPlaneLease.Host":    (*Anonymiser).nodeName, // an API server's host is often a node
-	"Pod.Node":                  (*Anonymiser).nodeName,
+	"ControlPlaneLease.Host":    nodes, // an API server's host is often a node
+	"Pod.Node":                  nodes,
 	"Pod.Phase":                 podPhases.orOther,
 	"Pod.Reason":                kubernetesReasons.orOther,
 	"Pod.Disruption":            kubernetesReasons.orOther,
 	"Pod.GatesNotReady":         noun("gate"),
-	"Pod.Owner":                 (*Anonymiser).ownerName,
-	"Container.Name":            (*Anonymiser).containerName,
+	"Pod.Owner":                 ownerName,
+	"Container.Name":            containerName,
 	"Container.Image":           noun("image"),
 	"Container.ID":              noun("id"),
 	"Container.State":           containerStates.orOther,
 	"ControllerManager.Version": version,
 	"Service.Type":              serviceTypes.orOther,
-	"EndpointSlice.Service":     (*Anonymiser).serviceName,
-	"EndpointSlice.ManagedBy":   (*Anonymiser).managerName,
-	"EndpointSlice.Writer":      (*Anonymiser).managerName,
-	"Endpoints.Writer":          (*Anonymiser).managerName,
-	"Endpoints.OtherWriter":     (*Anonymiser).managerName,
+	"EndpointSlice.Service":     serviceName,
+	"EndpointSlice.ManagedBy":   manager,
+	"EndpointSlice.Writer":      manager,
+	"Endpoints.Writer":          manager,
+	"Endpoints.OtherWriter":     manager,
 	"Cluster.Version":           version,
 }
 
+var (
+	nodes      = noun("node")
+	namespaces = nounUnless("namespace", kubernetesNamespaces.contain)
+)
+
 // noun returns a rule for names that are unique in the cluster.
-func noun(noun string) rule {
-	return func(a *Anonymiser, _, text string) string { return a.pseudonym(realName{noun, "", text}) }
+func noun(noun string) rule { return nounUnless(noun, func(string) bool { return false }) }
+
+// nounUnless is like noun, but does not replace the words of Kubernetes.
+func nounUnless(noun string, known func(text string) bool) rule {
+	return func(a *Anonymiser, _, text string) string {
+		if known(text) {
+			return text
+		}
+		return a.pseudonym(noun, "", text)
+	}
 }
 
 func version(_ *Anonymiser, _, text string) string { return release(text) }
@@ -57,9 +70,54 @@ func lifecycle(_ *Anonymiser, _, text string) string {
 	return other
 }
 
+func serviceName(a *Anonymiser, namespace, original string) string {
+	if kubernetesServices.contain(namespace + "/" + original) {
+		return original
+	}
+	return a.pseudonym("service", namespace, original)
+}
+
+func containerName(a *Anonymiser, namespace, original string) string {
+	return a.pseudonym("container", namespace, original)
+}
+
+// ownerName replaces the name in an owner such as "ReplicaSet/web". It also replaces kinds that are not part of
+// Kubernetes, because they may contain product names. The owner of a static pod is its Node.
+func ownerName(a *Anonymiser, namespace, original string) string {
+	kind, owner, ok := strings.Cut(original, "/")
+	switch {
+	case !ok:
+		return a.pseudonym("owner", namespace, original)
+	case kind == "Node":
+		return "Node/" + nodes(a, "", owner)
+	case ownerKinds.contain(kind):
+		return kind + "/" + a.pseudonym(strings.ToLower(kind), namespace, owner)
+	}
+	return "Other/" + a.pseudonym("owner", namespace, original)
+}
+
+func manager(a *Anonymiser, _, original string) string {
+	switch {
+	case fieldManagers.contain(original), event.IsSliceManager(original):
+		return original
+	case strings.HasPrefix(original, "kubectl-"):
+		return "kubectl" // the rest may be the name of a plugin
+	}
+	return a.pseudonym("manager", "", original)
+}
+
+// providerID keeps the prefix of a known cloud, as in "aws://machine-1".
+func providerID(a *Anonymiser, _, original string) string {
+	machine := a.pseudonym("machine", "", original)
+	if cloud, _, ok := strings.Cut(original, "://"); ok && clouds.contain(cloud) {
+		return cloud + "://" + machine
+	}
+	return machine
+}
+
 // message returns Kubernetes' own messages with pseudonyms for containers. For all other messages, it returns an empty
 // string.
-func (a *Anonymiser) message(namespace, original string) string {
+func message(a *Anonymiser, namespace, original string) string {
 	if nodeMessages.contain(original) {
 		return original
 	}
@@ -73,7 +131,7 @@ func (a *Anonymiser) message(namespace, original string) string {
 		}
 		replaced := strings.Fields(names)
 		for j, name := range replaced {
-			replaced[j] = a.containerName(namespace, name)
+			replaced[j] = containerName(a, namespace, name)
 		}
 		parts[i] = words + ": [" + strings.Join(replaced, " ") + "]"
 	}

@@ -4,10 +4,10 @@
 package recording
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -68,11 +68,9 @@ func decodeHeader(text []byte) (Header, error) {
 		return Header{}, fmt.Errorf("the format version is %d, but this kubeflap only reads version %d", f.Version, Version)
 	}
 	var header Header
-	if err := json.Unmarshal(text, &header); err != nil {
-		return Header{}, fmt.Errorf("bad header: %w", plain(err))
-	}
+	err := decodeJSON(text, &header)
 	header.Recorded = header.Recorded.UTC()
-	return header, nil
+	return header, err
 }
 
 // line is one event.
@@ -125,23 +123,23 @@ func checkSeen(seen time.Time) error {
 	return nil
 }
 
+// kindForm matches the kind of an event. No object has a field "kind".
+var kindForm = regexp.MustCompile(`"kind"\s*:\s*"(\w+)"`)
+
 // decodeEvent decodes a line whose fields may have any order.
 func decodeEvent(text []byte) (event.Event, error) {
-	kind := kindOf(text)
-	if kind == 0 { // not a line as Writer writes it
-		var found struct {
-			Kind event.Kind `json:"kind"`
-		}
-		if err := json.Unmarshal(text, &found); err != nil {
-			return event.Event{}, plain(err)
-		}
-		if kind = found.Kind; kind == 0 {
-			return event.Event{}, errors.New(`the field "kind" is missing`)
-		}
+	l := line{}
+	found := kindForm.FindSubmatch(text)
+	if found == nil {
+		return event.Event{}, errors.New(`the field "kind" is missing`)
 	}
-	l := line{Object: event.New(kind)}
-	if err := json.Unmarshal(text, &l); err != nil {
-		return event.Event{}, plain(err)
+	if err := l.Kind.UnmarshalText(found[1]); err != nil {
+		return event.Event{}, err //nolint:wrapcheck // the caller adds the line
+	}
+	kind := l.Kind
+	l.Object = event.New(kind)
+	if err := decodeJSON(text, &l); err != nil {
+		return event.Event{}, err
 	}
 	ev := event.Event{Seen: l.Seen.UTC(), Kind: kind, Type: l.Type, Reason: l.Reason}
 	switch {
@@ -149,40 +147,16 @@ func decodeEvent(text []byte) (event.Event, error) {
 		return ev, errors.New(`the field "kind" occurs twice`)
 	case l.Type == 0:
 		return ev, errors.New(`the field "type" is missing`)
-	case l.Type.HasObject() && !bytes.Contains(text, []byte(`"object"`)):
-		return ev, errNoObject
 	case l.Type.HasObject():
 		ev.Object = l.Object
 	}
 	return ev, check(ev)
 }
 
-// kindOf returns the kind in a line in which the kind precedes the object, and 0 for other lines.
-func kindOf(text []byte) (kind event.Kind) {
-	head, _, _ := bytes.Cut(text, []byte(`"object":`))
-	_, name, _ := bytes.Cut(head, []byte(`"kind":"`))
-	name, _, _ = bytes.Cut(name, []byte{'"'})
-	_ = kind.UnmarshalText(name) // any fault is found when the whole line is decoded
-	return kind
-}
-
-// plain rewords errors of encoding/json that mention Go types. It also truncates errors, because they may quote
-// megabytes of input.
-func plain(err error) error {
-	var wrong *json.UnmarshalTypeError
-	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &wrong) && wrong.Field == "":
-		return fmt.Errorf("expected a JSON object, not %.40s", wrong.Value)
-	case errors.As(err, &wrong):
-		// For fields of the embedded struct Meta, encoding/json adds a prefix that the JSON does not contain.
-		return fmt.Errorf("%.200q cannot be %.40s", strings.ReplaceAll(wrong.Field, "Meta.", ""), wrong.Value)
-	case errors.As(err, &syntax):
-		return fmt.Errorf("bad JSON: %w", err)
+// decodeJSON decodes a line. It truncates errors, because they may quote megabytes of input.
+func decodeJSON(text []byte, into any) error {
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("bad JSON: %.200s", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	const most = 200
-	if text := err.Error(); len(text) > most {
-		return fmt.Errorf("%.*s and so on", most, text)
-	}
-	return err
+	return nil
 }

@@ -1,8 +1,10 @@
 package recording
 
 import (
+	"bufio"
 	"bytes"
-	"cmp"
+	"compress/flate"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,18 +15,20 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// ErrCutShort is returned if the end of a recording is missing. The recorder may have been killed, or the file may be
-// an incomplete copy. All events before the error are valid.
-var ErrCutShort = errors.New("the recording is cut short here")
-
-// ErrEmpty is returned for an empty file.
-var ErrEmpty = errors.New("is empty")
+var (
+	// ErrCutShort is returned if the end of a recording is missing. The recorder may have been killed, or the file may be
+	// an incomplete copy. All events before the error are valid.
+	ErrCutShort = errors.New("the recording is cut short here")
+	// ErrEmpty is returned for an empty file.
+	ErrEmpty = errors.New("is empty")
+)
 
 // Reader reads a recording's events.
 type Reader struct {
 	name   string
 	file   io.Closer // file is nil if the caller closes the input
-	lines  *lines
+	lines  *bufio.Scanner
+	number int // number is the number of the current line. The header is line 1.
 	header Header
 	leases leases
 	single [1]event.Event // single is reused for each line with one event
@@ -34,7 +38,7 @@ type Reader struct {
 func Open(path string) (*Reader, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open recording %s: %w", path, stripPath(err))
+		return nil, fmt.Errorf("recording: %w", err)
 	}
 	r, err := NewReader(file, path)
 	if err != nil {
@@ -45,25 +49,48 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads the header of a recording, which may be compressed. Errors contain the name of the recording.
+// NewReader reads the header of a recording, which may be compressed. Errors contain the name of the recording. It
+// detects compression from the first bytes, because the file may have any name.
 func NewReader(in io.Reader, name string) (*Reader, error) {
-	l, err := newLines(in)
-	if err != nil {
-		return nil, fmt.Errorf("recording %s: %w", name, err)
+	const size = 64 << 10
+	buffered := bufio.NewReaderSize(in, size)
+	in = buffered
+	if magic, _ := buffered.Peek(2); string(magic) == "\x1f\x8b" {
+		unzipped, err := gzip.NewReader(buffered)
+		if err != nil {
+			return nil, fmt.Errorf("recording %s: %w", name, unreadable(err))
+		}
+		in = unzipped
 	}
-	r := &Reader{name: name, lines: l}
-	text, err := l.next()
+	r := &Reader{name: name, lines: bufio.NewScanner(in)}
+	r.lines.Buffer(make([]byte, size), maxLine)
+	r.lines.Split(splitLines)
+	text, err := r.line()
 	if errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("recording %s %w", name, ErrEmpty)
 	}
-	if err != nil {
-		return nil, r.damage(err)
+	if err == nil {
+		r.header, err = decodeHeader(text)
 	}
-	if r.header, err = decodeHeader(text); err != nil {
+	if err != nil {
 		return nil, r.damage(err)
 	}
 	return r, nil
 }
+
+// splitLines splits after each newline, so that isCut can recognise an unfinished line.
+func splitLines(data []byte, atEnd bool) (int, []byte, error) {
+	n := bytes.IndexByte(data, '\n') + 1
+	if n == 0 && atEnd {
+		n = len(data)
+	}
+	if n == 0 {
+		return 0, nil, nil
+	}
+	return n, data[:n], nil
+}
+
+func isCut(line []byte) bool { return !bytes.HasSuffix(line, []byte{'\n'}) }
 
 // Header returns the recording's header.
 func (r *Reader) Header() Header { return r.header }
@@ -73,7 +100,7 @@ func (r *Reader) Header() Header { return r.header }
 func (r *Reader) Events() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for {
-			text, err := r.lines.next()
+			text, err := r.line()
 			if errors.Is(err, io.EOF) {
 				return
 			}
@@ -94,22 +121,47 @@ func (r *Reader) Events() iter.Seq2[event.Event, error] {
 	}
 }
 
+// line returns the next line. The line is valid until the next call.
+func (r *Reader) line() ([]byte, error) {
+	r.number++
+	if r.lines.Scan() && (r.lines.Err() == nil || !isCut(r.lines.Bytes())) {
+		return r.lines.Bytes(), nil
+	}
+	if err := r.lines.Err(); err != nil {
+		return nil, unreadable(err)
+	}
+	return nil, io.EOF
+}
+
+func unreadable(err error) error {
+	var corrupt flate.CorruptInputError
+	switch {
+	case errors.Is(err, bufio.ErrTooLong):
+		return errTooLong
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return ErrCutShort
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt):
+		return fmt.Errorf("the compressed data is damaged: %w", err)
+	}
+	return err
+}
+
 // decode returns the events of a line. They are valid until the next call.
 func (r *Reader) decode(text []byte) (events []event.Event, err error) {
 	switch {
 	case len(bytes.TrimSpace(text)) == 0:
 		return nil, nil
 	case isRenewals(text):
-		events, err = r.leases.renewals(text)
-		for _, ev := range events {
-			err = cmp.Or(err, checkSeen(ev.Seen))
+		var line renewals
+		if err = decodeJSON(text, &line); err == nil {
+			events, err = r.leases.events(line)
 		}
 	default:
 		r.single[0], err = decodeEvent(text)
 		r.leases.note(r.single[0])
 		events = r.single[:]
 	}
-	if err != nil && r.lines.unended && !json.Valid(text) {
+	if err != nil && isCut(text) && !json.Valid(text) {
 		err = ErrCutShort
 	}
 	return events, err
@@ -120,12 +172,9 @@ func (r *Reader) Close() error {
 	if r.file == nil {
 		return nil
 	}
-	if err := r.file.Close(); err != nil {
-		return fmt.Errorf("close recording %s: %w", r.name, stripPath(err))
-	}
-	return nil
+	return r.file.Close() //nolint:wrapcheck // the error contains the path
 }
 
 func (r *Reader) damage(err error) error {
-	return fmt.Errorf("recording %s, line %d: %w", r.name, r.lines.number, err)
+	return fmt.Errorf("recording %s, line %d: %w", r.name, r.number, err)
 }

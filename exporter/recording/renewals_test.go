@@ -33,45 +33,6 @@ func heartbeats(n, rounds int) (events []event.Event) {
 	return events
 }
 
-func TestManyRenewalsHaveOneLine(t *testing.T) {
-	var compressed bytes.Buffer
-	w, err := NewWriter(&compressed, Header{Recorded: noon}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := heartbeats(3, 2)
-	for _, ev := range want {
-		if err := w.Write(ev); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r, err := NewReader(bytes.NewReader(compressed.Bytes()), "heartbeats")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := read(t, r); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	unzipped, err := gzip.NewReader(&compressed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(unzipped)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if len(lines) != 1+3+1+1+1 {
-		t.Errorf("want a header, three Leases, a pod, one line for three renewals and a pod, got\n%s", text)
-	}
-	if !strings.HasPrefix(lines[0], `{"kubeflap":"recording","version":2,`) {
-		t.Errorf("header %s, want version 2", lines[0])
-	}
-}
-
 // afterNoon returns a time with a precision of microseconds.
 func afterNoon(seconds float64) time.Time {
 	return noon.Add(time.Duration(seconds * float64(time.Second)).Round(time.Microsecond))
@@ -101,28 +62,52 @@ func knowing(events ...event.Event) *batch {
 	return b
 }
 
-func TestRenewalsComeBackAsTheyWere(t *testing.T) {
-	known := []event.Event{listedLease(1, "100"), listedLease(2, "90"), listedLease(3, "")}
-	want := []event.Event{
-		renewal(2, 1.5, "101"), renewal(1, 2, "105"), renewal(1, 12, "104"),
-		renewal(3, 11.999, ""), // the event was seen before its predecessor, because the clock was set back
+// zip returns a compressed recording and its text.
+func zip(t testing.TB, events ...event.Event) (compressed *bytes.Buffer, text string) {
+	t.Helper()
+	compressed = &bytes.Buffer{}
+	w, err := NewWriter(compressed, Header{Recorded: noon}, true)
+	if err != nil {
+		t.Fatal(err)
 	}
-	b := knowing(known...)
-	for _, ev := range want {
-		if !b.add(ev) {
-			t.Fatalf("%+v is not added", ev)
+	for _, ev := range events {
+		if err := w.Write(ev); err != nil {
+			t.Fatal(err)
 		}
 	}
-	text := b.line()
-	const wantText = `{"renewals":[[1,0,4000,11],[0,500000,4000,4],[0,10000000,4000,-1],[2,-1000,4000]],"seen":"2026-03-01T12:00:01.5Z"}` + "\n"
-	if string(text) != wantText {
-		t.Errorf("line %s, want %s", text, wantText)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
 	}
-	if !isRenewals(text) || b.line() != nil {
-		t.Error("the line is not recognised, or the batch keeps its renewals")
+	unzipped, err := gzip.NewReader(bytes.NewReader(compressed.Bytes()))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got, err := knowing(known...).renewals(text); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+	all, err := io.ReadAll(unzipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compressed, string(all)
+}
+
+func TestRenewalsComeBackAsTheyWere(t *testing.T) {
+	want := []event.Event{
+		listedLease(1, "100"), listedLease(2, "90"), listedLease(3, ""),
+		renewal(2, 1.5, "101"), renewal(1, 2, "105"), renewal(1, 12, "104"),
+		renewal(3, 11.999, ""), // the event was seen before its predecessor, because the clock was set back
+		{Seen: afterNoon(12), Kind: event.KindPod, Type: event.Bookmark},
+		renewal(1, 13, "105"),
+	}
+	compressed, text := zip(t, want...)
+	const line = `{"renewals":[[1,0,4000,11],[0,500000,4000,4],[0,10000000,4000,-1],[2,-1000,4000,0]],"seen":"2026-03-01T12:00:01.5Z"}` + "\n"
+	if !strings.Contains(text, line) || strings.Count(text, "\n") != 1+3+1+1+1 {
+		t.Errorf("got\n%swant the line %s", text, line)
+	}
+	r, err := NewReader(compressed, "heartbeats")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, r); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }
 
@@ -153,37 +138,34 @@ func TestOtherEventsAreWrittenInFull(t *testing.T) {
 	}
 }
 
+// decoded decodes a line of renewals.
+func decoded(text string, known ...event.Event) ([]event.Event, error) {
+	r := Reader{leases: knowing(known...).leases}
+	return r.decode([]byte(text))
+}
+
 func TestWrongLinesAreRefused(t *testing.T) {
-	for name, text := range map[string]string{
-		"no JSON":                `{"renewals":[[`,
-		"no time":                `{"renewals":[[0,0,0,1]],"seen":"noon"}`,
-		"no end":                 `{"renewals":[[0,0,0,1]],"seen":"2026-03-01T12:00:00Z`,
-		"no entry":               `{"renewals":[[]],"seen":"2026-03-01T12:00:00Z"}`,
-		"no number":              `{"renewals":[[0,0,0,1.5]],"seen":"2026-03-01T12:00:00Z"}`,
-		"too few numbers":        `{"renewals":[[0,1]],"seen":"2026-03-01T12:00:00Z"}`,
-		"too many numbers":       `{"renewals":[[0,0,0,1,1]],"seen":"2026-03-01T12:00:00Z"}`,
-		"unknown Lease":          `{"renewals":[[1,0,0,1]],"seen":"2026-03-01T12:00:00Z"}`,
-		"negative Lease":         `{"renewals":[[-1,0,0,1]],"seen":"2026-03-01T12:00:00Z"}`,
-		"without version":        `{"renewals":[[0,0,0]],"seen":"2026-03-01T12:00:00Z"}`,
-		"offset over a year":     `{"renewals":[[0,9223372036854775807,0,1]],"seen":"2026-03-01T12:00:00Z"}`,
-		"offset below minus one": `{"renewals":[[0,0,-9223372036854775808,1]],"seen":"2026-03-01T12:00:00Z"}`,
+	for name, entries := range map[string]string{
+		"no JSON": "[", "no number": "[0,0,0,1.5]", "unknown Lease": "[1,0,0,1]", "negative Lease": "[-1,0,0,1]",
+		"offset over a year": "[0,9223372036854775807,0,1]", "offset below minus one": "[0,0,-9223372036854775808,1]",
+		"before 1970": strings.Repeat("[0,-31536000000000,0,1],", 60) + "[0,0,0,1]",
+		"too many":    strings.Repeat("[0,0,0,1],", maxRenewals) + "[0,0,0,1]",
 	} {
-		if got, err := knowing(listedLease(1, "100")).renewals([]byte(text)); err == nil {
+		if got, err := decoded(`{"renewals":[`+entries+`],"seen":"2026-03-01T12:00:00Z"}`, listedLease(1, "100")); err == nil {
 			t.Errorf("%s: read as %+v", name, got)
 		}
+	}
+	if got, err := decoded(`{"renewals":[[0,0,0,1]]}`, listedLease(1, "100")); err == nil {
+		t.Errorf("no time: read as %+v", got)
 	}
 }
 
 func TestALineOfRenewalsIsBounded(t *testing.T) {
 	b := knowing(listedLease(1, "100"))
-	for b.add(renewal(1, float64(b.size), fmt.Sprint(101+b.size))) {
+	for b.add(renewal(1, float64(len(b.line.Entries)), fmt.Sprint(101+len(b.line.Entries)))) {
 	}
-	if b.size != 1000 {
-		t.Errorf("%d renewals in one line, want 1000", b.size)
-	}
-	text := bytes.Replace(b.line(), []byte("[["), []byte("[[0,0,0,1],["), 1)
-	if _, err := knowing(listedLease(1, "100")).renewals(text); err == nil {
-		t.Error("a longer line is read")
+	if n := len(b.line.Entries); n != 1000 {
+		t.Errorf("%d renewals in one line, want 1000", n)
 	}
 }
 
@@ -195,7 +177,7 @@ func FuzzRenewals(f *testing.F) {
 	f.Add(`[0,9223372036854775807,-9223372036854775808,1]],"seen":""}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		known := []event.Event{listedLease(1, "100"), listedLease(2, "7")}
-		events, err := knowing(known...).renewals([]byte(`{"renewals":[` + text))
+		events, err := decoded(`{"renewals":[`+text, known...)
 		if err != nil {
 			return
 		}
@@ -205,54 +187,19 @@ func FuzzRenewals(f *testing.F) {
 				return // an example is a version below 0
 			}
 		}
-		again := writer.line()
-		if got, err := knowing(known...).renewals(again); err != nil || !reflect.DeepEqual(got, events) {
-			t.Fatalf("%s became %s: %+v, %v", text, again, got, err)
+		if got, err := knowing(known...).leases.events(writer.line); err != nil || !reflect.DeepEqual(got, events) {
+			t.Fatalf("%s became %v: %+v, %v", text, writer.line, got, err)
 		}
 	})
 }
 
-func BenchmarkWriteHeartbeats(b *testing.B) {
-	w, err := NewWriter(io.Discard, Header{Recorded: noon}, true)
-	if err != nil {
-		b.Fatal(err)
-	}
-	events := heartbeats(100, 100)
+// BenchmarkHeartbeats measures writing and reading the renewals of 200 nodes.
+func BenchmarkHeartbeats(b *testing.B) {
+	events := heartbeats(200, 100)
 	for b.Loop() {
-		for _, ev := range events {
-			if err := w.Write(ev); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(events)), "ns/event")
-}
-
-// BenchmarkReadHeartbeats measures the renewals of 200 nodes.
-func BenchmarkReadHeartbeats(b *testing.B) {
-	var text bytes.Buffer
-	w, err := NewWriter(&text, Header{Recorded: noon}, true)
-	if err != nil {
-		b.Fatal(err)
-	}
-	events := heartbeats(200, 500)
-	for _, ev := range events {
-		if err := w.Write(ev); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		r, err := NewReader(bytes.NewReader(text.Bytes()), "heartbeats")
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, err := range r.Events() {
-			if err != nil {
-				b.Fatal(err)
-			}
+		compressed, _ := zip(b, events...)
+		if n, err := drain(compressed); n != len(events) || err != nil {
+			b.Fatal(n, err)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(events)), "ns/event")

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,19 +22,13 @@ const compression = gzip.BestSpeed
 
 // Writer writes a recording. Only one goroutine may use it.
 type Writer struct {
-	name string
 	file *os.File // file is nil if the caller closes the output
-	// out is gzip, or bytes if the recording is not compressed.
-	out   io.Writer
-	gzip  *gzip.Writer
-	bytes countedBytes
-	json  *json.Encoder // json writes to out
-	// batch combines several Lease renewals in one line. It is nil if the recording is not compressed. Each event then has
-	// its own line.
-	batch *batch
-	// err is the first write error. Nothing is written afterwards, because no reader can continue after an incomplete
+	out  output
+	gzip *gzip.Writer  // gzip is nil if the recording is not compressed
+	json *json.Encoder // json writes to gzip or out
+	// batch combines several Lease renewals in one line, if the recording is compressed. Otherwise, each event has its own
 	// line.
-	err error
+	batch batch
 }
 
 // Create creates a file and starts a recording in it. The recording is compressed if the name ends in .gz. Create
@@ -44,140 +39,106 @@ func Create(path string, header Header) (*Writer, error) {
 		return nil, fmt.Errorf("recording %s already exists and is not overwritten: %w", path, fs.ErrExist)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("create recording %s: %w", path, stripPath(err))
+		return nil, fmt.Errorf("create a recording: %w", err)
 	}
-	w := &Writer{name: path, file: file, bytes: countedBytes{to: file}}
-	if err := w.begin(header, strings.HasSuffix(path, ".gz")); err != nil {
-		_, _ = w.Close(), os.Remove(path) // so that the name can be used again
+	w, err := NewWriter(file, header, strings.HasSuffix(path, ".gz"))
+	if err != nil {
+		_, _ = file.Close(), os.Remove(path) // so that the name can be used again
 		return nil, err
 	}
+	w.file = file
 	return w, nil
 }
 
-// NewWriter starts a recording on `out`. Close does not close `out`.
+// NewWriter starts a recording on `out`. Close does not close `out`. NewWriter writes the header, so that the output is a
+// valid recording even without events.
 func NewWriter(out io.Writer, header Header, compress bool) (*Writer, error) {
-	w := &Writer{name: "stream", bytes: countedBytes{to: out}}
-	if err := w.begin(header, compress); err != nil {
-		return nil, err
-	}
-	return w, nil
-}
-
-// begin writes the header to the output, so that the file is a valid recording even without events.
-func (w *Writer) begin(header Header, compress bool) error {
-	w.out = &w.bytes
+	w := &Writer{out: output{to: out}}
+	w.json = json.NewEncoder(&w.out)
 	if compress {
-		w.gzip, w.err = gzip.NewWriterLevel(&w.bytes, compression)
-		w.out = w.gzip
-		w.batch = &batch{}
+		w.gzip, _ = gzip.NewWriterLevel(&w.out, compression) // the level is valid
+		w.json = json.NewEncoder(w.gzip)
 	}
-	w.json = json.NewEncoder(w.out)
 	w.json.SetEscapeHTML(false)
 	header.Recorded = header.Recorded.UTC()
-	w.encode(firstLine{format{kubeflapRecording, Version}, header})
-	return w.Flush()
+	if err := w.json.Encode(firstLine{format{kubeflapRecording, Version}, header}); err != nil {
+		return nil, failed(err)
+	}
+	return w, w.Flush()
 }
 
 // Write adds an event. An uncompressed recording contains the event when Write returns, and a compressed one after the
 // next call of Flush. A compressed recording only has the microseconds of the event's time.
 func (w *Writer) Write(ev event.Event) error {
-	if w.err != nil {
-		return w.err
-	}
-	if w.batch != nil {
+	if w.gzip != nil {
 		ev.Seen = ev.Seen.Truncate(time.Microsecond)
 	}
 	if err := check(ev); err != nil {
-		return fmt.Errorf("write recording %s: %w", w.name, err)
+		return failed(err)
 	}
-	if w.batch != nil && w.batch.add(ev) {
+	if w.gzip != nil && w.batch.add(ev) {
 		return nil
 	}
-	w.writeBatch()
-	w.encode(lineOf(ev))
-	if w.batch != nil {
-		w.batch.note(ev)
+	if err := cmp.Or(w.writeBatch(), failed(w.json.Encode(lineOf(ev)))); err != nil {
+		return err
 	}
-	return w.err
+	w.batch.note(ev)
+	return nil
 }
 
 // writeBatch writes the collected renewals as one line.
-func (w *Writer) writeBatch() {
-	if w.batch == nil || w.batch.size == 0 || w.err != nil {
-		return
+func (w *Writer) writeBatch() error {
+	if len(w.batch.line.Entries) == 0 {
+		return nil
 	}
-	if _, err := w.out.Write(w.batch.line()); err != nil {
-		w.fail(err)
-	}
-}
-
-// encode writes a value as a line.
-func (w *Writer) encode(value any) {
-	if w.err != nil {
-		return
-	}
-	if err := w.json.Encode(value); err != nil {
-		w.fail(err)
-	}
+	err := w.json.Encode(w.batch.line)
+	w.batch.line.Entries = w.batch.line.Entries[:0]
+	return failed(err)
 }
 
 // Flush writes all events to the output.
 func (w *Writer) Flush() error {
-	w.writeBatch()
-	if w.gzip != nil && w.err == nil {
-		if err := w.gzip.Flush(); err != nil {
-			w.fail(err)
-		}
+	if err := w.writeBatch(); err != nil || w.gzip == nil {
+		return err
 	}
-	return w.err
+	return failed(w.gzip.Flush())
 }
 
 // Size returns the number of bytes that were written to the output.
-func (w *Writer) Size() int64 { return w.bytes.n }
+func (w *Writer) Size() int64 { return w.out.size }
 
 // Close completes the recording. It returns the first error of any write or flush.
 func (w *Writer) Close() error {
-	if errors.Is(w.err, fs.ErrClosed) {
-		return nil
-	}
-	w.writeBatch()
-	if w.gzip != nil && w.err == nil {
-		if err := w.gzip.Close(); err != nil {
-			w.fail(err)
-		}
+	err := cmp.Or(w.writeBatch(), failed(w.out.err))
+	if w.gzip != nil && err == nil {
+		err = failed(w.gzip.Close())
 	}
 	if w.file != nil {
-		if err := w.file.Close(); err != nil && w.err == nil {
-			w.fail(err)
-		}
-	}
-	err := w.err
-	w.fail(fs.ErrClosed)
-	return err
-}
-
-func (w *Writer) fail(err error) {
-	w.err = fmt.Errorf("write recording %s: %w", w.name, stripPath(err))
-}
-
-// stripPath removes the path from a file error, because the caller adds the path.
-func stripPath(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return at.Err
+		err = cmp.Or(err, failed(w.file.Close()))
 	}
 	return err
 }
 
-// countedBytes counts the bytes that are written to a file.
-type countedBytes struct {
-	to io.Writer
-	n  int64
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("write a recording: %w", err)
+}
+
+// output counts the bytes that are written. After an error, it writes nothing, because no reader can continue after an
+// incomplete line.
+type output struct {
+	to   io.Writer
+	size int64
+	err  error
 }
 
 // Write implements io.Writer.
-func (c *countedBytes) Write(p []byte) (int, error) {
-	n, err := c.to.Write(p)
-	c.n += int64(n)
-	return n, err //nolint:wrapcheck // the Writer adds the path
+func (o *output) Write(p []byte) (n int, err error) {
+	if o.err == nil {
+		n, o.err = o.to.Write(p)
+		o.size += int64(n)
+	}
+	return n, o.err
 }
