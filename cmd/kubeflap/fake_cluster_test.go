@@ -342,12 +342,12 @@ func (s *fakeCluster) readLeases(names []string) {
 	})
 }
 
-// reopen closes a lagging Lease watch and opens it again.
+// reopen closes a lagging Lease watch, and lists the Leases again.
 func (s *fakeCluster) reopen() {
 	if w := &s.watches[event.KindLease]; w.frozen {
 		s.note(event.KindLease, event.Down, event.ReasonSilent)
-		s.note(event.KindLease, event.Up, "")
-		s.thaw(event.KindLease)
+		w.frozen, w.held = false, nil
+		s.list(event.KindLease)
 	}
 }
 

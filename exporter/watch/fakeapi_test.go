@@ -31,8 +31,6 @@ type fakeAPI struct {
 	// down makes the server refuse connections.
 	down  bool
 	conns []net.Conn
-	// first holds the first frame of each watch, by resource.
-	first map[string]string
 	// nextPages is the HTTP status of all pages but the first, if it is not 0.
 	nextPages int
 	// hangs holds the requests that get no response, like "list pods".

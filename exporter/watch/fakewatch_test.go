@@ -15,8 +15,6 @@ type odd struct {
 	// mute makes the server send no bookmarks. unmoved makes it send none until the resource is listed, as for a quiet
 	// resource whose watch cache does not know etcd's progress.
 	mute, unmoved bool
-	// endless makes the server ignore the watch's timeout.
-	endless bool
 	// breaks makes the server end the watch after a duration, with a last frame.
 	breaks bool
 	after  time.Duration
@@ -44,9 +42,17 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource string)
 	f.lock.Unlock()
 	w.Header().Set("Content-Type", runtime.ContentTypeProtobuf+";stream=watch")
 	writeFrame(w, "")
-	if f.begin(w, r, resource) {
-		f.goOn(w, r, resource, s, o)
+	if f.isExpired(r) {
+		writeFrame(w, errorFrame(410, metav1.StatusReasonExpired, "too old resource version"))
+		return
 	}
+	f.goOn(w, r, resource, s, o)
+}
+
+func (f *fakeAPI) isExpired(r *http.Request) bool {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	return f.expired && r.URL.Query().Get("resourceVersion") != listVersion
 }
 
 // writeFrame writes a frame. An empty frame sends only the header of the response.
@@ -55,29 +61,12 @@ func writeFrame(w http.ResponseWriter, frame string) {
 	w.(http.Flusher).Flush()
 }
 
-// begin sends the first frames of a watch. It reports whether the watch continues.
-func (f *fakeAPI) begin(w http.ResponseWriter, r *http.Request, resource string) bool {
-	f.lock.Lock()
-	expired, first := f.expired && r.URL.Query().Get("resourceVersion") != listVersion, f.first[resource]
-	f.lock.Unlock()
-	if expired {
-		writeFrame(w, errorFrame(410, metav1.StatusReasonExpired, "too old resource version"))
-		return false
-	}
-	writeFrame(w, first)
-	return true
-}
-
-// goOn sends the test's frames, and a bookmark every minute. If the timeout is shorter than a minute, the bookmark is
-// sent two seconds before the timeout.
+// goOn sends the test's frames, and a bookmark every minute.
 func (f *fakeAPI) goOn(w http.ResponseWriter, r *http.Request, resource string, s *fakeStream, o odd) {
 	seconds, _ := strconv.Atoi(r.URL.Query().Get("timeoutSeconds"))
 	over, minute := time.NewTimer(time.Duration(seconds)*time.Second), time.NewTicker(time.Minute)
 	defer over.Stop()
 	defer minute.Stop()
-	if seconds > 2 && seconds < 60 {
-		minute.Reset(time.Duration(seconds-2) * time.Second)
-	}
 	var breaks <-chan time.Time
 	if o.breaks {
 		breaks = time.After(o.after)
@@ -93,12 +82,10 @@ func (f *fakeAPI) goOn(w http.ResponseWriter, r *http.Request, resource string, 
 			if !o.mute && (!o.unmoved || progressed) {
 				writeFrame(w, frame("BOOKMARK", bookmark(resource, "40")))
 			}
-		case <-over.C:
-			if !o.endless {
-				return
-			}
 		case <-breaks:
 			writeFrame(w, o.last)
+			return
+		case <-over.C:
 			return
 		case <-s.end:
 			return

@@ -4,12 +4,21 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
+)
+
+const (
+	// recheck is the interval between checks of a resource that cannot be watched.
+	recheck = time.Minute
+	// The permission counts as withdrawn if all requests are denied for withdrawnAfter. A shorter time proves nothing,
+	// because a server denies all requests at startup until it has read the RBAC rules.
+	withdrawnAfter = time.Minute
 )
 
 // reasonOf returns the reason why a watch ended or a request failed.
@@ -20,37 +29,74 @@ func reasonOf(err error) event.Reason {
 	return apiclient.Reason(err)
 }
 
-// follower lists and watches one resource.
+// follower lists and watches one resource. It logs why the watch fails, once for each reason, and when it works again.
 type follower struct {
 	resource apiclient.Resource
 	log      *slog.Logger
 	sink     func(event.Event)
-	health   health
 	// A value in the channel behind means that the watch must end, because it lags behind etcd. The channel is nil
 	// unless the resource is the node Leases.
 	behind chan struct{}
 
 	// version is the resourceVersion at which the next watch starts. If it is empty, the resource is listed first.
 	version string
-	// unsynced is set after a list, until a watch works.
-	unsynced bool
+	// listed is set if the resource was ever listed. unsynced is set after a list, until a watch works.
+	listed, unsynced bool
 	// peekTime is how long the next watch must stay open until it counts as working, unless an event arrives earlier.
 	peekTime time.Duration
+
+	// downSince is the time at which the watch went down. It is zero while the watch works. logged holds the reasons that
+	// have been logged since then.
+	downSince time.Time
+	logged    []event.Reason
+	// refusedSince is the time at which the current series of denied requests began. It is zero if the last request was
+	// not denied.
+	refusedSince time.Time
 }
 
 func newFollower(resource apiclient.Resource, w *Watcher) *follower {
-	log := w.log.With("resource", resource.Kind.String())
-	f := &follower{resource: resource, log: log, sink: w.sink, peekTime: peekTime, health: health{log: log}}
+	f := &follower{resource: resource, log: w.log.With("resource", resource.Kind.String()), sink: w.sink, peekTime: peekTime}
 	if resource.Kind == event.KindLease {
 		f.behind = w.behind
 	}
 	return f
 }
 
-// run lists and watches the resource until the context is canceled, or until all requests were denied for
+// run watches the resource until the context is canceled, whenever access is granted. The argument is the result of the
+// first check.
+func (f *follower) run(ctx context.Context, denied error) {
+	for f.awaitAccess(ctx, denied) {
+		f.follow(ctx)
+		denied = check(ctx, f.resource)
+	}
+}
+
+// awaitAccess checks a denied permission every minute until it is granted. It returns false if the context is canceled.
+func (f *follower) awaitAccess(ctx context.Context, denied error) bool {
+	if reason := reasonOf(denied); f.isRefusal(reason) {
+		f.sink(event.Event{Seen: time.Now(), Kind: f.resource.Kind, Type: event.Unavailable, Reason: reason})
+		f.log.Warn("cannot watch, retrying every minute", "cause", denied, "lost", f.resource.Lost)
+		for denied != nil {
+			if !sleep(ctx, recheck) {
+				return false
+			}
+			denied = check(ctx, f.resource)
+		}
+		f.log.Info("can watch now")
+	}
+	return ctx.Err() == nil
+}
+
+// isRefusal reports whether the permission or the resource is missing. A 404 for a resource that was listed before is a
+// fault of the server or a proxy.
+func (f *follower) isRefusal(reason event.Reason) bool {
+	return reason == event.ReasonForbidden || reason == event.ReasonAbsent && !f.listed
+}
+
+// follow lists and watches the resource until the context is canceled, or until all requests were denied for
 // withdrawnAfter. A broken watch resumes at its last resourceVersion. A list contains only the current state, not the
 // changes since the watch broke.
-func (f *follower) run(ctx context.Context) {
+func (f *follower) follow(ctx context.Context) {
 	backoff := retries()
 	for {
 		resumed := f.version != ""
@@ -59,13 +105,14 @@ func (f *follower) run(ctx context.Context) {
 			return
 		}
 		f.down(err)
-		if f.health.isWithdrawn() {
-			return
-		}
-		if mustRelist(err) {
+		withdrawn := !f.refusedSince.IsZero() && time.Since(f.refusedSince) > withdrawnAfter
+		if withdrawn || mustRelist(err) {
 			f.version = ""
 		}
 		switch {
+		case withdrawn:
+			f.refusedSince = time.Time{}
+			return
 		case lived:
 			backoff = retries()
 		case resumed && f.version == "": // list immediately
@@ -84,22 +131,20 @@ func retries() wait.Backoff {
 
 // sleep waits for the duration d. It returns false if the context is canceled first.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	}
 }
 
-// mustRelist reports whether a watch cannot resume at its resourceVersion. Denied access is temporary, because a server
-// rejects users at startup until it has read the RBAC rules (plugin/pkg/auth/authorizer/rbac). A 404 is temporary,
-// because a proxy responds with 404 if its server is down.
+// mustRelist reports whether a watch cannot resume at its resourceVersion, or would probably be silent again. Denied
+// access is temporary, because a server rejects users at startup until it has read the RBAC rules
+// (plugin/pkg/auth/authorizer/rbac). A 404 is temporary, because a proxy responds with 404 if its server is down.
 func mustRelist(err error) bool {
 	switch reasonOf(err) {
-	case event.ReasonExpired, event.ReasonOther:
+	case event.ReasonExpired, event.ReasonOther, event.ReasonSilent:
 		return true
 	}
 	return false
@@ -126,7 +171,7 @@ func (f *follower) list(ctx context.Context) (err error) {
 	if err != nil {
 		return err //nolint:wrapcheck // the error names the request
 	}
-	f.version, f.unsynced, f.health.listed = version, true, true
+	f.version, f.listed, f.unsynced = version, true, true
 	return nil
 }
 
@@ -136,17 +181,19 @@ func (f *follower) emit(what event.Type, object event.Object) {
 
 // up is called when a watch works.
 func (f *follower) up() {
+	what := event.Up
 	if f.unsynced {
-		f.emit(event.Synced, nil)
-	} else {
-		f.emit(event.Up, nil)
+		what = event.Synced
 	}
-	f.unsynced = false
-	f.health.up()
+	f.emit(what, nil)
+	if len(f.logged) > 0 {
+		f.log.Info("the watch is working again", "down", time.Since(f.downSince).Round(time.Millisecond))
+	}
+	f.unsynced, f.downSince, f.refusedSince, f.logged = false, time.Time{}, time.Time{}, nil
 }
 
-// down is called when a watch has ended or a request has failed. A list is complete even if its watch has failed, unless
-// the watch was silent and the resource is listed again.
+// down is called when a watch has ended or a request has failed. err is nil if the server ended the watch normally. A
+// list is complete even if its watch has failed, unless the watch was silent and the resource is listed again.
 func (f *follower) down(err error) {
 	reason := reasonOf(err)
 	if f.unsynced && reason != event.ReasonSilent {
@@ -154,5 +201,16 @@ func (f *follower) down(err error) {
 		f.emit(event.Synced, nil)
 	}
 	f.sink(event.Event{Seen: time.Now(), Kind: f.resource.Kind, Type: event.Down, Reason: reason})
-	f.health.down(err)
+	if f.downSince.IsZero() {
+		f.downSince = time.Now()
+	}
+	if err != nil && !slices.Contains(f.logged, reason) {
+		f.logged = append(f.logged, reason)
+		f.log.Warn("the watch failed, retrying", "cause", reason, "err", err)
+	}
+	if !f.isRefusal(reason) {
+		f.refusedSince = time.Time{}
+	} else if f.refusedSince.IsZero() {
+		f.refusedSince = time.Now()
+	}
 }

@@ -1,8 +1,11 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"regexp"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -31,24 +34,33 @@ func (w *Watcher) ReadLeases(ctx context.Context, names []string) {
 	w.emitRead(event.DirectReadStarted, nil, "")
 	limited, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	ready := make(chan []byte, 1)
-	go func() {
-		text, _ := w.client.Readyz(limited) // nil if there is no response
-		ready <- text
-	}()
-	answered, err := w.readAll(ctx, limited, names)
+	var readyz []byte // nil if there is no response
+	var probe, reads sync.WaitGroup
+	probe.Go(func() { readyz, _ = w.client.Readyz(limited) })
+	leases, errs := w.resource(event.KindLease), make([]error, len(names))
+	for i, name := range names {
+		reads.Go(func() {
+			lease, err := leases.Get(limited, name)
+			if errs[i] = err; lease != nil && ctx.Err() == nil {
+				w.emitRead(event.DirectReadLease, lease, "")
+			}
+		})
+	}
+	reads.Wait()
+	err := cmp.Or(errs...)
 	if err == nil {
 		cancel() // the response of /readyz is no longer needed
 	}
-	text := <-ready // wait, so that no goroutine remains
-	failed := failedCheck.FindSubmatch(text)
+	probe.Wait()
+	failed := failedCheck.FindSubmatch(readyz)
+	answered := readyz != nil || slices.ContainsFunc(errs, func(err error) bool { return err == nil || apiclient.IsAnswered(err) })
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
 		w.emitRead(event.DirectReadAnswered, nil, "")
 	case failed != nil:
 		w.emitRead(event.DirectReadAnswered, nil, event.NotReady(string(failed[1])))
-	case answered || text != nil:
+	case answered:
 		w.emitRead(event.DirectReadAnswered, nil, apiclient.Reason(err))
 	default:
 		w.emitRead(event.DirectReadUnanswered, nil, apiclient.Reason(err))
@@ -57,32 +69,4 @@ func (w *Watcher) ReadLeases(ctx context.Context, names []string) {
 
 func (w *Watcher) emitRead(what event.Type, lease event.Object, reason event.Reason) {
 	w.sink(event.Event{Seen: time.Now(), Kind: event.KindLease, Type: what, Object: lease, Reason: reason})
-}
-
-// readAll reads all Leases concurrently. It emits each Lease on arrival, unless ctx is canceled. It reports whether
-// there was any response, and returns the first error.
-func (w *Watcher) readAll(ctx, limited context.Context, names []string) (answered bool, failed error) {
-	type answer struct {
-		lease event.Object
-		err   error
-	}
-	answers := make(chan answer, len(names))
-	leases := w.resource(event.KindLease)
-	for _, name := range names {
-		go func() {
-			lease, err := leases.Get(limited, name)
-			answers <- answer{lease, err}
-		}()
-	}
-	for range names {
-		a := <-answers
-		if a.lease != nil && ctx.Err() == nil {
-			w.emitRead(event.DirectReadLease, a.lease, "")
-		}
-		answered = answered || a.err == nil || apiclient.IsAnswered(a.err)
-		if failed == nil {
-			failed = a.err
-		}
-	}
-	return answered, failed
 }

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -13,53 +14,65 @@ func threePods() []*runtime.Unknown {
 	return []*runtime.Unknown{apiObject("pods", "a", "5"), apiObject("pods", "b", "6"), apiObject("pods", "c", "7")}
 }
 
-// TestPagesThatExpire lets the second page expire after the first was passed on. The whole list must then be requested
-// at once.
-func TestPagesThatExpire(t *testing.T) {
-	inBubble(t, func(_ *testing.T, s *session) {
-		s.api.nextPages = 410
-		s.api.objects["pods"] = threePods()
-		s.start()
-		s.want(event.KindPod, "listing", "listed a", "listing", "listed a", "listed b", "listed c", "synced")
-		s.wantLog(0, "WARN", "")
-		s.api.stream("pods").send("DELETED", apiObject("pods", "b", "21"))
-		s.want(event.KindPod, "deleted b")
-	})
-}
-
-func TestListThatBreaksOffBeginsAnew(t *testing.T) {
-	inBubble(t, func(_ *testing.T, s *session) {
-		s.api.nextPages = 500
-		s.api.objects["pods"] = threePods()
-		s.api.objects["services"] = []*runtime.Unknown{apiObject("services", "web", "7")}
-		s.start()
-		s.want(event.KindPod, "listing", "listed a", "down server error")
-		s.api.set(func() { s.api.nextPages = 0 })
-		time.Sleep(2 * time.Second)
-		s.want(event.KindPod, "listing", "listed a", "listed b", "listed c", "synced")
-		s.want(event.KindService, "listing", "listed web", "synced")
-	})
-}
-
-// TestListThatIsNotAnswered checks that a list is requested again if the server does not respond.
-func TestListThatIsNotAnswered(t *testing.T) {
-	inBubble(t, func(_ *testing.T, s *session) {
-		s.api.hangs = map[string]bool{"list pods": true}
-		s.start()
-		time.Sleep(90500*time.Millisecond - peekTime)
-		s.want(event.KindPod, "listing", "down timeout")
-		s.api.set(func() { s.api.hangs = nil })
-		time.Sleep(5 * time.Second)
-		s.want(event.KindPod, "listing", "synced")
-		s.wantLog(1, "INFO", "is working again")
-	})
+// TestLists lists three pods in pages. If the second page expires, the whole list must be requested at once.
+func TestLists(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		fail, mend func(f *fakeAPI)
+		after      time.Duration
+		want       []string
+		warnings   int
+		asked      string
+	}{
+		{
+			"in pages", func(*fakeAPI) {}, func(*fakeAPI) {}, 0,
+			[]string{"listing", "listed a", "listed b", "listed c", "synced"},
+			0,
+			"limit=1 limit=500 continue=1&limit=500 continue=2&limit=500",
+		},
+		{
+			"a page expires", func(f *fakeAPI) { f.nextPages = 410 }, func(*fakeAPI) {}, 0,
+			[]string{"listing", "listed a", "listing", "listed a", "listed b", "listed c", "synced"},
+			0, "limit=1 limit=500 continue=1&limit=500 ",
+		},
+		{
+			"it breaks off", func(f *fakeAPI) { f.nextPages = 500 }, func(f *fakeAPI) { f.nextPages = 0 }, 0,
+			[]string{"listing", "listed a", "down server error", "listing", "listed a", "listed b", "listed c", "synced"},
+			1, "",
+		},
+		{
+			"it is not answered", func(f *fakeAPI) { f.hangs = map[string]bool{"list pods": true} }, func(f *fakeAPI) { f.hangs = nil }, 90500 * time.Millisecond,
+			[]string{"listing", "down timeout", "listing", "listed a", "listed b", "listed c", "synced"},
+			1, "",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *session) {
+				c.fail(s.api)
+				s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5"), apiObject("pods", "b", "6"), apiObject("pods", "c", "7")}
+				s.start()
+				time.Sleep(c.after)
+				s.api.set(func() { c.mend(s.api) })
+				time.Sleep(5 * time.Second)
+				s.api.stream("pods").send("DELETED", apiObject("pods", "b", "21"))
+				s.want(event.KindPod, append(c.want, "deleted b")...)
+				s.unrepeat(event.KindService)
+				s.want(event.KindService, "listing", "synced")
+				s.wantLog(c.warnings, "WARN", "")
+				s.wantLog(c.warnings, "INFO", "is working again")
+				if got := strings.Join(s.api.asked("list pods"), " "); c.asked != "" && got != c.asked {
+					t.Errorf("listed with %s, want %s", got, c.asked)
+				}
+			})
+		})
+	}
 }
 
 // TestNothingComesAfterTheEnd checks that no event follows after Run has returned, because the receiver may have closed
 // its file.
 func TestNothingComesAfterTheEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *session) {
-		s.api.objects["pods"] = threePods()
+		s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5"), apiObject("pods", "b", "6")}
 		over := make(chan struct{})
 		s.onEvent = func(text string) {
 			if text != "listed a" {
@@ -98,20 +111,4 @@ func TestObjectThatCannotBeRead(t *testing.T) {
 			t.Errorf("asked %d times in 10 minutes", asked)
 		}
 	})
-}
-
-// TestEventThatCannotBeRead checks that the resource is listed again, because the next watch would begin with the same
-// event.
-func TestEventThatCannotBeRead(t *testing.T) {
-	for name, object := range map[string]*runtime.Unknown{"broken": broken(), "of another kind": apiObject("nodes", "m", "21")} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(_ *testing.T, s *session) {
-				quietPods(s, odd{})
-				s.api.stream("pods").send("MODIFIED", object)
-				time.Sleep(2 * minLife)
-				s.want(event.KindPod, "down unreadable answer", "listing", "listed a", "synced")
-				s.wantLog(1, "WARN", "unreadable")
-			})
-		})
-	}
 }

@@ -13,10 +13,9 @@ import (
 )
 
 const (
-	// maxSilence is the maximum time without an event or a bookmark. After this time, kubeflap opens a new watch. If the
-	// old one was silent from the beginning, kubeflap lists the resource first. Servers send each watch a bookmark about
-	// every minute (apiserver, cacher.defaultBookmarkFrequency), up to 3 s late. The remaining time allows for a slow
-	// server.
+	// maxSilence is the maximum time without an event or a bookmark. After this time, kubeflap lists the resource again.
+	// Servers send each watch a bookmark about every minute (apiserver, cacher.defaultBookmarkFrequency), up to 3 s late.
+	// The remaining time allows for a slow server.
 	//
 	// A server omits bookmarks while its watch cache has the same version as at the start of the watch
 	// (cacheWatcher.process). This version advances with each event of the resource and with each progress notification
@@ -35,8 +34,6 @@ const (
 	// A watch that delivers nothing counts as failed if it ends before minLife. Servers end working watches only after
 	// minutes. The next watch will probably also end early. It is reported as up after minLife.
 	minLife = 4 * time.Second
-	// A watch that resumes after a silence is reported as up when an event or a bookmark arrives.
-	noPeek = 2 * maxSilence
 )
 
 var (
@@ -67,43 +64,38 @@ type result struct {
 	err    error
 }
 
-// watch opens a watch and emits its events until it ends. It reports whether the watch lived, and returns why it ended:
-// nil if the server ended it. The response may take up to maxSilence, because some proxies send the header only with
-// the body.
+// watch opens a watch and emits its events until it ends. It reports whether the watch lived, so that it can be opened
+// again without a delay, and returns why it ended: nil if the server ended it. The response may take up to maxSilence,
+// because some proxies send the header only with the body.
 func (f *follower) watch(ctx context.Context) (lived bool, err error) {
 	w := &openWatch{follower: f, tick: time.NewTicker(maxSilence / silenceTicks)}
 	defer w.tick.Stop()
 	ctx, cancel := context.WithCancel(ctx)
-	defer func() {
-		cancel()
-		w.running.Wait()
-		f.peekTime = w.nextPeekTime(err)
-	}()
+	defer w.running.Wait()
+	defer cancel()
 	select {
 	case <-f.behind: // an earlier watch lagged
 	default:
 	}
 	results, version := make(chan result), f.version
 	w.running.Go(func() { read(ctx, &f.resource, version, results) })
-	for {
+	for err == nil {
 		select {
 		case <-ctx.Done():
 			return false, ctx.Err() //nolint:wrapcheck // the caller drops the error
 		case r := <-results:
-			if r.err != nil {
-				return w.lived(), w.cause(r.err)
+			if err = r.err; err == nil {
+				w.take(r)
 			}
-			w.take(r)
 		case <-w.peek:
 			w.works()
 		case <-f.behind:
-			return w.lived(), w.cause(errBehind)
+			err = errBehind
 		case <-w.tick.C:
-			if w.isSilent(ctx) {
-				return w.lived(), w.cause(errSilent)
-			}
+			err = w.silence(ctx)
 		}
 	}
+	return w.end(err)
 }
 
 // read sends the results of a watch until it ends or the context is canceled.
@@ -155,45 +147,35 @@ func (w *openWatch) works() {
 	w.up()
 }
 
-// lived reports whether the watch worked well enough to be opened again without a delay.
-func (w *openWatch) lived() bool {
-	return w.delivered || !w.opened.IsZero() && time.Since(w.opened) >= minLife
-}
-
-// nextPeekTime returns the peekTime of the next watch.
-func (w *openWatch) nextPeekTime(err error) time.Duration {
+// end returns the result of the watch. It decides whether the watch can resume, and when the next one is known to work.
+func (w *openWatch) end(err error) (lived bool, because error) {
+	opened := !w.opened.IsZero()
+	lived = w.delivered || opened && time.Since(w.opened) >= minLife
+	w.peekTime = peekTime
 	switch {
-	case reasonOf(err) == event.ReasonSilent && w.version != "":
-		return noPeek
-	case w.opened.IsZero() || w.lived() || mustRelist(err):
-		return peekTime
-	}
-	return minLife
-}
-
-// cause returns the reason for the end of the watch. It decides whether the watch can resume.
-func (w *openWatch) cause(err error) error {
-	switch reason := reasonOf(err); {
-	case reason == event.ReasonSilent && !w.delivered:
-		w.version = "" // the next watch would probably also be silent
-	case w.opened.IsZero():
-	case errors.Is(err, io.EOF) && w.lived():
-		return nil
-	case errors.Is(err, io.EOF):
-		return errNoEvent
-	case reason == event.ReasonUnreadable:
+	case opened && errors.Is(err, io.EOF) && lived:
+		err = nil
+	case opened && errors.Is(err, io.EOF):
+		err = errNoEvent
+	case opened && reasonOf(err) == event.ReasonUnreadable:
 		w.version = "" // the event would be the first one of the next watch
 	}
-	return err
+	if opened && !lived && !mustRelist(err) {
+		w.peekTime = minLife
+	}
+	return lived, err
 }
 
-// isSilent counts a tick without an event. It reports whether maxSilence is reached.
-func (w *openWatch) isSilent(ctx context.Context) bool {
+// silence counts a tick without an event. It returns an error if maxSilence is reached.
+func (w *openWatch) silence(ctx context.Context) error {
 	w.quiet++
 	if w.quiet == quietTicks && !w.bookmarked {
 		w.running.Go(func() { w.requestProgress(ctx) })
 	}
-	return w.quiet >= silenceTicks
+	if w.quiet < silenceTicks {
+		return nil
+	}
+	return errSilent
 }
 
 // requestProgress requests a list that must be current. To serve this list, the server's watch cache requests a

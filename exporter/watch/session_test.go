@@ -132,8 +132,9 @@ func (s *session) wantSorted(kind event.Kind, want ...string) {
 	s.want(kind, want...)
 }
 
-func (s *session) withdrawPermission(d time.Duration) {
-	s.api.set(func() { s.api.refuse["watch pods"], s.api.refuse["list pods"] = 403, 403 })
+// refusePods ends the watch of pods, and refuses all requests for them for a while.
+func (s *session) refusePods(code int, d time.Duration) {
+	s.api.set(func() { s.api.refuse["watch pods"], s.api.refuse["list pods"] = code, code })
 	close(s.api.stream("pods").end)
 	time.Sleep(d)
 	s.api.set(func() { clear(s.api.refuse) })

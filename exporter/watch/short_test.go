@@ -70,24 +70,6 @@ func TestWatchThatEndsAfterAnEvent(t *testing.T) {
 	})
 }
 
-// TestAbsentForAWhile checks that a 404 for every request, as from a proxy without its server, is a temporary error.
-func TestAbsentForAWhile(t *testing.T) {
-	inBubble(t, func(_ *testing.T, s *session) {
-		quietPods(s, odd{})
-		time.Sleep(10 * time.Second)
-		s.api.set(func() { s.api.refuse[""] = 404 })
-		close(s.api.stream("pods").end)
-		time.Sleep(10 * time.Minute)
-		s.unrepeat(event.KindPod)
-		s.want(event.KindPod, "down ended", "down absent")
-		s.api.set(func() { clear(s.api.refuse) })
-		time.Sleep(10 * time.Second)
-		s.want(event.KindPod, "up")
-		s.wantLog(0, "WARN", "cannot watch pods")
-		s.wantLog(1, "WARN", "resource=pods cause=absent")
-	})
-}
-
 // TestAbsentAfterForbidden checks that the absence of a resource is treated as temporary even after its permission was
 // withdrawn.
 func TestAbsentAfterForbidden(t *testing.T) {

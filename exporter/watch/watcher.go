@@ -10,13 +10,18 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// recheck is the interval between checks of a resource that cannot be watched.
-const recheck = time.Minute
+// versionPeriod is the interval between reads of the API server's version, which changes with an upgrade.
+const versionPeriod = 5 * time.Minute
+
+// RedirectKlog redirects client-go's log to the given logger. Call RedirectKlog at startup, because klog's global logger
+// must not be set while other goroutines log.
+func RedirectKlog(logger *slog.Logger) { klog.SetSlogLogger(logger) }
 
 // Watcher watches a cluster or one namespace.
 type Watcher struct {
@@ -51,18 +56,17 @@ func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(e
 // if the server rejects the credentials or a required permission is missing.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.client.CloseIdleConnections()
-	all, err := w.preflight(ctx)
+	checks, err := w.preflight(ctx)
 	if ctx.Err() != nil {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	version := w.readVersion(ctx, "")
 	var running sync.WaitGroup
-	running.Go(func() { w.followVersion(ctx, version) })
-	for _, a := range all {
-		running.Go(func() { w.follow(ctx, a) })
+	running.Go(func() { w.followVersion(ctx) })
+	for i, resource := range w.resources {
+		running.Go(func() { newFollower(resource, w).run(ctx, checks[i]) })
 	}
 	running.Wait()
 	return nil
@@ -72,9 +76,8 @@ func (w *Watcher) Run(ctx context.Context) error {
 // if the permission to get the namespace kube-system is missing. It is safe for concurrent use.
 func (w *Watcher) ClusterUID(ctx context.Context) (string, error) { return w.client.ClusterUID(ctx) }
 
-// ReopenLeases ends the watch of node Leases. Call it if a direct read returned a newer state than the watch. The next
-// watch resumes at the same resourceVersion. If the watch has delivered nothing, the Leases are listed first.
-// ReopenLeases is safe for concurrent use.
+// ReopenLeases ends the watch of node Leases, and lists them again. Call it if a direct read returned a newer state than
+// the watch. ReopenLeases is safe for concurrent use.
 func (w *Watcher) ReopenLeases() {
 	select {
 	case w.behind <- struct{}{}:
@@ -104,35 +107,22 @@ func (w *Watcher) resource(kind event.Kind) *apiclient.Resource {
 	return &w.resources[at]
 }
 
-// follow watches a resource until the context is canceled. While access is denied, follow checks the permission every
-// minute.
-func (w *Watcher) follow(ctx context.Context, a access) {
-	listed := false
-	for ctx.Err() == nil {
-		if len(a.refused) > 0 || a.absent && !listed {
-			w.sink(event.Event{Seen: time.Now(), Kind: a.Kind, Type: event.Unavailable, Reason: a.reason()})
-			w.log.Warn("cannot watch "+a.Kind.String()+", retrying every minute", "cause", a.explain(), "lost", a.Lost)
-			if !untilGranted(ctx, a.Resource) {
-				return
-			}
-			w.log.Info("can watch " + a.Kind.String() + " now")
-		}
-		f := newFollower(a.Resource, w)
-		f.health.listed = listed
-		f.run(ctx)
-		listed = f.health.listed
-		if ctx.Err() == nil {
-			a = check(ctx, a.Resource)
+// followVersion reads the API server's version periodically until the context is canceled, and emits it if it has
+// changed. Errors are only logged, because kubeflap works without the version.
+func (w *Watcher) followVersion(ctx context.Context) {
+	known := ""
+	for ok := true; ok; ok = sleep(ctx, versionPeriod) {
+		version, err := w.client.Version(ctx)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			w.log.Warn("cannot read the version of the API server", "err", err)
+		case version != known:
+			known = version
+			w.log.Info("watching a cluster", "version", version)
+			w.sink(event.Event{
+				Seen: time.Now(), Kind: event.KindCluster, Type: event.Listed, Object: &event.Cluster{Version: version},
+			})
 		}
 	}
-}
-
-// untilGranted waits until the resource can be watched. It returns false if the context is canceled first.
-func untilGranted(ctx context.Context, resource apiclient.Resource) bool {
-	for sleep(ctx, recheck) {
-		if a := check(ctx, resource); a.granted() && ctx.Err() == nil {
-			return true
-		}
-	}
-	return false
 }

@@ -15,7 +15,7 @@ func TestWatch(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5"), apiObject("pods", "b", "6")}
 		s.start()
-		s.wantSorted(event.KindPod, "listing", "listed a", "listed b", "synced")
+		s.want(event.KindPod, "listing", "listed a", "listed b", "synced")
 		s.want(event.KindService, "listing", "synced")
 		s.want(event.KindCluster, "listed")
 
@@ -38,7 +38,7 @@ func TestControlPlaneLeases(t *testing.T) {
 			apiObject(kind, "kube-controller-manager", "5"), apiObject(kind, "some-operator", "6"), apiObject(kind, "apiserver-abc", "7"),
 		}
 		s.start()
-		s.wantSorted(event.KindControlPlaneLease, "listing", "listed apiserver-abc", "listed kube-controller-manager", "synced")
+		s.want(event.KindControlPlaneLease, "listing", "listed kube-controller-manager", "listed apiserver-abc", "synced")
 		s.want(event.KindLease, "listing", "synced")
 		s.api.set(func() {
 			if got, want := s.api.paths[kind], "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"; got != want {
@@ -132,9 +132,33 @@ func TestWatchEnds(t *testing.T) {
 		},
 		{
 			"and a server that has just started refuses for 20 seconds",
-			func(s *session) { s.withdrawPermission(20 * time.Second) },
+			func(s *session) { s.refusePods(403, 20*time.Second) },
 			[]string{"down ended", "down forbidden", "up"},
 			1, "resourceVersion=22",
+		},
+		{
+			"and a proxy without its server has nothing for 10 minutes",
+			func(s *session) { s.refusePods(404, 10*time.Minute) },
+			[]string{"down ended", "down absent", "up"},
+			1, "resourceVersion=22",
+		},
+		{
+			"because the permission was withdrawn, and granted again",
+			func(s *session) { s.refusePods(403, 20*time.Minute); time.Sleep(time.Minute) },
+			[]string{"down ended", "down forbidden", "unavailable forbidden", "listing", "listed a", "synced"},
+			1, "resourceVersion=10",
+		},
+		{
+			"because an event is unreadable: the next watch would begin with it",
+			func(s *session) { s.api.stream("pods").send("MODIFIED", broken()) },
+			[]string{"down unreadable answer", "listing", "listed a", "synced"},
+			1, "resourceVersion=10",
+		},
+		{
+			"because an event is of another kind",
+			func(s *session) { s.api.stream("pods").send("MODIFIED", apiObject("nodes", "m", "21")) },
+			[]string{"down unreadable answer", "listing", "listed a", "synced"},
+			1, "resourceVersion=10",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -148,7 +172,7 @@ func TestWatchEnds(t *testing.T) {
 				time.Sleep(30 * time.Second)
 				s.unrepeat(event.KindPod)
 				s.want(event.KindPod, c.want...)
-				s.wantLog(c.warnings, "WARN", "resource=pods")
+				s.wantLog(c.warnings, "WARN", "the watch failed, retrying\" resource=pods")
 				s.wantLog(c.warnings, "INFO", `is working again" resource=pods`)
 				queries := s.api.asked("watch pods")
 				if last := queries[len(queries)-1]; !strings.Contains(last, c.from) {
@@ -172,21 +196,6 @@ func TestUnreachableServerIsLoggedOnce(t *testing.T) {
 	})
 }
 
-func TestWithdrawnPermissionMakesTheResourceUnavailableUntilItIsGranted(t *testing.T) {
-	inBubble(t, func(_ *testing.T, s *session) {
-		s.api.objects["pods"] = []*runtime.Unknown{apiObject("pods", "a", "5")}
-		s.start()
-		s.want(event.KindPod, "listing", "listed a", "synced")
-		time.Sleep(minLife)
-		s.withdrawPermission(20 * time.Minute)
-		time.Sleep(2 * time.Minute)
-		s.unrepeat(event.KindPod)
-		s.want(event.KindPod, "down ended", "down forbidden", "unavailable forbidden", "listing", "listed a", "synced")
-		s.wantLog(1, "WARN", "cannot watch pods")
-		s.wantLog(1, "INFO", "can watch pods now")
-	})
-}
-
 func TestEventsAfterAResumedWatch(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.start()
@@ -197,20 +206,6 @@ func TestEventsAfterAResumedWatch(t *testing.T) {
 		pods.send("ADDED", apiObject("pods", "a", "21"))
 		pods.send("ADDED", apiObject("pods", "b", "22"))
 		s.want(event.KindPod, "down ended", "up", "added a", "added b")
-	})
-}
-
-func TestListsAreReadInPages(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *session) {
-		s.api.objects["pods"] = threePods()
-		s.start()
-		s.api.stream("pods").send("DELETED", apiObject("pods", "b", "21"))
-		s.want(event.KindPod, "listing", "listed a", "listed b", "listed c", "synced", "deleted b")
-		s.wantLog(0, "WARN", "")
-		got := strings.Join(s.api.asked("list pods"), " ")
-		if want := "limit=1 limit=500 continue=1&limit=500 continue=2&limit=500"; got != want {
-			t.Errorf("listed with %s, want %s", got, want)
-		}
 	})
 }
 

@@ -22,8 +22,12 @@ import (
 // Timeout is the maximum duration of short requests. Lists and watches may take longer.
 const Timeout = 10 * time.Second
 
-// maxText is the maximum number of bytes to read of a text. /readyz?verbose has a few dozen lines, one for each check.
-const maxText = 64 << 10
+const (
+	// maxAnswer is the maximum size of a response in bytes. Even in the largest clusters, responses are far smaller.
+	maxAnswer = 1 << 28
+	// maxText is the maximum number of bytes to read of a text. /readyz?verbose has a few dozen lines, one for each check.
+	maxText = 64 << 10
+)
 
 // Media types. All resources support protobuf. Other paths of the API, and the errors of some proxies, are in JSON.
 const (
@@ -89,24 +93,38 @@ func (c *Client) open(ctx context.Context, path string, query url.Values, accept
 	return nil, err
 }
 
-// get sends a GET request, and returns at most limit bytes of the response in any format.
-func (c *Client) get(ctx context.Context, path string, query url.Values, limit int64) ([]byte, error) {
+// get sends a GET request, and returns at most maxAnswer bytes of the response in any format.
+func (c *Client) get(ctx context.Context, timeout time.Duration, path string, query url.Values) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	body, err := c.open(ctx, path, query, anyFormat)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close()
-	text, err := io.ReadAll(io.LimitReader(body, limit))
+	text, err := io.ReadAll(io.LimitReader(body, maxAnswer))
 	if err != nil {
 		return nil, fmt.Errorf("read the response: %w", err)
 	}
 	return text, nil
 }
 
+// getJSON sends a GET request, and decodes the response.
+func (c *Client) getJSON(ctx context.Context, path string, query url.Values, into any) error {
+	text, err := c.get(ctx, Timeout, path, query)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return nil
+}
+
 // Version returns the API server's version, such as "v1.36.3".
 func (c *Client) Version(ctx context.Context) (string, error) {
 	var info version.Info
-	if err := c.getJSON(ctx, "version", &info); err != nil {
+	if err := c.getJSON(ctx, "version", nil, &info); err != nil {
 		return "", fmt.Errorf("get /version: %w", err)
 	}
 	return info.GitVersion, nil
@@ -116,26 +134,13 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 // identify a cluster by this UID.
 func (c *Client) ClusterUID(ctx context.Context) (string, error) {
 	var namespace metav1.PartialObjectMetadata
-	if err := c.getJSON(ctx, "api/v1/namespaces/"+metav1.NamespaceSystem, &namespace); err != nil {
+	if err := c.getJSON(ctx, "api/v1/namespaces/"+metav1.NamespaceSystem, nil, &namespace); err != nil {
 		return "", fmt.Errorf("get the namespace kube-system: %w", err)
 	}
 	if namespace.UID == "" {
 		return "", fmt.Errorf("%w: the namespace kube-system has no UID", errUnreadable)
 	}
 	return string(namespace.UID), nil
-}
-
-func (c *Client) getJSON(ctx context.Context, path string, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
-	defer cancel()
-	text, err := c.get(ctx, path, nil, maxText)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("%w: %w", errUnreadable, err)
-	}
-	return nil
 }
 
 // Readyz returns the text of /readyz?verbose for any HTTP status. It fails if there is no response.

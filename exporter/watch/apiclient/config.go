@@ -5,11 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 )
+
+// ErrNoCluster means that neither a kubeconfig nor a service account names an API server.
+var ErrNoCluster = errors.New("no cluster is configured")
 
 // Choice selects an API server and a user. Its fields correspond to kubectl's flags. Empty fields are taken from the
 // kubeconfig.
@@ -47,12 +54,19 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	if err != nil {
 		return Config{}, fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	if err := choice.missing(&kubeconfig, rules); err != nil {
+	files := strings.Join(rules.GetLoadingPrecedence(), ", ")
+	if err := choice.missing(&kubeconfig, files); err != nil {
 		return Config{}, err
 	}
 	config, err := deferred.ClientConfig()
-	if err != nil {
-		return Config{}, choice.unusable(err, &kubeconfig, rules)
+	switch {
+	case err == nil:
+	case len(kubeconfig.Contexts) == 0:
+		return Config{}, fmt.Errorf("%w: tried the contexts in %s and the service account of a pod", ErrNoCluster, files)
+	case choice.Context == "" && kubeconfig.CurrentContext == "":
+		return Config{}, fmt.Errorf("the kubeconfig %s has no current context; choose one with --context: %s", files, names(kubeconfig.Contexts))
+	default:
+		return Config{}, fmt.Errorf("use the kubeconfig %s: %w", files, err)
 	}
 	if err := checkPlugin(config); err != nil {
 		return Config{}, err
@@ -63,13 +77,52 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	}
 	config.UserAgent = userAgent
 	config.Dial = batched(config.Dial)
-	return Config{Config: config, Context: choice.context(kubeconfig.CurrentContext), Namespace: namespace}, nil
+	context := cmp.Or(choice.Context, kubeconfig.CurrentContext, "service account of the pod")
+	if choice.Context == "" && kubeconfig.CurrentContext == "" && choice.Cluster != "" {
+		context = "none"
+	}
+	return Config{Config: config, Context: context, Namespace: namespace}, nil
 }
 
-// context returns the name of the context in use. The argument is the kubeconfig's current context.
-func (c Choice) context(current string) string {
-	if c.Context == "" && current == "" && c.Cluster != "" {
-		return "none"
+// missing returns an error if the kubeconfig does not contain the chosen context, cluster or user. Unlike clientcmd's
+// error, this error lists the available names. Without a kubeconfig, clientcmd may even ignore the choice and use the
+// service account.
+func (c Choice) missing(kubeconfig *api.Config, files string) error {
+	for _, x := range []struct {
+		flag, name string
+		known      bool
+		all        string
+	}{
+		{"context", c.Context, kubeconfig.Contexts[c.Context] != nil, names(kubeconfig.Contexts)},
+		{"cluster", c.Cluster, kubeconfig.Clusters[c.Cluster] != nil, names(kubeconfig.Clusters)},
+		{"user", c.User, kubeconfig.AuthInfos[c.User] != nil, names(kubeconfig.AuthInfos)},
+	} {
+		switch {
+		case x.name == "" || x.known:
+		case x.all == "":
+			return fmt.Errorf("--%s=%s: %w: tried %s", x.flag, x.name, ErrNoCluster, files)
+		default:
+			return fmt.Errorf("--%s=%s: the kubeconfig %s has only %s", x.flag, x.name, files, x.all)
+		}
 	}
-	return cmp.Or(c.Context, current, "service account of the pod")
+	return nil
+}
+
+func names[T any](all map[string]T) string {
+	return strings.Join(slices.Sorted(maps.Keys(all)), ", ")
+}
+
+// checkPlugin returns an error if the kubeconfig's user needs a credential plugin that is not installed. client-go would
+// only report this for each request, as if the API server were unreachable. The plugin is not needed if the user has
+// other credentials (client-go, plugin/pkg/client/auth/exec, Authenticator.UpdateTransportConfig).
+func checkPlugin(config *rest.Config) error {
+	plugin, tls := config.ExecProvider, &config.TLSClientConfig
+	hasCertificate := (len(tls.CertData) > 0 || tls.CertFile != "") && (len(tls.KeyData) > 0 || tls.KeyFile != "")
+	if plugin == nil || config.BearerToken != "" || config.BearerTokenFile != "" || config.Username != "" || hasCertificate {
+		return nil
+	}
+	if _, err := exec.LookPath(plugin.Command); err != nil {
+		return fmt.Errorf("the kubeconfig's user needs the credential plugin %s: %w", plugin.Command, err)
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package apiclient
 
 import (
-	"fmt"
 	"path"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -20,11 +19,9 @@ type Resource struct {
 	// Lost describes what kubeflap cannot see without the resource.
 	Lost string
 
-	// Name is the plural name of the resource in the API. Group is its API group, which is empty for the core group.
-	Name, Group string
-
-	// object is the resource's kind in the API.
-	object string
+	// name is the plural name of the resource in the API, object is its kind, and group is its API group, which is empty
+	// for the core group.
+	name, object, group string
 	// namespace is empty if the resource is watched in all namespaces.
 	namespace string
 	client    *Client
@@ -37,7 +34,7 @@ func (c *Client) Resources(namespace string) []Resource {
 	all := []Resource{
 		{Kind: event.KindNode, object: "Node", Lost: "the last known state of nodes is kept, and losses are not attributed to nodes"},
 		{
-			Kind: event.KindLease, object: "Lease", Group: coordination, namespace: nodeLeases,
+			Kind: event.KindLease, object: "Lease", group: coordination, namespace: nodeLeases,
 			Lost: "heartbeats are only seen in node status reports, by default every 5 minutes",
 		},
 		{
@@ -49,7 +46,7 @@ func (c *Client) Resources(namespace string) []Resource {
 			Lost: "the last known state of Services is kept",
 		},
 		{
-			Kind: event.KindEndpointSlice, object: "EndpointSlice", Group: discovery, namespace: namespace,
+			Kind: event.KindEndpointSlice, object: "EndpointSlice", group: discovery, namespace: namespace,
 			Lost: "addresses are read from Endpoints, which contain at most 1,000 addresses each, and are not compared with EndpointSlices",
 		},
 		{
@@ -59,14 +56,14 @@ func (c *Client) Resources(namespace string) []Resource {
 	}
 	if namespace == "" {
 		all = append(all, Resource{
-			Kind: event.KindControlPlaneLease, object: "Lease", Group: coordination, namespace: controlPlaneLeases,
+			Kind: event.KindControlPlaneLease, object: "Lease", group: coordination, namespace: controlPlaneLeases,
 			Lost: "the controller manager, an API server and etcd are harder to tell apart as the cause of an incident",
 		})
 	}
 	for i := range all {
-		all[i].client, all[i].Name = c, all[i].Kind.String()
+		all[i].client, all[i].name = c, all[i].Kind.String()
 		if all[i].object == "Lease" {
-			all[i].Name = "leases"
+			all[i].name = "leases"
 		}
 	}
 	return all
@@ -78,22 +75,14 @@ func (r *Resource) Has(object event.Object) bool {
 	return r.Kind != event.KindControlPlaneLease || event.IsControlPlaneLease(object.Metadata().Name)
 }
 
-// Scope describes where the resource is watched, in RBAC terms.
-func (r *Resource) Scope() string {
-	if r.namespace == "" {
-		return "cluster scope"
-	}
-	return fmt.Sprintf("namespace %q", r.namespace)
-}
-
 // path returns the path of the resource, or of an object if name is not empty.
 func (r *Resource) path(name string) string {
 	prefix, namespaces := "api/v1", ""
-	if r.Group != "" {
-		prefix = "apis/" + r.Group + "/v1"
+	if r.group != "" {
+		prefix = "apis/" + r.group + "/v1"
 	}
 	if r.namespace != "" {
 		namespaces = "namespaces/" + r.namespace
 	}
-	return path.Join(prefix, namespaces, r.Name, name)
+	return path.Join(prefix, namespaces, r.name, name)
 }

@@ -2,7 +2,6 @@ package apiclient
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,11 +19,8 @@ const (
 	serviceLabel = "app.kubernetes.io/name=kubeflap"
 	// servicePort is the name of the Service's port in the chart.
 	servicePort = "http"
-	// serviceTimeout is the maximum duration of each request for a Service or to a Service.
+	// serviceTimeout is the maximum duration of a request to a Service.
 	serviceTimeout = 30 * time.Second
-	// maxServiceAnswer is the maximum size of such a response in bytes. Even in the largest clusters, responses are far
-	// smaller.
-	maxServiceAnswer = 1 << 28
 )
 
 // ErrNoService means that kubeflap's Service was not found.
@@ -72,28 +68,25 @@ func (c *Client) FindService(ctx context.Context, namespaces ...string) (Service
 	where := "any namespace"
 	found, err := c.listServices(ctx, "api/v1/services")
 	if isForbidden(err) {
-		namespaces = slices.Compact(slices.Sorted(slices.Values(namespaces)))
-		where = "the namespace " + strings.Join(namespaces, " or ") + " (you may not list all namespaces)"
-		for _, namespace := range namespaces {
-			some, failed := c.listServices(ctx, "api/v1/namespaces/"+namespace+"/services")
-			found = append(found, some...)
-			if !isForbidden(failed) || isForbidden(err) { // one list is enough
-				err = failed
-			}
-			if err != nil && !isForbidden(err) {
+		var listed []string
+		for _, namespace := range slices.Compact(slices.Sorted(slices.Values(namespaces))) {
+			var some []Service
+			if some, err = c.listServices(ctx, "api/v1/namespaces/"+namespace+"/services"); err == nil {
+				found, listed = append(found, some...), append(listed, namespace)
+			} else if !isForbidden(err) {
 				break
 			}
 		}
-		if isForbidden(err) {
+		switch {
+		case isForbidden(err) && listed == nil:
 			err = fmt.Errorf("%w. Use --service=NAMESPACE/NAME, which only requires permission to get services/proxy", err)
+		case isForbidden(err):
+			err = nil
 		}
+		where = "the namespace " + strings.Join(listed, " or ") + " (you may not list all namespaces)"
 	}
 	if err != nil {
 		return Service{}, fmt.Errorf("cannot find kubeflap's Service: %w", err)
-	}
-	var names []string
-	for _, s := range found {
-		names = append(names, s.String())
 	}
 	switch len(found) {
 	case 0:
@@ -101,14 +94,14 @@ func (c *Client) FindService(ctx context.Context, namespaces ...string) (Service
 	case 1:
 		return found[0], nil
 	}
-	return Service{}, fmt.Errorf("there are several kubeflap Services; choose one with --service: %s", strings.Join(names, ", "))
+	return Service{}, fmt.Errorf("there are several kubeflap Services; choose one with --service: %s", strings.Trim(fmt.Sprint(found), "[]"))
 }
 
 // listServices returns kubeflap's Services at a path of the API.
-func (c *Client) listServices(ctx context.Context, path string) ([]Service, error) {
-	body, err := c.getLarge(ctx, path, url.Values{"labelSelector": {serviceLabel}})
-	if err != nil {
-		return nil, err
+func (c *Client) listServices(ctx context.Context, path string) (all []Service, err error) {
+	type port struct {
+		Name string
+		Port int
 	}
 	var list struct {
 		Kind  string
@@ -117,10 +110,12 @@ func (c *Client) listServices(ctx context.Context, path string) ([]Service, erro
 			Spec     struct{ Ports []port }
 		}
 	}
-	if err := json.Unmarshal(body, &list); err != nil || list.Kind != "ServiceList" {
-		return nil, errors.Join(errors.New("the server is not a Kubernetes API server"), err)
+	if err := c.getJSON(ctx, path, url.Values{"labelSelector": {serviceLabel}}, &list); err != nil {
+		return nil, err
 	}
-	var all []Service
+	if list.Kind != "ServiceList" {
+		return nil, errors.New("the server is not a Kubernetes API server")
+	}
 	for _, item := range list.Items {
 		s := Service{Namespace: item.Metadata.Namespace, Name: item.Metadata.Name, Port: servicePort}
 		// If no port has the name that the chart sets, use the first port.
@@ -132,18 +127,13 @@ func (c *Client) listServices(ctx context.Context, path string) ([]Service, erro
 	return all, nil
 }
 
-type port struct {
-	Name string
-	Port int
-}
-
 // GetFromService sends a GET request with a path and a query to a Service through the API server's proxy, and returns the
 // response. It needs neither kubectl port-forward nor a route to the pods. It requires the permission to get
 // services/proxy. It retries with https if the Service requires TLS.
 func (c *Client) GetFromService(ctx context.Context, service Service, path string, query url.Values) ([]byte, error) {
-	body, err := c.getLarge(ctx, service.path("")+path, query)
+	body, err := c.get(ctx, serviceTimeout, service.path("")+path, query)
 	if wantsTLS(err) {
-		body, err = c.getLarge(ctx, service.path("https")+path, query)
+		body, err = c.get(ctx, serviceTimeout, service.path("https")+path, query)
 	}
 	switch answer := errorIn(err); {
 	case isForbidden(err):
@@ -154,12 +144,6 @@ func (c *Client) GetFromService(ctx context.Context, service Service, path strin
 		return nil, fmt.Errorf("read from service %s through the API server: %w", service, err)
 	}
 	return body, nil
-}
-
-func (c *Client) getLarge(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, serviceTimeout)
-	defer cancel()
-	return c.get(ctx, path, query, maxServiceAnswer)
 }
 
 func isForbidden(err error) bool {

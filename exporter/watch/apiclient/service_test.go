@@ -91,11 +91,11 @@ func TestFindService(t *testing.T) {
 		{"its port has another name", map[string]string{all: services(`monitoring/flap:{"name":"web","port":80}`)}, "monitoring/flap:80", ""},
 		{"it has other ports, too", map[string]string{all: services(`monitoring/flap:{"name":"web","port":80},` + httpPort)}, "monitoring/flap", ""},
 		{"none", map[string]string{all: services()}, "", "no Service with the label app.kubernetes.io/name=kubeflap in any namespace"},
-		{"several", map[string]string{all: services("a/flap:"+httpPort, "b/flap:"+httpPort)}, "", "choose one with --service: a/flap, b/flap"},
+		{"several", map[string]string{all: services("a/flap:"+httpPort, "b/flap:"+httpPort)}, "", "choose one with --service: a/flap b/flap"},
 		{"only in a namespace that may be listed", map[string]string{shop: services("shop/flap:" + httpPort)}, "shop/flap", ""},
 		{"none in those that may be listed", map[string]string{shop: services(), mine: services()}, "", "in the namespace mine or shop (you may not list all namespaces)"},
 		{"no namespace may be listed", nil, "", "cannot find kubeflap's Service: " + shop + " is forbidden. Use --service=NAMESPACE/NAME"},
-		{"something else answers", map[string]string{all: "<html>"}, "", "cannot find kubeflap's Service: the server is not a Kubernetes API server"},
+		{"something else answers", map[string]string{all: "<html>"}, "", "cannot find kubeflap's Service: the response is unreadable"},
 		{"the server is not ready", map[string]string{all: status(503, "ServiceUnavailable", "not ready")}, "", "cannot find kubeflap's Service: not ready"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

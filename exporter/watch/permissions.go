@@ -1,0 +1,141 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
+)
+
+const (
+	// repeatAfter is the interval between log lines while the API server does not respond.
+	repeatAfter = time.Minute
+	// believeAfter is the delay before preflight checks missing permissions a second time. At startup, a server denies all
+	// requests until it has read the RBAC rules (plugin/pkg/auth/authorizer/rbac).
+	believeAfter = 5 * time.Second
+)
+
+// check returns the reason why a resource cannot be listed and watched, or nil if it can. It requests a list of one
+// object, and then a watch that starts at the list's resourceVersion. If the list is forbidden, check starts the watch at
+// version "0" instead, because the error must name all missing verbs.
+func check(ctx context.Context, resource apiclient.Resource) error {
+	ctx, cancel := context.WithTimeout(ctx, apiclient.Timeout)
+	defer cancel()
+	version, listErr := resource.CurrentVersion(ctx)
+	forbidden := apiclient.Reason(listErr) == event.ReasonForbidden
+	if forbidden {
+		version = "0"
+	} else if listErr != nil {
+		return fmt.Errorf("list %v: %w", resource.Kind, listErr)
+	}
+	// The watch ends after one second, because some proxies send the header only when the body begins or ends.
+	stream, watchErr := resource.Watch(ctx, version, time.Second)
+	if watchErr == nil {
+		stream.Close()
+	}
+	switch {
+	case watchErr != nil && forbidden && apiclient.Reason(watchErr) == event.ReasonForbidden:
+		return fmt.Errorf("list and watch %v: %w", resource.Kind, watchErr)
+	case watchErr != nil:
+		return fmt.Errorf("watch %v: %w", resource.Kind, watchErr)
+	case listErr != nil:
+		return fmt.Errorf("list %v: %w", resource.Kind, listErr)
+	}
+	return nil
+}
+
+// preflight checks whether the API server responds, and which resources kubeflap is allowed to list and watch. It waits
+// until each check has a result, and emits an event of type Down for each check without one. It returns an error if the
+// server rejects the credentials or a required permission is missing.
+func (w *Watcher) preflight(ctx context.Context) (checks []error, err error) {
+	checks, err = w.untilAnswered(ctx)
+	if err != nil || w.missing(checks) == nil {
+		return checks, err
+	}
+	w.log.Info("some permissions are missing, checking again", "in", believeAfter)
+	if !sleep(ctx, believeAfter) {
+		return nil, ctx.Err() //nolint:wrapcheck // the caller drops the error
+	}
+	if checks, err = w.untilAnswered(ctx); err != nil {
+		return nil, err
+	}
+	return checks, w.missing(checks)
+}
+
+// untilAnswered repeats the checks of all resources until each has a result: nil, forbidden or absent. It logs each
+// other reason at most once per minute.
+func (w *Watcher) untilAnswered(ctx context.Context) (checks []error, err error) {
+	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 10 * time.Second}
+	checks = make([]error, len(w.resources))
+	logged := map[event.Reason]time.Time{}
+	start := time.Now()
+	err = backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+		var running sync.WaitGroup
+		for i, resource := range w.resources {
+			running.Go(func() { checks[i] = check(ctx, resource) })
+		}
+		running.Wait()
+		answered := ctx.Err() == nil
+		for i, err := range checks {
+			reason := apiclient.Reason(err)
+			switch {
+			case ctx.Err() != nil, err == nil, reason == event.ReasonForbidden, reason == event.ReasonAbsent:
+				continue
+			case reason == event.ReasonUnauthorized: // retries do not help
+				return false, fmt.Errorf("the API server rejects the credentials: %w", err)
+			}
+			answered = false
+			w.sink(event.Event{Seen: time.Now(), Kind: w.resources[i].Kind, Type: event.Down, Reason: reason})
+			if time.Since(logged[reason]) >= repeatAfter {
+				logged[reason] = time.Now()
+				w.log.Warn("cannot access the API server, retrying", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
+			}
+		}
+		return answered, nil
+	})
+	if err == nil && len(logged) > 0 {
+		w.log.Info("the API server is responding", "after", time.Since(start).Round(time.Millisecond))
+	}
+	return checks, err //nolint:wrapcheck // the function above or the context returned the error
+}
+
+// missing returns an error that lists every required permission that was not granted, or nil if there is none. kubeflap
+// requires permission to list and watch Pods, Services, and either EndpointSlices or Endpoints. The permission for
+// Nodes is also required unless only one namespace is watched.
+func (w *Watcher) missing(checks []error) error {
+	lacks := map[event.Kind]error{}
+	for i, resource := range w.resources {
+		lacks[resource.Kind] = checks[i]
+	}
+	required := []event.Kind{event.KindPod, event.KindService}
+	if !w.namespaced {
+		required = append([]event.Kind{event.KindNode}, required...)
+	}
+	noAddresses := lacks[event.KindEndpointSlice] != nil && lacks[event.KindEndpoints] != nil
+	if noAddresses {
+		required = append(required, event.KindEndpointSlice, event.KindEndpoints)
+	}
+	var texts []string
+	for _, kind := range required {
+		if err := lacks[kind]; err != nil {
+			texts = append(texts, "cannot "+err.Error())
+		}
+	}
+	if texts == nil {
+		return nil
+	}
+	if noAddresses {
+		texts = append(texts, "one of endpointslices and endpoints is enough")
+	}
+	if !w.namespaced {
+		texts = append(texts, "if you only have permissions in one namespace, use --namespace")
+	}
+	return errors.New(strings.Join(texts, "; "))
+}
