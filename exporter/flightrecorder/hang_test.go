@@ -54,10 +54,7 @@ func TestADiskThatHangs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := newWriter(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := &writer{recorder: r}
 		w.state = newState(Segment{Begins: time.Now(), path: filepath.Join(r.settings.Dir, "hangs")})
 		hangs := &disk{works: make(chan struct{})}
 		w.open, err = recording.NewWriter(hangs, recording.Header{}, true)

@@ -161,20 +161,6 @@ func (r *Recorder) take() (events []event.Event, lost *gap) {
 	return events, lost
 }
 
-// begun is called when a segment has begun.
-func (r *Recorder) begun() {
-	r.mu.Lock()
-	before := r.status
-	if !r.losing && !before.Recording {
-		r.status.Recording, r.status.Since, r.status.Err = true, time.Now(), nil
-	}
-	now := r.status
-	r.mu.Unlock()
-	if now.Err == nil && before.Err != nil {
-		r.log.Info("resumed recording", "after", now.Since.Sub(before.Since).Round(time.Second), "events lost", now.Lost)
-	}
-}
-
 // Status returns the state of the recorder.
 func (r *Recorder) Status() Status {
 	r.mu.Lock()
@@ -184,16 +170,21 @@ func (r *Recorder) Status() Status {
 	return status
 }
 
-// measured updates the size and the oldest event in the status.
-func (r *Recorder) measured(all []Segment) {
+// measured updates the status. Its arguments are all segments, and whether the last one is open.
+func (r *Recorder) measured(all []Segment, open bool) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.status.Bytes, r.status.Oldest = 0, time.Time{}
-	for _, s := range all {
-		r.status.Bytes += s.Size
-	}
+	before := r.status
+	r.status.Bytes, r.status.Oldest = sizeOf(all), time.Time{}
 	if len(all) > 0 {
 		r.status.Oldest = all[0].Begins
+	}
+	if open && !r.losing && !before.Recording {
+		r.status.Recording, r.status.Since, r.status.Err = true, time.Now(), nil
+	}
+	now := r.status
+	r.mu.Unlock()
+	if now.Err == nil && before.Err != nil {
+		r.log.Info("resumed recording", "after", now.Since.Sub(before.Since).Round(time.Second), "events lost", now.Lost)
 	}
 }
 
@@ -238,10 +229,7 @@ func (r *Recorder) session(ctx context.Context) (unwritten int, err error) {
 	case !locked:
 		return 0, fmt.Errorf("another process is recording into %s", r.settings.Dir)
 	}
-	w, err := newWriter(r)
-	if err != nil {
-		return 0, err
-	}
+	w := &writer{recorder: r}
 	err = w.run(ctx)
 	if closeErr := w.close(); err == nil {
 		err = closeErr

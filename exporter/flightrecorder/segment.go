@@ -86,18 +86,20 @@ func parseName(name string) (s Segment, ok bool) {
 // prune deletes the oldest segments until all together have at most size bytes, and none is older than age. It never
 // deletes the newest segment.
 func prune(all []Segment, size int64, age time.Duration) (kept []Segment, err error) {
-	var total int64
-	for _, s := range all {
-		total += s.Size
-	}
-	for len(all) > 1 && (total > size || areApart(all, age)) {
+	for len(all) > 1 && (sizeOf(all) > size || areApart(all, age)) {
 		if err := os.Remove(all[0].path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return all, fmt.Errorf("delete an old recording: %w", err)
 		}
-		total -= all[0].Size
 		all = all[1:]
 	}
 	return all, nil
+}
+
+func sizeOf(all []Segment) (size int64) {
+	for _, s := range all {
+		size += s.Size
+	}
+	return size
 }
 
 // areApart reports whether the two newest segments both began later than the two oldest ones, by at least a duration. One

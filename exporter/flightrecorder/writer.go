@@ -42,32 +42,30 @@ type writer struct {
 	// newest is the time of the newest event. lists is the size of the segment after the lists at its beginning.
 	newest time.Time
 	lists  int64
-	upkept time.Time
 	// versions holds the resourceVersions of the lists that the recorder made after a gap.
 	versions [event.NumKinds]uint64
 }
 
-// newWriter returns a writer for the directory, which must be locked.
-func newWriter(r *Recorder) (*writer, error) {
-	w := &writer{recorder: r, upkept: time.Now()}
-	return w, w.prune()
-}
-
-// run writes events until the context is canceled or a failure occurs.
+// run writes events until the context is canceled or a failure occurs. The directory must be locked.
 func (w *writer) run(ctx context.Context) error {
-	due := time.NewTicker(writeEvery)
+	due, upkeep := time.NewTicker(writeEvery), time.NewTicker(upkeepEvery)
 	defer due.Stop()
-	for {
+	defer upkeep.Stop()
+	err := w.prune()
+	for err == nil {
 		ended := ctx.Err() != nil
-		if err := w.writeQueue(ctx); err != nil || ended {
+		if err = w.writeQueue(ctx); err != nil || ended {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 		case <-due.C:
 		case <-w.recorder.wake:
+		case <-upkeep.C:
+			err = w.prune()
 		}
 	}
+	return err
 }
 
 // writeQueue writes the events in the queue. If events were lost after them, it begins a new segment.
@@ -88,11 +86,7 @@ func (w *writer) writeQueue(ctx context.Context) error {
 	if lost != nil && ctx.Err() == nil {
 		return w.resume(ctx, *lost)
 	}
-	if w.open == nil || time.Since(w.upkept).Abs() < upkeepEvery {
-		return nil
-	}
-	w.upkept = time.Now()
-	return w.prune()
+	return nil
 }
 
 // write writes an event. It begins a new segment if the current one is too old or too large, or if the clock was set
@@ -178,7 +172,6 @@ func (w *writer) begin(seen time.Time, repeated int, lists eventSeq) (err error)
 		return fmt.Errorf("begin a segment: %w", err)
 	}
 	w.lists = w.open.Size()
-	w.recorder.begun()
 	return w.prune()
 }
 
@@ -198,6 +191,6 @@ func (w *writer) prune() error {
 	}
 	w.number = newest
 	all, err = prune(all, settings.Size, settings.Age)
-	w.recorder.measured(all)
+	w.recorder.measured(all, w.open != nil)
 	return err
 }
