@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 // causeText holds the texts for a cause. They contain placeholders in braces.
@@ -106,79 +107,66 @@ type Affected struct {
 	Replaced bool
 	// Contested reports whether two writers keep undoing each other's changes to a Service without a selector.
 	Contested bool
-	// DeletedNodes names the Nodes that were deleted without notice. It is empty unless all lost addresses were on such
-	// Nodes. DeletedCount is the number of these Nodes.
-	DeletedNodes string
-	DeletedCount int
+	// DeletedNodes lists the Nodes that were deleted without notice. It is empty unless all lost addresses were on such
+	// Nodes.
+	DeletedNodes []string
 	// Vanished reports whether all addresses were lost for an unknown reason while kubeflap was not watching.
 	Vanished bool
 	// Windows has an entry for each batching window, with the mistakes of clients. It is only set for in-place updates.
 	Windows []Window
 }
 
+// texts returns what happened, and how to fix it. At most one of the special cases applies, because each cause of a
+// workload or Service has its own incident.
+func (a Affected) texts() (happened, remedy string) {
+	text := causeTexts[a.Cause]
+	switch {
+	case a.Contested:
+		return "two writers undo each other's changes to the addresses of Service {name}",
+			"Let only one of the two writers manage the addresses of Service {name}, and stop the other: the evidence names both."
+	case a.PodAddressesRemoved:
+		return "Someone removed ready pod addresses from the Endpoints of Service {name}",
+			"Find out who edits the Endpoints of Service {name}: the evidence names the field manager, and the audit log names the user. The endpoints controller writes them again when a pod or " +
+				"the Service changes, or if you delete them. To take a pod out of rotation, change its labels or set one of its readiness gates to False."
+	case a.ForeignAddressesGone:
+		return "Service {name} had a selector, and addresses from an unexpected writer",
+			"No action is needed, unless the addresses come back. In that case, find out who writes them: the evidence of the incident names the object and its manager. " + knownManager
+	case len(a.DeletedNodes) > 0:
+		return "{name} lost its pods after the deletion of {nodes}",
+			"Find out who deleted {nodes}: the cloud, the autoscaler or an administrator. If machines are removed on purpose, drain them first. In any case, {name} needs replicas on several nodes."
+	case a.Vanished:
+		return "pods of {owner} lost addresses while kubeflap was not watching",
+			"kubeflap did not see the cause. Look at the events of {name} (kubectl get events -n {namespace})."
+	case a.Replaced:
+		return "pods of {owner} were replaced again and again", "Find out what deletes the pods of {name} again and again. The events of the pods (kubectl get events -n {namespace}) and the audit log show who. For a static pod, look at the kubelet's log and at the manifests on the node."
+	case a.Resolved && a.Pending:
+		return "Service {name} had manually managed addresses, and a selector that matched no pod", text.pendingRemedy
+	case a.Resolved:
+		return "Service {name} had a selector that matched no pod, so the endpoints controller removed its manually managed addresses", text.remedy
+	case a.Pending && text.pending != "":
+		return text.pending, text.pendingRemedy
+	case a.Cause == cause.InPlaceUpdate:
+		return text.happened, text.remedy + " " + windowRemedy(a.Windows)
+	}
+	return text.happened, text.remedy
+}
+
 // Happened summarizes what happened to the workload or Service, as the beginning of a sentence.
 func (a Affected) Happened() string {
-	text := causeTexts[a.Cause]
-	if a.Contested {
-		return a.fill("two writers undo each other's changes to the addresses of Service {name}")
-	}
-	if a.PodAddressesRemoved {
-		return a.fill("Someone removed ready pod addresses from the Endpoints of Service {name}")
-	}
-	if a.DeletedNodes != "" {
-		return a.fill("{name} lost its pods after the deletion of " + a.deletedNodes())
-	}
-	if a.Vanished {
-		return a.fill("pods of {owner} lost addresses while kubeflap was not watching")
-	}
-	if a.ForeignAddressesGone {
-		return a.fill("Service {name} had a selector, and addresses from an unexpected writer")
-	}
-	switch {
-	case a.Resolved && a.Pending:
-		return a.fill("Service {name} had manually managed addresses, and a selector that matched no pod")
-	case a.Resolved:
-		return a.fill("Service {name} had a selector that matched no pod, so the endpoints controller removed its manually managed addresses")
-	case a.Pending && text.pending != "":
-		return a.fill(text.pending)
-	}
-	return a.fill(text.happened)
+	happened, _ := a.texts()
+	return a.fill(happened)
 }
 
 // Remedy describes how to fix the problem.
 func (a Affected) Remedy() string {
-	text := causeTexts[a.Cause]
+	_, remedy := a.texts()
 	switch {
 	case a.ServiceGone && a.Cause == cause.EndpointsReset:
 		return "No action is needed. If you create the Service again and manage its addresses manually, leave out the selector."
 	case a.ServiceGone:
 		return "No action is needed."
-	case a.DeletedNodes != "":
-		return a.fill("Find out who deleted " + a.deletedNodes() + ": the cloud, the autoscaler or an administrator. If machines are removed on purpose, drain them first. In any case, {name} needs replicas on several nodes.")
-	case a.Vanished:
-		return a.fill("kubeflap did not see the cause. Look at the events of {name} (kubectl get events -n {namespace}).")
-	case a.Contested:
-		return a.fill("Let only one of the two writers manage the addresses of Service {name}, and stop the other: the evidence names both.")
-	case a.PodAddressesRemoved:
-		return a.fill("Find out who edits the Endpoints of Service {name}: the evidence names the field manager, and the audit log names the user. The endpoints controller writes them again when a pod or " +
-			"the Service changes, or if you delete them. To take a pod out of rotation, change its labels or set one of its readiness gates to False.")
-	case a.ForeignAddressesGone:
-		return "No action is needed, unless the addresses come back. In that case, find out who writes them: the evidence of the incident names the object and its manager. " + knownManager
-	case a.Replaced:
-		return a.fill("Find out what deletes the pods of {name} again and again. The events of the pods (kubectl get events -n {namespace}) and the audit log show who. For a static pod, look at the kubelet's log and at the manifests on the node.")
-	case a.Pending && text.pendingRemedy != "":
-		return a.fill(text.pendingRemedy)
-	case a.Cause == cause.InPlaceUpdate:
-		return text.remedy + " " + windowRemedy(a.Windows)
 	}
-	return a.fill(text.remedy)
-}
-
-func (a Affected) deletedNodes() string {
-	if a.DeletedCount == 1 {
-		return "Node " + a.DeletedNodes
-	}
-	return "Nodes " + a.DeletedNodes
+	return a.fill(remedy)
 }
 
 // PlannedRemedy returns the remedy if all addresses were lost because of announced node removals. announcedBy describes
@@ -188,16 +176,17 @@ func (a Affected) PlannedRemedy(announcedBy string) string {
 		". If {name} must stay available meanwhile, give it a PodDisruptionBudget and replicas on several nodes.")
 }
 
-// Advice returns the permanent change that `kubeflap advise` recommends.
-func (a Affected) Advice() string { return a.fill(causeTexts[a.Cause].advice) }
-
-// Why returns the reason for the change that Advice recommends.
-func (a Affected) Why() string { return causeTexts[a.Cause].why }
-
-// WindowAdvice returns advice on the batching of endpoint updates. Callers append it to the result of Advice.
-func (a Affected) WindowAdvice() string { return windowAdvice(a.Windows) }
+// Advice returns the permanent change that `kubeflap advise` recommends, and the reason.
+func (a Affected) Advice() (change, why string) {
+	text := causeTexts[a.Cause]
+	return a.fill(text.advice), text.why
+}
 
 func (a Affected) fill(text string) string {
-	owner := strings.TrimPrefix(a.Name, "the pods of ")
-	return strings.NewReplacer("{name}", a.Name, "{owner}", owner, "{namespace}", a.Namespace).Replace(text)
+	nodes := "Node "
+	if len(a.DeletedNodes) > 1 {
+		nodes = "Nodes "
+	}
+	return strings.NewReplacer("{name}", a.Name, "{owner}", strings.TrimPrefix(a.Name, "the pods of "), "{namespace}", a.Namespace,
+		"{nodes}", nodes+phrase.Some(a.DeletedNodes)).Replace(text)
 }

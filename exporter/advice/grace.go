@@ -1,6 +1,12 @@
 package advice
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
+)
 
 const (
 	// HeartbeatInterval is the default interval at which a kubelet renews its Lease: a quarter of
@@ -100,4 +106,32 @@ func (g GracePeriod) right() time.Duration {
 		return max(DefaultGracePeriod, least)
 	}
 	return max(g.Default, least)
+}
+
+// tooShort returns the remedy for a grace period that is too short even for healthy kubelets.
+func (g GracePeriod) tooShort() string {
+	period, interval := phrase.Duration(g.Period), phrase.Duration(g.interval())
+	if g.Managed {
+		return fmt.Sprintf("Your provider sets the grace period of %s, so open a case with your provider. Kubelets renew their Lease every %s, so even healthy nodes exceed the grace period. As a workaround, set a shorter nodeLeaseDurationSeconds: kubelets renew their Lease four times in that period.",
+			period, interval)
+	}
+	return fmt.Sprintf("Set --node-monitor-grace-period of the kube-controller-manager to %s. It is currently %s. The default is 40s (50s from v1.32). Kubelets renew their Lease every %s, so less than %s is always unsafe: a single lost heartbeat makes a node Unknown.",
+		phrase.Duration(g.Recommended()), period, interval, phrase.Duration(g.Shortest()))
+}
+
+// NotesOn returns sentences that explain a comparison of grace periods. They repeat the recommended grace period.
+func NotesOn(t *controlplane.Table, g GracePeriod) []string {
+	if len(t.Rows) == 0 {
+		return []string{"kubeflap cannot see the heartbeats of nodes, so it cannot compare grace periods."}
+	}
+	recommended := "kubeflap recommends no other grace period."
+	if to := g.Recommended(); to > 0 {
+		recommended = fmt.Sprintf("Recommended grace period: %s (currently %s).", phrase.Duration(to), phrase.Duration(g.Period))
+	}
+	return []string{
+		"The table counts all silences that kubeflap saw, whatever their cause. A dead node turns Unknown with any grace period: at the latest when the grace period and the node monitor period have passed since its last heartbeat. If kubeflap cannot see the node monitor period, it assumes the default of 5s.",
+		recommended + " The recommendation depends only on silences that slow nodes caused, and leaves a margin.",
+		"A range such as 0-4 gives the lowest and the highest possible number. The exact number is unknown if a silence ended while the node controller was about to act, or if it is unknown whether the controller worked.",
+		fmt.Sprintf("Grace periods below %s are unsafe, because a single lost heartbeat makes a node Unknown. Heartbeats that are on time do not count as silences.", phrase.Duration(g.Shortest())),
+	}
 }

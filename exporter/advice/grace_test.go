@@ -54,7 +54,7 @@ func TestTheControlPlaneComesBeforeAnUnsafeGracePeriod(t *testing.T) {
 		12 * time.Second: "The grace period of 12s is not the cause, but it is unsafe: set it to 50s.",
 		24 * time.Second: "Leave the grace period as it is (24s): it is not the cause.",
 	} {
-		got := ControlPlaneRemedy(GracePeriod{Period: period, Default: 50 * time.Second, Interval: 10 * time.Second}, 0, false)
+		got := LostNodes{Verdict: verdict.SharedPath, Grace: GracePeriod{Period: period, Default: 50 * time.Second, Interval: 10 * time.Second}}.Remedy()
 		if !strings.HasPrefix(got, "Check etcd's disk and load first") || !strings.HasSuffix(got, want) {
 			t.Errorf("at %s: %s", period, got)
 		}

@@ -9,6 +9,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
+// OnlyThese is the remedy if some nodes, but not all, fell silent together.
+const OnlyThese = "check what only these nodes share on the way to the API server, such as a zone, a network, a load balancer or one of several API servers"
+
 // LostNodes describes the nodes of an incident and the facts that determine their remedy, mainly the verdict.
 type LostNodes struct {
 	Verdict verdict.Verdict
@@ -34,7 +37,7 @@ type LostNodes struct {
 
 // Remedy returns the remedy for the nodes. It also warns of an unsafe grace period, whatever the verdict is.
 func (n LostNodes) Remedy() string {
-	text, saysGrace := n.byVerdict()
+	text, saysGrace := n.Fix()
 	g := n.Grace
 	switch {
 	case !g.Unsafe() || saysGrace:
@@ -45,34 +48,78 @@ func (n LostNodes) Remedy() string {
 	return text + fmt.Sprintf(" Whatever the cause, the grace period of %s is unsafe: set --node-monitor-grace-period to %s.", phrase.Duration(g.Period), phrase.Duration(g.Recommended()))
 }
 
-// byVerdict returns the remedy for the verdict. saysGrace is true if the text already covers the grace period.
-func (n LostNodes) byVerdict() (text string, saysGrace bool) {
+// Fix returns the remedy for the verdict. The result saysGrace is true if the text already covers the grace period.
+func (n LostNodes) Fix() (text string, saysGrace bool) {
+	managed := n.Grace.Managed
 	switch {
 	case n.Verdict == verdict.GracePeriod:
-		return ShortGracePeriodRemedy(n.Grace), true
+		return n.Grace.tooShort(), true
+	case n.Verdict == verdict.SharedPath && managed:
+		text = "Check what these nodes share on the way to the API server: zone, network, NAT gateway, firewall. " +
+			"Your provider runs etcd and the API server: open a case with the times of this incident."
 	case n.Verdict == verdict.SharedPath:
-		return ControlPlaneRemedy(n.Grace, n.KnownNodes-n.Count, n.Etcd), !n.Grace.Managed
+		return n.sharedPath(), true
+	case n.Verdict == verdict.Planned:
+		text = "Nothing is at fault: the removal or maintenance of " + n.Names + " was planned."
+	case n.Verdict == verdict.NodeRebooted:
+		text = "Find out why the machine of " + n.Names + " restarted: check its console, the kernel log of the previous boot (journalctl -b -1) and the provider's events. The kubelet and the grace period are not at fault."
 	case n.Verdict == verdict.ControllerManager && n.NotMarked:
-		return NotMarkedRemedy(n.Names, n.Grace.Managed), false
-	case n.Verdict != verdict.Node:
-		return VerdictRemedy(n.Verdict, n.Names, n.Command, n.Grace.Managed), false
+		text = n.notMarked()
+	case n.Verdict == verdict.ControllerManager && managed:
+		text = "Your provider runs the kube-controller-manager: open a case with the times of this incident. The heartbeats of " + n.Names +
+			" were on time, so neither the nodes nor etcd are at fault."
+	case n.Verdict == verdict.ControllerManager:
+		text = "Check the kube-controller-manager: its CPU, its API rate limits (--kube-api-qps, --kube-api-burst), watch errors in its log, and leader changes (kubectl -n kube-system get lease kube-controller-manager). The heartbeats of " + n.Names + " were on time, so neither the nodes nor etcd are at fault."
+	case n.Verdict == verdict.Undecided:
+		text = "The evidence does not show which component is at fault. To find out: " + n.Command
+	case n.Verdict != verdict.Node: // no verdict about nodes
 	case n.ClockSetBack:
-		return ClockRemedy(n.Names), false
+		text = "Repair the time synchronization of " + n.Names + " (chronyc tracking), and let it slew the clock instead of setting it back. The kubelet and the network are healthy: " +
+			"the node controller only accepts later renew times, so a node is lost until its clock passes the time of its last heartbeat."
 	case n.Upgraded:
-		return UpgradedRemedy(n.Names), false
+		text = "The kubelet of " + n.Names + " was replaced by a different version, and was down for longer than the grace period. Upgrade one node at a time, and drain each node first, so that kubeflap treats the upgrade as planned. The network and the grace period are not at fault."
+	case n.Cause == cause.NodeNotReady:
+		text = "Find out why. kubectl describe node " + n.Names + " shows the message of the Ready condition (container runtime, network plug-in, disk). " +
+			"The grace period is not at fault."
+	case n.Cause == cause.KubeletRestart:
+		text = "Find out why the kubelet of " + n.Names + " restarted. Before v1.35, pods are not Ready while their kubelet restarts, so restart kubelets one node at a time."
+	default:
+		return n.silent()
 	}
-	return n.ofKubelet()
+	return text, false
 }
 
-// ofKubelet returns the remedy for a fault of the node or its kubelet.
-func (n LostNodes) ofKubelet() (text string, saysGrace bool) {
-	switch n.Cause {
-	case cause.NodeNotReady:
-		return "Find out why. kubectl describe node " + n.Names + " shows the message of the Ready condition (container runtime, network plug-in, disk). " +
-			"The grace period is not at fault.", false
-	case cause.KubeletRestart:
-		return "Find out why the kubelet of " + n.Names + " restarted. Before v1.35, pods are not Ready while their kubelet restarts, so restart kubelets one node at a time.", false
+// sharedPath returns the remedy for nodes that fell silent together, if no provider runs the control plane.
+func (n LostNodes) sharedPath() string {
+	look, g := "Check etcd's disk and load first, then the API server, and the network between the nodes and the API server: all nodes depend on them. ", n.Grace
+	switch others := n.KnownNodes - n.Count; {
+	case others > 0 && n.Etcd:
+		look = "Check etcd's disk and load first, then the API server, and the network between the nodes and the API server: all API servers stopped renewing their Leases, too. "
+	case others > 0:
+		look = "If the heartbeats of the other " + phrase.Count(others, "node", "nodes") + " are on time, etcd works: " + OnlyThese +
+			". If not, check etcd's disk and load first, then the API server. "
 	}
+	switch {
+	case g.Period == 0:
+		return look + "Leave the grace period as it is: it is not the cause."
+	case g.Unsafe():
+		return look + "The grace period of " + phrase.Duration(g.Period) + " is not the cause, but it is unsafe: set it to " + phrase.Duration(g.Recommended()) + "."
+	}
+	return look + "Leave the grace period as it is (" + phrase.Duration(g.Period) + "): it is not the cause."
+}
+
+// notMarked returns the remedy for silent nodes that the node controller does not set to Unknown.
+func (n LostNodes) notMarked() string {
+	look := "Check the kube-controller-manager: errors of its watch of Leases in the log, its permission to get Leases in kube-node-lease, and its leader (kubectl -n kube-system get lease kube-controller-manager). From v1.37, it logs \"Skipping\" for each node that it leaves Ready because its copy of the Lease may be outdated. If the watch of Leases is stuck, restart the kube-controller-manager to open a new one. "
+	if n.Grace.Managed {
+		look = "Your provider runs the kube-controller-manager, which leaves silent nodes Ready: open a case with the times of this incident. "
+	}
+	return look + "Then find out why " + n.Names + " sent no heartbeats. Until the node controller sets these nodes to Unknown, their pods stay in their Services. " +
+		"To remove the pods, run kubectl drain NODE --force --ignore-daemonsets or, once the machines are off, set the taint node.kubernetes.io/out-of-service."
+}
+
+// silent returns the remedy for nodes or kubelets that sent no heartbeats.
+func (n LostNodes) silent() (text string, saysGrace bool) {
 	few := ""
 	if n.KnownNodes < FewestToCompare {
 		few = fmt.Sprintf(" With only %s, a slow etcd looks the same, so check etcd, too.", phrase.Count(n.KnownNodes, "node", "nodes"))
@@ -81,18 +128,18 @@ func (n LostNodes) ofKubelet() (text string, saysGrace bool) {
 		return "The node or its kubelet is down: check the machine, its network and the kubelet on " + n.Names +
 			". A longer grace period would only have delayed the detection." + few, false
 	}
-	grace, saysGrace := n.gracePeriod()
+	grace, saysGrace := n.longerGrace()
 	return "Find out what keeps the kubelet on " + n.Names + " from reporting every " + phrase.Duration(n.Grace.interval()) + ": check load, disk, and garbage collection of containers and images." +
 		grace + few, saysGrace
 }
 
-// gracePeriod describes whether a longer grace period would have helped.
-func (n LostNodes) gracePeriod() (text string, saysGrace bool) {
+// longerGrace describes whether a longer grace period would have helped.
+func (n LostNodes) longerGrace() (text string, saysGrace bool) {
 	g := n.Grace
-	to := g.Recommended()
-	switch {
+	period := phrase.Duration(g.Period)
+	switch to := g.Recommended(); {
 	case n.Longest > LongestGrace:
-		return fmt.Sprintf(" No sensible grace period covers an interval of %s.", phrase.Duration(n.Longest)), false
+		return " No sensible grace period covers an interval of " + phrase.Duration(n.Longest) + ".", false
 	case g.Managed:
 		return " You cannot set the grace period of a managed control plane. A larger machine or fewer pods make the kubelet faster. A longer toleration of node.kubernetes.io/unreachable delays evictions.", false
 	case to > 0:
@@ -100,23 +147,23 @@ func (n LostNodes) gracePeriod() (text string, saysGrace bool) {
 	case g.Period == 0:
 		return "", false
 	case n.NotRecovered:
-		return fmt.Sprintf(" When the node is back, kubeflap will report whether a grace period longer than %s would have helped.", phrase.Duration(g.Period)), false
+		return " When the node is back, kubeflap will report whether a grace period longer than " + period + " would have helped.", false
 	case n.EndUnseen:
-		return fmt.Sprintf(" It is unknown whether a grace period longer than %s would have helped, because kubeflap did not see the heartbeats resume.", phrase.Duration(g.Period)), false
+		return " It is unknown whether a grace period longer than " + period + " would have helped, because kubeflap did not see the heartbeats resume.", false
 	case 2*n.Longest <= g.Period:
-		return fmt.Sprintf(" The grace period of %s is long enough for all observed intervals.", phrase.Duration(g.Period)), false
+		return " The grace period of " + period + " is long enough for all observed intervals.", false
 	}
-	return fmt.Sprintf(" The grace period of %s already covers the late heartbeats of the last day.", phrase.Duration(g.Period)), false
+	return " The grace period of " + period + " already covers the late heartbeats of the last day.", false
 }
 
 func (n LostNodes) set(to time.Duration) string {
 	s := fmt.Sprintf(" Until then, set the kube-controller-manager's --node-monitor-grace-period to %s. It is currently %s", phrase.Duration(to), phrase.Duration(n.Grace.Period))
-	switch {
+	switch longest := phrase.Duration(n.Grace.Longest); {
 	case n.EndUnseen && n.Grace.Longest > 0:
-		s += fmt.Sprintf(", and the longest complete interval was %s", phrase.Duration(n.Grace.Longest))
+		s += ", and the longest complete interval was " + longest
 	case n.EndUnseen:
 	case n.Longest > 0 && n.Longest < n.Grace.Longest:
-		s += fmt.Sprintf(", and the longest interval was %s (%s on other nodes)", phrase.Duration(n.Longest), phrase.Duration(n.Grace.Longest))
+		s += fmt.Sprintf(", and the longest interval was %s (%s on other nodes)", phrase.Duration(n.Longest), longest)
 	case n.Longest > 0:
 		s += ", and the longest interval was " + phrase.Duration(n.Longest)
 	}

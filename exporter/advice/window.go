@@ -2,7 +2,6 @@ package advice
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,71 +22,57 @@ type Window struct {
 // batchPeriods names the kube-controller-manager flags that batch EndpointSlice and Endpoints updates.
 const batchPeriods = "--endpointslice-updates-batch-period and --endpoint-updates-batch-period"
 
-// hidingWindow returns the lowest index such that n is 0 for the window at this index and for all longer windows. It
-// returns -1 if n is not 0 for the longest window. The windows must be sorted by Length.
+// hidingWindow returns the lowest index such that n is 0 for the window at this index and for all longer windows. The
+// result is the number of windows if n is not 0 for the longest window. The windows must be sorted by Length.
 func hidingWindow(windows []Window, n func(Window) int) int {
-	for i := len(windows); i > 0; i-- {
-		if n(windows[i-1]) == 0 {
-			continue
-		}
-		if i == len(windows) {
-			return -1
-		}
-		return i
+	i := len(windows)
+	for i > 0 && n(windows[i-1]) == 0 {
+		i--
 	}
-	return 0
+	return i
 }
 
 func bounces(w Window) int     { return w.Bounces }
 func staleReadds(w Window) int { return w.StaleReadds }
 func misled(w Window) int      { return w.Bounces + w.StaleReadds }
 
-// harmless reports whether clients made no mistake in any window.
-func harmless(windows []Window) bool {
-	return !slices.ContainsFunc(windows, func(w Window) bool { return misled(w) > 0 })
-}
-
 // windowRemedy returns the second half of the remedy for in-place updates. It describes the mistakes of clients, and
 // whether batching prevents them.
 func windowRemedy(windows []Window) string {
-	if harmless(windows) {
+	i := hidingWindow(windows, misled)
+	if i == 0 {
 		return "No client of the Endpoints was affected, with or without batching."
 	}
-	var all []string
-	if i := hidingWindow(windows, misled); i > 0 {
-		length := phrase.Duration(windows[i].Length)
-		all = append(all, fmt.Sprintf("If you cannot add a gate, set %s of the kube-controller-manager to %s, or let the clients batch endpoint updates for %[2]s. These addresses are then removed in one update.", batchPeriods, length))
+	text := ""
+	if i < len(windows) {
+		text = fmt.Sprintf("If you cannot add a gate, set %s of the kube-controller-manager to %s, or let the clients batch endpoint updates for %[2]s. These addresses are then removed in one update.", batchPeriods, phrase.Duration(windows[i].Length))
 	} else {
-		all = append(all, fmt.Sprintf("Batching for up to %s, by %s or in the clients, is no substitute for the gate.",
-			phrase.Duration(windows[len(windows)-1].Length), batchPeriods))
+		text = fmt.Sprintf("Batching for up to %s, by %s or in the clients, is no substitute for the gate.", phrase.Duration(windows[i-1].Length), batchPeriods)
 	}
-	for _, s := range []string{staleText(windows), bounceText(windows)} {
-		if s != "" {
-			all = append(all, s)
-		}
-	}
-	return strings.Join(all, " ")
+	return text + staleText(windows) + bounceText(windows)
 }
 
 // staleText describes how many stale addresses clients would have put back with each window. It is empty if there were
 // none.
 func staleText(windows []Window) string {
-	var by []string
-	for _, w := range windows {
-		switch {
-		case w.StaleReadds > 0 && w.Length == 0:
-			by = append(by, fmt.Sprintf("%d without batching", w.StaleReadds))
-		case w.StaleReadds > 0:
-			by = append(by, fmt.Sprintf("%d with batches of %s", w.StaleReadds, phrase.Duration(w.Length)))
-		}
-	}
-	if len(by) == 0 {
+	hiding := hidingWindow(windows, staleReadds)
+	if hiding == 0 {
 		return ""
 	}
-	if i := hidingWindow(windows, staleReadds); i > 0 {
-		by = append(by, "none with batches of "+phrase.Duration(windows[i].Length))
+	var by []string
+	for i, w := range windows {
+		count, with := "none", "without batching"
+		if w.StaleReadds > 0 {
+			count = fmt.Sprint(w.StaleReadds)
+		}
+		if w.Length > 0 {
+			with = "with batches of " + phrase.Duration(w.Length)
+		}
+		if w.StaleReadds > 0 || i == hiding {
+			by = append(by, count+" "+with)
+		}
 	}
-	return "In this update, clients would have put back addresses of containers that were about to be replaced: " + strings.Join(by, ", ") + "."
+	return " In this update, clients would have put back addresses of containers that were about to be replaced: " + strings.Join(by, ", ") + "."
 }
 
 // bounceText describes which batching window would have prevented the bounces. It is empty if there were no bounces.
@@ -96,34 +81,33 @@ func bounceText(windows []Window) string {
 	switch {
 	case windows[0].Bounces == 0:
 		return ""
-	case i < 0:
-		return fmt.Sprintf("Batching updates for up to %s would not have hidden the %d bounces.",
-			phrase.Duration(windows[len(windows)-1].Length), windows[0].Bounces)
+	case i == len(windows):
+		return fmt.Sprintf(" Batching updates for up to %s would not have hidden the %d bounces.", phrase.Duration(windows[i-1].Length), windows[0].Bounces)
 	}
-	s := fmt.Sprintf("Clients that batch updates for %s would not have noticed the %d bounces", phrase.Duration(windows[i].Length), windows[0].Bounces)
-	if i > 1 {
-		w := windows[i-1]
+	s := fmt.Sprintf(" Clients that batch updates for %s would not have noticed the %d bounces", phrase.Duration(windows[i].Length), windows[0].Bounces)
+	if w := windows[i-1]; i > 1 {
 		s += fmt.Sprintf("; clients that batch for %s would have put back and removed %s again", phrase.Duration(w.Length), phrase.Count(w.Bounces, "address", "addresses"))
 	}
 	return s + "."
 }
 
-// windowAdvice returns the batching advice for in-place updates. It is empty if clients made no mistakes.
-func windowAdvice(windows []Window) string {
-	if harmless(windows) {
+// WindowAdvice returns what `kubeflap advise` adds to the advice on in-place updates. It is empty if clients made no
+// mistakes.
+func WindowAdvice(windows []Window) string {
+	var hidden []string
+	if hidingWindow(windows, bounces) > 0 {
+		hidden = append(hidden, "bounces")
+	}
+	if hidingWindow(windows, staleReadds) > 0 {
+		hidden = append(hidden, "stale re-adds")
+	}
+	what := strings.Join(hidden, " and ")
+	switch i := hidingWindow(windows, misled); {
+	case i == 0:
 		return ""
-	}
-	hidden := "bounces"
-	switch {
-	case !slices.ContainsFunc(windows, func(w Window) bool { return w.StaleReadds > 0 }):
-	case !slices.ContainsFunc(windows, func(w Window) bool { return w.Bounces > 0 }):
-		hidden = "stale re-adds"
+	case i == len(windows):
+		return fmt.Sprintf("; batching updates for %s does not hide the %s", windows[i-1].Length, what)
 	default:
-		hidden = "bounces and stale re-adds"
+		return fmt.Sprintf("; until then, set %s of the kube-controller-manager to %s; only if you cannot set these flags, let the clients of the Endpoints batch updates for %s; either would have hidden the %s", batchPeriods, windows[i].Length, windows[i].Length, what)
 	}
-	i := hidingWindow(windows, misled)
-	if i < 0 {
-		return fmt.Sprintf("; batching updates for %s does not hide the %s", windows[len(windows)-1].Length, hidden)
-	}
-	return fmt.Sprintf("; until then, set %s of the kube-controller-manager to %s; only if you cannot set these flags, let the clients of the Endpoints batch updates for %s; either would have hidden the %s", batchPeriods, windows[i].Length, windows[i].Length, hidden)
 }

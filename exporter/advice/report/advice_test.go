@@ -138,7 +138,7 @@ func TestAdviceRepeatsTheRecommendedGracePeriod(t *testing.T) {
 }
 
 // given returns the advice without a comparison of grace periods.
-func given(c cluster) Report { return adviseOn(c, controlplane.Table{}) }
+func given(c cluster) Report { return adviseOn(&c, controlplane.Table{}) }
 
 func recommendation(t *testing.T, r Report, kind string) Recommendation {
 	t.Helper()

@@ -9,7 +9,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
-	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/silence"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
@@ -42,6 +41,12 @@ type cluster struct {
 	flags []controlplane.Flag
 	// unwatched lists the resources that cannot be watched.
 	unwatched []watches.Watch
+
+	// The method judge sets the fields below. toCover is the longest interval that the grace period must cover. whenLongest
+	// says when it occurred, unless it is recent. The field earlier is an upper bound on the length of such intervals that
+	// ended more than ten minutes ago, or 0 if there are none.
+	toCover, earlier time.Duration
+	whenLongest      string
 }
 
 // node is a node with its silences since kubeflap first saw it, and with the verdicts of its incidents in the last ten
@@ -75,8 +80,7 @@ func Of(t time.Time, tracker *track.Tracker, incidents *correlate.Log, intervals
 		}
 	}
 	c.nodes = nodesOf(t, tracker, incidents)
-	c.escapeNames()
-	return adviseOn(c, table), nil
+	return adviseOn(&c, table), nil
 }
 
 func nodesOf(t time.Time, tracker *track.Tracker, incidents *correlate.Log) (all []node) {
@@ -101,28 +105,6 @@ func nodesOf(t time.Time, tracker *track.Tracker, incidents *correlate.Log) (all
 	return all
 }
 
-// escapeNames escapes control characters in names, because a recording may contain any names.
-func (c *cluster) escapeNames() {
-	for i := range c.nodes {
-		c.nodes[i].Name = phrase.Line(c.nodes[i].Name)
-	}
-	for i := range c.services {
-		c.services[i].Namespace, c.services[i].Name = phrase.Line(c.services[i].Namespace), phrase.Line(c.services[i].Name)
-	}
-	for i := range c.namespaces {
-		c.namespaces[i].Name = phrase.Line(c.namespaces[i].Name)
-	}
-	for i := range c.consumers {
-		c.consumers[i].Name = phrase.Line(c.consumers[i].Name)
-	}
-	for i := range c.readds {
-		c.readds[i].Namespace = phrase.Line(c.readds[i].Namespace)
-	}
-	for i := range c.short {
-		c.short[i].Namespace = phrase.Line(c.short[i].Namespace)
-	}
-}
-
 // windows returns the mistakes of clients in a namespace, by batching window. It returns none if they were not counted.
 func (c *cluster) windows(namespace string) []advice.Window {
 	var all [transition.NumWindows]advice.Window
@@ -144,26 +126,4 @@ func (c *cluster) windows(namespace string) []advice.Window {
 		return nil
 	}
 	return all[:]
-}
-
-// sameWithin is the interval in seconds within which two heartbeats count as one. A kubelet reports a changed node
-// status and renews its Lease at nearly the same time.
-const sameWithin = 1
-
-// median returns the median of the intervals longer than one second. It interpolates linearly within a bucket, as
-// histogram_quantile does.
-func median(h *dto.Histogram) time.Duration {
-	var bound, rank float64
-	var count uint64
-	for _, b := range h.GetBucket() {
-		upper, n := b.GetUpperBound(), b.GetCumulativeCount()
-		if upper <= sameWithin {
-			rank = float64(h.GetSampleCount()+n) / 2
-		} else if n > count && float64(n) >= rank {
-			share := (rank - float64(count)) / float64(n-count)
-			return inSeconds(bound + share*(upper-bound))
-		}
-		bound, count = upper, n
-	}
-	return 0
 }

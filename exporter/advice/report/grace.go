@@ -12,36 +12,36 @@ import (
 const fewest = 3
 
 // graceRecommendations returns the recommendations about the grace period.
-func (b *judged) graceRecommendations() (all []Recommendation) {
-	intervals, nodes, longest := b.intervals.GetSampleCount(), len(b.nodes), b.toCover()
+func (c *cluster) graceRecommendations() (all []Recommendation) {
+	intervals, nodes, longest := c.intervals.GetSampleCount(), len(c.nodes), c.toCover
 	if intervals < uint64(fewest*nodes) || nodes == 0 {
 		all = append(all, Recommendation{
 			Kind: "few_heartbeats", Severity: note,
 			Set:      "the time of observation",
 			Observed: fmt.Sprintf("%s of %s", phrase.Count(int(intervals), "heartbeat interval", "heartbeat intervals"), phrase.Count(nodes, "node", "nodes")),
 			Advice:   "observe for two minutes or longer, or query a running kubeflap instance (--url)",
-			Why:      fmt.Sprintf("heartbeats are %s apart. Fewer than %d intervals per node do not show how late heartbeats can be.", brief(b.grace.Interval), fewest),
+			Why:      fmt.Sprintf("heartbeats are %s apart. Fewer than %d intervals per node do not show how late heartbeats can be.", brief(c.grace.Interval), fewest),
 		})
 	}
-	x := Recommendation{Recommended: b.recommended.Seconds(), Set: b.set(), Observed: b.observed(), Advice: b.adviceToSet()}
-	switch g := b.grace; {
+	x := Recommendation{Recommended: c.recommended.Seconds(), Set: c.set(), Observed: c.observed(), Advice: c.adviceToSet()}
+	switch g := c.grace; {
 	case g.Period == 0:
 	case g.Unsafe():
 		x.Kind, x.Severity = "grace_period_unsafe", bad
 		x.Why = fmt.Sprintf("heartbeats are due every %s. With a grace period below %s, a single late heartbeat makes the node Unknown, and its pods leave their Services.",
 			brief(g.Interval), brief(g.Shortest()))
-	case b.recommended > g.Period, longest > g.Period/2:
+	case c.recommended > g.Period, longest > g.Period/2:
 		x.Kind, x.Severity = "grace_period_tight", warning
 		x.Why = "the longest interval is more than half of the grace period, so one more lost heartbeat makes the node Unknown, and its pods leave their Services."
 		if longest > g.Period {
 			x.Severity = bad
 			x.Why = "the longest interval exceeds the grace period. After such an interval, the node turns Unknown, and its pods leave their Services although they are still running."
 		}
-		if b.recommended <= g.Period {
+		if c.recommended <= g.Period {
 			x.Recommended = 0
 		}
 	case g.Period > advice.LongestGrace:
-		x.Kind, x.Severity, x.Advice = "grace_period_long", note, b.adviceToShorten()
+		x.Kind, x.Severity, x.Advice = "grace_period_long", note, c.adviceToShorten()
 		x.Why = fmt.Sprintf("a dead node receives traffic until the grace period ends, which can take %s.", brief(g.Period+g.Interval))
 	}
 	if x.Kind != "" {
@@ -51,46 +51,46 @@ func (b *judged) graceRecommendations() (all []Recommendation) {
 }
 
 // sourceRecommendations returns a note unless the grace period was read from a flag.
-func (b *judged) sourceRecommendations() []Recommendation {
+func (c *cluster) sourceRecommendations() []Recommendation {
 	x := Recommendation{
-		Kind: "grace_period_source", Severity: note, Set: b.set(),
+		Kind: "grace_period_source", Severity: note, Set: c.set(),
 		Observed: "no kube-controller-manager pod with visible flags",
 		Advice:   "start kubeflap with --node-monitor-grace-period, if you know the value",
 		Why:      "this is the default of the server's version. If the flag is set to another value, all advice on the grace period is wrong.",
 	}
 	switch {
-	case b.graceSource == controlplane.SourceFlag, b.graceSource == controlplane.SourceControllerManager:
+	case c.graceSource == controlplane.SourceFlag, c.graceSource == controlplane.SourceControllerManager:
 		return nil
-	case b.grace.Period == 0:
+	case c.grace.Period == 0:
 		x.Why = "without the grace period, kubeflap cannot know whether a heartbeat is late."
-	case b.graceSource == controlplane.SourceObserved:
+	case c.graceSource == controlplane.SourceObserved:
 		x.Why = "this value was measured, from a node's last heartbeat until the node turned Unknown. The real value may be up to 10 s shorter."
 	}
 	return []Recommendation{x}
 }
 
-func (b *judged) adviceToSet() string {
+func (c *cluster) adviceToSet() string {
 	switch {
-	case b.grace.Managed && b.grace.Unsafe():
+	case c.grace.Managed && c.grace.Unsafe():
 		return "you cannot set this flag on a managed control plane: open a case with your provider"
-	case b.grace.Managed:
+	case c.grace.Managed:
 		return "you cannot set this flag on a managed control plane: give slow kubelets a larger machine or fewer pods, and give their pods a longer toleration of " +
 			"node.kubernetes.io/unreachable"
-	case b.recommended <= b.grace.Period:
-		return fmt.Sprintf("leave the grace period at %s and fix the slow component: a longer grace period would detect dead nodes too late", brief(b.grace.Period))
+	case c.recommended <= c.grace.Period:
+		return fmt.Sprintf("leave the grace period at %s and fix the slow component: a longer grace period would detect dead nodes too late", brief(c.grace.Period))
 	}
-	s := fmt.Sprintf("--node-monitor-grace-period=%s on each kube-controller-manager", brief(b.recommended))
-	if 2*b.toCover() > b.recommended {
+	s := fmt.Sprintf("--node-monitor-grace-period=%s on each kube-controller-manager", brief(c.recommended))
+	if 2*c.toCover > c.recommended {
 		s += "; a value of twice the longest interval would detect dead nodes too late, so also fix the slow component"
 	}
 	return s
 }
 
-func (b *judged) adviceToShorten() string {
-	if b.recommended == 0 {
+func (c *cluster) adviceToShorten() string {
+	if c.recommended == 0 {
 		return "you cannot set this flag on a managed control plane, so expect traffic to dead nodes for that long"
 	}
-	return fmt.Sprintf("--node-monitor-grace-period=%s is long enough", brief(b.recommended))
+	return fmt.Sprintf("--node-monitor-grace-period=%s is long enough", brief(c.recommended))
 }
 
 // sources describes the sources of the grace period.
@@ -101,24 +101,24 @@ var sources = map[controlplane.Source]string{
 	controlplane.SourceDefault:           "the default of the server's version",
 }
 
-func (b *judged) set() string {
-	if b.grace.Period == 0 {
+func (c *cluster) set() string {
+	if c.grace.Period == 0 {
 		return "--node-monitor-grace-period unknown"
 	}
-	return fmt.Sprintf("--node-monitor-grace-period=%s (%s)", brief(b.grace.Period), sources[b.graceSource])
+	return fmt.Sprintf("--node-monitor-grace-period=%s (%s)", brief(c.grace.Period), sources[c.graceSource])
 }
 
-func (b *judged) observed() string {
-	longest := b.toCover()
+func (c *cluster) observed() string {
+	longest := c.toCover
 	if longest == 0 {
 		return "no interval that a grace period should cover"
 	}
 	missable := ": too short for a single renewal"
-	switch n := renewals(b.grace); {
+	switch n := renewals(c.grace); {
 	case n == 1:
 		missable = ": 1 renewal fits into it, so none may be missed"
 	case n > 1:
 		missable = fmt.Sprintf(": %d renewals fit into it, so %d may be missed", n, n-1)
 	}
-	return fmt.Sprintf("intervals of up to %s%s; the grace period is %.2g times as long%s", brief(longest), b.whenLongest(), b.grace.Period.Seconds()/longest.Seconds(), missable)
+	return fmt.Sprintf("intervals of up to %s%s; the grace period is %.2g times as long%s", brief(longest), c.whenLongest, c.grace.Period.Seconds()/longest.Seconds(), missable)
 }

@@ -102,9 +102,9 @@ type Profile struct {
 }
 
 // adviseOn returns the advice for a cluster, with a comparison of grace periods.
-func adviseOn(c cluster, table controlplane.Table) Report {
-	b := judge(c)
-	all := slices.Concat([]Recommendation{}, b.graceRecommendations(), b.nodeRecommendations(), b.sourceRecommendations(), b.settingRecommendations(),
+func adviseOn(c *cluster, table controlplane.Table) Report {
+	c.judge()
+	all := slices.Concat([]Recommendation{}, c.graceRecommendations(), c.nodeRecommendations(), c.sourceRecommendations(), c.settingRecommendations(),
 		serviceRecommendations(c.services), c.inPlaceRecommendations())
 	for _, w := range c.unwatched {
 		resource := w.Resource.String()
@@ -120,7 +120,7 @@ func adviseOn(c cluster, table controlplane.Table) Report {
 		rank := func(x Recommendation) int { return slices.Index([]string{bad, warning, note}, x.Severity) }
 		return cmp.Or(rank(x)-rank(y), strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Service, y.Service))
 	})
-	r := Report{Version: 1, Heartbeats: b.summary(), Recommendations: all, GracePeriods: table}
+	r := Report{Version: 1, Heartbeats: c.summary(), Recommendations: all, GracePeriods: table}
 	r.Advice = slices.ContainsFunc(all, func(x Recommendation) bool { return x.Severity != note })
 	for _, p := range []Profile{
 		{Name: "default", StatusUpdate: 10, Monitor: 5, Grace: 40, Eviction: 300},
@@ -128,8 +128,8 @@ func adviseOn(c cluster, table controlplane.Table) Report {
 		{Name: "medium", StatusUpdate: 20, Monitor: 5, Grace: 120, Eviction: 60},
 		{Name: "slow", StatusUpdate: 60, Monitor: 5, Grace: 300, Eviction: 60},
 	} {
-		p.StatusWrites = rounded(float64(len(b.nodes)) * 60 / p.StatusUpdate)
-		p.Renewals = renewals(advice.GracePeriod{Period: inSeconds(p.Grace), Interval: b.grace.Interval})
+		p.StatusWrites = rounded(float64(len(c.nodes)) * 60 / p.StatusUpdate)
+		p.Renewals = renewals(advice.GracePeriod{Period: inSeconds(p.Grace), Interval: c.grace.Interval})
 		p.Safe = p.Renewals > 1
 		r.Profiles = append(r.Profiles, p)
 	}

@@ -20,15 +20,15 @@ func serviceRecommendations(all []services.Service) (given []Recommendation) {
 				Kind: kind, Severity: severity, Namespace: s.Namespace, Service: s.Name, Set: set, Observed: observed, Advice: advice, Why: why,
 			})
 		}
-		a := advice.Affected{Cause: cause.EndpointsReset, Namespace: s.Namespace, Name: s.Name}
+		remove, why := advice.Affected{Cause: cause.EndpointsReset, Namespace: s.Namespace, Name: s.Name}.Advice()
 		conflict := s.Manual && s.SelectorConflict
 		switch {
 		case conflict && s.ResetsWithSelector > 0:
 			add("selector_conflict", bad, "a selector, and manually managed Endpoints",
-				"the manually managed addresses were removed "+times(s.ResetsWithSelector), a.Advice()+", then write the Endpoints again", a.Why())
+				"the manually managed addresses were removed "+times(s.ResetsWithSelector), remove+", then write the Endpoints again", why)
 		case conflict:
 			add("selector_conflict", warning, "a selector, and manually managed Endpoints",
-				"the manually managed addresses are still there, or were removed before kubeflap looked", a.Advice(), a.Why())
+				"the manually managed addresses are still there, or were removed before kubeflap looked", remove, why)
 		case s.ForeignAddresses > 0:
 			add("foreign_addresses", warning, "a selector, and addresses that Kubernetes controllers do not manage",
 				phrase.Count(s.ForeignAddresses, "address", "addresses")+" from an unexpected writer",
@@ -36,9 +36,9 @@ func serviceRecommendations(all []services.Service) (given []Recommendation) {
 				"a ready address gets traffic no matter who wrote it, and Kubernetes controllers only update their own objects.")
 		}
 		if s.Manual && s.ResetsSelectorless > 0 {
-			a := advice.Affected{Cause: cause.ManualWrite}
+			find, why := advice.Affected{Cause: cause.ManualWrite}.Advice()
 			add("endpoints_emptied", warning, "no selector, and manually managed Endpoints",
-				"the manually managed addresses were emptied or deleted "+times(s.ResetsSelectorless), a.Advice(), a.Why())
+				"the manually managed addresses were emptied or deleted "+times(s.ResetsSelectorless), find, why)
 		}
 	}
 	return given
@@ -70,14 +70,12 @@ func inPlace(n pods.Namespace, hit []services.Service, windows []advice.Window) 
 	if n.SilentRestarts > 0 {
 		observed = append(observed, phrase.Count(int(n.SilentRestarts), "container", "containers")+" restarted while the pod stayed Ready")
 	}
-	a := advice.Affected{Cause: cause.InPlaceUpdate, Windows: windows}
 	x := Recommendation{
 		Kind: "inplace_updates", Severity: warning, Namespace: n.Name,
 		Set:      "readiness gates that stay True while the image changes",
 		Observed: strings.Join(observed, "; "),
-		Advice:   a.Advice(),
-		Why:      a.Why(),
 	}
+	x.Advice, x.Why = advice.Affected{Cause: cause.InPlaceUpdate}.Advice()
 	if n.UngatedUpdates > 0 {
 		x.Set = fmt.Sprintf("%d updates of pods without a readiness gate", n.UngatedUpdates)
 		x.Advice = "give these pods a readiness gate (spec.readinessGates), and configure the updater to set the gate to False before each update, and to True afterwards"
@@ -85,6 +83,6 @@ func inPlace(n pods.Namespace, hit []services.Service, windows []advice.Window) 
 	for _, s := range hit {
 		x.Services = append(x.Services, s.Name)
 	}
-	x.Advice += a.WindowAdvice()
+	x.Advice += advice.WindowAdvice(windows)
 	return x
 }

@@ -14,9 +14,9 @@ const podsOfANode = 110
 
 // checkFlag describes the value of a flag in the profiles, the change to make, and the reason. The reason is empty if
 // the flag needs no change. The defaults come from app/options and nodelifecycle/config of the kube-controller-manager.
-func (b *judged) checkFlag(name string, v float64) (assumed, advice, why string) {
+func (c *cluster) checkFlag(name string, v float64) (assumed, advice, why string) {
 	switch {
-	case name == "node-monitor-period" && (v > 5 || b.grace.Period > 0 && 4*v > b.grace.Period.Seconds()):
+	case name == "node-monitor-period" && (v > 5 || c.grace.Period > 0 && 4*v > c.grace.Period.Seconds()):
 		return "5s in the default, medium and slow profiles, 2s in fast", "remove the flag: 5s is the default",
 			fmt.Sprintf("the node controller checks the nodes once per period, so it notices a heartbeat and the end of the grace period up to %s late.", brief(inSeconds(2*v)))
 	case name == "kube-api-qps" && v > 0 && v < 20:
@@ -46,13 +46,13 @@ func (b *judged) checkFlag(name string, v float64) (assumed, advice, why string)
 }
 
 // settingRecommendations compares the controller manager's flags and the pods' tolerations with the profiles.
-func (b *judged) settingRecommendations() (all []Recommendation) {
+func (c *cluster) settingRecommendations() (all []Recommendation) {
 	severity := note
-	if slices.ContainsFunc(b.nodes, func(n node) bool { return n.MissedHeartbeats > 0 }) {
+	if slices.ContainsFunc(c.nodes, func(n node) bool { return n.MissedHeartbeats > 0 }) {
 		severity = warning // these settings determine the impact of a lost node
 	}
-	for _, flag := range b.flags {
-		assumed, advice, why := b.checkFlag(flag.Name, flag.Value)
+	for _, flag := range c.flags {
+		assumed, advice, why := c.checkFlag(flag.Name, flag.Value)
 		if why == "" {
 			continue
 		}
@@ -64,8 +64,8 @@ func (b *judged) settingRecommendations() (all []Recommendation) {
 			Kind: "controller_manager_flag", Severity: severity, Set: fmt.Sprintf("--%s=%s", flag.Name, value), Observed: assumed, Advice: advice, Why: why,
 		})
 	}
-	if len(b.short) > 0 {
-		all = append(all, shortTolerations(b.short, severity))
+	if len(c.short) > 0 {
+		all = append(all, shortTolerations(c.short, severity))
 	}
 	return all
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/silence"
-	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -88,7 +87,7 @@ func TestNodesOfTwoDaysAgoAreANoteBesideThoseOfToday(t *testing.T) {
 // TestTimesAreInUTC has a silence whose time is in the zone of the machine, as in a live cluster.
 func TestTimesAreInUTC(t *testing.T) {
 	c := withSilences(ok, silence.Sum{Verdict: verdict.SharedPath, Count: 1, Last: now.In(time.FixedZone("", 3600))})
-	for _, x := range adviseOn(c, controlplane.Table{}).Recommendations {
+	for _, x := range given(c).Recommendations {
 		for _, n := range x.Nodes {
 			if n.Last.Location() != time.UTC {
 				t.Errorf("%s: %s", x.Kind, n.Last)

@@ -23,8 +23,8 @@ func WriteText(out io.Writer, r Report) {
 			phrase.Count(int(h.Observed), "heartbeat interval", "heartbeat intervals"), orUnknown(h.Longest), orUnknown(h.Typical))
 	}
 	for _, x := range r.Recommendations {
-		fmt.Fprintf(out, "\n[%s] %s\n", x.Severity, title(x))
-		fmt.Fprintf(out, "  set:      %s\n  observed: %s\n  advice:   %s\n  why:      %s\n", x.Set, x.Observed, x.Advice, x.Why)
+		// A recording may contain any names.
+		fmt.Fprintf(out, "\n[%s] %s\n  set:      %s\n  observed: %s\n  advice:   %s\n  why:      %s\n", x.Severity, phrase.Line(title(x)), phrase.Line(x.Set), phrase.Line(x.Observed), phrase.Line(x.Advice), phrase.Line(x.Why))
 	}
 	if !r.Advice {
 		fmt.Fprintln(out, "\nNothing to advise.")

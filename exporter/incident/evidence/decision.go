@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -30,9 +31,9 @@ var addressVerdicts = []verdict.Verdict{
 func (f *Facts) Decide() (d verdict.Decision) {
 	is, a := verdictByCause[f.Cause], f.affected()
 	switch {
-	case a.DeletedNodes != "":
+	case len(a.DeletedNodes) > 0:
 		// The API does not show whether the machines failed or were removed on purpose.
-		because := "the pods were deleted with their Nodes: " + a.DeletedNodes
+		because := "the pods were deleted with their Nodes: " + phrase.Some(a.DeletedNodes)
 		return verdict.Decision{
 			Command: "kubectl get events -A --field-selector involvedObject.kind=Node, the autoscaler's log, or the cloud's activity log shows who removed the machines",
 			Considered: []verdict.Considered{

@@ -97,7 +97,7 @@ func (f *Facts) affected() advice.Affected {
 	a := advice.Affected{Cause: f.Cause, Namespace: f.Namespace, Name: f.FullName(), Contested: f.Contested, Replaced: f.Replaced != "", PodAddressesRemoved: f.Withdrawn, Pending: f.Resets == 0 && f.Lost == 0}
 	a.ForeignAddressesGone = a.Pending && f.Foreign && !f.Withdrawn && !f.Open.has(openForeign)
 	if f.withNode > 0 && f.withNode == f.Lost {
-		a.DeletedNodes, a.DeletedCount = phrase.Some(slices.Sorted(slices.Values(f.deleted))), len(f.deleted)
+		a.DeletedNodes = slices.Sorted(slices.Values(f.deleted))
 	}
 	a.Vanished = f.vanished > 0 && f.vanished == f.Lost
 	a.Resolved, a.ServiceGone = f.Conflicted && !f.Conflict, f.ServiceGone
