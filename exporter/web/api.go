@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -16,10 +17,7 @@ type apiError struct {
 
 func apiHandler(clusters []Cluster) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		q, err := api.ParseQuery(r.URL.RawQuery)
-		if err == nil {
-			err = checkCluster(clusters, &q)
-		}
+		q, err := parse(clusters, r.URL.RawQuery, api.ParseQuery)
 		if err != nil {
 			writeJSON(w, http.StatusBadRequest, apiError{err.Error()})
 			return
@@ -30,15 +28,15 @@ func apiHandler(clusters []Cluster) http.HandlerFunc {
 
 // adviceHandler serves the advice for the cluster that the parameter "cluster" selects.
 func adviceHandler(clusters []Cluster) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		var q api.Query
-		err := api.ParseParameters(r.URL.RawQuery, map[string]func(string) error{"cluster": func(s string) error { q.Cluster = s; return nil }})
-		if err == nil {
-			err = checkCluster(clusters, &q)
-		}
+	onlyCluster := func(raw string) (q api.Query, err error) {
+		_, err = api.Parameters{"cluster": &q.Cluster}.Parse(raw)
 		if err == nil && q.Cluster == "" && len(clusters) > 1 {
-			err = fmt.Errorf("there are several clusters: set the parameter cluster to one of %s", strings.Join(namesOf(clusters), ", "))
+			err = errors.New("there are several clusters: set the parameter cluster to one of " + namesOf(clusters))
 		}
+		return q, err
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		q, err := parse(clusters, r.URL.RawQuery, onlyCluster)
 		if err != nil {
 			writeJSON(w, http.StatusBadRequest, apiError{err.Error()})
 			return
@@ -53,20 +51,22 @@ func adviceHandler(clusters []Cluster) http.HandlerFunc {
 	}
 }
 
-func namesOf(clusters []Cluster) (names []string) {
+func namesOf(clusters []Cluster) string {
+	var names []string
 	for _, c := range clusters {
 		names = append(names, c.Name)
 	}
-	return names
+	return strings.Join(names, ", ")
 }
 
-// checkCluster returns an error if no cluster matches the query. Without this error, the response would be an empty
-// list of incidents, which would look like an all-clear.
-func checkCluster(clusters []Cluster, q *api.Query) error {
-	if len(clusters) == 0 || slices.ContainsFunc(clusters, func(c Cluster) bool { return q.MatchesCluster(c.Name) }) {
-		return nil
+// parse parses the query of a URL. It returns an error if no cluster matches the query. Without this error, the response
+// would be an empty list of incidents, which would look like an all-clear.
+func parse(clusters []Cluster, raw string, query func(raw string) (api.Query, error)) (api.Query, error) {
+	q, err := query(raw)
+	if err != nil || len(clusters) == 0 || slices.ContainsFunc(clusters, func(c Cluster) bool { return q.MatchesCluster(c.Name) }) {
+		return q, err
 	}
-	return fmt.Errorf("parameter cluster: %.40q is not one of %s", q.Cluster, strings.Join(namesOf(clusters), ", "))
+	return q, fmt.Errorf("parameter cluster: %.40q is not one of %s", q.Cluster, namesOf(clusters))
 }
 
 // Answer returns the response to a request for api.Path with this query.

@@ -7,9 +7,7 @@ import (
 	"html/template"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
-	"slices"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
@@ -25,28 +23,25 @@ const maxCards = 10
 
 // flapsPage holds the template data of /flaps.
 type flapsPage struct {
-	Query             *api.Query
-	Title, Icon, AsOf string
-	Error             string
-	Recorded          bool
-	Coverage          api.Coverage
-	GracePeriods      []controlplane.Table
+	Query              *api.Query
+	Title, AsOf, Error string
+	Recorded           bool
+	Coverage           api.Coverage
+	GracePeriods       []controlplane.Table
 	// Before is set if the page's period begins before kubeflap started to watch. Future is set if the page's period
 	// has not begun.
 	Before, Future bool
 	// Known is the number of incidents that match the query, regardless of state and verdict. Total is the number of
-	// incidents that also match the state and the verdict.
-	Known, Running, Pending, Total int
-	// Open is the number of incidents that were ongoing when their recording ended. These incidents do not count as
-	// Running or Pending.
-	Open             int
+	// incidents that also match the state and the verdict, and Counts has their numbers by clusterIncident.StateText.
+	Known, Total     int
+	Counts           map[string]int
 	States, Verdicts []choice
 	// Rows are the incidents in the table. Cards are the incidents with a card below the table.
 	Rows, Cards  []clusterIncident
 	Paging       paging
 	CardsLeftOut int
-	// Clusters, Namespaces, Services and Nodes are suggestions for the filters.
-	Clusters, Namespaces, Services, Nodes []string
+	// Clusters are the choices for the cluster.
+	Clusters []string
 	// Detailed is set if the page shows a single incident with its evidence.
 	Detailed bool
 }
@@ -88,22 +83,19 @@ func fileHandler(name string) http.HandlerFunc {
 }
 
 func answerTo(clusters []Cluster, rawQuery string) (view *flapsPage, status int) {
-	q, err := api.ParsePage(rawQuery)
-	if err == nil {
-		err = checkCluster(clusters, &q)
-	}
+	q, err := parse(clusters, rawQuery, api.ParsePage)
 	if err != nil {
-		return &flapsPage{Error: phrase.Sentence(err.Error()), Title: "Error · kubeflap", Icon: iconLink(0, true)}, http.StatusBadRequest
+		return &flapsPage{Error: phrase.Sentence(err.Error()), Title: "Error · kubeflap"}, http.StatusBadRequest
 	}
 	view = viewOf(clusters, q)
-	if view.Paging.Missing() || q.ID != "" && view.Total == 0 {
+	if view.Paging.Page > view.Paging.Pages || q.ID != "" && view.Total == 0 {
 		return view, http.StatusNotFound
 	}
 	return view, http.StatusOK
 }
 
 func viewOf(clusters []Cluster, q api.Query) *flapsPage {
-	view := &flapsPage{Query: &q}
+	view := &flapsPage{Query: &q, Counts: map[string]int{}}
 	for _, c := range clusters {
 		view.Recorded = view.Recorded || c.Recorded
 		if c.Name != "" {
@@ -111,7 +103,6 @@ func viewOf(clusters []Cluster, q api.Query) *flapsPage {
 		}
 	}
 	answer, every := read(clusters, &q)
-	all := find(every, &q)
 	// With several recordings, there is no common current time.
 	if !answer.AsOf.IsZero() && len(view.Clusters) == 0 {
 		view.AsOf = phrase.Moment(answer.AsOf)
@@ -119,31 +110,31 @@ func viewOf(clusters []Cluster, q api.Query) *flapsPage {
 	view.Coverage, view.GracePeriods = answer.Coverage, answer.GracePeriods
 	view.Before = view.Coverage.Since != nil && !q.From.IsZero() && q.From.Before(*view.Coverage.Since)
 	view.Future = q.From.After(answer.AsOf)
-	view.suggest(all)
-	view.list(all)
-	running := runningIn(every, &q)
-	view.Title, view.Icon = view.title(running), iconLink(running, len(view.Coverage.NotWatched) > 0)
+	view.list(find(every, &q))
+	view.Title = view.title(every)
 	return view
 }
 
 // list fills in the incidents that match the query's state and verdict.
 func (p *flapsPage) list(all []clusterIncident) {
 	var shown []clusterIncident
-	shown, p.States, p.Verdicts = choose(all, p.Query)
-	labelOpen(p.States, all)
-	p.Known, p.Total = len(all), len(shown)
-	for i := range shown {
-		switch {
-		case shown[i].isOpen():
-			p.Open++
-		case shown[i].State == running:
-			p.Running++
-		case shown[i].State == pending:
-			p.Pending++
+	byState, byVerdict := map[string]int{}, map[string]int{}
+	for _, x := range all {
+		state, verdict := p.Query.MatchesState(x.Incident), p.Query.MatchesVerdict(x.Incident)
+		if verdict {
+			byState[x.State]++
+		}
+		if state {
+			byVerdict[x.Verdict]++
+		}
+		if state && verdict {
+			shown = append(shown, x)
+			p.Counts[x.StateText()]++
 		}
 	}
-	p.Paging = pagingOf(p.Query, len(shown))
-	shown = shown[p.Paging.from:p.Paging.to]
+	p.States, p.Verdicts = choicesOf(p.Query, "state", p.Query.State, api.States(), byState), choicesOf(p.Query, "verdict", p.Query.Verdict, api.Verdicts(), byVerdict)
+	p.Known, p.Total, p.Paging = len(all), len(shown), pagingOf(p.Query, len(shown))
+	shown = shown[p.Paging.First-1 : p.Paging.Last]
 	if p.Detailed = p.Total == 1 && len(shown) == 1; !p.Detailed {
 		p.Rows = shown
 	}
@@ -160,8 +151,13 @@ func (p *flapsPage) list(all []clusterIncident) {
 
 // title returns the page title, which browser tabs show. It starts with the number of running incidents, and with
 // "blind" if some resources are not watched. Of all filters, only the cluster affects this number.
-func (p *flapsPage) title(running int) string {
-	title := "Incidents · kubeflap"
+func (p *flapsPage) title(every []clusterIncident) string {
+	running, title := 0, "Incidents · kubeflap"
+	for _, x := range every {
+		if p.Query.MatchesCluster(x.Cluster) && x.StateText() == string(incident.StateRunning) {
+			running++
+		}
+	}
 	if p.Detailed {
 		title = p.Cards[0].What() + " · kubeflap"
 	}
@@ -174,24 +170,4 @@ func (p *flapsPage) title(running int) string {
 		return fmt.Sprintf("(%d) %s", running, title)
 	}
 	return title
-}
-
-// maxSuggestions is the maximum number of suggestions for each filter field.
-const maxSuggestions = 200
-
-func (p *flapsPage) suggest(all []clusterIncident) {
-	namespaces, services, nodes := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for i := range all {
-		for _, s := range all[i].Services {
-			namespaces[s.Namespace], services[s.Service] = true, true
-		}
-		for _, n := range all[i].Nodes {
-			nodes[n] = true
-		}
-	}
-	first := func(m map[string]bool) []string {
-		names := slices.Sorted(maps.Keys(m))
-		return names[:min(len(names), maxSuggestions)]
-	}
-	p.Namespaces, p.Services, p.Nodes = first(namespaces), first(services), first(nodes)
 }

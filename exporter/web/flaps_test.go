@@ -122,52 +122,31 @@ func TestRecordingsHaveAbsoluteTimes(t *testing.T) {
 	}
 }
 
-func TestTitleAndIconSayHowManyRun(t *testing.T) {
+func TestTheTitleSaysHowManyRun(t *testing.T) {
 	blind := brokenWatches("timeout", 0, event.KindPod)
 	quiet, finished := clusterOf("", correlate.New(1), at(60)), but(several(true), func(s *State) { s.Finished = true })
 	all := several(false).Read().Incidents
 	last := all[len(all)-1].ID
 	for name, c := range map[string]struct {
-		cluster     Cluster
-		query       string
-		title, icon string
+		cluster      Cluster
+		query, title string
 	}{
-		"nothing":             {quiet, "", "Incidents · kubeflap", "blind=false&running=0"},
-		"one of many":         {several(false), "", "(1) Incidents · kubeflap", "blind=false&running=1"},
-		"on another page":     {several(false), "?page=3", "(1) Incidents · kubeflap", "blind=false&running=1"},
-		"ended ones":          {several(false), "?state=ended", "(1) Incidents · kubeflap", "blind=false&running=1"},
-		"another node":        {several(false), "?node=nowhere", "(1) Incidents · kubeflap", "blind=false&running=1"},
-		"one that ended":      {several(false), "?id=" + last, "(1) StatefulSet shop/web0 · kubeflap", "blind=false&running=1"},
-		"at the end":          {finished, "?state=ended", "Incidents · kubeflap", "blind=false&running=0"},
-		"another name":        {several(false), "?cluster=eu&state=ended", "(1) Incidents · kubeflap", "blind=false&running=1"},
-		"a single one":        {several(false), "?state=running", "(1) node node-1 · kubeflap", "blind=false&running=1"},
-		"blind":               {clusterOf("", correlate.New(1), at(60), blind...), "", "(blind) Incidents · kubeflap", "blind=true&running=0"},
-		"blind, and one runs": {clusterOf("", lostNode("web"), at(60), blind...), "", "(1, blind) node node-1 · kubeflap", "blind=true&running=1"},
+		"nothing":             {quiet, "", "Incidents · kubeflap"},
+		"one of many":         {several(false), "", "(1) Incidents · kubeflap"},
+		"on another page":     {several(false), "?page=3", "(1) Incidents · kubeflap"},
+		"ended ones":          {several(false), "?state=ended", "(1) Incidents · kubeflap"},
+		"another node":        {several(false), "?node=nowhere", "(1) Incidents · kubeflap"},
+		"one that ended":      {several(false), "?id=" + last, "(1) StatefulSet shop/web0 · kubeflap"},
+		"at the end":          {finished, "?state=ended", "Incidents · kubeflap"},
+		"another name":        {several(false), "?cluster=eu&state=ended", "(1) Incidents · kubeflap"},
+		"a single one":        {several(false), "?state=running", "(1) node node-1 · kubeflap"},
+		"blind":               {clusterOf("", correlate.New(1), at(60), blind...), "", "(blind) Incidents · kubeflap"},
+		"blind, and one runs": {clusterOf("", lostNode("web"), at(60), blind...), "", "(1, blind) node node-1 · kubeflap"},
 	} {
 		s := serverOf(t, c.cluster)
 		_, page := get(t, s, "/flaps"+c.query, nil)
 		if want := "<title>" + c.title + "</title>"; !strings.Contains(page, want) {
 			t.Errorf("%s: no %s in\n%.400s", name, want, page)
-		}
-		if want := `href="/flaps.svg?` + html.EscapeString(c.icon) + `"`; !strings.Contains(page, want) {
-			t.Errorf("%s: no %s in\n%.400s", name, want, page)
-		}
-	}
-}
-
-func TestTheIconShowsTheNumber(t *testing.T) {
-	s := serverOf(t)
-	for query, want := range map[string]string{
-		"running=3&blind=false": ">3</text>", "running=0&blind=false": `fill="#1a7f37"`, "running=0&blind=true": ">?</text>", "running=4294967295&blind=true": ">99+</text>",
-	} {
-		response, icon := get(t, s, "/flaps.svg?"+query, nil)
-		if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "image/svg+xml" || !strings.Contains(icon, want) {
-			t.Errorf("%s: %s %v\n%s", query, response.Status, response.Header, icon)
-		}
-	}
-	for query, want := range map[string]string{"": "Parameter running", "running=-1&blind=true": "Parameter running", "running=1&blind=%3Csvg": "Parameter blind"} {
-		if response, text := get(t, s, "/flaps.svg?"+query, nil); response.StatusCode != http.StatusBadRequest || !strings.Contains(text, want) {
-			t.Errorf("%q: %s %s", query, response.Status, text)
 		}
 	}
 }
@@ -233,9 +212,9 @@ func TestNothingRunsAfterTheEndOfARecording(t *testing.T) {
 	mustContain(t, page, "<title>(1) Incidents", `<strong class="alarm">1 running</strong>, 120 in all`, `running <b>1</b>`, "as of ")
 	c = but(c, func(s *State) { s.Finished = true })
 	_, page = get(t, serverOf(t, c), "/flaps", nil)
-	mustContain(t, page, "<title>Incidents", "running=0", `<strong class="warn">1 open at the end of the recording</strong>, 120 in all`, `href="/flaps?state=running">open <b>1</b>`,
+	mustContain(t, page, "<title>Incidents", `<strong class="warn">1 open at the end of the recording</strong>, 120 in all`,
 		`<span class="state">open</span> <small>at the end of the recording</small>`, "for at least ", `<span class="state">open at the end of the recording</span>`)
-	if strings.Contains(page, ">running") || strings.Contains(page, "1 running") {
+	if strings.Contains(page, "1 running") {
 		t.Errorf("something runs:\n%s", page)
 	}
 }

@@ -1,9 +1,7 @@
 package web
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
@@ -56,17 +54,15 @@ type State struct {
 // clusterIncident is an incident with its cluster and the current time in that cluster.
 type clusterIncident struct {
 	*api.Incident
+	outline *incident.Incident
 	cluster *Cluster
-	// number is the index of the cluster. It distinguishes two replays of the same recording, whose incidents have the
-	// same IDs.
-	number int
-	asOf   time.Time
+	asOf    time.Time
 	// finished is set if the incident comes from a recording that has ended. The incident can then no longer change.
 	finished bool
 }
 
-// read returns the outlines of all incidents, and the API document without incidents. The document's current time is the
-// latest of any cluster.
+// read returns the outlines of all incidents, sorted by incident.Compare, and the API document without incidents. The
+// document's current time is the latest of any cluster.
 func read(clusters []Cluster, q *api.Query) (answer api.Answer, every []clusterIncident) {
 	answer.Coverage, answer.Incidents = api.Coverage{NotWatched: []api.NotWatched{}, Gaps: []api.Gap{}}, []api.Incident{}
 	var displaced incident.Displaced
@@ -78,7 +74,7 @@ func read(clusters []Cluster, q *api.Query) (answer api.Answer, every []clusterI
 		}
 		for j := range s.Incidents {
 			x := api.Of(c.Name, s.AsOf, &s.Incidents[j])
-			every = append(every, clusterIncident{&x, c, i, s.AsOf, s.Finished})
+			every = append(every, clusterIncident{&x, &s.Incidents[j], c, s.AsOf, s.Finished})
 		}
 		if q.MatchesCluster(c.Name) {
 			addCoverage(&answer.Coverage, c.Name, &s, q)
@@ -87,6 +83,7 @@ func read(clusters []Cluster, q *api.Query) (answer api.Answer, every []clusterI
 		}
 	}
 	answer.Coverage.IncidentsDropped, answer.Coverage.IncidentsDroppedUntil = displaced.Count, api.TimeOrNull(displaced.Until)
+	slices.SortStableFunc(every, func(a, b clusterIncident) int { return incident.Compare(a.outline, b.outline) })
 	return answer, every
 }
 
@@ -100,37 +97,19 @@ func (x clusterIncident) complete() clusterIncident {
 	return x
 }
 
-// runningIn returns the number of running incidents in the clusters that a query selects, regardless of its other
-// filters.
-func runningIn(every []clusterIncident, q *api.Query) (n int) {
-	for i := range every {
-		if x := &every[i]; q.MatchesCluster(x.Cluster) && x.State == running && !x.isOpen() {
-			n++
-		}
-	}
-	return n
-}
-
-// find returns the incidents that match a query, regardless of state and verdict. They are sorted by State.Rank, newest
-// first. If no incident has the query's ID, find uses the query's subject and time instead, because a link from another
-// replica may contain an ID that this replica does not know.
-func find(every []clusterIncident, q *api.Query) []clusterIncident {
-	all := selected(every, q)
-	if other, ok := q.WithoutID(); ok && len(all) == 0 {
-		all = selected(every, &other)
-	}
-	rank := func(x clusterIncident) int { return incident.State(x.State).Rank() }
-	slices.SortStableFunc(all, func(a, b clusterIncident) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
-	})
-	return all
-}
-
-func selected(every []clusterIncident, q *api.Query) (all []clusterIncident) {
+// find returns the incidents that match a query, regardless of state and verdict. If no incident has the query's ID,
+// find uses the query's subject and time instead, because a link from another replica may contain an ID that this
+// replica does not know.
+func find(every []clusterIncident, q *api.Query) (all []clusterIncident) {
 	for _, x := range every {
 		if q.MatchesSubject(x.Incident) {
 			all = append(all, x)
 		}
+	}
+	if len(all) == 0 && q.ID != "" && q.Subject != "" && !q.At.IsZero() {
+		other := *q
+		other.ID = ""
+		return find(every, &other)
 	}
 	return all
 }

@@ -26,14 +26,6 @@ func (x *clusterIncident) isOpen() bool {
 	return x.finished && (x.State == running || x.State == pending)
 }
 
-// Key identifies the incident across all clusters.
-func (x *clusterIncident) Key() string {
-	if x.number > 0 {
-		return x.ID + "-" + strconv.Itoa(x.number)
-	}
-	return x.ID
-}
-
 // StateText returns the state in words. It is "open" for incidents that were ongoing when their recording ended.
 func (x *clusterIncident) StateText() string {
 	if x.isOpen() {

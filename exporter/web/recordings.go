@@ -62,7 +62,9 @@ func RecordingHandler(dir string, refused func() error, logger *slog.Logger) htt
 		if r.Method == http.MethodHead {
 			return
 		}
-		if err := stream(r.Context(), newDeadlineWriter(w), events, recording.Header{Recorded: period.from}, period.anonymise); err != nil {
+		out := deadlineWriter{w, http.NewResponseController(w)}
+		_ = out.control.SetWriteDeadline(time.Time{}) // this only fails without a connection
+		if err := stream(r.Context(), out, events, recording.Header{Recorded: period.from}, period.anonymise); err != nil {
 			logger.Warn("a recording was not sent completely", "err", err)
 			panic(http.ErrAbortHandler) // the client must notice the failure
 		}
@@ -125,12 +127,6 @@ type deadlineWriter struct {
 	control *http.ResponseController
 }
 
-func newDeadlineWriter(w http.ResponseWriter) deadlineWriter {
-	p := deadlineWriter{w, http.NewResponseController(w)}
-	_ = p.control.SetWriteDeadline(time.Time{}) // this only fails without a connection
-	return p
-}
-
 // Write implements io.Writer.
 func (p deadlineWriter) Write(b []byte) (int, error) {
 	_ = p.control.SetWriteDeadline(time.Now().Add(patience))
@@ -142,9 +138,7 @@ func (p deadlineWriter) Write(b []byte) (int, error) {
 
 // parseRequested parses the query of a URL. Its errors name the parameter.
 func parseRequested(raw string, now time.Time) (p requested, err error) {
-	err = api.ParseParameters(raw, map[string]func(string) error{
-		"from": api.Time(&p.from), "to": api.Time(&p.to), "anonymise": func(s string) (err error) { p.anonymise, err = boolean(s); return err },
-	})
+	_, err = api.Parameters{"from": &p.from, "to": &p.to, "anonymise": &p.anonymise}.Parse(raw)
 	switch {
 	case err != nil:
 		return p, err
@@ -158,14 +152,4 @@ func parseRequested(raw string, now time.Time) (p requested, err error) {
 		return p, errors.New(`parameter "to" is before "from"`)
 	}
 	return p, nil
-}
-
-func boolean(s string) (bool, error) {
-	switch s {
-	case "", "1", "true":
-		return true, nil
-	case "0", "false":
-		return false, nil
-	}
-	return false, fmt.Errorf("%.40q is not true or false", s)
 }

@@ -63,7 +63,7 @@ func Handler(pages Pages, logger *slog.Logger) (http.Handler, error) {
 	mux.Handle("GET /flaps", withDeadline(limitConcurrency(readers, flaps)))
 	mux.HandleFunc("GET /flaps.css", fileHandler("flaps.css"))
 	mux.HandleFunc("GET /flaps.js", fileHandler("flaps.js"))
-	mux.HandleFunc("GET /flaps.svg", iconHandler)
+	mux.HandleFunc("GET /flaps.svg", fileHandler("flaps.svg"))
 	mux.Handle("GET "+api.Path, withDeadline(limitConcurrency(readers, apiHandler(pages.Clusters))))
 	mux.Handle("GET "+api.AdvicePath, withDeadline(limitConcurrency(readers, adviceHandler(pages.Clusters))))
 	if pages.Recordings != nil {

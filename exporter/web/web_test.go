@@ -93,7 +93,7 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 	probes := httptest.NewServer(Probes(allWatched))
 	t.Cleanup(probes.Close)
 	for _, url := range []string{
-		s.URL + "/", s.URL + "/metrics", s.URL + "/flaps", s.URL + "/flaps.css", s.URL + "/flaps.js", s.URL + "/flaps.svg?running=1&blind=false", s.URL + "/api/v1/incidents", s.URL + "/-/healthy", s.URL + "/-/ready",
+		s.URL + "/", s.URL + "/metrics", s.URL + "/flaps", s.URL + "/flaps.css", s.URL + "/flaps.js", s.URL + "/flaps.svg", s.URL + "/api/v1/incidents", s.URL + "/-/healthy", s.URL + "/-/ready",
 		probes.URL + "/-/healthy", probes.URL + "/-/ready",
 	} {
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"} {

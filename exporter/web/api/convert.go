@@ -18,11 +18,17 @@ func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
 		Nodes: append([]string{}, x.Nodes...), NodesLeftOut: x.NodesLeftOut, NodeTransitions: x.Turned, PodsEvicted: x.Evicted,
 		Services: []Service{}, ServicesLeftOut: x.ServicesLeftOut,
 		AddressesLost: x.Lost, AddressesBack: x.Bounces, Outages: x.Outages, OutageSeconds: x.OutageTime.Seconds(),
-		Numbers:  numbersOf(&x.Numbers),
+		Numbers: Numbers{
+			GracePeriod: x.Numbers.GracePeriod.Seconds(), LongestInterval: x.Numbers.LongestInterval.Seconds(), LongestAtLeast: x.Numbers.LongestAtLeast,
+			RecommendedGracePeriod: x.Numbers.RecommendedGracePeriod.Seconds(),
+		},
 		Evidence: []Evidence{}, EvidenceLeftOut: x.EvidenceLeftOut, Timeline: []Span{}, SpansLeftOut: x.SpansLeftOut,
 	}
 	if x.Verdict != verdict.Undecided && x.Withdrawn == "" {
 		a.ToFix = advice.ToFix(x.Verdict)
+	}
+	for _, w := range x.Numbers.Windows {
+		a.Numbers.Windows = append(a.Numbers.Windows, Window{w.Length.Seconds(), w.Bounces, w.StaleReadds})
 	}
 	for _, c := range x.Considered {
 		a.Considered = append(a.Considered, Hypothesis{c.Verdict.String(), c.Holds.String(), c.Because})
@@ -35,17 +41,6 @@ func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
 	}
 	for _, s := range x.Timeline {
 		a.Timeline = append(a.Timeline, Span{string(s.Track), s.Name, s.Start.UTC(), TimeOrNull(s.End)})
-	}
-	return a
-}
-
-func numbersOf(n *incident.Numbers) Numbers {
-	a := Numbers{
-		GracePeriod: n.GracePeriod.Seconds(), LongestInterval: n.LongestInterval.Seconds(), LongestAtLeast: n.LongestAtLeast,
-		RecommendedGracePeriod: n.RecommendedGracePeriod.Seconds(),
-	}
-	for _, w := range n.Windows {
-		a.Windows = append(a.Windows, Window{w.Length.Seconds(), w.Bounces, w.StaleReadds})
 	}
 	return a
 }

@@ -1,7 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,75 +20,81 @@ const (
 	maxPage = 1_000_000
 )
 
-func longest(parameter string) int {
-	if parameter == "subject" {
-		return MaxSubject
-	}
-	return maxParameter
+// Parameters holds the variable of each parameter that a URL may have: a *string, *time.Time, *int (the number of a
+// page), *bool or oneOf.
+type Parameters map[string]any
+
+// oneOf is a text that must be in a set.
+type oneOf struct {
+	into *string
+	set  []string
 }
 
-// parameters returns a function for each allowed parameter. The function sets the parameter.
-func (q *Query) parameters() map[string]func(string) error {
-	text := func(into *string) func(string) error {
-		return func(s string) error {
-			*into = s
-			return nil
+// Parse sets the variables to the values in the query of a URL. It returns these values. It ignores empty values, except
+// that a bool without a value is true. Its errors name the parameter that is unknown, repeated or malformed.
+func (p Parameters) Parse(raw string) (url.Values, error) {
+	values := url.Values{}
+	for pair := range strings.SplitSeq(raw, "&") { // for the whole query, the error of url.ParseQuery would not name the parameter
+		one, err := url.ParseQuery(pair)
+		if err != nil {
+			name, _, _ := strings.Cut(pair, "=")
+			return nil, fmt.Errorf("malformed query: parameter %.40q: %w", name, err)
+		}
+		for name, all := range one {
+			values[name] = append(values[name], all...)
 		}
 	}
-	return map[string]func(string) error{
-		"cluster": text(&q.Cluster), "namespace": text(&q.Namespace), "service": text(&q.Service), "node": text(&q.Node),
-		"id": text(&q.ID), "subject": text(&q.Subject), "from": Time(&q.From), "to": Time(&q.To), "at": Time(&q.At),
-		"cause":   oneOf(&q.Cause, Causes()),
-		"verdict": oneOf(&q.Verdict, Verdicts()),
-		"state":   oneOf(&q.State, States()),
-		"page":    q.setPage,
-	}
-}
-
-// Time returns a function that sets a time.
-func Time(into *time.Time) func(string) error {
-	return func(s string) (err error) { *into, err = ParseTime(s); return err }
-}
-
-func oneOf(into *string, set []string) func(string) error {
-	return func(s string) error {
-		if !slices.Contains(set, s) {
-			return fmt.Errorf("%.40q is not one of %s", s, strings.Join(set, ", "))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		longest := maxParameter
+		if name == "subject" {
+			longest = MaxSubject
 		}
-		*into = s
+		into, ok := p[name]
+		switch all := values[name]; {
+		case !ok:
+			return nil, fmt.Errorf("unknown parameter %.40q: use %s", name, strings.Join(slices.Sorted(maps.Keys(p)), ", "))
+		case len(all) > 1:
+			return nil, fmt.Errorf("parameter %s occurs %d times", name, len(all))
+		case len(all[0]) > longest:
+			return nil, fmt.Errorf("parameter %s is longer than %d bytes", name, longest)
+		}
+		if err := set(into, values.Get(name)); err != nil {
+			return nil, fmt.Errorf("parameter %s: %w", name, err)
+		}
+	}
+	maps.DeleteFunc(values, func(_ string, all []string) bool { return all[0] == "" })
+	return values, nil
+}
+
+func set(parameter any, s string) (err error) {
+	if flag, ok := parameter.(*bool); ok {
+		if *flag, err = strconv.ParseBool(cmp.Or(s, "true")); err != nil {
+			return fmt.Errorf("%.40q is not true or false", s)
+		}
 		return nil
 	}
-}
-
-func (q *Query) setPage(s string) error {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > maxPage {
-		return fmt.Errorf("%.40q is not a number from 1 to %d", s, maxPage)
+	if s == "" {
+		return nil
 	}
-	q.Page = n
-	return nil
+	switch into := parameter.(type) {
+	case *string:
+		*into = s
+	case *time.Time:
+		*into, err = ParseTime(s)
+	case *int:
+		if *into, err = strconv.Atoi(s); err != nil || *into < 1 || *into > maxPage {
+			err = fmt.Errorf("%.40q is not a number from 1 to %d", s, maxPage)
+		}
+	case oneOf:
+		if *into.into = s; !slices.Contains(into.set, s) {
+			err = fmt.Errorf("%.40q is not one of %s", s, strings.Join(into.set, ", "))
+		}
+	}
+	return err
 }
 
 // minutes is the time format of a datetime-local field without seconds. The time is in UTC.
 const minutes = "2006-01-02T15:04"
-
-// FormFrom formats q.From for a datetime-local field, rounded down to a second. It returns "" if q.From is zero.
-func (q *Query) FormFrom() string { return formText(q.From) }
-
-// FormTo formats q.To for a datetime-local field, rounded up to a second. It returns "" if q.To is zero.
-func (q *Query) FormTo() string {
-	if q.To.IsZero() {
-		return ""
-	}
-	return formText(q.To.Add(time.Second - 1))
-}
-
-func formText(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(minutes + ":05")
-}
 
 // ParseTime parses a time in RFC 3339, in Unix seconds with an optional fraction, or from a datetime-local field.
 func ParseTime(s string) (time.Time, error) {
@@ -105,32 +114,3 @@ func ParseTime(s string) (time.Time, error) {
 }
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
-
-// Active returns a description of each active filter, except state and verdict.
-func (q *Query) Active() []string {
-	var all []string
-	add := func(name, value string) {
-		if value != "" {
-			all = append(all, name+" "+value)
-		}
-	}
-	add("cluster", q.Cluster)
-	add("namespace", q.Namespace)
-	add("Service", q.Service)
-	add("node", q.Node)
-	add("cause", q.Cause)
-	if q.ID == "" {
-		add("subject", q.Subject)
-		add("at", formatTime(q.At))
-	}
-	add("from", formatTime(q.From))
-	add("to", formatTime(q.To))
-	return all
-}
-
-func formatTime(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.DateTime)
-}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -38,78 +39,22 @@ func ParseQuery(raw string) (Query, error) { return parse(raw, false) }
 // ParsePage is like ParseQuery, but also accepts the parameter "page".
 func ParsePage(raw string) (Query, error) { return parse(raw, true) }
 
-func parse(raw string, paged bool) (Query, error) {
-	q := Query{Page: 1, values: url.Values{}}
-	known := q.parameters()
-	if !paged {
-		delete(known, "page")
+func parse(raw string, paged bool) (q Query, err error) {
+	q.Page = 1
+	known := Parameters{
+		"cluster": &q.Cluster, "namespace": &q.Namespace, "service": &q.Service, "node": &q.Node, "id": &q.ID, "subject": &q.Subject,
+		"from": &q.From, "to": &q.To, "at": &q.At,
+		"cause": oneOf{&q.Cause, Causes()}, "verdict": oneOf{&q.Verdict, Verdicts()}, "state": oneOf{&q.State, States()},
 	}
-	for name, set := range known {
-		known[name] = func(value string) error {
-			if value == "" {
-				return nil
-			}
-			if name != "page" {
-				q.values.Set(name, value)
-			}
-			return set(value)
-		}
+	if paged {
+		known["page"] = &q.Page
 	}
-	if err := ParseParameters(raw, known); err != nil {
-		return Query{}, err
+	q.values, err = known.Parse(raw)
+	delete(q.values, "page")
+	if err == nil && !q.To.IsZero() && q.To.Before(q.From) {
+		err = errors.New(`parameter "to" is before "from"`)
 	}
-	if !q.From.IsZero() && !q.To.IsZero() && q.To.Before(q.From) {
-		return Query{}, fmt.Errorf(`parameter "to" is before "from"`)
-	}
-	return q, nil
-}
-
-// ParseParameters parses the query of a URL. It passes the value of each parameter to the parameter's function. Its
-// errors name the parameter.
-func ParseParameters(raw string, known map[string]func(value string) error) error {
-	values, err := decode(raw)
-	if err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		set, ok := known[name]
-		switch all := values[name]; {
-		case !ok:
-			return fmt.Errorf("unknown parameter %.40q: use %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
-		case len(all) > 1:
-			return fmt.Errorf("parameter %s occurs %d times", name, len(all))
-		case len(all[0]) > longest(name):
-			return fmt.Errorf("parameter %s is longer than %d bytes", name, longest(name))
-		}
-		if err := set(values[name][0]); err != nil {
-			return fmt.Errorf("parameter %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// decode parses name=value&name=value. Its errors name the parameter, unlike those of url.ParseQuery.
-func decode(raw string) (url.Values, error) {
-	values := url.Values{}
-	for pair := range strings.SplitSeq(raw, "&") {
-		if pair == "" {
-			continue
-		}
-		name, value, _ := strings.Cut(pair, "=")
-		if strings.Contains(pair, ";") {
-			return nil, fmt.Errorf("malformed query: parameter %.40q has a semicolon: separate parameters with &, and write %%3B in a value", name)
-		}
-		decoded, err := url.QueryUnescape(name)
-		if err != nil {
-			return nil, fmt.Errorf("malformed query: name of the parameter %.40q: %w", name, err)
-		}
-		value, err = url.QueryUnescape(value)
-		if err != nil {
-			return nil, fmt.Errorf("malformed query: parameter %.40q: %w", decoded, err)
-		}
-		values.Add(decoded, value)
-	}
-	return values, nil
+	return q, err
 }
 
 // IsEmpty reports whether the query selects all incidents.
@@ -120,20 +65,45 @@ func (q *Query) IsEmpty() bool { return len(q.values) == 0 }
 func (q *Query) With(name, value string) string {
 	values := url.Values{}
 	maps.Copy(values, q.values)
-	values.Del(name)
-	if value != "" {
-		values.Set(name, value)
+	if values.Set(name, value); value == "" {
+		values.Del(name)
 	}
 	return values.Encode()
+}
+
+// Active returns a description of each active filter, except state and verdict.
+func (q *Query) Active() (all []string) {
+	times := map[string]time.Time{"at": q.At, "from": q.From, "to": q.To}
+	for _, name := range []string{"cluster", "namespace", "service", "node", "cause", "subject", "at", "from", "to"} {
+		value := q.values.Get(name)
+		if t := times[name]; !t.IsZero() {
+			value = t.Format(time.DateTime)
+		}
+		if value != "" && (q.ID == "" || name != "subject" && name != "at") {
+			all = append(all, name+" "+value)
+		}
+	}
+	return all
+}
+
+// FormFrom formats q.From for a datetime-local field, rounded down to a second. It returns "" if q.From is zero.
+func (q *Query) FormFrom() string { return formText(q.From, 0) }
+
+// FormTo formats q.To for a datetime-local field, rounded up to a second. It returns "" if q.To is zero.
+func (q *Query) FormTo() string { return formText(q.To, time.Second-1) }
+
+func formText(t time.Time, up time.Duration) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Add(up).UTC().Format(minutes + ":05")
 }
 
 // MatchesState reports whether an incident is in the query's state.
 func (q *Query) MatchesState(x *Incident) bool { return q.State == "" || q.State == x.State }
 
 // MatchesVerdict reports whether an incident has the query's verdict.
-func (q *Query) MatchesVerdict(x *Incident) bool {
-	return q.Verdict == "" || q.Verdict == x.Verdict
-}
+func (q *Query) MatchesVerdict(x *Incident) bool { return q.Verdict == "" || q.Verdict == x.Verdict }
 
 // MatchesCluster reports whether the query selects a cluster. A cluster without a name always matches. Links may
 // contain a name that kubeflap does not know, such as the dashboards' cluster label.
@@ -141,50 +111,34 @@ func (q *Query) MatchesCluster(name string) bool {
 	return q.Cluster == "" || name == "" || q.Cluster == name
 }
 
-// matchesID reports whether the query's ID is one of the incident's IDs. The query's ID can be abbreviated.
-func (q *Query) matchesID(x *Incident) bool {
-	matches := func(id string) bool { return id == q.ID || Abbreviates(q.ID, id) }
-	return matches(x.ID) || slices.ContainsFunc(x.Also, matches)
-}
-
 // MatchesSubject reports whether the query selects an incident, regardless of state and verdict. If the incident's list
 // of nodes is truncated, every node matches. The same applies to Services.
 func (q *Query) MatchesSubject(x *Incident) bool {
+	isID := func(id string) bool {
+		return id == q.ID || len(q.ID) >= shortIDLength && len(q.ID) < idLength && strings.HasPrefix(id, q.ID)
+	}
+	ofService := func(s Service) bool {
+		return (q.Namespace == "" || q.Namespace == s.Namespace) && (q.Service == "" || q.Service == s.Service)
+	}
 	switch {
 	case !q.MatchesCluster(x.Cluster):
-		return false
-	case q.ID != "" && !q.matchesID(x):
-		return false
+	case q.ID != "" && !isID(x.ID) && !slices.ContainsFunc(x.Also, isID):
 	case q.ID == "" && q.Subject != "" && q.Subject != SubjectOf(x):
-		return false
 	case q.ID == "" && !q.At.IsZero() && !ongoingAt(x, q.At):
-		return false
 	case q.Cause != "" && q.Cause != x.Cause:
-		return false
 	case !q.To.IsZero() && x.Start.After(q.To):
-		return false
 	case x.End != nil && x.End.Before(q.From):
-		return false
 	case q.Node != "" && x.NodesLeftOut == 0 && !slices.Contains(x.Nodes, q.Node):
-		return false
+	case (q.Namespace != "" || q.Service != "") && x.ServicesLeftOut == 0 && !slices.ContainsFunc(x.Services, ofService):
+	default:
+		return true
 	}
-	return q.matchesService(x)
-}
-
-// WithoutID returns a copy of the query that selects by subject and time instead of by ID. ok reports whether the query
-// has an ID, a subject and a time.
-func (q *Query) WithoutID() (other Query, ok bool) {
-	other = *q
-	other.ID = ""
-	return other, q.ID != "" && q.Subject != "" && !q.At.IsZero()
+	return false
 }
 
 // SubjectOf returns an incident's subject in the form that links use.
 func SubjectOf(x *Incident) string {
-	if x.Namespace == "" {
-		return x.Subject
-	}
-	return x.Namespace + "/" + x.Subject
+	return strings.TrimPrefix(x.Namespace+"/"+x.Subject, "/")
 }
 
 // replicaSkew is the maximum difference between the times at which two replicas start or end the same incident.
@@ -192,15 +146,6 @@ const replicaSkew = time.Minute
 
 func ongoingAt(x *Incident, at time.Time) bool {
 	return !at.Before(x.Start.Add(-replicaSkew)) && (x.End == nil || !at.After(x.End.Add(replicaSkew)))
-}
-
-func (q *Query) matchesService(x *Incident) bool {
-	if q.Namespace == "" && q.Service == "" || x.ServicesLeftOut > 0 {
-		return true
-	}
-	return slices.ContainsFunc(x.Services, func(s Service) bool {
-		return (q.Namespace == "" || q.Namespace == s.Namespace) && (q.Service == "" || q.Service == s.Service)
-	})
 }
 
 // Causes returns the allowed values of the parameter "cause".

@@ -9,16 +9,20 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
+// The ID of an incident has idLength characters. Tables abbreviate it to shortIDLength characters, which distinguish all
+// incidents that kubeflap keeps.
+const shortIDLength, idLength = 8, 16
+
+// ShortID returns the ID as tables show it.
+func ShortID(id string) string { return id[:min(len(id), shortIDLength)] }
+
 // What returns the incident's subject, with the subject's kind and namespace.
 func (x *Incident) What() string {
 	kind, name, ofKind := strings.Cut(x.Subject, "/")
 	if !ofKind {
 		kind, name = kinds[x.Scope], x.Subject
 	}
-	if x.Namespace != "" {
-		name = x.Namespace + "/" + name
-	}
-	return strings.TrimPrefix(kind+" "+name, " ")
+	return strings.TrimPrefix(kind+" "+strings.TrimPrefix(x.Namespace+"/"+name, "/"), " ")
 }
 
 var kinds = map[string]string{"node": "node", "workload": "workload", "service": "Service"}

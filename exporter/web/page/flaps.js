@@ -43,8 +43,6 @@
     for (const id of ["blind", "asof", "live"]) patch(document.getElementById(id), page.getElementById(id));
     if (focused?.isConnected && document.activeElement !== focused) focused.focus({ preventScroll: true });
     if (document.title !== page.title) document.title = page.title;
-    const icon = document.querySelector("link[rel=icon]"), now = page.querySelector("link[rel=icon]");
-    if (icon.getAttribute("href") !== now.getAttribute("href")) icon.replaceWith(now);
     answered = Date.now();
   }
 
