@@ -1,0 +1,342 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/silence"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
+	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/services"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+const (
+	s  = time.Second
+	m  = time.Minute
+	h  = time.Hour
+	ok = 10200 * time.Millisecond
+)
+
+var now = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+// seen returns a histogram of intervals of 10 s.
+func seen(intervals uint64) *dto.Histogram {
+	h := &dto.Histogram{SampleCount: &intervals}
+	for _, b := range []struct {
+		bound float64
+		count uint64
+	}{{1, 0}, {9.5, 0}, {10.5, intervals}, {60, intervals}, {120, intervals}} {
+		h.Bucket = append(h.Bucket, &dto.Bucket{UpperBound: &b.bound, CumulativeCount: &b.count})
+	}
+	return h
+}
+
+// clusterOf returns a cluster with a known grace period, enough observed intervals, and what kubeflap decided about them:
+// late nodes have just been silent through their own fault.
+func clusterOf(grace time.Duration, longest ...time.Duration) cluster {
+	g := advice.GracePeriod{Period: grace, Interval: 10 * s}
+	c := cluster{grace: g, graceSource: controlplane.SourceControllerManager, now: now, intervals: seen(1000)}
+	for i, l := range longest {
+		own := silence.Sum{Verdict: verdict.Node, Reason: verdict.Slow, Count: 1, Last: c.now}
+		switch {
+		case l > advice.LongestGrace:
+			own.Reason = verdict.Down
+		case l <= g.LateThreshold():
+			own.Count, own.Last = 0, time.Time{}
+		case l <= grace:
+			own.Reason = verdict.Late
+			fallthrough
+		default:
+			g.Longest = max(g.Longest, l)
+		}
+		c.nodes = append(c.nodes, node{Node: nodes.Node{Name: "node-" + string(rune('1'+i)), LongestInterval: l}, silences: []silence.Sum{own}})
+	}
+	c.recommended = g.Recommended()
+	return c
+}
+
+// recommended sets a cluster's recommended grace period (0 for none) and heartbeat interval.
+func recommended(to, interval time.Duration, c cluster) cluster {
+	c.recommended, c.grace.Interval = to, interval
+	return c
+}
+
+func but(c cluster, change func(*cluster)) cluster {
+	change(&c)
+	return c
+}
+
+// decided replaces the verdict on the late nodes, which is that of their incident.
+func decided(v verdict.Verdict, c cluster) cluster {
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		if own := &n.silences[0]; own.Count > 0 {
+			own.Verdict, own.Reason, n.verdicts = v, verdict.NoReason, []verdict.Verdict{v}
+		}
+	}
+	c.recommended = 0
+	return c
+}
+
+// silent returns a cluster with a silence of node-2, or several equal ones, the last of them some time ago.
+func silent(longest time.Duration, v verdict.Verdict, r verdict.Reason, count uint64, ago time.Duration) cluster {
+	c := recommended(0, 10*s, clusterOf(40*s, ok, longest, ok))
+	c.nodes[1].LateHeartbeats, c.nodes[1].MissedHeartbeats = 9, 9
+	c.nodes[1].silences = []silence.Sum{{Verdict: verdict.Node, Reason: verdict.Slow}, {Verdict: v, Reason: r, Count: count, Last: now.Add(-ago).In(time.FixedZone("", 3600))}}
+	return c
+}
+
+// given returns the advice without a comparison of grace periods.
+func given(c cluster) Report { return adviseOn(&c, controlplane.Table{}) }
+
+// findings returns the recommendations, each on one line.
+func findings(r Report) (all []string) {
+	for _, x := range r.Recommendations {
+		var nodes []string
+		for _, n := range x.Nodes {
+			nodes = append(nodes, n.Node+n.Last.Format(" 2006-01-02T15:04Z07:00"))
+		}
+		all = append(all, strings.TrimSuffix(fmt.Sprintf("%s %s %s", x.Severity, x.Kind, x.Service), " ")+
+			fmt.Sprintf(" | nodes %s | recommended %gs | set %s | observed %s | advice %s | why %s", strings.Join(nodes, ","), x.Recommended, x.Set, x.Observed, x.Advice, x.Why))
+	}
+	return all
+}
+
+// check compares the recommendations on a cluster with their expected texts: the severity, the kind and the Service, and
+// other parts after an ellipsis.
+func check(t *testing.T, name string, c cluster, want ...string) {
+	t.Helper()
+	r := given(c)
+	got := findings(r)
+	if len(got) != len(want) {
+		t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		return
+	}
+	advised := false
+	for i, x := range want {
+		parts := strings.Split(x, " ... ")
+		advised = advised || !strings.HasPrefix(x, note)
+		for j, part := range parts {
+			if j == 0 && !strings.HasPrefix(got[i], part+" | ") || !strings.Contains(got[i], part) {
+				t.Errorf("%s: no %q in\n%s", name, part, got[i])
+			}
+		}
+	}
+	if r.Advice != advised {
+		t.Errorf("%s: advice %v", name, r.Advice)
+	}
+}
+
+func TestGracePeriod(t *testing.T) {
+	const slow, tight = "bad nodes_slow", "warning grace_period_tight"
+	managed := but(recommended(0, 10*s, clusterOf(40*s, ok, 50*s, ok)), func(c *cluster) { c.grace.Managed = true })
+	from := func(source controlplane.Source) cluster {
+		return but(clusterOf(50*s, ok, ok), func(c *cluster) { c.graceSource = source })
+	}
+	for _, c := range []struct {
+		name string
+		c    cluster
+		want []string
+	}{
+		{"a healthy cluster needs no advice", clusterOf(50*s, ok, ok, ok), nil},
+		{"below two renewals nothing is safe", clusterOf(19*s, ok, ok), []string{"bad grace_period_unsafe ... recommended 50s"}},
+		{"as short as the heartbeat", clusterOf(10*s, ok, ok), []string{"bad grace_period_unsafe ... recommended 50s"}},
+		{"two renewals, none may be missed", clusterOf(20*s, ok, ok), []string{tight + " ... recommended 50s"}},
+		{"an interval over half of it", clusterOf(40*s, ok, 21*s, ok), []string{tight + " ... recommended 60s", "warning nodes_slow"}},
+		{"an interval over all of it", clusterOf(40*s, ok, 42*s, ok), []string{"bad grace_period_tight ... recommended 90s", slow}},
+		{"twice the longest is rounded up to 10 s", clusterOf(40*s, ok, 30100*time.Millisecond, ok), []string{tight + " ... recommended 70s", "warning nodes_slow"}},
+		{"no more is recommended than detects a dead node in time", clusterOf(40*s, ok, 100*s, ok), []string{"bad grace_period_tight ... recommended 120s", slow}},
+		{"what is as long as makes sense is not raised", clusterOf(150*s, ok, 100*s, ok), []string{tight + " ... recommended 0s", "warning nodes_slow"}},
+		{"every 20 s, 30 s are too short", recommended(50*s, 20*s, clusterOf(30*s, 20800*time.Millisecond, 20800*time.Millisecond)), []string{"bad grace_period_unsafe ... recommended 50s", "warning nodes_slow"}},
+		{"so long that dead nodes are found late", clusterOf(600*s, ok, ok), []string{"note grace_period_long ... recommended 120s"}},
+		{"as an incident of an hour ago recommends", recommended(110*s, 10*s, clusterOf(40*s, ok, ok, ok)), []string{"bad grace_period_tight ... up to 55s (more than ten minutes ago) ... --node-monitor-grace-period=1m50s"}},
+		{"a heartbeat every 4 s may be missed once in 16 s", recommended(0, 4*s, clusterOf(16*s, 4200*time.Millisecond, 4200*time.Millisecond)), nil},
+		{"no other grace period is recommended", recommended(0, 10*s, clusterOf(40*s, 25*s, 25*s, ok)), []string{tight + " ... leave the grace period at 40s", "warning nodes_slow"}},
+		{"nobody can set it", managed, []string{"bad grace_period_tight ... you cannot set this flag on a managed control plane", slow}},
+		{"read from kubeflap's flag", from(controlplane.SourceFlag), nil},
+		{"measured", from(controlplane.SourceObserved), []string{"note grace_period_source ... up to 10 s shorter"}},
+		{"assumed", from(controlplane.SourceDefault), []string{"note grace_period_source ... the default of the server's version"}},
+		{"no nodes", clusterOf(50 * s), []string{"note few_heartbeats"}},
+		{"nothing known", cluster{}, []string{"note few_heartbeats", "note grace_period_source"}},
+	} {
+		check(t, c.name, c.c, c.want...)
+	}
+}
+
+func TestNodes(t *testing.T) {
+	const tight = "warning grace_period_tight"
+	current := func(v verdict.Verdict) cluster {
+		return but(decided(verdict.Planned, clusterOf(50*s, ok, 55*s, ok)), func(c *cluster) { c.nodes[1].verdicts = []verdict.Verdict{v} })
+	}
+	twoDaysApart := but(silent(ok, verdict.SharedPath, verdict.NoReason, 1, 48*h), func(c *cluster) {
+		c.nodes[0].silences = []silence.Sum{{Verdict: verdict.SharedPath, Count: 1, Last: now.Add(-h)}}
+	})
+	for _, c := range []struct {
+		name string
+		c    cluster
+		want []string
+	}{
+		{"one node is slow", clusterOf(50*s, ok, 30*s, ok), []string{tight, "warning nodes_slow"}},
+		{
+			"only the first few nodes are named", clusterOf(50*s, 30*s, 31*s, 32*s, 33*s, 34*s, 35*s, 36*s, ok, ok),
+			[]string{tight, "warning nodes_slow ... observed 7 of 9 nodes late: node-7 (36s), node-6 (35s), node-5 (34s), node-4 (33s), node-3 (32s), and 2 more | ... ,node-1 "},
+		},
+		{"all nodes late together are the control plane", decided(verdict.SharedPath, clusterOf(50*s, 55*s, 56*s, 57*s)), []string{"bad control_plane_late ... etcd first"}},
+		{
+			"only some of them", decided(verdict.SharedPath, clusterOf(50*s, ok, 55*s, 56*s, 57*s, ok, ok)),
+			[]string{"bad control_plane_late ... advice if the heartbeats of the other 3 nodes are on time, etcd works"},
+		},
+		{"a node that is down is no reason for a longer grace period", clusterOf(50*s, ok, ok, 600*s), []string{"warning nodes_silent"}},
+		{"an incident: planned", current(verdict.Planned), nil},
+		{"an incident: rebooted", current(verdict.NodeRebooted), []string{"warning nodes_rebooted | nodes node-2 2026-03-02T12:00Z"}},
+		{"an incident: a shared path", current(verdict.SharedPath), []string{"bad control_plane_late | nodes node-2 2026-03-02T12:00Z"}},
+		{"an incident: the controller manager", current(verdict.ControllerManager), []string{"bad controller_manager_slow | nodes node-2 2026-03-02T12:00Z"}},
+		{"an incident: undecided", current(verdict.Undecided), []string{"warning undecided | nodes node-2 2026-03-02T12:00Z"}},
+		{"late nine times, and nothing was decided", silent(ok, verdict.Node, verdict.Slow, 0, 0), nil},
+		{"a shared path, 13 minutes ago", silent(ok, verdict.SharedPath, verdict.NoReason, 3, 13*m), []string{"bad control_plane_late ... node-2 (3 times, most recently at 2026-03-02 11:47 UTC)"}},
+		{"a shared path, five minutes ago", silent(52*s, verdict.SharedPath, verdict.NoReason, 3, 5*m), []string{"bad control_plane_late ... node-2 (52s)"}},
+		{"a shared path within the grace period", silent(ok, verdict.SharedPath, verdict.Late, 1, h), []string{"warning control_plane_late ... node-2 (at 2026-03-02 11:00 UTC)"}},
+		{"a shared path, two days ago", silent(ok, verdict.SharedPath, verdict.NoReason, 1, 48*h), []string{"note control_plane_late ... node-2 (at 2026-02-28 12:00 UTC)"}},
+		{"two days ago, and today", twoDaysApart, []string{"bad control_plane_late | nodes node-1 2026-03-02T11:00Z", "note control_plane_late | nodes node-2 2026-02-28T12:00Z"}},
+		{"the controller manager, hours ago", silent(ok, verdict.ControllerManager, verdict.NoReason, 1, 5*h), []string{"bad controller_manager_slow ... at 2026-03-02 07:00 UTC"}},
+		{"a reboot, hours ago", silent(ok, verdict.NodeRebooted, verdict.NoReason, 1, 5*h), []string{"warning nodes_rebooted ... at 2026-03-02 07:00 UTC"}},
+		{"undecided, hours ago", silent(ok, verdict.Undecided, verdict.NoReason, 1, 5*h), []string{"warning undecided ... at 2026-03-02 07:00 UTC"}},
+		{"planned", silent(ok, verdict.Planned, verdict.NoReason, 5, 5*m), nil},
+		{"a grace period that is too short", silent(ok, verdict.GracePeriod, verdict.NoReason, 500, m), nil},
+		{"a slow kubelet, hours ago", silent(ok, verdict.Node, verdict.Slow, 1, 5*h), []string{"bad nodes_slow ... node-2 (at 2026-03-02 07:00 UTC)"}},
+		{"a slow kubelet, two days ago", silent(ok, verdict.Node, verdict.Slow, 1, 48*h), []string{"note nodes_slow ... node-2 (at 2026-02-28 12:00 UTC)"}},
+		{"a late heartbeat, hours ago", silent(ok, verdict.Node, verdict.Late, 2, 5*h), nil},
+		{"three late heartbeats", silent(ok, verdict.Node, verdict.Late, 3, 5*h), []string{"warning nodes_slow ... node-2 (3 times, most recently at 2026-03-02 07:00 UTC)"}},
+		{"a late heartbeat just now", silent(30*s, verdict.Node, verdict.Late, 1, m), []string{tight, "warning nodes_slow ... node-2 (30s)"}},
+		{"late just now, and nothing was decided", silent(30*s, verdict.Node, verdict.Slow, 0, 0), nil},
+		{"down, hours ago", silent(ok, verdict.Node, verdict.Down, 1, 5*h), []string{"warning nodes_silent ... node-2 (at 2026-03-02 07:00 UTC)"}},
+		{"an upgrade, hours ago", silent(ok, verdict.Node, verdict.Upgraded, 1, 5*h), []string{"warning kubelets_upgraded ... node-2 (at 2026-03-02 07:00 UTC)"}},
+		{"a clock that was set back, hours ago", silent(ok, verdict.Node, verdict.ClockSetBack, 1, 5*h), []string{"warning clocks_set_back ... node-2 (at 2026-03-02 07:00 UTC)"}},
+		{"a reboot in an incident of the node", silent(ok, verdict.Node, verdict.Rebooted, 1, 5*h), nil},
+	} {
+		check(t, c.name, c.c, c.want...)
+	}
+}
+
+func TestServicesWithManuallyManagedEndpoints(t *testing.T) {
+	of := func(name string, conflict bool, counts losses.Counts, foreign int) services.Service {
+		return services.Service{Namespace: "a", Name: name, Manual: true, SelectorConflict: conflict, Counts: counts, ForeignAddresses: foreign}
+	}
+	check(t, "Services", but(clusterOf(50*s, ok), func(c *cluster) {
+		c.services = []services.Service{
+			of("conflict", true, losses.Counts{}, 0), of("burst", true, losses.Counts{ResetsWithSelector: 1}, 0), of("mended", false, losses.Counts{ResetsWithSelector: 3}, 0),
+			of("emptied", false, losses.Counts{ResetsSelectorless: 2}, 0), of("foreign", false, losses.Counts{}, 2), of("manual", true, losses.Counts{}, 1),
+		}
+	}), "bad selector_conflict burst", "warning selector_conflict conflict", "warning endpoints_emptied emptied", "warning foreign_addresses foreign", "warning selector_conflict manual")
+}
+
+func TestInPlaceUpdates(t *testing.T) {
+	lost := func(namespace string) []services.Service {
+		x := services.Service{Namespace: namespace, Name: "web"}
+		x.Bounces, x.Losses[cause.InPlaceUpdate] = 4, 4
+		return []services.Service{x}
+	}
+	type byWindow = [transition.NumWindows]uint64
+	web, updates := lost("shop"), pods.Counts{InPlaceUpdates: 4}
+	for _, c := range []struct {
+		name            string
+		n               pods.Counts
+		hit             []services.Service
+		bounces, readds byWindow
+		advice          string
+	}{
+		{"pods without a gate get one", pods.Counts{InPlaceUpdates: 4, UngatedUpdates: 4}, web, byWindow{}, byWindow{}, "give these pods a readiness gate"},
+		{"a gate is turned too late", updates, web, byWindow{}, byWindow{}, "set their readiness gate to False before"},
+		{"restarts that no Endpoints show", pods.Counts{InPlaceUpdates: 4, UngatedUpdates: 4, SilentRestarts: 4}, nil, byWindow{}, byWindow{}, "give these pods"},
+		{"a window hides it", updates, web, byWindow{4, 2, 0, 0}, byWindow{}, "batch updates for 5s; either would have hidden"},
+		{"no window hides it", updates, web, byWindow{4, 4, 3, 2}, byWindow{}, "batching updates for 10s does not hide the bounces"},
+		{
+			"a window hides stale re-adds, and the controllers' batching comes first", updates, web, byWindow{}, byWindow{3, 2},
+			"--endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 5s; only if you cannot set these flags, " +
+				"let the clients of the Endpoints batch updates for 5s; either would have hidden the stale re-adds",
+		},
+		{
+			"a shorter window that hides them by chance is not recommended", updates, web, byWindow{0, 0, 1, 0}, byWindow{0, 2, 0, 0},
+			"batch updates for 10s; either would have hidden the bounces and stale re-adds",
+		},
+		{"updates that a gate hid", updates, nil, byWindow{}, byWindow{}, ""},
+		{"losses in another namespace", updates, lost("other"), byWindow{}, byWindow{}, ""},
+	} {
+		var want []string
+		if c.advice != "" {
+			want = []string{"warning inplace_updates ... " + c.advice}
+		}
+		check(t, c.name, but(clusterOf(50*s, ok), func(x *cluster) {
+			x.services, x.namespaces, x.consumers = c.hit, []pods.Namespace{{Name: "shop", Counts: c.n}}, []services.Namespace{{Name: "shop", Bounces: c.bounces}}
+			x.readds = []services.StaleReadds{{Service: transition.Service{Namespace: "shop", Name: "web"}, ByWindow: c.readds}}
+		}), want...)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	flag := func(name string, v float64) cluster {
+		return but(clusterOf(50*s, ok, ok), func(c *cluster) { c.flags = []controlplane.Flag{{Name: name, Value: v}} })
+	}
+	of := "note controller_manager_flag ... set --"
+	for _, c := range []struct {
+		name string
+		c    cluster
+		want []string
+	}{
+		{"the default monitor period", flag("node-monitor-period", 5), nil},
+		{"that of the profile fast", flag("node-monitor-period", 2), nil},
+		{"a long monitor period", flag("node-monitor-period", 20), []string{of + "node-monitor-period=20s ... 2s in fast ... up to 40s late"}},
+		{"more requests than by default", flag("kube-api-qps", 50), nil},
+		{"no limit", flag("kube-api-qps", -1), nil},
+		{"fewer, and a node was lost", but(flag("kube-api-qps", 5), func(c *cluster) { c.nodes[0].MissedHeartbeats = 1 }), []string{"warning controller_manager_flag ... set --kube-api-qps=5 ... 20 a second ... 110 pods take 22s"}},
+		{"a small burst", flag("kube-api-burst", 10), []string{of + "kube-api-burst=10 ... 30 by default ... beyond the burst"}},
+		{"one worker", flag("concurrent-service-endpoint-syncs", 1), []string{of + "concurrent-service-endpoint-syncs=1 ... 5 by default ... dead addresses"}},
+		{"no evictions", flag("node-eviction-rate", 0), []string{of + "node-eviction-rate=0 ... 0.1 nodes ... only one node in each zone: the first that is not Ready"}},
+		{"many evictions", flag("node-eviction-rate", 10), []string{of + "node-eviction-rate=10 ... 0.1 nodes ... within seconds"}},
+		{"batching differs from nothing", flag("endpoint-updates-batch-period", 1), nil},
+		{
+			"pods leave after 10 s", but(clusterOf(50*s, ok, ok), func(c *cluster) {
+				c.short = []pods.ShortTolerations{{Namespace: "cart", Pods: 2, Shortest: 30 * s}, {Namespace: "shop", Pods: 10, Shortest: 10 * s}}
+			}),
+			[]string{"note short_tolerations ... tolerationSeconds of 10s ... 12 pods with at most 1m, in cart (2, 30s), shop (10, 10s); the default is 5m, and the profiles set 30s (fast) ... these pods are already evicted"},
+		},
+		{
+			"a resource that is not watched", but(clusterOf(50*s, ok), func(c *cluster) { c.unwatched = []watches.Watch{{Resource: event.KindLease, Unavailable: "forbidden"}} }),
+			[]string{"note not_watched ... set the watch of leases: forbidden"},
+		},
+	} {
+		check(t, c.name, c.c, c.want...)
+	}
+}
+
+func TestProfilesCostByTheNumberOfNodes(t *testing.T) {
+	want := map[string]float64{"default": 6000, "fast": 15000, "medium": 3000, "slow": 1000}
+	for _, p := range given(cluster{nodes: make([]node, 1000)}).Profiles {
+		if p.StatusWrites != want[p.Name] || p.Safe != (p.Name != "fast") {
+			t.Errorf("%+v, want %v writes a minute", p, want[p.Name])
+		}
+	}
+}
+
+// TestTextWithoutAnInterval checks that an interval that has not ended does not count as observed.
+func TestTextWithoutAnInterval(t *testing.T) {
+	c := clusterOf(40*s, 4*s)
+	c.intervals = seen(0)
+	var text strings.Builder
+	WriteText(&text, given(c))
+	if want := "1 node, grace period 40s, no complete heartbeat interval observed\n"; !strings.HasPrefix(text.String(), want) {
+		t.Errorf("want %q:\n%s", want, &text)
+	}
+}
