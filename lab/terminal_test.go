@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +18,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
@@ -231,16 +229,11 @@ func (d *desk) incident() {
 	d.until(admin, `\n`+id+`[0-9a-f]{8} .* node_heartbeat_lost +Node node-2 sent no heartbeat`, "-o", "wide")
 	d.until(admin, `\n`+id, "-n", tenant)
 	d.until(admin, "none of 1 incidents has an ID that begins with abad1dea", "abad1dea")
-	var fromJSON, fromYAML struct {
-		ID, Subject string
-		Services    []struct{ Service string }
-	}
+	var fromJSON struct{ ID, Subject string }
 	out, _, _ := d.kubeflapSays(admin, "incidents", id, "--output=json")
 	d.must(json.Unmarshal([]byte(out), &fromJSON))
-	out, _, _ = d.kubeflapSays(admin, "incidents", id, "--output=yaml")
-	d.must(yaml.Unmarshal([]byte(out), &fromYAML))
-	if !strings.HasPrefix(fromJSON.ID, id) || fromJSON.Subject != "node-2" || fromYAML.ID != fromJSON.ID || !slices.Equal(fromYAML.Services, fromJSON.Services) {
-		d.t.Errorf("JSON and YAML differ: %v, %v", fromJSON, fromYAML)
+	if !strings.HasPrefix(fromJSON.ID, id) || fromJSON.Subject != "node-2" {
+		d.t.Errorf("the incident as JSON: %v", fromJSON)
 	}
 	reported, err := compare.Incidents(d.ctx, "http://"+d.address)
 	d.must(err)

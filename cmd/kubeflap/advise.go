@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,11 +13,11 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/listing"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
@@ -130,73 +129,41 @@ func (a *adviser) observe(p program) (given report.Report, err error) {
 	if err != nil {
 		return given, err
 	}
-	ctx, stop := context.WithCancel(p.ctx)
-	failed := make(chan error, 1)
-	go func() {
+	observed, stop := context.WithCancel(p.ctx)
+	group, ctx := errgroup.WithContext(observed)
+	group.Go(func() error { return pipeline.follow(ctx, watcher) })
+	group.Go(func() (err error) {
 		defer stop()
-		failed <- runWatches(ctx, watcher, pipeline.tracker)
-	}()
-	limit := a.duration
-	if err := waitForSync(ctx, pipeline.tracker, limit); err == nil {
-		p.logger.Info("observing", "for", limit)
+		limit, cancel := context.WithTimeout(ctx, a.duration)
+		defer cancel()
+		if !pipeline.waitForSync(limit) {
+			if p.ctx.Err() != nil {
+				return errors.New("interrupted before the cluster was listed")
+			}
+			return fmt.Errorf("could not list all resources within --for=%s", a.duration)
+		}
+		p.logger.Info("observing", "for", a.duration)
 		begin := time.Now()
-		wait(ctx, limit)
+		wait(ctx, a.duration)
 		if p.ctx.Err() != nil {
-			p.logger.Warn("interrupted: the advice is based on less time than --for", "observed", time.Since(begin).Round(time.Second), "for", limit)
+			p.logger.Warn("interrupted: the advice is based on less time than --for", "observed", time.Since(begin).Round(time.Second), "for", a.duration)
 		}
-	}
-	given, err = pipeline.advice("")
-	stop()
-	if failure := <-failed; failure != nil {
-		return given, failure
-	}
-	switch {
-	case pipeline.tracker.Synced():
-		return given, err
-	case p.ctx.Err() != nil:
-		return given, errors.New("interrupted before the cluster was listed")
-	}
-	return given, fmt.Errorf("could not list all resources within --for=%s", limit)
-}
-
-// waitForSync waits until all resources are listed. It returns an error if this takes longer than `limit`.
-func waitForSync(ctx context.Context, tracker *track.Tracker, limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	for !tracker.Synced() {
-		wait(ctx, 100*time.Millisecond)
-		if ctx.Err() != nil {
-			return fmt.Errorf("wait for the cluster: %w", ctx.Err())
-		}
-	}
-	return nil
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
+		given, err = pipeline.advice("")
+		return err
+	})
+	err = group.Wait()
+	return given, err
 }
 
 // writeReport prints a report. It escapes control characters, because the report may come from any server.
 func writeReport(out io.Writer, given report.Report, format string) error {
-	if format == "text" {
-		var text strings.Builder
-		report.WriteText(&text, given)
-		if _, err := io.WriteString(out, phrase.Text(text.String())); err != nil {
-			return fmt.Errorf("print the advice: %w", err)
-		}
-		return nil
+	if format == "json" {
+		return listing.JSON(out, given)
 	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(given); err != nil {
-		return fmt.Errorf("encode the advice: %w", err)
+	var text strings.Builder
+	report.WriteText(&text, given)
+	if _, err := io.WriteString(out, phrase.Text(text.String())); err != nil {
+		return fmt.Errorf("print the advice: %w", err)
 	}
-	return listing.JSON(out, text.Bytes(), "")
+	return nil
 }

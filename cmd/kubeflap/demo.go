@@ -44,7 +44,9 @@ func registerDemo(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		d := newDemo(recordings, pace, *flags, addressForABrowser((*listen.WebListenAddresses)[0]), os.Args[0], p.out)
+		out := throughTerminal(p.out)
+		defer out.close()
+		d := newDemo(recordings, pace, *flags, addressForABrowser((*listen.WebListenAddresses)[0]), os.Args[0], out)
 		d.introduce(moved)
 		p.logger = slog.New(onlyWarnings{p.logger.Handler()})
 		return d.serve(p, listen)
@@ -62,13 +64,15 @@ type demo struct {
 }
 
 func newDemo(recordings []clusterRecording, speed float64, settings settings, site, program string, out io.Writer) demo {
-	d := demo{out: &lockedWriter{out: out}, site: site, program: program}
+	d := demo{out: out, site: site, program: program}
 	d.replay = newReplay(recordings, speed, settings, func(cluster string) reporter {
-		return &terminal{out: d.out, page: d.site + "/flaps?" + url.Values{"cluster": {cluster}}.Encode()}
+		i := slices.IndexFunc(recordings, func(x clusterRecording) bool { return x.cluster == cluster })
+		header := recordings[i].header
+		return &terminal{
+			out: out, page: site + "/flaps?" + url.Values{"cluster": {cluster}}.Encode(),
+			heading: fmt.Sprintf("\n== %s, recorded on %s (UTC): %s", cluster, header.Recorded.UTC().Format(time.DateOnly), phrase.Line(header.Title)),
+		}
 	})
-	d.beforeRecording = func(rec clusterRecording) {
-		fmt.Fprintf(d.out, "\n== %s, recorded on %s (UTC): %s\n", rec.cluster, rec.header.Recorded.UTC().Format(time.DateOnly), phrase.Line(rec.header.Title))
-	}
 	d.afterReplay = func(*slog.Logger) { d.conclude() }
 	return d
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -34,8 +33,8 @@ func registerIncidents(app *kingpin.Application) (string, command) {
 	a.addFlags(cmd)
 	a.between.addFlags(cmd, "Start of the period, such as 2026-03-01T12:00:00Z. A running kubeflap lists incidents that were ongoing in the period. From a --data.dir directory, only the period is replayed.",
 		"End of the period, in the same format as --from.")
-	addFlag(cmd, "output", "Output format: table, wide, json, yaml or markdown. wide adds the cause and a summary. markdown shows all incidents in full, for a post-mortem.",
-		&a.output, oneOf("table", "wide", "json", "yaml", "markdown")).Short('o').Default("table")
+	addFlag(cmd, "output", "Output format: table, wide, json or markdown. wide adds the cause and a summary. markdown shows all incidents in full, for a post-mortem.",
+		&a.output, oneOf("table", "wide", "json", "markdown")).Short('o').Default("table")
 	cmd.Validate(func(*kingpin.CmdClause) error { return a.validate() })
 	return cmd.FullCommand(), a.printIncidents
 }
@@ -74,20 +73,16 @@ func (a *incidentLister) printIncidents(p program) error {
 	if a.file != "" {
 		read = a.replay
 	}
-	text, failure := read(p)
-	if text == nil {
+	answer, failure := read(p)
+	if answer == nil {
 		return failure
 	}
-	answer, err := decodeAnswer(text)
-	if err != nil {
-		return err
-	}
-	return errors.Join(a.print(p, text, answer), failure)
+	return errors.Join(a.print(p, answer), failure)
 }
 
 // replay replays the recording without waiting and returns the API document at its end. For a damaged recording, it
 // returns both the document and an error.
-func (a *incidentLister) replay(p program) ([]byte, error) {
+func (a *incidentLister) replay(p program) (*api.Answer, error) {
 	recordings, err := openRecordings(a.between, a.file)
 	if err != nil {
 		return nil, err
@@ -106,55 +101,44 @@ func (a *incidentLister) replay(p program) ([]byte, error) {
 	if answer.AsOf.IsZero() {
 		return nil, cmp.Or(failure, fmt.Errorf("recording %s has no events", a.file))
 	}
-	text, err := json.MarshalIndent(answer, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("encode the incidents: %w", err)
-	}
-	return text, failure
+	return &answer, failure
 }
 
-func (a *incidentLister) print(p program, text []byte, answer *api.Answer) error {
+func (a *incidentLister) print(p program, answer *api.Answer) error {
 	warn := func(texts []string) {
 		for _, text := range texts {
 			fmt.Fprintln(p.log, "Warning: "+phrase.Line(text))
 		}
 	}
 	warn(answer.Coverage.Unwatched())
-	if a.id != "" {
-		return a.printIncident(p, text, answer)
+	if a.id == "" {
+		warn(answer.Coverage.Missing(a.between.from))
+		return a.printAll(p, answer)
 	}
-	warn(answer.Coverage.Missing(a.between.from))
+	x, err := listing.Find(answer, a.id)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", a.sourceName, err)
+	case a.output == "json":
+		return listing.JSON(p.out, x)
+	case a.output == "markdown":
+		answer.Incidents = []api.Incident{*x}
+		return a.printMarkdown(p, answer)
+	}
+	return listing.Full(p.out, x)
+}
+
+func (a *incidentLister) printAll(p program, answer *api.Answer) error {
 	switch {
 	case a.output == "json":
-		return listing.JSON(p.out, text, "")
-	case a.output == "yaml":
-		return listing.YAML(p.out, text, "")
+		return listing.JSON(p.out, answer)
 	case a.output == "markdown":
 		return a.printMarkdown(p, answer)
 	case len(answer.Incidents) == 0:
 		fmt.Fprintln(p.log, "No incidents"+a.filtered()+". Read from "+phrase.Line(a.sourceName)+".")
 		return nil
-	case a.output == "wide":
-		return listing.WideTable(p.out, answer)
 	}
-	return listing.Table(p.out, answer)
-}
-
-func (a *incidentLister) printIncident(p program, text []byte, answer *api.Answer) error {
-	x, err := listing.Find(answer, a.id)
-	if err != nil {
-		return fmt.Errorf("%s: %w", a.sourceName, err)
-	}
-	switch a.output {
-	case "json":
-		return listing.JSON(p.out, text, x.ID)
-	case "yaml":
-		return listing.YAML(p.out, text, x.ID)
-	case "markdown":
-		answer.Incidents = []api.Incident{*x}
-		return a.printMarkdown(p, answer)
-	}
-	return listing.Full(p.out, x)
+	return listing.Table(p.out, answer, a.output == "wide")
 }
 
 func (a *incidentLister) printMarkdown(p program, answer *api.Answer) error {

@@ -67,21 +67,22 @@ func (i *instance) query() url.Values {
 	return values
 }
 
-// decodeAnswer decodes the API document.
-func decodeAnswer(text []byte) (answer *api.Answer, err error) {
+// read fetches the API document with the incidents that match the flags.
+func (i *instance) read(p program) (answer *api.Answer, err error) {
+	var text []byte
+	if i.remote.url != "" {
+		i.sourceName = redacted(i.remote.url)
+		text, err = i.remote.get(p.ctx, api.Path, i.query())
+	} else {
+		text, err = i.readThroughAPIServer(p)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if err := json.Unmarshal(text, &answer); err != nil || answer == nil || answer.AsOf.IsZero() {
 		return nil, fmt.Errorf("the server is not kubeflap, or its version of kubeflap does not serve %s", api.Path)
 	}
 	return answer, nil
-}
-
-// read fetches the API document with the incidents that match the flags.
-func (i *instance) read(p program) (text []byte, err error) {
-	if i.remote.url == "" {
-		return i.readThroughAPIServer(p)
-	}
-	i.sourceName = redacted(i.remote.url)
-	return i.remote.get(p.ctx, api.Path, i.query())
 }
 
 // readThroughAPIServer reads from the kubeflap instance in the kubeconfig's cluster.

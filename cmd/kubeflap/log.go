@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -21,6 +24,14 @@ func throughQueue(logging *promslog.Config) *logQueue {
 	})
 	logging.Writer = queue
 	return queue
+}
+
+// throughTerminal returns a queue for the output of a command that watches or serves, because a stopped terminal must not
+// block it. For example, heartbeats would then appear to be late.
+func throughTerminal(out io.Writer) *logQueue {
+	return newLogQueue(out, func(dropped int) {
+		fmt.Fprintf(out, "%s left out: the terminal did not keep up\n", phrase.Count(dropped, "line", "lines"))
+	})
 }
 
 // logReporter logs transitions and incidents.

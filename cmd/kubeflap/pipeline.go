@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -17,6 +19,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/watch"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
@@ -124,17 +127,63 @@ func (p *pipeline) report(at time.Time, notices []incident.Notice) {
 	}
 }
 
-// runTicker advances the time at a short interval until ctx is canceled. This is necessary because no event announces a
-// late heartbeat or the end of an incident.
-func (p *pipeline) runTicker(ctx context.Context) error {
+// follow passes the events of a live cluster to the pipeline until ctx is canceled.
+//
+// It reads Leases directly from the API server when the Lease watch may be late. With a late watch, nodes seem to have
+// stopped renewing their Leases. The tracker receives each Lease as an event. follow reopens a Lease watch that lags
+// behind.
+func (p *pipeline) follow(ctx context.Context, watcher *watch.Watcher) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return watcher.Run(ctx) })
+	var reads errgroup.Group
+	reads.SetLimit(1) // while a read is running, no other begins
+	group.Go(func() error {
+		p.runTicker(ctx, func(t time.Time) {
+			if p.tracker.LeasesBehind(t) {
+				watcher.ReopenLeases()
+			}
+			if names := p.tracker.LeasesToRead(t); len(names) > 0 {
+				reads.TryGo(func() error {
+					watcher.ReadLeases(ctx, names)
+					return nil
+				})
+			}
+		})
+		return reads.Wait()
+	})
+	return group.Wait()
+}
+
+// waitForSync waits until all resources are listed. It reports false if ctx is canceled before.
+func (p *pipeline) waitForSync(ctx context.Context) bool {
+	for !p.tracker.Synced() {
+		if wait(ctx, 100*time.Millisecond); ctx.Err() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// wait waits for a time, or until ctx is canceled.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// runTicker advances the time at a short interval until ctx is canceled, and then calls check. This is necessary because
+// no event announces a late heartbeat or the end of an incident.
+func (p *pipeline) runTicker(ctx context.Context, check func(t time.Time)) {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
+			return
+		case t := <-ticker.C:
 			p.tick()
+			check(t)
 		}
 	}
 }

@@ -5,15 +5,12 @@ import (
 	"context"
 	"errors"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/recording"
-	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 func registerRecord(app *kingpin.Application) (string, command) {
@@ -25,12 +22,14 @@ func registerRecord(app *kingpin.Application) (string, command) {
 	addFlag(cmd, "duration", "Stop after this time. 0s records until interrupted.", &duration, parseDuration).Default("0s")
 	anonymise := cmd.Flag("anonymise", "Replace names, addresses and UIDs with pseudonyms.").Bool()
 	return cmd.FullCommand(), func(p program) error {
-		r := recorder{file: *file, tracker: track.New(track.Settings{})}
-		watcher, err := newWatcher(p.logger, cluster, r.record)
+		// The pipeline decides when Leases must be read directly, without the watch. The recording includes these Leases.
+		pipeline := newPipeline(defaultSettings(), time.Now, newSilentReporter(""))
+		watcher, err := newWatcher(p.logger, cluster, pipeline.apply)
 		if err != nil {
 			return err
 		}
 		header := recording.Header{Recorded: time.Now(), Title: *title}
+		r := recorder{file: *file}
 		if *anonymise {
 			r.anonymiser = recording.NewAnonymiser()
 			header = r.anonymiser.Header(header)
@@ -38,14 +37,14 @@ func registerRecord(app *kingpin.Application) (string, command) {
 		if r.writer, err = recording.Create(*file, header); err != nil {
 			return err
 		}
-		ctx, cancel := withOptionalTimeout(p.ctx, duration)
+		ctx, cancel := context.WithCancel(p.ctx)
+		if duration > 0 {
+			ctx, cancel = context.WithTimeout(p.ctx, duration)
+		}
 		defer cancel()
-		r.fail = cancel
+		r.fail, pipeline.record = cancel, r.record
 		p.logger.Info("recording", "file", *file)
-		group, running := errgroup.WithContext(ctx)
-		group.Go(func() error { return runWatches(running, watcher, r.tracker) })
-		group.Go(func() error { return r.runFlush(running) })
-		if err := r.finish(group.Wait()); err != nil {
+		if err := r.finish(pipeline.follow(ctx, watcher)); err != nil {
 			return err
 		}
 		p.logger.Info("recorded", "file", *file, "events", r.events)
@@ -53,22 +52,14 @@ func registerRecord(app *kingpin.Application) (string, command) {
 	}
 }
 
-func withOptionalTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	if d == 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, d)
-}
-
 // recorder writes the events of all watches to one file.
 type recorder struct {
-	mu         sync.Mutex
 	writer     *recording.Writer
 	anonymiser *recording.Anonymiser
 	file       string
-	// `tracker` decides when Leases must be read directly, without the watch. The recording includes these Leases.
-	tracker *track.Tracker
-	events  int
+	events     int
+	// `flushed` is the time of the last flush.
+	flushed time.Time
 	// `listed` is set after the first complete list. A recording without a complete list is deleted.
 	listed bool
 	// `fail` stops the watches if the file cannot be written. `err` is the write error.
@@ -78,30 +69,6 @@ type recorder struct {
 
 // flushEvery is the interval at which events are written to the file. A killed process loses the events since then.
 const flushEvery = time.Second
-
-// runFlush regularly flushes the file until ctx is canceled.
-func (r *recorder) runFlush(ctx context.Context) error {
-	ticker := time.NewTicker(flushEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			r.mu.Lock()
-			r.check(r.writer.Flush())
-			r.mu.Unlock()
-		}
-	}
-}
-
-// check stops the watches after a write error.
-func (r *recorder) check(err error) {
-	if err != nil {
-		r.err = cmp.Or(r.err, err)
-		r.fail()
-	}
-}
 
 // finish writes a last event with the current time, so that a replay counts ongoing outages until this time. If the
 // recording contains no complete list, finish removes the file.
@@ -114,17 +81,21 @@ func (r *recorder) finish(watched error) error {
 	return errors.Join(cmp.Or(err, errors.New("nothing was recorded: the API server returned no objects")), os.Remove(r.file))
 }
 
+// record writes an event. Only one goroutine may call it.
 func (r *recorder) record(e event.Event) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.tracker.Apply(e)
 	if r.anonymiser != nil {
 		e = r.anonymiser.Event(e)
 	}
 	err := r.writer.Write(e)
-	r.check(err)
-	if err == nil {
-		r.events++
-		r.listed = r.listed || e.Type == event.Synced
+	if err == nil && e.Seen.Sub(r.flushed) >= flushEvery {
+		r.flushed = e.Seen
+		err = r.writer.Flush()
 	}
+	if err != nil {
+		r.err = cmp.Or(r.err, err)
+		r.fail()
+		return
+	}
+	r.events++
+	r.listed = r.listed || e.Type == event.Synced
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/client_golang/prometheus"
@@ -48,7 +49,7 @@ func registerReplay(app *kingpin.Application) (string, command) {
 			return logReporter{p.logger.With(metrics.ClusterLabel, cluster)}
 		})
 		if *once {
-			p.log.block(p.ctx)
+			p.log.close() // nothing waits for a replay, so it may wait for the reader of the log
 			return r.printFinal(p)
 		}
 		return r.serve(p, listen)
@@ -91,14 +92,13 @@ type replay struct {
 	recordings []clusterRecording
 	clocks     []*recording.Clock
 	pipelines  []*pipeline
-	// beforeRecording is called at the start of each recording. afterReplay is called when all recordings are complete.
-	beforeRecording func(clusterRecording)
-	afterReplay     func(*slog.Logger)
+	// afterReplay is called when all recordings are complete.
+	afterReplay func(*slog.Logger)
 }
 
 // newReplay returns a replay. It calls `report` once per recording to get a reporter.
 func newReplay(recordings []clusterRecording, speed float64, settings settings, report func(cluster string) reporter) *replay {
-	r := &replay{recordings: recordings, beforeRecording: func(clusterRecording) {}, afterReplay: func(logger *slog.Logger) {
+	r := &replay{recordings: recordings, afterReplay: func(logger *slog.Logger) {
 		logger.Info("replay complete; serving the final state until interrupted")
 	}}
 	for _, opened := range recordings {
@@ -113,7 +113,6 @@ func newReplay(recordings []clusterRecording, speed float64, settings settings, 
 func (r *replay) play(ctx context.Context) error {
 	var failures []error
 	for i, opened := range r.recordings {
-		r.beforeRecording(opened)
 		err := recording.Play(ctx, opened.events, r.clocks[i], r.pipelines[i].apply)
 		if ctx.Err() != nil {
 			break
@@ -162,7 +161,6 @@ func (r *replay) printFinal(p program) error {
 		return errors.Join(failure, fmt.Errorf("gather the metrics: %w", err))
 	}
 	defer scrape.Done()
-	p.log.flush()
 	if err := scrape.Write(p.out, expfmt.NewFormat(expfmt.TypeTextPlain)); err != nil {
 		return errors.Join(failure, fmt.Errorf("print the metrics: %w", err))
 	}
@@ -188,7 +186,10 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 	})
 	registry := newRegistry(p.log.droppedLines, r.names()...)
 	for _, pipeline := range r.pipelines {
-		group.Go(func() error { return pipeline.runTicker(ctx) })
+		group.Go(func() error {
+			pipeline.runTicker(ctx, func(time.Time) {})
+			return nil
+		})
 	}
 	group.Go(func() error {
 		return serve(ctx, p, listen, web.Pages{Metrics: r.page(registry), Registry: registry, Clusters: r.clusters(), Unready: r.unready})

@@ -70,8 +70,7 @@ func (r *runner) run(p program) error {
 	}
 	page := metrics.NewPage(registry)
 	page.Add(pipeline.collector, "")
-	group.Go(func() error { return runWatches(ctx, watcher, pipeline.tracker) })
-	group.Go(func() error { return pipeline.runTicker(ctx) })
+	group.Go(func() error { return pipeline.follow(ctx, watcher) })
 	pages := web.Pages{Metrics: page, Registry: registry, Unready: pipeline.unready, Profiles: r.profiles, Recordings: recordings}
 	pages.Clusters = []web.Cluster{pipeline.cluster("")}
 	group.Go(func() error { return serve(ctx, p, r.listen, pages) })

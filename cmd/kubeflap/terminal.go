@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -29,9 +28,9 @@ type terminal struct {
 	// `page` is the URL of the page that lists the recording's incidents. It is empty for a live cluster, because the
 	// watch command serves no page.
 	page string
-	// `dated` is set if the terminal prints the date before the first line of each day. `day` is the last printed date.
-	dated bool
-	day   string
+	// `heading` is printed before the first line. If it is empty, the terminal prints the date before the first line of
+	// each day. `day` is the last printed date.
+	heading, day string
 	// awaitsInitialState is set until the method printInitialState is called. Until then, `waiting` is the newest
 	// transition about the grace period. printInitialState prints it.
 	awaitsInitialState bool
@@ -91,14 +90,22 @@ func (t *terminal) line(found, when time.Time, text string) {
 	if t.last.Sub(when) >= minDetectionDelay {
 		text += " [happened at " + phrase.Clock(when) + "]"
 	}
-	t.date(t.last)
+	t.head(t.last)
 	fmt.Fprintf(t.out, "%s  %s\n", phrase.Clock(t.last), phrase.Line(text))
 }
 
-func (t *terminal) date(next time.Time) {
-	if day := next.UTC().Format(time.DateOnly); t.dated && day > t.day {
+// head prints what precedes the next line.
+func (t *terminal) head(next time.Time) {
+	day, text := next.UTC().Format(time.DateOnly), ""
+	switch {
+	case t.heading == "" && day > t.day:
+		text = day + " (UTC)"
+	case t.day == "":
+		text = t.heading
+	}
+	if text != "" {
 		t.day = day
-		fmt.Fprintln(t.out, day+" (UTC)")
+		fmt.Fprintln(t.out, text)
 	}
 }
 
@@ -125,16 +132,4 @@ func (t *terminal) incidentLine(n incident.Notice) string {
 		return fmt.Sprintf("<<< STILL %s: verdict %s. %s", strings.ToUpper(string(x.State)), x.Verdict, x.Summary)
 	}
 	return fmt.Sprintf(">>> INCIDENT, verdict %s: %s", x.Verdict, x.Summary)
-}
-
-// lockedWriter serializes the writes of a replay and its pipelines.
-type lockedWriter struct {
-	mu  sync.Mutex
-	out io.Writer
-}
-
-func (w *lockedWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.out.Write(p)
 }

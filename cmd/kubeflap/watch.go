@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -21,46 +20,40 @@ func registerWatch(app *kingpin.Application) (string, command) {
 	cluster := addClusterFlags(cmd, watchedNamespace)
 	flags := addTrackerFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
-		// A stopped terminal must not block events, because heartbeats would then appear to be late.
-		out := newLogQueue(p.out, func(dropped int) {
-			fmt.Fprintf(p.out, "%s left out: the terminal did not keep up\n", phrase.Count(dropped, "line", "lines"))
-		})
+		out := throughTerminal(p.out)
 		defer out.close()
-		terminal := &terminal{out: out, dated: true, awaitsInitialState: true}
+		terminal := &terminal{out: out, awaitsInitialState: true}
 		pipeline := newPipeline(*flags, time.Now, terminal)
 		watcher, err := newWatcher(p.logger, cluster, pipeline.apply)
 		if err != nil {
 			return err
 		}
 		group, ctx := errgroup.WithContext(p.ctx)
-		group.Go(func() error { return runWatches(ctx, watcher, pipeline.tracker) })
-		group.Go(func() error { return pipeline.runTicker(ctx) })
-		group.Go(func() error { return printInitialStateWhenSynced(ctx, pipeline, terminal) })
+		group.Go(func() error { return pipeline.follow(ctx, watcher) })
+		group.Go(func() error {
+			if pipeline.waitForSync(ctx) {
+				pipeline.printInitialState(terminal)
+			}
+			return nil
+		})
 		err = group.Wait()
 		pipeline.finish()
 		return err
 	}
 }
 
-// printInitialStateWhenSynced waits until the cluster is listed. It then prints the cluster's size and everything that
-// is not ready. Afterwards, only changes are printed.
-func printInitialStateWhenSynced(ctx context.Context, p *pipeline, t *terminal) error {
-	for !p.tracker.Synced() {
-		if wait(ctx, 100*time.Millisecond); ctx.Err() != nil {
-			return nil
-		}
-	}
+// printInitialState prints the cluster's size and everything that is not ready. Afterwards, only changes are printed.
+func (p *pipeline) printInitialState(t *terminal) {
 	p.mu.Lock() // prevents the pipeline from printing
 	defer p.mu.Unlock()
 	now := p.now()
 	t.printInitialState(now, p.tracker.Nodes(now, nil), p.tracker.Services(now, nil))
-	return nil
 }
 
 // printInitialState prints the size of the cluster and everything that is not ready. Then it prints the grace period,
 // if known.
 func (t *terminal) printInitialState(now time.Time, nodes []nodes.Node, services []services.Service) {
-	t.date(now)
+	t.head(now)
 	fmt.Fprintf(t.out, "Watching %s and %s. Times are UTC. Press Ctrl-C to stop.\n",
 		phrase.Count(len(nodes), "node", "nodes"), phrase.Count(len(services), "Service", "Services"))
 	var unready, down []string

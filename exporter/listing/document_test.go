@@ -22,7 +22,7 @@ func TestFind(t *testing.T) {
 		{"00cd9", "00ee77", ""},
 		{"00aa", "", "several incidents have an ID that begins with 00aa: 00aa11, 00aa12"},
 		{"00ab", "", "several incidents have an ID that begins with 00ab: 00ab22, 00ab55"},
-		{"00cd", "", "several incidents have an ID that begins with 00cd: 00cd66, 00cd99"},
+		{"00cd", "", "several incidents have an ID that begins with 00cd: 00ab55, 00ee77"},
 		{"00e", "", `"00e" is not an incident's ID: enter at least the first 4 characters of the ID`},
 		{"00ff", "", "none of 5 incidents has an ID that begins with 00ff; kubeflap drops the oldest incidents (--incidents.size)"},
 	} {

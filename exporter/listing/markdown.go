@@ -61,7 +61,7 @@ func (m *markdown) list(items []string) {
 
 // overview adds a table with a row for each incident. Its columns are those of Table, with times instead of ages.
 func (m *markdown) overview(answer *api.Answer, incidents []api.Incident) {
-	columns := columns(answer, fullID, true)
+	columns := columns(answer, true, true)
 	line := func(cell func(column) string) {
 		for _, c := range columns {
 			m.WriteString("| " + cell(c) + " ")

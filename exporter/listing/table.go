@@ -1,5 +1,5 @@
-// Package listing prints the incidents of an API response as a table, in full, as Markdown, as JSON, or as YAML. It draws
-// the timeline of an incident, for Markdown and for the web page.
+// Package listing prints the incidents of an API response as a table, in full, as Markdown, or as JSON. It draws the
+// timeline of an incident, for Markdown and for the web page.
 package listing
 
 import (
@@ -17,29 +17,45 @@ import (
 // columnGap is the number of spaces between two columns.
 const columnGap = 2
 
-// Table prints one line per incident. Lines fit in 80 columns unless names are long.
-func Table(out io.Writer, answer *api.Answer) error {
-	return table(out, answer, columns(answer, func(x *api.Incident) string { return api.ShortID(x.ID) }, false))
+// Table prints one line per incident. Lines fit in 80 columns unless names are long. If wide is set, they also contain the
+// full ID, the cause and the summary.
+func Table(out io.Writer, answer *api.Answer, wide bool) error {
+	all := columns(answer, wide, false)
+	if wide {
+		all = append(all,
+			column{"CAUSE", func(x *api.Incident) string { return x.Cause }},
+			column{"SUMMARY", func(x *api.Incident) string { return x.Summary }})
+	}
+	writer := tabwriter.NewWriter(out, 0, 0, columnGap, ' ', 0)
+	line := func(cell func(column) string) {
+		cells := make([]string, 0, len(all))
+		for _, c := range all {
+			cells = append(cells, phrase.Line(cell(c)))
+		}
+		fmt.Fprintln(writer, strings.Join(cells, "\t"))
+	}
+	line(func(c column) string { return c.title })
+	for i := range answer.Incidents {
+		line(func(c column) string { return c.cell(&answer.Incidents[i]) })
+	}
+	if err := writer.Flush(); err != nil {
+		return fmt.Errorf("print the incidents: %w", err)
+	}
+	return nil
 }
-
-// WideTable prints one line per incident, with the full ID, the cause and the summary.
-func WideTable(out io.Writer, answer *api.Answer) error {
-	return table(out, answer, append(columns(answer, fullID, false),
-		column{"CAUSE", func(x *api.Incident) string { return x.Cause }},
-		column{"SUMMARY", func(x *api.Incident) string { return x.Summary }},
-	))
-}
-
-func fullID(x *api.Incident) string { return x.ID }
 
 type column struct {
 	title string
 	cell  func(*api.Incident) string
 }
 
-// columns returns the columns that all tables have. If withStart is set, they include the incident's start instead of its
-// age.
-func columns(answer *api.Answer, id func(*api.Incident) string, withStart bool) []column {
+// columns returns the columns that all tables have, with the full or the short ID. If withStart is set, they include the
+// incident's start instead of its age.
+func columns(answer *api.Answer, fullID, withStart bool) []column {
+	id := func(x *api.Incident) string { return api.ShortID(x.ID) }
+	if fullID {
+		id = func(x *api.Incident) string { return x.ID }
+	}
 	age := column{"AGE", func(x *api.Incident) string {
 		return phrase.Duration(max(answer.AsOf.Sub(x.Start), 0).Round(time.Second))
 	}}
@@ -60,23 +76,4 @@ func columns(answer *api.Answer, id func(*api.Incident) string, withStart bool) 
 		all = append([]column{{"CLUSTER", func(x *api.Incident) string { return x.Cluster }}}, all...)
 	}
 	return all
-}
-
-func table(out io.Writer, answer *api.Answer, columns []column) error {
-	writer := tabwriter.NewWriter(out, 0, 0, columnGap, ' ', 0)
-	line := func(cell func(column) string) {
-		cells := make([]string, 0, len(columns))
-		for _, c := range columns {
-			cells = append(cells, phrase.Line(cell(c)))
-		}
-		fmt.Fprintln(writer, strings.Join(cells, "\t"))
-	}
-	line(func(c column) string { return c.title })
-	for i := range answer.Incidents {
-		line(func(c column) string { return c.cell(&answer.Incidents[i]) })
-	}
-	if err := writer.Flush(); err != nil {
-		return fmt.Errorf("print the incidents: %w", err)
-	}
-	return nil
 }
