@@ -22,8 +22,13 @@ import (
 // fileName is the name of the file in the directory of --data.dir.
 const fileName = "incidents.jsonl"
 
-// retryAfter is the delay between two attempts to write.
-const retryAfter = 10 * time.Second
+const (
+	// retryAfter is the delay between two attempts to write.
+	retryAfter = 10 * time.Second
+	// rewriteAbove is the size in bytes above which the file is replaced by one with only the kept incidents, at most half
+	// as large.
+	rewriteAbove = 16 << 20
+)
 
 // Journal holds the resolved incidents of this process and of earlier ones. It is safe for concurrent use. No method but
 // Run waits for the disk.
@@ -36,11 +41,15 @@ type Journal struct {
 	mu sync.Mutex
 	// kept holds the newest incidents, in the order of their resolution. If an incident was resolved again, because its
 	// verdict was revised, only its last state is kept.
-	kept []incident.Incident
-	// unsaved holds the incidents that are not in the file yet, oldest first.
-	unsaved   []incident.Incident
+	kept      []*entry
 	displaced incident.Displaced
 	lostUntil time.Time
+}
+
+// entry is an incident, and whether the file contains it.
+type entry struct {
+	incident.Incident
+	saved bool
 }
 
 // Open reads the file in a directory. It keeps at most size incidents. If the file cannot be read or is damaged, Open
@@ -72,7 +81,7 @@ func (j *Journal) parse(text []byte, now time.Time) (damaged int) {
 		err := json.Unmarshal(line, &x)
 		switch {
 		case err == nil && x.ID != "":
-			j.keep(x)
+			j.keep(&entry{x, true})
 			if unknown {
 				unknown, j.lostUntil = false, x.End
 			}
@@ -88,12 +97,12 @@ func (j *Journal) parse(text []byte, now time.Time) (damaged int) {
 }
 
 // keep adds an incident, and drops an older state of it. If there are too many incidents, it also drops the oldest.
-func (j *Journal) keep(x incident.Incident) {
-	j.kept = slices.DeleteFunc(j.kept, func(y incident.Incident) bool { return y.ID == x.ID || slices.Contains(x.Also, y.ID) })
+func (j *Journal) keep(x *entry) {
+	j.kept = slices.DeleteFunc(j.kept, func(y *entry) bool { return y.ID == x.ID || slices.Contains(x.Also, y.ID) })
 	j.kept = append(j.kept, x)
 	for len(j.kept) > j.size {
 		j.displaced.Add(incident.Displaced{Count: 1, Until: j.kept[0].End})
-		j.kept = j.kept[1:]
+		j.kept = slices.Delete(j.kept, 0, 1)
 	}
 }
 
@@ -102,16 +111,10 @@ func (j *Journal) keep(x incident.Incident) {
 func (j *Journal) Add(x incident.Incident) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if i := slices.IndexFunc(j.kept, func(y incident.Incident) bool { return y.ID == x.ID }); i >= 0 {
-		if y := &j.kept[i]; y.Verdict == x.Verdict && y.End.Equal(x.End) {
-			return false
-		}
+	if slices.ContainsFunc(j.kept, func(y *entry) bool { return y.ID == x.ID && y.Verdict == x.Verdict && y.End.Equal(x.End) }) {
+		return false
 	}
-	j.keep(x)
-	j.unsaved = append(j.unsaved, x)
-	if over := len(j.unsaved) - j.size; over > 0 {
-		j.unsaved = slices.Delete(j.unsaved, 0, over)
-	}
+	j.keep(&entry{Incident: x})
 	select {
 	case j.added <- struct{}{}:
 	default:
@@ -120,10 +123,13 @@ func (j *Journal) Add(x incident.Incident) bool {
 }
 
 // Incidents returns the kept incidents, and counts those that newer ones displaced.
-func (j *Journal) Incidents() ([]incident.Incident, incident.Displaced) {
+func (j *Journal) Incidents() (all []incident.Incident, displaced incident.Displaced) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return slices.Clone(j.kept), j.displaced
+	for _, x := range j.kept {
+		all = append(all, x.Incident)
+	}
+	return all, j.displaced
 }
 
 // Incident returns the incident with an ID, or the one into which an incident with this ID was merged.
@@ -132,7 +138,7 @@ func (j *Journal) Incident(id string) (incident.Incident, bool) {
 	defer j.mu.Unlock()
 	for _, x := range slices.Backward(j.kept) {
 		if x.ID == id || slices.Contains(x.Also, id) {
-			return x, true
+			return x.Incident, true
 		}
 	}
 	return incident.Incident{}, false
@@ -142,7 +148,7 @@ func (j *Journal) Incident(id string) (incident.Incident, bool) {
 // is missing.
 func (j *Journal) LostUntil() time.Time { return j.lostUntil }
 
-// Run writes incidents until ctx is canceled, and then once more. It retries if the disk fails.
+// Run writes incidents until ctx is canceled, and then once more. It retries if the disk fails. It logs an error once.
 func (j *Journal) Run(ctx context.Context) error {
 	failing := ""
 	retry := time.NewTicker(retryAfter)
@@ -150,62 +156,55 @@ func (j *Journal) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			j.report(j.write(), failing)
-			return nil
 		case <-j.added:
 		case <-retry.C:
 		}
-		failing = j.report(j.write(), failing)
+		switch err := j.write(); {
+		case err == nil && failing != "":
+			failing = ""
+			j.logger.Info("resumed saving incidents")
+		case err != nil && err.Error() != failing:
+			failing = err.Error()
+			j.logger.Error("cannot save incidents, retrying", "err", err)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
 	}
 }
 
-// report logs an error that differs from the previous one. It returns the text of the error.
-func (j *Journal) report(err error, previous string) string {
-	switch {
-	case err == nil && previous != "":
-		j.logger.Info("resumed saving incidents")
-	case err != nil && err.Error() != previous:
-		j.logger.Error("cannot save incidents, retrying", "err", err)
-	}
-	if err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
-// write appends the unsaved incidents to the file. If somebody has deleted the file, it writes all incidents.
+// write appends the unsaved incidents to the file. If the file is too large, or somebody has deleted it, write replaces it
+// by one with all incidents.
 func (j *Journal) write() error {
-	_, err := os.Stat(j.path)
+	info, err := os.Stat(j.path)
+	whole := errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() > rewriteAbove
 	j.mu.Lock()
-	if errors.Is(err, fs.ErrNotExist) {
-		j.unsaved = slices.Clone(j.kept)
+	unsaved := slices.Clone(j.kept)
+	if !whole {
+		unsaved = slices.DeleteFunc(unsaved, func(x *entry) bool { return x.saved })
 	}
-	unsaved := slices.Clone(j.unsaved)
 	j.mu.Unlock()
 	if len(unsaved) == 0 {
 		return nil
 	}
 	var text []byte
-	for i := range unsaved {
-		line, err := json.Marshal(&unsaved[i])
+	for _, x := range unsaved {
+		line, err := json.Marshal(&x.Incident)
 		if err != nil {
-			return fmt.Errorf("encode incident %s: %w", unsaved[i].ID, err)
+			return fmt.Errorf("encode incident %s: %w", x.ID, err)
 		}
 		text = append(append(text, line...), '\n')
 	}
-	size, err := appendTo(j.path, text)
-	if err != nil {
-		return fmt.Errorf("save incidents: %w", err)
+	for whole && len(text) > rewriteAbove/2 {
+		text = text[bytes.IndexByte(text, '\n')+1:]
 	}
-	if size > trimAbove {
-		if err := trim(j.path); err != nil {
-			return err
-		}
+	if err := store(j.path, text, whole); err != nil {
+		return fmt.Errorf("save incidents: %w", err)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	last := unsaved[len(unsaved)-1].ID
-	done := slices.IndexFunc(j.unsaved, func(x incident.Incident) bool { return x.ID == last }) + 1
-	j.unsaved = slices.Delete(j.unsaved, 0, done)
+	for _, x := range unsaved {
+		x.saved = true
+	}
 	return nil
 }
